@@ -1,0 +1,34 @@
+# Thin names for the CMake presets; `make run` and `make test` also install what is missing.
+
+.PHONY: build run test dev asan bench fmt clean
+
+build: build/CMakeCache.txt
+	@cmake --build --preset release
+
+run: setup build
+	@mkdir -p out
+	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
+
+test: setup build
+	@ctest --preset release -j2
+
+dev asan: setup
+	@cmake --preset $@ >/dev/null
+	@cmake --build --preset $@
+	@ctest --preset $@ -j2
+
+bench: setup build
+	@build/bench_simulate
+
+fmt:
+	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c
+
+clean:
+	rm -rf build out
+
+.PHONY: setup
+setup:
+	@scripts/setup
+
+build/CMakeCache.txt:
+	@cmake --preset release

@@ -1,0 +1,84 @@
+/// perp/base.h - what every module shares: status codes, outcomes of a solve, and diagnostics a user can act on.
+///
+/// Two questions get two enums. perp_status (returned by functions): could the call be carried out? perp_outcome
+/// (in an info struct): what did the mathematics say? A solver that ends on a ray has answered; that is PERP_OK.
+
+#ifndef PERP_BASE_H
+#define PERP_BASE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PERP_API __attribute__((visibility("default")))
+#else
+#define PERP_API
+#endif
+
+/// The one list of status codes: name, sentence. The enum, perp_status_name and perp_status_message come from it.
+#define PERP_STATUS_LIST(X)                                                                                           \
+    X(PERP_OK, "success")                                                                                             \
+    X(PERP_ERR_ARG, "an argument is null or out of its range")                                                        \
+    X(PERP_ERR_DIM, "a dimension does not fit what the object was created for")                                       \
+    X(PERP_ERR_MEMORY, "out of memory")                                                                               \
+    X(PERP_ERR_FILE, "a file cannot be read or written")                                                              \
+    X(PERP_ERR_MODEL, "the model is wrong; see the diagnostics")                                                      \
+    X(PERP_ERR_DATA, "the data are wrong; see the diagnostics")                                                       \
+    X(PERP_ERR_UNAVAILABLE, "this build lacks the feature")                                                           \
+    X(PERP_ERR_NO_SOLUTION, "no verified solution; see the diagnostics")                                              \
+    X(PERP_ERR_STOPPED, "stopped by the caller")
+
+typedef enum perp_status {
+#define PERP_STATUS_ENUM(name, text) name,
+    PERP_STATUS_LIST(PERP_STATUS_ENUM)
+#undef PERP_STATUS_ENUM
+        PERP_STATUS_COUNT
+} perp_status;
+
+/// The one list of outcomes of a complementarity solve: enum name, word, sentence.
+#define PERP_OUTCOME_LIST(X)                                                                                          \
+    X(PERP_SOLVED, "solved", "a solution whose recomputed residual is within the tolerance")                          \
+    X(PERP_RAY, "ray", "pivoting ended on a ray: this method finds no solution, none is proved absent")               \
+    X(PERP_INFEASIBLE, "infeasible", "no solution exists; the certificate proves it")                                 \
+    X(PERP_LIMIT, "limit", "an iteration limit or the accuracy of the arithmetic was reached")                        \
+    X(PERP_BAD_INPUT, "bad input", "the problem has entries that are not finite, or inconsistent sizes or bounds")
+
+typedef enum perp_outcome {
+#define PERP_OUTCOME_ENUM(name, word, text) name,
+    PERP_OUTCOME_LIST(PERP_OUTCOME_ENUM)
+#undef PERP_OUTCOME_ENUM
+        PERP_OUTCOME_COUNT
+} perp_outcome;
+
+/// Names such as "PERP_ERR_ARG" and sentences; never NULL, also for values outside the enum.
+PERP_API const char *perp_status_name(perp_status status);
+PERP_API const char *perp_status_message(perp_status status);
+PERP_API const char *perp_outcome_name(perp_outcome outcome);
+PERP_API const char *perp_outcome_message(perp_outcome outcome);
+
+/// Version of the library, "major.minor.patch".
+PERP_API const char *perp_version(void);
+
+/// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start from
+/// `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models, print `text`, and
+/// release it with perp_diag_clear. Out of memory shortens the text, never the count.
+typedef struct perp_diag {
+    char *text;      ///< all messages, each ending in a newline; NULL while there is none
+    size_t length;   ///< bytes in text, without the final zero
+    size_t capacity; ///< bytes allocated
+    int errors;      ///< number of errors reported, also those that are no longer in the text
+} perp_diag;
+
+/// Release the text and reset to {0}. NULL is fine.
+PERP_API void perp_diag_clear(perp_diag *diag);
+
+/// The text, or "" when there is none. NULL is fine.
+PERP_API const char *perp_diag_text(const perp_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,12 @@
+/// perp/perp.h - all public headers, in the order of the data flow.
+
+#ifndef PERP_PERP_H
+#define PERP_PERP_H
+
+#include "perp/base.h"
+#include "perp/lcp.h"
+#include "perp/trajectory.h"
+#include "perp/model.h"
+#include "perp/simulate.h"
+
+#endif

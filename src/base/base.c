@@ -1,0 +1,93 @@
+/* Status and outcome names, version, diagnostics text. */
+
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const status_names[] = {
+#define X(name, text) #name,
+    PERP_STATUS_LIST(X)
+#undef X
+};
+static const char *const status_messages[] = {
+#define X(name, text) text,
+    PERP_STATUS_LIST(X)
+#undef X
+};
+static const char *const outcome_names[] = {
+#define X(name, word, text) word,
+    PERP_OUTCOME_LIST(X)
+#undef X
+};
+static const char *const outcome_messages[] = {
+#define X(name, word, text) text,
+    PERP_OUTCOME_LIST(X)
+#undef X
+};
+
+const char *perp_status_name(perp_status status)
+{
+    return (unsigned)status < PERP_STATUS_COUNT ? status_names[status] : "unknown status";
+}
+
+const char *perp_status_message(perp_status status)
+{
+    return (unsigned)status < PERP_STATUS_COUNT ? status_messages[status] : "unknown status";
+}
+
+const char *perp_outcome_name(perp_outcome outcome)
+{
+    return (unsigned)outcome < PERP_OUTCOME_COUNT ? outcome_names[outcome] : "unknown outcome";
+}
+
+const char *perp_outcome_message(perp_outcome outcome)
+{
+    return (unsigned)outcome < PERP_OUTCOME_COUNT ? outcome_messages[outcome] : "unknown outcome";
+}
+
+const char *perp_version(void)
+{
+    return PERP_VERSION;
+}
+
+void perp_diag_clear(perp_diag *diag)
+{
+    if (!diag) return;
+    free(diag->text);
+    memset(diag, 0, sizeof *diag);
+}
+
+const char *perp_diag_text(const perp_diag *diag)
+{
+    return diag && diag->text ? diag->text : "";
+}
+
+/* Room for `more` bytes and a final zero; 0 when memory is out. */
+static int diag_reserve(perp_diag *diag, size_t more)
+{
+    if (diag->length + more + 1 <= diag->capacity) return 1;
+    size_t capacity = diag->capacity ? 2 * diag->capacity : 256;
+    while (capacity < diag->length + more + 1) capacity *= 2;
+    char *text = realloc(diag->text, capacity);
+    if (!text) return 0;
+    diag->text = text;
+    diag->capacity = capacity;
+    return 1;
+}
+
+void perp__diag_append(perp_diag *diag, const char *format, ...)
+{
+    if (!diag) return;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || !diag_reserve(diag, (size_t)n)) return;
+    va_start(args, format);
+    vsnprintf(diag->text + diag->length, (size_t)n + 1, format, args);
+    va_end(args);
+    diag->length += (size_t)n;
+}

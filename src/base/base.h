@@ -1,0 +1,26 @@
+/* Internal: assertions, diagnostics, and small numeric helpers that every module uses. */
+
+#ifndef PERP_SRC_BASE_H
+#define PERP_SRC_BASE_H
+
+#include "perp/base.h"
+
+#include <assert.h>
+
+/* What the caller inside the library guaranteed; public entry points check their arguments instead. */
+#ifdef PERP_ASSERTIONS
+#define PERP_ASSERT(condition) assert(condition)
+#else
+#define PERP_ASSERT(condition) ((void)0)
+#endif
+
+#if defined(__GNUC__)
+#define PERP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define PERP_PRINTF(format, first)
+#endif
+
+/* Append to the text; does not count an error. NULL is fine. */
+void perp__diag_append(perp_diag *diag, const char *format, ...) PERP_PRINTF(2, 3);
+
+#endif
