@@ -15,9 +15,9 @@
 #endif
 
 #if defined(__GNUC__)
-#define PERP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PERP_PRINTF(at, first) __attribute__((format(printf, at, first)))
 #else
-#define PERP_PRINTF(format, first)
+#define PERP_PRINTF(at, first)
 #endif
 
 /* Append to the text; does not count an error. NULL is fine. */

@@ -1,0 +1,185 @@
+/* Symbolic derivatives of the expression graph: one reverse sweep gives a gradient as expressions that share their
+ * common parts; the Hessian is the gradient of the gradient. Affine detection. */
+
+#include "base/arena.h"
+#include "model/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void perp__sparse_row_clear(perp__sparse_row *row)
+{
+    free(row->column);
+    free(row->entry);
+    memset(row, 0, sizeof *row);
+}
+
+static int row_push(perp__sparse_row *row, int column, perp_expr entry)
+{
+    int capacity = row->capacity;
+    if (!perp__grow(&row->column, &capacity, row->count + 1, sizeof *row->column)) return 0;
+    capacity = row->capacity;
+    if (!perp__grow(&row->entry, &capacity, row->count + 1, sizeof *row->entry)) return 0;
+    row->capacity = capacity;
+    row->column[row->count] = column;
+    row->entry[row->count++] = entry;
+    return 1;
+}
+
+/* d op(a, b) / d operand k, for node `self` */
+static perp_expr local_derivative(perp__graph *g, int self, int k)
+{
+    perp__node n = g->node[self];
+    perp_expr a = n.a, b = n.b, one = perp__const(g, 1);
+    switch (n.op) {
+    case PERP__ADD: return one;
+    case PERP__SUB: return perp__const(g, k == 0 ? 1 : -1);
+    case PERP__MUL: return k == 0 ? b : a;
+    case PERP__DIV: return k == 0 ? perp__div(g, one, b) : perp__neg(g, perp__div(g, self, b));
+    case PERP__POW:
+        if (k == 0) return perp__mul(g, b, perp__binary(g, PERP__POW, a, perp__sub(g, b, one)));
+        return perp__mul(g, self, perp__unary(g, PERP__LOG, a));
+    case PERP__NEG: return perp__const(g, -1);
+    case PERP__SIN: return perp__unary(g, PERP__COS, a);
+    case PERP__COS: return perp__neg(g, perp__unary(g, PERP__SIN, a));
+    case PERP__TAN: return perp__add(g, one, perp__mul(g, self, self));
+    case PERP__ASIN:
+    case PERP__ACOS: {
+        perp_expr root = perp__unary(g, PERP__SQRT, perp__sub(g, one, perp__mul(g, a, a)));
+        return perp__div(g, perp__const(g, n.op == PERP__ASIN ? 1 : -1), root);
+    }
+    case PERP__ATAN: return perp__div(g, one, perp__add(g, one, perp__mul(g, a, a)));
+    case PERP__TANH: return perp__sub(g, one, perp__mul(g, self, self));
+    case PERP__EXP: return self;
+    case PERP__LOG: return perp__div(g, one, a);
+    case PERP__SQRT: return perp__div(g, perp__const(g, 0.5), self);
+    case PERP__ABS: return perp__unary(g, PERP__SIGN, a);
+    case PERP__ATAN2: {
+        perp_expr square = perp__add(g, perp__mul(g, a, a), perp__mul(g, b, b));
+        return k == 0 ? perp__div(g, b, square) : perp__neg(g, perp__div(g, a, square));
+    }
+    case PERP__MIN: return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, b, a) : perp__sub(g, a, b));
+    case PERP__MAX: return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, a, b) : perp__sub(g, b, a));
+    default: return perp__const(g, 0); /* SIGN, STEP, LE, LT are piecewise constant */
+    }
+}
+
+/* Marks in `depends` (one byte per node of `reach`'s largest index) what depends on a symbol with a column. */
+static void mark_dependence(const perp__graph *g, const int *reach, int n, const int *column_of, char *depends)
+{
+    for (int k = 0; k < n; k++) {
+        const perp__node *node = &g->node[reach[k]];
+        int arity = perp__op_arity(node->op);
+        depends[reach[k]] = node->op == PERP__SYMBOL ? column_of[node->a] >= 0
+                                                     : (char)((arity > 0 && depends[node->a]) ||
+                                                              (arity > 1 && depends[node->b]));
+    }
+}
+
+static int compare_pairs(const void *x, const void *y)
+{
+    int a = ((const int *)x)[0], b = ((const int *)y)[0];
+    return (a > b) - (a < b);
+}
+
+/* Sort the entries by column. */
+static int row_sort(perp__sparse_row *row)
+{
+    int (*pair)[2] = malloc(((size_t)row->count + 1) * sizeof *pair);
+    if (!pair) return 0;
+    for (int k = 0; k < row->count; k++) pair[k][0] = row->column[k], pair[k][1] = row->entry[k];
+    qsort(pair, (size_t)row->count, sizeof *pair, compare_pairs);
+    for (int k = 0; k < row->count; k++) row->column[k] = pair[k][0], row->entry[k] = pair[k][1];
+    free(pair);
+    return 1;
+}
+
+int perp__gradient(perp__graph *g, perp_expr e, const int *column_of, perp__sparse_row *row)
+{
+    int n, ok = 0;
+    size_t size = (size_t)e + 1;
+    int *reach = perp__graph_reach(g, &e, 1, &n);
+    perp_expr *adjoint = calloc(size, sizeof *adjoint); /* node 0 is the constant 0 */
+    char *depends = calloc(size, 1);
+    row->count = 0;
+    if (!reach || !adjoint || !depends) goto done;
+
+    mark_dependence(g, reach, n, column_of, depends);
+    if (depends[e]) adjoint[e] = perp__const(g, 1);
+    for (int k = n - 1; k >= 0; k--) {
+        int self = reach[k];
+        if (!depends[self] || perp__is_const(g, adjoint[self], 0)) continue;
+        perp__node node = g->node[self];
+        if (node.op == PERP__SYMBOL) {
+            if (!row_push(row, column_of[node.a], adjoint[self])) goto done;
+            continue;
+        }
+        int operand[2] = {node.a, node.b};
+        for (int j = 0; j < perp__op_arity(node.op); j++) {
+            int i = operand[j];
+            if (!depends[i]) continue;
+            perp_expr term = perp__mul(g, adjoint[self], local_derivative(g, self, j));
+            adjoint[i] = perp__add(g, adjoint[i], term);
+        }
+    }
+    ok = !g->failed && row_sort(row);
+done:
+    free(reach);
+    free(adjoint);
+    free(depends);
+    return ok;
+}
+
+int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol, perp__sparse_row *row)
+{
+    perp__sparse_row gradient = {0}, second = {0};
+    row->count = 0;
+    int ok = perp__gradient(g, e, column_of, &gradient);
+    for (int i = 0; ok && i < gradient.count; i++) {
+        ok = perp__gradient(g, gradient.entry[i], column_of, &second);
+        for (int j = 0; ok && j < second.count && second.column[j] <= gradient.column[i]; j++)
+            ok = row_push(row, gradient.column[i] * ncol + second.column[j], second.entry[j]);
+    }
+    perp__sparse_row_clear(&gradient);
+    perp__sparse_row_clear(&second);
+    return ok;
+}
+
+static int node_degree(const perp__node *node, const int *column_of, const char *degree)
+{
+    if (node->op == PERP__SYMBOL) return column_of[node->a] >= 0;
+    int arity = perp__op_arity(node->op);
+    int a = arity > 0 ? degree[node->a] : 0, b = arity > 1 ? degree[node->b] : 0;
+    switch (node->op) {
+    case PERP__ADD:
+    case PERP__SUB:
+    case PERP__NEG: return a > b ? a : b;
+    case PERP__MUL: return a + b < 2 ? a + b : 2;
+    case PERP__DIV: return b ? 2 : a;
+    default: return a || b ? 2 : 0;
+    }
+}
+
+int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *where)
+{
+    int n, result = -1;
+    int *reach = perp__graph_reach(g, &e, 1, &n);
+    char *degree = calloc((size_t)e + 1, 1);
+    if (!reach || !degree) goto done;
+    for (int k = 0; k < n; k++) {
+        int i = reach[k], before = 0;
+        const perp__node *node = &g->node[i];
+        if (perp__op_arity(node->op) > 0 && degree[node->a] > before) before = degree[node->a];
+        if (perp__op_arity(node->op) > 1 && degree[node->b] > before) before = degree[node->b];
+        degree[i] = (char)node_degree(node, column_of, degree);
+        if (degree[i] == 2 && before < 2 && where && result < 0) {
+            *where = i;
+            result = 2;
+        }
+    }
+    result = degree[e];
+done:
+    free(reach);
+    free(degree);
+    return result;
+}

@@ -1,0 +1,367 @@
+#include "model/graph.h"
+
+#include "base/arena.h"
+#include "base/base.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    int arity;
+    const char *text;
+} ops[] = {
+#define PERP_OP(name, arity, text) {arity, text},
+#include "model/ops.def"
+#undef PERP_OP
+};
+
+int perp__op_arity(int op)
+{
+    return ops[op].arity;
+}
+
+const char *perp__op_text(int op)
+{
+    return ops[op].text;
+}
+
+double perp__apply(int op, double a, double b)
+{
+    switch ((perp__op)op) {
+    case PERP__CONST:
+    case PERP__SYMBOL:
+    case PERP__OP_COUNT: break;
+    case PERP__ADD: return a + b;
+    case PERP__SUB: return a - b;
+    case PERP__MUL: return a * b;
+    case PERP__DIV: return a / b;
+    case PERP__POW: return pow(a, b);
+    case PERP__NEG: return -a;
+    case PERP__SIN: return sin(a);
+    case PERP__COS: return cos(a);
+    case PERP__TAN: return tan(a);
+    case PERP__ASIN: return asin(a);
+    case PERP__ACOS: return acos(a);
+    case PERP__ATAN: return atan(a);
+    case PERP__TANH: return tanh(a);
+    case PERP__EXP: return exp(a);
+    case PERP__LOG: return log(a);
+    case PERP__SQRT: return sqrt(a);
+    case PERP__ABS: return fabs(a);
+    case PERP__SIGN: return a > 0 ? 1 : a < 0 ? -1 : a;
+    case PERP__ATAN2: return atan2(a, b);
+    case PERP__MIN: return a < b ? a : a >= b ? b : a + b; /* NaN if either is */
+    case PERP__MAX: return a > b ? a : a <= b ? b : a + b;
+    case PERP__STEP: return a > 0 ? 1 : a < 0 ? 0 : a == 0 ? 0.5 : a;
+    case PERP__LE: return a <= b;
+    case PERP__LT: return a < b;
+    }
+    return NAN;
+}
+
+int perp__graph_init(perp__graph *graph)
+{
+    memset(graph, 0, sizeof *graph);
+    graph->source = -1;
+    perp__const(graph, 0);
+    return !graph->failed;
+}
+
+void perp__graph_clear(perp__graph *graph)
+{
+    free(graph->node);
+    free(graph->bucket);
+    memset(graph, 0, sizeof *graph);
+}
+
+/* Hash consing ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9E3779B97F4A7C15u;
+    return h ^ (h >> 29);
+}
+
+static uint64_t node_hash(const perp__node *node)
+{
+    uint64_t bits;
+    memcpy(&bits, &node->value, sizeof bits);
+    uint64_t h = mix((uint64_t)node->op, (uint64_t)(uint32_t)node->a);
+    return mix(mix(h, (uint64_t)(uint32_t)node->b), bits);
+}
+
+static int same_node(const perp__node *x, const perp__node *y)
+{
+    return x->op == y->op && x->a == y->a && x->b == y->b && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+}
+
+static int rehash(perp__graph *graph)
+{
+    int n = graph->nbucket ? 2 * graph->nbucket : 256;
+    int *bucket = malloc((size_t)n * sizeof *bucket);
+    if (!bucket) return 0;
+    for (int i = 0; i < n; i++) bucket[i] = -1;
+    for (int i = 0; i < graph->count; i++) {
+        uint64_t h = node_hash(&graph->node[i]);
+        while (bucket[h & (uint64_t)(n - 1)] >= 0) h++;
+        bucket[h & (uint64_t)(n - 1)] = i;
+    }
+    free(graph->bucket);
+    graph->bucket = bucket;
+    graph->nbucket = n;
+    return 1;
+}
+
+static perp_expr intern(perp__graph *graph, int op, int a, int b, double value)
+{
+    if (graph->failed) return 0;
+    if (2 * graph->count >= graph->nbucket && !rehash(graph)) goto failed;
+    perp__node node = {op, a, b, graph->source, value};
+    uint64_t h = node_hash(&node), mask = (uint64_t)(graph->nbucket - 1);
+    for (; graph->bucket[h & mask] >= 0; h++) {
+        int i = graph->bucket[h & mask];
+        if (same_node(&graph->node[i], &node)) return i;
+    }
+    if (!perp__grow(&graph->node, &graph->capacity, graph->count + 1, sizeof *graph->node)) goto failed;
+    graph->node[graph->count] = node;
+    graph->bucket[h & mask] = graph->count;
+    return graph->count++;
+failed:
+    graph->failed = 1;
+    return 0;
+}
+
+/* Constructors ----------------------------------------------------------------------------------------------------- */
+
+perp_expr perp__const(perp__graph *graph, double value)
+{
+    return intern(graph, PERP__CONST, 0, 0, value == 0 ? 0.0 : value); /* one zero: -0 is 0 */
+}
+
+perp_expr perp__symbol(perp__graph *graph, int symbol)
+{
+    return intern(graph, PERP__SYMBOL, symbol, 0, 0);
+}
+
+static int is_any_const(const perp__graph *graph, perp_expr e)
+{
+    return graph->node[e].op == PERP__CONST;
+}
+
+int perp__is_const(const perp__graph *graph, perp_expr e, double value)
+{
+    return is_any_const(graph, e) && graph->node[e].value == value;
+}
+
+static int is_neg(const perp__graph *graph, perp_expr e)
+{
+    return graph->node[e].op == PERP__NEG;
+}
+
+/* Folds to *folded when all operands are constants and the result is a number. */
+static int fold(perp__graph *graph, int op, perp_expr a, perp_expr b, perp_expr *folded)
+{
+    if (!is_any_const(graph, a) || (ops[op].arity == 2 && !is_any_const(graph, b))) return 0;
+    double value = perp__apply(op, graph->node[a].value, graph->node[b].value);
+    if (!isfinite(value)) return 0;
+    *folded = perp__const(graph, value);
+    return 1;
+}
+
+perp_expr perp__unary(perp__graph *graph, int op, perp_expr a)
+{
+    perp_expr folded;
+    if (graph->failed) return 0;
+    if (fold(graph, op, a, 0, &folded)) return folded;
+    if (op == PERP__NEG && is_neg(graph, a)) return graph->node[a].a;
+    if (op == PERP__NEG && graph->node[a].op == PERP__SUB)
+        return perp__sub(graph, graph->node[a].b, graph->node[a].a);
+    if (op == PERP__ABS && is_neg(graph, a)) a = graph->node[a].a;
+    return intern(graph, op, a, 0, 0);
+}
+
+static perp_expr simplify_add(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    if (perp__is_const(graph, a, 0)) return b;
+    if (perp__is_const(graph, b, 0)) return a;
+    if (is_neg(graph, b)) return perp__sub(graph, a, graph->node[b].a);
+    if (is_neg(graph, a)) return perp__sub(graph, b, graph->node[a].a);
+    return a < b ? intern(graph, PERP__ADD, a, b, 0) : intern(graph, PERP__ADD, b, a, 0);
+}
+
+static perp_expr simplify_sub(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    if (a == b) return perp__const(graph, 0);
+    if (perp__is_const(graph, b, 0)) return a;
+    if (perp__is_const(graph, a, 0)) return perp__neg(graph, b);
+    if (is_neg(graph, b)) return perp__add(graph, a, graph->node[b].a);
+    return intern(graph, PERP__SUB, a, b, 0);
+}
+
+static perp_expr simplify_mul(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    if (is_any_const(graph, b)) {
+        perp_expr c = a;
+        a = b, b = c;
+    }
+    if (perp__is_const(graph, a, 0)) return a;
+    if (perp__is_const(graph, a, 1)) return b;
+    if (perp__is_const(graph, a, -1)) return perp__neg(graph, b);
+    if (is_neg(graph, a)) return perp__neg(graph, perp__mul(graph, graph->node[a].a, b));
+    if (is_neg(graph, b)) return perp__neg(graph, perp__mul(graph, a, graph->node[b].a));
+    return a < b ? intern(graph, PERP__MUL, a, b, 0) : intern(graph, PERP__MUL, b, a, 0);
+}
+
+static perp_expr simplify_div(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    if (perp__is_const(graph, b, 1)) return a;
+    if (perp__is_const(graph, b, -1)) return perp__neg(graph, a);
+    if (perp__is_const(graph, a, 0) && !perp__is_const(graph, b, 0)) return a;
+    if (is_neg(graph, a)) return perp__neg(graph, perp__div(graph, graph->node[a].a, b));
+    return intern(graph, PERP__DIV, a, b, 0);
+}
+
+static perp_expr simplify_pow(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    if (perp__is_const(graph, b, 0)) return perp__const(graph, 1);
+    if (perp__is_const(graph, b, 1)) return a;
+    if (perp__is_const(graph, b, 2)) return perp__mul(graph, a, a);
+    if (perp__is_const(graph, b, -1)) return perp__div(graph, perp__const(graph, 1), a);
+    return intern(graph, PERP__POW, a, b, 0);
+}
+
+perp_expr perp__binary(perp__graph *graph, int op, perp_expr a, perp_expr b)
+{
+    perp_expr folded;
+    if (graph->failed) return 0;
+    if (fold(graph, op, a, b, &folded)) return folded;
+    switch (op) {
+    case PERP__ADD: return simplify_add(graph, a, b);
+    case PERP__SUB: return simplify_sub(graph, a, b);
+    case PERP__MUL: return simplify_mul(graph, a, b);
+    case PERP__DIV: return simplify_div(graph, a, b);
+    case PERP__POW: return simplify_pow(graph, a, b);
+    case PERP__MIN:
+    case PERP__MAX:
+        if (a == b) return a;
+        return a < b ? intern(graph, op, a, b, 0) : intern(graph, op, b, a, 0);
+    default: return intern(graph, op, a, b, 0);
+    }
+}
+
+perp_expr perp__add(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    return perp__binary(graph, PERP__ADD, a, b);
+}
+
+perp_expr perp__sub(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    return perp__binary(graph, PERP__SUB, a, b);
+}
+
+perp_expr perp__mul(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    return perp__binary(graph, PERP__MUL, a, b);
+}
+
+perp_expr perp__div(perp__graph *graph, perp_expr a, perp_expr b)
+{
+    return perp__binary(graph, PERP__DIV, a, b);
+}
+
+perp_expr perp__neg(perp__graph *graph, perp_expr a)
+{
+    return perp__unary(graph, PERP__NEG, a);
+}
+
+/* Passes ----------------------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *x, const void *y)
+{
+    int a = *(const int *)x, b = *(const int *)y;
+    return (a > b) - (a < b);
+}
+
+int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count)
+{
+    *count = 0;
+    unsigned char *seen = calloc((size_t)graph->count, 1);
+    int *list = malloc(((size_t)graph->count + 1) * sizeof *list);
+    if (!seen || !list) {
+        free(seen);
+        free(list);
+        return NULL;
+    }
+    /* the list is its own queue: operands of entry k are appended when k is reached */
+    int n = 0;
+    for (int i = 0; i < nroots; i++) {
+        if (!seen[roots[i]]) seen[roots[i]] = 1, list[n++] = roots[i];
+    }
+    for (int k = 0; k < n; k++) {
+        const perp__node *node = &graph->node[list[k]];
+        int operand[2] = {node->a, node->b};
+        for (int j = 0; j < ops[node->op].arity; j++) {
+            if (!seen[operand[j]]) seen[operand[j]] = 1, list[n++] = operand[j];
+        }
+    }
+    free(seen);
+    qsort(list, (size_t)n, sizeof *list, ascending);
+    *count = n;
+    return list;
+}
+
+static double node_value(const perp__node *node, const double *symbol, const double *value)
+{
+    if (node->op == PERP__CONST) return node->value;
+    if (node->op == PERP__SYMBOL) return symbol[node->a];
+    return perp__apply(node->op, value[node->a], value[node->b]);
+}
+
+void perp__graph_values(const perp__graph *graph, const double *symbol, double *value)
+{
+    for (int i = 0; i < graph->count; i++) value[i] = node_value(&graph->node[i], symbol, value);
+}
+
+int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots, const double *symbol)
+{
+    int n, found = -1;
+    int *reach = perp__graph_reach(graph, roots, nroots, &n);
+    double *value = malloc((size_t)graph->count * sizeof *value);
+    if (!reach || !value) found = -2;
+    for (int k = 0; k < n && found == -1; k++) {
+        int i = reach[k];
+        const perp__node *node = &graph->node[i];
+        value[i] = node_value(node, symbol, value);
+        int arity = ops[node->op].arity;
+        int known = (arity < 1 || isfinite(value[node->a])) && (arity < 2 || isfinite(value[node->b]));
+        if (!isfinite(value[i]) && known && !(node->op == PERP__SYMBOL && isnan(value[i]))) found = i;
+    }
+    free(reach);
+    free(value);
+    return found;
+}
+
+int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots, const perp_expr *map,
+                     perp_expr *copies)
+{
+    int n;
+    int *reach = perp__graph_reach(from, roots, nroots, &n);
+    perp_expr *copy = malloc((size_t)from->count * sizeof *copy);
+    if (!reach || !copy) to->failed = 1;
+    for (int k = 0; k < n && !to->failed; k++) {
+        perp__node node = from->node[reach[k]]; /* by value: `to` may be `from` and grow */
+        to->source = node.source;
+        switch (ops[node.op].arity) {
+        case 0: copy[reach[k]] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a]; break;
+        case 1: copy[reach[k]] = perp__unary(to, node.op, copy[node.a]); break;
+        default: copy[reach[k]] = perp__binary(to, node.op, copy[node.a], copy[node.b]);
+        }
+    }
+    to->source = -1;
+    for (int i = 0; i < nroots && !to->failed; i++) copies[i] = copy[roots[i]];
+    free(reach);
+    free(copy);
+    return !to->failed;
+}

@@ -1,0 +1,115 @@
+#include "model/tape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp__tape_clear(perp__tape *tape)
+{
+    free(tape->constant);
+    free(tape->code);
+    free(tape->out);
+    memset(tape, 0, sizeof *tape);
+}
+
+/* Give constants, then operations, their slots in ascending node order. */
+static void assign_slots(const perp__graph *graph, const int *reach, int n, int nsymbol, int *slot)
+{
+    int next = nsymbol;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int k = 0; k < n; k++) {
+            const perp__node *node = &graph->node[reach[k]];
+            if (node->op == PERP__SYMBOL) slot[reach[k]] = node->a;
+            else if ((node->op != PERP__CONST) == pass) slot[reach[k]] = next++;
+        }
+    }
+}
+
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int nsymbol)
+{
+    int n, ok = 0;
+    memset(tape, 0, sizeof *tape);
+    int *reach = perp__graph_reach(graph, roots, nroots, &n);
+    int *slot = malloc((size_t)graph->count * sizeof *slot);
+    tape->constant = malloc(((size_t)n + 1) * sizeof *tape->constant);
+    tape->code = malloc(((size_t)n + 1) * sizeof *tape->code);
+    tape->out = malloc(((size_t)nroots + 1) * sizeof *tape->out);
+    if (!reach || !slot || !tape->constant || !tape->code || !tape->out) goto done;
+
+    assign_slots(graph, reach, n, nsymbol, slot);
+    tape->nsymbol = nsymbol;
+    tape->nout = nroots;
+    for (int k = 0; k < n; k++) {
+        const perp__node *node = &graph->node[reach[k]];
+        int arity = perp__op_arity(node->op);
+        if (node->op == PERP__CONST) tape->constant[tape->nconst++] = node->value;
+        if (arity == 0) continue;
+        perp__instruction *code = &tape->code[tape->ncode++];
+        code->op = node->op;
+        code->a = slot[node->a];
+        code->b = arity > 1 ? slot[node->b] : code->a;
+    }
+    for (int i = 0; i < nroots; i++) tape->out[i] = slot[roots[i]];
+    ok = 1;
+done:
+    free(reach);
+    free(slot);
+    if (!ok) perp__tape_clear(tape);
+    return ok;
+}
+
+size_t perp__tape_slots(const perp__tape *tape, int n)
+{
+    return ((size_t)tape->nsymbol + (size_t)tape->nconst + (size_t)tape->ncode) * (size_t)n + 1;
+}
+
+void perp__tape_prepare(const perp__tape *tape, double *ws, int n)
+{
+    double *slot = ws + (size_t)tape->nsymbol * (size_t)n;
+    for (int i = 0; i < tape->nconst; i++) {
+        for (int p = 0; p < n; p++) *slot++ = tape->constant[i];
+    }
+}
+
+void perp__tape_eval(const perp__tape *tape, double *ws)
+{
+    double *result = ws + tape->nsymbol + tape->nconst;
+    const perp__instruction *code = tape->code, *end = code + tape->ncode;
+    for (; code < end; code++, result++) {
+        double a = ws[code->a], b = ws[code->b];
+        switch (code->op) { /* the four that fill most tapes first */
+        case PERP__ADD: *result = a + b; break;
+        case PERP__SUB: *result = a - b; break;
+        case PERP__MUL: *result = a * b; break;
+        case PERP__DIV: *result = a / b; break;
+        case PERP__NEG: *result = -a; break;
+        default: *result = perp__apply(code->op, a, b);
+        }
+    }
+}
+
+void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
+{
+    size_t np = (size_t)n;
+    double *restrict result = ws + (size_t)(tape->nsymbol + tape->nconst) * np;
+    for (int k = 0; k < tape->ncode; k++, result += np) {
+        const double *a = ws + (size_t)tape->code[k].a * np, *b = ws + (size_t)tape->code[k].b * np;
+        int op = tape->code[k].op;
+        switch (op) {
+        case PERP__ADD: for (int p = 0; p < n; p++) result[p] = a[p] + b[p]; break;
+        case PERP__SUB: for (int p = 0; p < n; p++) result[p] = a[p] - b[p]; break;
+        case PERP__MUL: for (int p = 0; p < n; p++) result[p] = a[p] * b[p]; break;
+        case PERP__DIV: for (int p = 0; p < n; p++) result[p] = a[p] / b[p]; break;
+        case PERP__NEG: for (int p = 0; p < n; p++) result[p] = -a[p]; break;
+        case PERP__SQRT: for (int p = 0; p < n; p++) result[p] = sqrt(a[p]); break;
+        case PERP__ABS: for (int p = 0; p < n; p++) result[p] = fabs(a[p]); break;
+        default: for (int p = 0; p < n; p++) result[p] = perp__apply(op, a[p], b[p]);
+        }
+    }
+}
+
+void perp__tape_get(const perp__tape *tape, double *ws, double *out)
+{
+    perp__tape_eval(tape, ws);
+    for (int i = 0; i < tape->nout; i++) out[i] = ws[tape->out[i]];
+}

@@ -1,0 +1,38 @@
+/* A tape: expressions flattened to a list of instructions, evaluated for one point or for many at once.
+ *
+ * The workspace has one slot per value: first the symbols (the caller writes them there), then the constants, then the
+ * instructions' results. For `n` points slot s of point p is ws[s * n + p], so the inner loop runs over the points. */
+
+#ifndef PERP_SRC_TAPE_H
+#define PERP_SRC_TAPE_H
+
+#include "model/graph.h"
+
+typedef struct perp__instruction {
+    int op, a, b; /* slots of the operands */
+} perp__instruction;
+
+typedef struct perp__tape {
+    int nsymbol, nconst, ncode, nout;
+    double *constant;
+    perp__instruction *code;
+    int *out; /* slot of each root */
+} perp__tape;
+
+/* Compile the roots; symbols 0 .. nsymbol-1 take the first slots. 0 when memory is out. */
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int nsymbol);
+void perp__tape_clear(perp__tape *tape);
+
+/* Doubles in a workspace for n points. */
+size_t perp__tape_slots(const perp__tape *tape, int n);
+
+/* Write the constants into a workspace; once, before the first evaluation. */
+void perp__tape_prepare(const perp__tape *tape, double *ws, int n);
+
+void perp__tape_eval(const perp__tape *tape, double *ws);
+void perp__tape_eval_many(const perp__tape *tape, double *ws, int n);
+
+/* Evaluate and gather the roots of one point. */
+void perp__tape_get(const perp__tape *tape, double *ws, double *out);
+
+#endif
