@@ -1,0 +1,235 @@
+/* Text to tokens. Keywords stay names here; the parser knows them. */
+
+#include "model/syntax.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE = 1 << 16, MAX_NAME = 200, MAX_FILE = 1 << 26 };
+
+typedef struct lexer {
+    perp__source *source;
+    perp__arena *arena;
+    perp__token *token;
+    int n, capacity;
+    int at;
+    int depth; /* of ( and [ */
+    int failed;
+} lexer;
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
+{
+    static perp__token spare;
+    if (!perp__grow(&lex->token, &lex->capacity, lex->n + 1, sizeof *lex->token)) {
+        lex->failed = 1;
+        return &spare;
+    }
+    lex->token[lex->n] = (perp__token){.kind = kind, .at = at, .end = end};
+    return &lex->token[lex->n++];
+}
+
+/* Length of the valid UTF-8 character at `at`, or 0. */
+static int character_length(const perp__source *source, int at)
+{
+    unsigned char c = (unsigned char)source->text[at];
+    int n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (n == 0 || at + n > source->length) return 0;
+    for (int i = 1; i < n; i++) {
+        if (((unsigned char)source->text[at + i] & 0xC0) != 0x80) return 0;
+    }
+    return n;
+}
+
+/* Refuse what is not text, and lines that no person wrote, before anything else is said about them. */
+static int check_text(perp__source *source)
+{
+    int line_start = 0;
+    if (source->length >= MAX_FILE) {
+        perp__error(source, 0, 0, "the file has more than %d MB; this is no model", MAX_FILE >> 20);
+        return 0;
+    }
+    for (int i = 0; i < source->length;) {
+        int n = character_length(source, i);
+        unsigned char c = (unsigned char)source->text[i];
+        if (n == 0 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
+            perp__error(source, i, i, "not a text file: byte 0x%02X; a model is UTF-8 text", c);
+            return 0;
+        }
+        if (c == '\n') line_start = i + 1;
+        i += n;
+        if (i - line_start > MAX_LINE) {
+            perp__error(source, line_start, line_start,
+                        "the line is longer than %d bytes; a statement may go over several lines inside brackets",
+                        MAX_LINE);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void lex_number(lexer *lex)
+{
+    const char *s = lex->source->text;
+    int length = lex->source->length, at = lex->at, i = at;
+    while (i < length && is_digit(s[i])) i++;
+    if (i < length && s[i] == '.' && !(i + 1 < length && s[i + 1] == '.')) {
+        i++;
+        while (i < length && is_digit(s[i])) i++;
+    }
+    if (i < length && (s[i] == 'e' || s[i] == 'E')) {
+        int j = i + 1;
+        if (j < length && (s[j] == '+' || s[j] == '-')) j++;
+        if (j < length && is_digit(s[j])) {
+            while (j < length && is_digit(s[j])) j++;
+            i = j;
+        }
+    }
+    int end = i;
+    while (end < length && (is_letter(s[end]) || is_digit(s[end]))) end++;
+    perp__token *token = push(lex, TOKEN_NUMBER, at, end);
+    char buffer[400];
+    if (end > i || i - at >= (int)sizeof buffer)
+        perp__error(lex->source, at, end, "'%.*s' is not a number; names begin with a letter, products need *",
+                    end - at > 40 ? 40 : end - at, s + at);
+    else {
+        memcpy(buffer, s + at, (size_t)(i - at));
+        buffer[i - at] = 0;
+        token->number = strtod(buffer, NULL);
+        if (token->number > 1e300) perp__error(lex->source, at, end, "the number %s is too large", buffer);
+    }
+    lex->at = end;
+}
+
+static void lex_name(lexer *lex)
+{
+    const char *s = lex->source->text;
+    int at = lex->at, i = at;
+    while (i < lex->source->length && (is_letter(s[i]) || is_digit(s[i]))) {
+        if (strncmp(s + i, "\xE2\x8A\xA5", 3) == 0 || strncmp(s + i, "\xE2\x89\xA4", 3) == 0 ||
+            strncmp(s + i, "\xE2\x89\xA5", 3) == 0)
+            break;
+        i++;
+    }
+    lex->at = i;
+    if (i - at > MAX_NAME) {
+        perp__error(lex->source, at, at, "a name of %d characters; at most %d are allowed", i - at, MAX_NAME);
+        i = at + MAX_NAME;
+    }
+    perp__token *token = push(lex, TOKEN_NAME, at, i);
+    token->text = perp__arena_string(lex->arena, s + at, (size_t)(i - at));
+    if (!token->text) {
+        token->text = "";
+        lex->failed = 1;
+    }
+    if (strcmp(token->text, "perp") == 0 || strcmp(token->text, "complements") == 0) token->kind = TOKEN_PERP;
+}
+
+static void lex_string(lexer *lex)
+{
+    const char *s = lex->source->text;
+    int at = lex->at, i = at + 1;
+    while (i < lex->source->length && s[i] != '"' && s[i] != '\n') i++;
+    int closed = i < lex->source->length && s[i] == '"';
+    if (!closed) perp__error(lex->source, at, i, "the string is not closed; expected \" before the end of the line");
+    perp__token *token = push(lex, TOKEN_STRING, at, closed ? i + 1 : i);
+    token->text = perp__arena_string(lex->arena, s + at + 1, (size_t)(i - at - 1));
+    if (!token->text) {
+        token->text = "";
+        lex->failed = 1;
+    }
+    lex->at = closed ? i + 1 : i;
+}
+
+static void lex_symbol(lexer *lex)
+{
+    static const struct {
+        const char *text;
+        perp__token_kind kind;
+    } longer[] = {{"<=", TOKEN_LE},           {">=", TOKEN_GE},           {"..", TOKEN_DOTS},
+                  {"\xE2\x8A\xA5", TOKEN_PERP}, {"\xE2\x89\xA4", TOKEN_LE}, {"\xE2\x89\xA5", TOKEN_GE}};
+    const char *s = lex->source->text + lex->at;
+    int left = lex->source->length - lex->at;
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        int n = (int)strlen(longer[i].text);
+        if (n <= left && strncmp(s, longer[i].text, (size_t)n) == 0) {
+            push(lex, longer[i].kind, lex->at, lex->at + n);
+            lex->at += n;
+            return;
+        }
+    }
+    if (strchr("+-*/^()[]{},=<>", *s)) {
+        push(lex, TOKEN_OTHER, lex->at, lex->at + 1)->symbol = *s;
+        if (*s == '(' || *s == '[') lex->depth++;
+        if ((*s == ')' || *s == ']') && lex->depth > 0) lex->depth--;
+    } else {
+        perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here", *s);
+    }
+    lex->at++;
+}
+
+static int starts(const lexer *lex, const char *text)
+{
+    int n = (int)strlen(text);
+    return lex->at + n <= lex->source->length && strncmp(lex->source->text + lex->at, text, (size_t)n) == 0;
+}
+
+/* Inside brackets: a line that opens with a statement's keyword means that a bracket was forgotten. */
+static int statement_follows(const lexer *lex)
+{
+    const char *s = lex->source->text;
+    int i = lex->at;
+    while (i < lex->source->length && (s[i] == ' ' || s[i] == '\t')) i++;
+    int end = i;
+    while (end < lex->source->length && is_letter(s[end])) end++;
+    return end < lex->source->length && s[end] == ' ' && perp__is_statement_word(s + i, end - i);
+}
+
+perp__token *perp__lex(perp__source *source, perp__arena *arena)
+{
+    lexer lex = {.source = source, .arena = arena};
+    const char *s = source->text;
+    int length = check_text(source) ? source->length : 0;
+    if (starts(&lex, "\xEF\xBB\xBF")) lex.at = 3; /* byte order mark */
+    push(&lex, TOKEN_NEWLINE, 0, 0); /* so that every token has one before it */
+
+    while (lex.at < length && !lex.failed) {
+        char c = s[lex.at];
+        if (c == '#') {
+            while (lex.at < length && s[lex.at] != '\n') lex.at++;
+        } else if (c == '\n') {
+            lex.at++;
+            if (lex.depth > 0 && statement_follows(&lex)) lex.depth = 0;
+            if (lex.depth == 0) push(&lex, TOKEN_NEWLINE, lex.at - 1, lex.at);
+        } else if (c == ' ' || c == '\t' || c == '\r') {
+            lex.at++;
+        } else if (is_digit(c) || (c == '.' && lex.at + 1 < length && is_digit(s[lex.at + 1]))) {
+            lex_number(&lex);
+        } else if (c == '"') {
+            lex_string(&lex);
+        } else if (starts(&lex, "\xE2\x8A\xA5") || starts(&lex, "\xE2\x89\xA4") || starts(&lex, "\xE2\x89\xA5")) {
+            lex_symbol(&lex);
+        } else if (is_letter(c)) {
+            lex_name(&lex);
+        } else {
+            lex_symbol(&lex);
+        }
+    }
+    push(&lex, TOKEN_NEWLINE, source->length, source->length);
+    push(&lex, TOKEN_END, source->length, source->length);
+
+    perp__token *tokens = lex.failed ? NULL : perp__arena_alloc(arena, (size_t)lex.n * sizeof *tokens);
+    if (tokens) memcpy(tokens, lex.token, (size_t)lex.n * sizeof *tokens);
+    free(lex.token);
+    return tokens;
+}

@@ -1,0 +1,393 @@
+/* The public face of a model: loading, queries, parameters, input tables. */
+
+#include "model/model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loading ---------------------------------------------------------------------------------------------------------- */
+
+static perp_status build_from_source(perp_model *model, perp_diag *diag)
+{
+    int ok = perp__graph_init(&model->graph) && perp__build(model);
+    double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
+    if (ok) ok = symbol && perp__model_values(model, symbol);
+    free(symbol);
+    if (model->source.nerror) {
+        perp__source_report(&model->source, diag);
+        return PERP_ERR_MODEL;
+    }
+    return ok ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+static perp_status refuse(perp_diag *diag, perp_status status, const char *name, const char *why)
+{
+    perp__diag_append(diag, "%s: %s\n", name, why);
+    if (diag) diag->errors++;
+    return status;
+}
+
+perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out, perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    if (!text || !name) return PERP_ERR_ARG;
+    if (length > (size_t)1 << 30) return refuse(diag, PERP_ERR_MODEL, name, "the file is too large for a model");
+    perp_model *model = calloc(1, sizeof *model);
+    if (!model) return refuse(diag, PERP_ERR_MEMORY, name, perp_status_message(PERP_ERR_MEMORY));
+
+    model->source.text = perp__arena_string(&model->arena, text, length);
+    model->source.name = perp__arena_string(&model->arena, name, strlen(name));
+    model->source.length = (int)length;
+    perp_status status = PERP_ERR_MEMORY;
+    if (model->source.text && model->source.name) status = build_from_source(model, diag);
+    if (status == PERP_ERR_MEMORY) refuse(diag, status, name, perp_status_message(status));
+    if (status != PERP_OK) {
+        perp_model_destroy(model);
+        return status;
+    }
+    *out = model;
+    return PERP_OK;
+}
+
+/* The whole file in malloc'ed memory. */
+static perp_status read_file(const char *path, char **text, size_t *length)
+{
+    enum { MAX_FILE = 1 << 27 };
+    *text = NULL;
+    *length = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file) return PERP_ERR_FILE;
+    perp_status status = PERP_OK;
+    for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
+        if (*length == capacity) {
+            capacity = capacity ? 2 * capacity : 8192;
+            char *more = capacity > MAX_FILE ? NULL : realloc(*text, capacity);
+            if (!more) {
+                status = PERP_ERR_MEMORY;
+                break;
+            }
+            *text = more;
+        }
+        *length += fread(*text + *length, 1, capacity - *length, file);
+        if (ferror(file)) status = PERP_ERR_FILE;
+    }
+    int error = errno;
+    fclose(file);
+    errno = error;
+    return status;
+}
+
+perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
+{
+    char *text;
+    size_t length;
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    if (!path) return PERP_ERR_ARG;
+    perp_status status = read_file(path, &text, &length);
+    if (status == PERP_ERR_FILE) refuse(diag, status, path, strerror(errno));
+    else if (status != PERP_OK) refuse(diag, status, path, perp_status_message(status));
+    else status = perp_model_parse(text, length, path, out, diag);
+    free(text);
+    return status;
+}
+
+static void clear_table(perp__table *table)
+{
+    free(table->time);
+    free(table->value);
+    free(table->name);
+    memset(table, 0, sizeof *table);
+}
+
+void perp_model_destroy(perp_model *model)
+{
+    if (!model) return;
+    for (int i = 0; i < model->nitem[PERP_INPUT]; i++) clear_table(&model->item[PERP_INPUT][i].table);
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
+    free(model->equation);
+    free(model->pair);
+    perp__graph_clear(&model->graph);
+    perp__source_clear(&model->source);
+    perp__arena_clear(&model->arena);
+    free(model);
+}
+
+/* Values ----------------------------------------------------------------------------------------------------------- */
+
+int perp__model_values(perp_model *model, double *symbol)
+{
+    int np = model->nitem[PERP_PARAM], ns = model->nitem[PERP_STATE], n = 0;
+    double *value = malloc((size_t)model->graph.count * sizeof *value);
+    int ok = value != NULL;
+    for (int s = 0; s < model->nsymbol; s++) symbol[s] = NAN;
+    /* A parameter speaks only of earlier ones, so one pass per parameter over its own nodes is enough. */
+    for (int i = 0; ok && i < np + ns; i++) {
+        perp__item *item = i < np ? &model->item[PERP_PARAM][i] : &model->item[PERP_STATE][i - np];
+        if (!item->is_set && item->expr >= 0) {
+            int *reach = perp__graph_reach(&model->graph, &item->expr, 1, &n);
+            ok = reach != NULL;
+            for (int k = 0; ok && k < n; k++) {
+                const perp__node *node = &model->graph.node[reach[k]];
+                value[reach[k]] = node->op == PERP__CONST    ? node->value
+                                  : node->op == PERP__SYMBOL ? symbol[node->a]
+                                                             : perp__apply(node->op, value[node->a], value[node->b]);
+            }
+            if (ok) item->value = value[item->expr];
+            free(reach);
+        }
+        if (i < np) symbol[item->symbol] = item->value;
+    }
+    free(value);
+    return ok;
+}
+
+/* The nearest declared name that can be set, or NULL. */
+static const char *nearest_name(const perp_model *model, const char *name)
+{
+    enum { MOST = 512 };
+    const char *candidate[MOST];
+    int n = 0;
+    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++) {
+        for (int i = 0; i < model->nitem[kind] && n < MOST; i++) candidate[n++] = model->item[kind][i].name;
+    }
+    return perp__nearest(name, candidate, n);
+}
+
+static perp_status unknown_name(const perp_model *model, const char *name, const char *what, perp_diag *diag)
+{
+    const char *near = nearest_name(model, name);
+    perp__diag_append(diag, "%s: no %s named '%s'", model->source.name, what, name);
+    if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
+    perp__diag_append(diag, "\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_ARG;
+}
+
+perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag)
+{
+    perp_symbol_kind kind;
+    int i;
+    if (!model || !name) return PERP_ERR_ARG;
+    if (!perp_model_find(model, name, &kind, &i)) return unknown_name(model, name, "parameter, state or input", diag);
+    perp__item *item = &model->item[kind][i];
+    const char *wrong = NULL;
+    if (kind == PERP_VAR) wrong = "is a var: it is solved for";
+    if (kind == PERP_OUTPUT) wrong = "is an output: it is computed";
+    if (item->is_structural) wrong = "sets the size of the model; change it in the file";
+    if (!isfinite(value)) wrong = "must be given a finite number";
+    if (wrong) {
+        perp__diag_append(diag, "%s: '%s' %s\n", model->source.name, name, wrong);
+        if (diag) diag->errors++;
+        return PERP_ERR_ARG;
+    }
+    if (kind == PERP_INPUT) {
+        perp_expr constant = perp__const(&model->graph, value);
+        if (model->graph.failed) return PERP_ERR_MEMORY;
+        clear_table(&item->table);
+        item->expr = constant;
+        return PERP_OK;
+    }
+    item->value = value;
+    item->is_set = 1;
+    double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
+    int ok = symbol && perp__model_values(model, symbol);
+    free(symbol);
+    return ok ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+/* Input tables ----------------------------------------------------------------------------------------------------- */
+
+static perp_status bad_column(const perp_trajectory *table, const char *wanted, const char *name, perp_diag *diag)
+{
+    enum { MOST = 64 };
+    const char *candidate[MOST];
+    int n = perp_trajectory_columns(table) < MOST ? perp_trajectory_columns(table) : MOST;
+    for (int i = 0; i < n; i++) candidate[i] = perp_trajectory_name(table, i);
+    const char *near = perp__nearest(wanted, candidate, n);
+    perp__diag_append(diag, "%s: no column '%s'", name, wanted);
+    if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
+    perp__diag_append(diag, " It has:");
+    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %s", i ? "," : "", candidate[i]);
+    perp__diag_append(diag, "\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_DATA;
+}
+
+/* Times must increase and everything must be a number; rows are counted from 1 below the header. */
+static perp_status check_samples(const double *time, const double *value, int n, const char *name, const char *column,
+                                 perp_diag *diag)
+{
+    if (n < 2) {
+        perp__diag_append(diag, "%s: %d rows; an input needs at least two to interpolate between\n", name, n);
+        if (diag) diag->errors++;
+        return PERP_ERR_DATA;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(time[i]) || !isfinite(value[i]))
+            perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1, isfinite(time[i]) ? column : "t",
+                              isfinite(time[i]) ? value[i] : time[i]);
+        else if (i > 0 && time[i] <= time[i - 1])
+            perp__diag_append(diag, "%s: row %d: time %.17g is not after %.17g; times must increase\n", name, i + 1, time[i],
+                              time[i - 1]);
+        else
+            continue;
+        if (diag) diag->errors++;
+        return PERP_ERR_DATA;
+    }
+    return PERP_OK;
+}
+
+perp_status perp_model_set_input_table(perp_model *model, const char *input, const perp_trajectory *table,
+                                       const char *column, const char *name, perp_diag *diag)
+{
+    perp_symbol_kind kind;
+    int i;
+    if (!model || !input || !table) return PERP_ERR_ARG;
+    if (!name) name = "table";
+    if (!column) column = input;
+    if (!perp_model_find(model, input, &kind, &i) || kind != PERP_INPUT) return unknown_name(model, input, "input", diag);
+    int t = perp_trajectory_find(table, "t"), v = perp_trajectory_find(table, column), n = perp_trajectory_rows(table);
+    if (t < 0) return bad_column(table, "t", name, diag);
+    if (v < 0) return bad_column(table, column, name, diag);
+    const double *time = perp_trajectory_column(table, t), *value = perp_trajectory_column(table, v);
+    perp_status status = check_samples(time, value, n, name, column, diag);
+    if (status != PERP_OK) return status;
+
+    size_t bytes = (size_t)n * sizeof(double);
+    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
+    if (!copy.time || !copy.value || !copy.name) {
+        clear_table(&copy);
+        return PERP_ERR_MEMORY;
+    }
+    memcpy(copy.time, time, bytes);
+    memcpy(copy.value, value, bytes);
+    strcpy(copy.name, name);
+    perp__item *item = &model->item[PERP_INPUT][i];
+    clear_table(&item->table);
+    item->table = copy;
+    item->expr = -1;
+    return PERP_OK;
+}
+
+double perp__table_value(const perp__table *table, double t, int *hint)
+{
+    const double *time = table->time;
+    int n = table->n, k = *hint < 0 || *hint > n - 2 ? 0 : *hint;
+    double slack = 1e-9 * (time[n - 1] - time[0]) + 1e-12 * fabs(t); /* rounding of t0 + k h */
+    if (!(t >= time[0] - slack && t <= time[n - 1] + slack)) return NAN;
+    while (k < n - 2 && t >= time[k + 1]) k++;
+    while (k > 0 && t < time[k]) k--;
+    *hint = k;
+    double s = (t - time[k]) / (time[k + 1] - time[k]);
+    if (s <= 0) return table->value[k];
+    if (s >= 1) return table->value[k + 1];
+    return table->value[k] + s * (table->value[k + 1] - table->value[k]);
+}
+
+/* Queries ---------------------------------------------------------------------------------------------------------- */
+
+const char *perp_model_name(const perp_model *model)
+{
+    return model->name[0] ? model->name : "unnamed";
+}
+
+const char *perp_model_file(const perp_model *model)
+{
+    return model->source.name;
+}
+
+perp_model_kind perp_model_get_kind(const perp_model *model)
+{
+    return model->kind;
+}
+
+perp_simulate_task perp_model_simulate_task(const perp_model *model)
+{
+    perp_simulate_task task = {NAN, NAN, NAN, model->method};
+    double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
+    double *value = malloc((size_t)model->graph.count * sizeof *value);
+    if (symbol && value) {
+        for (int s = 0; s < model->nsymbol; s++) symbol[s] = NAN;
+        for (int i = 0; i < model->nitem[PERP_PARAM]; i++)
+            symbol[model->item[PERP_PARAM][i].symbol] = model->item[PERP_PARAM][i].value;
+        perp__graph_values(&model->graph, symbol, value);
+        task.from = model->from >= 0 ? value[model->from] : NAN;
+        task.to = model->to >= 0 ? value[model->to] : NAN;
+        task.step = model->step >= 0 ? value[model->step] : NAN;
+    }
+    free(symbol);
+    free(value);
+    return task;
+}
+
+int perp_model_count(const perp_model *model, perp_symbol_kind kind)
+{
+    return (unsigned)kind < PERP_SYMBOL_KINDS ? model->nitem[kind] : 0;
+}
+
+perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, int i)
+{
+    if (i < 0 || i >= perp_model_count(model, kind)) return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0};
+    const perp__item *item = &model->item[kind][i];
+    perp_symbol symbol = {item->name, item->unit, item->value, item->lo, item->hi, 0, 0};
+    perp__source_place(&model->source, item->at, &symbol.line, &symbol.column);
+    return symbol;
+}
+
+int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index)
+{
+    for (int k = 0; k < PERP_SYMBOL_KINDS; k++) {
+        for (int i = 0; i < model->nitem[k]; i++) {
+            if (strcmp(model->item[k][i].name, name) != 0) continue;
+            if (kind) *kind = (perp_symbol_kind)k;
+            if (index) *index = i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static perp_statement statement(const perp_model *model, const char *text, int at)
+{
+    perp_statement s = {text, 0, 0};
+    perp__source_place(&model->source, at, &s.line, &s.column);
+    return s;
+}
+
+int perp_model_equations(const perp_model *model)
+{
+    return model->nequation;
+}
+
+perp_statement perp_model_equation(const perp_model *model, int i)
+{
+    if (i < 0 || i >= model->nequation) return (perp_statement){"", 0, 0};
+    return statement(model, model->equation[i].text, model->equation[i].at);
+}
+
+int perp_model_pairs(const perp_model *model)
+{
+    return model->npair;
+}
+
+perp_statement perp_model_pair(const perp_model *model, int i)
+{
+    if (i < 0 || i >= model->npair) return (perp_statement){"", 0, 0};
+    return statement(model, model->pair[i].text, model->pair[i].at);
+}
+
+const char *perp_model_pair_side(const perp_model *model, int i, int side)
+{
+    if (i < 0 || i >= model->npair || side < 0 || side > 1) return "";
+    return model->pair[i].side[side];
+}
+
+int perp_model_pair_is_two_sided(const perp_model *model, int i)
+{
+    return i >= 0 && i < model->npair && model->pair[i].two_sided;
+}

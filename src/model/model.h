@@ -1,0 +1,78 @@
+/* Internal: what a model is after the front end has read it. Engines read this; only model.c and build.c write it.
+ *
+ * Every declared name is flattened to scalar items (r[2,1] is one). An item owns consecutive symbols of the graph:
+ * a parameter or var one; an input two (its value at the end of the step, and before it); a state four. */
+
+#ifndef PERP_SRC_MODEL_H
+#define PERP_SRC_MODEL_H
+
+#include "model/graph.h"
+#include "model/source.h"
+#include "perp/model.h"
+
+enum { PERP__SYM_T, PERP__SYM_T_PRE, PERP__SYM_H, PERP__SYM_FIRST };
+
+/* Offsets from an item's first symbol. */
+enum { PERP__NOW = 0, PERP__INPUT_PRE = 1, PERP__DER = 1, PERP__NEXT = 2, PERP__PRE = 3 };
+
+/* Samples of an input; linear between them. */
+typedef struct perp__table {
+    int n;
+    double *time, *value;
+    char *name;
+} perp__table;
+
+typedef struct perp__item {
+    const char *name, *unit;
+    int at, end;       /* where it was declared */
+    int symbol;        /* its first */
+    perp_expr expr;    /* parameter: default; state: initial value; input: function of t; output: itself; -1 none */
+    double value;      /* parameter, state */
+    double lo, hi;
+    int is_set;        /* value was given by perp_model_set */
+    int is_structural; /* a parameter that an index or a size was computed from */
+    perp__table table; /* of an input; n = 0: none */
+} perp__item;
+
+typedef struct perp__equation {
+    perp_expr left, right;
+    int at;
+    const char *text;
+} perp__equation;
+
+/* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a = 0. */
+typedef struct perp__pair {
+    int two_sided;
+    perp_expr a, b, lo, hi;
+    perp_expr guard; /* -1 none */
+    int at;
+    const char *text, *side[2];
+} perp__pair;
+
+struct perp_model {
+    perp__arena arena;
+    perp__source source;
+    perp__graph graph;
+    const char *name;
+    perp_model_kind kind;
+    perp__item *item[PERP_SYMBOL_KINDS];
+    int nitem[PERP_SYMBOL_KINDS];
+    int nsymbol;
+    perp__equation *equation;
+    perp__pair *pair;
+    int nequation, npair;
+    perp_expr from, to, step; /* of the simulate block; -1 */
+    const char *method;
+};
+
+/* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the source). */
+int perp__build(perp_model *model);
+
+/* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has nsymbol entries.
+ * Also refreshes the items' values. 0 when memory is out. */
+int perp__model_values(perp_model *model, double *symbol);
+
+/* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the last interval. */
+double perp__table_value(const perp__table *table, double t, int *hint);
+
+#endif

@@ -1,0 +1,647 @@
+/* Tokens to syntax tree, by recursive descent. An error is recorded where it stands and the statement is skipped to the
+ * end of its line, so that all errors of a file are found in one go. Grammar: docs/language.md. */
+
+#include "model/graph.h"
+#include "model/syntax.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DEPTH = 200 }; /* of nested brackets */
+
+typedef struct parser {
+    perp__source *source;
+    perp__arena *arena;
+    const perp__token *token; /* the next one */
+    int depth;
+    int bad; /* the statement at hand has an error: say no more about it */
+} parser;
+
+static perp__syntax *parse_expression(parser *p);
+
+/* Tokens ----------------------------------------------------------------------------------------------------------- */
+
+static int at_symbol(const parser *p, char symbol)
+{
+    return p->token->kind == TOKEN_OTHER && p->token->symbol == symbol;
+}
+
+static int at_word(const parser *p, const char *word)
+{
+    return p->token->kind == TOKEN_NAME && strcmp(p->token->text, word) == 0;
+}
+
+static const perp__token *take(parser *p)
+{
+    const perp__token *token = p->token;
+    if (token->kind != TOKEN_END) p->token++;
+    return token;
+}
+
+static int take_symbol(parser *p, char symbol)
+{
+    return at_symbol(p, symbol) ? (take(p), 1) : 0;
+}
+
+static int take_word(parser *p, const char *word)
+{
+    return at_word(p, word) ? (take(p), 1) : 0;
+}
+
+/* "expected X, found Y" at the next token; once per statement. */
+static void expected(parser *p, const char *what)
+{
+    if (p->bad) return;
+    p->bad = 1;
+    const perp__token *t = p->token;
+    if (t->kind == TOKEN_END || (t->kind == TOKEN_NEWLINE && t[1].kind == TOKEN_END))
+        perp__error(p->source, t->at, t->end, "expected %s, found the end of the file", what);
+    else if (t->kind == TOKEN_NEWLINE)
+        perp__error(p->source, t->at, t->at, "expected %s, found the end of the line", what);
+    else
+        perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'", what, t->end - t->at > 40 ? 40 : t->end - t->at,
+                    p->source->text + t->at);
+}
+
+static void expect_symbol(parser *p, char symbol, const char *what)
+{
+    if (!take_symbol(p, symbol)) expected(p, what);
+}
+
+static int last_end(const parser *p)
+{
+    return p->token[-1].end;
+}
+
+/* Nodes ------------------------------------------------------------------------------------------------------------ */
+
+static perp__syntax *new_node(parser *p, perp__syntax_kind kind, int at)
+{
+    static perp__syntax spare;
+    perp__syntax *node = perp__arena_alloc(p->arena, sizeof *node);
+    if (!node) {
+        p->bad = 1;
+        return &spare;
+    }
+    node->kind = kind;
+    node->at = at;
+    return node;
+}
+
+/* A list that grows in malloc and ends in the arena. */
+typedef struct items {
+    perp__syntax **item;
+    char *op;
+    int *opat;
+    int n, capacity, failed;
+} items;
+
+static void items_push(items *list, perp__syntax *item, char op, int opat)
+{
+    int c1 = list->capacity, c2 = c1, c3 = c1;
+    if (!perp__grow(&list->item, &c1, list->n + 1, sizeof *list->item) ||
+        !perp__grow(&list->op, &c2, list->n + 1, sizeof *list->op) ||
+        !perp__grow(&list->opat, &c3, list->n + 1, sizeof *list->opat)) {
+        list->failed = 1;
+        return;
+    }
+    list->capacity = c1;
+    list->item[list->n] = item;
+    list->op[list->n] = op;
+    list->opat[list->n++] = opat;
+}
+
+static void items_store(parser *p, items *list, perp__syntax *node)
+{
+    size_t n = (size_t)list->n;
+    node->item = perp__arena_alloc(p->arena, n * sizeof *node->item + 1);
+    node->op = perp__arena_alloc(p->arena, n + 1);
+    node->opat = perp__arena_alloc(p->arena, n * sizeof *node->opat + 1);
+    if (node->item && node->op && node->opat && !list->failed && n) {
+        node->n = list->n;
+        memcpy(node->item, list->item, n * sizeof *node->item);
+        memcpy(node->op, list->op, n);
+        memcpy(node->opat, list->opat, n * sizeof *node->opat);
+    }
+    if (list->failed) p->arena->failed = 1;
+    free(list->item);
+    free(list->op);
+    free(list->opat);
+    node->end = last_end(p);
+}
+
+/* Expressions ------------------------------------------------------------------------------------------------------ */
+
+static void parse_items(parser *p, perp__syntax *node, char close, const char *what)
+{
+    items list = {0};
+    if (!at_symbol(p, close)) {
+        do items_push(&list, parse_expression(p), 0, 0);
+        while (!p->bad && take_symbol(p, ','));
+    }
+    expect_symbol(p, close, what);
+    items_store(p, &list, node);
+}
+
+/* sum(i in lo..hi, term), after "sum(" */
+static perp__syntax *parse_sum(parser *p, int at)
+{
+    perp__syntax *node = new_node(p, SYNTAX_SUM, at);
+    items list = {0};
+    node->text = take(p)->text;
+    take(p); /* in */
+    items_push(&list, parse_expression(p), 0, 0);
+    if (p->token->kind == TOKEN_DOTS) take(p);
+    else expected(p, "'..' between the first and the last index");
+    items_push(&list, parse_expression(p), 0, 0);
+    expect_symbol(p, ',', "',' and the term to sum");
+    items_push(&list, parse_expression(p), 0, 0);
+    expect_symbol(p, ')', "')'");
+    items_store(p, &list, node);
+    return node;
+}
+
+static perp__syntax *parse_name(parser *p)
+{
+    const perp__token *name = take(p);
+    int sum = strcmp(name->text, "sum") == 0;
+    if (take_symbol(p, '(')) {
+        if (sum && p->token->kind == TOKEN_NAME && p->token[1].kind == TOKEN_NAME && strcmp(p->token[1].text, "in") == 0)
+            return parse_sum(p, name->at);
+        perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
+        node->text = name->text;
+        parse_items(p, node, ')', "',' or ')'");
+        return node;
+    }
+    if (take_symbol(p, '[')) {
+        perp__syntax *node = new_node(p, SYNTAX_INDEX, name->at);
+        node->text = name->text;
+        parse_items(p, node, ']', "',' or ']'");
+        return node;
+    }
+    perp__syntax *node = new_node(p, SYNTAX_NAME, name->at);
+    node->text = name->text;
+    node->end = name->end;
+    return node;
+}
+
+static int is_statement_word(const char *text);
+
+static perp__syntax *parse_primary(parser *p)
+{
+    const perp__token *t = p->token;
+    if (t->kind == TOKEN_NUMBER) {
+        perp__syntax *node = new_node(p, SYNTAX_NUMBER, t->at);
+        node->number = take(p)->number;
+        node->end = t->end;
+        return node;
+    }
+    if (t->kind == TOKEN_NAME && !is_statement_word(t->text)) return parse_name(p);
+    if (take_symbol(p, '(')) {
+        perp__syntax *node = parse_expression(p);
+        expect_symbol(p, ')', "')'");
+        return node;
+    }
+    if (take_symbol(p, '[')) {
+        perp__syntax *node = new_node(p, SYNTAX_LIST, t->at);
+        parse_items(p, node, ']', "',' or ']'");
+        return node;
+    }
+    expected(p, "an expression");
+    return new_node(p, SYNTAX_NUMBER, t->at);
+}
+
+/* -a, a^b (binds tighter than the minus before it, and to the right) */
+static perp__syntax *parse_power(parser *p)
+{
+    int at = p->token->at;
+    if (++p->depth > MAX_DEPTH) {
+        if (!p->bad) perp__error(p->source, at, at, "more than %d nested brackets or signs", MAX_DEPTH);
+        p->bad = 1;
+    }
+    perp__syntax *node;
+    if (p->bad) {
+        node = new_node(p, SYNTAX_NUMBER, at);
+    } else if (take_symbol(p, '-')) {
+        node = new_node(p, SYNTAX_NEG, at);
+        items list = {0};
+        items_push(&list, parse_power(p), 0, 0);
+        items_store(p, &list, node);
+    } else if (take_symbol(p, '+')) {
+        node = parse_power(p);
+    } else {
+        node = parse_primary(p);
+        int opat = p->token->at;
+        if (!p->bad && take_symbol(p, '^')) {
+            perp__syntax *power = new_node(p, SYNTAX_POW, at);
+            items list = {0};
+            items_push(&list, node, 0, 0);
+            items_push(&list, parse_power(p), '^', opat);
+            items_store(p, &list, power);
+            node = power;
+        }
+    }
+    p->depth--;
+    return node;
+}
+
+/* A chain of operands joined by either of two operators, from the left. */
+static perp__syntax *parse_chain(parser *p, const char *ops, perp__syntax *(*operand)(parser *))
+{
+    int at = p->token->at;
+    perp__syntax *first = operand(p);
+    if (p->bad || !(at_symbol(p, ops[0]) || at_symbol(p, ops[1]))) return first;
+    perp__syntax *node = new_node(p, SYNTAX_CHAIN, at);
+    items list = {0};
+    items_push(&list, first, 0, 0);
+    while (!p->bad && (at_symbol(p, ops[0]) || at_symbol(p, ops[1]))) {
+        const perp__token *op = take(p);
+        items_push(&list, operand(p), op->symbol, op->at);
+    }
+    items_store(p, &list, node);
+    return node;
+}
+
+static perp__syntax *parse_product(parser *p)
+{
+    return parse_chain(p, "*/", parse_power);
+}
+
+static perp__syntax *parse_expression(parser *p)
+{
+    return parse_chain(p, "+-", parse_product);
+}
+
+/* Comparison: '<', '>', 'l' for <=, 'g' for >=, or 0. */
+static char comparison(const parser *p)
+{
+    if (p->token->kind == TOKEN_LE) return 'l';
+    if (p->token->kind == TOKEN_GE) return 'g';
+    if (at_symbol(p, '<')) return '<';
+    if (at_symbol(p, '>')) return '>';
+    return 0;
+}
+
+static perp__syntax *parse_comparison(parser *p)
+{
+    perp__syntax *node = new_node(p, SYNTAX_COMPARE, p->token->at);
+    items list = {0};
+    items_push(&list, parse_expression(p), 0, 0);
+    char op = comparison(p);
+    int opat = p->token->at;
+    if (!op) expected(p, "<=, <, >= or >");
+    else take(p);
+    items_push(&list, parse_expression(p), op, opat);
+    items_store(p, &list, node);
+    return node;
+}
+
+/* comparison { and|or comparison }, from the left */
+static perp__syntax *parse_guard(parser *p)
+{
+    perp__syntax *node = parse_comparison(p);
+    while (!p->bad && (at_word(p, "and") || at_word(p, "or"))) {
+        const perp__token *word = take(p);
+        perp__syntax *both = new_node(p, SYNTAX_LOGIC, node->at);
+        items list = {0};
+        items_push(&list, node, 0, 0);
+        items_push(&list, parse_comparison(p), word->text[0] == 'a' ? '&' : '|', word->at);
+        items_store(p, &list, both);
+        node = both;
+    }
+    return node;
+}
+
+/* Statements ------------------------------------------------------------------------------------------------------- */
+
+static const char *const statement_words[] = {"model", "param", "input",    "state", "var", "output",
+                                              "for",   "plan",  "identify", "simulate", "when"};
+static const char *const other_words[] = {"perp", "complements", "der", "next", "pre", "sum", "norm", "dot", "friction", "table",
+                                          "in",   "to",          "t",   "h",    "pi",  "and", "or"};
+
+static int is_in(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(text, words[i]) == 0) return 1;
+    }
+    return 0;
+}
+
+int perp__is_statement_word(const char *text, int length)
+{
+    for (size_t i = 0; i < sizeof statement_words / sizeof *statement_words; i++) {
+        if ((int)strlen(statement_words[i]) == length && strncmp(text, statement_words[i], (size_t)length) == 0) return 1;
+    }
+    return 0;
+}
+
+static int is_statement_word(const char *text)
+{
+    return perp__is_statement_word(text, (int)strlen(text));
+}
+
+int perp__is_reserved(const char *name)
+{
+    for (int op = 0; op < PERP__OP_COUNT; op++) {
+        if (perp__op_text(op) && strcmp(name, perp__op_text(op)) == 0) return 1;
+    }
+    return is_statement_word(name) || is_in(name, other_words, sizeof other_words / sizeof *other_words);
+}
+
+static perp__statement *new_statement(parser *p, perp__statement_kind kind)
+{
+    static perp__statement spare;
+    perp__statement *s = perp__arena_alloc(p->arena, sizeof *s);
+    if (!s) {
+        p->bad = 1;
+        return &spare;
+    }
+    s->kind = kind;
+    s->at = p->token->at;
+    return s;
+}
+
+static void parse_declared_name(parser *p, perp__statement *s)
+{
+    const perp__token *t = p->token;
+    if (t->kind != TOKEN_NAME) {
+        expected(p, "a name");
+        return;
+    }
+    if (perp__is_reserved(t->text)) {
+        if (!p->bad) perp__error(p->source, t->at, t->end, "'%s' is a word of the language; choose another name", t->text);
+        p->bad = 1;
+        return;
+    }
+    take(p);
+    s->name = t->text;
+    s->name_at = t->at;
+    s->name_end = t->end;
+}
+
+static void parse_range(parser *p, perp__statement *s)
+{
+    expect_symbol(p, '[', "'[' and the range: in [lo, hi]");
+    if (!p->bad) s->lo = parse_expression(p);
+    expect_symbol(p, ',', "',' between lo and hi");
+    if (!p->bad) s->hi = parse_expression(p);
+    expect_symbol(p, ']', "']'");
+}
+
+/* table("file.csv") or table("file.csv", "column") */
+static void parse_table(parser *p, perp__statement *s)
+{
+    s->table_at = p->token->at;
+    take(p);
+    expect_symbol(p, '(', "'('");
+    if (p->token->kind != TOKEN_STRING) expected(p, "the file name as a string");
+    else s->table = take(p)->text;
+    if (!p->bad && take_symbol(p, ',')) {
+        if (p->token->kind != TOKEN_STRING) expected(p, "the column's name as a string");
+        else s->table_column = take(p)->text;
+    }
+    expect_symbol(p, ')', "')'");
+    s->table_end = last_end(p);
+}
+
+/* NAME[dims] = value in [lo, hi] "unit" */
+static perp__statement *parse_item(parser *p, perp__statement_kind kind)
+{
+    perp__statement *s = new_statement(p, kind);
+    parse_declared_name(p, s);
+    if (!p->bad && take_symbol(p, '[')) {
+        do {
+            if (s->ndim == 2) {
+                expected(p, "']': at most two dimensions");
+                break;
+            }
+            s->dim[s->ndim++] = parse_expression(p);
+        } while (!p->bad && take_symbol(p, ','));
+        expect_symbol(p, ']', "']'");
+    }
+    int needs_value = kind == STATEMENT_PARAM || kind == STATEMENT_STATE || kind == STATEMENT_OUTPUT;
+    if (!p->bad && take_symbol(p, '=')) {
+        if (kind == STATEMENT_VAR) {
+            p->token--;
+            expected(p, "',' or the end of the line: a var is solved for and has no value of its own");
+        } else if (kind == STATEMENT_INPUT && at_word(p, "table")) {
+            parse_table(p, s);
+        } else {
+            s->value = parse_expression(p);
+        }
+    } else if (!p->bad && needs_value) {
+        expected(p, kind == STATEMENT_PARAM    ? "'=' and the parameter's value"
+                    : kind == STATEMENT_STATE ? "'=' and the initial value"
+                                              : "'=' and the output's expression");
+    }
+    if (!p->bad && take_word(p, "in")) parse_range(p, s);
+    if (!p->bad && p->token->kind == TOKEN_STRING) s->unit = take(p)->text;
+    s->end = last_end(p);
+    return s;
+}
+
+/* A list of declared items; the statements are chained. Returns where the chain ends. */
+static perp__statement **parse_declaration(parser *p, perp__statement_kind kind, perp__statement **tail)
+{
+    take(p);
+    do {
+        perp__statement *s = parse_item(p, kind);
+        if (s->name) { /* also when it is wrong, so that its name is known further on */
+            *tail = s;
+            tail = &s->next;
+        }
+    } while (!p->bad && take_symbol(p, ','));
+    return tail;
+}
+
+static void parse_model(parser *p, perp__statement *s)
+{
+    take(p);
+    parse_declared_name(p, s);
+}
+
+static void parse_simulate(parser *p, perp__statement *s)
+{
+    take(p);
+    int braces = take_symbol(p, '{');
+    for (;;) {
+        while (braces && p->token->kind == TOKEN_NEWLINE) take(p);
+        if (take_word(p, "from")) s->from = parse_expression(p);
+        else if (take_word(p, "to")) s->to = parse_expression(p);
+        else if (take_word(p, "step")) s->step = parse_expression(p);
+        else if (take_word(p, "method")) {
+            /* method names have dashes: join the tokens that touch */
+            int at = p->token->at, end = at;
+            while ((p->token->kind == TOKEN_NAME || at_symbol(p, '-')) && (p->token->at == end)) end = take(p)->end;
+            if (end == at) expected(p, "a method, such as backward-euler");
+            s->method = perp__arena_string(p->arena, p->source->text + at, (size_t)(end - at));
+        } else if (braces && take_symbol(p, '}')) {
+            return;
+        } else if (!braces && p->token->kind == TOKEN_NEWLINE) {
+            return;
+        } else {
+            expected(p, braces ? "from, to, step, method or '}'" : "from, to, step, method or the end of the line");
+        }
+        if (p->bad) return;
+    }
+}
+
+static perp__statement *parse_body(parser *p, int nested);
+
+static void parse_for(parser *p, perp__statement *s)
+{
+    take(p);
+    parse_declared_name(p, s);
+    if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: for i in 1..4 { ... }");
+    if (!p->bad) s->lo = parse_expression(p);
+    if (!p->bad && p->token->kind != TOKEN_DOTS) expected(p, "'..' between the first and the last index");
+    if (!p->bad) {
+        take(p);
+        s->hi = parse_expression(p);
+    }
+    expect_symbol(p, '{', "'{'");
+    s->end = last_end(p);
+    if (p->bad) return;
+    if (++p->depth > MAX_DEPTH) {
+        perp__error(p->source, s->at, s->at, "more than %d nested loops", MAX_DEPTH);
+        p->bad = 1;
+    } else {
+        s->body = parse_body(p, 1);
+    }
+    p->depth--;
+}
+
+/* side := expression [ rel expression [ rel expression ] ] */
+static void parse_side(parser *p, perp__side *side)
+{
+    side->e[side->n++] = parse_expression(p);
+    while (!p->bad && side->n < 3) {
+        char rel = comparison(p);
+        if (rel == '<' || rel == '>') {
+            expected(p, rel == '<' ? "<= (complementarity has no strict inequalities)"
+                                   : ">= (complementarity has no strict inequalities)");
+            return;
+        }
+        if (!rel) return;
+        take(p);
+        side->rel[side->n - 1] = rel;
+        side->e[side->n++] = parse_expression(p);
+    }
+}
+
+static void parse_equation_or_pair(parser *p, perp__statement *s)
+{
+    parse_side(p, &s->side[0]);
+    if (p->bad) return;
+    if (s->side[0].n == 1 && take_symbol(p, '=')) {
+        s->kind = STATEMENT_EQUATION;
+        s->left = s->side[0].e[0];
+        s->right = parse_expression(p);
+    } else if (p->token->kind == TOKEN_PERP) {
+        take(p);
+        s->kind = STATEMENT_PAIR;
+        parse_side(p, &s->side[1]);
+        if (!p->bad && take_word(p, "when")) s->guard = parse_guard(p);
+    } else {
+        expected(p, s->side[0].n == 1 ? "an operator, '=', '<=' or 'perp'" : "an operator or 'perp'");
+    }
+}
+
+/* After a statement: the end of the line, or the brace that closes the block. */
+static void finish_statement(parser *p, perp__statement *s)
+{
+    s->end = last_end(p);
+    if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END && !at_symbol(p, '}'))
+        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR ? "an operator or the end of the line"
+                                                                                  : "the end of the line");
+    if (p->bad) {
+        while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
+    }
+}
+
+static const struct {
+    const char *word;
+    perp__statement_kind kind;
+} declarations[] = {{"param", STATEMENT_PARAM}, {"input", STATEMENT_INPUT}, {"state", STATEMENT_STATE},
+                    {"var", STATEMENT_VAR},     {"output", STATEMENT_OUTPUT}};
+
+/* A word at the start of a line that is followed by another name can only be a misspelt keyword. */
+static int is_misspelt_keyword(parser *p)
+{
+    if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL) return 0;
+    if (at_word(p, "plan") || at_word(p, "identify")) return 0;
+    const char *near = perp__nearest(p->token->text, statement_words, (int)(sizeof statement_words / sizeof *statement_words) - 1);
+    if (near)
+        perp__error(p->source, p->token->at, p->token->end, "'%s' is no statement; did you mean '%s'?", p->token->text, near);
+    else
+        perp__error(p->source, p->token->at, p->token->end,
+                    "'%s' is no statement; expected model, param, input, state, var, output, for, simulate, an equation or "
+                    "a pair",
+                    p->token->text);
+    p->bad = 1;
+    return 1;
+}
+
+static perp__statement **parse_statement(parser *p, perp__statement **tail)
+{
+    perp__statement **start = tail, *s = NULL;
+    p->bad = 0;
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations && !s; i++) {
+        if (!at_word(p, declarations[i].word)) continue;
+        perp__statement dummy = {.kind = declarations[i].kind};
+        tail = parse_declaration(p, declarations[i].kind, tail);
+        finish_statement(p, &dummy);
+        return tail;
+    }
+    s = new_statement(p, STATEMENT_EQUATION);
+    if (at_word(p, "model")) s->kind = STATEMENT_MODEL, parse_model(p, s);
+    else if (at_word(p, "simulate")) s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
+    else if (at_word(p, "for")) s->kind = STATEMENT_FOR, parse_for(p, s);
+    else if (at_word(p, "plan") || at_word(p, "identify")) {
+        perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block", p->token->text);
+        p->bad = 1;
+    } else if (!is_misspelt_keyword(p)) {
+        parse_equation_or_pair(p, s);
+    }
+    finish_statement(p, s);
+    if (!p->bad) {
+        *start = s;
+        tail = &s->next;
+    }
+    return tail;
+}
+
+/* Statements up to the end of the file, or the closing brace of a loop. */
+static perp__statement *parse_body(parser *p, int nested)
+{
+    perp__statement *first = NULL, **tail = &first;
+    for (;;) {
+        while (p->token->kind == TOKEN_NEWLINE) take(p);
+        if (p->token->kind == TOKEN_END) {
+            if (nested) expected(p, "'}'");
+            return first;
+        }
+        if (at_symbol(p, '}')) {
+            if (nested) {
+                take(p);
+                p->bad = 0;
+                return first;
+            }
+            p->bad = 0;
+            expected(p, "a statement");
+            while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
+            continue;
+        }
+        tail = parse_statement(p, tail);
+        if (p->arena->failed) return first;
+    }
+}
+
+perp__statement *perp__parse(perp__source *source, perp__arena *arena)
+{
+    perp__token *tokens = perp__lex(source, arena);
+    if (!tokens) return NULL;
+    parser p = {.source = source, .arena = arena, .token = tokens + 1};
+    return parse_body(&p, 0);
+}

@@ -1,0 +1,134 @@
+#include "model/source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_ERRORS = 20, SHOWN_WIDTH = 96 };
+
+void perp__source_clear(perp__source *source)
+{
+    for (int i = 0; i < source->nmessage; i++) free(source->message[i].text);
+    free(source->message);
+    source->message = NULL;
+    source->nmessage = source->capacity = source->nerror = 0;
+}
+
+void perp__error(perp__source *source, int at, int end, const char *format, ...)
+{
+    char buffer[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buffer, sizeof buffer, format, args);
+    va_end(args);
+
+    for (int i = 0; i < source->nmessage; i++) { /* said already: a loop body is lowered once per turn */
+        if (source->message[i].at == at && strcmp(source->message[i].text, buffer) == 0) return;
+    }
+    source->nerror++;
+    if (source->nmessage >= 1000) return;
+    char *text = malloc(strlen(buffer) + 1);
+    if (!text || !perp__grow(&source->message, &source->capacity, source->nmessage + 1, sizeof *source->message)) {
+        free(text);
+        return;
+    }
+    strcpy(text, buffer);
+    source->message[source->nmessage++] = (perp__message){at, end, text};
+}
+
+static int continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+void perp__source_place(const perp__source *source, int at, int *line, int *column)
+{
+    *line = 1, *column = 1;
+    for (int i = 0; i < at && i < source->length; i++) {
+        if (source->text[i] == '\n') ++*line, *column = 1;
+        else if (!continues_character(source->text[i])) ++*column;
+    }
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const perp__message *a = x, *b = y;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+/* The line around `at`, cut to a window when it is long, and a caret under the marked text. */
+static void show_line(const perp__source *source, const perp__message *message, int line, perp_diag *diag)
+{
+    const char *text = source->text;
+    int at = message->at < source->length ? message->at : source->length, first = at, last = at;
+    while (first > 0 && text[first - 1] != '\n') first--;
+    while (last < source->length && text[last] != '\n' && text[last] != '\r') last++;
+    if (at - first > SHOWN_WIDTH / 2) first = at - SHOWN_WIDTH / 2;
+    while (first < at && continues_character(text[first])) first++;
+    if (last - first > SHOWN_WIDTH) last = first + SHOWN_WIDTH;
+    while (last > at && last < source->length && continues_character(text[last])) last--;
+
+    char shown[2 * SHOWN_WIDTH + 2], caret[2 * SHOWN_WIDTH + 2];
+    int ns = 0, nc = 0;
+    for (int i = first; i < last; i++) {
+        unsigned char c = (unsigned char)text[i];
+        shown[ns++] = c < 32 || c == 127 ? ' ' : (char)c;
+        if (continues_character(text[i])) continue;
+        if (i < at) caret[nc++] = ' ';
+        else if (i == at) caret[nc++] = '^';
+        else if (i < message->end) caret[nc++] = '~';
+    }
+    if (at >= last) caret[nc++] = '^';
+    shown[ns] = caret[nc] = 0;
+    perp__diag_append(diag, "%6d | %s\n       | %s\n", line, shown, caret);
+}
+
+void perp__source_report(perp__source *source, perp_diag *diag)
+{
+    if (!diag) return;
+    if (source->nmessage) qsort(source->message, (size_t)source->nmessage, sizeof *source->message, by_place);
+    for (int i = 0; i < source->nmessage && i < SHOWN_ERRORS; i++) {
+        int line, column;
+        perp__source_place(source, source->message[i].at, &line, &column);
+        perp__diag_append(diag, "%s:%d:%d: %s\n", source->name, line, column, source->message[i].text);
+        show_line(source, &source->message[i], line, diag);
+    }
+    if (source->nerror > SHOWN_ERRORS)
+        perp__diag_append(diag, "%s: and %d more errors\n", source->name, source->nerror - SHOWN_ERRORS);
+    diag->errors += source->nerror;
+}
+
+/* Edit distance (insert, delete, replace, swap of neighbours) of two short names. */
+static int distance(const char *a, const char *b)
+{
+    enum { MAX = 64 };
+    int na = (int)strlen(a), nb = (int)strlen(b);
+    if (na >= MAX || nb >= MAX) return MAX;
+    int row[3][MAX + 1];
+    for (int j = 0; j <= nb; j++) row[0][j] = j;
+    for (int i = 1; i <= na; i++) {
+        int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
+            if (up[j] + 1 < best) best = up[j] + 1;
+            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+                best = up2[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+const char *perp__nearest(const char *name, const char *const *candidates, int n)
+{
+    const char *nearest = NULL;
+    int limit = (int)strlen(name) / 3 + 1, best = limit > 3 ? 4 : limit + 1;
+    for (int i = 0; i < n; i++) {
+        int d = distance(name, candidates[i]);
+        if (d < best && d < (int)strlen(candidates[i])) best = d, nearest = candidates[i];
+    }
+    return nearest;
+}

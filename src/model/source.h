@@ -1,0 +1,37 @@
+/* Model text, places in it, and the messages about them. A place is a byte offset into the text. */
+
+#ifndef PERP_SRC_SOURCE_H
+#define PERP_SRC_SOURCE_H
+
+#include "base/arena.h"
+#include "base/base.h"
+
+typedef struct perp__message {
+    int at, end;
+    char *text;
+} perp__message;
+
+typedef struct perp__source {
+    const char *name; /* file name in messages */
+    const char *text;
+    int length;
+    perp__message *message;
+    int nmessage, capacity;
+    int nerror; /* also counts messages that memory had no room for */
+} perp__source;
+
+void perp__source_clear(perp__source *source);
+
+/* Record an error about the text from `at` to `end` (end <= at: one character). */
+void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
+
+/* Line and column (both from 1; columns count characters, not bytes) of a place. */
+void perp__source_place(const perp__source *source, int at, int *line, int *column);
+
+/* Write all messages in the order of the text, each with its line and a caret, and count them. */
+void perp__source_report(perp__source *source, perp_diag *diag);
+
+/* The name among the candidates that is nearest to `name` by edit distance, or NULL if none is near. */
+const char *perp__nearest(const char *name, const char *const *candidates, int n);
+
+#endif

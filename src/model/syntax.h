@@ -1,0 +1,118 @@
+/* The syntax tree of a model file, as the parser leaves it and build.c reads it. Everything lives in one arena. */
+
+#ifndef PERP_SRC_SYNTAX_H
+#define PERP_SRC_SYNTAX_H
+
+#include "model/source.h"
+
+/* Tokens ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum perp__token_kind {
+    TOKEN_END,
+    TOKEN_NEWLINE,
+    TOKEN_NUMBER,
+    TOKEN_NAME,
+    TOKEN_STRING,
+    TOKEN_PERP,  /* perp, complements, U+22A5 */
+    TOKEN_LE,    /* <=, U+2264 */
+    TOKEN_GE,    /* >=, U+2265 */
+    TOKEN_DOTS,  /* .. */
+    TOKEN_OTHER  /* one of + - * / ^ ( ) [ ] { } , = < > ; the character is `symbol` */
+} perp__token_kind;
+
+typedef struct perp__token {
+    perp__token_kind kind;
+    int at, end; /* bytes [at, end) */
+    char symbol;
+    double number;
+    const char *text; /* name, or the inside of a string */
+} perp__token;
+
+/* Split the text. Newlines inside ( ) and [ ] are not tokens. The last token is TOKEN_END. NULL when memory is out. */
+perp__token *perp__lex(perp__source *source, perp__arena *arena);
+
+/* Expressions ----------------------------------------------------------------------------------------------------- */
+
+typedef enum perp__syntax_kind {
+    SYNTAX_NUMBER,
+    SYNTAX_NAME,
+    SYNTAX_INDEX,   /* text[item...] */
+    SYNTAX_CALL,    /* text(item...) */
+    SYNTAX_LIST,    /* [item...] */
+    SYNTAX_NEG,     /* -item[0] */
+    SYNTAX_POW,     /* item[0] ^ item[1] */
+    SYNTAX_CHAIN,   /* item[0] op[1] item[1] op[2] ... with ops + - or * / */
+    SYNTAX_SUM,     /* sum(text in item[0]..item[1], item[2]) */
+    SYNTAX_COMPARE, /* item[0] op item[1], op one of '<' '>' 'l' (<=) 'g' (>=) */
+    SYNTAX_LOGIC    /* item[0] and/or item[1], op '&' or '|' */
+} perp__syntax_kind;
+
+typedef struct perp__syntax perp__syntax;
+struct perp__syntax {
+    perp__syntax_kind kind;
+    int at, end;
+    double number;
+    const char *text;
+    int n;
+    perp__syntax **item;
+    char *op;  /* of a chain: n entries, the first unused; of compare and logic: one */
+    int *opat; /* where each operator stands */
+};
+
+/* Statements ------------------------------------------------------------------------------------------------------ */
+
+typedef enum perp__statement_kind {
+    STATEMENT_MODEL,
+    STATEMENT_PARAM,
+    STATEMENT_INPUT,
+    STATEMENT_STATE,
+    STATEMENT_VAR,
+    STATEMENT_OUTPUT,
+    STATEMENT_EQUATION,
+    STATEMENT_PAIR,
+    STATEMENT_FOR,
+    STATEMENT_SIMULATE
+} perp__statement_kind;
+
+/* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l' (<=) or 'g' (>=). */
+typedef struct perp__side {
+    int n;
+    perp__syntax *e[3];
+    char rel[2];
+} perp__side;
+
+typedef struct perp__statement perp__statement;
+struct perp__statement {
+    perp__statement_kind kind;
+    int at, end;
+    perp__statement *next;
+
+    /* declarations: NAME[dims] = value in [lo, hi] "unit"; for: NAME in lo..hi; model: NAME */
+    const char *name;
+    int name_at, name_end;
+    int ndim;
+    perp__syntax *dim[2];
+    perp__syntax *value, *lo, *hi;
+    const char *unit;
+    const char *table, *table_column; /* input NAME = table("file", "column") */
+    int table_at, table_end;
+
+    perp__syntax *left, *right; /* equation */
+    perp__side side[2];         /* pair */
+    perp__syntax *guard;        /* pair ... when guard */
+    perp__statement *body;      /* for */
+
+    perp__syntax *from, *to, *step; /* simulate */
+    const char *method;
+};
+
+/* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing was there. */
+perp__statement *perp__parse(perp__source *source, perp__arena *arena);
+
+/* Words that cannot be names of the user. */
+int perp__is_reserved(const char *name);
+
+/* Words that begin a statement (not zero-terminated). */
+int perp__is_statement_word(const char *text, int length);
+
+#endif
