@@ -84,6 +84,9 @@ PERP_API const double *perp_lcp_certificate(const perp_solver *solver);
 PERP_API const double *perp_lcp_ray(const perp_solver *solver);
 
 /// Does u prove LCP(M, q) infeasible? Every condition is checked relative to the size of its terms.
+/// The complementary basis of the last solve: 1 where z_i is basic (w_i = 0). NULL if the method has none.
+PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
+
 PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol);
 
 /// Natural residual max_i |min(z_i, (M z + q)_i)|, computed here and nowhere else. NaN if anything is NaN.

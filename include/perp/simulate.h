@@ -48,7 +48,7 @@ typedef struct perp_simulation_summary {
     long solves;          ///< complementarity problems solved; the other steps kept their mode
     long eliminations;    ///< 1 when the coefficients are constant
     int pairs;
-    const long (*sides)[3]; ///< per pair, steps with: first side > 0; both 0; second side > 0. Two-sided: at lo; between; at hi
+    const long (*sides)[4]; ///< per pair, steps with: first side > 0; both 0; second side > 0; guard off. Two-sided: at lo; between; at hi; guard off
 } perp_simulation_summary;
 
 typedef struct perp_simulation perp_simulation;

@@ -13,9 +13,9 @@ void perp__tape_clear(perp__tape *tape)
 }
 
 /* Give constants, then operations, their slots in ascending node order. */
-static void assign_slots(const perp__graph *graph, const int *reach, int n, int nsymbol, int *slot)
+static void assign_slots(const perp__graph *graph, const int *reach, int n, int first, int *slot)
 {
-    int next = nsymbol;
+    int next = first;
     for (int pass = 0; pass < 2; pass++) {
         for (int k = 0; k < n; k++) {
             const perp__node *node = &graph->node[reach[k]];
@@ -25,7 +25,7 @@ static void assign_slots(const perp__graph *graph, const int *reach, int n, int 
     }
 }
 
-int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int nsymbol)
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int first)
 {
     int n, ok = 0;
     memset(tape, 0, sizeof *tape);
@@ -36,8 +36,8 @@ int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_ex
     tape->out = malloc(((size_t)nroots + 1) * sizeof *tape->out);
     if (!reach || !slot || !tape->constant || !tape->code || !tape->out) goto done;
 
-    assign_slots(graph, reach, n, nsymbol, slot);
-    tape->nsymbol = nsymbol;
+    assign_slots(graph, reach, n, first, slot);
+    tape->first = first;
     tape->nout = nroots;
     for (int k = 0; k < n; k++) {
         const perp__node *node = &graph->node[reach[k]];
@@ -58,14 +58,14 @@ done:
     return ok;
 }
 
-size_t perp__tape_slots(const perp__tape *tape, int n)
+int perp__tape_end(const perp__tape *tape)
 {
-    return ((size_t)tape->nsymbol + (size_t)tape->nconst + (size_t)tape->ncode) * (size_t)n + 1;
+    return tape->first + tape->nconst + tape->ncode;
 }
 
 void perp__tape_prepare(const perp__tape *tape, double *ws, int n)
 {
-    double *slot = ws + (size_t)tape->nsymbol * (size_t)n;
+    double *slot = ws + (size_t)tape->first * (size_t)n;
     for (int i = 0; i < tape->nconst; i++) {
         for (int p = 0; p < n; p++) *slot++ = tape->constant[i];
     }
@@ -73,7 +73,7 @@ void perp__tape_prepare(const perp__tape *tape, double *ws, int n)
 
 void perp__tape_eval(const perp__tape *tape, double *ws)
 {
-    double *result = ws + tape->nsymbol + tape->nconst;
+    double *result = ws + tape->first + tape->nconst;
     const perp__instruction *code = tape->code, *end = code + tape->ncode;
     for (; code < end; code++, result++) {
         double a = ws[code->a], b = ws[code->b];
@@ -91,7 +91,7 @@ void perp__tape_eval(const perp__tape *tape, double *ws)
 void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
 {
     size_t np = (size_t)n;
-    double *restrict result = ws + (size_t)(tape->nsymbol + tape->nconst) * np;
+    double *restrict result = ws + (size_t)(tape->first + tape->nconst) * np;
     for (int k = 0; k < tape->ncode; k++, result += np) {
         const double *a = ws + (size_t)tape->code[k].a * np, *b = ws + (size_t)tape->code[k].b * np;
         int op = tape->code[k].op;

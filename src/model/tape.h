@@ -1,7 +1,8 @@
 /* A tape: expressions flattened to a list of instructions, evaluated for one point or for many at once.
  *
- * The workspace has one slot per value: first the symbols (the caller writes them there), then the constants, then the
- * instructions' results. For `n` points slot s of point p is ws[s * n + p], so the inner loop runs over the points. */
+ * The workspace has one slot per value. Slot s < first is symbol s, which the caller writes; from `first` on come the
+ * tape's constants, then its results. Several tapes can share one workspace, and so the symbols, by starting where the
+ * last one ends. For n points slot s of point p is ws[s * n + p], so the inner loop runs over the points. */
 
 #ifndef PERP_SRC_TAPE_H
 #define PERP_SRC_TAPE_H
@@ -13,18 +14,18 @@ typedef struct perp__instruction {
 } perp__instruction;
 
 typedef struct perp__tape {
-    int nsymbol, nconst, ncode, nout;
+    int first, nconst, ncode, nout;
     double *constant;
     perp__instruction *code;
     int *out; /* slot of each root */
 } perp__tape;
 
-/* Compile the roots; symbols 0 .. nsymbol-1 take the first slots. 0 when memory is out. */
-int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int nsymbol);
+/* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0 when memory is out. */
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int first);
 void perp__tape_clear(perp__tape *tape);
 
-/* Doubles in a workspace for n points. */
-size_t perp__tape_slots(const perp__tape *tape, int n);
+/* The first slot after those of the tape. */
+int perp__tape_end(const perp__tape *tape);
 
 /* Write the constants into a workspace; once, before the first evaluation. */
 void perp__tape_prepare(const perp__tape *tape, double *ws, int n);

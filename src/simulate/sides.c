@@ -1,0 +1,146 @@
+/* Which side of each pair is the complementary variable z? The rows of the equations and of the chosen sides must be
+ * linearly independent: a transversal of the pairs that is a basis, found greedily (first sides first, since those are
+ * the forces and then M is the Delassus matrix), and, where greed fails, by augmenting paths of matroid intersection
+ * (Edmonds; Schrijver, Combinatorial Optimization, 41.2). */
+
+#include "simulate/step.h"
+
+#include <math.h>
+#include <string.h>
+
+#define INDEPENDENT 1e-10 /* a row, scaled to largest entry 1, whose remainder is smaller depends on the others */
+
+/* Rows reduced one after the other. combo[k] writes reduced row k in terms of the rows taken so far. */
+typedef struct basis {
+    int n, count;
+    double *row;   /* count x n, pivot entry 1 */
+    double *combo; /* count x n */
+    int *pivot;    /* column */
+    int *owner;    /* 2 * pair + side of the row, or -1 for an equation */
+    double *x, *coefficient;
+} basis;
+
+/* Reduce a row of A by the basis; x gets what remains, coefficient[k] how much of taken row k it contains. Returns the
+ * column of the largest remainder, or -1 if the row depends on the basis. */
+static int reduce(basis *b, const double *row)
+{
+    int n = b->n, column = -1;
+    double scale = 0, largest = INDEPENDENT;
+    for (int j = 0; j < n; j++) scale = fmax(scale, fabs(row[j]));
+    for (int j = 0; j < n; j++) b->x[j] = scale > 0 ? row[j] / scale : 0;
+    memset(b->coefficient, 0, (size_t)n * sizeof(double));
+    for (int k = 0; k < b->count; k++) {
+        double f = b->x[b->pivot[k]];
+        if (f == 0) continue;
+        const double *r = b->row + (size_t)k * (size_t)n, *combo = b->combo + (size_t)k * (size_t)n;
+        for (int j = 0; j < n; j++) b->x[j] -= f * r[j];
+        b->x[b->pivot[k]] = 0;
+        for (int j = 0; j <= k; j++) b->coefficient[j] += f * combo[j];
+    }
+    for (int j = 0; j < n; j++) {
+        if (fabs(b->x[j]) > largest) largest = fabs(b->x[j]), column = j;
+    }
+    return column;
+}
+
+/* Take a row into the basis if it is independent. */
+static int take(basis *b, const double *row, int owner)
+{
+    int column = b->count < b->n ? reduce(b, row) : -1, n = b->n, k = b->count;
+    if (column < 0) return 0;
+    double *r = b->row + (size_t)k * (size_t)n, *combo = b->combo + (size_t)k * (size_t)n, p = b->x[column];
+    for (int j = 0; j < n; j++) r[j] = b->x[j] / p, combo[j] = -b->coefficient[j] / p;
+    combo[k] = 1 / p;
+    b->pivot[k] = column;
+    b->owner[k] = owner;
+    b->count++;
+    return 1;
+}
+
+static const double *row_of(const perp__step *s, int element)
+{
+    const perp__rows *pair = &s->pair[element / 2];
+    return s->A + (size_t)(element % 2 ? pair->b : pair->a) * (size_t)s->ny;
+}
+
+/* Equations, switched-off pairs and the sides chosen so far; side -1 is none. The first dependent fixed row in *bad. */
+static int rebuild(basis *b, const perp__step *s, const char *on, const char *side, int *bad)
+{
+    b->count = 0;
+    *bad = -1;
+    for (int i = 0; i < s->nequation; i++) {
+        if (!take(b, s->A + (size_t)i * (size_t)s->ny, -1) && *bad < 0) *bad = i;
+    }
+    for (int p = 0; p < s->np; p++) {
+        if (!on[p] && !take(b, s->A + (size_t)s->pair[p].off * (size_t)s->ny, -1) && *bad < 0) *bad = s->pair[p].off;
+    }
+    for (int p = 0; p < s->np; p++) {
+        if (on[p] && side[p] >= 0) take(b, row_of(s, 2 * p + side[p]), 2 * p + side[p]);
+    }
+    return *bad < 0;
+}
+
+/* A shortest exchange that places one more pair. Elements 2p + side; from[] holds the path back. */
+static int augment(basis *b, const perp__step *s, const char *on, char *side, int *queue, int *from)
+{
+    int elements = 2 * s->np, head = 0, tail = 0;
+    for (int e = 0; e < elements; e++) from[e] = -2;
+    for (int e = 0; e < elements; e++) { /* sources: independent of all that is chosen */
+        if (!on[e / 2] || side[e / 2] == e % 2) continue;
+        if (b->count < b->n && reduce(b, row_of(s, e)) >= 0) from[e] = -1, queue[tail++] = e;
+    }
+    while (head < tail) {
+        int e = queue[head++], p = e / 2;
+        if (side[p] < 0) { /* sink: flip along the path */
+            for (; e >= 0; e = from[e]) side[e / 2] = (char)(e % 2);
+            return 1;
+        }
+        int out = 2 * p + side[p]; /* e replaces the other side of its pair; who can take that one's place? */
+        int k = 0;
+        while (k < b->count && b->owner[k] != out) k++;
+        for (int next = 0; next < elements; next++) {
+            if (!on[next / 2] || side[next / 2] == next % 2 || from[next] != -2) continue;
+            int independent = reduce(b, row_of(s, next)) >= 0;
+            if (!independent && fabs(b->coefficient[k]) < INDEPENDENT) continue;
+            from[next] = e;
+            queue[tail++] = next;
+        }
+    }
+    return 0;
+}
+
+size_t perp__sides_doubles(int ny)
+{
+    return 2 * (size_t)ny * (size_t)ny + 2 * (size_t)ny;
+}
+
+size_t perp__sides_ints(int ny, int np)
+{
+    return 2 * (size_t)ny + 4 * (size_t)np;
+}
+
+int perp__choose_sides(const perp__step *s, const char *on, char *side, char *bad, int *bad_row, double *work, int *iwork)
+{
+    size_t n = (size_t)s->ny;
+    int *queue = iwork + 2 * n, *from = queue + 2 * s->np, missing = 0;
+    basis b = {.n = s->ny, .row = work, .combo = work + n * n, .x = work + 2 * n * n, .coefficient = work + 2 * n * n + n,
+               .pivot = iwork, .owner = iwork + n};
+    memset(b.combo, 0, n * n * sizeof(double));
+    memset(side, -1, (size_t)s->np);
+    memset(bad, 0, (size_t)s->np);
+    if (!rebuild(&b, s, on, side, bad_row)) return 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int p = 0; p < s->np; p++) {
+            if (on[p] && side[p] < 0 && take(&b, row_of(s, 2 * p + pass), 2 * p + pass)) side[p] = (char)pass;
+        }
+    }
+    for (int p = 0; p < s->np; p++) missing += on[p] && side[p] < 0;
+    while (missing > 0) {
+        int ignored;
+        rebuild(&b, s, on, side, &ignored);
+        if (!augment(&b, s, on, side, queue, from)) break;
+        missing--;
+    }
+    for (int p = 0; p < s->np; p++) bad[p] = (char)(on[p] && side[p] < 0);
+    return missing == 0;
+}

@@ -1,0 +1,530 @@
+/* The public face of simulation: checks before the run, the loop, rows, and what to say when a step has no solution. */
+
+#include "base/tol.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perp_simulation {
+    const perp_model *model;
+    perp_simulation_options options;
+    perp__step step;
+    long nstep;     /* whole steps that fit */
+    long done;
+    double *before; /* symbols as they were before the step: given back when it fails */
+    double residual;
+    perp_simulation_summary summary;
+    long (*sides)[4];
+    const char **column_name, **column_unit;
+    int ncolumn;
+};
+
+perp_simulation_options perp_simulation_options_default(const perp_model *model)
+{
+    perp_simulation_options o = {.from = 0, .to = NAN, .step = NAN, .integrator = PERP_BACKWARD_EULER,
+                                 .solver = PERP_METHOD_LEMKE, .tol = PERP_TOL_STEP};
+    if (!model) return o;
+    perp_simulate_task task = perp_model_simulate_task(model);
+    if (!isnan(task.from)) o.from = task.from;
+    o.to = task.to;
+    o.step = task.step;
+    return o;
+}
+
+/* Checks before the run ---------------------------------------------------------------------------------------------- */
+
+static void say(perp_diag *diag, const char *text)
+{
+    perp__diag_append(diag, "%s\n", text);
+    if (diag) diag->errors++;
+}
+
+static perp_status check_options(const perp_model *model, const perp_simulation_options *o, perp_diag *diag)
+{
+    const char *file = model->source.name;
+    const char *wrong = NULL;
+    if (isnan(o->to)) wrong = "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
+    else if (isnan(o->step)) wrong = "no step: add 'simulate to 5 step 1e-3' to the model, or give --step";
+    else if (!(o->step > 0) || !isfinite(o->step)) wrong = "the step must be a positive number";
+    else if (!isfinite(o->from) || !isfinite(o->to) || o->to < o->from) wrong = "the end time must not be before the start";
+    else if ((o->to - o->from) / o->step > 1e15) wrong = "more than 1e15 steps";
+    else if (!(o->tol > 0)) wrong = "the tolerance must be positive";
+    else if (model->method && strcmp(model->method, "backward-euler") != 0) wrong = "this version has one method: backward-euler";
+    if (!wrong) return PERP_OK;
+    perp__diag_append(diag, "%s: %s\n", file, wrong);
+    if (diag) diag->errors++;
+    return PERP_ERR_ARG;
+}
+
+/* Does the run read an input at its very start? */
+static int uses_start(const perp_model *model, int input)
+{
+    int symbol = model->item[PERP_INPUT][input].symbol + PERP__INPUT_PRE;
+    for (int i = 0; i < model->graph.count; i++) {
+        if (model->graph.node[i].op == PERP__SYMBOL && model->graph.node[i].a == symbol) return 1;
+    }
+    return 0;
+}
+
+static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    const perp_simulation_options *o = &sim->options;
+    perp_status status = PERP_OK;
+    double first = o->from + o->step, last = o->from + (double)sim->nstep * o->step;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        const perp__table *table = &item->table;
+        int line, column, hint = 0;
+        if (table->n == 0 && item->expr < 0) {
+            perp__source_place(&m->source, item->at, &line, &column);
+            perp__diag_append(diag, "%s:%d:%d: input '%s' has no value; write 'input %s = expression of t', or give --input %s=file.csv\n",
+                              m->source.name, line, column, item->name, item->name, item->name);
+        } else if (table->n > 0 && sim->nstep > 0 &&
+                   (isnan(perp__table_value(table, uses_start(m, i) ? o->from : first, &hint)) ||
+                    isnan(perp__table_value(table, last, &hint)))) {
+            perp__diag_append(diag, "%s: input '%s' goes from t = %g to %g, but the run needs it from %g to %g\n", table->name,
+                              item->name, table->time[0], table->time[table->n - 1], uses_start(m, i) ? o->from : first, last);
+        } else {
+            continue;
+        }
+        if (diag) diag->errors++;
+        status = PERP_ERR_DATA;
+    }
+    return status;
+}
+
+/* Symbols of the model as known at the first step: parameters, initial states, inputs, times. */
+static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value, perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    const perp_simulation_options *o = &sim->options;
+    perp_status status = PERP_OK;
+    for (int s = 0; s < m->nsymbol; s++) symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    symbol[PERP__SYM_H] = o->step;
+    double *input = calloc(2 * (size_t)m->nitem[PERP_INPUT] + 1, sizeof *input);
+    if (!input) return PERP_ERR_MEMORY;
+    for (int when = 0; when < 2; when++) {
+        symbol[PERP__SYM_T] = o->from + (when ? 0 : o->step);
+        perp__graph_values(&m->graph, symbol, value);
+        for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+            const perp__item *item = &m->item[PERP_INPUT][i];
+            int hint = 0;
+            double x = item->table.n ? perp__table_value(&item->table, symbol[PERP__SYM_T], &hint) : value[item->expr];
+            input[2 * i + when] = x;
+            if (when == 0 && !isfinite(x) && sim->nstep > 0) {
+                perp__diag_append(diag, "%s: input '%s' is %g at t = %g (step 1)\n", m->source.name, item->name, x, symbol[PERP__SYM_T]);
+                if (diag) diag->errors++;
+                status = PERP_ERR_DATA;
+            }
+        }
+    }
+    symbol[PERP__SYM_T_PRE] = o->from;
+    symbol[PERP__SYM_T] = o->from + o->step;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        symbol[m->item[PERP_INPUT][i].symbol + PERP__NOW] = input[2 * i];
+        symbol[m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE] = input[2 * i + 1];
+    }
+    free(input);
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        const perp__item *item = &m->item[PERP_STATE][i];
+        symbol[item->symbol + PERP__NOW] = symbol[item->symbol + PERP__PRE] = item->value;
+        if (isfinite(item->value)) continue;
+        int line, column;
+        perp__source_place(&m->source, item->at, &line, &column);
+        perp__diag_append(diag, "%s:%d:%d: the initial value of '%s' is %g\n", m->source.name, line, column, item->name, item->value);
+        if (diag) diag->errors++;
+        status = PERP_ERR_MODEL;
+    }
+    return status;
+}
+
+static const char *domain_fault(int op)
+{
+    switch (op) {
+    case PERP__DIV: return "division by zero";
+    case PERP__LOG: return "log of a number that is not positive";
+    case PERP__SQRT: return "square root of a negative number";
+    case PERP__ASIN:
+    case PERP__ACOS: return "argument outside -1..1";
+    case PERP__POW: return "power outside its domain";
+    default: return "the result is too large";
+    }
+}
+
+static void report_node(const perp_model *model, int node, const char *when, perp_diag *diag)
+{
+    perp__source source = model->source;
+    source.message = NULL, source.nmessage = source.capacity = source.nerror = 0;
+    int at = model->graph.node[node].source;
+    perp__error(&source, at < 0 ? 0 : at, at, "%s %s", domain_fault(model->graph.node[node].op), when);
+    perp__source_report(&source, diag);
+    perp__source_clear(&source);
+}
+
+/* A condition or guard that has no value at the initial state is a fault of the model. */
+static perp_status check_initial_state(const perp_simulation *sim, perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    size_t n = 2 * (size_t)m->nequation + 5 * (size_t)m->npair;
+    perp_expr *roots = malloc((n + 1) * sizeof *roots);
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), *value = malloc((size_t)m->graph.count * sizeof *value);
+    perp_status status = PERP_ERR_MEMORY;
+    if (!roots || !symbol || !value) goto done;
+    status = initial_symbols(sim, symbol, value, diag);
+    if (status != PERP_OK) goto done;
+
+    int k = 0;
+    for (int i = 0; i < m->nequation; i++) roots[k++] = m->equation[i].left, roots[k++] = m->equation[i].right;
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *p = &m->pair[i];
+        roots[k++] = p->a, roots[k++] = p->b, roots[k++] = p->lo, roots[k++] = p->hi;
+        if (p->guard >= 0) roots[k++] = p->guard;
+    }
+    int node = perp__graph_not_finite(&m->graph, roots, k, symbol);
+    if (node == -2) status = PERP_ERR_MEMORY;
+    if (node >= 0) {
+        report_node(m, node, "at the initial state", diag);
+        status = PERP_ERR_MODEL;
+    }
+done:
+    free(roots);
+    free(symbol);
+    free(value);
+    return status;
+}
+
+/* Time and symbols ---------------------------------------------------------------------------------------------------- */
+
+static double time_of(const perp_simulation *sim, long k)
+{
+    return sim->options.from + (double)k * sim->options.step;
+}
+
+/* Put the times and table values of step k (from k-1 to k) into the workspace; pre states take the present ones. */
+static void begin_step(perp_simulation *sim, long k)
+{
+    perp__step *s = &sim->step;
+    double *ws = s->ws;
+    memcpy(ws + s->sym_pre, ws + s->sym_y, (size_t)s->nx * sizeof(double));
+    ws[0] = time_of(sim, k);
+    ws[1] = time_of(sim, k - 1);
+    for (int i = 0; i < s->ntable; i++) {
+        const perp__table *table = &sim->model->item[PERP_INPUT][s->table_input[i]].table;
+        ws[s->sym_table_pre + i] = perp__table_value(table, ws[1], &s->table_hint[i]);
+        ws[s->sym_table + i] = perp__table_value(table, ws[0], &s->table_hint[i]);
+    }
+}
+
+/* The initial row: states known, nothing else. */
+static void set_initial(perp_simulation *sim)
+{
+    perp__step *s = &sim->step;
+    for (int i = 1; i < s->nsymbol; i++) s->ws[i] = NAN;
+    s->ws[0] = sim->options.from;
+    for (int i = 0; i < s->nx; i++) s->ws[s->sym_y + i] = sim->model->item[PERP_STATE][i].value;
+    for (int i = 0; i < s->ntable; i++)
+        s->ws[s->sym_table + i] = perp__table_value(&sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
+}
+
+/* Creation ------------------------------------------------------------------------------------------------------------ */
+
+static void say_pair(const perp_model *m, int pair, perp_diag *diag)
+{
+    perp_statement s = perp_model_pair(m, pair);
+    perp__diag_append(diag, "  %s:%d: %s\n", m->source.name, s.line, s.text);
+}
+
+/* The step problem at the initial state must have a set of complementary variables. */
+static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
+{
+    perp__step *s = &sim->step;
+    const perp_model *m = sim->model;
+    int bad_row;
+    if (sim->nstep == 0) return PERP_OK;
+    begin_step(sim, 1);
+    perp__elimination *e = perp__step_prepare(s, &bad_row);
+    set_initial(sim);
+    if (e) return PERP_OK;
+    if (bad_row >= 0 && bad_row < m->nequation) {
+        perp_statement q = perp_model_equation(m, bad_row);
+        perp__diag_append(diag, "%s:%d:%d: this equation depends on the others, so a step is not determined: %s\n", m->source.name,
+                          q.line, q.column, q.text);
+    } else {
+        perp__diag_append(diag, "%s: a step is singular: the equations and one side of each pair do not determine the unknowns. "
+                                "These pairs cannot be placed:\n", m->source.name);
+        int last = -1;
+        for (int p = 0; p < s->np; p++) {
+            int listed = s->bad[p] || s->pair[p].off == bad_row;
+            if (listed && s->pair[p].of != last) say_pair(m, last = s->pair[p].of, diag);
+        }
+    }
+    if (diag) diag->errors++;
+    return PERP_ERR_MODEL;
+}
+
+static int name_columns(perp_simulation *sim)
+{
+    static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
+    const perp_model *m = sim->model;
+    int n = 2 + m->nitem[PERP_STATE] + m->nitem[PERP_VAR] + m->nitem[PERP_OUTPUT], k = 0;
+    sim->column_name = malloc((size_t)n * sizeof(char *));
+    sim->column_unit = malloc((size_t)n * sizeof(char *));
+    if (!sim->column_name || !sim->column_unit) return 0;
+    sim->column_name[k] = "t";
+    sim->column_unit[k++] = "s";
+    for (size_t kind = 0; kind < 3; kind++) {
+        for (int i = 0; i < m->nitem[kinds[kind]]; i++) {
+            sim->column_name[k] = m->item[kinds[kind]][i].name;
+            sim->column_unit[k++] = m->item[kinds[kind]][i].unit;
+        }
+    }
+    sim->column_name[k] = "residual";
+    sim->column_unit[k++] = "";
+    sim->ncolumn = k;
+    return 1;
+}
+
+static long whole_steps(const perp_simulation_options *o)
+{
+    double n = (o->to - o->from) / o->step;
+    return (long)floor(n * (1 + 1e-12) + 1e-9);
+}
+
+perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options, perp_simulation **out,
+                                   perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    if (!model) return PERP_ERR_ARG;
+    perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
+    perp_status status = check_options(model, &o, diag);
+    if (status != PERP_OK) return status;
+    perp_simulation *sim = calloc(1, sizeof *sim);
+    if (!sim) return PERP_ERR_MEMORY;
+    sim->model = model;
+    sim->options = o;
+    sim->nstep = whole_steps(&o);
+    sim->residual = NAN;
+    sim->sides = calloc((size_t)model->npair + 1, sizeof *sim->sides);
+    status = sim->sides && name_columns(sim) ? check_inputs(sim, diag) : PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = check_initial_state(sim, diag);
+    if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o, diag);
+    if (status == PERP_OK) {
+        sim->before = malloc((size_t)sim->step.nsymbol * sizeof(double));
+        if (!sim->before) status = PERP_ERR_MEMORY;
+    }
+    if (status == PERP_OK) {
+        set_initial(sim);
+        status = check_sides(sim, diag);
+    }
+    if (status == PERP_ERR_MEMORY) say(diag, perp_status_message(status));
+    if (status != PERP_OK) {
+        perp_simulation_destroy(sim);
+        return status;
+    }
+    *out = sim;
+    return PERP_OK;
+}
+
+void perp_simulation_destroy(perp_simulation *sim)
+{
+    if (!sim) return;
+    perp__step_clear(&sim->step);
+    free(sim->before);
+    free(sim->sides);
+    free(sim->column_name);
+    free(sim->column_unit);
+    free(sim);
+}
+
+long perp_simulation_steps(const perp_simulation *sim)
+{
+    return sim->nstep;
+}
+
+/* When a step fails --------------------------------------------------------------------------------------------------- */
+
+/* An input that is not finite at the step's end, or start if the model asks for it. */
+static int bad_input(const perp_simulation *sim, double *x)
+{
+    const perp_model *m = sim->model;
+    const perp__step *s = &sim->step;
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), *value = malloc((size_t)m->graph.count * sizeof *value);
+    int found = -1;
+    for (int i = 0; symbol && i < m->nsymbol; i++) symbol[i] = NAN;
+    for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++) symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int when = 0; symbol && value && when < 2 && found < 0; when++) {
+        symbol[PERP__SYM_T] = s->ws[when];
+        perp__graph_values(&m->graph, symbol, value);
+        for (int i = 0; i < m->nitem[PERP_INPUT] && found < 0; i++) {
+            const perp__item *item = &m->item[PERP_INPUT][i];
+            if (item->expr < 0 || (when == 1 && !uses_start(m, i))) continue;
+            *x = value[item->expr];
+            if (!isfinite(*x)) found = i;
+        }
+    }
+    free(symbol);
+    free(value);
+    return found;
+}
+
+/* The pairs that a certificate or ray speaks of. */
+static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    const perp__step *s = &sim->step;
+    double largest = 0;
+    int last = -1;
+    if (!r->certificate) return;
+    for (int i = 0; i < r->elimination->nz; i++) largest = fmax(largest, fabs(r->certificate[i]));
+    perp__diag_append(diag, r->outcome == PERP_INFEASIBLE ? "these pairs cannot hold together with the equations:\n"
+                                                          : "the ray goes along these pairs:\n");
+    for (int i = 0; i < r->elimination->nz; i++) {
+        int pair = s->pair[r->elimination->pair[i]].of;
+        if (fabs(r->certificate[i]) <= 1e-9 * largest || pair == last) continue;
+        say_pair(sim->model, last = pair, diag);
+    }
+}
+
+static void say_worst(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    if (r->worst < 0) return;
+    perp_statement s = r->worst < m->nequation ? perp_model_equation(m, r->worst) : perp_model_pair(m, r->worst - m->nequation);
+    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->residual);
+}
+
+static perp_status explain(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    long k = sim->done + 1;
+    double t = time_of(sim, k), x;
+    int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
+    if (diag) diag->errors++;
+    if (input >= 0) {
+        perp__diag_append(diag, "%s: input '%s' is %g at t = %g (step %ld)\n", m->source.name, m->item[PERP_INPUT][input].name, x, t, k);
+        return PERP_ERR_DATA;
+    }
+    switch (r->fault) {
+    case PERP__NOT_FINITE:
+        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): a coefficient is not a number (division by zero, or a function "
+                                "outside its domain)\n", m->source.name, k, t);
+        break;
+    case PERP__SINGULAR:
+        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): the step is singular, its conditions do not determine the unknowns\n",
+                          m->source.name, k, t);
+        break;
+    case PERP__UNVERIFIED:
+        perp__diag_append(diag, "%s: no verified solution at step %ld (t = %g): %s gave one that does not hold:\n", m->source.name, k,
+                          t, perp_method_name(sim->options.solver));
+        say_worst(sim, r, diag);
+        break;
+    default:
+        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s; ", m->source.name, k, t,
+                          perp_method_name(sim->options.solver), perp_outcome_name(r->outcome), perp_outcome_message(r->outcome));
+        say_pairs_at_fault(sim, r, diag);
+        if (!r->certificate) perp__diag_append(diag, "\n");
+    }
+    return PERP_ERR_NO_SOLUTION;
+}
+
+/* Stepping ------------------------------------------------------------------------------------------------------------ */
+
+static void count_sides(perp_simulation *sim)
+{
+    const perp__step *s = &sim->step;
+    const double *ws = s->ws;
+    const int *out = s->check.out + 2 * sim->model->nequation;
+    for (int i = 0; i < sim->model->npair; i++) {
+        const perp__pair *pair = &sim->model->pair[i];
+        double a = ws[out[0]], b = ws[out[1]], tiny = PERP_TOL_STEP;
+        int g = s->guard_of[i], side;
+        if (g >= 0 && !(ws[s->guards.out[g]] > 0)) side = 3;
+        else if (pair->two_sided) side = b > tiny ? 0 : b < -tiny ? 2 : a <= ws[out[2]] + tiny ? 0 : a >= ws[out[3]] - tiny ? 2 : 1;
+        else side = a > tiny && a > b ? 0 : b > tiny ? 2 : 1;
+        sim->sides[i][side]++;
+        out += pair->two_sided ? 4 : 2;
+    }
+}
+
+perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
+{
+    if (!sim) return PERP_ERR_ARG;
+    perp__step *s = &sim->step;
+    size_t symbols = (size_t)s->nsymbol * sizeof(double);
+    memcpy(sim->before, s->ws, symbols);
+    begin_step(sim, sim->done + 1);
+    perp__step_result r = perp__step_solve(s);
+    if (info)
+        *info = (perp_step_info){sim->done + 1, s->ws[0], r.outcome, r.residual, r.solves};
+    sim->summary.solves += r.solves;
+    if (r.outcome != PERP_SOLVED) {
+        perp_status status = explain(sim, &r, diag);
+        memcpy(s->ws, sim->before, symbols);
+        return status;
+    }
+    sim->done++;
+    sim->residual = r.residual;
+    if (r.residual > sim->summary.worst_residual || sim->done == 1)
+        sim->summary.worst_residual = r.residual, sim->summary.worst_step = sim->done;
+    count_sides(sim);
+    return PERP_OK;
+}
+
+int perp_simulation_columns(const perp_simulation *sim)
+{
+    return sim->ncolumn;
+}
+
+const char *perp_simulation_column_name(const perp_simulation *sim, int column)
+{
+    return column >= 0 && column < sim->ncolumn ? sim->column_name[column] : NULL;
+}
+
+const char *perp_simulation_column_unit(const perp_simulation *sim, int column)
+{
+    return column >= 0 && column < sim->ncolumn ? sim->column_unit[column] : NULL;
+}
+
+void perp_simulation_row(const perp_simulation *sim, double *row)
+{
+    const perp__step *s = &sim->step;
+    int n = s->nx + s->nv;
+    row[0] = s->ws[0];
+    memcpy(row + 1, s->ws + s->sym_y, (size_t)n * sizeof(double));
+    perp__tape_get(&s->outputs, s->ws, row + 1 + n);
+    row[sim->ncolumn - 1] = sim->residual;
+}
+
+perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
+{
+    perp_simulation_summary summary = sim->summary;
+    summary.steps = sim->done;
+    summary.time = time_of(sim, sim->done);
+    summary.eliminations = sim->step.eliminations;
+    summary.pairs = sim->model->npair;
+    summary.sides = (const long(*)[4])sim->sides;
+    return summary;
+}
+
+perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *context, perp_diag *diag)
+{
+    if (!sim) return PERP_ERR_ARG;
+    double *row = malloc((size_t)sim->ncolumn * sizeof *row);
+    perp_status status = row ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK && sink && sim->done == 0) {
+        perp_simulation_row(sim, row);
+        status = sink(context, 0, row);
+    }
+    while (status == PERP_OK && sim->done < sim->nstep) {
+        status = perp_simulation_step(sim, NULL, diag);
+        if (status != PERP_OK || !sink) continue;
+        perp_simulation_row(sim, row);
+        status = sink(context, sim->done, row);
+    }
+    free(row);
+    return status;
+}

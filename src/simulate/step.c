@@ -1,0 +1,444 @@
+/* One step, numerically. First the mode of the last step is tried: one matrix-vector product. If a condition fails there,
+ * the complementarity problem is formed and solved, its basis is the new mode, and the unknowns come from that mode's
+ * linear system, so that what the mode fixes (a velocity at 0) is exact. Either way the original conditions decide. */
+
+#include "base/tol.h"
+#include "linalg/invert.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26 };
+
+/* Memory ------------------------------------------------------------------------------------------------------------- */
+
+static size_t at_least_one(size_t n)
+{
+    return n ? n : 1;
+}
+
+static int allocate_elimination(perp__elimination *e, size_t ny, size_t np)
+{
+    e->key = malloc(at_least_one(np));
+    e->side = malloc(at_least_one(np));
+    e->row = malloc(at_least_one(ny) * sizeof(int));
+    e->pair = malloc(at_least_one(np) * sizeof(int));
+    e->T_inverse = malloc(at_least_one(ny * ny) * sizeof(double));
+    e->K = malloc(at_least_one(np * ny) * sizeof(double));
+    return e->key && e->side && e->row && e->pair && e->T_inverse && e->K;
+}
+
+static int allocate_mode(perp__mode *m, size_t ny, size_t np)
+{
+    m->key = malloc(at_least_one(np));
+    m->row = malloc(at_least_one(ny) * sizeof(int));
+    m->S = malloc(at_least_one(ny * ny) * sizeof(double));
+    return m->key && m->row && m->S;
+}
+
+/* Slots of a cache whose entries have `bytes`; one is enough when nothing stays the same. */
+static int slots(const perp__step *s, size_t bytes, int most)
+{
+    size_t n = s->constant ? MODE_BYTES / (bytes + 1) : 1;
+    return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
+}
+
+perp_status perp__step_allocate(perp__step *s, perp_method method)
+{
+    size_t ny = (size_t)s->ny, np = (size_t)s->np, bytes = ny * ny * sizeof(double);
+    s->nmode = slots(s, bytes, MAX_MODES);
+    s->nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
+    s->mode = calloc((size_t)s->nmode, sizeof *s->mode);
+    s->elimination = calloc((size_t)s->nelimination, sizeof *s->elimination);
+    if (!s->mode || !s->elimination) return PERP_ERR_MEMORY;
+    for (int i = 0; i < s->nmode; i++) {
+        if (!allocate_mode(&s->mode[i], ny, np)) return PERP_ERR_MEMORY;
+    }
+    for (int i = 0; i < s->nelimination; i++) {
+        if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
+    }
+    size_t work = 2 * ny * ny > perp__sides_doubles(s->ny) ? 2 * ny * ny : perp__sides_doubles(s->ny);
+    size_t values = (size_t)s->check.nout + (size_t)s->coefficients.nout;
+    s->on = calloc(4 * np + 1, 1);
+    s->q = calloc(3 * np + 1, sizeof(double));
+    s->work = malloc((work + ny * ny + 1) * sizeof(double));
+    s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
+    s->values = malloc((values + 1) * sizeof(double));
+    if (!s->on || !s->q || !s->work || !s->index || !s->values) return PERP_ERR_MEMORY;
+    s->choice = s->on + np;
+    s->key = s->choice + np;
+    s->bad = s->key + np;
+    s->z = s->q + np;
+    s->w = s->z + np;
+    return perp_solver_create(method, s->np, NULL, &s->solver);
+}
+
+void perp__step_free(perp__step *s)
+{
+    for (int i = 0; s->mode && i < s->nmode; i++) {
+        free(s->mode[i].key);
+        free(s->mode[i].row);
+        free(s->mode[i].S);
+    }
+    for (int i = 0; s->elimination && i < s->nelimination; i++) {
+        perp__elimination *e = &s->elimination[i];
+        free(e->key);
+        free(e->side);
+        free(e->row);
+        free(e->pair);
+        free(e->T_inverse);
+        free(e->K);
+    }
+    free(s->mode);
+    free(s->elimination);
+    free(s->on);
+    free(s->q);
+    free(s->work);
+    free(s->index);
+    free(s->values);
+    perp_solver_destroy(s->solver);
+    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL, s->index = NULL, s->values = NULL;
+    s->solver = NULL;
+}
+
+/* Coefficients, guards ----------------------------------------------------------------------------------------------- */
+
+static void evaluate_guards(perp__step *s)
+{
+    if (s->guards.nout == 0) {
+        memset(s->on, 1, (size_t)s->np);
+        return;
+    }
+    perp__tape_eval(&s->guards, s->ws);
+    for (int p = 0; p < s->np; p++) {
+        int g = s->guard_of[s->pair[p].of];
+        s->on[p] = (char)(g < 0 || s->ws[s->guards.out[g]] > 0);
+    }
+}
+
+/* c, and the entries of A that change. */
+static void evaluate_coefficients(perp__step *s)
+{
+    const int *out = s->coefficients.out;
+    perp__tape_eval(&s->coefficients, s->ws);
+    for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
+    for (int k = 0; k < s->nentry; k++) s->A[s->entry[k]] = s->ws[out[s->nrow + k]];
+    if (s->constant) return;
+    for (int i = 0; i < s->nmode; i++) s->mode[i].used = 0;
+    for (int i = 0; i < s->nelimination; i++) s->elimination[i].used = 0;
+}
+
+static int all_finite(const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) return 0;
+    }
+    return 1;
+}
+
+/* Verification: the conditions as they were written ------------------------------------------------------------------- */
+
+typedef struct verdict {
+    double residual;  /* natural map, largest */
+    double violation; /* largest negative part of a side (or excess over a bound), relative to 1 + |y| */
+    int worst;
+} verdict;
+
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static verdict verify(perp__step *s)
+{
+    const perp_model *m = s->model;
+    verdict v = {0, 0, -1};
+    const double *ws = s->ws;
+    const int *out = s->check.out;
+    perp__tape_eval(&s->check, s->ws);
+    for (int i = 0; i < m->nequation; i++, out += 2) {
+        double r = fabs(ws[out[0]] - ws[out[1]]);
+        if (!(r <= v.residual)) v.residual = r, v.worst = i;
+    }
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *pair = &m->pair[i];
+        double a = ws[out[0]], b = ws[out[1]], r, broken = 0;
+        int g = s->guard_of[i];
+        if (g >= 0 && !(ws[s->guards.out[g]] > 0)) {
+            r = fabs(a);
+        } else if (pair->two_sided) {
+            double lo = ws[out[2]], hi = ws[out[3]];
+            r = lo <= hi ? fabs(a - clamp(a - b, lo, hi)) : lo - hi;
+            broken = fmax(lo - a, a - hi);
+            /* inside the bounds, e must be 0; at a bound it must push outward */
+            if (r > broken) broken = r;
+        } else {
+            r = fabs(a < b ? a : b);
+            broken = a < b ? -a : -b;
+        }
+        if (isnan(a) || isnan(b)) r = NAN;
+        if (!(r <= v.residual)) v.residual = r, v.worst = m->nequation + i;
+        if (broken > v.violation) v.violation = broken;
+        out += pair->two_sided ? 4 : 2;
+    }
+    return v;
+}
+
+/* Size of the terms that rows r of a condition are made of. */
+static double row_scale(const perp__step *s, int r)
+{
+    double scale = fabs(s->c[r]);
+    for (int j = 0; j < s->ny; j++) scale += fabs(s->A[(size_t)r * (size_t)s->ny + (size_t)j] * s->ws[s->sym_y + j]);
+    return scale;
+}
+
+/* A residual above the absolute tolerance may still be rounding in large terms: compare with those. */
+static int within_rounding(const perp__step *s, const verdict *v)
+{
+    const perp_model *m = s->model;
+    double scale = 0;
+    if (!isfinite(v->residual)) return 0;
+    if (v->worst < m->nequation) {
+        double step_scale = m->kind == PERP_CONTINUOUS ? 1 / s->h : 1; /* the row was multiplied by h */
+        scale = row_scale(s, v->worst) * fmax(1, step_scale);
+    } else {
+        for (int p = 0; p < s->np; p++) {
+            if (s->pair[p].of != v->worst - m->nequation) continue;
+            scale = fmax(scale, fmin(row_scale(s, s->pair[p].a), row_scale(s, s->pair[p].b)));
+        }
+    }
+    return v->residual <= s->tol * (1 + scale);
+}
+
+/* Modes --------------------------------------------------------------------------------------------------------------- */
+
+static void mode_key(perp__step *s)
+{
+    for (int p = 0; p < s->np; p++) s->key[p] = s->on[p] ? s->choice[p] : 2;
+}
+
+/* The matrix of the mode s->key: from the cache, or inverted now. */
+static perp__mode *find_mode(perp__step *s)
+{
+    size_t np = (size_t)s->np, ny = (size_t)s->ny;
+    if (s->current && s->current->used && memcmp(s->current->key, s->key, np) == 0) return s->current;
+    for (int i = 0; i < s->nmode; i++) {
+        if (s->mode[i].used && memcmp(s->mode[i].key, s->key, np) == 0) return &s->mode[i];
+    }
+    perp__mode *m = &s->mode[s->next_mode];
+    s->next_mode = (s->next_mode + 1) % s->nmode;
+    m->used = 1;
+    memcpy(m->key, s->key, np);
+    for (int i = 0; i < s->nequation; i++) m->row[i] = i;
+    for (int p = 0; p < s->np; p++) {
+        const perp__rows *rows = &s->pair[p];
+        m->row[s->nequation + p] = s->key[p] == 0 ? rows->a : s->key[p] == 1 ? rows->b : rows->off;
+    }
+    double *B = s->work + 2 * ny * ny;
+    for (size_t i = 0; i < ny; i++) memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
+    m->singular = !perp__invert(s->ny, B, s->ny, m->S, s->work, s->index);
+    return m;
+}
+
+/* y = S (-c) over the mode's rows. */
+static void apply_mode(perp__step *s, const perp__mode *m)
+{
+    double *restrict y = s->ws + s->sym_y;
+    int ny = s->ny;
+    memset(y, 0, (size_t)ny * sizeof(double));
+    for (int k = 0; k < ny; k++) {
+        double f = 0.0 - s->c[m->row[k]];
+        const double *restrict column = m->S + (size_t)k * (size_t)ny;
+        if (f == 0) continue;
+        for (int i = 0; i < ny; i++) y[i] += f * column[i];
+    }
+}
+
+/* Try the mode of the last step. */
+static int keep_mode(perp__step *s, verdict *v)
+{
+    mode_key(s);
+    perp__mode *m = find_mode(s);
+    if (m->singular) return 0;
+    apply_mode(s, m);
+    *v = verify(s);
+    if (!(v->residual <= s->tol)) return 0;
+    double largest = 1;
+    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(s->ws[s->sym_y + i]));
+    if (v->violation > PERP_TOL_MODE * largest) return 0;
+    s->current = m;
+    return 1;
+}
+
+/* Elimination --------------------------------------------------------------------------------------------------------- */
+
+/* Rows of T: equations, off rows of the pairs whose guard is off, the z sides. */
+static void elimination_rows(const perp__step *s, perp__elimination *e)
+{
+    int n = 0;
+    for (int i = 0; i < s->nequation; i++) e->row[n++] = i;
+    for (int p = 0; p < s->np; p++) {
+        if (!s->on[p]) e->row[n++] = s->pair[p].off;
+    }
+    e->nz = 0;
+    for (int p = 0; p < s->np; p++) {
+        if (!s->on[p]) continue;
+        e->row[n++] = e->side[p] ? s->pair[p].b : s->pair[p].a;
+        e->pair[e->nz++] = p;
+    }
+}
+
+static int invert_T(perp__step *s, perp__elimination *e)
+{
+    size_t ny = (size_t)s->ny;
+    double *T = s->work + 2 * ny * ny;
+    elimination_rows(s, e);
+    for (size_t i = 0; i < ny; i++) memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
+    return perp__invert(s->ny, T, s->ny, e->T_inverse, s->work, s->index);
+}
+
+/* K = W T^-1 for the sides W that are not z. */
+static void multiply_other_sides(const perp__step *s, perp__elimination *e)
+{
+    int ny = s->ny, nz = e->nz;
+    for (int j = 0; j < ny; j++) {
+        const double *column = e->T_inverse + (size_t)j * (size_t)ny;
+        for (int i = 0; i < nz; i++) {
+            const perp__rows *rows = &s->pair[e->pair[i]];
+            const double *w = s->A + (size_t)(e->side[e->pair[i]] ? rows->a : rows->b) * (size_t)ny;
+            double sum = 0;
+            for (int k = 0; k < ny; k++) sum += w[k] * column[k];
+            e->K[(size_t)j * (size_t)nz + (size_t)i] = sum;
+        }
+    }
+}
+
+/* The elimination for the present guards: cached, or with the former sides if they still do, or with new ones. */
+static perp__elimination *find_elimination(perp__step *s, int *bad_row)
+{
+    size_t np = (size_t)s->np;
+    *bad_row = -1;
+    for (int i = 0; i < s->nelimination; i++) {
+        if (s->elimination[i].used && memcmp(s->elimination[i].key, s->on, np) == 0) return &s->elimination[i];
+    }
+    perp__elimination *e = &s->elimination[s->next_elimination];
+    int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
+    e->used = 0;
+    memcpy(e->key, s->on, np);
+    if (!had_sides || !invert_T(s, e)) {
+        e->nz = 0;
+        if (!perp__choose_sides(s, s->on, e->side, s->bad, bad_row, s->work, s->index)) return NULL;
+        if (!invert_T(s, e)) {
+            e->nz = 0;
+            return NULL;
+        }
+    }
+    multiply_other_sides(s, e);
+    e->used = 1;
+    s->next_elimination = (s->next_elimination + 1) % s->nelimination;
+    s->eliminations++;
+    return e;
+}
+
+/* q = c_w - K c_T */
+static void form_q(const perp__step *s, const perp__elimination *e)
+{
+    for (int i = 0; i < e->nz; i++) {
+        const perp__rows *rows = &s->pair[e->pair[i]];
+        s->q[i] = s->c[e->side[e->pair[i]] ? rows->a : rows->b];
+    }
+    for (int j = 0; j < s->ny; j++) {
+        const double *restrict column = e->K + (size_t)j * (size_t)e->nz;
+        double f = s->c[e->row[j]];
+        if (f == 0) continue;
+        for (int i = 0; i < e->nz; i++) s->q[i] -= f * column[i];
+    }
+}
+
+/* y = T^-1 ((0, z) - c_T): for a mode whose own matrix is singular. */
+static void back_substitute(perp__step *s, const perp__elimination *e)
+{
+    double *y = s->ws + s->sym_y;
+    int ny = s->ny, first = ny - e->nz;
+    memset(y, 0, (size_t)ny * sizeof(double));
+    for (int k = 0; k < ny; k++) {
+        double f = (k >= first ? s->z[k - first] : 0.0) - s->c[e->row[k]];
+        const double *column = e->T_inverse + (size_t)k * (size_t)ny;
+        for (int i = 0; i < ny; i++) y[i] += f * column[i];
+    }
+}
+
+/* The sides that the solver left at zero are the new mode. */
+static void read_mode(perp__step *s, const perp__elimination *e)
+{
+    const unsigned char *basis = perp_lcp_basis(s->solver);
+    for (int i = 0; i < e->nz; i++) {
+        int z_positive = basis ? basis[i] : s->z[i] > s->w[i];
+        int p = e->pair[i], z_side = e->side[p];
+        s->choice[p] = (char)(z_positive ? !z_side : z_side);
+    }
+}
+
+static perp__step_result accept_or_not(perp__step *s, const verdict *v, perp__step_result result)
+{
+    result.residual = v->residual;
+    result.worst = v->worst;
+    if (v->residual <= s->tol || within_rounding(s, v)) return result;
+    result.outcome = PERP_LIMIT;
+    result.fault = PERP__UNVERIFIED;
+    return result;
+}
+
+static perp__step_result solve_anew(perp__step *s)
+{
+    perp__step_result result = {.outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
+    int bad_row;
+    if (!all_finite(s->c, (size_t)s->nrow) || (!s->constant && !all_finite(s->A, (size_t)s->nrow * (size_t)s->ny)))
+        return result;
+    result.fault = PERP__SINGULAR;
+    perp__elimination *e = find_elimination(s, &bad_row);
+    if (!e) return result;
+
+    form_q(s, e);
+    perp_lcp lcp = {e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1, s->q};
+    perp_solve_info info;
+    perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
+    result = (perp__step_result){.outcome = info.outcome, .fault = PERP__NO_ANSWER, .residual = NAN, .solves = 1, .worst = -1,
+                                 .elimination = e};
+    if (info.outcome != PERP_SOLVED) {
+        result.certificate = info.outcome == PERP_INFEASIBLE ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
+        return result;
+    }
+    result.fault = PERP__FINE;
+    read_mode(s, e);
+    mode_key(s);
+    s->current = find_mode(s);
+    if (!s->current->singular) {
+        apply_mode(s, s->current);
+        verdict v = verify(s);
+        perp__step_result accepted = accept_or_not(s, &v, result);
+        if (accepted.outcome == PERP_SOLVED) return accepted;
+    }
+    back_substitute(s, e);
+    verdict v = verify(s);
+    return accept_or_not(s, &v, result);
+}
+
+perp__step_result perp__step_solve(perp__step *s)
+{
+    verdict v;
+    evaluate_guards(s);
+    evaluate_coefficients(s);
+    if (keep_mode(s, &v))
+        return (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};
+    return solve_anew(s);
+}
+
+perp__elimination *perp__step_prepare(perp__step *s, int *bad_row)
+{
+    evaluate_guards(s);
+    evaluate_coefficients(s);
+    return find_elimination(s, bad_row);
+}
