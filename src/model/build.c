@@ -178,7 +178,7 @@ static int lower_integer(builder *b, const perp__syntax *s, const char *what, in
     b->scope = outer;
     *result = 1;
     if (b->source->nerror > errors || b->failed) return 0;
-    double x = v.ndim == 0 ? constant_value(b, element(&v, 0), 1) : NAN;
+    double x = v.ndim == 0 ? constant_value(b, element(&v, 0), 1) : (double)NAN;
     if (!(fabs(x) < 1e9) || x != floor(x)) {
         perp__error(b->source, s->at, s->end, "%s must be a whole number", what);
         return 0;

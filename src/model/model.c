@@ -316,9 +316,9 @@ perp_simulate_task perp_model_simulate_task(const perp_model *model)
         for (int i = 0; i < model->nitem[PERP_PARAM]; i++)
             symbol[model->item[PERP_PARAM][i].symbol] = model->item[PERP_PARAM][i].value;
         perp__graph_values(&model->graph, symbol, value);
-        task.from = model->from >= 0 ? value[model->from] : NAN;
-        task.to = model->to >= 0 ? value[model->to] : NAN;
-        task.step = model->step >= 0 ? value[model->step] : NAN;
+        task.from = model->from >= 0 ? value[model->from] : (double)NAN;
+        task.to = model->to >= 0 ? value[model->to] : (double)NAN;
+        task.step = model->step >= 0 ? value[model->step] : (double)NAN;
     }
     free(symbol);
     free(value);

@@ -317,8 +317,8 @@ static perp__syntax *parse_guard(parser *p)
 
 static const char *const statement_words[] = {"model", "param", "input",    "state", "var", "output",
                                               "for",   "plan",  "identify", "simulate", "when"};
-static const char *const other_words[] = {"perp", "complements", "der", "next", "pre", "sum", "norm", "dot", "friction", "table",
-                                          "in",   "to",          "t",   "h",    "pi",  "and", "or"};
+static const char *const other_words[] = {"perp", "complements", "der", "next", "pre", "sum", "norm", "dot",
+                                          "in",   "t",           "h",   "pi",   "and", "or"};
 
 static int is_in(const char *text, const char *const *words, size_t n)
 {
