@@ -1,0 +1,310 @@
+/* The expression graph on random expressions: derivatives against differences, tapes against direct evaluation, copies
+ * against originals, affine detection against second derivatives. */
+
+#include "unit.h"
+
+#include "model/graph.h"
+#include "model/tape.h"
+
+#include <complex.h>
+#include <math.h>
+
+enum { NSYM = 4, NEXPR = 400 };
+
+static uint64_t seed;
+
+static double uniform(double lo, double hi)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return lo + (hi - lo) * (double)(seed >> 11) * 0x1p-53;
+}
+
+static int below(int n)
+{
+    return (int)uniform(0, n);
+}
+
+/* A random expression whose functions stay inside their domains for symbols in [0.2, 1.2]. */
+static perp_expr random_expression(perp__graph *g, int depth)
+{
+    static const int smooth[] = {PERP__SIN, PERP__COS, PERP__TANH, PERP__EXP, PERP__ATAN, PERP__NEG};
+    if (depth == 0 || uniform(0, 1) < 0.15)
+        return uniform(0, 1) < 0.7 ? perp__symbol(g, below(NSYM)) : perp__const(g, uniform(-2, 2));
+    perp_expr a = random_expression(g, depth - 1), b = random_expression(g, depth - 1);
+    perp_expr one = perp__const(g, 1), a2 = perp__mul(g, a, a);
+    switch (below(12)) {
+    case 0:
+    case 1: return perp__add(g, a, b);
+    case 2: return perp__sub(g, a, b);
+    case 3:
+    case 4: return perp__mul(g, a, b);
+    case 5: return perp__div(g, a, perp__add(g, one, perp__mul(g, b, b)));
+    case 6: return perp__unary(g, PERP__SQRT, perp__add(g, one, a2));
+    case 7: return perp__unary(g, PERP__LOG, perp__add(g, one, a2));
+    case 8: return perp__binary(g, PERP__POW, perp__add(g, one, a2), perp__unary(g, PERP__SIN, b));
+    case 9: return perp__binary(g, PERP__ATAN2, a, perp__add(g, one, perp__mul(g, b, b)));
+    default: return perp__unary(g, smooth[below(6)], perp__unary(g, PERP__SIN, a));
+    }
+}
+
+/* Direct evaluation in complex arithmetic: f(x + ih) gives the derivative without cancellation. */
+static double complex evaluate(const perp__graph *g, perp_expr e, const double complex *x, double complex *v)
+{
+    for (int i = 0; i <= e; i++) {
+        const perp__node *n = &g->node[i];
+        double complex a = n->op == PERP__CONST || n->op == PERP__SYMBOL ? 0 : v[n->a];
+        double complex b = perp__op_arity(n->op) == 2 ? v[n->b] : 0;
+        switch (n->op) {
+        case PERP__CONST: v[i] = n->value; break;
+        case PERP__SYMBOL: v[i] = x[n->a]; break;
+        case PERP__ADD: v[i] = a + b; break;
+        case PERP__SUB: v[i] = a - b; break;
+        case PERP__MUL: v[i] = a * b; break;
+        case PERP__DIV: v[i] = a / b; break;
+        case PERP__POW: v[i] = cexp(b * clog(a)); break;
+        case PERP__NEG: v[i] = -a; break;
+        case PERP__SIN: v[i] = csin(a); break;
+        case PERP__COS: v[i] = ccos(a); break;
+        case PERP__TANH: v[i] = ctanh(a); break;
+        case PERP__EXP: v[i] = cexp(a); break;
+        case PERP__ATAN: v[i] = catan(a); break;
+        case PERP__LOG: v[i] = clog(a); break;
+        case PERP__SQRT: v[i] = csqrt(a); break;
+        case PERP__ATAN2: v[i] = catan(a / b); break;
+        default: v[i] = NAN;
+        }
+    }
+    return v[e];
+}
+
+static void random_point(double *x)
+{
+    for (int i = 0; i < NSYM; i++) x[i] = uniform(0.2, 1.2);
+}
+
+static double value_at(const perp__graph *g, perp_expr e, const double *x, double *v)
+{
+    perp__graph_values(g, x, v);
+    return v[e];
+}
+
+static void gradients_equal_complex_step_derivatives(void **state)
+{
+    (void)state;
+    const int column_of[NSYM] = {0, 1, 2, 3};
+    for (int k = 0; k < NEXPR; k++) {
+        perp__graph g;
+        perp__sparse_row row = {0};
+        assert_true(perp__graph_init(&g));
+        seed = (uint64_t)k + 1;
+        perp_expr e = random_expression(&g, 6);
+        assert_true(perp__gradient(&g, e, column_of, &row));
+        double *v = malloc((size_t)g.count * sizeof *v), x[NSYM];
+        double complex *cv = malloc((size_t)g.count * sizeof *cv);
+        random_point(x);
+        double gradient[NSYM] = {0};
+        perp__graph_values(&g, x, v);
+        for (int i = 0; i < row.count; i++) gradient[row.column[i]] = v[row.entry[i]];
+        for (int i = 0; i < NSYM; i++) {
+            double complex z[NSYM];
+            for (int j = 0; j < NSYM; j++) z[j] = x[j] + (i == j ? 1e-30 * I : 0);
+            double exact = cimag(evaluate(&g, e, z, cv)) / 1e-30;
+            if (!near(gradient[i], exact, 1e-10 * (1 + fabs(exact)))) fail_msg("seed %d, symbol %d: %g, complex step %g", k + 1, i, gradient[i], exact);
+        }
+        free(v);
+        free(cv);
+        perp__sparse_row_clear(&row);
+        perp__graph_clear(&g);
+    }
+}
+
+static void hessians_equal_differences_of_gradients(void **state)
+{
+    (void)state;
+    const int column_of[NSYM] = {0, 1, 2, 3};
+    for (int k = 0; k < NEXPR / 2; k++) {
+        perp__graph g;
+        perp__sparse_row row = {0}, gradient = {0};
+        assert_true(perp__graph_init(&g));
+        seed = 1000 + (uint64_t)k;
+        perp_expr e = random_expression(&g, 5);
+        assert_true(perp__hessian(&g, e, column_of, NSYM, &row));
+        assert_true(perp__gradient(&g, e, column_of, &gradient));
+        double *v = malloc((size_t)g.count * sizeof *v), x[NSYM], H[NSYM][NSYM] = {{0}};
+        double complex *cv = malloc((size_t)g.count * sizeof *cv);
+        random_point(x);
+        perp__graph_values(&g, x, v);
+        for (int i = 0; i < row.count; i++) {
+            int r = row.column[i] / NSYM, c = row.column[i] % NSYM;
+            assert_true(c <= r);
+            H[r][c] = H[c][r] = v[row.entry[i]];
+        }
+        for (int i = 0; i < gradient.count; i++) {
+            for (int j = 0; j < NSYM; j++) {
+                double complex z[NSYM];
+                for (int l = 0; l < NSYM; l++) z[l] = x[l] + (l == j ? 1e-30 * I : 0);
+                double exact = cimag(evaluate(&g, gradient.entry[i], z, cv)) / 1e-30;
+                if (!near(H[gradient.column[i]][j], exact, 1e-9 * (1 + fabs(exact))))
+                    fail_msg("seed %d: H[%d][%d] = %g, complex step %g", 1000 + k, gradient.column[i], j, H[gradient.column[i]][j], exact);
+            }
+        }
+        free(v);
+        free(cv);
+        perp__sparse_row_clear(&row);
+        perp__sparse_row_clear(&gradient);
+        perp__graph_clear(&g);
+    }
+}
+
+static void derivatives_of_min_max_abs_follow_the_active_branch(void **state)
+{
+    (void)state;
+    const int column_of[2] = {0, 1};
+    perp__graph g;
+    perp__sparse_row row = {0};
+    assert_true(perp__graph_init(&g));
+    perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1);
+    struct {
+        int op;
+        double x, y, dx, dy;
+    } cases[] = {{PERP__MIN, 1, 2, 1, 0}, {PERP__MIN, 2, 1, 0, 1}, {PERP__MAX, 1, 2, 0, 1}, {PERP__MAX, 2, 1, 1, 0}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        assert_true(perp__gradient(&g, perp__binary(&g, cases[k].op, x, y), column_of, &row));
+        double point[2] = {cases[k].x, cases[k].y}, d[2] = {0, 0}, v[64];
+        assert_true(g.count < 64);
+        perp__graph_values(&g, point, v);
+        for (int i = 0; i < row.count; i++) d[row.column[i]] = v[row.entry[i]];
+        assert_true(d[0] == cases[k].dx && d[1] == cases[k].dy);
+    }
+    assert_true(perp__gradient(&g, perp__unary(&g, PERP__ABS, x), column_of, &row));
+    double v[64], at[2] = {-3, 0};
+    assert_true(value_at(&g, row.entry[0], at, v) == -1);
+    perp__sparse_row_clear(&row);
+    perp__graph_clear(&g);
+}
+
+static void tapes_equal_the_graph_for_one_and_many_points(void **state)
+{
+    (void)state;
+    enum { NPOINT = 7, NROOT = 3 };
+    for (int k = 0; k < NEXPR / 4; k++) {
+        perp__graph g;
+        perp__tape tape;
+        assert_true(perp__graph_init(&g));
+        seed = 5000 + (uint64_t)k;
+        perp_expr root[NROOT];
+        for (int i = 0; i < NROOT; i++) root[i] = random_expression(&g, 5);
+        assert_true(perp__tape_compile(&tape, &g, root, NROOT, NSYM));
+        size_t slots = (size_t)perp__tape_end(&tape);
+        double *many = malloc(slots * NPOINT * sizeof *many), *one = malloc(slots * sizeof *one);
+        double *v = malloc((size_t)g.count * sizeof *v), x[NPOINT][NSYM], out[NROOT];
+        perp__tape_prepare(&tape, many, NPOINT);
+        perp__tape_prepare(&tape, one, 1);
+        for (int p = 0; p < NPOINT; p++) {
+            random_point(x[p]);
+            for (int i = 0; i < NSYM; i++) many[i * NPOINT + p] = x[p][i];
+        }
+        perp__tape_eval_many(&tape, many, NPOINT);
+        for (int p = 0; p < NPOINT; p++) {
+            memcpy(one, x[p], sizeof x[p]);
+            perp__tape_get(&tape, one, out);
+            perp__graph_values(&g, x[p], v);
+            for (int i = 0; i < NROOT; i++) {
+                assert_true(out[i] == v[root[i]]);
+                assert_true(many[tape.out[i] * NPOINT + p] == v[root[i]]);
+            }
+        }
+        free(many);
+        free(one);
+        free(v);
+        perp__tape_clear(&tape);
+        perp__graph_clear(&g);
+    }
+}
+
+static void copies_with_substitution_equal_substituted_values(void **state)
+{
+    (void)state;
+    for (int k = 0; k < NEXPR / 4; k++) {
+        perp__graph g, h;
+        assert_true(perp__graph_init(&g) && perp__graph_init(&h));
+        seed = 9000 + (uint64_t)k;
+        perp_expr e = random_expression(&g, 6), copy;
+        /* x0 -> x1 + 1/2, x1 -> 3/4, the others as they are */
+        perp_expr map[NSYM] = {perp__add(&h, perp__symbol(&h, 1), perp__const(&h, 0.5)), perp__const(&h, 0.75), perp__symbol(&h, 2),
+                               perp__symbol(&h, 3)};
+        assert_true(perp__graph_copy(&h, &g, &e, 1, map, &copy));
+        double x[NSYM], y[NSYM], *v = malloc((size_t)g.count * sizeof *v), *w = malloc((size_t)h.count * sizeof *w);
+        random_point(x);
+        memcpy(y, x, sizeof x);
+        y[0] = x[1] + 0.5, y[1] = 0.75;
+        double expected = value_at(&g, e, y, v), found = value_at(&h, copy, x, w);
+        if (!near(found, expected, 1e-12 * (1 + fabs(expected)))) fail_msg("seed %d: %.17g, expected %.17g", 9000 + k, found, expected);
+        free(v);
+        free(w);
+        perp__graph_clear(&g);
+        perp__graph_clear(&h);
+    }
+}
+
+static void equal_expressions_are_one_node(void **state)
+{
+    (void)state;
+    perp__graph g;
+    assert_true(perp__graph_init(&g));
+    perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1);
+    assert_int_equal(perp__add(&g, x, y), perp__add(&g, y, x));
+    assert_int_equal(perp__mul(&g, perp__neg(&g, x), y), perp__neg(&g, perp__mul(&g, y, x)));
+    assert_int_equal(perp__sub(&g, x, x), perp__const(&g, 0));
+    assert_int_equal(perp__mul(&g, perp__const(&g, 2), perp__const(&g, 3)), perp__const(&g, 6));
+    perp_expr quotient = perp__div(&g, perp__const(&g, 1), perp__const(&g, 0)); /* kept, so that it can be reported */
+    assert_int_equal(g.node[quotient].op, PERP__DIV);
+    perp__graph_clear(&g);
+}
+
+static void degree_tells_constant_affine_and_nonlinear(void **state)
+{
+    (void)state;
+    const int column_of[3] = {0, 1, -1}; /* symbol 2 is not an unknown */
+    perp__graph g;
+    assert_true(perp__graph_init(&g));
+    perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1), p = perp__symbol(&g, 2);
+    int where = -1;
+    assert_int_equal(perp__degree(&g, perp__unary(&g, PERP__SIN, p), column_of, NULL), 0);
+    assert_int_equal(perp__degree(&g, perp__add(&g, perp__mul(&g, perp__unary(&g, PERP__EXP, p), x), y), column_of, NULL), 1);
+    assert_int_equal(perp__degree(&g, perp__div(&g, x, p), column_of, NULL), 1);
+    perp_expr product = perp__mul(&g, x, y);
+    assert_int_equal(perp__degree(&g, perp__add(&g, product, p), column_of, &where), 2);
+    assert_int_equal(where, product);
+    assert_int_equal(perp__degree(&g, perp__div(&g, p, x), column_of, NULL), 2);
+    perp__graph_clear(&g);
+}
+
+static void not_finite_finds_the_node_and_skips_unknowns(void **state)
+{
+    (void)state;
+    perp__graph g;
+    assert_true(perp__graph_init(&g));
+    perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1);
+    perp_expr e = perp__add(&g, perp__div(&g, y, x), perp__const(&g, 1));
+    double known[2] = {0, 1}, unknown[2] = {NAN, 1}, fine[2] = {2, 1};
+    assert_int_equal(g.node[perp__graph_not_finite(&g, &e, 1, known)].op, PERP__DIV);
+    assert_int_equal(perp__graph_not_finite(&g, &e, 1, unknown), -1);
+    assert_int_equal(perp__graph_not_finite(&g, &e, 1, fine), -1);
+    perp__graph_clear(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_equal_complex_step_derivatives),
+        cmocka_unit_test(hessians_equal_differences_of_gradients),
+        cmocka_unit_test(derivatives_of_min_max_abs_follow_the_active_branch),
+        cmocka_unit_test(tapes_equal_the_graph_for_one_and_many_points),
+        cmocka_unit_test(copies_with_substitution_equal_substituted_values),
+        cmocka_unit_test(equal_expressions_are_one_node),
+        cmocka_unit_test(degree_tells_constant_affine_and_nonlinear),
+        cmocka_unit_test(not_finite_finds_the_node_and_skips_unknowns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
