@@ -2,7 +2,7 @@
 
 .PHONY: build run test dev asan bench fmt clean
 
-build: build/CMakeCache.txt
+build: build/Makefile
 	@cmake --build --preset release
 
 run: setup build
@@ -30,5 +30,5 @@ clean:
 setup:
 	@scripts/setup
 
-build/CMakeCache.txt:
-	@cmake --preset release
+build/Makefile:
+	@cmake --preset release >/dev/null

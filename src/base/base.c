@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,4 +91,31 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     vsnprintf(diag->text + diag->length, (size_t)n + 1, format, args);
     va_end(args);
     diag->length += (size_t)n;
+}
+
+perp_status perp__read_file(const char *path, char **text, size_t *length)
+{
+    enum { MAX_FILE = 1 << 27 };
+    *text = NULL;
+    *length = 0;
+    FILE *file = fopen(path, "rb");
+    if (!file) return PERP_ERR_FILE;
+    perp_status status = PERP_OK;
+    for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
+        if (*length == capacity) {
+            capacity = capacity ? 2 * capacity : 8192;
+            char *more = capacity > MAX_FILE ? NULL : realloc(*text, capacity);
+            if (!more) {
+                status = PERP_ERR_MEMORY;
+                break;
+            }
+            *text = more;
+        }
+        *length += fread(*text + *length, 1, capacity - *length, file);
+        if (ferror(file)) status = PERP_ERR_FILE;
+    }
+    int error = errno;
+    fclose(file);
+    errno = error;
+    return status;
 }

@@ -23,4 +23,7 @@
 /* Append to the text; does not count an error. NULL is fine. */
 void perp__diag_append(perp_diag *diag, const char *format, ...) PERP_PRINTF(2, 3);
 
+/* The whole file in malloc'ed memory, which the caller frees in every case. PERP_ERR_FILE leaves the reason in errno. */
+perp_status perp__read_file(const char *path, char **text, size_t *length);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,34 +52,6 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     return PERP_OK;
 }
 
-/* The whole file in malloc'ed memory. */
-static perp_status read_file(const char *path, char **text, size_t *length)
-{
-    enum { MAX_FILE = 1 << 27 };
-    *text = NULL;
-    *length = 0;
-    FILE *file = fopen(path, "rb");
-    if (!file) return PERP_ERR_FILE;
-    perp_status status = PERP_OK;
-    for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
-        if (*length == capacity) {
-            capacity = capacity ? 2 * capacity : 8192;
-            char *more = capacity > MAX_FILE ? NULL : realloc(*text, capacity);
-            if (!more) {
-                status = PERP_ERR_MEMORY;
-                break;
-            }
-            *text = more;
-        }
-        *length += fread(*text + *length, 1, capacity - *length, file);
-        if (ferror(file)) status = PERP_ERR_FILE;
-    }
-    int error = errno;
-    fclose(file);
-    errno = error;
-    return status;
-}
-
 perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
 {
     char *text;
@@ -88,7 +59,7 @@ perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    perp_status status = read_file(path, &text, &length);
+    perp_status status = perp__read_file(path, &text, &length);
     if (status == PERP_ERR_FILE) refuse(diag, status, path, strerror(errno));
     else if (status != PERP_OK) refuse(diag, status, path, perp_status_message(status));
     else status = perp_model_parse(text, length, path, out, diag);

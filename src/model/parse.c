@@ -441,17 +441,24 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind)
     return s;
 }
 
-/* A list of declared items; the statements are chained. Returns where the chain ends. */
+/* A list of declared items; the statements are chained. A unit that stands only at the end of the list is that of all its
+ * items: state x = 0, z = 1 "m". Returns where the chain ends. */
 static perp__statement **parse_declaration(parser *p, perp__statement_kind kind, perp__statement **tail)
 {
+    perp__statement **first = tail;
+    const char *unit = NULL;
+    int nunit = 0;
     take(p);
     do {
         perp__statement *s = parse_item(p, kind);
+        unit = s->unit;
+        nunit += unit != NULL;
         if (s->name) { /* also when it is wrong, so that its name is known further on */
             *tail = s;
             tail = &s->next;
         }
     } while (!p->bad && take_symbol(p, ','));
+    for (perp__statement *s = *first; s && unit && nunit == 1; s = s->next) s->unit = unit;
     return tail;
 }
 

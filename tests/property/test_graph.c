@@ -12,6 +12,7 @@
 enum { NSYM = 4, NEXPR = 400 };
 
 static uint64_t seed;
+static const double complex step = (double complex)I;
 
 static double uniform(double lo, double hi)
 {
@@ -107,7 +108,7 @@ static void gradients_equal_complex_step_derivatives(void **state)
         for (int i = 0; i < row.count; i++) gradient[row.column[i]] = v[row.entry[i]];
         for (int i = 0; i < NSYM; i++) {
             double complex z[NSYM];
-            for (int j = 0; j < NSYM; j++) z[j] = x[j] + (i == j ? 1e-30 * I : 0);
+            for (int j = 0; j < NSYM; j++) z[j] = x[j] + (i == j ? 1e-30 * step : 0);
             double exact = cimag(evaluate(&g, e, z, cv)) / 1e-30;
             if (!near(gradient[i], exact, 1e-10 * (1 + fabs(exact)))) fail_msg("seed %d, symbol %d: %g, complex step %g", k + 1, i, gradient[i], exact);
         }
@@ -142,7 +143,7 @@ static void hessians_equal_differences_of_gradients(void **state)
         for (int i = 0; i < gradient.count; i++) {
             for (int j = 0; j < NSYM; j++) {
                 double complex z[NSYM];
-                for (int l = 0; l < NSYM; l++) z[l] = x[l] + (l == j ? 1e-30 * I : 0);
+                for (int l = 0; l < NSYM; l++) z[l] = x[l] + (l == j ? 1e-30 * step : 0);
                 double exact = cimag(evaluate(&g, gradient.entry[i], z, cv)) / 1e-30;
                 if (!near(H[gradient.column[i]][j], exact, 1e-9 * (1 + fabs(exact))))
                     fail_msg("seed %d: H[%d][%d] = %g, complex step %g", 1000 + k, gradient.column[i], j, H[gradient.column[i]][j], exact);

@@ -1,0 +1,54 @@
+/* What the subcommands share: exit codes, an option parser, messages. A subcommand is one file with
+ * `int perp__cmd_<name>(int argc, char **argv)` and one line in commands.def. argv[0] is the subcommand's name. */
+
+#ifndef PERP_CLI_H
+#define PERP_CLI_H
+
+#include "perp/perp.h"
+
+enum {
+    CLI_DONE = 0,
+    CLI_USAGE = 1,       /* unknown flag, missing value, unknown name in --set */
+    CLI_BAD_INPUT = 2,   /* bad model or data */
+    CLI_NO_SOLUTION = 3, /* no verified solution */
+    CLI_FILE = 4,        /* file or memory */
+    CLI_INTERRUPTED = 130
+};
+
+#define PERP_COMMAND(name, summary) int perp__cmd_##name(int argc, char **argv);
+#include "commands.def"
+#undef PERP_COMMAND
+
+/* An option: "to" is --to; one letter is -o. `value` names what follows it, NULL for a flag. */
+typedef struct cli_option {
+    const char *name, *value, *help;
+} cli_option;
+
+typedef struct cli_args {
+    int argc, at;
+    char **argv;
+    const char *command;
+    const cli_option *options;
+    int noptions;
+    const char *value; /* of the option just read, or the operand */
+} cli_args;
+
+enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
+
+/* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong. --flag=value and --flag value are
+ * the same; "--" ends the options; negative numbers are values. */
+int cli_next(cli_args *args);
+
+/* The value as a number; 0 after saying what is wrong. */
+int cli_number(const cli_args *args, int option, double *x);
+
+/* Print the options, aligned. */
+void cli_print_options(const cli_option *options, int n);
+
+/* The exit code for a failed call. */
+int cli_exit_code(perp_status status);
+
+/* The nearest of some words by edit distance, or NULL. */
+const char *cli_nearest(const char *word, const char *const *words, int n);
+
+#endif

@@ -1,0 +1,57 @@
+/* perp: the command. Finds the subcommand and hands over. */
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+#define PERP_COMMAND(name, summary) {#name, summary, perp__cmd_##name},
+#include "commands.def"
+#undef PERP_COMMAND
+};
+
+enum { NCOMMAND = sizeof commands / sizeof *commands };
+
+static void print_help(FILE *out)
+{
+    fprintf(out, "perp %s - unilateral contact and Coulomb friction as complementarity: 0 <= lambda perp gap >= 0\n\n", perp_version());
+    fprintf(out, "usage: perp COMMAND [options]\n\n");
+    for (int i = 0; i < NCOMMAND; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n  perp COMMAND --help says more; perp --version names the build.\n\n"
+                 "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution, 4 file or memory\n");
+}
+
+int main(int argc, char **argv)
+{
+    static char help[] = "--help";
+    const char *word = argc > 1 ? argv[1] : "--help";
+    int asks_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    if (strcmp(word, "--version") == 0) {
+        printf("perp %s\n", perp_version());
+        return CLI_DONE;
+    }
+    if (asks_help && argc < 3) {
+        print_help(argc > 1 ? stdout : stderr);
+        return argc > 1 ? CLI_DONE : CLI_USAGE;
+    }
+    if (asks_help) {
+        word = argv[2];
+        argv[1] = argv[2];
+        argv[2] = help;
+        argc = 3;
+    }
+    const char *names[NCOMMAND];
+    for (int i = 0; i < NCOMMAND; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    }
+    const char *near = cli_nearest(word, names, NCOMMAND);
+    fprintf(stderr, "perp: unknown command '%s'", word);
+    if (near) fprintf(stderr, "; did you mean '%s'?", near);
+    fprintf(stderr, " See perp --help.\n");
+    return CLI_USAGE;
+}

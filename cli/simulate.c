@@ -1,0 +1,409 @@
+/* perp simulate: a model file in, a verified trajectory out. */
+
+#include "cli.h"
+#include "plot.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OPT_TO, OPT_FROM, OPT_STEP, OPT_SET, OPT_INPUT, OPT_METHOD, OPT_SOLVER, OPT_O, OPT_EVERY, OPT_QUIET, OPT_NO_PLOT, OPT_HELP };
+
+static const cli_option options[] = {
+    {"to", "T", "end time [s] (default: the model's)"},
+    {"from", "T", "start time [s] (default: the model's, else 0)"},
+    {"step", "H", "step [s] (default: the model's)"},
+    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
+    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table with a column t, linear between rows; may be repeated"},
+    {"method", "NAME", "how time is stepped: backward-euler (default)"},
+    {"solver", "NAME", "for the complementarity problem of a step: lemke (default)"},
+    {"o", "OUT.csv", "write the trajectory; - is standard output (the summary then goes to standard error)"},
+    {"every", "N", "write every Nth row, and the last"},
+    {"quiet", NULL, "no summary, plot or progress"},
+    {"no-plot", NULL, "no plot"},
+    {"help", NULL, "this text"},
+};
+
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOTTED = 6 };
+
+typedef struct request {
+    const char *file, *out, *method, *solver;
+    double to, from, step;
+    long every;
+    int quiet, plot;
+    const char *set[MAX_SETTINGS], *input[MAX_SETTINGS];
+    int nset, ninput;
+    int argc;
+    char **argv;
+} request;
+
+static void print_help(void)
+{
+    printf("usage: perp simulate FILE.perp [options]\n\n"
+           "Step the model from `from` to `to` and verify every step: the conditions as written in the model are evaluated\n"
+           "after each solve, and a step that does not hold stops the run. A summary and a plot are printed; with -o every row\n"
+           "goes to a CSV file as it is computed.\n\n");
+    cli_print_options(options, NOPTIONS);
+    printf("\nexamples:\n"
+           "  perp simulate examples/notes/particle.perp -o particle.csv\n"
+           "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
+           "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
+           "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step (the rows so far are kept),\n"
+           "4 file or memory\n");
+}
+
+/* Command line ------------------------------------------------------------------------------------------------------- */
+
+static int read_every(const cli_args *args, request *r)
+{
+    double x;
+    if (!cli_number(args, OPT_EVERY, &x)) return 0;
+    if (!(x >= 1 && x == floor(x) && x < 1e15)) {
+        fprintf(stderr, "perp simulate: --every needs a whole number from 1 on, not '%s'\n", args->value);
+        return 0;
+    }
+    r->every = (long)x;
+    return 1;
+}
+
+static int keep_setting(const cli_args *args, const char *option, const char **list, int *n)
+{
+    const char *equals = strchr(args->value, '=');
+    if (!equals || equals == args->value || !equals[1]) {
+        fprintf(stderr, "perp simulate: --%s needs NAME=%s, not '%s'\n", option, option[0] == 's' ? "VALUE" : "FILE.csv", args->value);
+        return 0;
+    }
+    if (*n == MAX_SETTINGS) {
+        fprintf(stderr, "perp simulate: more than %d --%s options\n", MAX_SETTINGS, option);
+        return 0;
+    }
+    list[(*n)++] = args->value;
+    return 1;
+}
+
+/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
+static int read_request(int argc, char **argv, request *r)
+{
+    cli_args args = {.argc = argc, .argv = argv, .at = 1, .command = "simulate", .options = options, .noptions = NOPTIONS};
+    *r = (request){.to = (double)NAN, .from = (double)NAN, .step = (double)NAN, .every = 1, .plot = 1, .argc = argc, .argv = argv};
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        int ok = 1;
+        switch (k) {
+        case OPT_TO: ok = cli_number(&args, k, &r->to); break;
+        case OPT_FROM: ok = cli_number(&args, k, &r->from); break;
+        case OPT_STEP: ok = cli_number(&args, k, &r->step); break;
+        case OPT_SET: ok = keep_setting(&args, "set", r->set, &r->nset); break;
+        case OPT_INPUT: ok = keep_setting(&args, "input", r->input, &r->ninput); break;
+        case OPT_METHOD: r->method = args.value; break;
+        case OPT_SOLVER: r->solver = args.value; break;
+        case OPT_O: r->out = args.value; break;
+        case OPT_EVERY: ok = read_every(&args, r); break;
+        case OPT_QUIET: r->quiet = 1; break;
+        case OPT_NO_PLOT: r->plot = 0; break;
+        case OPT_HELP: print_help(); return -1;
+        case CLI_OPERAND:
+            if (r->file) fprintf(stderr, "perp simulate: one model file at a time: '%s' and '%s'\n", r->file, args.value);
+            ok = !r->file;
+            r->file = args.value;
+            break;
+        default: return CLI_USAGE;
+        }
+        if (!ok) return CLI_USAGE;
+    }
+    if (!r->file) {
+        fprintf(stderr, "perp simulate: which model? usage: perp simulate FILE.perp [options]; see perp simulate --help\n");
+        return CLI_USAGE;
+    }
+    if (!isnan(r->step) && !(r->step > 0)) {
+        fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
+        return CLI_USAGE;
+    }
+    if (r->method && strcmp(r->method, "backward-euler") != 0) {
+        fprintf(stderr, "perp simulate: unknown method '%s'; this version has backward-euler\n", r->method);
+        return CLI_USAGE;
+    }
+    if (r->solver && perp_method_find(r->solver) == PERP_METHOD_COUNT) {
+        fprintf(stderr, "perp simulate: unknown solver '%s'; there are:", r->solver);
+        for (int m = 0; m < PERP_METHOD_COUNT; m++) fprintf(stderr, " %s", perp_method_name((perp_method)m));
+        fprintf(stderr, "\n");
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
+/* --set name=value, in the order given */
+static int apply_settings(perp_model *model, const request *r, perp_diag *diag)
+{
+    for (int i = 0; i < r->nset; i++) {
+        const char *equals = strchr(r->set[i], '=');
+        char name[256], *rest;
+        snprintf(name, sizeof name, "%.*s", (int)(equals - r->set[i]), r->set[i]);
+        double value = strtod(equals + 1, &rest);
+        if (*rest) {
+            fprintf(stderr, "perp simulate: --set %s needs a number, not '%s'\n", name, equals + 1);
+            return CLI_USAGE;
+        }
+        perp_status status = perp_model_set(model, name, value, diag);
+        if (status != PERP_OK) return cli_exit_code(status);
+    }
+    return CLI_DONE;
+}
+
+/* --input name=file.csv or name=file.csv:column */
+static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
+{
+    for (int i = 0; i < r->ninput; i++) {
+        const char *equals = strchr(r->input[i], '='), *colon = strrchr(equals, ':');
+        char name[256], file[4096];
+        if (colon && strchr(colon, '/')) colon = NULL;
+        snprintf(name, sizeof name, "%.*s", (int)(equals - r->input[i]), r->input[i]);
+        snprintf(file, sizeof file, "%.*s", colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
+        perp_symbol_kind kind;
+        if (!perp_model_find(model, name, &kind, NULL) || kind != PERP_INPUT) {
+            perp_model_set_input_table(model, name, NULL, NULL, NULL, diag);
+            fprintf(stderr, "perp simulate: --input %s: the model has no input of this name", name);
+            for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
+                fprintf(stderr, "%s %s", k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
+            fprintf(stderr, "\n");
+            return CLI_USAGE;
+        }
+        perp_trajectory *table;
+        perp_status status = perp_trajectory_read(file, &table, diag);
+        if (status == PERP_OK) status = perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file, diag);
+        perp_trajectory_destroy(table);
+        if (status != PERP_OK) return cli_exit_code(status);
+    }
+    return CLI_DONE;
+}
+
+/* The run ------------------------------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct run {
+    const request *request;
+    perp_trajectory_writer *writer;
+    cli_plot *plot;
+    int plotted[MAX_PLOTTED], nplotted;
+    long steps;
+    double started, shown;
+    int progress;
+} run;
+
+static void show_progress(run *u, long step)
+{
+    double t = now(), share = (double)step / (double)u->steps;
+    if (t - u->started < 0.5 || t - u->shown < 0.1) return;
+    int filled = (int)(share * 40);
+    fprintf(stderr, "\r  [%.*s%*s] %3.0f %%  %.0f s left ", filled, "########################################", 40 - filled, "",
+            100 * share, share > 0 ? (t - u->started) * (1 - share) / share : 0);
+    fflush(stderr);
+    u->shown = t;
+}
+
+static perp_status take_row(void *context, long step, const double *row)
+{
+    run *u = context;
+    double values[MAX_PLOTTED];
+    if (interrupted) return PERP_ERR_STOPPED;
+    if (u->plot) {
+        for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
+        cli_plot_add(u->plot, step, row[0], values);
+    }
+    if (u->progress && (step & 1023) == 0) show_progress(u, step);
+    if (u->writer && (step % u->request->every == 0 || step == u->steps)) return perp_trajectory_writer_row(u->writer, row);
+    return PERP_OK;
+}
+
+/* The shortest text that reads back as the same number. */
+static const char *shortest(double x, char *buffer, size_t size)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, x);
+        if (strtod(buffer, NULL) == x) break;
+    }
+    return buffer;
+}
+
+/* "# ..." lines that say what made the file. */
+static void write_metadata(perp_trajectory_writer *w, const perp_model *model, const perp_simulation_options *o, const request *r)
+{
+    char line[8192], a[32], b[32], c[32];
+    int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
+    for (int i = 0; i < r->argc && n < (int)sizeof line; i++) n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    perp_trajectory_writer_comment(w, line);
+    snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s", perp_model_name(model), perp_model_file(model),
+             perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous", shortest(o->from, a, sizeof a),
+             shortest(o->to, b, sizeof b), shortest(o->step, c, sizeof c),
+             perp_model_get_kind(model) == PERP_DISCRETE ? "as written" : "backward-euler", perp_method_name(o->solver));
+    perp_trajectory_writer_comment(w, line);
+    for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
+        perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
+        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, shortest(s.value, a, sizeof a), s.unit[0] ? " " : "", s.unit);
+        perp_trajectory_writer_comment(w, line);
+    }
+    for (int i = 0; i < r->ninput; i++) {
+        snprintf(line, sizeof line, "input %s", r->input[i]);
+        perp_trajectory_writer_comment(w, line);
+    }
+}
+
+static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim, const perp_simulation_options *o, perp_diag *diag)
+{
+    int n = perp_simulation_columns(sim);
+    const char **names = malloc((size_t)n * sizeof *names), **units = malloc((size_t)n * sizeof *units);
+    perp_status status = names && units ? perp_trajectory_writer_create(u->request->out, &u->writer, diag) : PERP_ERR_MEMORY;
+    for (int i = 0; i < n && status == PERP_OK; i++) {
+        names[i] = perp_simulation_column_name(sim, i);
+        units[i] = perp_simulation_column_unit(sim, i);
+    }
+    if (status == PERP_OK) {
+        write_metadata(u->writer, model, o, u->request);
+        perp_trajectory_writer_header(u->writer, n, names, units);
+    }
+    free(names);
+    free(units);
+    return status;
+}
+
+/* States first, then outputs. */
+static void open_plot(run *u, const perp_model *model, const perp_simulation *sim, const char **names, const char **units)
+{
+    int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR), no = perp_model_count(model, PERP_OUTPUT);
+    for (int i = 0; i < ns + no && u->nplotted < MAX_PLOTTED; i++) u->plotted[u->nplotted++] = 1 + (i < ns ? i : i + nv);
+    for (int i = 0; i < u->nplotted; i++) {
+        names[i] = perp_simulation_column_name(sim, u->plotted[i]);
+        units[i] = perp_simulation_column_unit(sim, u->plotted[i]);
+    }
+    u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1);
+}
+
+/* Summary ------------------------------------------------------------------------------------------------------------ */
+
+static double percent(long part, long whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
+{
+    for (int i = 0; i < s->pairs; i++) {
+        perp_statement pair = perp_model_pair(model, i);
+        const long *n = s->sides[i];
+        const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
+        fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
+        if (perp_model_pair_is_two_sided(model, i))
+            fprintf(out, "%s at its lower bound %.1f %%, between %.1f %%, at its upper bound %.1f %%", a, percent(n[0], s->steps),
+                    percent(n[1], s->steps), percent(n[2], s->steps));
+        else
+            fprintf(out, "%s > 0 %.1f %%, both zero %.1f %%, %s > 0 %.1f %%", a, percent(n[0], s->steps), percent(n[1], s->steps), b,
+                    percent(n[2], s->steps));
+        fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], s->steps));
+    }
+}
+
+static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim, const perp_simulation_options *o,
+                          const request *r, double seconds)
+{
+    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step, s.time);
+    if (s.steps == perp_simulation_steps(sim) && fabs(s.time - o->to) > 1e-9 * (1 + fabs(o->to)))
+        fprintf(out, ", the last whole step before %g", o->to);
+    if (s.steps) fprintf(out, ", %.2f us a step", 1e6 * seconds / (double)s.steps);
+    if (s.steps)
+        fprintf(out, "\nevery step verified: worst residual %.2g (step %ld); %ld steps kept their mode, %ld problems solved", s.worst_residual,
+                s.worst_step, s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves);
+    fprintf(out, "\n");
+    if (s.steps && s.pairs) print_pairs(out, model, &s);
+    if (!r->out) fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
+    else if (strcmp(r->out, "-") != 0) fprintf(out, "trajectory: %s\n", r->out);
+}
+
+static int speaks_utf8(void)
+{
+    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0]) return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") || strstr(value, "utf-8");
+    }
+    return 0;
+}
+
+/* Everything after the model is loaded and set. */
+static int simulate(perp_model *model, const request *r, perp_diag *diag)
+{
+    perp_simulation_options o = perp_simulation_options_default(model);
+    int step_is_the_files = isnan(r->step) && isnan(r->to) && isnan(r->from);
+    if (!isnan(r->to)) o.to = r->to;
+    if (!isnan(r->from)) o.from = r->from;
+    if (!isnan(r->step)) o.step = r->step;
+    if (r->solver) o.solver = perp_method_find(r->solver);
+
+    perp_simulation *sim = NULL;
+    perp_status status = perp_simulation_create(model, &o, &sim, diag);
+    if (status == PERP_ERR_ARG) return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
+    if (status != PERP_OK) return cli_exit_code(status);
+
+    const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
+    run u = {.request = r, .steps = perp_simulation_steps(sim), .started = now(), .progress = !r->quiet && isatty(2)};
+    if (r->out) status = open_writer(&u, model, sim, &o, diag);
+    if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
+    signal(SIGINT, on_interrupt);
+    double start = now();
+    if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
+    double seconds = now() - start;
+    if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
+
+    char reason[256] = "";
+    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    if (status == PERP_ERR_STOPPED) snprintf(reason, sizeof reason, "interrupted after step %ld", s.steps);
+    else if (status != PERP_OK) snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
+    if (u.writer) {
+        perp_status closed = perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
+        if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
+    }
+    if (!r->quiet) {
+        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+        print_summary(out, model, sim, &o, r, seconds);
+        if (u.plot && s.steps) cli_plot_print(u.plot, out, !speaks_utf8());
+    }
+    if (status == PERP_ERR_STOPPED) fprintf(stderr, "perp simulate: interrupted after step %ld; the rows so far are kept\n", s.steps);
+    cli_plot_destroy(u.plot);
+    perp_simulation_destroy(sim);
+    return cli_exit_code(status);
+}
+
+int perp__cmd_simulate(int argc, char **argv)
+{
+    request r;
+    int code = read_request(argc, argv, &r);
+    if (code) return code < 0 ? CLI_DONE : code;
+    perp_diag diag = {0};
+    perp_model *model = NULL;
+    code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = apply_settings(model, &r, &diag);
+    if (code == CLI_DONE) code = apply_inputs(model, &r, &diag);
+    if (code == CLI_DONE) code = simulate(model, &r, &diag);
+    fflush(stdout);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    return code;
+}

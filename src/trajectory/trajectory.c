@@ -1,0 +1,301 @@
+/* Reading CSV: comments, one header row, rows of numbers. */
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "perp/trajectory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ERRORS = 10, MAX_SHOWN = 40 };
+
+struct perp_trajectory {
+    perp__arena arena; /* names, units, comments */
+    int rows, columns;
+    const char **name, **unit;
+    double **value;
+    int crows; /* room in every column */
+    const char **comment;
+    int ncomment, ccomment;
+};
+
+typedef struct reader {
+    const char *name, *at, *end;
+    int line;
+    perp_trajectory *out;
+    perp_diag *diag;
+    int errors;
+} reader;
+
+/* A fault in the present line; counted always, shown for the first few. */
+#define FAULT(r, column, ...)                                                                          \
+    do {                                                                                               \
+        if (++(r)->errors <= MAX_ERRORS) {                                                             \
+            perp__diag_append((r)->diag, "%s:%d:%d: ", (r)->name, (r)->line, (int)(column));           \
+            perp__diag_append((r)->diag, __VA_ARGS__);                                                 \
+            perp__diag_append((r)->diag, "\n");                                                        \
+        }                                                                                              \
+    } while (0)
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next line without its end; 0 at the end of the text. */
+static int next_line(reader *r, const char **first, const char **last)
+{
+    if (r->at >= r->end) return 0;
+    const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    *first = r->at;
+    *last = newline ? newline : r->end;
+    r->at = newline ? newline + 1 : r->end;
+    while (*last > *first && is_blank((*last)[-1])) --*last;
+    r->line++;
+    return 1;
+}
+
+/* The field that starts at *at, without blanks and quotes; *at moves behind its comma. */
+static void next_field(const char **at, const char *last, const char **field, int *length)
+{
+    const char *s = *at, *e;
+    while (s < last && is_blank(*s)) s++;
+    if (s < last && *s == '"') {
+        const char *close = memchr(s + 1, '"', (size_t)(last - s - 1));
+        *field = s + 1;
+        *length = (int)((close ? close : last) - s - 1);
+        s = close ? close : last;
+        e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
+        *at = e ? e + 1 : last + 1;
+        return;
+    }
+    e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
+    *at = e ? e + 1 : last + 1;
+    if (!e) e = last;
+    while (e > s && is_blank(e[-1])) e--;
+    *field = s;
+    *length = (int)(e - s);
+}
+
+static int shown(int length)
+{
+    return length > MAX_SHOWN ? MAX_SHOWN : length;
+}
+
+/* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
+static int read_comment(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
+    first++;
+    if (first < last && *first == ' ') first++;
+    char *text = perp__arena_string(&t->arena, first, (size_t)(last - first));
+    if (!text || !perp__grow(&t->comment, &t->ccomment, t->ncomment + 1, sizeof *t->comment)) return 0;
+    t->comment[t->ncomment++] = text;
+    return 1;
+}
+
+static int read_header(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
+    int cname = 0, cunit = 0;
+    for (const char *at = first; at <= last;) {
+        const char *field, *start = at;
+        int length;
+        next_field(&at, last, &field, &length);
+        if (memchr(field, 0, (size_t)length) || length == 0) {
+            FAULT(r, start - first + 1, length ? "not a text file: it has zero bytes" : "column %d has no name", t->columns + 1);
+            return 1;
+        }
+        if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
+        if (!perp__grow(&t->unit, &cunit, t->columns + 1, sizeof *t->unit)) return 0;
+        t->name[t->columns] = perp__arena_string(&t->arena, field, (size_t)length);
+        t->unit[t->columns] = "";
+        if (!t->name[t->columns]) return 0;
+        if (perp_trajectory_find(t, t->name[t->columns]) >= 0)
+            FAULT(r, start - first + 1, "the column name '%.*s' appears twice", shown(length), field);
+        t->columns++;
+    }
+    char *rest;
+    if (t->columns && (strtod(t->name[0], &rest), *rest == 0))
+        FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'", t->name[0]);
+    t->value = calloc((size_t)t->columns + 1, sizeof *t->value);
+    return t->value != NULL;
+}
+
+static int grow_rows(perp_trajectory *t)
+{
+    if (t->rows < t->crows) return 1;
+    int larger = t->crows ? 2 * t->crows : 256;
+    if (larger < 0) return 0;
+    for (int c = 0; c < t->columns; c++) {
+        double *moved = realloc(t->value[c], (size_t)larger * sizeof(double));
+        if (!moved) return 0;
+        t->value[c] = moved;
+    }
+    t->crows = larger;
+    return 1;
+}
+
+/* A number, "nan", or nothing (also nan). */
+static int read_number(const char *field, int length, double *x)
+{
+    char buffer[64], *rest;
+    *x = (double)NAN;
+    if (length == 0) return 1;
+    if (length >= (int)sizeof buffer) return 0;
+    memcpy(buffer, field, (size_t)length);
+    buffer[length] = 0;
+    *x = strtod(buffer, &rest);
+    return rest == buffer + length;
+}
+
+static int read_row(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
+    int n = 0, errors = r->errors;
+    if (!grow_rows(t)) return 0;
+    for (const char *at = first; at <= last; n++) {
+        const char *field, *start = at;
+        int length;
+        double x;
+        next_field(&at, last, &field, &length);
+        if (n >= t->columns) continue;
+        if (!read_number(field, length, &x)) {
+            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(length), field, t->name[n]);
+            break;
+        }
+        t->value[n][t->rows] = x;
+    }
+    if (r->errors == errors && n != t->columns) FAULT(r, 1, "%d fields; the header has %d", n, t->columns);
+    if (r->errors == errors) t->rows++;
+    return 1;
+}
+
+/* "# unit NAME = UNIT" */
+static void apply_units(perp_trajectory *t)
+{
+    for (int i = 0; i < t->ncomment; i++) {
+        const char *c = t->comment[i], *equals = strstr(c, " = ");
+        if (strncmp(c, "unit ", 5) != 0 || !equals) continue;
+        for (int k = 0; k < t->columns; k++) {
+            size_t n = strlen(t->name[k]);
+            if ((size_t)(equals - c - 5) == n && strncmp(c + 5, t->name[k], n) == 0) t->unit[k] = equals + 3;
+        }
+    }
+}
+
+static int read_all(reader *r)
+{
+    const char *first, *last;
+    if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
+    while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
+        int ok = 1;
+        if (first == last) continue;
+        if (*first == '#') ok = read_comment(r, first, last);
+        else if (!r->out->columns) ok = read_header(r, first, last);
+        else ok = read_row(r, first, last);
+        if (!ok) return 0;
+        if (!r->out->value && r->errors) break; /* without a header the rows mean nothing */
+    }
+    if (!r->errors && !r->out->columns) {
+        r->line = 1;
+        FAULT(r, 1, "the file has no header row; expected names such as t,F");
+    }
+    apply_units(r->out);
+    return 1;
+}
+
+perp_status perp_trajectory_parse(const char *text, size_t length, const char *name, perp_trajectory **out, perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    if (!text || !name) return PERP_ERR_ARG;
+    perp_trajectory *t = calloc(1, sizeof *t);
+    if (!t) return PERP_ERR_MEMORY;
+    reader r = {.name = name, .at = text, .end = text + length, .out = t, .diag = diag};
+    perp_status status = read_all(&r) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK && r.errors) status = PERP_ERR_DATA;
+    if (diag) diag->errors += r.errors;
+    if (status != PERP_OK) {
+        perp_trajectory_destroy(t);
+        return status;
+    }
+    *out = t;
+    return PERP_OK;
+}
+
+perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    if (!path) return PERP_ERR_ARG;
+    char *text;
+    size_t length;
+    perp_status status = perp__read_file(path, &text, &length);
+    if (status != PERP_OK) {
+        perp__diag_append(diag, "%s: %s\n", path, status == PERP_ERR_FILE ? strerror(errno) : perp_status_message(status));
+        if (diag) diag->errors++;
+    } else {
+        status = perp_trajectory_parse(text, length, path, out, diag);
+    }
+    free(text);
+    return status;
+}
+
+void perp_trajectory_destroy(perp_trajectory *t)
+{
+    if (!t) return;
+    for (int c = 0; t->value && c < t->columns; c++) free(t->value[c]);
+    free(t->value);
+    free(t->name);
+    free(t->unit);
+    free(t->comment);
+    perp__arena_clear(&t->arena);
+    free(t);
+}
+
+int perp_trajectory_rows(const perp_trajectory *t)
+{
+    return t->rows;
+}
+
+int perp_trajectory_columns(const perp_trajectory *t)
+{
+    return t->columns;
+}
+
+const char *perp_trajectory_name(const perp_trajectory *t, int column)
+{
+    return column >= 0 && column < t->columns ? t->name[column] : NULL;
+}
+
+const char *perp_trajectory_unit(const perp_trajectory *t, int column)
+{
+    return column >= 0 && column < t->columns ? t->unit[column] : NULL;
+}
+
+int perp_trajectory_find(const perp_trajectory *t, const char *name)
+{
+    for (int c = 0; c < t->columns; c++) {
+        if (strcmp(t->name[c], name) == 0) return c;
+    }
+    return -1;
+}
+
+const double *perp_trajectory_column(const perp_trajectory *t, int column)
+{
+    return column >= 0 && column < t->columns ? t->value[column] : NULL;
+}
+
+const char *perp_trajectory_comment(const perp_trajectory *t, int i)
+{
+    return i >= 0 && i < t->ncomment ? t->comment[i] : NULL;
+}
+
+int perp_trajectory_is_complete(const perp_trajectory *t)
+{
+    return t->ncomment > 0 && strncmp(t->comment[t->ncomment - 1], "complete:", 9) == 0;
+}
