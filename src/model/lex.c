@@ -14,7 +14,6 @@ typedef struct lexer {
     perp__token *token;
     int n, capacity;
     int at;
-    int depth; /* of ( and [ */
     int failed;
 } lexer;
 
@@ -62,7 +61,7 @@ static int check_text(perp__source *source)
     for (int i = 0; i < source->length;) {
         int n = character_length(source, i);
         unsigned char c = (unsigned char)source->text[i];
-        if (n == 0 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
+        if (n == 0 || c == 127 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
             perp__error(source, i, i, "not a text file: byte 0x%02X; a model is UTF-8 text", c);
             return 0;
         }
@@ -170,8 +169,6 @@ static void lex_symbol(lexer *lex)
     }
     if (strchr("+-*/^()[]{},=<>", *s)) {
         push(lex, TOKEN_OTHER, lex->at, lex->at + 1)->symbol = *s;
-        if (*s == '(' || *s == '[') lex->depth++;
-        if ((*s == ')' || *s == ']') && lex->depth > 0) lex->depth--;
     } else {
         perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here", *s);
     }
@@ -182,17 +179,6 @@ static int starts(const lexer *lex, const char *text)
 {
     int n = (int)strlen(text);
     return lex->at + n <= lex->source->length && strncmp(lex->source->text + lex->at, text, (size_t)n) == 0;
-}
-
-/* Inside brackets: a line that opens with a statement's keyword means that a bracket was forgotten. */
-static int statement_follows(const lexer *lex)
-{
-    const char *s = lex->source->text;
-    int i = lex->at;
-    while (i < lex->source->length && (s[i] == ' ' || s[i] == '\t')) i++;
-    int end = i;
-    while (end < lex->source->length && is_letter(s[end])) end++;
-    return end < lex->source->length && s[end] == ' ' && perp__is_statement_word(s + i, end - i);
 }
 
 perp__token *perp__lex(perp__source *source, perp__arena *arena)
@@ -208,9 +194,8 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
         if (c == '#') {
             while (lex.at < length && s[lex.at] != '\n') lex.at++;
         } else if (c == '\n') {
+            push(&lex, TOKEN_NEWLINE, lex.at, lex.at + 1);
             lex.at++;
-            if (lex.depth > 0 && statement_follows(&lex)) lex.depth = 0;
-            if (lex.depth == 0) push(&lex, TOKEN_NEWLINE, lex.at - 1, lex.at);
         } else if (c == ' ' || c == '\t' || c == '\r') {
             lex.at++;
         } else if (is_digit(c) || (c == '.' && lex.at + 1 < length && is_digit(s[lex.at + 1]))) {

@@ -13,9 +13,11 @@ enum { MAX_DEPTH = 200 }; /* of nested brackets */
 typedef struct parser {
     perp__source *source;
     perp__arena *arena;
-    const perp__token *token; /* the next one */
-    int depth;
-    int bad; /* the statement at hand has an error: say no more about it */
+    const perp__token *token;     /* the next one */
+    const perp__token *statement; /* the first of the statement at hand */
+    int depth;    /* of nested expressions */
+    int brackets; /* open ( and [: newlines inside them do not count */
+    int bad;      /* the statement at hand has an error: say no more about it */
 } parser;
 
 static perp__syntax *parse_expression(parser *p);
@@ -35,7 +37,10 @@ static int at_word(const parser *p, const char *word)
 static const perp__token *take(parser *p)
 {
     const perp__token *token = p->token;
+    if (at_symbol(p, '(') || at_symbol(p, '[')) p->brackets++;
+    if (at_symbol(p, ')') || at_symbol(p, ']')) p->brackets--;
     if (token->kind != TOKEN_END) p->token++;
+    while (p->brackets > 0 && p->token->kind == TOKEN_NEWLINE) p->token++;
     return token;
 }
 
@@ -54,6 +59,8 @@ static void expected(parser *p, const char *what)
 {
     if (p->bad) return;
     p->bad = 1;
+    p->brackets = 0;
+    while (p->token[-1].kind == TOKEN_NEWLINE && p->token > p->statement) p->token--; /* inside brackets */
     const perp__token *t = p->token;
     if (t->kind == TOKEN_END || (t->kind == TOKEN_NEWLINE && t[1].kind == TOKEN_END))
         perp__error(p->source, t->at, t->end, "expected %s, found the end of the file", what);
@@ -71,7 +78,9 @@ static void expect_symbol(parser *p, char symbol, const char *what)
 
 static int last_end(const parser *p)
 {
-    return p->token[-1].end;
+    const perp__token *token = p->token - 1;
+    while (token->kind == TOKEN_NEWLINE && token->at > 0) token--;
+    return token->end;
 }
 
 /* Nodes ------------------------------------------------------------------------------------------------------------ */
@@ -328,17 +337,9 @@ static int is_in(const char *text, const char *const *words, size_t n)
     return 0;
 }
 
-int perp__is_statement_word(const char *text, int length)
-{
-    for (size_t i = 0; i < sizeof statement_words / sizeof *statement_words; i++) {
-        if ((int)strlen(statement_words[i]) == length && strncmp(text, statement_words[i], (size_t)length) == 0) return 1;
-    }
-    return 0;
-}
-
 static int is_statement_word(const char *text)
 {
-    return perp__is_statement_word(text, (int)strlen(text));
+    return is_in(text, statement_words, sizeof statement_words / sizeof *statement_words);
 }
 
 int perp__is_reserved(const char *name)
@@ -593,7 +594,8 @@ static int is_misspelt_keyword(parser *p)
 static perp__statement **parse_statement(parser *p, perp__statement **tail)
 {
     perp__statement **start = tail, *s = NULL;
-    p->bad = 0;
+    p->bad = p->brackets = 0;
+    p->statement = p->token;
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations && !s; i++) {
         if (!at_word(p, declarations[i].word)) continue;
         perp__statement dummy = {.kind = declarations[i].kind};
@@ -626,6 +628,7 @@ static perp__statement *parse_body(parser *p, int nested)
     for (;;) {
         while (p->token->kind == TOKEN_NEWLINE) take(p);
         if (p->token->kind == TOKEN_END) {
+            p->statement = p->token;
             if (nested) expected(p, "'}'");
             return first;
         }
@@ -636,6 +639,7 @@ static perp__statement *parse_body(parser *p, int nested)
                 return first;
             }
             p->bad = 0;
+            p->statement = p->token;
             expected(p, "a statement");
             while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
             continue;

@@ -28,7 +28,7 @@ typedef struct perp__token {
     const char *text; /* name, or the inside of a string */
 } perp__token;
 
-/* Split the text. Newlines inside ( ) and [ ] are not tokens. The last token is TOKEN_END. NULL when memory is out. */
+/* Split the text. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
 perp__token *perp__lex(perp__source *source, perp__arena *arena);
 
 /* Expressions ----------------------------------------------------------------------------------------------------- */
@@ -111,8 +111,5 @@ perp__statement *perp__parse(perp__source *source, perp__arena *arena);
 
 /* Words that cannot be names of the user. */
 int perp__is_reserved(const char *name);
-
-/* Words that begin a statement (not zero-terminated). */
-int perp__is_statement_word(const char *text, int length);
 
 #endif

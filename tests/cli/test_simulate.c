@@ -1,0 +1,287 @@
+/* perp simulate as a user meets it: what it writes, and what it says when something is wrong. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PARTICLE "examples/notes/particle.perp"
+#define BLOCK    "examples/notes/sliding_traditional.perp"
+
+/* Run, and check the exit code and that `says` is in what it printed to standard error. */
+static void expect(int code, const char *says, const char *arguments)
+{
+    cli_result r = cli_run("%s", arguments);
+    if (r.code != code) fail_msg("perp %s\nexit code %d, expected %d\n%s", arguments, r.code, code, r.err);
+    if (says && !strstr(r.err, says)) fail_msg("perp %s\nexpected '%s' in:\n%s", arguments, says, r.err);
+    cli_free(&r);
+}
+
+/* The same for a model text. */
+static void expect_model(int code, const char *says, const char *text)
+{
+    char arguments[2048];
+    snprintf(arguments, sizeof arguments, "simulate '%s'", cli_file("model.perp", text));
+    cli_result r = cli_run("%s", arguments);
+    if (r.code != code || !strstr(r.err, says)) fail_msg("exit code %d, expected %d with '%s'; got:\n%s\nfor:\n%s", r.code, code, says, r.err, text);
+    cli_free(&r);
+}
+
+static void the_csv_has_metadata_header_rows_and_an_end(void **state)
+{
+    (void)state;
+    const char *out = cli_path("particle.csv");
+    cli_result r = cli_run("simulate " PARTICLE " -o '%s' --set mu=0.2", out);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "1200 steps"));
+    assert_non_null(strstr(r.out, "every step verified"));
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_int_equal(strncmp(text, "# perp ", 7), 0);
+    assert_non_null(strstr(text, "\n# model: particle"));
+    assert_non_null(strstr(text, "\n# param mu = 0.2\n"));
+    assert_non_null(strstr(text, "\n# param m = 10 kg\n"));
+    assert_non_null(strstr(text, "\n# unit vx = m/s\n"));
+    assert_non_null(strstr(text, "\nt,x,z,vx,vz,p,lp,ln,gamma,friction,residual\n0,0,1,1,0,nan,nan,nan,nan,nan,nan\n0.001,"));
+    assert_non_null(strstr(text, "\n# complete: 1201 rows\n"));
+    free(text);
+}
+
+static long count_rows(const char *text)
+{
+    long rows = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) rows += line[0] >= '0' && line[0] <= '9';
+    return rows;
+}
+
+static void every_nth_row_and_the_last_are_written(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("simulate " PARTICLE " -o - --every 7");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(count_rows(r.out), 1200 / 7 + 1 + 1); /* 0, 7, .. 1197, and 1200 */
+    assert_non_null(strstr(r.out, "\n1.2,"));
+    assert_non_null(strstr(r.err, "1200 steps")); /* the summary makes room for the CSV */
+    cli_free(&r);
+}
+
+static void quiet_prints_nothing(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("simulate " PARTICLE " --quiet");
+    assert_int_equal(r.code, 0);
+    assert_string_equal(r.out, "");
+    assert_string_equal(r.err, "");
+    cli_free(&r);
+}
+
+static void a_run_can_be_replayed_from_its_own_csv(void **state)
+{
+    (void)state;
+    const char *force = cli_file("force.csv", "# any comment\nt, u\n0, 0\n1, 10\n5, 10\n");
+    cli_result r = cli_run("simulate " BLOCK " --input 'u=%s' --to 2 -o - --quiet", force);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "# input u="));
+    cli_free(&r);
+    const char *named = cli_file("named.csv", "t,push\n0,0\n5,10\n");
+    r = cli_run("simulate " BLOCK " --input 'u=%s:push' --to 2", named);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+}
+
+static void help_and_version_teach(void **state)
+{
+    (void)state;
+    const char *calls[] = {"--help", "simulate --help", "help simulate", "--version"};
+    for (size_t i = 0; i < 4; i++) {
+        cli_result r = cli_run("%s", calls[i]);
+        assert_int_equal(r.code, 0);
+        assert_non_null(strstr(r.out, "perp"));
+        cli_free(&r);
+    }
+}
+
+static void usage_faults_exit_1(void **state)
+{
+    (void)state;
+    expect(1, NULL, "");
+    expect(1, "did you mean 'simulate'?", "simulat x");
+    expect(1, "which model?", "simulate");
+    expect(1, "did you mean '--step'?", "simulate " PARTICLE " --stop 1");
+    expect(1, "--step must be positive", "simulate " PARTICLE " --step 0");
+    expect(1, "--step must be positive", "simulate " PARTICLE " --step -1e-3");
+    expect(1, "--step needs a number", "simulate " PARTICLE " --step abc");
+    expect(1, "--to needs a number", "simulate " PARTICLE " --to nan");
+    expect(1, "needs a value", "simulate " PARTICLE " --to");
+    expect(1, "end time must not be before", "simulate " PARTICLE " --to -1");
+    expect(1, "did you mean 'mu'?", "simulate " PARTICLE " --set nu=0.3");
+    expect(1, "--set needs NAME=VALUE", "simulate " PARTICLE " --set mu");
+    expect(1, "--set mu needs a number", "simulate " PARTICLE " --set mu=much");
+    expect(1, "is a var", "simulate " PARTICLE " --set p=1");
+    expect(1, "no input of this name", "simulate " BLOCK " --input F=x.csv");
+    expect(1, "unknown method", "simulate " PARTICLE " --method euler");
+    expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
+    expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
+    expect(1, "one model file at a time", "simulate " PARTICLE " " BLOCK);
+    expect_model(1, "no end time", "state x = 0\nder(x) = 1\n");
+    expect_model(1, "no step", "state x = 0\nder(x) = 1\nsimulate to 1\n");
+}
+
+static void faults_of_the_file_itself_exit_2(void **state)
+{
+    (void)state;
+    expect_model(2, "model.perp:1:1: the file is empty", "");
+    expect_model(2, "model.perp:1:1: the file is empty", "# only a comment\n\n");
+    expect_model(2, "not a text file: byte 0x01", "model x\n\x01\x02\x03\n");
+    expect_model(2, "not a text file: byte 0xFF", "model x\nparam a = 1 \xFF\xFE\n");
+    expect(2, "not a text file: byte 0x7F", "simulate $PERP");
+    expect(4, "No such file", "simulate nosuch.perp");
+    expect(4, "Is a directory", "simulate examples");
+    /* zero bytes, and 10 MB on one line */
+    const char *path = cli_path("long.perp");
+    const char *fillers[] = {"tr '\\0' a", "tr '\\0' '('", "tr '\\0' ' '", "cat"};
+    for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++) {
+        char arguments[2048];
+        snprintf(arguments, sizeof arguments, "simulate '%s'", path);
+        char command[2048];
+        snprintf(command, sizeof command, "{ printf 'param a = '; head -c 10000000 /dev/zero | %s; } > '%s'", fillers[i], path);
+        assert_int_equal(system(command), 0);
+        expect(2, i < 3 ? "the line is longer than 65536 bytes" : "not a text file: byte 0x00", arguments);
+    }
+    unlink(path);
+}
+
+#define HEAD  "state x = 0\nstate v = 1\nvar lam\nder(x) = v\n"
+#define TAIL  "\nsimulate to 1 step 0.1\n"
+
+static void faults_of_the_model_exit_2_and_say_where(void **state)
+{
+    (void)state;
+    expect_model(2, "model.perp:5:16: unknown name 'lamb'; did you mean 'lam'?", HEAD "der(v) = -10 + lamb\n0 <= lam perp x >= 0" TAIL);
+    expect_model(2, "model.perp:2:7: 'x' is already declared at 1:7", "state x = 0\nstate x = 1\nder(x) = 1" TAIL);
+    expect_model(2, "nothing determines 'lam': the model has 3 unknowns (states and vars) and 2 equations and pairs",
+                 HEAD "der(v) = lam - 10" TAIL);
+    expect_model(2, "this pair is left over", HEAD "der(v) = lam\n0 <= lam perp x >= 0\n0 <= lam perp v >= 0" TAIL);
+    expect_model(2, "var 'lam' is never used", HEAD "der(v) = 1" TAIL);
+    expect_model(2, "state 'v' has no equation", "state v = 1\nvar a\na = 1" TAIL);
+    expect_model(2, "model.perp:5:5: der('lam'): 'lam' is a var; only a state has a derivative", HEAD "der(lam) = 1\n0 <= lam perp x >= 0" TAIL);
+    expect_model(2, "model.perp:2:11: division by zero at the initial state", "state x = 0\nder(x) = 1/pre(x)" TAIL);
+    expect_model(2, "model.perp:2:11: division by zero at the initial state", "state x = 0\nder(x) = 1/x" TAIL);
+    expect_model(2, "model.perp:1:12: division by zero in the value of 'k'", "param k = 1/0\nstate x = k\nder(x) = 1" TAIL);
+    expect_model(2, "not affine", "state x = 1\nder(x) = -x*x" TAIL);
+    expect_model(2, "the step must be positive", "state x = 0\nder(x) = 1\nsimulate to 1 step 0\n");
+    expect_model(2, "the step must be positive", "state x = 0\nder(x) = 1\nsimulate to 1 step -0.1\n");
+    expect_model(2, "a model is continuous (der) or discrete (next), not both", "state x = 0, y = 0\nder(x) = 1\nnext(y) = y" TAIL);
+    expect_model(2, "input 'F' has no value", "input F\nstate x = 0\nder(x) = F" TAIL);
+    expect_model(2, "input 'F' is -nan at t = 0.6", "input F = sqrt(0.5 - t)\nstate x = 0\nder(x) = F" TAIL);
+    expect_model(2, "input 'F' is", "input F = log(t - 1)\nstate x = 0\nder(x) = F" TAIL);
+    expect_model(2, "a step is singular", "state x = 1\nvar a, b\nder(x) = 1\n0 <= a + b perp 1 + a + b >= 0\n0 <= a + b perp 2 + a + b >= 0" TAIL);
+    expect_model(2, "depends on the others", "state x = 0\nvar a, b\nder(x) = a\na + b = 1\n2*a + 2*b = 2" TAIL);
+}
+
+static void all_errors_of_a_file_are_reported_in_order(void **state)
+{
+    (void)state;
+    const char *path = cli_file("many.perp", "parm m = 1\nstate x = 0\nstate v = (1\nder(x) = w\nder(v) = 3 +\n0 <= x perp v\n");
+    cli_result r = cli_run("simulate '%s'", path);
+    const char *expected[] = {":1:1: 'parm' is no statement; did you mean 'param'?", ":3:13: expected ')'", ":4:10: unknown name 'w'",
+                              ":5:13: expected an expression, found the end of the line", ":6:1: a pair is"};
+    const char *from = r.err;
+    assert_int_equal(r.code, 2);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const char *found = strstr(from, expected[i]);
+        if (!found) fail_msg("'%s' is missing or out of order in:\n%s", expected[i], r.err);
+        from = found;
+    }
+    assert_non_null(strstr(r.err, "     4 | der(x) = w\n       |          ^\n")); /* the line and a caret */
+    cli_free(&r);
+}
+
+static void faults_of_input_tables_exit_2(void **state)
+{
+    (void)state;
+    const struct {
+        const char *csv, *says;
+    } cases[] = {
+        {"t,F\n0,1\n5,1\n", "no column 'u'"},
+        {"time,u\n0,1\n5,1\n", "no column 't'"},
+        {"t,u\n0,1\n2,1\n1,3\n5,1\n", "row 3: time 1 is not after 2"},
+        {"t,u\n0,1\n1,abc\n5,1\n", "table.csv:3:3: 'abc' is not a number (column u)"},
+        {"t,u\n0,1\n1\n5,1\n", "table.csv:3:1: 1 fields; the header has 2"},
+        {"t,u\n0,1\n1,nan\n5,1\n", "row 2: u is nan"},
+        {"t,u\n0,1\n1,1\n", "goes from t = 0 to 1, but the run needs it"},
+        {"t,u\n0,1\n", "at least two"},
+        {"", "no header row"},
+        {"0,1\n5,1\n", "expected a header row"},
+        {"t,u,u\n0,1,1\n5,1,1\n", "appears twice"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char arguments[2048];
+        snprintf(arguments, sizeof arguments, "simulate " BLOCK " --input 'u=%s'", cli_file("table.csv", cases[i].csv));
+        expect(2, cases[i].says, arguments);
+    }
+    expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
+}
+
+static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
+{
+    (void)state;
+    /* the force sets in at t = 0.5: until then v + u = 0 and direct 2 has a solution */
+    const char *table = cli_file("late.csv", "t,u\n0,0\n0.0495,0\n0.0505,1\n5,1\n");
+    const char *out = cli_path("late_out.csv");
+    cli_result r = cli_run("simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o '%s'", table, out);
+    assert_int_equal(r.code, 3);
+    assert_non_null(strstr(r.err, "no solution at step 50 (t = 0.05)"));
+    assert_non_null(strstr(r.err, "infeasible"));
+    assert_non_null(strstr(r.err, "sliding_direct2.perp:18: 0 <= ln perp next(vn) >= 0"));
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_int_equal(count_rows(text), 50); /* the initial row and 49 steps */
+    assert_non_null(strstr(text, "\n# stopped: "));
+    assert_null(strstr(text, "# complete"));
+    free(text);
+}
+
+static void full_and_read_only_disks_exit_4(void **state)
+{
+    (void)state;
+    expect(4, "No space left on device", "simulate " PARTICLE " -o /dev/full");
+    expect(4, "No space left on device", "simulate " PARTICLE " --quiet --to 1e-3 -o /dev/full");
+    expect(4, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
+    expect(4, "cannot be written", "simulate " PARTICLE " -o /proc/version");
+    expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
+}
+
+static void interrupt_keeps_the_rows_and_says_so(void **state)
+{
+    (void)state;
+    const char *out = cli_path("interrupted.csv");
+    cli_result r = cli_run("simulate " PARTICLE " --to 1e6 --every 1000 --quiet -o '%s' & sleep 0.5; kill -INT $!; wait $!", out);
+    assert_int_equal(r.code, 130);
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\n# stopped: interrupted after step "));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
+        cmocka_unit_test(every_nth_row_and_the_last_are_written),
+        cmocka_unit_test(quiet_prints_nothing),
+        cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
+        cmocka_unit_test(help_and_version_teach),
+        cmocka_unit_test(usage_faults_exit_1),
+        cmocka_unit_test(faults_of_the_file_itself_exit_2),
+        cmocka_unit_test(faults_of_the_model_exit_2_and_say_where),
+        cmocka_unit_test(all_errors_of_a_file_are_reported_in_order),
+        cmocka_unit_test(faults_of_input_tables_exit_2),
+        cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
+        cmocka_unit_test(full_and_read_only_disks_exit_4),
+        cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+/* Loading and running models in tests. Every failure prints the diagnostics and ends the test. */
+
+#ifndef PERP_TEST_RUNS_H
+#define PERP_TEST_RUNS_H
+
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "perp/perp.h"
+
+/* A finished run: row k, column c is value[k * ncolumn + c]. */
+typedef struct run {
+    perp_model *model;
+    perp_simulation *sim;
+    int ncolumn;
+    long nrow;
+    double *value;
+    double worst; /* residual */
+} run;
+
+static inline perp_model *load_model(const char *example)
+{
+    char path[1024];
+    perp_diag diag = {0};
+    perp_model *model;
+    snprintf(path, sizeof path, "%s/examples/%s", PERP_SOURCE_DIR, example);
+    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+static inline perp_model *parse_model(const char *text)
+{
+    perp_diag diag = {0};
+    perp_model *model;
+    if (perp_model_parse(text, strlen(text), "test.perp", &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+static inline void set_value(perp_model *model, const char *name, double value)
+{
+    perp_diag diag = {0};
+    if (perp_model_set(model, name, value, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+}
+
+static inline perp_status keep_row(void *context, long step, const double *row)
+{
+    run *r = context;
+    (void)step;
+    r->value = realloc(r->value, (size_t)(r->nrow + 1) * (size_t)r->ncolumn * sizeof *r->value);
+    assert_non_null(r->value);
+    memcpy(r->value + r->nrow++ * r->ncolumn, row, (size_t)r->ncolumn * sizeof *row);
+    return PERP_OK;
+}
+
+/* Run a model (which the run then owns); `to` and `step` are the model's when they are not positive. */
+static inline run run_model(perp_model *model, double to, double step)
+{
+    perp_diag diag = {0};
+    run r = {.model = model};
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (to > 0) o.to = to;
+    if (step > 0) o.step = step;
+    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    r.ncolumn = perp_simulation_columns(r.sim);
+    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    r.worst = perp_simulation_get_summary(r.sim).worst_residual;
+    return r;
+}
+
+static inline void free_run(run *r)
+{
+    perp_simulation_destroy(r->sim);
+    perp_model_destroy(r->model);
+    free(r->value);
+}
+
+static inline int column_of(const run *r, const char *name)
+{
+    for (int c = 0; c < r->ncolumn; c++) {
+        if (strcmp(perp_simulation_column_name(r->sim, c), name) == 0) return c;
+    }
+    fail_msg("no column '%s'", name);
+    return -1;
+}
+
+static inline double at(const run *r, long row, const char *name)
+{
+    return r->value[row * r->ncolumn + column_of(r, name)];
+}
+
+static inline double last(const run *r, const char *name)
+{
+    return at(r, r->nrow - 1, name);
+}
+
+#endif
