@@ -1034,7 +1034,8 @@ int perp__build(perp_model *model)
     if (!statements && !model->source.nerror && !model->arena.failed)
         perp__error(&model->source, 0, 0, "the file is empty; expected a model, such as 'model block' and its statements");
 
-    declare_all(&b, statements);
+    if (!model->arena.failed) declare_all(&b, statements);
+    else b.failed = 1;
     if (!b.failed) assign_all(&b, statements);
     if (!b.failed) add_conditions(&b, statements);
     if (!b.failed) read_settings(&b, statements);

@@ -215,6 +215,7 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
 
     perp__token *tokens = lex.failed ? NULL : perp__arena_alloc(arena, (size_t)lex.n * sizeof *tokens);
     if (tokens) memcpy(tokens, lex.token, (size_t)lex.n * sizeof *tokens);
+    if (lex.failed) arena->failed = 1;
     free(lex.token);
     return tokens;
 }

@@ -96,6 +96,13 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
     return status;
 }
 
+static void say_bad_input(const perp_model *m, int input, double x, double t, long step, perp_diag *diag)
+{
+    perp__diag_append(diag, "%s: input '%s' is %s at t = %g (step %ld)\n", m->source.name, m->item[PERP_INPUT][input].name,
+                      isnan(x) ? "not a number" : "infinite", t, step);
+    if (diag) diag->errors++;
+}
+
 /* Symbols of the model as known at the first step: parameters, initial states, inputs, times. */
 static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value, perp_diag *diag)
 {
@@ -116,8 +123,7 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
             double x = item->table.n ? perp__table_value(&item->table, symbol[PERP__SYM_T], &hint) : value[item->expr];
             input[2 * i + when] = x;
             if (when == 0 && !isfinite(x) && sim->nstep > 0) {
-                perp__diag_append(diag, "%s: input '%s' is %g at t = %g (step 1)\n", m->source.name, item->name, x, symbol[PERP__SYM_T]);
-                if (diag) diag->errors++;
+                say_bad_input(m, i, x, symbol[PERP__SYM_T], 1, diag);
                 status = PERP_ERR_DATA;
             }
         }
@@ -403,11 +409,11 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     long k = sim->done + 1;
     double t = time_of(sim, k), x;
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
-    if (diag) diag->errors++;
     if (input >= 0) {
-        perp__diag_append(diag, "%s: input '%s' is %g at t = %g (step %ld)\n", m->source.name, m->item[PERP_INPUT][input].name, x, t, k);
+        say_bad_input(m, input, x, t, k, diag);
         return PERP_ERR_DATA;
     }
+    if (diag) diag->errors++;
     switch (r->fault) {
     case PERP__NOT_FINITE:
         perp__diag_append(diag, "%s: no solution at step %ld (t = %g): a coefficient is not a number (division by zero, or a function "

@@ -1,0 +1,157 @@
+/* Memory: a step and a solve allocate nothing, and when any single allocation fails the call says so and leaks nothing. */
+
+#include "failing_malloc.h"
+#include "unit.h"
+
+#include "perp/perp.h"
+
+#include <stdio.h>
+
+static const char text[] = "model everything\n"
+                           "param m = 1 \"kg\", k = 2*m, r[2,2] = [[1, 2], [3, 4]]\n"
+                           "input F = sin(t)\n"
+                           "input u\n"
+                           "state x = 1, v = 0\n"
+                           "var lam, f, a[2]\n"
+                           "der(x) = v\n"
+                           "m*der(v) = F + u + lam + f - 10 + sum(i in 1..2, a[i])\n"
+                           "for i in 1..2 { a[i] = r[i,1]*pre(x) }\n"
+                           "0 <= lam perp x >= 0\n"
+                           "-1 <= f <= 1 perp v when x <= 0.5\n"
+                           "output e = m*v^2/2\n"
+                           "simulate to 1 step 0.01\n";
+static const char csv[] = "# unit u = N\nt,u\n0,0\n2,1\n";
+
+/* Everything a user does; the first status that is not PERP_OK. */
+static perp_status whole_story(perp_diag *diag)
+{
+    perp_model *model = NULL;
+    perp_trajectory *table = NULL;
+    perp_simulation *sim = NULL;
+    perp_status status = perp_model_parse(text, sizeof text - 1, "everything.perp", &model, diag);
+    if (status == PERP_OK) status = perp_trajectory_parse(csv, sizeof csv - 1, "u.csv", &table, diag);
+    if (status == PERP_OK) status = perp_model_set_input_table(model, "u", table, NULL, "u.csv", diag);
+    if (status == PERP_OK) status = perp_model_set(model, "m", 2, diag);
+    if (status == PERP_OK) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        if (o.step == 0.01) status = perp_simulation_create(model, &o, &sim, diag);
+        else status = PERP_ERR_MEMORY; /* the settings could not be evaluated */
+    }
+    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    perp_simulation_destroy(sim);
+    perp_trajectory_destroy(table);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    perp_status status = PERP_ERR_MEMORY;
+    long k = 0;
+    while (status != PERP_OK) {
+        perp_diag diag = {0};
+        long before = live;
+        allocations = 0;
+        fail_at = ++k;
+        status = whole_story(&diag);
+        fail_at = 0;
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY) fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
+        assert_true(k < 100000);
+    }
+    assert_true(k > 100);
+}
+
+static void a_step_allocates_nothing(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_simulation *sim;
+    const char *models[] = {"notes/particle.perp", "notes/sliding_traditional.perp", "notes/sliding_one_line.perp", "blog/particle.perp"};
+    for (int i = 0; i < 4; i++) {
+        char path[1024];
+        double row[32];
+        snprintf(path, sizeof path, PERP_SOURCE_DIR "/examples/%s", models[i]);
+        assert_int_equal(perp_model_load(path, &model, &diag), PERP_OK);
+        assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
+        assert_true(perp_simulation_columns(sim) <= 32);
+        long before = allocations;
+        for (long k = 0; k < perp_simulation_steps(sim); k++) {
+            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+            perp_simulation_row(sim, row);
+        }
+        assert_int_equal(allocations, before);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+static void a_step_whose_coefficients_change_allocates_nothing(void **state)
+{
+    (void)state;
+    const char *source = "state v = 1, m = 1\nvar f\npre(m)*der(v) = f - v/2\nder(m) = 0.1\n-1 <= f <= 1 perp v\nsimulate to 1 step 0.01\n";
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_simulation *sim;
+    if (perp_model_parse(source, strlen(source), "changing.perp", &model, &diag) != PERP_OK) fail_msg("%s", diag.text);
+    if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) fail_msg("%s", diag.text);
+    long before = allocations;
+    while (perp_simulation_get_summary(sim).steps < 100) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+    assert_int_equal(allocations, before);
+    assert_true(perp_simulation_get_summary(sim).eliminations > 1);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
+static void a_solve_allocates_nothing(void **state)
+{
+    (void)state;
+    double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0}, q[3] = {3, -3, 1}, z[3], w[3];
+    perp_lcp lcp = {3, M, 3, q};
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        perp_solver *solver;
+        assert_int_equal(perp_solver_create((perp_method)m, 3, NULL, &solver), PERP_OK);
+        long before = allocations;
+        for (int k = -8; k <= 8; k++) {
+            q[0] = k, q[1] = -k;
+            assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, NULL), PERP_OK);
+        }
+        assert_int_equal(allocations, before);
+        perp_solver_destroy(solver);
+    }
+}
+
+static void failing_solver_creation_leaks_nothing(void **state)
+{
+    (void)state;
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        perp_status status = PERP_ERR_MEMORY;
+        for (long k = 1; status != PERP_OK; k++) {
+            perp_solver *solver;
+            long before = live;
+            allocations = 0;
+            fail_at = k;
+            status = perp_solver_create((perp_method)m, 10, NULL, &solver);
+            fail_at = 0;
+            assert_true(status == PERP_OK || (status == PERP_ERR_MEMORY && solver == NULL));
+            perp_solver_destroy(solver);
+            assert_int_equal(live, before);
+            assert_true(k < 1000);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_step_allocates_nothing),
+        cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
+        cmocka_unit_test(a_solve_allocates_nothing),
+        cmocka_unit_test(failing_solver_creation_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
