@@ -1,11 +1,14 @@
 # Thin names for the CMake presets; `make run` and `make test` also install what is missing.
 
+MAKEFLAGS += --no-print-directory
+
 .PHONY: build run test dev asan bench fmt clean
 
 build: build/Makefile
 	@cmake --build --preset release
 
-run: setup build
+run: setup build/Makefile
+	@cmake --build --preset release --target perp_cli
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
 
