@@ -1,5 +1,6 @@
-/* make bench: steps per second of the example models, measured inside the process, the whole command for the 1200-step
- * particle, and Lemke on random problems. Each figure is the best of several runs: machines are shared. */
+/* make bench: steps per second of the example models, measured inside the process, the whole
+ * command for the 1200-step particle, and Lemke on random problems. Each figure is the best of
+ * several runs: machines are shared. */
 
 #include "perp/perp.h"
 
@@ -38,7 +39,8 @@ static double steps_per_second(const char *path, int repeat, double *solves)
         double start = now();
         perp_simulation_run(sim, NULL, NULL, &diag);
         double rate = (double)perp_simulation_steps(sim) / (now() - start);
-        *solves = (double)perp_simulation_get_summary(sim).solves / (double)perp_simulation_steps(sim);
+        *solves =
+            (double)perp_simulation_get_summary(sim).solves / (double)perp_simulation_steps(sim);
         if (rate > best) best = rate;
         perp_simulation_destroy(sim);
     }
@@ -51,15 +53,18 @@ static void bench_models(void)
     static const struct {
         const char *path;
         double wanted;
-    } models[] = {{"examples/notes/sliding_traditional.perp", 1e6}, {"examples/notes/particle.perp", 5e5},
-                  {"examples/notes/sliding_direct.perp", 0},        {"examples/notes/sliding_mixed.perp", 0},
-                  {"examples/notes/sliding_one_line.perp", 0},      {"examples/blog/particle.perp", 0}};
+    } models[] = {
+        {"examples/notes/sliding_traditional.perp", 1e6}, {"examples/notes/particle.perp", 5e5},
+        {"examples/notes/sliding_direct.perp", 0},        {"examples/notes/sliding_mixed.perp", 0},
+        {"examples/notes/sliding_one_line.perp", 0},      {"examples/blog/particle.perp", 0}};
     printf("%-42s %14s %14s %16s\n", "model", "steps/s", "wanted", "problems/step");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         double solves, rate = steps_per_second(models[i].path, 20, &solves);
         printf("%-42s %14.3g ", models[i].path, rate);
-        if (models[i].wanted > 0) printf(">= %11.3g", models[i].wanted);
-        else printf("%14s", "");
+        if (models[i].wanted > 0)
+            printf(">= %11.3g", models[i].wanted);
+        else
+            printf("%14s", "");
         printf(" %16.4f\n", solves);
     }
 }
@@ -69,10 +74,15 @@ static void bench_command(void)
     double best = 1e9;
     for (int r = 0; r < 20; r++) {
         double start = now();
-        if (system("build/perp simulate examples/notes/particle.perp -o build/bench.csv >/dev/null") != 0) exit(2);
+        if (system(
+                "build/perp simulate examples/notes/particle.perp -o build/bench.csv >/dev/null") !=
+            0)
+            exit(2);
         best = fmin(best, now() - start);
     }
-    printf("\nperp simulate particle.perp -o particle.csv, 1200 steps, whole command: %.1f ms (wanted < 20 ms)\n", 1e3 * best);
+    printf("\nperp simulate particle.perp -o particle.csv, 1200 steps, whole command: %.1f ms "
+           "(wanted < 20 ms)\n",
+           1e3 * best);
 }
 
 /* M = A A' + I/10, q of both signs. */
@@ -96,7 +106,8 @@ static void bench_lemke(void)
     enum { NPROBLEM = 64 };
     printf("\n%-42s %14s %14s\n", "lemke, random positive definite", "us/solve", "solved");
     for (int n = 3; n <= 128; n = n == 3 ? 4 : 2 * n) {
-        double *M = malloc((size_t)(NPROBLEM * n * n) * sizeof *M), *q = malloc((size_t)(NPROBLEM * n) * sizeof *q);
+        double *M = malloc((size_t)(NPROBLEM * n * n) * sizeof *M),
+               *q = malloc((size_t)(NPROBLEM * n) * sizeof *q);
         double *z = malloc((size_t)n * sizeof *z), best = 1e9;
         int solved = 0;
         perp_solver *solver;

@@ -39,7 +39,9 @@ const char *cli_nearest(const char *word, const char *const *words, int n)
 static int find_option(const cli_args *args, const char *name, size_t length)
 {
     for (int i = 0; i < args->noptions; i++) {
-        if (strlen(args->options[i].name) == length && strncmp(args->options[i].name, name, length) == 0) return i;
+        if (strlen(args->options[i].name) == length &&
+            strncmp(args->options[i].name, name, length) == 0)
+            return i;
     }
     return -1;
 }
@@ -63,7 +65,8 @@ int cli_next(cli_args *args)
     if (args->at >= args->argc) return CLI_END;
     char *word = args->argv[args->at++];
     args->value = word;
-    int is_option = word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
+    int is_option =
+        word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
     if (!is_option) return CLI_OPERAND;
     const char *name = word + (word[1] == '-' ? 2 : 1), *equals = strchr(name, '=');
     int k = find_option(args, name, equals ? (size_t)(equals - name) : strlen(name));
@@ -73,10 +76,13 @@ int cli_next(cli_args *args)
         fprintf(stderr, "perp %s: '--%s' takes no value\n", args->command, args->options[k].name);
         return CLI_BAD;
     }
-    if (equals) args->value = equals + 1;
-    else if (args->at < args->argc) args->value = args->argv[args->at++];
+    if (equals)
+        args->value = equals + 1;
+    else if (args->at < args->argc)
+        args->value = args->argv[args->at++];
     else {
-        fprintf(stderr, "perp %s: '%s' needs a value: %s %s\n", args->command, word, word, args->options[k].value);
+        fprintf(stderr, "perp %s: '%s' needs a value: %s %s\n", args->command, word, word,
+                args->options[k].value);
         return CLI_BAD;
     }
     return k;
@@ -87,7 +93,8 @@ int cli_number(const cli_args *args, int option, double *x)
     char *rest;
     *x = strtod(args->value, &rest);
     if (args->value[0] && *rest == 0 && isfinite(*x)) return 1;
-    fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command, args->options[option].name, args->value);
+    fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command,
+            args->options[option].name, args->value);
     return 0;
 }
 
@@ -95,8 +102,9 @@ void cli_print_options(const cli_option *options, int n)
 {
     for (int i = 0; i < n; i++) {
         char left[64];
-        snprintf(left, sizeof left, "%s%s%s%s", strlen(options[i].name) > 1 ? "--" : "-", options[i].name,
-                 options[i].value ? " " : "", options[i].value ? options[i].value : "");
+        snprintf(left, sizeof left, "%s%s%s%s", strlen(options[i].name) > 1 ? "--" : "-",
+                 options[i].name, options[i].value ? " " : "",
+                 options[i].value ? options[i].value : "");
         printf("  %-28s %s\n", left, options[i].help);
     }
 }

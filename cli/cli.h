@@ -1,5 +1,6 @@
 /* What the subcommands share: exit codes, an option parser, messages. A subcommand is one file with
- * `int perp__cmd_<name>(int argc, char **argv)` and one line in commands.def. argv[0] is the subcommand's name. */
+ * `int perp__cmd_<name>(int argc, char **argv)` and one line in commands.def. argv[0] is the
+ * subcommand's name. */
 
 #ifndef PERP_CLI_H
 #define PERP_CLI_H
@@ -35,8 +36,9 @@ typedef struct cli_args {
 
 enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
 
-/* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong. --flag=value and --flag value are
- * the same; "--" ends the options; negative numbers are values. */
+/* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong.
+ * --flag=value and --flag value are the same; "--" ends the options; negative numbers are values.
+ */
 int cli_next(cli_args *args);
 
 /* The value as a number; 0 after saying what is wrong. */

@@ -18,18 +18,24 @@ enum { NCOMMAND = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "perp %s - unilateral contact and Coulomb friction as complementarity: 0 <= lambda perp gap >= 0\n\n", perp_version());
+    fprintf(out,
+            "perp %s - unilateral contact and Coulomb friction as complementarity: 0 <= lambda "
+            "perp gap >= 0\n\n",
+            perp_version());
     fprintf(out, "usage: perp COMMAND [options]\n\n");
-    for (int i = 0; i < NCOMMAND; i++) fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    for (int i = 0; i < NCOMMAND; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fprintf(out, "\n  perp COMMAND --help says more; perp --version names the build.\n\n"
-                 "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution, 4 file or memory\n");
+                 "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution, 4 file "
+                 "or memory\n");
 }
 
 int main(int argc, char **argv)
 {
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
-    int asks_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    int asks_help =
+        strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
     if (strcmp(word, "--version") == 0) {
         printf("perp %s\n", perp_version());
         return CLI_DONE;

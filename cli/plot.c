@@ -20,11 +20,13 @@ struct cli_plot {
     bin *bins; /* nseries x BINS */
 };
 
-cli_plot *cli_plot_create(int nseries, const char *const *names, const char *const *units, long rows)
+cli_plot *cli_plot_create(int nseries, const char *const *names, const char *const *units,
+                          long rows)
 {
     cli_plot *p = calloc(1, sizeof *p);
     if (!p) return NULL;
-    *p = (cli_plot){.nseries = nseries, .names = names, .units = units, .rows = rows > 1 ? rows : 1};
+    *p =
+        (cli_plot){.nseries = nseries, .names = names, .units = units, .rows = rows > 1 ? rows : 1};
     p->bins = malloc(((size_t)nseries * BINS + 1) * sizeof *p->bins);
     if (!p->bins) {
         free(p);
@@ -67,7 +69,8 @@ static int level(double x, double lo, double hi)
     return hi > lo ? (int)floor((x - lo) / (hi - lo) * (DOTS - 1) + 0.5) : DOTS / 2;
 }
 
-/* Mark the dots of one series; bins without data take the last value, so that short runs make a line. */
+/* Mark the dots of one series; bins without data take the last value, so that short runs make a
+ * line. */
 static void mark(const bin *bins, double lo, double hi, char dots[DOTS][BINS])
 {
     memset(dots, 0, DOTS * BINS);
@@ -92,7 +95,8 @@ static void print_braille(FILE *out, char dots[DOTS][BINS], int line)
                 if (dots[DOTS - 1 - (4 * line + y)][2 * c + x]) code |= bit[y][x];
             }
         }
-        fprintf(out, "%c%c%c", 0xE0 | code >> 12, 0x80 | ((code >> 6) & 0x3F), 0x80 | (code & 0x3F));
+        fprintf(out, "%c%c%c", 0xE0 | code >> 12, 0x80 | ((code >> 6) & 0x3F),
+                0x80 | (code & 0x3F));
     }
 }
 
@@ -103,8 +107,10 @@ static void print_plain(FILE *out, char dots[DOTS][BINS], int line)
         for (int x = 0; x < 2; x++) {
             for (int y = 0; y < 4; y++) {
                 if (!dots[DOTS - 1 - (4 * line + y)][2 * c + x]) continue;
-                if (y < 2) upper = 1;
-                else lower = 1;
+                if (y < 2)
+                    upper = 1;
+                else
+                    lower = 1;
             }
         }
         fputc(upper && lower ? '|' : upper ? '\'' : lower ? '.' : ' ', out);
@@ -117,19 +123,25 @@ void cli_plot_print(const cli_plot *p, FILE *out, int plain)
     for (int s = 0; s < p->nseries; s++) {
         double lo, hi;
         extremes(p->bins + (size_t)s * BINS, &lo, &hi);
-        fprintf(out, "\n  %s%s%s%s\n", p->names[s], p->units[s][0] ? " [" : "", p->units[s], p->units[s][0] ? "]" : "");
+        fprintf(out, "\n  %s%s%s%s\n", p->names[s], p->units[s][0] ? " [" : "", p->units[s],
+                p->units[s][0] ? "]" : "");
         if (isnan(lo)) {
             fprintf(out, "             no values\n");
             continue;
         }
         mark(p->bins + (size_t)s * BINS, lo, hi, dots);
         for (int line = 0; line < LINES; line++) {
-            if (line == 0 || line == LINES - 1) fprintf(out, "%11.4g %s", line ? lo : hi, plain ? "|" : "\u2502");
-            else fprintf(out, "%11s %s", "", plain ? "|" : "\u2502");
-            if (plain) print_plain(out, dots, line);
-            else print_braille(out, dots, line);
+            if (line == 0 || line == LINES - 1)
+                fprintf(out, "%11.4g %s", line ? lo : hi, plain ? "|" : "\u2502");
+            else
+                fprintf(out, "%11s %s", "", plain ? "|" : "\u2502");
+            if (plain)
+                print_plain(out, dots, line);
+            else
+                print_braille(out, dots, line);
             fputc('\n', out);
         }
     }
-    if (p->any) fprintf(out, "%12s %-*.4g%*.4g\n", "t [s]", CELLS / 2, p->first, CELLS / 2, p->last);
+    if (p->any)
+        fprintf(out, "%12s %-*.4g%*.4g\n", "t [s]", CELLS / 2, p->first, CELLS / 2, p->last);
 }

@@ -11,17 +11,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPT_TO, OPT_FROM, OPT_STEP, OPT_SET, OPT_INPUT, OPT_METHOD, OPT_SOLVER, OPT_O, OPT_EVERY, OPT_QUIET, OPT_NO_PLOT, OPT_HELP };
+enum {
+    OPT_TO,
+    OPT_FROM,
+    OPT_STEP,
+    OPT_SET,
+    OPT_INPUT,
+    OPT_METHOD,
+    OPT_SOLVER,
+    OPT_O,
+    OPT_EVERY,
+    OPT_QUIET,
+    OPT_NO_PLOT,
+    OPT_HELP
+};
 
 static const cli_option options[] = {
     {"to", "T", "end time [s] (default: the model's)"},
     {"from", "T", "start time [s] (default: the model's, else 0)"},
     {"step", "H", "step [s] (default: the model's)"},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
-    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table with a column t, linear between rows; may be repeated"},
+    {"input", "NAME=FILE[:COLUMN]",
+     "an input from a CSV table with a column t, linear between rows; may be repeated"},
     {"method", "NAME", "how time is stepped: backward-euler (default)"},
     {"solver", "NAME", "for the complementarity problem of a step: lemke (default)"},
-    {"o", "OUT.csv", "write the trajectory; - is standard output (the summary then goes to standard error)"},
+    {"o", "OUT.csv",
+     "write the trajectory; - is standard output (the summary then goes to standard error)"},
     {"every", "N", "write every Nth row, and the last"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
@@ -44,26 +59,32 @@ typedef struct request {
 static void print_help(void)
 {
     printf("usage: perp simulate FILE.perp [options]\n\n"
-           "Step the model from `from` to `to` and verify every step: the conditions as written in the model are evaluated\n"
-           "after each solve, and a step that does not hold stops the run. A summary and a plot are printed; with -o every row\n"
+           "Step the model from `from` to `to` and verify every step: the conditions as written in "
+           "the model are evaluated\n"
+           "after each solve, and a step that does not hold stops the run. A summary and a plot "
+           "are printed; with -o every row\n"
            "goes to a CSV file as it is computed.\n\n");
     cli_print_options(options, NOPTIONS);
     printf("\nexamples:\n"
            "  perp simulate examples/notes/particle.perp -o particle.csv\n"
            "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
-           "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step (the rows so far are kept),\n"
+           "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
+           "(the rows so far are kept),\n"
            "4 file or memory\n");
 }
 
-/* Command line ------------------------------------------------------------------------------------------------------- */
+/* Command line
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 static int read_every(const cli_args *args, request *r)
 {
     double x;
     if (!cli_number(args, OPT_EVERY, &x)) return 0;
     if (!(x >= 1 && x == floor(x) && x < 1e15)) {
-        fprintf(stderr, "perp simulate: --every needs a whole number from 1 on, not '%s'\n", args->value);
+        fprintf(stderr, "perp simulate: --every needs a whole number from 1 on, not '%s'\n",
+                args->value);
         return 0;
     }
     r->every = (long)x;
@@ -74,7 +95,8 @@ static int keep_setting(const cli_args *args, const char *option, const char **l
 {
     const char *equals = strchr(args->value, '=');
     if (!equals || equals == args->value || !equals[1]) {
-        fprintf(stderr, "perp simulate: --%s needs NAME=%s, not '%s'\n", option, option[0] == 's' ? "VALUE" : "FILE.csv", args->value);
+        fprintf(stderr, "perp simulate: --%s needs NAME=%s, not '%s'\n", option,
+                option[0] == 's' ? "VALUE" : "FILE.csv", args->value);
         return 0;
     }
     if (*n == MAX_SETTINGS) {
@@ -88,8 +110,19 @@ static int keep_setting(const cli_args *args, const char *option, const char **l
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
-    cli_args args = {.argc = argc, .argv = argv, .at = 1, .command = "simulate", .options = options, .noptions = NOPTIONS};
-    *r = (request){.to = (double)NAN, .from = (double)NAN, .step = (double)NAN, .every = 1, .plot = 1, .argc = argc, .argv = argv};
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "simulate",
+                     .options = options,
+                     .noptions = NOPTIONS};
+    *r = (request){.to = (double)NAN,
+                   .from = (double)NAN,
+                   .step = (double)NAN,
+                   .every = 1,
+                   .plot = 1,
+                   .argc = argc,
+                   .argv = argv};
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         int ok = 1;
         switch (k) {
@@ -106,7 +139,9 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
         case CLI_OPERAND:
-            if (r->file) fprintf(stderr, "perp simulate: one model file at a time: '%s' and '%s'\n", r->file, args.value);
+            if (r->file)
+                fprintf(stderr, "perp simulate: one model file at a time: '%s' and '%s'\n", r->file,
+                        args.value);
             ok = !r->file;
             r->file = args.value;
             break;
@@ -115,7 +150,8 @@ static int read_request(int argc, char **argv, request *r)
         if (!ok) return CLI_USAGE;
     }
     if (!r->file) {
-        fprintf(stderr, "perp simulate: which model? usage: perp simulate FILE.perp [options]; see perp simulate --help\n");
+        fprintf(stderr, "perp simulate: which model? usage: perp simulate FILE.perp [options]; see "
+                        "perp simulate --help\n");
         return CLI_USAGE;
     }
     if (!isnan(r->step) && !(r->step > 0)) {
@@ -123,12 +159,14 @@ static int read_request(int argc, char **argv, request *r)
         return CLI_USAGE;
     }
     if (r->method && strcmp(r->method, "backward-euler") != 0) {
-        fprintf(stderr, "perp simulate: unknown method '%s'; this version has backward-euler\n", r->method);
+        fprintf(stderr, "perp simulate: unknown method '%s'; this version has backward-euler\n",
+                r->method);
         return CLI_USAGE;
     }
     if (r->solver && perp_method_find(r->solver) == PERP_METHOD_COUNT) {
         fprintf(stderr, "perp simulate: unknown solver '%s'; there are:", r->solver);
-        for (int m = 0; m < PERP_METHOD_COUNT; m++) fprintf(stderr, " %s", perp_method_name((perp_method)m));
+        for (int m = 0; m < PERP_METHOD_COUNT; m++)
+            fprintf(stderr, " %s", perp_method_name((perp_method)m));
         fprintf(stderr, "\n");
         return CLI_USAGE;
     }
@@ -161,26 +199,32 @@ static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
         char name[256], file[4096];
         if (colon && strchr(colon, '/')) colon = NULL;
         snprintf(name, sizeof name, "%.*s", (int)(equals - r->input[i]), r->input[i]);
-        snprintf(file, sizeof file, "%.*s", colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
+        snprintf(file, sizeof file, "%.*s",
+                 colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
         perp_symbol_kind kind;
         if (!perp_model_find(model, name, &kind, NULL) || kind != PERP_INPUT) {
             perp_model_set_input_table(model, name, NULL, NULL, NULL, diag);
             fprintf(stderr, "perp simulate: --input %s: the model has no input of this name", name);
             for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
-                fprintf(stderr, "%s %s", k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
+                fprintf(stderr, "%s %s",
+                        k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
             fprintf(stderr, "\n");
             return CLI_USAGE;
         }
         perp_trajectory *table;
         perp_status status = perp_trajectory_read(file, &table, diag);
-        if (status == PERP_OK) status = perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file, diag);
+        if (status == PERP_OK)
+            status = perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file,
+                                                diag);
         perp_trajectory_destroy(table);
         if (status != PERP_OK) return cli_exit_code(status);
     }
     return CLI_DONE;
 }
 
-/* The run ------------------------------------------------------------------------------------------------------------ */
+/* The run
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static volatile sig_atomic_t interrupted;
 
@@ -212,8 +256,9 @@ static void show_progress(run *u, long step)
     double t = now(), share = (double)step / (double)u->steps;
     if (t - u->started < 0.5 || t - u->shown < 0.1) return;
     int filled = (int)(share * 40);
-    fprintf(stderr, "\r  [%.*s%*s] %3.0f %%  %.0f s left ", filled, "########################################", 40 - filled, "",
-            100 * share, share > 0 ? (t - u->started) * (1 - share) / share : 0);
+    fprintf(stderr, "\r  [%.*s%*s] %3.0f %%  %.0f s left ", filled,
+            "########################################", 40 - filled, "", 100 * share,
+            share > 0 ? (t - u->started) * (1 - share) / share : 0);
     fflush(stderr);
     u->shown = t;
 }
@@ -228,7 +273,8 @@ static perp_status take_row(void *context, long step, const double *row)
         cli_plot_add(u->plot, step, row[0], values);
     }
     if (u->progress && (step & 1023) == 0) show_progress(u, step);
-    if (u->writer && (step % u->request->every == 0 || step == u->steps)) return perp_trajectory_writer_row(u->writer, row);
+    if (u->writer && (step % u->request->every == 0 || step == u->steps))
+        return perp_trajectory_writer_row(u->writer, row);
     return PERP_OK;
 }
 
@@ -243,20 +289,26 @@ static const char *shortest(double x, char *buffer, size_t size)
 }
 
 /* "# ..." lines that say what made the file. */
-static void write_metadata(perp_trajectory_writer *w, const perp_model *model, const perp_simulation_options *o, const request *r)
+static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
+                           const perp_simulation_options *o, const request *r)
 {
     char line[8192], a[32], b[32], c[32];
     int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
-    for (int i = 0; i < r->argc && n < (int)sizeof line; i++) n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    for (int i = 0; i < r->argc && n < (int)sizeof line; i++)
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
     perp_trajectory_writer_comment(w, line);
-    snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s", perp_model_name(model), perp_model_file(model),
-             perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous", shortest(o->from, a, sizeof a),
-             shortest(o->to, b, sizeof b), shortest(o->step, c, sizeof c),
-             perp_model_get_kind(model) == PERP_DISCRETE ? "as written" : "backward-euler", perp_method_name(o->solver));
+    snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
+             perp_model_name(model), perp_model_file(model),
+             perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
+             shortest(o->from, a, sizeof a), shortest(o->to, b, sizeof b),
+             shortest(o->step, c, sizeof c),
+             perp_model_get_kind(model) == PERP_DISCRETE ? "as written" : "backward-euler",
+             perp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
         perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
-        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, shortest(s.value, a, sizeof a), s.unit[0] ? " " : "", s.unit);
+        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, shortest(s.value, a, sizeof a),
+                 s.unit[0] ? " " : "", s.unit);
         perp_trajectory_writer_comment(w, line);
     }
     for (int i = 0; i < r->ninput; i++) {
@@ -265,11 +317,15 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model, c
     }
 }
 
-static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim, const perp_simulation_options *o, perp_diag *diag)
+static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim,
+                               const perp_simulation_options *o, perp_diag *diag)
 {
     int n = perp_simulation_columns(sim);
-    const char **names = malloc((size_t)n * sizeof *names), **units = malloc((size_t)n * sizeof *units);
-    perp_status status = names && units ? perp_trajectory_writer_create(u->request->out, &u->writer, diag) : PERP_ERR_MEMORY;
+    const char **names = malloc((size_t)n * sizeof *names),
+               **units = malloc((size_t)n * sizeof *units);
+    perp_status status = names && units
+                             ? perp_trajectory_writer_create(u->request->out, &u->writer, diag)
+                             : PERP_ERR_MEMORY;
     for (int i = 0; i < n && status == PERP_OK; i++) {
         names[i] = perp_simulation_column_name(sim, i);
         units[i] = perp_simulation_column_unit(sim, i);
@@ -284,10 +340,13 @@ static perp_status open_writer(run *u, const perp_model *model, const perp_simul
 }
 
 /* States first, then outputs. */
-static void open_plot(run *u, const perp_model *model, const perp_simulation *sim, const char **names, const char **units)
+static void open_plot(run *u, const perp_model *model, const perp_simulation *sim,
+                      const char **names, const char **units)
 {
-    int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR), no = perp_model_count(model, PERP_OUTPUT);
-    for (int i = 0; i < ns + no && u->nplotted < MAX_PLOTTED; i++) u->plotted[u->nplotted++] = 1 + (i < ns ? i : i + nv);
+    int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR),
+        no = perp_model_count(model, PERP_OUTPUT);
+    for (int i = 0; i < ns + no && u->nplotted < MAX_PLOTTED; i++)
+        u->plotted[u->nplotted++] = 1 + (i < ns ? i : i + nv);
     for (int i = 0; i < u->nplotted; i++) {
         names[i] = perp_simulation_column_name(sim, u->plotted[i]);
         units[i] = perp_simulation_column_unit(sim, u->plotted[i]);
@@ -295,7 +354,9 @@ static void open_plot(run *u, const perp_model *model, const perp_simulation *si
     u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1);
 }
 
-/* Summary ------------------------------------------------------------------------------------------------------------ */
+/* Summary
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static double percent(long part, long whole)
 {
@@ -310,30 +371,37 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
         const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
         fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
         if (perp_model_pair_is_two_sided(model, i))
-            fprintf(out, "%s at its lower bound %.1f %%, between %.1f %%, at its upper bound %.1f %%", a, percent(n[0], s->steps),
-                    percent(n[1], s->steps), percent(n[2], s->steps));
+            fprintf(out,
+                    "%s at its lower bound %.1f %%, between %.1f %%, at its upper bound %.1f %%", a,
+                    percent(n[0], s->steps), percent(n[1], s->steps), percent(n[2], s->steps));
         else
-            fprintf(out, "%s > 0 %.1f %%, both zero %.1f %%, %s > 0 %.1f %%", a, percent(n[0], s->steps), percent(n[1], s->steps), b,
-                    percent(n[2], s->steps));
+            fprintf(out, "%s > 0 %.1f %%, both zero %.1f %%, %s > 0 %.1f %%", a,
+                    percent(n[0], s->steps), percent(n[1], s->steps), b, percent(n[2], s->steps));
         fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], s->steps));
     }
 }
 
-static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim, const perp_simulation_options *o,
-                          const request *r, double seconds)
+static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
+                          const perp_simulation_options *o, const request *r, double seconds)
 {
     perp_simulation_summary s = perp_simulation_get_summary(sim);
-    fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step, s.time);
+    fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
+            s.time);
     if (s.steps == perp_simulation_steps(sim) && fabs(s.time - o->to) > 1e-9 * (1 + fabs(o->to)))
         fprintf(out, ", the last whole step before %g", o->to);
     if (s.steps) fprintf(out, ", %.2f us a step", 1e6 * seconds / (double)s.steps);
     if (s.steps)
-        fprintf(out, "\nevery step verified: worst residual %.2g (step %ld); %ld steps kept their mode, %ld problems solved", s.worst_residual,
-                s.worst_step, s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves);
+        fprintf(out,
+                "\nevery step verified: worst residual %.2g (step %ld); %ld steps kept their mode, "
+                "%ld problems solved",
+                s.worst_residual, s.worst_step, s.steps - s.solves > 0 ? s.steps - s.solves : 0,
+                s.solves);
     fprintf(out, "\n");
     if (s.steps && s.pairs) print_pairs(out, model, &s);
-    if (!r->out) fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
-    else if (strcmp(r->out, "-") != 0) fprintf(out, "trajectory: %s\n", r->out);
+    if (!r->out)
+        fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
+    else if (strcmp(r->out, "-") != 0)
+        fprintf(out, "trajectory: %s\n", r->out);
 }
 
 static int speaks_utf8(void)
@@ -341,7 +409,9 @@ static int speaks_utf8(void)
     const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (int i = 0; i < 3; i++) {
         const char *value = getenv(names[i]);
-        if (value && value[0]) return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") || strstr(value, "utf-8");
+        if (value && value[0])
+            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") ||
+                   strstr(value, "utf-8");
     }
     return 0;
 }
@@ -358,11 +428,15 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
 
     perp_simulation *sim = NULL;
     perp_status status = perp_simulation_create(model, &o, &sim, diag);
-    if (status == PERP_ERR_ARG) return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
+    if (status == PERP_ERR_ARG)
+        return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
     if (status != PERP_OK) return cli_exit_code(status);
 
     const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
-    run u = {.request = r, .steps = perp_simulation_steps(sim), .started = now(), .progress = !r->quiet && isatty(2)};
+    run u = {.request = r,
+             .steps = perp_simulation_steps(sim),
+             .started = now(),
+             .progress = !r->quiet && isatty(2)};
     if (r->out) status = open_writer(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
     signal(SIGINT, on_interrupt);
@@ -373,10 +447,13 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
 
     char reason[256] = "";
     perp_simulation_summary s = perp_simulation_get_summary(sim);
-    if (status == PERP_ERR_STOPPED) snprintf(reason, sizeof reason, "interrupted after step %ld", s.steps);
-    else if (status != PERP_OK) snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
+    if (status == PERP_ERR_STOPPED)
+        snprintf(reason, sizeof reason, "interrupted after step %ld", s.steps);
+    else if (status != PERP_OK)
+        snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
     if (u.writer) {
-        perp_status closed = perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
+        perp_status closed =
+            perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
     }
     if (!r->quiet) {
@@ -384,7 +461,9 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         print_summary(out, model, sim, &o, r, seconds);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !speaks_utf8());
     }
-    if (status == PERP_ERR_STOPPED) fprintf(stderr, "perp simulate: interrupted after step %ld; the rows so far are kept\n", s.steps);
+    if (status == PERP_ERR_STOPPED)
+        fprintf(stderr, "perp simulate: interrupted after step %ld; the rows so far are kept\n",
+                s.steps);
     cli_plot_destroy(u.plot);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);

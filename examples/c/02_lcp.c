@@ -1,5 +1,6 @@
-/* One linear complementarity problem, w = M z + q, 0 <= z perp w >= 0: the sliding block of the LCP notes 2.6 with
- * m = h = 1, c = v + u. The solver's answer is checked by the residual, and a problem without a solution is proved so.
+/* One linear complementarity problem, w = M z + q, 0 <= z perp w >= 0: the sliding block of the LCP
+ * notes 2.6 with m = h = 1, c = v + u. The solver's answer is checked by the residual, and a
+ * problem without a solution is proved so.
  *
  * Prints the velocity after the step for several c beside sign(c) max(|c| - mu g, 0), then "ok". */
 
@@ -23,12 +24,13 @@ int main(void)
         q[0] = c, q[1] = -c, q[2] = mu_m_g;
         perp_lcp_solve(solver, &lcp, z, w, &info);
         double v = c + z[0] - z[1], exact = copysign(fmax(fabs(c) - mu_m_g, 0), c);
-        printf("c = %4.1f: %s after %d pivots, residual %.1e, v = %g (exact %g)\n", c, perp_outcome_name(info.outcome), info.iterations,
-               info.residual, v, exact);
+        printf("c = %4.1f: %s after %d pivots, residual %.1e, v = %g (exact %g)\n", c,
+               perp_outcome_name(info.outcome), info.iterations, info.residual, v, exact);
         right = right && info.outcome == PERP_SOLVED && fabs(v - exact) < 1e-14;
     }
 
-    /* direct formulation 2 (notes 2.5) has no solution: u is the proof, u >= 0, M'u <= 0, q'u < 0 */
+    /* direct formulation 2 (notes 2.5) has no solution: u is the proof, u >= 0, M'u <= 0, q'u < 0
+     */
     const double M2[9] = {0, -1, -1, -1, 0, -1, 0, 0, 0};
     lcp.M = M2;
     q[0] = 1, q[1] = -1, q[2] = mu_m_g;

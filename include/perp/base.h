@@ -1,7 +1,9 @@
-/// perp/base.h - what every module shares: status codes, outcomes of a solve, and diagnostics a user can act on.
+/// perp/base.h - what every module shares: status codes, outcomes of a solve, and diagnostics a
+/// user can act on.
 ///
-/// Two questions get two enums. perp_status (returned by functions): could the call be carried out? perp_outcome
-/// (in an info struct): what did the mathematics say? A solver that ends on a ray has answered; that is PERP_OK.
+/// Two questions get two enums. perp_status (returned by functions): could the call be carried out?
+/// perp_outcome (in an info struct): what did the mathematics say? A solver that ends on a ray has
+/// answered; that is PERP_OK.
 
 #ifndef PERP_BASE_H
 #define PERP_BASE_H
@@ -18,17 +20,18 @@ extern "C" {
 #define PERP_API
 #endif
 
-/// The one list of status codes: name, sentence. The enum, perp_status_name and perp_status_message come from it.
-#define PERP_STATUS_LIST(X)                                                                                           \
-    X(PERP_OK, "success")                                                                                             \
-    X(PERP_ERR_ARG, "an argument is null or out of its range")                                                        \
-    X(PERP_ERR_DIM, "a dimension does not fit what the object was created for")                                       \
-    X(PERP_ERR_MEMORY, "out of memory")                                                                               \
-    X(PERP_ERR_FILE, "a file cannot be read or written")                                                              \
-    X(PERP_ERR_MODEL, "the model is wrong; see the diagnostics")                                                      \
-    X(PERP_ERR_DATA, "the data are wrong; see the diagnostics")                                                       \
-    X(PERP_ERR_UNAVAILABLE, "this build lacks the feature")                                                           \
-    X(PERP_ERR_NO_SOLUTION, "no verified solution; see the diagnostics")                                              \
+/// The one list of status codes: name, sentence. The enum, perp_status_name and perp_status_message
+/// come from it.
+#define PERP_STATUS_LIST(X)                                                                        \
+    X(PERP_OK, "success")                                                                          \
+    X(PERP_ERR_ARG, "an argument is null or out of its range")                                     \
+    X(PERP_ERR_DIM, "a dimension does not fit what the object was created for")                    \
+    X(PERP_ERR_MEMORY, "out of memory")                                                            \
+    X(PERP_ERR_FILE, "a file cannot be read or written")                                           \
+    X(PERP_ERR_MODEL, "the model is wrong; see the diagnostics")                                   \
+    X(PERP_ERR_DATA, "the data are wrong; see the diagnostics")                                    \
+    X(PERP_ERR_UNAVAILABLE, "this build lacks the feature")                                        \
+    X(PERP_ERR_NO_SOLUTION, "no verified solution; see the diagnostics")                           \
     X(PERP_ERR_STOPPED, "stopped by the caller")
 
 typedef enum perp_status {
@@ -39,12 +42,14 @@ typedef enum perp_status {
 } perp_status;
 
 /// The one list of outcomes of a complementarity solve: enum name, word, sentence.
-#define PERP_OUTCOME_LIST(X)                                                                                          \
-    X(PERP_SOLVED, "solved", "a solution whose recomputed residual is within the tolerance")                          \
-    X(PERP_RAY, "ray", "pivoting ended on a ray: this method finds no solution, none is proved absent")               \
-    X(PERP_INFEASIBLE, "infeasible", "no solution exists; the certificate proves it")                                 \
-    X(PERP_LIMIT, "limit", "an iteration limit or the accuracy of the arithmetic was reached")                        \
-    X(PERP_BAD_INPUT, "bad input", "the problem has entries that are not finite, or inconsistent sizes or bounds")
+#define PERP_OUTCOME_LIST(X)                                                                       \
+    X(PERP_SOLVED, "solved", "a solution whose recomputed residual is within the tolerance")       \
+    X(PERP_RAY, "ray",                                                                             \
+      "pivoting ended on a ray: this method finds no solution, none is proved absent")             \
+    X(PERP_INFEASIBLE, "infeasible", "no solution exists; the certificate proves it")              \
+    X(PERP_LIMIT, "limit", "an iteration limit or the accuracy of the arithmetic was reached")     \
+    X(PERP_BAD_INPUT, "bad input",                                                                 \
+      "the problem has entries that are not finite, or inconsistent sizes or bounds")
 
 typedef enum perp_outcome {
 #define PERP_OUTCOME_ENUM(name, word, text) name,
@@ -62,9 +67,10 @@ PERP_API const char *perp_outcome_message(perp_outcome outcome);
 /// Version of the library, "major.minor.patch".
 PERP_API const char *perp_version(void);
 
-/// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start from
-/// `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models, print `text`, and
-/// release it with perp_diag_clear. Out of memory shortens the text, never the count.
+/// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
+/// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
+/// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, never the
+/// count.
 typedef struct perp_diag {
     char *text;      ///< all messages, each ending in a newline; NULL while there is none
     size_t length;   ///< bytes in text, without the final zero

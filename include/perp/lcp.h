@@ -1,11 +1,12 @@
 /// perp/lcp.h - linear complementarity problems: find z with
 ///
-///     w = M z + q,   w >= 0,   z >= 0,   z'w = 0                                             LCP(M, q)
+///     w = M z + q,   w >= 0,   z >= 0,   z'w = 0 LCP(M, q)
 ///
-/// (Cottle, Pang, Stone, The Linear Complementarity Problem, 1992). Come back here when you have such a problem, want
-/// to know which methods there are, or want to check somebody's answer: the residual of perp_lcp_residual is the only
-/// one the project uses. A solver's word is never taken: perp_lcp_solve recomputes the residual after every solve,
-/// and PERP_SOLVED is impossible above the tolerance.
+/// (Cottle, Pang, Stone, The Linear Complementarity Problem, 1992). Come back here when you have
+/// such a problem, want to know which methods there are, or want to check somebody's answer: the
+/// residual of perp_lcp_residual is the only one the project uses. A solver's word is never taken:
+/// perp_lcp_solve recomputes the residual after every solve, and PERP_SOLVED is impossible above
+/// the tolerance.
 
 #ifndef PERP_LCP_H
 #define PERP_LCP_H
@@ -36,15 +37,17 @@ typedef enum perp_method {
 typedef struct perp_solver_options {
     double tol;     ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
     int max_iter;   ///< pivots or iterations; 0 (default): the method's own limit
-    int warm_start; ///< 1: z holds a guess on entry, and what the last solve left behind is reused. Default 0
+    int warm_start; ///< 1: z holds a guess on entry, and what the last solve left behind is reused.
+                    ///< Default 0
 } perp_solver_options;
 
 /// What a solve did.
 typedef struct perp_solve_info {
     perp_outcome outcome;
-    perp_method method;  ///< the method that gave the answer
-    int iterations;      ///< pivots, sweeps or Newton steps
-    double residual;     ///< perp_lcp_residual of the returned z, recomputed by the driver; NaN if there is no z
+    perp_method method; ///< the method that gave the answer
+    int iterations;     ///< pivots, sweeps or Newton steps
+    double residual;    ///< perp_lcp_residual of the returned z, recomputed by the driver; NaN if
+                        ///< there is no z
     double residual_scaled; ///< residual / (1 + max|q|)
 } perp_solve_info;
 
@@ -60,36 +63,43 @@ PERP_API perp_solver_options perp_solver_options_default(perp_method method);
 /// @param options  nullable: the defaults
 /// @param solver   out; NULL on error
 /// @return PERP_OK, PERP_ERR_ARG (unknown method, n_max < 0, options out of range), PERP_ERR_MEMORY
-PERP_API perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options,
-                                        perp_solver **solver);
+PERP_API perp_status perp_solver_create(perp_method method, int n_max,
+                                        const perp_solver_options *options, perp_solver **solver);
 PERP_API void perp_solver_destroy(perp_solver *solver);
 
-/// Solve LCP(M, q) with the solver's method. Allocates nothing; safe from several threads on different solvers.
+/// Solve LCP(M, q) with the solver's method. Allocates nothing; safe from several threads on
+/// different solvers.
 ///
-/// For a Delassus matrix with redundant contacts the impulses z need not be unique; the velocities w are.
+/// For a Delassus matrix with redundant contacts the impulses z need not be unique; the velocities
+/// w are.
 ///
 /// @param lcp   n <= n_max; entries that are not finite end in PERP_BAD_INPUT
-/// @param z     n, in: guess if options.warm_start, out: solution (the best point found if the outcome is not solved)
+/// @param z     n, in: guess if options.warm_start, out: solution (the best point found if the
+/// outcome is not solved)
 /// @param w     n, out: M z + q; nullable
 /// @param info  nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM. Not solving is an outcome in info, not an error.
 PERP_API perp_status perp_lcp_solve(perp_solver *solver, const perp_lcp *lcp, double *z, double *w,
                                     perp_solve_info *info);
 
-/// After PERP_INFEASIBLE: u >= 0 with M'u <= 0 and q'u < 0, which no feasible z admits. n entries, owned by the
-/// solver, valid until its next solve; NULL after any other outcome. After PERP_RAY use perp_lcp_ray.
+/// After PERP_INFEASIBLE: u >= 0 with M'u <= 0 and q'u < 0, which no feasible z admits. n entries,
+/// owned by the solver, valid until its next solve; NULL after any other outcome. After PERP_RAY
+/// use perp_lcp_ray.
 PERP_API const double *perp_lcp_certificate(const perp_solver *solver);
 
-/// After PERP_RAY or PERP_INFEASIBLE by a pivoting method: the direction of z on which it ended; else NULL.
+/// After PERP_RAY or PERP_INFEASIBLE by a pivoting method: the direction of z on which it ended;
+/// else NULL.
 PERP_API const double *perp_lcp_ray(const perp_solver *solver);
 
 /// Does u prove LCP(M, q) infeasible? Every condition is checked relative to the size of its terms.
-/// The complementary basis of the last solve: 1 where z_i is basic (w_i = 0). NULL if the method has none.
+/// The complementary basis of the last solve: 1 where z_i is basic (w_i = 0). NULL if the method
+/// has none.
 PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
 
 PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol);
 
-/// Natural residual max_i |min(z_i, (M z + q)_i)|, computed here and nowhere else. NaN if anything is NaN.
+/// Natural residual max_i |min(z_i, (M z + q)_i)|, computed here and nowhere else. NaN if anything
+/// is NaN.
 ///
 /// @param w  n, out: M z + q; nullable
 PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w);

@@ -1,10 +1,11 @@
-/// perp/model.h - a system stated as equations and complementarity pairs, read from the model language:
+/// perp/model.h - a system stated as equations and complementarity pairs, read from the model
+/// language:
 ///
 ///     F(y) = 0,    0 <= a_i(y)  perp  b_i(y) >= 0,    lo_j(y) <= y_j <= hi_j(y)  perp  e_j(y)
 ///
-/// with der(x) or next(x) of the states x, algebraic variables, inputs and parameters. docs/language.md is the
-/// reference of the language. Load a model, set parameters, initial values and inputs, then hand it to an engine
-/// (perp/simulate.h). A model is not changed by the engines.
+/// with der(x) or next(x) of the states x, algebraic variables, inputs and parameters.
+/// docs/language.md is the reference of the language. Load a model, set parameters, initial values
+/// and inputs, then hand it to an engine (perp/simulate.h). A model is not changed by the engines.
 
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
@@ -19,7 +20,14 @@ extern "C" {
 typedef struct perp_model perp_model;
 
 /// What a name stands for.
-typedef enum perp_symbol_kind { PERP_PARAM, PERP_INPUT, PERP_STATE, PERP_VAR, PERP_OUTPUT, PERP_SYMBOL_KINDS } perp_symbol_kind;
+typedef enum perp_symbol_kind {
+    PERP_PARAM,
+    PERP_INPUT,
+    PERP_STATE,
+    PERP_VAR,
+    PERP_OUTPUT,
+    PERP_SYMBOL_KINDS
+} perp_symbol_kind;
 
 /// How time runs in a model: der() makes it continuous, next() discrete.
 typedef enum perp_model_kind { PERP_CONTINUOUS, PERP_DISCRETE } perp_model_kind;
@@ -27,15 +35,15 @@ typedef enum perp_model_kind { PERP_CONTINUOUS, PERP_DISCRETE } perp_model_kind;
 /// A declared name, in the order of declaration within its kind. Strings are owned by the model.
 typedef struct perp_symbol {
     const char *name;
-    const char *unit;  ///< "" if none
-    double value;      ///< parameter: its value; state: its initial value; others: NaN
-    double lo, hi;     ///< range given by `in [lo, hi]`; -inf, inf if none
-    int line, column;  ///< where it was declared
+    const char *unit; ///< "" if none
+    double value;     ///< parameter: its value; state: its initial value; others: NaN
+    double lo, hi;    ///< range given by `in [lo, hi]`; -inf, inf if none
+    int line, column; ///< where it was declared
 } perp_symbol;
 
 /// A complementarity pair, or an equation, for reports.
 typedef struct perp_statement {
-    const char *text;  ///< as written, on one line
+    const char *text; ///< as written, on one line
     int line, column;
 } perp_statement;
 
@@ -45,18 +53,19 @@ typedef struct perp_simulate_task {
     const char *method;    ///< "backward-euler"
 } perp_simulate_task;
 
-/// Read a model file. Every error of the file is reported: file:line:column, the line, a caret, what was expected and
-/// the nearest known name.
+/// Read a model file. Every error of the file is reported: file:line:column, the line, a caret,
+/// what was expected and the nearest known name.
 ///
 /// @param path   file name; tables named in the model are looked for beside it
 /// @param model  NULL on error
 /// @param diag   nullable
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MODEL, PERP_ERR_DATA (a table named in the model), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MODEL, PERP_ERR_DATA (a table named in
+/// the model), PERP_ERR_MEMORY
 PERP_API perp_status perp_model_load(const char *path, perp_model **model, perp_diag *diag);
 
 /// The same from text in memory; `name` stands for the file name in messages.
-PERP_API perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **model,
-                                      perp_diag *diag);
+PERP_API perp_status perp_model_parse(const char *text, size_t length, const char *name,
+                                      perp_model **model, perp_diag *diag);
 PERP_API void perp_model_destroy(perp_model *model);
 
 PERP_API const char *perp_model_name(const perp_model *model);
@@ -68,31 +77,37 @@ PERP_API int perp_model_count(const perp_model *model, perp_symbol_kind kind);
 PERP_API perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, int i);
 
 /// Find a name. @return 1 and the kind and index (each nullable), or 0
-PERP_API int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index);
+PERP_API int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind,
+                             int *index);
 
 PERP_API int perp_model_equations(const perp_model *model);
 PERP_API perp_statement perp_model_equation(const perp_model *model, int i);
 PERP_API int perp_model_pairs(const perp_model *model);
 PERP_API perp_statement perp_model_pair(const perp_model *model, int i);
-/// The text of the two sides of pair i: "lp", "gamma + v"; a two-sided pair gives the bounded quantity and the other.
+/// The text of the two sides of pair i: "lp", "gamma + v"; a two-sided pair gives the bounded
+/// quantity and the other.
 PERP_API const char *perp_model_pair_side(const perp_model *model, int i, int side);
 /// 1 if pair i is two-sided, lo <= y <= hi perp e.
 PERP_API int perp_model_pair_is_two_sided(const perp_model *model, int i);
 
-/// Give a parameter a value, a state an initial value, or an input a constant value. Values of other parameters and
-/// initial values that are written in terms of it follow.
+/// Give a parameter a value, a state an initial value, or an input a constant value. Values of
+/// other parameters and initial values that are written in terms of it follow.
 ///
-/// @return PERP_OK, PERP_ERR_ARG (unknown name: diag names the nearest; a var or output; not finite), PERP_ERR_MEMORY
-PERP_API perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag);
+/// @return PERP_OK, PERP_ERR_ARG (unknown name: diag names the nearest; a var or output; not
+/// finite), PERP_ERR_MEMORY
+PERP_API perp_status perp_model_set(perp_model *model, const char *name, double value,
+                                    perp_diag *diag);
 
 /// Take an input from a table by linear interpolation over its column "t".
 ///
 /// @param column  the values' column; NULL: the input's own name
 /// @param name    of the table in messages (its file name)
-/// @return PERP_OK, PERP_ERR_ARG (not an input), PERP_ERR_DATA (no such column, no "t", times not increasing, values not
+/// @return PERP_OK, PERP_ERR_ARG (not an input), PERP_ERR_DATA (no such column, no "t", times not
+/// increasing, values not
 ///         finite, fewer than two rows), PERP_ERR_MEMORY
-PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *input, const perp_trajectory *table,
-                                                const char *column, const char *name, perp_diag *diag);
+PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *input,
+                                                const perp_trajectory *table, const char *column,
+                                                const char *name, perp_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,14 @@
-/// perp/simulate.h - a model stepped through time, each step a complementarity problem that is solved and verified.
+/// perp/simulate.h - a model stepped through time, each step a complementarity problem that is
+/// solved and verified.
 ///
-/// With backward Euler the unknowns of a step are y = (states at its end, vars); every equation and pair is taken at the
-/// end of the step, inputs included (their u_{k+1}):
+/// With backward Euler the unknowns of a step are y = (states at its end, vars); every equation and
+/// pair is taken at the end of the step, inputs included (their u_{k+1}):
 ///
 ///     F(y) = 0,   0 <= a_i(y) perp b_i(y) >= 0,     der(x) = (x - pre(x)) / h
 ///
-/// After each step the conditions as they were written are evaluated by code that belongs to no solver, and a step that
-/// does not hold is refused. Typical use: options from the model, create, step until done, destroy; or perp_simulate.
+/// After each step the conditions as they were written are evaluated by code that belongs to no
+/// solver, and a step that does not hold is refused. Typical use: options from the model, create,
+/// step until done, destroy; or perp_simulate.
 
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
@@ -22,33 +24,36 @@ extern "C" {
 typedef enum perp_integrator { PERP_BACKWARD_EULER, PERP_INTEGRATOR_COUNT } perp_integrator;
 
 typedef struct perp_simulation_options {
-    double from;  ///< start time [s]; default the model's, else 0
-    double to;    ///< end time [s]; default the model's, else NaN: must be set
-    double step;  ///< step h > 0 [s]; default the model's, else NaN: must be set
+    double from; ///< start time [s]; default the model's, else 0
+    double to;   ///< end time [s]; default the model's, else NaN: must be set
+    double step; ///< step h > 0 [s]; default the model's, else NaN: must be set
     perp_integrator integrator;
     perp_method solver; ///< for the complementarity problem of a step
-    double tol;   ///< a step is verified when each condition holds to tol * (1 + its largest term); default 1e-9
+    double tol; ///< a step is verified when each condition holds to tol * (1 + the largest known
+                ///< term); default 1e-9
 } perp_simulation_options;
 
 /// What the last step was. Strings are owned by the simulation.
 typedef struct perp_step_info {
-    long step;             ///< 1 for the first
-    double time;           ///< at its end
-    perp_outcome outcome;  ///< PERP_SOLVED, or why not
-    double residual;       ///< largest violation of the original conditions (natural map for pairs), absolute
-    int solves;            ///< complementarity problems solved: 0 when the mode of the last step still held
+    long step;            ///< 1 for the first
+    double time;          ///< at its end
+    perp_outcome outcome; ///< PERP_SOLVED, or why not
+    double residual;      ///< largest violation of the original conditions (natural map for pairs),
+                          ///< absolute
+    int solves; ///< complementarity problems solved: 0 when the mode of the last step still held
 } perp_step_info;
 
 /// What a run did.
 typedef struct perp_simulation_summary {
-    long steps;           ///< verified steps
-    double time;          ///< reached
+    long steps;  ///< verified steps
+    double time; ///< reached
     double worst_residual;
     long worst_step;
-    long solves;          ///< complementarity problems solved; the other steps kept their mode
-    long eliminations;    ///< 1 when the coefficients are constant
+    long solves;       ///< complementarity problems solved; the other steps kept their mode
+    long eliminations; ///< 1 when the coefficients are constant
     int pairs;
-    const long (*sides)[4]; ///< per pair, steps with: first side > 0; both 0; second side > 0; guard off. Two-sided: at lo; between; at hi; guard off
+    const long (*sides)[4]; ///< per pair, steps with: first side > 0; both 0; second side > 0;
+                            ///< guard off. Two-sided: at lo; between; at hi; guard off
 } perp_simulation_summary;
 
 typedef struct perp_simulation perp_simulation;
@@ -59,10 +64,12 @@ PERP_API perp_simulation_options perp_simulation_options_default(const perp_mode
 /// Prepare a run: build the step problem, check it at the initial state, allocate everything.
 ///
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
-/// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division by zero at the initial
-///         state, structurally singular), PERP_ERR_DATA (an input without a value, a table that ends before the run),
-///         PERP_ERR_MEMORY
-PERP_API perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
+/// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division
+/// by zero at the initial
+///         state, structurally singular), PERP_ERR_DATA (an input without a value, a table that
+///         ends before the run), PERP_ERR_MEMORY
+PERP_API perp_status perp_simulation_create(const perp_model *model,
+                                            const perp_simulation_options *options,
                                             perp_simulation **simulation, perp_diag *diag);
 PERP_API void perp_simulation_destroy(perp_simulation *simulation);
 
@@ -71,16 +78,19 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 
 /// Take one step. Allocates nothing (except for a message when it fails).
 ///
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault;
+/// the state stays at the
 ///         last verified step); PERP_ERR_DATA (an input is not finite)
-PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info, perp_diag *diag);
+PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
+                                          perp_diag *diag);
 
 /// Columns of a row: t, states, vars, outputs, residual.
 PERP_API int perp_simulation_columns(const perp_simulation *simulation);
 PERP_API const char *perp_simulation_column_name(const perp_simulation *simulation, int column);
 PERP_API const char *perp_simulation_column_unit(const perp_simulation *simulation, int column);
 
-/// The current row. At the start: the initial state, NaN for what has no value yet. Allocates nothing.
+/// The current row. At the start: the initial state, NaN for what has no value yet. Allocates
+/// nothing.
 ///
 /// @param row  perp_simulation_columns entries
 PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row);
@@ -88,13 +98,15 @@ PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row
 /// What was done so far; `sides` points into the simulation.
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 
-/// Called with each row, the initial one included. Return PERP_OK to go on; anything else stops the run with it.
+/// Called with each row, the initial one included. Return PERP_OK to go on; anything else stops the
+/// run with it.
 typedef perp_status (*perp_row_fn)(void *context, long step, const double *row);
 
 /// The whole run: step until the end, a fault, or until the sink says stop.
 ///
 /// @param sink  nullable
-PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_fn sink, void *context, perp_diag *diag);
+PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_fn sink,
+                                         void *context, perp_diag *diag);
 
 #ifdef __cplusplus
 }

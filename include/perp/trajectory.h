@@ -3,10 +3,10 @@
 /// The format, for reading and for writing:
 ///
 ///     # perp 0.1.0                       any number of lines that start with #: metadata
-///     # unit v = m/s                     a unit, which the reader understands; other lines are kept as text
-///     t,x,v,residual                     names
-///     0,1,0,nan                          rows: numbers, nan, or an empty field (also nan)
-///     # complete: 1 rows                 the writer's last line; a file without it was cut short
+///     # unit v = m/s                     a unit, which the reader understands; other lines are
+///     kept as text t,x,v,residual                     names 0,1,0,nan rows: numbers, nan, or an
+///     empty field (also nan) # complete: 1 rows                 the writer's last line; a file
+///     without it was cut short
 ///
 /// Come back here when you want to read recorded data or a run, or to write a run of your own.
 
@@ -22,18 +22,20 @@ extern "C" {
 /// A table in memory; columns are contiguous.
 typedef struct perp_trajectory perp_trajectory;
 
-/// Read a CSV file. All faults of the first ten lines that have one are reported with file, line and column.
+/// Read a CSV file. All faults of the first ten lines that have one are reported with file, line
+/// and column.
 ///
 /// @param path  file name, used in messages
 /// @param out   NULL on error
 /// @param diag  nullable
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text where a number is
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text
+/// where a number is
 ///         expected, rows of another length, duplicate names), PERP_ERR_MEMORY
 PERP_API perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag);
 
 /// The same from text in memory; `name` stands for the file name in messages.
-PERP_API perp_status perp_trajectory_parse(const char *text, size_t length, const char *name, perp_trajectory **out,
-                                           perp_diag *diag);
+PERP_API perp_status perp_trajectory_parse(const char *text, size_t length, const char *name,
+                                           perp_trajectory **out, perp_diag *diag);
 PERP_API void perp_trajectory_destroy(perp_trajectory *trajectory);
 
 PERP_API int perp_trajectory_rows(const perp_trajectory *trajectory);
@@ -61,23 +63,30 @@ typedef struct perp_trajectory_writer perp_trajectory_writer;
 /// Open a file for writing; "-" is standard output.
 ///
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (diag says why), PERP_ERR_MEMORY
-PERP_API perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out, perp_diag *diag);
+PERP_API perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out,
+                                                   perp_diag *diag);
 
-/// Write "# text" (each line of a text with several); only before the header, or after the last row.
-PERP_API perp_status perp_trajectory_writer_comment(perp_trajectory_writer *writer, const char *text);
+/// Write "# text" (each line of a text with several); only before the header, or after the last
+/// row.
+PERP_API perp_status perp_trajectory_writer_comment(perp_trajectory_writer *writer,
+                                                    const char *text);
 
 /// Write "# unit NAME = UNIT" lines for the columns that have one, and the header row. Once.
 ///
 /// @param units  n entries, each nullable
-PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *writer, int n, const char *const *names,
+PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *writer, int n,
+                                                   const char *const *names,
                                                    const char *const *units);
 
 /// Write a row of n values (n as in the header) at 17 significant digits. Allocates nothing.
-PERP_API perp_status perp_trajectory_writer_row(perp_trajectory_writer *writer, const double *values);
+PERP_API perp_status perp_trajectory_writer_row(perp_trajectory_writer *writer,
+                                                const double *values);
 
-/// Write "# complete: N rows", or "# stopped: REASON" when a reason is given, flush and close. Frees the writer in every
-/// case; NULL is fine. The status is that of the whole file: disk full shows here at the latest.
-PERP_API perp_status perp_trajectory_writer_close(perp_trajectory_writer *writer, const char *stopped, perp_diag *diag);
+/// Write "# complete: N rows", or "# stopped: REASON" when a reason is given, flush and close.
+/// Frees the writer in every case; NULL is fine. The status is that of the whole file: disk full
+/// shows here at the latest.
+PERP_API perp_status perp_trajectory_writer_close(perp_trajectory_writer *writer,
+                                                  const char *stopped, perp_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* A bump allocator: many small objects that live and die together. Running out is remembered, not fatal: alloc then
- * returns NULL and `failed` stays set. */
+/* A bump allocator: many small objects that live and die together. Running out is remembered, not
+ * fatal: alloc then returns NULL and `failed` stays set. */
 
 #ifndef PERP_SRC_ARENA_H
 #define PERP_SRC_ARENA_H
@@ -19,7 +19,8 @@ void *perp__arena_alloc(perp__arena *arena, size_t size);
 char *perp__arena_string(perp__arena *arena, const char *text, size_t length);
 void perp__arena_clear(perp__arena *arena);
 
-/* Grow *array (allocated with malloc) so that it holds `needed` elements of `size` bytes; 0 when memory is out. */
+/* Grow *array (allocated with malloc) so that it holds `needed` elements of `size` bytes; 0 when
+ * memory is out. */
 int perp__grow(void *array, int *capacity, int needed, size_t size);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include <assert.h>
 
-/* What the caller inside the library guaranteed; public entry points check their arguments instead. */
+/* What the caller inside the library guaranteed; public entry points check their arguments instead.
+ */
 #ifdef PERP_ASSERTIONS
 #define PERP_ASSERT(condition) assert(condition)
 #else
@@ -23,7 +24,8 @@
 /* Append to the text; does not count an error. NULL is fine. */
 void perp__diag_append(perp_diag *diag, const char *format, ...) PERP_PRINTF(2, 3);
 
-/* The whole file in malloc'ed memory, which the caller frees in every case. PERP_ERR_FILE leaves the reason in errno. */
+/* The whole file in malloc'ed memory, which the caller frees in every case. PERP_ERR_FILE leaves
+ * the reason in errno. */
 perp_status perp__read_file(const char *path, char **text, size_t *length);
 
 #endif

@@ -3,22 +3,25 @@
 #ifndef PERP_SRC_TOL_H
 #define PERP_SRC_TOL_H
 
-/* A solve is `solved` when its natural residual is below this times (1 + max|q|): what pivoting reaches on all
- * well-scaled contact problems, and five digits below what the peers are judged by (1e-8). */
+/* A solve is `solved` when its natural residual is below this times (1 + max|q|): what pivoting
+ * reaches on all well-scaled contact problems, and five digits below what the peers are judged by
+ * (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
-/* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction of the terms it is
- * the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16; a real gap is rarely below 1e-10. */
+/* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction
+ * of the terms it is the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16; a real
+ * gap is rarely below 1e-10. */
 #define PERP_TOL_TIE 1e-11
 
 /* A pivot below this fraction of the largest entry of its column is taken for zero. */
 #define PERP_TOL_PIVOT 1e-11
 
-/* A time step is accepted when every original condition holds to this, relative to 1 + its largest term. */
+/* A time step is accepted when every original condition holds to this, or to this times 1 + the
+ * largest known term. */
 #define PERP_TOL_STEP 1e-9
 
-/* The mode of the last step is kept when no inequality is violated by more than this, relative as above: rounding only,
- * so that a mode is never kept where the true one differs. */
+/* The mode of the last step is kept when no inequality is violated by more than this, relative as
+ * above: rounding only, so that a mode is never kept where the true one differs. */
 #define PERP_TOL_MODE 1e-13
 
 #endif

@@ -18,8 +18,10 @@ static double row_scale(int n, const double *row)
     return ldexp(1, -exponent);
 }
 
-/* Rows with one entry left among the open columns, else the largest open entry. 0 if it is too small. */
-static int choose_pivot(int n, const double *W, const int *row_done, const int *column_done, int *pr, int *pc)
+/* Rows with one entry left among the open columns, else the largest open entry. 0 if it is too
+ * small. */
+static int choose_pivot(int n, const double *W, const int *row_done, const int *column_done,
+                        int *pr, int *pc)
 {
     double best = 0;
     for (int i = 0; i < n; i++) {
@@ -45,9 +47,11 @@ int perp__invert(int n, const double *A, int lda, double *inverse, double *work,
     double *W = work; /* [A | I], row-major, n x 2n, rows scaled */
     int *row_done = index, *column_done = index + n;
     for (int i = 0; i < n; i++) {
-        double *row = W + (size_t)i * 2 * (size_t)n, scale = row_scale(n, A + (size_t)i * (size_t)lda);
+        double *row = W + (size_t)i * 2 * (size_t)n,
+               scale = row_scale(n, A + (size_t)i * (size_t)lda);
         if (scale == 0) return 0;
-        for (int j = 0; j < n; j++) row[j] = scale * A[(size_t)i * (size_t)lda + (size_t)j], row[n + j] = 0;
+        for (int j = 0; j < n; j++)
+            row[j] = scale * A[(size_t)i * (size_t)lda + (size_t)j], row[n + j] = 0;
         row[n + i] = scale;
         row_done[i] = column_done[i] = 0;
     }
@@ -67,7 +71,9 @@ int perp__invert(int n, const double *A, int lda, double *inverse, double *work,
     }
     for (int r = 0; r < n; r++) {
         int c = row_done[r] - 1;
-        for (int j = 0; j < n; j++) inverse[(size_t)j * (size_t)n + (size_t)c] = W[(size_t)r * 2 * (size_t)n + (size_t)(n + j)];
+        for (int j = 0; j < n; j++)
+            inverse[(size_t)j * (size_t)n + (size_t)c] =
+                W[(size_t)r * 2 * (size_t)n + (size_t)(n + j)];
     }
     return 1;
 }

@@ -1,10 +1,12 @@
 #ifndef PERP_SRC_INVERT_H
 #define PERP_SRC_INVERT_H
 
-/* Inverse of the n x n matrix A (row-major, lda), into inverse (column-major, n). Rows with a single entry are used
- * first, so that what they fix (a velocity held at 0) is exact in the inverse; then the largest entry is the pivot.
+/* Inverse of the n x n matrix A (row-major, lda), into inverse (column-major, n). Rows with a
+ * single entry are used first, so that what they fix (a velocity held at 0) is exact in the
+ * inverse; then the largest entry is the pivot.
  *
- * work: 2 n^2 doubles; index: 2 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest entry. */
+ * work: 2 n^2 doubles; index: 2 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest
+ * entry. */
 int perp__invert(int n, const double *A, int lda, double *inverse, double *work, int *index);
 
 #endif

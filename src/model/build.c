@@ -1,5 +1,6 @@
-/* Syntax tree to model: names to symbols, expressions to the graph, loops unrolled, arrays flattened, and the checks
- * that make a model well posed in form: every name declared once, every var used, as many conditions as unknowns. */
+/* Syntax tree to model: names to symbols, expressions to the graph, loops unrolled, arrays
+ * flattened, and the checks that make a model well posed in form: every name declared once, every
+ * var used, as many conditions as unknowns. */
 
 #include "model/model.h"
 #include "model/syntax.h"
@@ -13,11 +14,11 @@ enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16 };
 
 /* What an expression may speak of, and which instant a name means. */
 typedef enum scope {
-    SCOPE_PARAM,   /* parameters only: defaults, sizes, ranges, initial values, the simulate block */
-    SCOPE_INPUT,   /* and t: functions of time */
-    SCOPE_PRE,     /* the beginning of the step: pre(...), guards */
-    SCOPE_STEP,    /* everything, at the end of the step: equations and pairs */
-    SCOPE_OUTPUT   /* the same, for reports */
+    SCOPE_PARAM, /* parameters only: defaults, sizes, ranges, initial values, the simulate block */
+    SCOPE_INPUT, /* and t: functions of time */
+    SCOPE_PRE,   /* the beginning of the step: pre(...), guards */
+    SCOPE_STEP,  /* everything, at the end of the step: equations and pairs */
+    SCOPE_OUTPUT /* the same, for reports */
 } scope;
 
 typedef struct declared {
@@ -47,17 +48,19 @@ typedef struct builder {
     } loop[MAX_LOOPS];
     int nloop;
     scope scope;
-    int in_derivative;        /* inside der() or next(): suppresses nothing, forbids nesting */
-    int der_at, next_at;      /* where the first der( and next( stand, or -1 */
-    int structural;           /* an index or size is being computed: mark the parameters it uses */
-    int failed;               /* memory */
+    int in_derivative;   /* inside der() or next(): suppresses nothing, forbids nesting */
+    int der_at, next_at; /* where the first der( and next( stand, or -1 */
+    int structural;      /* an index or size is being computed: mark the parameters it uses */
+    int failed;          /* memory */
 } builder;
 
 static const value zero = {0, {1, 1}, 1, NULL};
 
 static value lower(builder *b, const perp__syntax *s);
 
-/* Helpers ---------------------------------------------------------------------------------------------------------- */
+/* Helpers
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static perp__item *item_of(const builder *b, perp_symbol_kind kind, int i)
 {
@@ -103,8 +106,10 @@ static const char *text_of(builder *b, int at, int end)
     int n = 0;
     for (int i = at; i < end; i++) {
         int blank = s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r';
-        if (!blank) text[n++] = s[i];
-        else if (n && text[n - 1] != ' ') text[n++] = ' ';
+        if (!blank)
+            text[n++] = s[i];
+        else if (n && text[n - 1] != ' ')
+            text[n++] = ' ';
     }
     return text;
 }
@@ -118,7 +123,8 @@ static declared *find(const builder *b, const char *name)
 }
 
 /* The nearest known name, as the end of a message. */
-static const char *suggestion(builder *b, const char *name, int functions, char *buffer, size_t size)
+static const char *suggestion(builder *b, const char *name, int functions, char *buffer,
+                              size_t size)
 {
     const char *candidate[512];
     int n = 0;
@@ -132,13 +138,15 @@ static const char *suggestion(builder *b, const char *name, int functions, char 
     for (int i = 0; i < b->nname && n < 512; i++) candidate[n++] = b->name[i].name;
     for (int i = 0; i < b->nloop && n < 512; i++) candidate[n++] = b->loop[i].name;
     const char *near = perp__nearest(name, candidate, n);
-    if (near) snprintf(buffer, size, "; did you mean '%s'?", near);
-    else buffer[0] = 0;
+    if (near)
+        snprintf(buffer, size, "; did you mean '%s'?", near);
+    else
+        buffer[0] = 0;
     return buffer;
 }
 
-/* Value of an expression of parameters, by their declared values; NaN if it has others. Parameters that a size depends
- * on cannot be changed later and are marked. */
+/* Value of an expression of parameters, by their declared values; NaN if it has others. Parameters
+ * that a size depends on cannot be changed later and are marked. */
 static double constant_value(builder *b, perp_expr e, int structural)
 {
     int n;
@@ -158,7 +166,8 @@ static double constant_value(builder *b, perp_expr e, int structural)
                 if (structural) item->is_structural = 1;
             }
         } else {
-            x = node->op == PERP__CONST ? node->value : perp__apply(node->op, v[node->a], v[node->b]);
+            x = node->op == PERP__CONST ? node->value
+                                        : perp__apply(node->op, v[node->a], v[node->b]);
         }
         v[reach[k]] = x;
         result = x;
@@ -187,11 +196,15 @@ static int lower_integer(builder *b, const perp__syntax *s, const char *what, in
     return 1;
 }
 
-/* Names ------------------------------------------------------------------------------------------------------------ */
+/* Names
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
-static const char *const kind_words[] = {"a parameter", "an input", "a state", "a var", "an output"};
+static const char *const kind_words[] = {"a parameter", "an input", "a state", "a var",
+                                         "an output"};
 
-/* The symbol that an item stands for in the present scope; -1 with an error if it may not be named here. */
+/* The symbol that an item stands for in the present scope; -1 with an error if it may not be named
+ * here. */
 static perp_expr item_expression(builder *b, const perp__syntax *s, const declared *d, int i)
 {
     const perp__item *item = item_of(b, d->kind, d->first + i);
@@ -209,22 +222,26 @@ static perp_expr item_expression(builder *b, const perp__syntax *s, const declar
     case PERP_VAR:
         if (now) return perp__symbol(b->graph, item->symbol);
         if (b->scope == SCOPE_PRE) {
-            perp__error(b->source, s->at, s->end,
-                        "'%s' is a var and has no value before the step; only states and inputs have one", d->name);
+            perp__error(
+                b->source, s->at, s->end,
+                "'%s' is a var and has no value before the step; only states and inputs have one",
+                d->name);
             return 0;
         }
         break;
     default:
         if (now && item->expr >= 0) return item->expr;
         if (now) {
-            perp__error(b->source, s->at, s->end, "output '%s' is used before it is defined", d->name);
+            perp__error(b->source, s->at, s->end, "output '%s' is used before it is defined",
+                        d->name);
             return 0;
         }
     }
     perp__error(b->source, s->at, s->end, "'%s' is %s; %s", d->name, kind_words[d->kind],
                 b->scope == SCOPE_INPUT ? "an input is a function of t and parameters"
-                : b->scope == SCOPE_PRE ? "at the beginning of a step only states, inputs and parameters have a value"
-                                        : "only parameters can be used here");
+                : b->scope == SCOPE_PRE
+                    ? "at the beginning of a step only states, inputs and parameters have a value"
+                    : "only parameters can be used here");
     return 0;
 }
 
@@ -235,16 +252,20 @@ static value lower_name(builder *b, const perp__syntax *s)
     }
     if (strcmp(s->text, "pi") == 0) return number(b, 3.14159265358979323846);
     if (strcmp(s->text, "t") == 0 && b->scope != SCOPE_PARAM)
-        return scalar(b, perp__symbol(b->graph, b->scope == SCOPE_PRE ? PERP__SYM_T_PRE : PERP__SYM_T));
-    if (strcmp(s->text, "h") == 0 && b->scope >= SCOPE_PRE) return scalar(b, perp__symbol(b->graph, PERP__SYM_H));
+        return scalar(
+            b, perp__symbol(b->graph, b->scope == SCOPE_PRE ? PERP__SYM_T_PRE : PERP__SYM_T));
+    if (strcmp(s->text, "h") == 0 && b->scope >= SCOPE_PRE)
+        return scalar(b, perp__symbol(b->graph, PERP__SYM_H));
     if (strcmp(s->text, "t") == 0 || strcmp(s->text, "h") == 0) {
-        perp__error(b->source, s->at, s->end, "'%s' has no value here; only parameters can be used", s->text);
+        perp__error(b->source, s->at, s->end, "'%s' has no value here; only parameters can be used",
+                    s->text);
         return zero;
     }
     declared *d = find(b, s->text);
     if (!d) {
         char near[300];
-        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text, suggestion(b, s->text, 0, near, sizeof near));
+        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text,
+                    suggestion(b, s->text, 0, near, sizeof near));
         return zero;
     }
     value v = new_value(b, d->ndim, d->dim[0], d->dim[1]);
@@ -259,19 +280,21 @@ static value lower_index(builder *b, const perp__syntax *s)
     char near[300];
     int index[2] = {1, 1};
     if (!d) {
-        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text, suggestion(b, s->text, 0, near, sizeof near));
+        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text,
+                    suggestion(b, s->text, 0, near, sizeof near));
         return zero;
     }
     if (s->n < 1 || s->n > d->ndim) {
-        perp__error(b->source, s->at, s->end, d->ndim ? "'%s' has %d index%s, not %d" : "'%s' is a scalar and has no index", d->name,
-                    d->ndim, d->ndim == 1 ? "" : "es", s->n);
+        perp__error(b->source, s->at, s->end,
+                    d->ndim ? "'%s' has %d index%s, not %d" : "'%s' is a scalar and has no index",
+                    d->name, d->ndim, d->ndim == 1 ? "" : "es", s->n);
         return zero;
     }
     for (int k = 0; k < s->n; k++) {
         if (!lower_integer(b, s->item[k], "an index", &index[k])) return zero;
         if (index[k] < 1 || index[k] > d->dim[k]) {
-            perp__error(b->source, s->item[k]->at, s->item[k]->end, "index %d of '%s' is outside 1..%d", index[k], d->name,
-                        d->dim[k]);
+            perp__error(b->source, s->item[k]->at, s->item[k]->end,
+                        "index %d of '%s' is outside 1..%d", index[k], d->name, d->dim[k]);
             return zero;
         }
     }
@@ -283,20 +306,27 @@ static value lower_index(builder *b, const perp__syntax *s)
     return v;
 }
 
-/* Operators and functions ------------------------------------------------------------------------------------------ */
+/* Operators and functions
+ * ------------------------------------------------------------------------------------------ */
 
 static void shape_text(const value *v, char *buffer, size_t size)
 {
-    if (v->ndim == 0) snprintf(buffer, size, "a scalar");
-    else if (v->ndim == 1) snprintf(buffer, size, "%d elements", v->n);
-    else snprintf(buffer, size, "%d x %d elements", v->dim[0], v->dim[1]);
+    if (v->ndim == 0)
+        snprintf(buffer, size, "a scalar");
+    else if (v->ndim == 1)
+        snprintf(buffer, size, "%d elements", v->n);
+    else
+        snprintf(buffer, size, "%d x %d elements", v->dim[0], v->dim[1]);
 }
 
-/* Shape of an elementwise combination: equal shapes, or a scalar with anything. 0 with an error otherwise. */
+/* Shape of an elementwise combination: equal shapes, or a scalar with anything. 0 with an error
+ * otherwise. */
 static int common_shape(builder *b, const value *x, const value *y, int at, int end, value *shape)
 {
     *shape = x->ndim ? *x : *y;
-    if (!x->ndim || !y->ndim || (x->ndim == y->ndim && x->dim[0] == y->dim[0] && x->dim[1] == y->dim[1])) return 1;
+    if (!x->ndim || !y->ndim ||
+        (x->ndim == y->ndim && x->dim[0] == y->dim[0] && x->dim[1] == y->dim[1]))
+        return 1;
     char sx[64], sy[64];
     shape_text(x, sx, sizeof sx);
     shape_text(y, sy, sizeof sy);
@@ -311,8 +341,9 @@ static value elementwise(builder *b, int op, value x, value y, int at, int end)
     value v = new_value(b, shape.ndim, shape.dim[0], shape.dim[1]);
     for (int i = 0; i < v.n && v.e; i++) {
         b->graph->source = at;
-        v.e[i] = perp__op_arity(op) == 1 ? perp__unary(b->graph, op, element(&x, i))
-                                         : perp__binary(b->graph, op, element(&x, i), element(&y, i));
+        v.e[i] = perp__op_arity(op) == 1
+                     ? perp__unary(b->graph, op, element(&x, i))
+                     : perp__binary(b->graph, op, element(&x, i), element(&y, i));
         b->graph->source = -1;
     }
     return v;
@@ -322,7 +353,10 @@ static value lower_chain(builder *b, const perp__syntax *s)
 {
     value v = lower(b, s->item[0]);
     for (int i = 1; i < s->n; i++) {
-        int op = s->op[i] == '+' ? PERP__ADD : s->op[i] == '-' ? PERP__SUB : s->op[i] == '*' ? PERP__MUL : PERP__DIV;
+        int op = s->op[i] == '+'   ? PERP__ADD
+                 : s->op[i] == '-' ? PERP__SUB
+                 : s->op[i] == '*' ? PERP__MUL
+                                   : PERP__DIV;
         v = elementwise(b, op, v, lower(b, s->item[i]), s->opat[i], s->opat[i] + 1);
     }
     return v;
@@ -343,7 +377,8 @@ static value lower_list(builder *b, const perp__syntax *s)
     for (int i = 0; i < s->n && v.e; i++) {
         value row = i ? lower(b, s->item[i]) : first;
         if (row.ndim != first.ndim || row.n != first.n) {
-            perp__error(b->source, s->item[i]->at, s->item[i]->end, "the rows of a list must have the same size");
+            perp__error(b->source, s->item[i]->at, s->item[i]->end,
+                        "the rows of a list must have the same size");
             return zero;
         }
         for (int j = 0; j < first.n; j++) v.e[i * first.n + j] = element(&row, j);
@@ -382,8 +417,9 @@ static value lower_rate(builder *b, const perp__syntax *s)
     }
     declared *d = find(b, x->text);
     if (d && d->kind != PERP_STATE) {
-        perp__error(b->source, x->at, x->end, "%s('%s'): '%s' is %s; only a state has %s", s->text, d->name, d->name,
-                    kind_words[d->kind], is_der ? "a derivative" : "a next value");
+        perp__error(b->source, x->at, x->end, "%s('%s'): '%s' is %s; only a state has %s", s->text,
+                    d->name, d->name, kind_words[d->kind],
+                    is_der ? "a derivative" : "a next value");
         return zero;
     }
     if (b->scope != SCOPE_STEP && b->scope != SCOPE_OUTPUT) {
@@ -395,7 +431,8 @@ static value lower_rate(builder *b, const perp__syntax *s)
     value v = lower(b, x); /* the states' own symbols, or an error about the name */
     for (int i = 0; i < v.n && v.e && d; i++) {
         int symbol = b->graph->node[v.e[i]].a;
-        if (b->graph->node[v.e[i]].op == PERP__SYMBOL) v.e[i] = perp__symbol(b->graph, symbol + offset);
+        if (b->graph->node[v.e[i]].op == PERP__SYMBOL)
+            v.e[i] = perp__symbol(b->graph, symbol + offset);
     }
     return v;
 }
@@ -417,7 +454,8 @@ static value lower_pre(builder *b, const perp__syntax *s)
     return v;
 }
 
-/* All elements of all arguments, combined from the left: sum, min, max, and norm's sum of squares. */
+/* All elements of all arguments, combined from the left: sum, min, max, and norm's sum of squares.
+ */
 static value reduce(builder *b, const perp__syntax *s, int op, int square)
 {
     value total = zero;
@@ -430,7 +468,8 @@ static value reduce(builder *b, const perp__syntax *s, int op, int square)
             total = count++ ? elementwise(b, op, total, x, s->at, s->end) : x;
         }
     }
-    if (count == 0) perp__error(b->source, s->at, s->end, "%s needs at least one argument", s->text);
+    if (count == 0)
+        perp__error(b->source, s->at, s->end, "%s needs at least one argument", s->text);
     return total;
 }
 
@@ -455,21 +494,26 @@ static value lower_call(builder *b, const perp__syntax *s)
     if (strcmp(f, "sum") == 0) return reduce(b, s, PERP__ADD, 0);
     if (strcmp(f, "min") == 0) return reduce(b, s, PERP__MIN, 0);
     if (strcmp(f, "max") == 0) return reduce(b, s, PERP__MAX, 0);
-    if (strcmp(f, "norm") == 0) return elementwise(b, PERP__SQRT, reduce(b, s, PERP__ADD, 1), zero, s->at, s->end);
+    if (strcmp(f, "norm") == 0)
+        return elementwise(b, PERP__SQRT, reduce(b, s, PERP__ADD, 1), zero, s->at, s->end);
     if (strcmp(f, "dot") == 0) return lower_dot(b, s);
     for (int op = 0; op < PERP__OP_COUNT; op++) {
         if (!perp__op_text(op) || strcmp(f, perp__op_text(op)) != 0) continue;
         if (s->n != perp__op_arity(op)) {
-            perp__error(b->source, s->at, s->end, "%s takes %d argument%s, not %d", f, perp__op_arity(op),
-                        perp__op_arity(op) == 1 ? "" : "s", s->n);
+            perp__error(b->source, s->at, s->end, "%s takes %d argument%s, not %d", f,
+                        perp__op_arity(op), perp__op_arity(op) == 1 ? "" : "s", s->n);
             return zero;
         }
         value x = lower(b, s->item[0]);
         return elementwise(b, op, x, s->n > 1 ? lower(b, s->item[1]) : zero, s->at, s->end);
     }
     char near[300];
-    if (find(b, f)) perp__error(b->source, s->at, s->end, "'%s' is %s, not a function; write a product with *", f, kind_words[find(b, f)->kind]);
-    else perp__error(b->source, s->at, s->end, "unknown function '%s'%s", f, suggestion(b, f, 1, near, sizeof near));
+    if (find(b, f))
+        perp__error(b->source, s->at, s->end, "'%s' is %s, not a function; write a product with *",
+                    f, kind_words[find(b, f)->kind]);
+    else
+        perp__error(b->source, s->at, s->end, "unknown function '%s'%s", f,
+                    suggestion(b, f, 1, near, sizeof near));
     return zero;
 }
 
@@ -479,7 +523,8 @@ static value lower_comparison(builder *b, const perp__syntax *s)
     value x = lower(b, s->item[0]), y = lower(b, s->item[1]);
     int swap = s->op[1] == 'g' || s->op[1] == '>';
     int op = s->op[1] == 'l' || s->op[1] == 'g' ? PERP__LE : PERP__LT;
-    return swap ? elementwise(b, op, y, x, s->opat[1], s->opat[1] + 1) : elementwise(b, op, x, y, s->opat[1], s->opat[1] + 1);
+    return swap ? elementwise(b, op, y, x, s->opat[1], s->opat[1] + 1)
+                : elementwise(b, op, x, y, s->opat[1], s->opat[1] + 1);
 }
 
 static value lower(builder *b, const perp__syntax *s)
@@ -498,8 +543,9 @@ static value lower(builder *b, const perp__syntax *s)
     }
     value x = s->n > 0 ? lower(b, s->item[0]) : zero, y = s->n > 1 ? lower(b, s->item[1]) : zero;
     int op = s->kind == SYNTAX_NEG ? PERP__NEG
-             : s->kind == SYNTAX_POW ? PERP__POW
-                                     : (s->op[1] == '&' ? PERP__MIN : PERP__MAX); /* of 0 and 1: and, or */
+             : s->kind == SYNTAX_POW
+                 ? PERP__POW
+                 : (s->op[1] == '&' ? PERP__MIN : PERP__MAX); /* of 0 and 1: and, or */
     return elementwise(b, op, x, y, s->at, s->end);
 }
 
@@ -509,7 +555,9 @@ static value lower_in(builder *b, scope where, const perp__syntax *s)
     return lower(b, s);
 }
 
-/* Declarations ----------------------------------------------------------------------------------------------------- */
+/* Declarations
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static perp_symbol_kind symbol_kind(perp__statement_kind kind)
 {
@@ -536,21 +584,25 @@ static void lower_range(builder *b, const perp__statement *s, double *lo, double
     *lo = constant_value(b, element(&vl, 0), 0);
     *hi = constant_value(b, element(&vh, 0), 0);
     if (!(*lo <= *hi))
-        perp__error(b->source, s->lo->at, s->hi->end, "the range of '%s' is empty: %g is not below %g", s->name, *lo, *hi);
+        perp__error(b->source, s->lo->at, s->hi->end,
+                    "the range of '%s' is empty: %g is not below %g", s->name, *lo, *hi);
 }
 
 static const char *element_name(builder *b, const declared *d, int i)
 {
     char buffer[300];
     if (d->ndim == 0) return d->name;
-    if (d->ndim == 1) snprintf(buffer, sizeof buffer, "%s[%d]", d->name, i + 1);
-    else snprintf(buffer, sizeof buffer, "%s[%d,%d]", d->name, i / d->dim[1] + 1, i % d->dim[1] + 1);
+    if (d->ndim == 1)
+        snprintf(buffer, sizeof buffer, "%s[%d]", d->name, i + 1);
+    else
+        snprintf(buffer, sizeof buffer, "%s[%d,%d]", d->name, i / d->dim[1] + 1, i % d->dim[1] + 1);
     const char *name = perp__arena_string(b->arena, buffer, strlen(buffer));
     if (!name) b->failed = 1;
     return name ? name : "";
 }
 
-/* Enter the name, and its items with their symbols but no expressions yet. NULL if that cannot be. */
+/* Enter the name, and its items with their symbols but no expressions yet. NULL if that cannot be.
+ */
 static declared *declare(builder *b, const perp__statement *s)
 {
     static const int symbols_of[] = {1, 2, 4, 1, 0};
@@ -559,7 +611,8 @@ static declared *declare(builder *b, const perp__statement *s)
     if (twin) {
         int line, column;
         perp__source_place(b->source, twin->at, &line, &column);
-        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %d:%d", s->name, line, column);
+        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %d:%d",
+                    s->name, line, column);
         return NULL;
     }
     if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name)) {
@@ -570,8 +623,10 @@ static declared *declare(builder *b, const perp__statement *s)
     perp_symbol_kind kind = symbol_kind(s->kind);
     *d = (declared){s->name, kind, s->ndim, {1, 1}, 1, m->nitem[kind], s->name_at, s->name_end};
     for (int k = 0; k < s->ndim; k++) {
-        if (lower_integer(b, s->dim[k], "a size", &d->dim[k]) && (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
-            perp__error(b->source, s->dim[k]->at, s->dim[k]->end, "a size must be from 1 to %d", MAX_ELEMENTS);
+        if (lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
+            (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
+            perp__error(b->source, s->dim[k]->at, s->dim[k]->end, "a size must be from 1 to %d",
+                        MAX_ELEMENTS);
             d->dim[k] = 1;
         }
     }
@@ -587,9 +642,15 @@ static declared *declare(builder *b, const perp__statement *s)
         return NULL;
     }
     for (int i = 0; i < d->n; i++) {
-        m->item[kind][m->nitem[kind]++] = (perp__item){
-            .name = element_name(b, d, i), .unit = s->unit ? s->unit : "", .at = s->name_at, .end = s->name_end,
-            .symbol = m->nsymbol, .expr = -1, .value = NAN, .lo = lo, .hi = hi};
+        m->item[kind][m->nitem[kind]++] = (perp__item){.name = element_name(b, d, i),
+                                                       .unit = s->unit ? s->unit : "",
+                                                       .at = s->name_at,
+                                                       .end = s->name_end,
+                                                       .symbol = m->nsymbol,
+                                                       .expr = -1,
+                                                       .value = NAN,
+                                                       .lo = lo,
+                                                       .hi = hi};
         m->nsymbol += symbols_of[kind];
     }
     return d;
@@ -604,7 +665,8 @@ static void assign_value(builder *b, const perp__statement *s, const declared *d
         char is[64], should[64];
         shape_text(&v, is, sizeof is);
         shape_text(&shape, should, sizeof should);
-        perp__error(b->source, s->value->at, s->value->end, "'%s' has %s, its value has %s", s->name, should, is);
+        perp__error(b->source, s->value->at, s->value->end, "the value of '%s' is %s; expected %s",
+                    s->name, is, should);
         return;
     }
     for (int i = 0; i < d->n; i++) item_of(b, d->kind, d->first + i)->expr = element(&v, i);
@@ -623,9 +685,11 @@ static void report_not_finite(builder *b, const perp__statement *s, const perp__
     if (!symbol || !perp__model_values(b->model, symbol)) b->failed = 1;
     int node = b->failed ? -1 : perp__graph_not_finite(b->graph, &item->expr, 1, symbol);
     if (node >= 0 && b->graph->node[node].op == PERP__DIV)
-        perp__error(b->source, b->graph->node[node].source, 0, "division by zero in the value of '%s'", item->name);
+        perp__error(b->source, b->graph->node[node].source, 0,
+                    "division by zero in the value of '%s'", item->name);
     else
-        perp__error(b->source, s->value->at, s->value->end, "the value of '%s' is not a finite number", item->name);
+        perp__error(b->source, s->value->at, s->value->end,
+                    "the value of '%s' is not a finite number", item->name);
     free(symbol);
 }
 
@@ -648,16 +712,20 @@ static void declare_param(builder *b, const perp__statement *s)
 static void declare_all(builder *b, const perp__statement *s)
 {
     for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_PARAM) declare_param(b, s);
-        else if (is_declaration(s->kind)) declare(b, s);
+        if (s->kind == STATEMENT_PARAM)
+            declare_param(b, s);
+        else if (is_declaration(s->kind))
+            declare(b, s);
         else if (s->kind == STATEMENT_MODEL && b->model->name[0])
-            perp__error(b->source, s->name_at, s->name_end, "the model has a name already: '%s'", b->model->name);
+            perp__error(b->source, s->name_at, s->name_end, "the model has a name already: '%s'",
+                        b->model->name);
         else if (s->kind == STATEMENT_MODEL)
             b->model->name = s->name;
     }
 }
 
-/* Equations and pairs ---------------------------------------------------------------------------------------------- */
+/* Equations and pairs
+ * ---------------------------------------------------------------------------------------------- */
 
 static void add_equations(builder *b, const perp__statement *s)
 {
@@ -665,9 +733,11 @@ static void add_equations(builder *b, const perp__statement *s)
     if (!common_shape(b, &left, &right, s->at, s->end, &shape) || b->failed) return;
     perp_model *m = b->model;
     const char *text = text_of(b, s->at, s->end);
-    if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation)) b->failed = 1;
+    if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation))
+        b->failed = 1;
     for (int i = 0; i < shape.n && !b->failed; i++)
-        m->equation[m->nequation++] = (perp__equation){element(&left, i), element(&right, i), s->at, text};
+        m->equation[m->nequation++] =
+            (perp__equation){element(&left, i), element(&right, i), s->at, text};
 }
 
 /* `e0 <= e1` or `e1 >= e0` as the quantity that is not negative. */
@@ -675,7 +745,8 @@ static value nonnegative(builder *b, const perp__side *side)
 {
     value x = lower(b, side->e[0]), y = lower(b, side->e[1]);
     int at = side->e[0]->at, end = side->e[1]->end;
-    return side->rel[0] == 'l' ? elementwise(b, PERP__SUB, y, x, at, end) : elementwise(b, PERP__SUB, x, y, at, end);
+    return side->rel[0] == 'l' ? elementwise(b, PERP__SUB, y, x, at, end)
+                               : elementwise(b, PERP__SUB, x, y, at, end);
 }
 
 static int is_zero(const perp__syntax *s)
@@ -687,8 +758,10 @@ static int is_zero(const perp__syntax *s)
 static const char *side_text(builder *b, const perp__side *side)
 {
     const perp__syntax *e = side->n == 3 ? side->e[1] : NULL;
-    if (side->n == 1 || (side->n == 2 && is_zero(side->e[1]))) e = side->e[0];
-    else if (side->n == 2 && is_zero(side->e[0])) e = side->e[1];
+    if (side->n == 1 || (side->n == 2 && is_zero(side->e[1])))
+        e = side->e[0];
+    else if (side->n == 2 && is_zero(side->e[0]))
+        e = side->e[1];
     return e ? text_of(b, e->at, e->end) : text_of(b, side->e[0]->at, side->e[side->n - 1]->end);
 }
 
@@ -708,12 +781,14 @@ static void add_pairs(builder *b, const perp__statement *s)
     if (second->n == 3 && first->n == 1) first = &s->side[1], second = &s->side[0];
     int two_sided = first->n == 3 && second->n == 1, size;
     if (!two_sided && (first->n != 2 || second->n != 2)) {
-        perp__error(b->source, s->at, s->end, "a pair is '0 <= a perp b >= 0' or 'lo <= y <= hi perp e'%s",
+        perp__error(b->source, s->at, s->end,
+                    "a pair is '0 <= a perp b >= 0' or 'lo <= y <= hi perp e'%s",
                     first->n + second->n == 3 ? "; one side here has no inequality" : "");
         return;
     }
     if (two_sided && first->rel[0] != first->rel[1]) {
-        perp__error(b->source, first->e[0]->at, first->e[2]->end, "both inequalities must point the same way: lo <= y <= hi");
+        perp__error(b->source, first->e[0]->at, first->e[2]->end,
+                    "both inequalities must point the same way: lo <= y <= hi");
         return;
     }
     b->scope = SCOPE_STEP;
@@ -737,11 +812,18 @@ static void add_pairs(builder *b, const perp__statement *s)
         b->failed = 1;
         return;
     }
-    const char *text = text_of(b, s->at, s->end), *sides[2] = {side_text(b, first), side_text(b, second)};
+    const char *text = text_of(b, s->at, s->end),
+               *sides[2] = {side_text(b, first), side_text(b, second)};
     for (int i = 0; i < size; i++) {
-        m->pair[m->npair++] = (perp__pair){two_sided,         element(&v[0], i), element(&v[1], i),
-                                           element(&v[2], i), element(&v[3], i), s->guard ? element(&v[4], i) : -1,
-                                           s->at,             text,              {sides[0], sides[1]}};
+        m->pair[m->npair++] = (perp__pair){two_sided,
+                                           element(&v[0], i),
+                                           element(&v[1], i),
+                                           element(&v[2], i),
+                                           element(&v[3], i),
+                                           s->guard ? element(&v[4], i) : -1,
+                                           s->at,
+                                           text,
+                                           {sides[0], sides[1]}};
     }
 }
 
@@ -751,10 +833,13 @@ static void add_loop(builder *b, const perp__statement *s)
 {
     int lo, hi;
     if (find(b, s->name)) {
-        perp__error(b->source, s->name_at, s->name_end, "the loop index '%s' is also a declared name", s->name);
+        perp__error(b->source, s->name_at, s->name_end,
+                    "the loop index '%s' is also a declared name", s->name);
         return;
     }
-    if (!lower_integer(b, s->lo, "the first index", &lo) || !lower_integer(b, s->hi, "the last index", &hi)) return;
+    if (!lower_integer(b, s->lo, "the first index", &lo) ||
+        !lower_integer(b, s->hi, "the last index", &hi))
+        return;
     if (b->nloop == MAX_LOOPS || hi - lo >= MAX_ELEMENTS) {
         perp__error(b->source, s->at, s->end, "the loop is too large");
         return;
@@ -770,11 +855,16 @@ static void add_loop(builder *b, const perp__statement *s)
 static void add_conditions(builder *b, const perp__statement *s)
 {
     for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_EQUATION) add_equations(b, s);
-        else if (s->kind == STATEMENT_PAIR) add_pairs(b, s);
-        else if (s->kind == STATEMENT_FOR) add_loop(b, s);
-        else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE || s->kind == STATEMENT_MODEL))
-            perp__error(b->source, s->at, s->end, "only equations, pairs and loops can stand in a loop");
+        if (s->kind == STATEMENT_EQUATION)
+            add_equations(b, s);
+        else if (s->kind == STATEMENT_PAIR)
+            add_pairs(b, s);
+        else if (s->kind == STATEMENT_FOR)
+            add_loop(b, s);
+        else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
+                              s->kind == STATEMENT_MODEL))
+            perp__error(b->source, s->at, s->end,
+                        "only equations, pairs and loops can stand in a loop");
     }
 }
 
@@ -808,14 +898,18 @@ static void read_table(builder *b, const perp__statement *s)
     perp_trajectory *table = NULL;
     perp_status status = perp_trajectory_read(path, &table, &diag);
     if (d->n > 1) {
-        perp__error(b->source, s->table_at, s->table_end, "give each element of '%s' its own table", d->name);
+        perp__error(b->source, s->table_at, s->table_end, "give each element of '%s' its own table",
+                    d->name);
     } else {
         if (status == PERP_OK)
-            status = perp_model_set_input_table(b->model, d->name, table, s->table_column, path, &diag);
-        if (status == PERP_ERR_MEMORY) b->failed = 1;
+            status =
+                perp_model_set_input_table(b->model, d->name, table, s->table_column, path, &diag);
+        if (status == PERP_ERR_MEMORY)
+            b->failed = 1;
         else if (status != PERP_OK) {
             size_t n = strcspn(perp_diag_text(&diag), "\n");
-            perp__error(b->source, s->table_at, s->table_end, "%.*s", (int)n, perp_diag_text(&diag));
+            perp__error(b->source, s->table_at, s->table_end, "%.*s", (int)n,
+                        perp_diag_text(&diag));
         }
     }
     perp_trajectory_destroy(table);
@@ -844,7 +938,8 @@ static void read_settings(builder *b, const perp__statement *s)
     }
 }
 
-/* Checks of the whole ---------------------------------------------------------------------------------------------- */
+/* Checks of the whole
+ * ---------------------------------------------------------------------------------------------- */
 
 static void check_kind(builder *b)
 {
@@ -852,12 +947,14 @@ static void check_kind(builder *b)
     if (b->der_at < 0 || b->next_at < 0) return;
     int later = b->der_at > b->next_at ? b->der_at : b->next_at, line, column;
     perp__source_place(b->source, b->der_at + b->next_at - later, &line, &column);
-    perp__error(b->source, later, later, "a model is continuous (der) or discrete (next), not both; the other one is at %d:%d",
-                line, column);
+    perp__error(
+        b->source, later, later,
+        "a model is continuous (der) or discrete (next), not both; the other one is at %d:%d", line,
+        column);
 }
 
-/* Which conditions speak of which unknowns: a list per condition. Conditions are the equations, then the pairs;
- * unknowns the states, then the vars. */
+/* Which conditions speak of which unknowns: a list per condition. Conditions are the equations,
+ * then the pairs; unknowns the states, then the vars. */
 typedef struct incidence {
     int ncondition, nunknown;
     int *start, *unknown; /* of condition i: unknown[start[i]] .. unknown[start[i+1]-1] */
@@ -877,8 +974,10 @@ static int read_incidence(builder *b, incidence *in)
     for (int s = 0; s < m->nsymbol; s++) of_symbol[s] = -1;
     for (int i = 0; i < ns; i++) {
         int s = m->item[PERP_STATE][i].symbol;
-        if (m->kind == PERP_DISCRETE) of_symbol[s + PERP__NEXT] = i;
-        else of_symbol[s + PERP__NOW] = of_symbol[s + PERP__DER] = i;
+        if (m->kind == PERP_DISCRETE)
+            of_symbol[s + PERP__NEXT] = i;
+        else
+            of_symbol[s + PERP__NOW] = of_symbol[s + PERP__DER] = i;
     }
     for (int i = 0; i < nv; i++) of_symbol[m->item[PERP_VAR][i].symbol] = ns + i;
     for (int i = 0; i < in->nunknown; i++) last[i] = -1;
@@ -887,7 +986,8 @@ static int read_incidence(builder *b, incidence *in)
     for (int i = 0; i < in->ncondition; i++) {
         const perp__pair *p = i < m->nequation ? NULL : &m->pair[i - m->nequation];
         const perp__equation *e = p ? NULL : &m->equation[i];
-        perp_expr roots[4] = {p ? p->a : e->left, p ? p->b : e->right, p ? p->lo : e->left, p ? p->hi : e->left};
+        perp_expr roots[4] = {p ? p->a : e->left, p ? p->b : e->right, p ? p->lo : e->left,
+                              p ? p->hi : e->left};
         int n;
         int *reach = perp__graph_reach(b->graph, roots, 4, &n);
         if (!reach) goto done;
@@ -912,8 +1012,9 @@ done:
     return ok;
 }
 
-/* Find an unknown for condition i, moving others if need be (Kuhn's augmenting paths, without recursion).
- * owner[u] is the condition of unknown u; next[], path[] and mark[] are scratch per condition and unknown. */
+/* Find an unknown for condition i, moving others if need be (Kuhn's augmenting paths, without
+ * recursion). owner[u] is the condition of unknown u; next[], path[] and mark[] are scratch per
+ * condition and unknown. */
 static int augment(const incidence *in, int i, int *owner, int *next, int *path, int *mark)
 {
     int depth = 0;
@@ -961,8 +1062,9 @@ static void report_left_over(builder *b, const int *owner, const char *taken, co
         if (owner[u] >= 0) continue;
         const perp__item *item = unknown_item(b, u);
         perp__error(b->source, item->at, item->end,
-                    "nothing determines '%s': the model has %d unknowns (states and vars) and %d equations and pairs", item->name,
-                    in->nunknown, in->ncondition);
+                    "nothing determines '%s': the model has %d unknowns (states and vars) and %d "
+                    "equations and pairs",
+                    item->name, in->nunknown, in->ncondition);
         said++;
     }
     for (int i = 0, said = 0; i < in->ncondition && said < 10; i++) {
@@ -970,7 +1072,8 @@ static void report_left_over(builder *b, const int *owner, const char *taken, co
         const char *text;
         int at = condition_place(b, i, &text);
         perp__error(b->source, at, at + 1,
-                    "this %s is left over: the model has %d unknowns (states and vars) and %d equations and pairs",
+                    "this %s is left over: the model has %d unknowns (states and vars) and %d "
+                    "equations and pairs",
                     i < m->nequation ? "equation" : "pair", in->nunknown, in->ncondition);
         said++;
     }
@@ -1002,14 +1105,16 @@ static void check_count(builder *b)
         if (owner[u] < 0) {
             int is_state = u < b->model->nitem[PERP_STATE];
             perp__error(b->source, item->at, item->end,
-                        is_state ? "state '%s' has no equation; expected one with der(%s) or next(%s)"
-                                 : "var '%s' is never used; it needs an equation or a pair",
+                        is_state
+                            ? "state '%s' has no equation; expected one with der(%s) or next(%s)"
+                            : "var '%s' is never used; it needs an equation or a pair",
                         item->name, item->name, item->name);
             unused++;
         }
         owner[u] = -1;
     }
-    for (int i = 0; i < in.ncondition; i++) taken[i] = (char)augment(&in, i, owner, next, path, mark);
+    for (int i = 0; i < in.ncondition; i++)
+        taken[i] = (char)augment(&in, i, owner, next, path, mark);
     for (int i = 0; i < in.ncondition; i++) left += !taken[i];
     for (int u = 0; u < in.nunknown; u++) left += owner[u] < 0;
     if (left && !unused) report_left_over(b, owner, taken, &in);
@@ -1025,17 +1130,25 @@ done:
 
 int perp__build(perp_model *model)
 {
-    builder b = {.model = model, .graph = &model->graph, .source = &model->source, .arena = &model->arena,
-                 .der_at = -1, .next_at = -1};
+    builder b = {.model = model,
+                 .graph = &model->graph,
+                 .source = &model->source,
+                 .arena = &model->arena,
+                 .der_at = -1,
+                 .next_at = -1};
     model->name = "";
     model->from = model->to = model->step = -1;
     model->nsymbol = PERP__SYM_FIRST;
     const perp__statement *statements = perp__parse(&model->source, &model->arena);
     if (!statements && !model->source.nerror && !model->arena.failed)
-        perp__error(&model->source, 0, 0, "the file is empty; expected a model, such as 'model block' and its statements");
+        perp__error(
+            &model->source, 0, 0,
+            "the file is empty; expected a model, such as 'model block' and its statements");
 
-    if (!model->arena.failed) declare_all(&b, statements);
-    else b.failed = 1;
+    if (!model->arena.failed)
+        declare_all(&b, statements);
+    else
+        b.failed = 1;
     if (!b.failed) assign_all(&b, statements);
     if (!b.failed) add_conditions(&b, statements);
     if (!b.failed) read_settings(&b, statements);
@@ -1043,7 +1156,8 @@ int perp__build(perp_model *model)
     if (!b.failed && !model->source.nerror) {
         if (model->nequation + model->npair == 0)
             perp__error(&model->source, 0, 0, "the model has no equation and no pair");
-        else check_count(&b);
+        else
+            check_count(&b);
     }
     free(b.name);
     int memory = b.failed || model->graph.failed || model->arena.failed;

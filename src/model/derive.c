@@ -1,5 +1,5 @@
-/* Symbolic derivatives of the expression graph: one reverse sweep gives a gradient as expressions that share their
- * common parts; the Hessian is the gradient of the gradient. Affine detection. */
+/* Symbolic derivatives of the expression graph: one reverse sweep gives a gradient as expressions
+ * that share their common parts; the Hessian is the gradient of the gradient. Affine detection. */
 
 #include "base/arena.h"
 #include "model/graph.h"
@@ -58,14 +58,18 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
         perp_expr square = perp__add(g, perp__mul(g, a, a), perp__mul(g, b, b));
         return k == 0 ? perp__div(g, b, square) : perp__neg(g, perp__div(g, a, square));
     }
-    case PERP__MIN: return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, b, a) : perp__sub(g, a, b));
-    case PERP__MAX: return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, a, b) : perp__sub(g, b, a));
+    case PERP__MIN:
+        return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, b, a) : perp__sub(g, a, b));
+    case PERP__MAX:
+        return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, a, b) : perp__sub(g, b, a));
     default: return perp__const(g, 0); /* SIGN, STEP, LE, LT are piecewise constant */
     }
 }
 
-/* Marks in `depends` (one byte per node of `reach`'s largest index) what depends on a symbol with a column. */
-static void mark_dependence(const perp__graph *g, const int *reach, int n, const int *column_of, char *depends)
+/* Marks in `depends` (one byte per node of `reach`'s largest index) what depends on a symbol with a
+ * column. */
+static void mark_dependence(const perp__graph *g, const int *reach, int n, const int *column_of,
+                            char *depends)
 {
     for (int k = 0; k < n; k++) {
         const perp__node *node = &g->node[reach[k]];
@@ -85,7 +89,7 @@ static int compare_pairs(const void *x, const void *y)
 /* Sort the entries by column. */
 static int row_sort(perp__sparse_row *row)
 {
-    int (*pair)[2] = malloc(((size_t)row->count + 1) * sizeof *pair);
+    int(*pair)[2] = malloc(((size_t)row->count + 1) * sizeof *pair);
     if (!pair) return 0;
     for (int k = 0; k < row->count; k++) pair[k][0] = row->column[k], pair[k][1] = row->entry[k];
     qsort(pair, (size_t)row->count, sizeof *pair, compare_pairs);
@@ -130,7 +134,8 @@ done:
     return ok;
 }
 
-int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol, perp__sparse_row *row)
+int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol,
+                  perp__sparse_row *row)
 {
     perp__sparse_row gradient = {0}, second = {0};
     row->count = 0;

@@ -76,7 +76,9 @@ void perp__graph_clear(perp__graph *graph)
     memset(graph, 0, sizeof *graph);
 }
 
-/* Hash consing ----------------------------------------------------------------------------------------------------- */
+/* Hash consing
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
@@ -94,7 +96,8 @@ static uint64_t node_hash(const perp__node *node)
 
 static int same_node(const perp__node *x, const perp__node *y)
 {
-    return x->op == y->op && x->a == y->a && x->b == y->b && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+    return x->op == y->op && x->a == y->a && x->b == y->b &&
+           memcmp(&x->value, &y->value, sizeof x->value) == 0;
 }
 
 static int rehash(perp__graph *graph)
@@ -124,7 +127,8 @@ static perp_expr intern(perp__graph *graph, int op, int a, int b, double value)
         int i = graph->bucket[h & mask];
         if (same_node(&graph->node[i], &node)) return i;
     }
-    if (!perp__grow(&graph->node, &graph->capacity, graph->count + 1, sizeof *graph->node)) goto failed;
+    if (!perp__grow(&graph->node, &graph->capacity, graph->count + 1, sizeof *graph->node))
+        goto failed;
     graph->node[graph->count] = node;
     graph->bucket[h & mask] = graph->count;
     return graph->count++;
@@ -133,7 +137,9 @@ failed:
     return 0;
 }
 
-/* Constructors ----------------------------------------------------------------------------------------------------- */
+/* Constructors
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 perp_expr perp__const(perp__graph *graph, double value)
 {
@@ -276,7 +282,9 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a)
     return perp__unary(graph, PERP__NEG, a);
 }
 
-/* Passes ----------------------------------------------------------------------------------------------------------- */
+/* Passes
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static int ascending(const void *x, const void *y)
 {
@@ -324,7 +332,8 @@ void perp__graph_values(const perp__graph *graph, const double *symbol, double *
     for (int i = 0; i < graph->count; i++) value[i] = node_value(&graph->node[i], symbol, value);
 }
 
-int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots, const double *symbol)
+int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots,
+                           const double *symbol)
 {
     int n, found = -1;
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
@@ -335,16 +344,18 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
         const perp__node *node = &graph->node[i];
         value[i] = node_value(node, symbol, value);
         int arity = ops[node->op].arity;
-        int known = (arity < 1 || isfinite(value[node->a])) && (arity < 2 || isfinite(value[node->b]));
-        if (!isfinite(value[i]) && known && !(node->op == PERP__SYMBOL && isnan(value[i]))) found = i;
+        int known =
+            (arity < 1 || isfinite(value[node->a])) && (arity < 2 || isfinite(value[node->b]));
+        if (!isfinite(value[i]) && known && !(node->op == PERP__SYMBOL && isnan(value[i])))
+            found = i;
     }
     free(reach);
     free(value);
     return found;
 }
 
-int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots, const perp_expr *map,
-                     perp_expr *copies)
+int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
+                     const perp_expr *map, perp_expr *copies)
 {
     int n;
     int *reach = perp__graph_reach(from, roots, nroots, &n);
@@ -354,7 +365,9 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
         perp__node node = from->node[reach[k]]; /* by value: `to` may be `from` and grow */
         to->source = node.source;
         switch (ops[node.op].arity) {
-        case 0: copy[reach[k]] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a]; break;
+        case 0:
+            copy[reach[k]] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a];
+            break;
         case 1: copy[reach[k]] = perp__unary(to, node.op, copy[node.a]); break;
         default: copy[reach[k]] = perp__binary(to, node.op, copy[node.a], copy[node.b]);
         }

@@ -1,8 +1,9 @@
-/* The expression graph: a hash-consed DAG of scalar expressions. Equal expressions are one node, operands come before
- * their users, so every pass is a loop over indices and nothing recurses. A node's index is its name (perp_expr).
+/* The expression graph: a hash-consed DAG of scalar expressions. Equal expressions are one node,
+ * operands come before their users, so every pass is a loop over indices and nothing recurses. A
+ * node's index is its name (perp_expr).
  *
- * Out of memory is remembered in `failed`; constructors then return node 0 (the constant 0), and the caller checks the
- * flag once at the end. */
+ * Out of memory is remembered in `failed`; constructors then return node 0 (the constant 0), and
+ * the caller checks the flag once at the end. */
 
 #ifndef PERP_SRC_GRAPH_H
 #define PERP_SRC_GRAPH_H
@@ -19,10 +20,10 @@ typedef enum perp__op {
 } perp__op;
 
 typedef struct perp__node {
-    int op;        /* perp__op */
-    int a, b;      /* operands; a symbol's number in a; unused ones are 0 */
-    int source;    /* where in the model text it was first written, or -1 */
-    double value;  /* of a constant */
+    int op;       /* perp__op */
+    int a, b;     /* operands; a symbol's number in a; unused ones are 0 */
+    int source;   /* where in the model text it was first written, or -1 */
+    double value; /* of a constant */
 } perp__node;
 
 typedef struct perp__graph {
@@ -30,14 +31,15 @@ typedef struct perp__graph {
     int count, capacity;
     int *bucket; /* open addressing, -1 empty */
     int nbucket;
-    int source;  /* given to nodes made from now on */
+    int source; /* given to nodes made from now on */
     int failed;
 } perp__graph;
 
 int perp__graph_init(perp__graph *graph); /* 0 when memory is out */
 void perp__graph_clear(perp__graph *graph);
 
-/* Constructors simplify: constants fold when the result is finite, 0 and 1 vanish, commuting operands are ordered. */
+/* Constructors simplify: constants fold when the result is finite, 0 and 1 vanish, commuting
+ * operands are ordered. */
 perp_expr perp__const(perp__graph *graph, double value);
 perp_expr perp__symbol(perp__graph *graph, int symbol);
 perp_expr perp__unary(perp__graph *graph, int op, perp_expr a);
@@ -55,21 +57,27 @@ int perp__op_arity(int op);
 const char *perp__op_text(int op);
 double perp__apply(int op, double a, double b);
 
-/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out. */
+/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out.
+ */
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count);
 
 /* Values of all nodes given the symbols' values; value has graph->count entries. */
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value);
 
-/* First node reachable from the roots whose operands are numbers and whose value is not finite; -1 if none.
- * Symbols that are NaN count as not known, and so does what depends on them. -2 when memory is out. */
-int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots, const double *symbol);
+/* First node reachable from the roots whose operands are numbers and whose value is not finite; -1
+ * if none. Symbols that are NaN count as not known, and so does what depends on them. -2 when
+ * memory is out. */
+int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots,
+                           const double *symbol);
 
-/* Copy expressions into another graph (or the same), replacing symbol s by map[s]. 0 when memory is out. */
-int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots, const perp_expr *map,
-                     perp_expr *copies);
+/* Copy expressions into another graph (or the same), replacing symbol s by map[s]. 0 when memory is
+ * out. */
+int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
+                     const perp_expr *map, perp_expr *copies);
 
-/* derive.c ------------------------------------------------------------------------------------------------------- */
+/* derive.c
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* A sparse row of derivatives: column[k] is where entry[k] stands; columns ascend. */
 typedef struct perp__sparse_row {
@@ -80,14 +88,17 @@ typedef struct perp__sparse_row {
 
 void perp__sparse_row_clear(perp__sparse_row *row);
 
-/* Gradient of e, by one reverse sweep. column_of[s] is the column of symbol s, or -1. 0 when memory is out. */
+/* Gradient of e, by one reverse sweep. column_of[s] is the column of symbol s, or -1. 0 when memory
+ * is out. */
 int perp__gradient(perp__graph *graph, perp_expr e, const int *column_of, perp__sparse_row *row);
 
-/* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. 0 when memory is out. */
-int perp__hessian(perp__graph *graph, perp_expr e, const int *column_of, int ncol, perp__sparse_row *row);
+/* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. 0 when memory is out.
+ */
+int perp__hessian(perp__graph *graph, perp_expr e, const int *column_of, int ncol,
+                  perp__sparse_row *row);
 
-/* How e depends on the symbols with column_of[s] >= 0: 0 not at all, 1 affinely, 2 otherwise. If 2 and `where` is not
- * NULL, the first node that makes it so. -1 when memory is out. */
+/* How e depends on the symbols with column_of[s] >= 0: 0 not at all, 1 affinely, 2 otherwise. If 2
+ * and `where` is not NULL, the first node that makes it so. -1 when memory is out. */
 int perp__degree(const perp__graph *graph, perp_expr e, const int *column_of, int *where);
 
 #endif

@@ -42,7 +42,11 @@ static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
 static int character_length(const perp__source *source, int at)
 {
     unsigned char c = (unsigned char)source->text[at];
-    int n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    int n = c < 0x80                ? 1
+            : c >= 0xC2 && c < 0xE0 ? 2
+            : (c & 0xF0) == 0xE0    ? 3
+            : c >= 0xF0 && c < 0xF5 ? 4
+                                    : 0;
     if (n == 0 || at + n > source->length) return 0;
     for (int i = 1; i < n; i++) {
         if (((unsigned char)source->text[at + i] & 0xC0) != 0x80) return 0;
@@ -50,7 +54,8 @@ static int character_length(const perp__source *source, int at)
     return n;
 }
 
-/* Refuse what is not text, and lines that no person wrote, before anything else is said about them. */
+/* Refuse what is not text, and lines that no person wrote, before anything else is said about them.
+ */
 static int check_text(perp__source *source)
 {
     int line_start = 0;
@@ -69,7 +74,8 @@ static int check_text(perp__source *source)
         i += n;
         if (i - line_start > MAX_LINE) {
             perp__error(source, line_start, line_start,
-                        "the line is longer than %d bytes; a statement may go over several lines inside brackets",
+                        "the line is longer than %d bytes; a statement may go over several lines "
+                        "inside brackets",
                         MAX_LINE);
             return 0;
         }
@@ -99,13 +105,15 @@ static void lex_number(lexer *lex)
     perp__token *token = push(lex, TOKEN_NUMBER, at, end);
     char buffer[400];
     if (end > i || i - at >= (int)sizeof buffer)
-        perp__error(lex->source, at, end, "'%.*s' is not a number; names begin with a letter, products need *",
+        perp__error(lex->source, at, end,
+                    "'%.*s' is not a number; names begin with a letter, products need *",
                     end - at > 40 ? 40 : end - at, s + at);
     else {
         memcpy(buffer, s + at, (size_t)(i - at));
         buffer[i - at] = 0;
         token->number = strtod(buffer, NULL);
-        if (token->number > 1e300) perp__error(lex->source, at, end, "the number %s is too large", buffer);
+        if (token->number > 1e300)
+            perp__error(lex->source, at, end, "the number %s is too large", buffer);
     }
     lex->at = end;
 }
@@ -122,7 +130,8 @@ static void lex_name(lexer *lex)
     }
     lex->at = i;
     if (i - at > MAX_NAME) {
-        perp__error(lex->source, at, at, "a name of %d characters; at most %d are allowed", i - at, MAX_NAME);
+        perp__error(lex->source, at, at, "a name of %d characters; at most %d are allowed", i - at,
+                    MAX_NAME);
         i = at + MAX_NAME;
     }
     perp__token *token = push(lex, TOKEN_NAME, at, i);
@@ -131,7 +140,8 @@ static void lex_name(lexer *lex)
         token->text = "";
         lex->failed = 1;
     }
-    if (strcmp(token->text, "perp") == 0 || strcmp(token->text, "complements") == 0) token->kind = TOKEN_PERP;
+    if (strcmp(token->text, "perp") == 0 || strcmp(token->text, "complements") == 0)
+        token->kind = TOKEN_PERP;
 }
 
 static void lex_string(lexer *lex)
@@ -140,7 +150,9 @@ static void lex_string(lexer *lex)
     int at = lex->at, i = at + 1;
     while (i < lex->source->length && s[i] != '"' && s[i] != '\n') i++;
     int closed = i < lex->source->length && s[i] == '"';
-    if (!closed) perp__error(lex->source, at, i, "the string is not closed; expected \" before the end of the line");
+    if (!closed)
+        perp__error(lex->source, at, i,
+                    "the string is not closed; expected \" before the end of the line");
     perp__token *token = push(lex, TOKEN_STRING, at, closed ? i + 1 : i);
     token->text = perp__arena_string(lex->arena, s + at + 1, (size_t)(i - at - 1));
     if (!token->text) {
@@ -155,8 +167,9 @@ static void lex_symbol(lexer *lex)
     static const struct {
         const char *text;
         perp__token_kind kind;
-    } longer[] = {{"<=", TOKEN_LE},           {">=", TOKEN_GE},           {"..", TOKEN_DOTS},
-                  {"\xE2\x8A\xA5", TOKEN_PERP}, {"\xE2\x89\xA4", TOKEN_LE}, {"\xE2\x89\xA5", TOKEN_GE}};
+    } longer[] = {{"<=", TOKEN_LE},           {">=", TOKEN_GE},
+                  {"..", TOKEN_DOTS},         {"\xE2\x8A\xA5", TOKEN_PERP},
+                  {"\xE2\x89\xA4", TOKEN_LE}, {"\xE2\x89\xA5", TOKEN_GE}};
     const char *s = lex->source->text + lex->at;
     int left = lex->source->length - lex->at;
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
@@ -178,7 +191,8 @@ static void lex_symbol(lexer *lex)
 static int starts(const lexer *lex, const char *text)
 {
     int n = (int)strlen(text);
-    return lex->at + n <= lex->source->length && strncmp(lex->source->text + lex->at, text, (size_t)n) == 0;
+    return lex->at + n <= lex->source->length &&
+           strncmp(lex->source->text + lex->at, text, (size_t)n) == 0;
 }
 
 perp__token *perp__lex(perp__source *source, perp__arena *arena)
@@ -187,7 +201,7 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
     const char *s = source->text;
     int length = check_text(source) ? source->length : 0;
     if (starts(&lex, "\xEF\xBB\xBF")) lex.at = 3; /* byte order mark */
-    push(&lex, TOKEN_NEWLINE, 0, 0); /* so that every token has one before it */
+    push(&lex, TOKEN_NEWLINE, 0, 0);              /* so that every token has one before it */
 
     while (lex.at < length && !lex.failed) {
         char c = s[lex.at];
@@ -202,7 +216,8 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
             lex_number(&lex);
         } else if (c == '"') {
             lex_string(&lex);
-        } else if (starts(&lex, "\xE2\x8A\xA5") || starts(&lex, "\xE2\x89\xA4") || starts(&lex, "\xE2\x89\xA5")) {
+        } else if (starts(&lex, "\xE2\x8A\xA5") || starts(&lex, "\xE2\x89\xA4") ||
+                   starts(&lex, "\xE2\x89\xA5")) {
             lex_symbol(&lex);
         } else if (is_letter(c)) {
             lex_name(&lex);
@@ -213,7 +228,8 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
     push(&lex, TOKEN_NEWLINE, source->length, source->length);
     push(&lex, TOKEN_END, source->length, source->length);
 
-    perp__token *tokens = lex.failed ? NULL : perp__arena_alloc(arena, (size_t)lex.n * sizeof *tokens);
+    perp__token *tokens =
+        lex.failed ? NULL : perp__arena_alloc(arena, (size_t)lex.n * sizeof *tokens);
     if (tokens) memcpy(tokens, lex.token, (size_t)lex.n * sizeof *tokens);
     if (lex.failed) arena->failed = 1;
     free(lex.token);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loading ---------------------------------------------------------------------------------------------------------- */
+/* Loading
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static perp_status build_from_source(perp_model *model, perp_diag *diag)
 {
@@ -15,7 +17,8 @@ static perp_status build_from_source(perp_model *model, perp_diag *diag)
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
     if (ok) ok = symbol && perp__model_values(model, symbol);
     free(symbol);
-    if (model->graph.failed || model->arena.failed) return PERP_ERR_MEMORY; /* errors may be about what was not read */
+    if (model->graph.failed || model->arena.failed)
+        return PERP_ERR_MEMORY; /* errors may be about what was not read */
     if (model->source.nerror) {
         perp__source_report(&model->source, diag);
         return PERP_ERR_MODEL;
@@ -30,12 +33,14 @@ static perp_status refuse(perp_diag *diag, perp_status status, const char *name,
     return status;
 }
 
-perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out, perp_diag *diag)
+perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,
+                             perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
-    if (length > (size_t)1 << 30) return refuse(diag, PERP_ERR_MODEL, name, "the file is too large for a model");
+    if (length > (size_t)1 << 30)
+        return refuse(diag, PERP_ERR_MODEL, name, "the file is too large for a model");
     perp_model *model = calloc(1, sizeof *model);
     if (!model) return refuse(diag, PERP_ERR_MEMORY, name, perp_status_message(PERP_ERR_MEMORY));
 
@@ -61,9 +66,12 @@ perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
     perp_status status = perp__read_file(path, &text, &length);
-    if (status == PERP_ERR_FILE) refuse(diag, status, path, strerror(errno));
-    else if (status != PERP_OK) refuse(diag, status, path, perp_status_message(status));
-    else status = perp_model_parse(text, length, path, out, diag);
+    if (status == PERP_ERR_FILE)
+        refuse(diag, status, path, strerror(errno));
+    else if (status != PERP_OK)
+        refuse(diag, status, path, perp_status_message(status));
+    else
+        status = perp_model_parse(text, length, path, out, diag);
     free(text);
     return status;
 }
@@ -79,7 +87,8 @@ static void clear_table(perp__table *table)
 void perp_model_destroy(perp_model *model)
 {
     if (!model) return;
-    for (int i = 0; i < model->nitem[PERP_INPUT]; i++) clear_table(&model->item[PERP_INPUT][i].table);
+    for (int i = 0; i < model->nitem[PERP_INPUT]; i++)
+        clear_table(&model->item[PERP_INPUT][i].table);
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
     free(model->equation);
     free(model->pair);
@@ -89,7 +98,9 @@ void perp_model_destroy(perp_model *model)
     free(model);
 }
 
-/* Values ----------------------------------------------------------------------------------------------------------- */
+/* Values
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 int perp__model_values(perp_model *model, double *symbol)
 {
@@ -97,7 +108,8 @@ int perp__model_values(perp_model *model, double *symbol)
     double *value = malloc((size_t)model->graph.count * sizeof *value);
     int ok = value != NULL;
     for (int s = 0; s < model->nsymbol; s++) symbol[s] = NAN;
-    /* A parameter speaks only of earlier ones, so one pass per parameter over its own nodes is enough. */
+    /* A parameter speaks only of earlier ones, so one pass per parameter over its own nodes is
+     * enough. */
     for (int i = 0; ok && i < np + ns; i++) {
         perp__item *item = i < np ? &model->item[PERP_PARAM][i] : &model->item[PERP_STATE][i - np];
         if (!item->is_set && item->expr >= 0) {
@@ -105,9 +117,10 @@ int perp__model_values(perp_model *model, double *symbol)
             ok = reach != NULL;
             for (int k = 0; ok && k < n; k++) {
                 const perp__node *node = &model->graph.node[reach[k]];
-                value[reach[k]] = node->op == PERP__CONST    ? node->value
-                                  : node->op == PERP__SYMBOL ? symbol[node->a]
-                                                             : perp__apply(node->op, value[node->a], value[node->b]);
+                value[reach[k]] = node->op == PERP__CONST ? node->value
+                                  : node->op == PERP__SYMBOL
+                                      ? symbol[node->a]
+                                      : perp__apply(node->op, value[node->a], value[node->b]);
             }
             if (ok) item->value = value[item->expr];
             free(reach);
@@ -125,12 +138,14 @@ static const char *nearest_name(const perp_model *model, const char *name)
     const char *candidate[MOST];
     int n = 0;
     for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++) {
-        for (int i = 0; i < model->nitem[kind] && n < MOST; i++) candidate[n++] = model->item[kind][i].name;
+        for (int i = 0; i < model->nitem[kind] && n < MOST; i++)
+            candidate[n++] = model->item[kind][i].name;
     }
     return perp__nearest(name, candidate, n);
 }
 
-static perp_status unknown_name(const perp_model *model, const char *name, const char *what, perp_diag *diag)
+static perp_status unknown_name(const perp_model *model, const char *name, const char *what,
+                                perp_diag *diag)
 {
     const char *near = nearest_name(model, name);
     perp__diag_append(diag, "%s: no %s named '%s'", model->source.name, what, name);
@@ -145,7 +160,8 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     perp_symbol_kind kind;
     int i;
     if (!model || !name) return PERP_ERR_ARG;
-    if (!perp_model_find(model, name, &kind, &i)) return unknown_name(model, name, "parameter, state or input", diag);
+    if (!perp_model_find(model, name, &kind, &i))
+        return unknown_name(model, name, "parameter, state or input", diag);
     perp__item *item = &model->item[kind][i];
     const char *wrong = NULL;
     if (kind == PERP_VAR) wrong = "is a var: it is solved for";
@@ -172,9 +188,12 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 
-/* Input tables ----------------------------------------------------------------------------------------------------- */
+/* Input tables
+ * -----------------------------------------------------------------------------------------------------
+ */
 
-static perp_status bad_column(const perp_trajectory *table, const char *wanted, const char *name, perp_diag *diag)
+static perp_status bad_column(const perp_trajectory *table, const char *wanted, const char *name,
+                              perp_diag *diag)
 {
     enum { MOST = 64 };
     const char *candidate[MOST];
@@ -191,21 +210,24 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
 }
 
 /* Times must increase and everything must be a number; rows are counted from 1 below the header. */
-static perp_status check_samples(const double *time, const double *value, int n, const char *name, const char *column,
-                                 perp_diag *diag)
+static perp_status check_samples(const double *time, const double *value, int n, const char *name,
+                                 const char *column, perp_diag *diag)
 {
     if (n < 2) {
-        perp__diag_append(diag, "%s: %d rows; an input needs at least two to interpolate between\n", name, n);
+        perp__diag_append(diag, "%s: %d rows; an input needs at least two to interpolate between\n",
+                          name, n);
         if (diag) diag->errors++;
         return PERP_ERR_DATA;
     }
     for (int i = 0; i < n; i++) {
         if (!isfinite(time[i]) || !isfinite(value[i]))
-            perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1, isfinite(time[i]) ? column : "t",
+            perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1,
+                              isfinite(time[i]) ? column : "t",
                               isfinite(time[i]) ? value[i] : time[i]);
         else if (i > 0 && time[i] <= time[i - 1])
-            perp__diag_append(diag, "%s: row %d: time %.17g is not after %.17g; times must increase\n", name, i + 1, time[i],
-                              time[i - 1]);
+            perp__diag_append(diag,
+                              "%s: row %d: time %.17g is not after %.17g; times must increase\n",
+                              name, i + 1, time[i], time[i - 1]);
         else
             continue;
         if (diag) diag->errors++;
@@ -214,19 +236,23 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
-perp_status perp_model_set_input_table(perp_model *model, const char *input, const perp_trajectory *table,
-                                       const char *column, const char *name, perp_diag *diag)
+perp_status perp_model_set_input_table(perp_model *model, const char *input,
+                                       const perp_trajectory *table, const char *column,
+                                       const char *name, perp_diag *diag)
 {
     perp_symbol_kind kind;
     int i;
     if (!model || !input || !table) return PERP_ERR_ARG;
     if (!name) name = "table";
     if (!column) column = input;
-    if (!perp_model_find(model, input, &kind, &i) || kind != PERP_INPUT) return unknown_name(model, input, "input", diag);
-    int t = perp_trajectory_find(table, "t"), v = perp_trajectory_find(table, column), n = perp_trajectory_rows(table);
+    if (!perp_model_find(model, input, &kind, &i) || kind != PERP_INPUT)
+        return unknown_name(model, input, "input", diag);
+    int t = perp_trajectory_find(table, "t"), v = perp_trajectory_find(table, column),
+        n = perp_trajectory_rows(table);
     if (t < 0) return bad_column(table, "t", name, diag);
     if (v < 0) return bad_column(table, column, name, diag);
-    const double *time = perp_trajectory_column(table, t), *value = perp_trajectory_column(table, v);
+    const double *time = perp_trajectory_column(table, t),
+                 *value = perp_trajectory_column(table, v);
     perp_status status = check_samples(time, value, n, name, column, diag);
     if (status != PERP_OK) return status;
 
@@ -261,7 +287,9 @@ double perp__table_value(const perp__table *table, double t, int *hint)
     return table->value[k] + s * (table->value[k + 1] - table->value[k]);
 }
 
-/* Queries ---------------------------------------------------------------------------------------------------------- */
+/* Queries
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 const char *perp_model_name(const perp_model *model)
 {
@@ -304,7 +332,8 @@ int perp_model_count(const perp_model *model, perp_symbol_kind kind)
 
 perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, int i)
 {
-    if (i < 0 || i >= perp_model_count(model, kind)) return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0};
+    if (i < 0 || i >= perp_model_count(model, kind))
+        return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0};
     const perp__item *item = &model->item[kind][i];
     perp_symbol symbol = {item->name, item->unit, item->value, item->lo, item->hi, 0, 0};
     perp__source_place(&model->source, item->at, &symbol.line, &symbol.column);

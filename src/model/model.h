@@ -1,7 +1,9 @@
-/* Internal: what a model is after the front end has read it. Engines read this; only model.c and build.c write it.
+/* Internal: what a model is after the front end has read it. Engines read this; only model.c and
+ * build.c write it.
  *
- * Every declared name is flattened to scalar items (r[2,1] is one). An item owns consecutive symbols of the graph:
- * a parameter or var one; an input two (its value at the end of the step, and before it); a state four. */
+ * Every declared name is flattened to scalar items (r[2,1] is one). An item owns consecutive
+ * symbols of the graph: a parameter or var one; an input two (its value at the end of the step, and
+ * before it); a state four. */
 
 #ifndef PERP_SRC_MODEL_H
 #define PERP_SRC_MODEL_H
@@ -24,10 +26,11 @@ typedef struct perp__table {
 
 typedef struct perp__item {
     const char *name, *unit;
-    int at, end;       /* where it was declared */
-    int symbol;        /* its first */
-    perp_expr expr;    /* parameter: default; state: initial value; input: function of t; output: itself; -1 none */
-    double value;      /* parameter, state */
+    int at, end;    /* where it was declared */
+    int symbol;     /* its first */
+    perp_expr expr; /* parameter: default; state: initial value; input: function of t; output:
+                       itself; -1 none */
+    double value;   /* parameter, state */
     double lo, hi;
     int is_set;        /* value was given by perp_model_set */
     int is_structural; /* a parameter that an index or a size was computed from */
@@ -40,7 +43,8 @@ typedef struct perp__equation {
     const char *text;
 } perp__equation;
 
-/* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a = 0. */
+/* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a
+ * = 0. */
 typedef struct perp__pair {
     int two_sided;
     perp_expr a, b, lo, hi;
@@ -65,14 +69,16 @@ struct perp_model {
     const char *method;
 };
 
-/* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the source). */
+/* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
+ * source). */
 int perp__build(perp_model *model);
 
-/* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has nsymbol entries.
- * Also refreshes the items' values. 0 when memory is out. */
+/* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
+ * nsymbol entries. Also refreshes the items' values. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
 
-/* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the last interval. */
+/* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
+ * last interval. */
 double perp__table_value(const perp__table *table, double t, int *hint);
 
 #endif

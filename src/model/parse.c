@@ -1,5 +1,6 @@
-/* Tokens to syntax tree, by recursive descent. An error is recorded where it stands and the statement is skipped to the
- * end of its line, so that all errors of a file are found in one go. Grammar: docs/language.md. */
+/* Tokens to syntax tree, by recursive descent. An error is recorded where it stands and the
+ * statement is skipped to the end of its line, so that all errors of a file are found in one go.
+ * Grammar: docs/language.md. */
 
 #include "model/graph.h"
 #include "model/syntax.h"
@@ -15,14 +16,16 @@ typedef struct parser {
     perp__arena *arena;
     const perp__token *token;     /* the next one */
     const perp__token *statement; /* the first of the statement at hand */
-    int depth;    /* of nested expressions */
-    int brackets; /* open ( and [: newlines inside them do not count */
-    int bad;      /* the statement at hand has an error: say no more about it */
+    int depth;                    /* of nested expressions */
+    int brackets;                 /* open ( and [: newlines inside them do not count */
+    int bad;                      /* the statement at hand has an error: say no more about it */
 } parser;
 
 static perp__syntax *parse_expression(parser *p);
 
-/* Tokens ----------------------------------------------------------------------------------------------------------- */
+/* Tokens
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
 static int at_symbol(const parser *p, char symbol)
 {
@@ -60,15 +63,16 @@ static void expected(parser *p, const char *what)
     if (p->bad) return;
     p->bad = 1;
     p->brackets = 0;
-    while (p->token[-1].kind == TOKEN_NEWLINE && p->token > p->statement) p->token--; /* inside brackets */
+    while (p->token[-1].kind == TOKEN_NEWLINE && p->token > p->statement)
+        p->token--; /* inside brackets */
     const perp__token *t = p->token;
     if (t->kind == TOKEN_END || (t->kind == TOKEN_NEWLINE && t[1].kind == TOKEN_END))
         perp__error(p->source, t->at, t->end, "expected %s, found the end of the file", what);
     else if (t->kind == TOKEN_NEWLINE)
         perp__error(p->source, t->at, t->at, "expected %s, found the end of the line", what);
     else
-        perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'", what, t->end - t->at > 40 ? 40 : t->end - t->at,
-                    p->source->text + t->at);
+        perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'", what,
+                    t->end - t->at > 40 ? 40 : t->end - t->at, p->source->text + t->at);
 }
 
 static void expect_symbol(parser *p, char symbol, const char *what)
@@ -83,7 +87,9 @@ static int last_end(const parser *p)
     return token->end;
 }
 
-/* Nodes ------------------------------------------------------------------------------------------------------------ */
+/* Nodes
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static perp__syntax *new_node(parser *p, perp__syntax_kind kind, int at)
 {
@@ -140,7 +146,9 @@ static void items_store(parser *p, items *list, perp__syntax *node)
     node->end = last_end(p);
 }
 
-/* Expressions ------------------------------------------------------------------------------------------------------ */
+/* Expressions
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static void parse_items(parser *p, perp__syntax *node, char close, const char *what)
 {
@@ -161,8 +169,10 @@ static perp__syntax *parse_sum(parser *p, int at)
     node->text = take(p)->text;
     take(p); /* in */
     items_push(&list, parse_expression(p), 0, 0);
-    if (p->token->kind == TOKEN_DOTS) take(p);
-    else expected(p, "'..' between the first and the last index");
+    if (p->token->kind == TOKEN_DOTS)
+        take(p);
+    else
+        expected(p, "'..' between the first and the last index");
     items_push(&list, parse_expression(p), 0, 0);
     expect_symbol(p, ',', "',' and the term to sum");
     items_push(&list, parse_expression(p), 0, 0);
@@ -176,7 +186,8 @@ static perp__syntax *parse_name(parser *p)
     const perp__token *name = take(p);
     int sum = strcmp(name->text, "sum") == 0;
     if (take_symbol(p, '(')) {
-        if (sum && p->token->kind == TOKEN_NAME && p->token[1].kind == TOKEN_NAME && strcmp(p->token[1].text, "in") == 0)
+        if (sum && p->token->kind == TOKEN_NAME && p->token[1].kind == TOKEN_NAME &&
+            strcmp(p->token[1].text, "in") == 0)
             return parse_sum(p, name->at);
         perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
         node->text = name->text;
@@ -226,7 +237,8 @@ static perp__syntax *parse_power(parser *p)
 {
     int at = p->token->at;
     if (++p->depth > MAX_DEPTH) {
-        if (!p->bad) perp__error(p->source, at, at, "more than %d nested brackets or signs", MAX_DEPTH);
+        if (!p->bad)
+            perp__error(p->source, at, at, "more than %d nested brackets or signs", MAX_DEPTH);
         p->bad = 1;
     }
     perp__syntax *node;
@@ -299,8 +311,10 @@ static perp__syntax *parse_comparison(parser *p)
     items_push(&list, parse_expression(p), 0, 0);
     char op = comparison(p);
     int opat = p->token->at;
-    if (!op) expected(p, "<=, <, >= or >");
-    else take(p);
+    if (!op)
+        expected(p, "<=, <, >= or >");
+    else
+        take(p);
     items_push(&list, parse_expression(p), op, opat);
     items_store(p, &list, node);
     return node;
@@ -322,12 +336,16 @@ static perp__syntax *parse_guard(parser *p)
     return node;
 }
 
-/* Statements ------------------------------------------------------------------------------------------------------- */
+/* Statements
+ * -------------------------------------------------------------------------------------------------------
+ */
 
-static const char *const statement_words[] = {"model", "param", "input",    "state", "var", "output",
-                                              "for",   "plan",  "identify", "simulate", "when"};
-static const char *const other_words[] = {"perp", "complements", "der", "next", "pre", "sum", "norm", "dot",
-                                          "in",   "t",           "h",   "pi",   "and", "or"};
+static const char *const statement_words[] = {"model",    "param",    "input", "state",
+                                              "var",      "output",   "for",   "plan",
+                                              "identify", "simulate", "when"};
+static const char *const other_words[] = {"perp", "complements", "der", "next", "pre",
+                                          "sum",  "norm",        "dot", "in",   "t",
+                                          "h",    "pi",          "and", "or"};
 
 static int is_in(const char *text, const char *const *words, size_t n)
 {
@@ -347,7 +365,8 @@ int perp__is_reserved(const char *name)
     for (int op = 0; op < PERP__OP_COUNT; op++) {
         if (perp__op_text(op) && strcmp(name, perp__op_text(op)) == 0) return 1;
     }
-    return is_statement_word(name) || is_in(name, other_words, sizeof other_words / sizeof *other_words);
+    return is_statement_word(name) ||
+           is_in(name, other_words, sizeof other_words / sizeof *other_words);
 }
 
 static perp__statement *new_statement(parser *p, perp__statement_kind kind)
@@ -371,7 +390,9 @@ static void parse_declared_name(parser *p, perp__statement *s)
         return;
     }
     if (perp__is_reserved(t->text)) {
-        if (!p->bad) perp__error(p->source, t->at, t->end, "'%s' is a word of the language; choose another name", t->text);
+        if (!p->bad)
+            perp__error(p->source, t->at, t->end,
+                        "'%s' is a word of the language; choose another name", t->text);
         p->bad = 1;
         return;
     }
@@ -396,11 +417,15 @@ static void parse_table(parser *p, perp__statement *s)
     s->table_at = p->token->at;
     take(p);
     expect_symbol(p, '(', "'('");
-    if (p->token->kind != TOKEN_STRING) expected(p, "the file name as a string");
-    else s->table = take(p)->text;
+    if (p->token->kind != TOKEN_STRING)
+        expected(p, "the file name as a string");
+    else
+        s->table = take(p)->text;
     if (!p->bad && take_symbol(p, ',')) {
-        if (p->token->kind != TOKEN_STRING) expected(p, "the column's name as a string");
-        else s->table_column = take(p)->text;
+        if (p->token->kind != TOKEN_STRING)
+            expected(p, "the column's name as a string");
+        else
+            s->table_column = take(p)->text;
     }
     expect_symbol(p, ')', "')'");
     s->table_end = last_end(p);
@@ -421,18 +446,20 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind)
         } while (!p->bad && take_symbol(p, ','));
         expect_symbol(p, ']', "']'");
     }
-    int needs_value = kind == STATEMENT_PARAM || kind == STATEMENT_STATE || kind == STATEMENT_OUTPUT;
+    int needs_value =
+        kind == STATEMENT_PARAM || kind == STATEMENT_STATE || kind == STATEMENT_OUTPUT;
     if (!p->bad && take_symbol(p, '=')) {
         if (kind == STATEMENT_VAR) {
             p->token--;
-            expected(p, "',' or the end of the line: a var is solved for and has no value of its own");
+            expected(p,
+                     "',' or the end of the line: a var is solved for and has no value of its own");
         } else if (kind == STATEMENT_INPUT && at_word(p, "table")) {
             parse_table(p, s);
         } else {
             s->value = parse_expression(p);
         }
     } else if (!p->bad && needs_value) {
-        expected(p, kind == STATEMENT_PARAM    ? "'=' and the parameter's value"
+        expected(p, kind == STATEMENT_PARAM   ? "'=' and the parameter's value"
                     : kind == STATEMENT_STATE ? "'=' and the initial value"
                                               : "'=' and the output's expression");
     }
@@ -442,9 +469,10 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind)
     return s;
 }
 
-/* A list of declared items; the statements are chained. A unit that stands only at the end of the list is that of all its
- * items: state x = 0, z = 1 "m". Returns where the chain ends. */
-static perp__statement **parse_declaration(parser *p, perp__statement_kind kind, perp__statement **tail)
+/* A list of declared items; the statements are chained. A unit that stands only at the end of the
+ * list is that of all its items: state x = 0, z = 1 "m". Returns where the chain ends. */
+static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
+                                           perp__statement **tail)
 {
     perp__statement **first = tail;
     const char *unit = NULL;
@@ -454,6 +482,7 @@ static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
         perp__statement *s = parse_item(p, kind);
         unit = s->unit;
         nunit += unit != NULL;
+        if (p->bad) s->value = s->lo = s->hi = NULL;
         if (s->name) { /* also when it is wrong, so that its name is known further on */
             *tail = s;
             tail = &s->next;
@@ -475,13 +504,17 @@ static void parse_simulate(parser *p, perp__statement *s)
     int braces = take_symbol(p, '{');
     for (;;) {
         while (braces && p->token->kind == TOKEN_NEWLINE) take(p);
-        if (take_word(p, "from")) s->from = parse_expression(p);
-        else if (take_word(p, "to")) s->to = parse_expression(p);
-        else if (take_word(p, "step")) s->step = parse_expression(p);
+        if (take_word(p, "from"))
+            s->from = parse_expression(p);
+        else if (take_word(p, "to"))
+            s->to = parse_expression(p);
+        else if (take_word(p, "step"))
+            s->step = parse_expression(p);
         else if (take_word(p, "method")) {
             /* method names have dashes: join the tokens that touch */
             int at = p->token->at, end = at;
-            while ((p->token->kind == TOKEN_NAME || at_symbol(p, '-')) && (p->token->at == end)) end = take(p)->end;
+            while ((p->token->kind == TOKEN_NAME || at_symbol(p, '-')) && (p->token->at == end))
+                end = take(p)->end;
             if (end == at) expected(p, "a method, such as backward-euler");
             s->method = perp__arena_string(p->arena, p->source->text + at, (size_t)(end - at));
         } else if (braces && take_symbol(p, '}')) {
@@ -489,7 +522,8 @@ static void parse_simulate(parser *p, perp__statement *s)
         } else if (!braces && p->token->kind == TOKEN_NEWLINE) {
             return;
         } else {
-            expected(p, braces ? "from, to, step, method or '}'" : "from, to, step, method or the end of the line");
+            expected(p, braces ? "from, to, step, method or '}'"
+                               : "from, to, step, method or the end of the line");
         }
         if (p->bad) return;
     }
@@ -503,7 +537,8 @@ static void parse_for(parser *p, perp__statement *s)
     parse_declared_name(p, s);
     if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: for i in 1..4 { ... }");
     if (!p->bad) s->lo = parse_expression(p);
-    if (!p->bad && p->token->kind != TOKEN_DOTS) expected(p, "'..' between the first and the last index");
+    if (!p->bad && p->token->kind != TOKEN_DOTS)
+        expected(p, "'..' between the first and the last index");
     if (!p->bad) {
         take(p);
         s->hi = parse_expression(p);
@@ -552,7 +587,8 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
         parse_side(p, &s->side[1]);
         if (!p->bad && take_word(p, "when")) s->guard = parse_guard(p);
     } else {
-        expected(p, s->side[0].n == 1 ? "an operator, '=', '<=' or 'perp'" : "an operator or 'perp'");
+        expected(p,
+                 s->side[0].n == 1 ? "an operator, '=', '<=' or 'perp'" : "an operator or 'perp'");
     }
 }
 
@@ -560,9 +596,11 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
 static void finish_statement(parser *p, perp__statement *s)
 {
     s->end = last_end(p);
-    if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END && !at_symbol(p, '}'))
-        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR ? "an operator or the end of the line"
-                                                                                  : "the end of the line");
+    if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END &&
+        !at_symbol(p, '}'))
+        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR
+                        ? "an operator or the end of the line"
+                        : "the end of the line");
     if (p->bad) {
         while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
     }
@@ -571,20 +609,27 @@ static void finish_statement(parser *p, perp__statement *s)
 static const struct {
     const char *word;
     perp__statement_kind kind;
-} declarations[] = {{"param", STATEMENT_PARAM}, {"input", STATEMENT_INPUT}, {"state", STATEMENT_STATE},
-                    {"var", STATEMENT_VAR},     {"output", STATEMENT_OUTPUT}};
+} declarations[] = {{"param", STATEMENT_PARAM},
+                    {"input", STATEMENT_INPUT},
+                    {"state", STATEMENT_STATE},
+                    {"var", STATEMENT_VAR},
+                    {"output", STATEMENT_OUTPUT}};
 
 /* A word at the start of a line that is followed by another name can only be a misspelt keyword. */
 static int is_misspelt_keyword(parser *p)
 {
-    if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL) return 0;
+    if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL)
+        return 0;
     if (at_word(p, "plan") || at_word(p, "identify")) return 0;
-    const char *near = perp__nearest(p->token->text, statement_words, (int)(sizeof statement_words / sizeof *statement_words) - 1);
+    const char *near = perp__nearest(p->token->text, statement_words,
+                                     (int)(sizeof statement_words / sizeof *statement_words) - 1);
     if (near)
-        perp__error(p->source, p->token->at, p->token->end, "'%s' is no statement; did you mean '%s'?", p->token->text, near);
+        perp__error(p->source, p->token->at, p->token->end,
+                    "'%s' is no statement; did you mean '%s'?", p->token->text, near);
     else
         perp__error(p->source, p->token->at, p->token->end,
-                    "'%s' is no statement; expected model, param, input, state, var, output, for, simulate, an equation or "
+                    "'%s' is no statement; expected model, param, input, state, var, output, for, "
+                    "simulate, an equation or "
                     "a pair",
                     p->token->text);
     p->bad = 1;
@@ -604,11 +649,15 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         return tail;
     }
     s = new_statement(p, STATEMENT_EQUATION);
-    if (at_word(p, "model")) s->kind = STATEMENT_MODEL, parse_model(p, s);
-    else if (at_word(p, "simulate")) s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
-    else if (at_word(p, "for")) s->kind = STATEMENT_FOR, parse_for(p, s);
+    if (at_word(p, "model"))
+        s->kind = STATEMENT_MODEL, parse_model(p, s);
+    else if (at_word(p, "simulate"))
+        s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
+    else if (at_word(p, "for"))
+        s->kind = STATEMENT_FOR, parse_for(p, s);
     else if (at_word(p, "plan") || at_word(p, "identify")) {
-        perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block", p->token->text);
+        perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
+                    p->token->text);
         p->bad = 1;
     } else if (!is_misspelt_keyword(p)) {
         parse_equation_or_pair(p, s);

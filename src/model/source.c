@@ -23,13 +23,15 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
     vsnprintf(buffer, sizeof buffer, format, args);
     va_end(args);
 
-    for (int i = 0; i < source->nmessage; i++) { /* said already: a loop body is lowered once per turn */
+    for (int i = 0; i < source->nmessage;
+         i++) { /* said already: a loop body is lowered once per turn */
         if (source->message[i].at == at && strcmp(source->message[i].text, buffer) == 0) return;
     }
     source->nerror++;
     if (source->nmessage >= 1000) return;
     char *text = malloc(strlen(buffer) + 1);
-    if (!text || !perp__grow(&source->message, &source->capacity, source->nmessage + 1, sizeof *source->message)) {
+    if (!text || !perp__grow(&source->message, &source->capacity, source->nmessage + 1,
+                             sizeof *source->message)) {
         free(text);
         return;
     }
@@ -46,8 +48,10 @@ void perp__source_place(const perp__source *source, int at, int *line, int *colu
 {
     *line = 1, *column = 1;
     for (int i = 0; i < at && i < source->length; i++) {
-        if (source->text[i] == '\n') ++*line, *column = 1;
-        else if (!continues_character(source->text[i])) ++*column;
+        if (source->text[i] == '\n')
+            ++*line, *column = 1;
+        else if (!continues_character(source->text[i]))
+            ++*column;
     }
 }
 
@@ -58,7 +62,8 @@ static int by_place(const void *x, const void *y)
 }
 
 /* The line around `at`, cut to a window when it is long, and a caret under the marked text. */
-static void show_line(const perp__source *source, const perp__message *message, int line, perp_diag *diag)
+static void show_line(const perp__source *source, const perp__message *message, int line,
+                      perp_diag *diag)
 {
     const char *text = source->text;
     int at = message->at < source->length ? message->at : source->length, first = at, last = at;
@@ -75,9 +80,12 @@ static void show_line(const perp__source *source, const perp__message *message, 
         unsigned char c = (unsigned char)text[i];
         shown[ns++] = c < 32 || c == 127 ? ' ' : (char)c;
         if (continues_character(text[i])) continue;
-        if (i < at) caret[nc++] = ' ';
-        else if (i == at) caret[nc++] = '^';
-        else if (i < message->end) caret[nc++] = '~';
+        if (i < at)
+            caret[nc++] = ' ';
+        else if (i == at)
+            caret[nc++] = '^';
+        else if (i < message->end)
+            caret[nc++] = '~';
     }
     if (at >= last) caret[nc++] = '^';
     shown[ns] = caret[nc] = 0;
@@ -87,15 +95,18 @@ static void show_line(const perp__source *source, const perp__message *message, 
 void perp__source_report(perp__source *source, perp_diag *diag)
 {
     if (!diag) return;
-    if (source->nmessage) qsort(source->message, (size_t)source->nmessage, sizeof *source->message, by_place);
+    if (source->nmessage)
+        qsort(source->message, (size_t)source->nmessage, sizeof *source->message, by_place);
     for (int i = 0; i < source->nmessage && i < SHOWN_ERRORS; i++) {
         int line, column;
         perp__source_place(source, source->message[i].at, &line, &column);
-        perp__diag_append(diag, "%s:%d:%d: %s\n", source->name, line, column, source->message[i].text);
+        perp__diag_append(diag, "%s:%d:%d: %s\n", source->name, line, column,
+                          source->message[i].text);
         show_line(source, &source->message[i], line, diag);
     }
     if (source->nerror > SHOWN_ERRORS)
-        perp__diag_append(diag, "%s: and %d more errors\n", source->name, source->nerror - SHOWN_ERRORS);
+        perp__diag_append(diag, "%s: and %d more errors\n", source->name,
+                          source->nerror - SHOWN_ERRORS);
     diag->errors += source->nerror;
 }
 
@@ -114,7 +125,8 @@ static int distance(const char *a, const char *b)
             int best = up[j - 1] + (a[i - 1] != b[j - 1]);
             if (up[j] + 1 < best) best = up[j] + 1;
             if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                up2[j - 2] + 1 < best)
                 best = up2[j - 2] + 1;
             now[j] = best;
         }

@@ -31,7 +31,8 @@ void perp__source_place(const perp__source *source, int at, int *line, int *colu
 /* Write all messages in the order of the text, each with its line and a caret, and count them. */
 void perp__source_report(perp__source *source, perp_diag *diag);
 
-/* The name among the candidates that is nearest to `name` by edit distance, or NULL if none is near. */
+/* The name among the candidates that is nearest to `name` by edit distance, or NULL if none is
+ * near. */
 const char *perp__nearest(const char *name, const char *const *candidates, int n);
 
 #endif

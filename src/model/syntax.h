@@ -1,11 +1,14 @@
-/* The syntax tree of a model file, as the parser leaves it and build.c reads it. Everything lives in one arena. */
+/* The syntax tree of a model file, as the parser leaves it and build.c reads it. Everything lives
+ * in one arena. */
 
 #ifndef PERP_SRC_SYNTAX_H
 #define PERP_SRC_SYNTAX_H
 
 #include "model/source.h"
 
-/* Tokens ---------------------------------------------------------------------------------------------------------- */
+/* Tokens
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum perp__token_kind {
     TOKEN_END,
@@ -13,11 +16,11 @@ typedef enum perp__token_kind {
     TOKEN_NUMBER,
     TOKEN_NAME,
     TOKEN_STRING,
-    TOKEN_PERP,  /* perp, complements, U+22A5 */
-    TOKEN_LE,    /* <=, U+2264 */
-    TOKEN_GE,    /* >=, U+2265 */
-    TOKEN_DOTS,  /* .. */
-    TOKEN_OTHER  /* one of + - * / ^ ( ) [ ] { } , = < > ; the character is `symbol` */
+    TOKEN_PERP, /* perp, complements, U+22A5 */
+    TOKEN_LE,   /* <=, U+2264 */
+    TOKEN_GE,   /* >=, U+2265 */
+    TOKEN_DOTS, /* .. */
+    TOKEN_OTHER /* one of + - * / ^ ( ) [ ] { } , = < > ; the character is `symbol` */
 } perp__token_kind;
 
 typedef struct perp__token {
@@ -31,7 +34,9 @@ typedef struct perp__token {
 /* Split the text. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
 perp__token *perp__lex(perp__source *source, perp__arena *arena);
 
-/* Expressions ----------------------------------------------------------------------------------------------------- */
+/* Expressions
+ * -----------------------------------------------------------------------------------------------------
+ */
 
 typedef enum perp__syntax_kind {
     SYNTAX_NUMBER,
@@ -59,7 +64,9 @@ struct perp__syntax {
     int *opat; /* where each operator stands */
 };
 
-/* Statements ------------------------------------------------------------------------------------------------------ */
+/* Statements
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 typedef enum perp__statement_kind {
     STATEMENT_MODEL,
@@ -74,7 +81,8 @@ typedef enum perp__statement_kind {
     STATEMENT_SIMULATE
 } perp__statement_kind;
 
-/* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l' (<=) or 'g' (>=). */
+/* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l'
+ * (<=) or 'g' (>=). */
 typedef struct perp__side {
     int n;
     perp__syntax *e[3];
@@ -106,7 +114,8 @@ struct perp__statement {
     const char *method;
 };
 
-/* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing was there. */
+/* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing
+ * was there. */
 perp__statement *perp__parse(perp__source *source, perp__arena *arena);
 
 /* Words that cannot be names of the user. */

@@ -19,13 +19,16 @@ static void assign_slots(const perp__graph *graph, const int *reach, int n, int 
     for (int pass = 0; pass < 2; pass++) {
         for (int k = 0; k < n; k++) {
             const perp__node *node = &graph->node[reach[k]];
-            if (node->op == PERP__SYMBOL) slot[reach[k]] = node->a;
-            else if ((node->op != PERP__CONST) == pass) slot[reach[k]] = next++;
+            if (node->op == PERP__SYMBOL)
+                slot[reach[k]] = node->a;
+            else if ((node->op != PERP__CONST) == pass)
+                slot[reach[k]] = next++;
         }
     }
 }
 
-int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int first)
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
+                       int nroots, int first)
 {
     int n, ok = 0;
     memset(tape, 0, sizeof *tape);
@@ -96,14 +99,29 @@ void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)
         const double *a = ws + (size_t)tape->code[k].a * np, *b = ws + (size_t)tape->code[k].b * np;
         int op = tape->code[k].op;
         switch (op) {
-        case PERP__ADD: for (int p = 0; p < n; p++) result[p] = a[p] + b[p]; break;
-        case PERP__SUB: for (int p = 0; p < n; p++) result[p] = a[p] - b[p]; break;
-        case PERP__MUL: for (int p = 0; p < n; p++) result[p] = a[p] * b[p]; break;
-        case PERP__DIV: for (int p = 0; p < n; p++) result[p] = a[p] / b[p]; break;
-        case PERP__NEG: for (int p = 0; p < n; p++) result[p] = -a[p]; break;
-        case PERP__SQRT: for (int p = 0; p < n; p++) result[p] = sqrt(a[p]); break;
-        case PERP__ABS: for (int p = 0; p < n; p++) result[p] = fabs(a[p]); break;
-        default: for (int p = 0; p < n; p++) result[p] = perp__apply(op, a[p], b[p]);
+        case PERP__ADD:
+            for (int p = 0; p < n; p++) result[p] = a[p] + b[p];
+            break;
+        case PERP__SUB:
+            for (int p = 0; p < n; p++) result[p] = a[p] - b[p];
+            break;
+        case PERP__MUL:
+            for (int p = 0; p < n; p++) result[p] = a[p] * b[p];
+            break;
+        case PERP__DIV:
+            for (int p = 0; p < n; p++) result[p] = a[p] / b[p];
+            break;
+        case PERP__NEG:
+            for (int p = 0; p < n; p++) result[p] = -a[p];
+            break;
+        case PERP__SQRT:
+            for (int p = 0; p < n; p++) result[p] = sqrt(a[p]);
+            break;
+        case PERP__ABS:
+            for (int p = 0; p < n; p++) result[p] = fabs(a[p]);
+            break;
+        default:
+            for (int p = 0; p < n; p++) result[p] = perp__apply(op, a[p], b[p]);
         }
     }
 }

@@ -1,8 +1,10 @@
-/* A tape: expressions flattened to a list of instructions, evaluated for one point or for many at once.
+/* A tape: expressions flattened to a list of instructions, evaluated for one point or for many at
+ * once.
  *
- * The workspace has one slot per value. Slot s < first is symbol s, which the caller writes; from `first` on come the
- * tape's constants, then its results. Several tapes can share one workspace, and so the symbols, by starting where the
- * last one ends. For n points slot s of point p is ws[s * n + p], so the inner loop runs over the points. */
+ * The workspace has one slot per value. Slot s < first is symbol s, which the caller writes; from
+ * `first` on come the tape's constants, then its results. Several tapes can share one workspace,
+ * and so the symbols, by starting where the last one ends. For n points slot s of point p is ws[s *
+ * n + p], so the inner loop runs over the points. */
 
 #ifndef PERP_SRC_TAPE_H
 #define PERP_SRC_TAPE_H
@@ -20,8 +22,10 @@ typedef struct perp__tape {
     int *out; /* slot of each root */
 } perp__tape;
 
-/* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0 when memory is out. */
-int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots, int nroots, int first);
+/* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
+ * when memory is out. */
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
+                       int nroots, int first);
 void perp__tape_clear(perp__tape *tape);
 
 /* The first slot after those of the tape. */

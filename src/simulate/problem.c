@@ -1,4 +1,5 @@
-/* From model to step problem: put the integrator's formula for the derivatives, split two-sided pairs, derive, compile. */
+/* From model to step problem: put the integrator's formula for the derivatives, split two-sided
+ * pairs, derive, compile. */
 
 #include "simulate/step.h"
 
@@ -6,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are the workspace's; the
- * derivatives D_i = der(x_i) have symbols of their own behind them. */
+/* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
+ * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
 typedef struct plan {
     perp__step *step;
     const perp_model *model;
@@ -87,7 +88,8 @@ static void map_symbols(plan *p, rates how, perp_expr *map)
         map[symbol + PERP__DER] = how == RATES_ARE_SYMBOLS ? perp__symbol(g, rate_symbol(s, i))
                                                            : perp__div(g, perp__sub(g, y, pre), h);
     }
-    for (int i = 0; i < s->nv; i++) map[m->item[PERP_VAR][i].symbol] = perp__symbol(g, s->sym_y + s->nx + i);
+    for (int i = 0; i < s->nv; i++)
+        map[m->item[PERP_VAR][i].symbol] = perp__symbol(g, s->sym_y + s->nx + i);
 }
 
 static perp_expr translate(plan *p, perp_expr e, const perp_expr *map)
@@ -109,15 +111,19 @@ static perp_expr without(plan *p, perp_expr e, const int *column, int nsymbol)
     return result;
 }
 
-/* Rows --------------------------------------------------------------------------------------------------------------- */
+/* Rows
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
-/* left - right = R(D, y). Backward Euler puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row is h R0 + sum C_i
- * (y_i - pre_i): without the division a state at rest stays where it is to the last bit. */
+/* left - right = R(D, y). Backward Euler puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row
+ * is h R0 + sum C_i (y_i - pre_i): without the division a state at rest stays where it is to the
+ * last bit. */
 static perp_expr equation_row(plan *p, const perp__equation *equation)
 {
     perp__graph *g = &p->graph;
     perp__step *s = p->step;
-    perp_expr R = perp__sub(g, translate(p, equation->left, p->map_rate), translate(p, equation->right, p->map_rate));
+    perp_expr R = perp__sub(g, translate(p, equation->left, p->map_rate),
+                            translate(p, equation->right, p->map_rate));
     perp__sparse_row C = {0};
     perp_expr row = 0;
     int degree = perp__degree(g, R, p->rate_column, NULL);
@@ -129,11 +135,13 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
         row = perp__mul(g, perp__const(g, s->h), without(p, R, p->rate_column, s->nsymbol + s->nx));
         for (int k = 0; k < C.count; k++) {
             int i = C.column[k];
-            perp_expr change = perp__sub(g, perp__symbol(g, s->sym_y + i), perp__symbol(g, pre_symbol(s, i)));
+            perp_expr change =
+                perp__sub(g, perp__symbol(g, s->sym_y + i), perp__symbol(g, pre_symbol(s, i)));
             row = perp__add(g, row, perp__mul(g, C.entry[k], change));
         }
     } else {
-        row = perp__sub(g, translate(p, equation->left, p->map_plain), translate(p, equation->right, p->map_plain));
+        row = perp__sub(g, translate(p, equation->left, p->map_plain),
+                        translate(p, equation->right, p->map_plain));
     }
     perp__sparse_row_clear(&C);
     return row;
@@ -157,14 +165,16 @@ static void build_rows(plan *p)
     s->nequation = r;
     split = s->sym_y + s->nx + s->nv;
     for (int i = 0; i < m->npair; i++) {
-        perp_expr a = translate(p, m->pair[i].a, p->map_plain), b = translate(p, m->pair[i].b, p->map_plain);
+        perp_expr a = translate(p, m->pair[i].a, p->map_plain),
+                  b = translate(p, m->pair[i].b, p->map_plain);
         if (!m->pair[i].two_sided) {
             p->row[r] = a, p->row[r + 1] = b;
             s->pair[np++] = (perp__rows){r, r + 1, r, i};
             r += 2;
             continue;
         }
-        perp_expr lo = translate(p, m->pair[i].lo, p->map_plain), hi = translate(p, m->pair[i].hi, p->map_plain);
+        perp_expr lo = translate(p, m->pair[i].lo, p->map_plain),
+                  hi = translate(p, m->pair[i].hi, p->map_plain);
         p->row[r] = perp__sub(g, a, lo);
         p->row[r + 1] = perp__symbol(g, split);
         p->row[r + 2] = a; /* where the guard is off */
@@ -192,7 +202,8 @@ static int row_place(const plan *p, int row)
         }
     }
     for (int k = 0; k < s->np; k++) {
-        if (s->pair[k].a == row || s->pair[k].b == row || s->pair[k].off == row) return m->pair[s->pair[k].of].at;
+        if (s->pair[k].a == row || s->pair[k].b == row || s->pair[k].off == row)
+            return m->pair[s->pair[k].of].at;
     }
     return 0;
 }
@@ -209,7 +220,8 @@ static int check_affine(plan *p, perp_diag *diag)
         int at = where >= 0 ? p->graph.node[where].source : -1;
         if (at < 0) at = row_place(p, r);
         perp__error(&source, at, at,
-                    "the step is not affine in its unknowns (new states and vars) here; this version steps affine models. "
+                    "the step is not affine in its unknowns (new states and vars) here; this "
+                    "version steps affine models. "
                     "pre(x) of a state is known and may stand in any function");
     }
     int ok = source.nerror == 0;
@@ -218,7 +230,9 @@ static int check_affine(plan *p, perp_diag *diag)
     return ok;
 }
 
-/* Tapes -------------------------------------------------------------------------------------------------------------- */
+/* Tapes
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 /* Jacobian entries: constants go into A now, the others join the coefficient tape's roots. */
 static int derive_rows(plan *p, perp_expr **roots, int *nroots)
@@ -258,7 +272,8 @@ static int compile_coefficients(plan *p)
 {
     perp_expr *roots = NULL;
     int nroots, ok = derive_rows(p, &roots, &nroots);
-    if (ok) ok = perp__tape_compile(&p->step->coefficients, &p->graph, roots, nroots, p->step->nsymbol);
+    if (ok)
+        ok = perp__tape_compile(&p->step->coefficients, &p->graph, roots, nroots, p->step->nsymbol);
     free(roots);
     return ok;
 }
@@ -280,7 +295,8 @@ static int compile_reports(plan *p)
         p->root[n++] = translate(p, m->pair[i].lo, p->map_plain);
         p->root[n++] = translate(p, m->pair[i].hi, p->map_plain);
     }
-    if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients))) return 0;
+    if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
+        return 0;
 
     n = 0;
     for (int i = 0; i < m->npair; i++) {
@@ -290,8 +306,10 @@ static int compile_reports(plan *p)
     if (!perp__tape_compile(&s->guards, &p->graph, p->root, n, perp__tape_end(&s->check))) return 0;
 
     map_symbols(p, RATES_FOR_OUTPUTS, p->map_output);
-    for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++) p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, p->map_output);
-    return perp__tape_compile(&s->outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT], perp__tape_end(&s->guards)) &&
+    for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
+        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, p->map_output);
+    return perp__tape_compile(&s->outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
+                              perp__tape_end(&s->guards)) &&
            !p->graph.failed;
 }
 
@@ -300,11 +318,14 @@ static int make_workspace(perp__step *s)
     const perp__tape *tapes[] = {&s->coefficients, &s->check, &s->guards, &s->outputs};
     s->ws = calloc((size_t)perp__tape_end(&s->outputs) + 1, sizeof(double));
     if (!s->ws) return 0;
-    for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++) perp__tape_prepare(tapes[i], s->ws, 1);
+    for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
+        perp__tape_prepare(tapes[i], s->ws, 1);
     return 1;
 }
 
-/* Sizes and symbols -------------------------------------------------------------------------------------------------- */
+/* Sizes and symbols
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static int lay_out(perp__step *s, const perp_model *m)
 {
@@ -338,7 +359,8 @@ static int prepare_plan(plan *p)
     const perp_model *m = p->model;
     const perp__step *s = p->step;
     size_t ns = (size_t)m->nsymbol, total = (size_t)s->nsymbol + (size_t)s->nx + 1;
-    size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nitem[PERP_OUTPUT] + 1;
+    size_t nroot =
+        2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nitem[PERP_OUTPUT] + 1;
     p->map_rate = malloc(ns * sizeof(perp_expr));
     p->map_plain = malloc(ns * sizeof(perp_expr));
     p->map_output = malloc(ns * sizeof(perp_expr));
@@ -346,8 +368,8 @@ static int prepare_plan(plan *p)
     p->root = malloc(nroot * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
     p->rate_column = malloc(total * sizeof(int));
-    if (!p->map_rate || !p->map_plain || !p->map_output || !p->row || !p->root || !p->column || !p->rate_column ||
-        !perp__graph_init(&p->graph))
+    if (!p->map_rate || !p->map_plain || !p->map_output || !p->row || !p->root || !p->column ||
+        !p->rate_column || !perp__graph_init(&p->graph))
         return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = p->rate_column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
@@ -357,8 +379,8 @@ static int prepare_plan(plan *p)
     return 1;
 }
 
-perp_status perp__step_create(perp__step *step, const perp_model *model, const perp_simulation_options *options,
-                              perp_diag *diag)
+perp_status perp__step_create(perp__step *step, const perp_model *model,
+                              const perp_simulation_options *options, perp_diag *diag)
 {
     memset(step, 0, sizeof *step);
     step->model = model;
@@ -368,8 +390,11 @@ perp_status perp__step_create(perp__step *step, const perp_model *model, const p
     perp_status status = PERP_ERR_MEMORY;
     if (lay_out(step, model) && prepare_plan(&p)) {
         build_rows(&p);
-        if (!p.graph.failed && !check_affine(&p, diag)) status = PERP_ERR_MODEL;
-        else if (!p.graph.failed && compile_coefficients(&p) && compile_reports(&p) && make_workspace(step)) status = PERP_OK;
+        if (!p.graph.failed && !check_affine(&p, diag))
+            status = PERP_ERR_MODEL;
+        else if (!p.graph.failed && compile_coefficients(&p) && compile_reports(&p) &&
+                 make_workspace(step))
+            status = PERP_OK;
     }
     if (status == PERP_OK) status = perp__step_allocate(step, options->solver);
     perp__graph_clear(&p.graph);

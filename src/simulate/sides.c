@@ -1,16 +1,19 @@
-/* Which side of each pair is the complementary variable z? The rows of the equations and of the chosen sides must be
- * linearly independent: a transversal of the pairs that is a basis, found greedily (first sides first, since those are
- * the forces and then M is the Delassus matrix), and, where greed fails, by augmenting paths of matroid intersection
- * (Edmonds; Schrijver, Combinatorial Optimization, 41.2). */
+/* Which side of each pair is the complementary variable z? The rows of the equations and of the
+ * chosen sides must be linearly independent: a transversal of the pairs that is a basis, found
+ * greedily (first sides first, since those are the forces and then M is the Delassus matrix), and,
+ * where greed fails, by augmenting paths of matroid intersection (Edmonds; Schrijver, Combinatorial
+ * Optimization, 41.2). */
 
 #include "simulate/step.h"
 
 #include <math.h>
 #include <string.h>
 
-#define INDEPENDENT 1e-10 /* a row, scaled to largest entry 1, whose remainder is smaller depends on the others */
+#define INDEPENDENT                                                                                \
+    1e-10 /* a row, scaled to largest entry 1, whose remainder is smaller depends on the others */
 
-/* Rows reduced one after the other. combo[k] writes reduced row k in terms of the rows taken so far. */
+/* Rows reduced one after the other. combo[k] writes reduced row k in terms of the rows taken so
+ * far. */
 typedef struct basis {
     int n, count;
     double *row;   /* count x n, pivot entry 1 */
@@ -20,8 +23,8 @@ typedef struct basis {
     double *x, *coefficient;
 } basis;
 
-/* Reduce a row of A by the basis; x gets what remains, coefficient[k] how much of taken row k it contains. Returns the
- * column of the largest remainder, or -1 if the row depends on the basis. */
+/* Reduce a row of A by the basis; x gets what remains, coefficient[k] how much of taken row k it
+ * contains. Returns the column of the largest remainder, or -1 if the row depends on the basis. */
 static int reduce(basis *b, const double *row)
 {
     int n = b->n, column = -1;
@@ -48,7 +51,8 @@ static int take(basis *b, const double *row, int owner)
 {
     int column = b->count < b->n ? reduce(b, row) : -1, n = b->n, k = b->count;
     if (column < 0) return 0;
-    double *r = b->row + (size_t)k * (size_t)n, *combo = b->combo + (size_t)k * (size_t)n, p = b->x[column];
+    double *r = b->row + (size_t)k * (size_t)n, *combo = b->combo + (size_t)k * (size_t)n,
+           p = b->x[column];
     for (int j = 0; j < n; j++) r[j] = b->x[j] / p, combo[j] = -b->coefficient[j] / p;
     combo[k] = 1 / p;
     b->pivot[k] = column;
@@ -63,7 +67,8 @@ static const double *row_of(const perp__step *s, int element)
     return s->A + (size_t)(element % 2 ? pair->b : pair->a) * (size_t)s->ny;
 }
 
-/* Equations, switched-off pairs and the sides chosen so far; side -1 is none. The first dependent fixed row in *bad. */
+/* Equations, switched-off pairs and the sides chosen so far; side -1 is none. The first dependent
+ * fixed row in *bad. */
 static int rebuild(basis *b, const perp__step *s, const char *on, const char *side, int *bad)
 {
     b->count = 0;
@@ -72,7 +77,8 @@ static int rebuild(basis *b, const perp__step *s, const char *on, const char *si
         if (!take(b, s->A + (size_t)i * (size_t)s->ny, -1) && *bad < 0) *bad = i;
     }
     for (int p = 0; p < s->np; p++) {
-        if (!on[p] && !take(b, s->A + (size_t)s->pair[p].off * (size_t)s->ny, -1) && *bad < 0) *bad = s->pair[p].off;
+        if (!on[p] && !take(b, s->A + (size_t)s->pair[p].off * (size_t)s->ny, -1) && *bad < 0)
+            *bad = s->pair[p].off;
     }
     for (int p = 0; p < s->np; p++) {
         if (on[p] && side[p] >= 0) take(b, row_of(s, 2 * p + side[p]), 2 * p + side[p]);
@@ -95,7 +101,9 @@ static int augment(basis *b, const perp__step *s, const char *on, char *side, in
             for (; e >= 0; e = from[e]) side[e / 2] = (char)(e % 2);
             return 1;
         }
-        int out = 2 * p + side[p]; /* e replaces the other side of its pair; who can take that one's place? */
+        int out =
+            2 * p +
+            side[p]; /* e replaces the other side of its pair; who can take that one's place? */
         int k = 0;
         while (k < b->count && b->owner[k] != out) k++;
         for (int next = 0; next < elements; next++) {
@@ -119,19 +127,26 @@ size_t perp__sides_ints(int ny, int np)
     return 2 * (size_t)ny + 4 * (size_t)np;
 }
 
-int perp__choose_sides(const perp__step *s, const char *on, char *side, char *bad, int *bad_row, double *work, int *iwork)
+int perp__choose_sides(const perp__step *s, const char *on, char *side, char *bad, int *bad_row,
+                       double *work, int *iwork)
 {
     size_t n = (size_t)s->ny;
     int *queue = iwork + 2 * n, *from = queue + 2 * s->np, missing = 0;
-    basis b = {.n = s->ny, .row = work, .combo = work + n * n, .x = work + 2 * n * n, .coefficient = work + 2 * n * n + n,
-               .pivot = iwork, .owner = iwork + n};
+    basis b = {.n = s->ny,
+               .row = work,
+               .combo = work + n * n,
+               .x = work + 2 * n * n,
+               .coefficient = work + 2 * n * n + n,
+               .pivot = iwork,
+               .owner = iwork + n};
     memset(b.combo, 0, n * n * sizeof(double));
     memset(side, -1, (size_t)s->np);
     memset(bad, 0, (size_t)s->np);
     if (!rebuild(&b, s, on, side, bad_row)) return 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int p = 0; p < s->np; p++) {
-            if (on[p] && side[p] < 0 && take(&b, row_of(s, 2 * p + pass), 2 * p + pass)) side[p] = (char)pass;
+            if (on[p] && side[p] < 0 && take(&b, row_of(s, 2 * p + pass), 2 * p + pass))
+                side[p] = (char)pass;
         }
     }
     for (int p = 0; p < s->np; p++) missing += on[p] && side[p] < 0;

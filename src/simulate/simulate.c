@@ -1,4 +1,5 @@
-/* The public face of simulation: checks before the run, the loop, rows, and what to say when a step has no solution. */
+/* The public face of simulation: checks before the run, the loop, rows, and what to say when a step
+ * has no solution. */
 
 #include "base/tol.h"
 #include "simulate/step.h"
@@ -11,7 +12,7 @@ struct perp_simulation {
     const perp_model *model;
     perp_simulation_options options;
     perp__step step;
-    long nstep;     /* whole steps that fit */
+    long nstep; /* whole steps that fit */
     long done;
     double *before; /* symbols as they were before the step: given back when it fails */
     double residual;
@@ -23,8 +24,12 @@ struct perp_simulation {
 
 perp_simulation_options perp_simulation_options_default(const perp_model *model)
 {
-    perp_simulation_options o = {.from = 0, .to = NAN, .step = NAN, .integrator = PERP_BACKWARD_EULER,
-                                 .solver = PERP_METHOD_LEMKE, .tol = PERP_TOL_STEP};
+    perp_simulation_options o = {.from = 0,
+                                 .to = NAN,
+                                 .step = NAN,
+                                 .integrator = PERP_BACKWARD_EULER,
+                                 .solver = PERP_METHOD_LEMKE,
+                                 .tol = PERP_TOL_STEP};
     if (!model) return o;
     perp_simulate_task task = perp_model_simulate_task(model);
     if (!isnan(task.from)) o.from = task.from;
@@ -33,7 +38,8 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
     return o;
 }
 
-/* Checks before the run ---------------------------------------------------------------------------------------------- */
+/* Checks before the run
+ * ---------------------------------------------------------------------------------------------- */
 
 static void say(perp_diag *diag, const char *text)
 {
@@ -41,17 +47,25 @@ static void say(perp_diag *diag, const char *text)
     if (diag) diag->errors++;
 }
 
-static perp_status check_options(const perp_model *model, const perp_simulation_options *o, perp_diag *diag)
+static perp_status check_options(const perp_model *model, const perp_simulation_options *o,
+                                 perp_diag *diag)
 {
     const char *file = model->source.name;
     const char *wrong = NULL;
-    if (isnan(o->to)) wrong = "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
-    else if (isnan(o->step)) wrong = "no step: add 'simulate to 5 step 1e-3' to the model, or give --step";
-    else if (!(o->step > 0) || !isfinite(o->step)) wrong = "the step must be a positive number";
-    else if (!isfinite(o->from) || !isfinite(o->to) || o->to < o->from) wrong = "the end time must not be before the start";
-    else if ((o->to - o->from) / o->step > 1e15) wrong = "more than 1e15 steps";
-    else if (!(o->tol > 0)) wrong = "the tolerance must be positive";
-    else if (model->method && strcmp(model->method, "backward-euler") != 0) wrong = "this version has one method: backward-euler";
+    if (isnan(o->to))
+        wrong = "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
+    else if (isnan(o->step))
+        wrong = "no step: add 'simulate to 5 step 1e-3' to the model, or give --step";
+    else if (!(o->step > 0) || !isfinite(o->step))
+        wrong = "the step must be a positive number";
+    else if (!isfinite(o->from) || !isfinite(o->to) || o->to < o->from)
+        wrong = "the end time must not be before the start";
+    else if ((o->to - o->from) / o->step > 1e15)
+        wrong = "more than 1e15 steps";
+    else if (!(o->tol > 0))
+        wrong = "the tolerance must be positive";
+    else if (model->method && strcmp(model->method, "backward-euler") != 0)
+        wrong = "this version has one method: backward-euler";
     if (!wrong) return PERP_OK;
     perp__diag_append(diag, "%s: %s\n", file, wrong);
     if (diag) diag->errors++;
@@ -80,13 +94,17 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
         int line, column, hint = 0;
         if (table->n == 0 && item->expr < 0) {
             perp__source_place(&m->source, item->at, &line, &column);
-            perp__diag_append(diag, "%s:%d:%d: input '%s' has no value; write 'input %s = expression of t', or give --input %s=file.csv\n",
+            perp__diag_append(diag,
+                              "%s:%d:%d: input '%s' has no value; write 'input %s = expression of "
+                              "t', or give --input %s=file.csv\n",
                               m->source.name, line, column, item->name, item->name, item->name);
         } else if (table->n > 0 && sim->nstep > 0 &&
                    (isnan(perp__table_value(table, uses_start(m, i) ? o->from : first, &hint)) ||
                     isnan(perp__table_value(table, last, &hint)))) {
-            perp__diag_append(diag, "%s: input '%s' goes from t = %g to %g, but the run needs it from %g to %g\n", table->name,
-                              item->name, table->time[0], table->time[table->n - 1], uses_start(m, i) ? o->from : first, last);
+            perp__diag_append(
+                diag, "%s: input '%s' goes from t = %g to %g, but the run needs it from %g to %g\n",
+                table->name, item->name, table->time[0], table->time[table->n - 1],
+                uses_start(m, i) ? o->from : first, last);
         } else {
             continue;
         }
@@ -96,21 +114,25 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
     return status;
 }
 
-static void say_bad_input(const perp_model *m, int input, double x, double t, long step, perp_diag *diag)
+static void say_bad_input(const perp_model *m, int input, double x, double t, long step,
+                          perp_diag *diag)
 {
-    perp__diag_append(diag, "%s: input '%s' is %s at t = %g (step %ld)\n", m->source.name, m->item[PERP_INPUT][input].name,
-                      isnan(x) ? "not a number" : "infinite", t, step);
+    perp__diag_append(diag, "%s: input '%s' is %s at t = %g (step %ld)\n", m->source.name,
+                      m->item[PERP_INPUT][input].name, isnan(x) ? "not a number" : "infinite", t,
+                      step);
     if (diag) diag->errors++;
 }
 
 /* Symbols of the model as known at the first step: parameters, initial states, inputs, times. */
-static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value, perp_diag *diag)
+static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value,
+                                   perp_diag *diag)
 {
     const perp_model *m = sim->model;
     const perp_simulation_options *o = &sim->options;
     perp_status status = PERP_OK;
     for (int s = 0; s < m->nsymbol; s++) symbol[s] = NAN;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
     symbol[PERP__SYM_H] = o->step;
     double *input = calloc(2 * (size_t)m->nitem[PERP_INPUT] + 1, sizeof *input);
     if (!input) return PERP_ERR_MEMORY;
@@ -120,7 +142,8 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
         for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
             const perp__item *item = &m->item[PERP_INPUT][i];
             int hint = 0;
-            double x = item->table.n ? perp__table_value(&item->table, symbol[PERP__SYM_T], &hint) : value[item->expr];
+            double x = item->table.n ? perp__table_value(&item->table, symbol[PERP__SYM_T], &hint)
+                                     : value[item->expr];
             input[2 * i + when] = x;
             if (when == 0 && !isfinite(x) && sim->nstep > 0) {
                 say_bad_input(m, i, x, symbol[PERP__SYM_T], 1, diag);
@@ -141,7 +164,8 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
         if (isfinite(item->value)) continue;
         int line, column;
         perp__source_place(&m->source, item->at, &line, &column);
-        perp__diag_append(diag, "%s:%d:%d: the initial value of '%s' is %g\n", m->source.name, line, column, item->name, item->value);
+        perp__diag_append(diag, "%s:%d:%d: the initial value of '%s' is %g\n", m->source.name, line,
+                          column, item->name, item->value);
         if (diag) diag->errors++;
         status = PERP_ERR_MODEL;
     }
@@ -166,7 +190,8 @@ static void report_node(const perp_model *model, int node, const char *when, per
     perp__source source = model->source;
     source.message = NULL, source.nmessage = source.capacity = source.nerror = 0;
     int at = model->graph.node[node].source;
-    perp__error(&source, at < 0 ? 0 : at, at, "%s %s", domain_fault(model->graph.node[node].op), when);
+    perp__error(&source, at < 0 ? 0 : at, at, "%s %s", domain_fault(model->graph.node[node].op),
+                when);
     perp__source_report(&source, diag);
     perp__source_clear(&source);
 }
@@ -177,14 +202,16 @@ static perp_status check_initial_state(const perp_simulation *sim, perp_diag *di
     const perp_model *m = sim->model;
     size_t n = 2 * (size_t)m->nequation + 5 * (size_t)m->npair;
     perp_expr *roots = malloc((n + 1) * sizeof *roots);
-    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), *value = malloc((size_t)m->graph.count * sizeof *value);
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol),
+           *value = malloc((size_t)m->graph.count * sizeof *value);
     perp_status status = PERP_ERR_MEMORY;
     if (!roots || !symbol || !value) goto done;
     status = initial_symbols(sim, symbol, value, diag);
     if (status != PERP_OK) goto done;
 
     int k = 0;
-    for (int i = 0; i < m->nequation; i++) roots[k++] = m->equation[i].left, roots[k++] = m->equation[i].right;
+    for (int i = 0; i < m->nequation; i++)
+        roots[k++] = m->equation[i].left, roots[k++] = m->equation[i].right;
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *p = &m->pair[i];
         roots[k++] = p->a, roots[k++] = p->b, roots[k++] = p->lo, roots[k++] = p->hi;
@@ -203,14 +230,17 @@ done:
     return status;
 }
 
-/* Time and symbols ---------------------------------------------------------------------------------------------------- */
+/* Time and symbols
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static double time_of(const perp_simulation *sim, long k)
 {
     return sim->options.from + (double)k * sim->options.step;
 }
 
-/* Put the times and table values of step k (from k-1 to k) into the workspace; pre states take the present ones. */
+/* Put the times and table values of step k (from k-1 to k) into the workspace; pre states take the
+ * present ones. */
 static void begin_step(perp_simulation *sim, long k)
 {
     perp__step *s = &sim->step;
@@ -233,10 +263,13 @@ static void set_initial(perp_simulation *sim)
     s->ws[0] = sim->options.from;
     for (int i = 0; i < s->nx; i++) s->ws[s->sym_y + i] = sim->model->item[PERP_STATE][i].value;
     for (int i = 0; i < s->ntable; i++)
-        s->ws[s->sym_table + i] = perp__table_value(&sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
+        s->ws[s->sym_table + i] = perp__table_value(
+            &sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
 }
 
-/* Creation ------------------------------------------------------------------------------------------------------------ */
+/* Creation
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void say_pair(const perp_model *m, int pair, perp_diag *diag)
 {
@@ -257,11 +290,16 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     if (e) return PERP_OK;
     if (bad_row >= 0 && bad_row < m->nequation) {
         perp_statement q = perp_model_equation(m, bad_row);
-        perp__diag_append(diag, "%s:%d:%d: this equation depends on the others, so a step is not determined: %s\n", m->source.name,
-                          q.line, q.column, q.text);
+        perp__diag_append(
+            diag,
+            "%s:%d:%d: this equation depends on the others, so a step is not determined: %s\n",
+            m->source.name, q.line, q.column, q.text);
     } else {
-        perp__diag_append(diag, "%s: a step is singular: the equations and one side of each pair do not determine the unknowns. "
-                                "These pairs cannot be placed:\n", m->source.name);
+        perp__diag_append(diag,
+                          "%s: a step is singular: the equations and one side of each pair do not "
+                          "determine the unknowns. "
+                          "These pairs cannot be placed:\n",
+                          m->source.name);
         int last = -1;
         for (int p = 0; p < s->np; p++) {
             int listed = s->bad[p] || s->pair[p].off == bad_row;
@@ -300,8 +338,8 @@ static long whole_steps(const perp_simulation_options *o)
     return (long)floor(n * (1 + 1e-12) + 1e-9);
 }
 
-perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options, perp_simulation **out,
-                                   perp_diag *diag)
+perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
+                                   perp_simulation **out, perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -352,17 +390,21 @@ long perp_simulation_steps(const perp_simulation *sim)
     return sim->nstep;
 }
 
-/* When a step fails --------------------------------------------------------------------------------------------------- */
+/* When a step fails
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* An input that is not finite at the step's end, or start if the model asks for it. */
 static int bad_input(const perp_simulation *sim, double *x)
 {
     const perp_model *m = sim->model;
     const perp__step *s = &sim->step;
-    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), *value = malloc((size_t)m->graph.count * sizeof *value);
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol),
+           *value = malloc((size_t)m->graph.count * sizeof *value);
     int found = -1;
     for (int i = 0; symbol && i < m->nsymbol; i++) symbol[i] = NAN;
-    for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++) symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
     for (int when = 0; symbol && value && when < 2 && found < 0; when++) {
         symbol[PERP__SYM_T] = s->ws[when];
         perp__graph_values(&m->graph, symbol, value);
@@ -379,15 +421,17 @@ static int bad_input(const perp_simulation *sim, double *x)
 }
 
 /* The pairs that a certificate or ray speaks of. */
-static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_result *r,
+                               perp_diag *diag)
 {
     const perp__step *s = &sim->step;
     double largest = 0;
     int last = -1;
     if (!r->certificate) return;
     for (int i = 0; i < r->elimination->nz; i++) largest = fmax(largest, fabs(r->certificate[i]));
-    perp__diag_append(diag, r->outcome == PERP_INFEASIBLE ? "these pairs cannot hold together with the equations:\n"
-                                                          : "the ray goes along these pairs:\n");
+    perp__diag_append(diag, r->outcome == PERP_INFEASIBLE
+                                ? "these pairs cannot hold together with the equations:\n"
+                                : "the ray goes along these pairs:\n");
     for (int i = 0; i < r->elimination->nz; i++) {
         int pair = s->pair[r->elimination->pair[i]].of;
         if (fabs(r->certificate[i]) <= 1e-9 * largest || pair == last) continue;
@@ -399,8 +443,10 @@ static void say_worst(const perp_simulation *sim, const perp__step_result *r, pe
 {
     const perp_model *m = sim->model;
     if (r->worst < 0) return;
-    perp_statement s = r->worst < m->nequation ? perp_model_equation(m, r->worst) : perp_model_pair(m, r->worst - m->nequation);
-    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->residual);
+    perp_statement s = r->worst < m->nequation ? perp_model_equation(m, r->worst)
+                                               : perp_model_pair(m, r->worst - m->nequation);
+    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text,
+                      r->residual);
 }
 
 static perp_status explain(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
@@ -416,28 +462,38 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     if (diag) diag->errors++;
     switch (r->fault) {
     case PERP__NOT_FINITE:
-        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): a coefficient is not a number (division by zero, or a function "
-                                "outside its domain)\n", m->source.name, k, t);
+        perp__diag_append(diag,
+                          "%s: no solution at step %ld (t = %g): a coefficient is not a number "
+                          "(division by zero, or a function "
+                          "outside its domain)\n",
+                          m->source.name, k, t);
         break;
     case PERP__SINGULAR:
-        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): the step is singular, its conditions do not determine the unknowns\n",
+        perp__diag_append(diag,
+                          "%s: no solution at step %ld (t = %g): the step is singular, its "
+                          "conditions do not determine the unknowns\n",
                           m->source.name, k, t);
         break;
     case PERP__UNVERIFIED:
-        perp__diag_append(diag, "%s: no verified solution at step %ld (t = %g): %s gave one that does not hold:\n", m->source.name, k,
-                          t, perp_method_name(sim->options.solver));
+        perp__diag_append(
+            diag,
+            "%s: no verified solution at step %ld (t = %g): %s gave one that does not hold:\n",
+            m->source.name, k, t, perp_method_name(sim->options.solver));
         say_worst(sim, r, diag);
         break;
     default:
-        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s; ", m->source.name, k, t,
-                          perp_method_name(sim->options.solver), perp_outcome_name(r->outcome), perp_outcome_message(r->outcome));
+        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s; ",
+                          m->source.name, k, t, perp_method_name(sim->options.solver),
+                          perp_outcome_name(r->outcome), perp_outcome_message(r->outcome));
         say_pairs_at_fault(sim, r, diag);
         if (!r->certificate) perp__diag_append(diag, "\n");
     }
     return PERP_ERR_NO_SOLUTION;
 }
 
-/* Stepping ------------------------------------------------------------------------------------------------------------ */
+/* Stepping
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void count_sides(perp_simulation *sim)
 {
@@ -448,9 +504,16 @@ static void count_sides(perp_simulation *sim)
         const perp__pair *pair = &sim->model->pair[i];
         double a = ws[out[0]], b = ws[out[1]], tiny = PERP_TOL_STEP;
         int g = s->guard_of[i], side;
-        if (g >= 0 && !(ws[s->guards.out[g]] > 0)) side = 3;
-        else if (pair->two_sided) side = b > tiny ? 0 : b < -tiny ? 2 : a <= ws[out[2]] + tiny ? 0 : a >= ws[out[3]] - tiny ? 2 : 1;
-        else side = a > tiny && a > b ? 0 : b > tiny ? 2 : 1;
+        if (g >= 0 && !(ws[s->guards.out[g]] > 0))
+            side = 3;
+        else if (pair->two_sided)
+            side = b > tiny                 ? 0
+                   : b < -tiny              ? 2
+                   : a <= ws[out[2]] + tiny ? 0
+                   : a >= ws[out[3]] - tiny ? 2
+                                            : 1;
+        else
+            side = a > tiny && a > b ? 0 : b > tiny ? 2 : 1;
         sim->sides[i][side]++;
         out += pair->two_sided ? 4 : 2;
     }
@@ -464,8 +527,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     memcpy(sim->before, s->ws, symbols);
     begin_step(sim, sim->done + 1);
     perp__step_result r = perp__step_solve(s);
-    if (info)
-        *info = (perp_step_info){sim->done + 1, s->ws[0], r.outcome, r.residual, r.solves};
+    if (info) *info = (perp_step_info){sim->done + 1, s->ws[0], r.outcome, r.residual, r.solves};
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED) {
         perp_status status = explain(sim, &r, diag);
@@ -516,7 +578,8 @@ perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
     return summary;
 }
 
-perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *context, perp_diag *diag)
+perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *context,
+                                perp_diag *diag)
 {
     if (!sim) return PERP_ERR_ARG;
     double *row = malloc((size_t)sim->ncolumn * sizeof *row);

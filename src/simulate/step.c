@@ -1,6 +1,7 @@
-/* One step, numerically. First the mode of the last step is tried: one matrix-vector product. If a condition fails there,
- * the complementarity problem is formed and solved, its basis is the new mode, and the unknowns come from that mode's
- * linear system, so that what the mode fixes (a velocity at 0) is exact. Either way the original conditions decide. */
+/* One step, numerically. First the mode of the last step is tried: one matrix-vector product. If a
+ * condition fails there, the complementarity problem is formed and solved, its basis is the new
+ * mode, and the unknowns come from that mode's linear system, so that what the mode fixes (a
+ * velocity at 0) is exact. Either way the original conditions decide. */
 
 #include "base/tol.h"
 #include "linalg/invert.h"
@@ -12,7 +13,9 @@
 
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26 };
 
-/* Memory ------------------------------------------------------------------------------------------------------------- */
+/* Memory
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 static size_t at_least_one(size_t n)
 {
@@ -59,7 +62,8 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     for (int i = 0; i < s->nelimination; i++) {
         if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
     }
-    size_t work = 2 * ny * ny > perp__sides_doubles(s->ny) ? 2 * ny * ny : perp__sides_doubles(s->ny);
+    size_t work =
+        2 * ny * ny > perp__sides_doubles(s->ny) ? 2 * ny * ny : perp__sides_doubles(s->ny);
     size_t values = (size_t)s->check.nout + (size_t)s->coefficients.nout;
     s->on = calloc(4 * np + 1, 1);
     s->q = calloc(3 * np + 1, sizeof(double));
@@ -99,11 +103,14 @@ void perp__step_free(perp__step *s)
     free(s->index);
     free(s->values);
     perp_solver_destroy(s->solver);
-    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL, s->index = NULL, s->values = NULL;
+    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
+    s->index = NULL, s->values = NULL;
     s->solver = NULL;
 }
 
-/* Coefficients, guards ----------------------------------------------------------------------------------------------- */
+/* Coefficients, guards
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void evaluate_guards(perp__step *s)
 {
@@ -138,11 +145,13 @@ static int all_finite(const double *x, size_t n)
     return 1;
 }
 
-/* Verification: the conditions as they were written ------------------------------------------------------------------- */
+/* Verification: the conditions as they were written
+ * ------------------------------------------------------------------- */
 
 typedef struct verdict {
     double residual;  /* natural map, largest */
-    double violation; /* largest negative part of a side (or excess over a bound), relative to 1 + |y| */
+    double violation; /* largest negative part of a side (or excess over a bound), relative to 1 +
+                         |y| */
     int worst;
 } verdict;
 
@@ -186,33 +195,21 @@ static verdict verify(perp__step *s)
     return v;
 }
 
-/* Size of the terms that rows r of a condition are made of. */
-static double row_scale(const perp__step *s, int r)
-{
-    double scale = fabs(s->c[r]);
-    for (int j = 0; j < s->ny; j++) scale += fabs(s->A[(size_t)r * (size_t)s->ny + (size_t)j] * s->ws[s->sym_y + j]);
-    return scale;
-}
-
-/* A residual above the absolute tolerance may still be rounding in large terms: compare with those. */
+/* A residual above the absolute tolerance may still be rounding in large data: compare with the
+ * largest known term of the step. (Not with the unknowns' terms: a wrong solution can be large.) */
 static int within_rounding(const perp__step *s, const verdict *v)
 {
-    const perp_model *m = s->model;
     double scale = 0;
-    if (!isfinite(v->residual)) return 0;
-    if (v->worst < m->nequation) {
-        double step_scale = m->kind == PERP_CONTINUOUS ? 1 / s->h : 1; /* the row was multiplied by h */
-        scale = row_scale(s, v->worst) * fmax(1, step_scale);
-    } else {
-        for (int p = 0; p < s->np; p++) {
-            if (s->pair[p].of != v->worst - m->nequation) continue;
-            scale = fmax(scale, fmin(row_scale(s, s->pair[p].a), row_scale(s, s->pair[p].b)));
-        }
-    }
+    for (int r = 0; r < s->nrow; r++) scale = fmax(scale, fabs(s->c[r]));
+    int is_equation = v->worst < s->model->nequation;
+    if (is_equation && s->model->kind == PERP_CONTINUOUS)
+        scale *= fmax(1, 1 / s->h); /* their rows were multiplied by h */
     return v->residual <= s->tol * (1 + scale);
 }
 
-/* Modes --------------------------------------------------------------------------------------------------------------- */
+/* Modes
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static void mode_key(perp__step *s)
 {
@@ -223,7 +220,8 @@ static void mode_key(perp__step *s)
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
-    if (s->current && s->current->used && memcmp(s->current->key, s->key, np) == 0) return s->current;
+    if (s->current && s->current->used && memcmp(s->current->key, s->key, np) == 0)
+        return s->current;
     for (int i = 0; i < s->nmode; i++) {
         if (s->mode[i].used && memcmp(s->mode[i].key, s->key, np) == 0) return &s->mode[i];
     }
@@ -237,7 +235,8 @@ static perp__mode *find_mode(perp__step *s)
         m->row[s->nequation + p] = s->key[p] == 0 ? rows->a : s->key[p] == 1 ? rows->b : rows->off;
     }
     double *B = s->work + 2 * ny * ny;
-    for (size_t i = 0; i < ny; i++) memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
+    for (size_t i = 0; i < ny; i++)
+        memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
     m->singular = !perp__invert(s->ny, B, s->ny, m->S, s->work, s->index);
     return m;
 }
@@ -272,7 +271,9 @@ static int keep_mode(perp__step *s, verdict *v)
     return 1;
 }
 
-/* Elimination --------------------------------------------------------------------------------------------------------- */
+/* Elimination
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Rows of T: equations, off rows of the pairs whose guard is off, the z sides. */
 static void elimination_rows(const perp__step *s, perp__elimination *e)
@@ -295,7 +296,8 @@ static int invert_T(perp__step *s, perp__elimination *e)
     size_t ny = (size_t)s->ny;
     double *T = s->work + 2 * ny * ny;
     elimination_rows(s, e);
-    for (size_t i = 0; i < ny; i++) memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
+    for (size_t i = 0; i < ny; i++)
+        memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
     return perp__invert(s->ny, T, s->ny, e->T_inverse, s->work, s->index);
 }
 
@@ -308,20 +310,23 @@ static void multiply_other_sides(const perp__step *s, perp__elimination *e)
         for (int i = 0; i < nz; i++) {
             const perp__rows *rows = &s->pair[e->pair[i]];
             const double *w = s->A + (size_t)(e->side[e->pair[i]] ? rows->a : rows->b) * (size_t)ny;
-            double sum = 0;
-            for (int k = 0; k < ny; k++) sum += w[k] * column[k];
-            e->K[(size_t)j * (size_t)nz + (size_t)i] = sum;
+            double sum = 0, terms = 0;
+            for (int k = 0; k < ny; k++) sum += w[k] * column[k], terms += fabs(w[k] * column[k]);
+            e->K[(size_t)j * (size_t)nz + (size_t)i] =
+                fabs(sum) > 1e-13 * terms ? sum : 0; /* cancelled to nothing */
         }
     }
 }
 
-/* The elimination for the present guards: cached, or with the former sides if they still do, or with new ones. */
+/* The elimination for the present guards: cached, or with the former sides if they still do, or
+ * with new ones. */
 static perp__elimination *find_elimination(perp__step *s, int *bad_row)
 {
     size_t np = (size_t)s->np;
     *bad_row = -1;
     for (int i = 0; i < s->nelimination; i++) {
-        if (s->elimination[i].used && memcmp(s->elimination[i].key, s->on, np) == 0) return &s->elimination[i];
+        if (s->elimination[i].used && memcmp(s->elimination[i].key, s->on, np) == 0)
+            return &s->elimination[i];
     }
     perp__elimination *e = &s->elimination[s->next_elimination];
     int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
@@ -393,22 +398,30 @@ static perp__step_result accept_or_not(perp__step *s, const verdict *v, perp__st
 
 static perp__step_result solve_anew(perp__step *s)
 {
-    perp__step_result result = {.outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
+    perp__step_result result = {
+        .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
-    if (!all_finite(s->c, (size_t)s->nrow) || (!s->constant && !all_finite(s->A, (size_t)s->nrow * (size_t)s->ny)))
+    if (!all_finite(s->c, (size_t)s->nrow) ||
+        (!s->constant && !all_finite(s->A, (size_t)s->nrow * (size_t)s->ny)))
         return result;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
     if (!e) return result;
 
     form_q(s, e);
-    perp_lcp lcp = {e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1, s->q};
+    perp_lcp lcp = {e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1,
+                    s->q};
     perp_solve_info info;
     perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
-    result = (perp__step_result){.outcome = info.outcome, .fault = PERP__NO_ANSWER, .residual = NAN, .solves = 1, .worst = -1,
+    result = (perp__step_result){.outcome = info.outcome,
+                                 .fault = PERP__NO_ANSWER,
+                                 .residual = NAN,
+                                 .solves = 1,
+                                 .worst = -1,
                                  .elimination = e};
     if (info.outcome != PERP_SOLVED) {
-        result.certificate = info.outcome == PERP_INFEASIBLE ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
+        result.certificate = info.outcome == PERP_INFEASIBLE ? perp_lcp_certificate(s->solver)
+                                                             : perp_lcp_ray(s->solver);
         return result;
     }
     result.fault = PERP__FINE;
@@ -432,7 +445,8 @@ perp__step_result perp__step_solve(perp__step *s)
     evaluate_guards(s);
     evaluate_coefficients(s);
     if (keep_mode(s, &v))
-        return (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};
+        return (perp__step_result){
+            .outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};
     return solve_anew(s);
 }
 

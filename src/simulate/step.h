@@ -1,14 +1,16 @@
 /* Internal: the step problem. One step asks for y = (states at its end, vars, splits) with
  *
- *     rows r = 0 .. nrow-1:   A y + c      (affine; c, and A if it is not constant, come from a tape at each step)
- *     equations:              their rows are 0
- *     pairs p:                0 <= row a_p  perp  row b_p >= 0;  where its guard is off, row off_p is 0 instead
+ *     rows r = 0 .. nrow-1:   A y + c      (affine; c, and A if it is not constant, come from a
+ * tape at each step) equations:              their rows are 0 pairs p:                0 <= row a_p
+ * perp  row b_p >= 0;  where its guard is off, row off_p is 0 instead
  *
- * A two-sided pair lo <= y <= hi perp e is two one-sided ones with the splits s+, s- >= 0 as extra unknowns:
+ * A two-sided pair lo <= y <= hi perp e is two one-sided ones with the splits s+, s- >= 0 as extra
+ * unknowns:
  *
  *     e = s+ - s-,   0 <= y - lo  perp  s+ >= 0,   0 <= s-  perp  hi - y >= 0
  *
- * problem.c builds it from the model, step.c solves it, sides.c chooses the complementary variables. */
+ * problem.c builds it from the model, step.c solves it, sides.c chooses the complementary
+ * variables. */
 
 #ifndef PERP_SRC_STEP_H
 #define PERP_SRC_STEP_H
@@ -22,24 +24,25 @@ typedef struct perp__rows {
     int of; /* the model's pair */
 } perp__rows;
 
-/* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each active pair. */
+/* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
+ * active pair. */
 typedef struct perp__elimination {
     int used;
-    char *key;        /* np: is the pair's guard on? */
-    char *side;       /* np: 0 if z is side a, 1 if side b */
-    int nz;           /* active pairs */
-    int *row;         /* ny: the rows of T; the last nz belong to the z */
-    int *pair;        /* nz: which pair each z belongs to */
+    char *key;         /* np: is the pair's guard on? */
+    char *side;        /* np: 0 if z is side a, 1 if side b */
+    int nz;            /* active pairs */
+    int *row;          /* ny: the rows of T; the last nz belong to the z */
+    int *pair;         /* nz: which pair each z belongs to */
     double *T_inverse; /* ny x ny, column-major */
-    double *K;        /* nz x ny, column-major: W T^-1 for the other sides W; its last nz columns are M */
+    double *K; /* nz x ny, column-major: W T^-1 for the other sides W; its last nz columns are M */
 } perp__elimination;
 
 /* The linear map of one mode: y = -S c_row. */
 typedef struct perp__mode {
     int used, singular;
-    char *key;   /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
-    int *row;    /* ny */
-    double *S;   /* ny x ny, column-major */
+    char *key; /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
+    int *row;  /* ny */
+    double *S; /* ny x ny, column-major */
 } perp__mode;
 
 typedef struct perp__step {
@@ -54,14 +57,14 @@ typedef struct perp__step {
     int *table_hint;
     int sym_pre, sym_table, sym_table_pre, sym_y, nsymbol;
     double *ws;
-    perp__tape coefficients;  /* c (nrow), then the entries of A that are not constant */
-    perp__tape check;         /* left, right of each equation; a, b, lo, hi of each pair of the model */
-    perp__tape guards;        /* one per guarded pair of the model */
+    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
+    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model */
+    perp__tape guards; /* one per guarded pair of the model */
     perp__tape outputs;
-    int *guard_of;            /* model pair -> output of the guards tape, or -1 */
+    int *guard_of; /* model pair -> output of the guards tape, or -1 */
 
-    double *A; /* nrow x ny, row-major */
-    double *c; /* nrow */
+    double *A;          /* nrow x ny, row-major */
+    double *c;          /* nrow */
     int nentry, *entry; /* positions in A of the entries from the tape */
     int constant;       /* A does not change */
 
@@ -79,24 +82,27 @@ typedef struct perp__step {
 } perp__step;
 
 /* problem.c */
-perp_status perp__step_create(perp__step *step, const perp_model *model, const perp_simulation_options *options,
-                              perp_diag *diag);
+perp_status perp__step_create(perp__step *step, const perp_model *model,
+                              const perp_simulation_options *options, perp_diag *diag);
 void perp__step_clear(perp__step *step);
 
-/* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0 if no choice makes it
- * so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for a row that depends on other fixed rows.
- * work and iwork hold perp__sides_doubles and perp__sides_ints. */
-int perp__choose_sides(const perp__step *step, const char *on, char *side, char *bad, int *bad_row, double *work, int *iwork);
+/* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0
+ * if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for
+ * a row that depends on other fixed rows. work and iwork hold perp__sides_doubles and
+ * perp__sides_ints. */
+int perp__choose_sides(const perp__step *step, const char *on, char *side, char *bad, int *bad_row,
+                       double *work, int *iwork);
 size_t perp__sides_doubles(int ny);
 size_t perp__sides_ints(int ny, int np);
 
-/* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the workspace, verified. */
+/* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the
+ * workspace, verified. */
 typedef enum perp__step_fault {
     PERP__FINE,
-    PERP__NOT_FINITE,  /* a coefficient is not a number */
-    PERP__SINGULAR,    /* no choice of sides */
-    PERP__NO_ANSWER,   /* the solver's outcome tells */
-    PERP__UNVERIFIED   /* the solver's answer does not hold */
+    PERP__NOT_FINITE, /* a coefficient is not a number */
+    PERP__SINGULAR,   /* no choice of sides */
+    PERP__NO_ANSWER,  /* the solver's outcome tells */
+    PERP__UNVERIFIED  /* the solver's answer does not hold */
 } perp__step_fault;
 
 typedef struct perp__step_result {
@@ -104,7 +110,7 @@ typedef struct perp__step_result {
     perp__step_fault fault;
     double residual;
     int solves;
-    int worst;                 /* the model's condition with the largest residual: equations first, then pairs */
+    int worst; /* the model's condition with the largest residual: equations first, then pairs */
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;
@@ -114,8 +120,8 @@ void perp__step_free(perp__step *step);
 
 perp__step_result perp__step_solve(perp__step *step);
 
-/* For the check at creation: evaluate everything at the present symbols and eliminate. NULL if no sides could be chosen;
- * then step->bad and *bad_row tell which pairs or which row. */
+/* For the check at creation: evaluate everything at the present symbols and eliminate. NULL if no
+ * sides could be chosen; then step->bad and *bad_row tell which pairs or which row. */
 perp__elimination *perp__step_prepare(perp__step *step, int *bad_row);
 
 #endif

@@ -2,16 +2,18 @@
  *
  *     w = q + d z0 + M z,   d = 1
  *
- * 1. z0 enters at the row that needs it most; then the complement of what left enters, until z0 leaves (solved) or
- *    nothing can (a ray).
- * 2. The dictionary is condensed: n rows of basic variables, n + 1 columns of nonbasic ones, column-major, so that a
- *    pivot is one rank-1 update that the compiler vectorises.
- * 3. Ties in the ratio test are broken lexicographically, as if q were q + (e, e^2, ...): no cycling. A row is tied when
- *    its value after the step is zero relative to the terms it is the difference of (PERP_TOL_TIE).
- * 4. When z0 leaves, z is recomputed from M and q by elimination on the basis, if that lowers the residual.
+ * 1. z0 enters at the row that needs it most; then the complement of what left enters, until z0
+ * leaves (solved) or nothing can (a ray).
+ * 2. The dictionary is condensed: n rows of basic variables, n + 1 columns of nonbasic ones,
+ * column-major, so that a pivot is one rank-1 update that the compiler vectorises.
+ * 3. Ties in the ratio test are broken lexicographically, as if q were q + (e, e^2, ...): no
+ * cycling. A row is tied when its value after the step is zero relative to the terms it is the
+ * difference of (PERP_TOL_TIE).
+ * 4. When z0 leaves, z is recomputed from M and q by elimination on the basis, if that lowers the
+ * residual.
  *
- * Succeeds for positive semidefinite, P, copositive-plus M when a solution exists. Fails, with a ray, for others.
- * Cost: about n pivots of 2 n^2 operations. */
+ * Succeeds for positive semidefinite, P, copositive-plus M when a solution exists. Fails, with a
+ * ray, for others. Cost: about n pivots of 2 n^2 operations. */
 
 #include "base/tol.h"
 #include "solve/solver.h"
@@ -49,8 +51,12 @@ static double *column_of(const dictionary *d, int column)
 static void start(dictionary *d, perp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
-    *d = (dictionary){.n = n, .D = s->work, .q = s->work + (size_t)n * (size_t)(n + 1), .basic = s->index,
-                      .nonbasic = s->index + n, .where = s->index + 2 * n + 1};
+    *d = (dictionary){.n = n,
+                      .D = s->work,
+                      .q = s->work + (size_t)n * (size_t)(n + 1),
+                      .basic = s->index,
+                      .nonbasic = s->index + n,
+                      .where = s->index + 2 * n + 1};
     for (int j = 0; j < n; j++) {
         memcpy(column_of(d, j), lcp->M + (size_t)j * (size_t)lcp->ldm, (size_t)n * sizeof(double));
         d->q[j] = lcp->q[j];
@@ -96,7 +102,8 @@ static double perturbation(const dictionary *d, int r, int k)
     return -column_of(d, -1 - at)[r];
 }
 
-/* Is row a's perturbed ratio smaller than row b's? Both rows are tied in value; a and b have negative entries in pc. */
+/* Is row a's perturbed ratio smaller than row b's? Both rows are tied in value; a and b have
+ * negative entries in pc. */
 static int lexicographically_smaller(const dictionary *d, int a, int b, const double *pc)
 {
     for (int k = 0; k < d->n; k++) {
@@ -106,7 +113,8 @@ static int lexicographically_smaller(const dictionary *d, int a, int b, const do
     return 0;
 }
 
-/* The row that blocks the increase of column c's variable; -1 if none does. z0 is preferred among ties. */
+/* The row that blocks the increase of column c's variable; -1 if none does. z0 is preferred among
+ * ties. */
 static int ratio_test(const dictionary *d, int c)
 {
     int n = d->n, best = -1;
@@ -128,7 +136,8 @@ static int ratio_test(const dictionary *d, int c)
     return best;
 }
 
-/* Row where z0 enters: the most negative q; of equal ones the last (its perturbation is the smallest). */
+/* Row where z0 enters: the most negative q; of equal ones the last (its perturbation is the
+ * smallest). */
 static int first_row(const dictionary *d)
 {
     int r = -1;
@@ -138,7 +147,8 @@ static int first_row(const dictionary *d)
     return r;
 }
 
-/* z of the basis from M and q: M_bb z_b = -q_b by elimination with partial pivoting. 0 if singular. */
+/* z of the basis from M and q: M_bb z_b = -q_b by elimination with partial pivoting. 0 if singular.
+ */
 static int refine(perp_solver *s, const perp_lcp *lcp, double *z)
 {
     int n = lcp->n, nb = 0, *row = s->index + 4 * n + 2;
@@ -147,14 +157,18 @@ static int refine(perp_solver *s, const perp_lcp *lcp, double *z)
     }
     double *B = s->work + (size_t)n * (size_t)(n + 2), *x = B + (size_t)nb * (size_t)nb;
     for (int j = 0; j < nb; j++) {
-        for (int i = 0; i < nb; i++) B[(size_t)j * (size_t)nb + (size_t)i] = lcp->M[(size_t)row[j] * (size_t)lcp->ldm + (size_t)row[i]];
+        for (int i = 0; i < nb; i++)
+            B[(size_t)j * (size_t)nb + (size_t)i] =
+                lcp->M[(size_t)row[j] * (size_t)lcp->ldm + (size_t)row[i]];
     }
     x = s->work + (size_t)n * (size_t)(n + 1); /* the dictionary's q is no longer needed */
     for (int i = 0; i < nb; i++) x[i] = -lcp->q[row[i]];
     for (int k = 0; k < nb; k++) {
         int p = k;
         for (int i = k + 1; i < nb; i++) {
-            if (fabs(B[(size_t)k * (size_t)nb + (size_t)i]) > fabs(B[(size_t)k * (size_t)nb + (size_t)p])) p = i;
+            if (fabs(B[(size_t)k * (size_t)nb + (size_t)i]) >
+                fabs(B[(size_t)k * (size_t)nb + (size_t)p]))
+                p = i;
         }
         if (B[(size_t)k * (size_t)nb + (size_t)p] == 0) return 0;
         for (int j = 0; j < nb && p != k; j++) {
@@ -164,10 +178,12 @@ static int refine(perp_solver *s, const perp_lcp *lcp, double *z)
         }
         double t = x[k];
         x[k] = x[p], x[p] = t;
-        for (int i = k + 1; i < nb; i++) B[(size_t)k * (size_t)nb + (size_t)i] /= B[(size_t)k * (size_t)nb + (size_t)k];
+        for (int i = k + 1; i < nb; i++)
+            B[(size_t)k * (size_t)nb + (size_t)i] /= B[(size_t)k * (size_t)nb + (size_t)k];
         for (int j = k + 1; j < nb; j++) {
             double f = B[(size_t)j * (size_t)nb + (size_t)k];
-            for (int i = k + 1; i < nb; i++) B[(size_t)j * (size_t)nb + (size_t)i] -= f * B[(size_t)k * (size_t)nb + (size_t)i];
+            for (int i = k + 1; i < nb; i++)
+                B[(size_t)j * (size_t)nb + (size_t)i] -= f * B[(size_t)k * (size_t)nb + (size_t)i];
         }
         for (int i = k + 1; i < nb; i++) x[i] -= x[k] * B[(size_t)k * (size_t)nb + (size_t)i];
     }
@@ -209,7 +225,8 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, double *z, 
             double residual = perp_lcp_residual(lcp, z, NULL);
             if (residual > 1e-14 * (1 + d.q_scale)) {
                 memcpy(s->w, z, (size_t)n * sizeof(double));
-                if (!refine(s, lcp, z) || !(perp_lcp_residual(lcp, z, NULL) <= residual)) memcpy(z, s->w, (size_t)n * sizeof(double));
+                if (!refine(s, lcp, z) || !(perp_lcp_residual(lcp, z, NULL) <= residual))
+                    memcpy(z, s->w, (size_t)n * sizeof(double));
             }
             return PERP_SOLVED;
         }

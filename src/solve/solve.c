@@ -40,12 +40,15 @@ perp_solver_options perp_solver_options_default(perp_method method)
     return (perp_solver_options){.tol = PERP_TOL_SOLVED, .max_iter = 0, .warm_start = 0};
 }
 
-perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options, perp_solver **out)
+perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options,
+                               perp_solver **out)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     perp_solver_options o = options ? *options : perp_solver_options_default(method);
-    if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0) return PERP_ERR_ARG;
+    if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || !(o.tol > 0 && o.tol <= 1e-2) ||
+        o.max_iter < 0)
+        return PERP_ERR_ARG;
     perp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
     size_t n = (size_t)n_max + 1;
@@ -77,14 +80,16 @@ void perp_solver_destroy(perp_solver *s)
     free(s);
 }
 
-/* Residuals and certificates --------------------------------------------------------------------- */
+/* Residuals and certificates ---------------------------------------------------------------------
+ */
 
 double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
 {
     double residual = 0;
     for (int i = 0; i < lcp->n; i++) {
         double sum = lcp->q[i];
-        for (int j = 0; j < lcp->n; j++) sum += lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i] * z[j];
+        for (int j = 0; j < lcp->n; j++)
+            sum += lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i] * z[j];
         if (w) w[i] = sum;
         double r = fabs(z[i] < sum ? z[i] : sum);
         if (isnan(z[i]) || isnan(sum)) r = (double)NAN;
@@ -129,7 +134,8 @@ static void find_certificate(perp_solver *s, const perp_lcp *lcp)
     s->has_certificate = perp_lcp_is_infeasible(lcp, s->certificate, tol);
 }
 
-/* Driver ----------------------------------------------------------------------------------------- */
+/* Driver -----------------------------------------------------------------------------------------
+ */
 
 static int problem_is_finite(const perp_lcp *lcp)
 {
@@ -156,12 +162,17 @@ static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_so
     return outcome == PERP_RAY && s->has_certificate ? PERP_INFEASIBLE : outcome;
 }
 
-perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, double *w, perp_solve_info *info)
+perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, double *w,
+                           perp_solve_info *info)
 {
-    if (!s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) || lcp->ldm < (lcp->n > 1 ? lcp->n : 1))
+    if (!s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) ||
+        lcp->ldm < (lcp->n > 1 ? lcp->n : 1))
         return PERP_ERR_ARG;
     if (lcp->n > s->n_max) return PERP_ERR_DIM;
-    perp_solve_info result = {.method = s->method, .iterations = 0, .residual = (double)NAN, .residual_scaled = (double)NAN};
+    perp_solve_info result = {.method = s->method,
+                              .iterations = 0,
+                              .residual = (double)NAN,
+                              .residual_scaled = (double)NAN};
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
     if (s->options.warm_start) memcpy(s->z, z, bytes);

@@ -1,5 +1,5 @@
-/* Internal: what a complementarity solver is to the driver. One file per method defines perp__<name>; the registry is
- * include/perp/solvers.def. */
+/* Internal: what a complementarity solver is to the driver. One file per method defines
+ * perp__<name>; the registry is include/perp/solvers.def. */
 
 #ifndef PERP_SRC_SOLVER_H
 #define PERP_SRC_SOLVER_H
@@ -25,7 +25,8 @@ enum { PERP_LCP };
 typedef struct perp__solver {
     size_t (*doubles)(int n); /* size of solver->work */
     size_t (*ints)(int n);    /* of solver->index */
-    /* Solve a problem whose numbers are finite. Leave in z the answer, or the best point. The driver checks it. */
+    /* Solve a problem whose numbers are finite. Leave in z the answer, or the best point. The
+     * driver checks it. */
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, double *z, int *iterations);
 } perp__solver;
 

@@ -31,13 +31,13 @@ typedef struct reader {
 } reader;
 
 /* A fault in the present line; counted always, shown for the first few. */
-#define FAULT(r, column, ...)                                                                          \
-    do {                                                                                               \
-        if (++(r)->errors <= MAX_ERRORS) {                                                             \
-            perp__diag_append((r)->diag, "%s:%d:%d: ", (r)->name, (r)->line, (int)(column));           \
-            perp__diag_append((r)->diag, __VA_ARGS__);                                                 \
-            perp__diag_append((r)->diag, "\n");                                                        \
-        }                                                                                              \
+#define FAULT(r, column, ...)                                                                      \
+    do {                                                                                           \
+        if (++(r)->errors <= MAX_ERRORS) {                                                         \
+            perp__diag_append((r)->diag, "%s:%d:%d: ", (r)->name, (r)->line, (int)(column));       \
+            perp__diag_append((r)->diag, __VA_ARGS__);                                             \
+            perp__diag_append((r)->diag, "\n");                                                    \
+        }                                                                                          \
     } while (0)
 
 static int is_blank(char c)
@@ -92,7 +92,8 @@ static int read_comment(reader *r, const char *first, const char *last)
     first++;
     if (first < last && *first == ' ') first++;
     char *text = perp__arena_string(&t->arena, first, (size_t)(last - first));
-    if (!text || !perp__grow(&t->comment, &t->ccomment, t->ncomment + 1, sizeof *t->comment)) return 0;
+    if (!text || !perp__grow(&t->comment, &t->ccomment, t->ncomment + 1, sizeof *t->comment))
+        return 0;
     t->comment[t->ncomment++] = text;
     return 1;
 }
@@ -106,7 +107,9 @@ static int read_header(reader *r, const char *first, const char *last)
         int length;
         next_field(&at, last, &field, &length);
         if (memchr(field, 0, (size_t)length) || length == 0) {
-            FAULT(r, start - first + 1, length ? "not a text file: it has zero bytes" : "column %d has no name", t->columns + 1);
+            FAULT(r, start - first + 1,
+                  length ? "not a text file: it has zero bytes" : "column %d has no name",
+                  t->columns + 1);
             return 1;
         }
         if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
@@ -115,12 +118,14 @@ static int read_header(reader *r, const char *first, const char *last)
         t->unit[t->columns] = "";
         if (!t->name[t->columns]) return 0;
         if (perp_trajectory_find(t, t->name[t->columns]) >= 0)
-            FAULT(r, start - first + 1, "the column name '%.*s' appears twice", shown(length), field);
+            FAULT(r, start - first + 1, "the column name '%.*s' appears twice", shown(length),
+                  field);
         t->columns++;
     }
     char *rest;
     if (t->columns && (strtod(t->name[0], &rest), *rest == 0))
-        FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'", t->name[0]);
+        FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
+              t->name[0]);
     t->value = calloc((size_t)t->columns + 1, sizeof *t->value);
     return t->value != NULL;
 }
@@ -164,12 +169,14 @@ static int read_row(reader *r, const char *first, const char *last)
         next_field(&at, last, &field, &length);
         if (n >= t->columns) continue;
         if (!read_number(field, length, &x)) {
-            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(length), field, t->name[n]);
+            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(length), field,
+                  t->name[n]);
             break;
         }
         t->value[n][t->rows] = x;
     }
-    if (r->errors == errors && n != t->columns) FAULT(r, 1, "%d fields; the header has %d", n, t->columns);
+    if (r->errors == errors && n != t->columns)
+        FAULT(r, 1, "%d fields; the header has %d", n, t->columns);
     if (r->errors == errors) t->rows++;
     return 1;
 }
@@ -182,7 +189,8 @@ static void apply_units(perp_trajectory *t)
         if (strncmp(c, "unit ", 5) != 0 || !equals) continue;
         for (int k = 0; k < t->columns; k++) {
             size_t n = strlen(t->name[k]);
-            if ((size_t)(equals - c - 5) == n && strncmp(c + 5, t->name[k], n) == 0) t->unit[k] = equals + 3;
+            if ((size_t)(equals - c - 5) == n && strncmp(c + 5, t->name[k], n) == 0)
+                t->unit[k] = equals + 3;
         }
     }
 }
@@ -194,9 +202,12 @@ static int read_all(reader *r)
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
         int ok = 1;
         if (first == last) continue;
-        if (*first == '#') ok = read_comment(r, first, last);
-        else if (!r->out->columns) ok = read_header(r, first, last);
-        else ok = read_row(r, first, last);
+        if (*first == '#')
+            ok = read_comment(r, first, last);
+        else if (!r->out->columns)
+            ok = read_header(r, first, last);
+        else
+            ok = read_row(r, first, last);
         if (!ok) return 0;
         if (!r->out->value && r->errors) break; /* without a header the rows mean nothing */
     }
@@ -208,7 +219,8 @@ static int read_all(reader *r)
     return 1;
 }
 
-perp_status perp_trajectory_parse(const char *text, size_t length, const char *name, perp_trajectory **out, perp_diag *diag)
+perp_status perp_trajectory_parse(const char *text, size_t length, const char *name,
+                                  perp_trajectory **out, perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -236,7 +248,8 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     size_t length;
     perp_status status = perp__read_file(path, &text, &length);
     if (status != PERP_OK) {
-        perp__diag_append(diag, "%s: %s\n", path, status == PERP_ERR_FILE ? strerror(errno) : perp_status_message(status));
+        perp__diag_append(diag, "%s: %s\n", path,
+                          status == PERP_ERR_FILE ? strerror(errno) : perp_status_message(status));
         if (diag) diag->errors++;
     } else {
         status = perp_trajectory_parse(text, length, path, out, diag);

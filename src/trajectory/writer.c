@@ -23,7 +23,8 @@ static perp_status note_failure(perp_trajectory_writer *w)
     return PERP_ERR_FILE;
 }
 
-perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out, perp_diag *diag)
+perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out,
+                                          perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -59,17 +60,21 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
     return PERP_OK;
 }
 
-perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n, const char *const *names, const char *const *units)
+perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
+                                          const char *const *names, const char *const *units)
 {
     if (!w || n < 1 || !names || w->columns) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
     w->columns = n;
     for (int i = 0; i < n; i++) {
-        if (units && units[i] && units[i][0] && fprintf(w->file, "# unit %s = %s\n", names[i], units[i]) < 0) return note_failure(w);
+        if (units && units[i] && units[i][0] &&
+            fprintf(w->file, "# unit %s = %s\n", names[i], units[i]) < 0)
+            return note_failure(w);
     }
     for (int i = 0; i < n; i++) {
         const char *quote = strchr(names[i], ',') ? "\"" : ""; /* r[2,1] */
-        if (fprintf(w->file, "%s%s%s%c", quote, names[i], quote, i + 1 < n ? ',' : '\n') < 0) return note_failure(w);
+        if (fprintf(w->file, "%s%s%s%c", quote, names[i], quote, i + 1 < n ? ',' : '\n') < 0)
+            return note_failure(w);
     }
     return PERP_OK;
 }
@@ -80,21 +85,23 @@ perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *
     if (w->error) return PERP_ERR_FILE;
     for (int i = 0; i < w->columns; i++) {
         char end = i + 1 < w->columns ? ',' : '\n';
-        int written = isnan(values[i])   ? fprintf(w->file, "nan%c", end)
-                      : values[i] == 0   ? fprintf(w->file, "0%c", end) /* also -0 */
-                                         : fprintf(w->file, "%.17g%c", values[i], end);
+        int written = isnan(values[i]) ? fprintf(w->file, "nan%c", end)
+                      : values[i] == 0 ? fprintf(w->file, "0%c", end) /* also -0 */
+                                       : fprintf(w->file, "%.17g%c", values[i], end);
         if (written < 0) return note_failure(w);
     }
     w->rows++;
     return PERP_OK;
 }
 
-perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *stopped, perp_diag *diag)
+perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *stopped,
+                                         perp_diag *diag)
 {
     if (!w) return PERP_OK;
     if (!w->error) {
         int n = stopped ? (int)strcspn(stopped, "\n") : 0;
-        int written = stopped ? fprintf(w->file, "# stopped: %.*s\n", n, stopped) : fprintf(w->file, "# complete: %ld rows\n", w->rows);
+        int written = stopped ? fprintf(w->file, "# stopped: %.*s\n", n, stopped)
+                              : fprintf(w->file, "# complete: %ld rows\n", w->rows);
         if (written < 0) note_failure(w);
     }
     errno = 0;
@@ -102,7 +109,8 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
     if (w->file != stdout && fclose(w->file) != 0) note_failure(w);
     int error = w->error;
     if (error) {
-        perp__diag_append(diag, "%s: cannot be written: %s; the file is not complete\n", w->path, strerror(error));
+        perp__diag_append(diag, "%s: cannot be written: %s; the file is not complete\n", w->path,
+                          strerror(error));
         if (diag) diag->errors++;
     }
     free(w->path);

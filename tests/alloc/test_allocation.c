@@ -1,4 +1,5 @@
-/* Memory: a step and a solve allocate nothing, and when any single allocation fails the call says so and leaks nothing. */
+/* Memory: a step and a solve allocate nothing, and when any single allocation fails the call says
+ * so and leaks nothing. */
 
 #include "failing_malloc.h"
 #include "unit.h"
@@ -29,13 +30,17 @@ static perp_status whole_story(perp_diag *diag)
     perp_trajectory *table = NULL;
     perp_simulation *sim = NULL;
     perp_status status = perp_model_parse(text, sizeof text - 1, "everything.perp", &model, diag);
-    if (status == PERP_OK) status = perp_trajectory_parse(csv, sizeof csv - 1, "u.csv", &table, diag);
-    if (status == PERP_OK) status = perp_model_set_input_table(model, "u", table, NULL, "u.csv", diag);
+    if (status == PERP_OK)
+        status = perp_trajectory_parse(csv, sizeof csv - 1, "u.csv", &table, diag);
+    if (status == PERP_OK)
+        status = perp_model_set_input_table(model, "u", table, NULL, "u.csv", diag);
     if (status == PERP_OK) status = perp_model_set(model, "m", 2, diag);
     if (status == PERP_OK) {
         perp_simulation_options o = perp_simulation_options_default(model);
-        if (o.step == 0.01) status = perp_simulation_create(model, &o, &sim, diag);
-        else status = PERP_ERR_MEMORY; /* the settings could not be evaluated */
+        if (o.step == 0.01)
+            status = perp_simulation_create(model, &o, &sim, diag);
+        else
+            status = PERP_ERR_MEMORY; /* the settings could not be evaluated */
     }
     if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
     perp_simulation_destroy(sim);
@@ -58,7 +63,8 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
         fail_at = 0;
         perp_diag_clear(&diag);
         if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY) fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
         assert_true(k < 100000);
     }
     assert_true(k > 100);
@@ -70,7 +76,8 @@ static void a_step_allocates_nothing(void **state)
     perp_diag diag = {0};
     perp_model *model;
     perp_simulation *sim;
-    const char *models[] = {"notes/particle.perp", "notes/sliding_traditional.perp", "notes/sliding_one_line.perp", "blog/particle.perp"};
+    const char *models[] = {"notes/particle.perp", "notes/sliding_traditional.perp",
+                            "notes/sliding_one_line.perp", "blog/particle.perp"};
     for (int i = 0; i < 4; i++) {
         char path[1024];
         double row[32];
@@ -92,14 +99,17 @@ static void a_step_allocates_nothing(void **state)
 static void a_step_whose_coefficients_change_allocates_nothing(void **state)
 {
     (void)state;
-    const char *source = "state v = 1, m = 1\nvar f\npre(m)*der(v) = f - v/2\nder(m) = 0.1\n-1 <= f <= 1 perp v\nsimulate to 1 step 0.01\n";
+    const char *source = "state v = 1, m = 1\nvar f\npre(m)*der(v) = f - v/2\nder(m) = 0.1\n-1 <= "
+                         "f <= 1 perp v\nsimulate to 1 step 0.01\n";
     perp_diag diag = {0};
     perp_model *model;
     perp_simulation *sim;
-    if (perp_model_parse(source, strlen(source), "changing.perp", &model, &diag) != PERP_OK) fail_msg("%s", diag.text);
+    if (perp_model_parse(source, strlen(source), "changing.perp", &model, &diag) != PERP_OK)
+        fail_msg("%s", diag.text);
     if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) fail_msg("%s", diag.text);
     long before = allocations;
-    while (perp_simulation_get_summary(sim).steps < 100) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+    while (perp_simulation_get_summary(sim).steps < 100)
+        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
     assert_int_equal(allocations, before);
     assert_true(perp_simulation_get_summary(sim).eliminations > 1);
     perp_simulation_destroy(sim);

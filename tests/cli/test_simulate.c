@@ -14,8 +14,10 @@
 static void expect(int code, const char *says, const char *arguments)
 {
     cli_result r = cli_run("%s", arguments);
-    if (r.code != code) fail_msg("perp %s\nexit code %d, expected %d\n%s", arguments, r.code, code, r.err);
-    if (says && !strstr(r.err, says)) fail_msg("perp %s\nexpected '%s' in:\n%s", arguments, says, r.err);
+    if (r.code != code)
+        fail_msg("perp %s\nexit code %d, expected %d\n%s", arguments, r.code, code, r.err);
+    if (says && !strstr(r.err, says))
+        fail_msg("perp %s\nexpected '%s' in:\n%s", arguments, says, r.err);
     cli_free(&r);
 }
 
@@ -25,7 +27,9 @@ static void expect_model(int code, const char *says, const char *text)
     char arguments[2048];
     snprintf(arguments, sizeof arguments, "simulate '%s'", cli_file("model.perp", text));
     cli_result r = cli_run("%s", arguments);
-    if (r.code != code || !strstr(r.err, says)) fail_msg("exit code %d, expected %d with '%s'; got:\n%s\nfor:\n%s", r.code, code, says, r.err, text);
+    if (r.code != code || !strstr(r.err, says))
+        fail_msg("exit code %d, expected %d with '%s'; got:\n%s\nfor:\n%s", r.code, code, says,
+                 r.err, text);
     cli_free(&r);
 }
 
@@ -44,7 +48,8 @@ static void the_csv_has_metadata_header_rows_and_an_end(void **state)
     assert_non_null(strstr(text, "\n# param mu = 0.2\n"));
     assert_non_null(strstr(text, "\n# param m = 10 kg\n"));
     assert_non_null(strstr(text, "\n# unit vx = m/s\n"));
-    assert_non_null(strstr(text, "\nt,x,z,vx,vz,p,lp,ln,gamma,friction,residual\n0,0,1,1,0,nan,nan,nan,nan,nan,nan\n0.001,"));
+    assert_non_null(strstr(text, "\nt,x,z,vx,vz,p,lp,ln,gamma,friction,residual\n0,0,1,1,0,nan,nan,"
+                                 "nan,nan,nan,nan\n0.001,"));
     assert_non_null(strstr(text, "\n# complete: 1201 rows\n"));
     free(text);
 }
@@ -52,7 +57,8 @@ static void the_csv_has_metadata_header_rows_and_an_end(void **state)
 static long count_rows(const char *text)
 {
     long rows = 0;
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1) rows += line[0] >= '0' && line[0] <= '9';
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        rows += line[0] >= '0' && line[0] <= '9';
     return rows;
 }
 
@@ -146,48 +152,71 @@ static void faults_of_the_file_itself_exit_2(void **state)
         char arguments[2048];
         snprintf(arguments, sizeof arguments, "simulate '%s'", path);
         char command[2048];
-        snprintf(command, sizeof command, "{ printf 'param a = '; head -c 10000000 /dev/zero | %s; } > '%s'", fillers[i], path);
+        snprintf(command, sizeof command,
+                 "{ printf 'param a = '; head -c 10000000 /dev/zero | %s; } > '%s'", fillers[i],
+                 path);
         assert_int_equal(system(command), 0);
-        expect(2, i < 3 ? "the line is longer than 65536 bytes" : "not a text file: byte 0x00", arguments);
+        expect(2, i < 3 ? "the line is longer than 65536 bytes" : "not a text file: byte 0x00",
+               arguments);
     }
     unlink(path);
 }
 
-#define HEAD  "state x = 0\nstate v = 1\nvar lam\nder(x) = v\n"
-#define TAIL  "\nsimulate to 1 step 0.1\n"
+#define HEAD "state x = 0\nstate v = 1\nvar lam\nder(x) = v\n"
+#define TAIL "\nsimulate to 1 step 0.1\n"
 
 static void faults_of_the_model_exit_2_and_say_where(void **state)
 {
     (void)state;
-    expect_model(2, "model.perp:5:16: unknown name 'lamb'; did you mean 'lam'?", HEAD "der(v) = -10 + lamb\n0 <= lam perp x >= 0" TAIL);
-    expect_model(2, "model.perp:2:7: 'x' is already declared at 1:7", "state x = 0\nstate x = 1\nder(x) = 1" TAIL);
-    expect_model(2, "nothing determines 'lam': the model has 3 unknowns (states and vars) and 2 equations and pairs",
+    expect_model(2, "model.perp:5:16: unknown name 'lamb'; did you mean 'lam'?",
+                 HEAD "der(v) = -10 + lamb\n0 <= lam perp x >= 0" TAIL);
+    expect_model(2, "model.perp:2:7: 'x' is already declared at 1:7",
+                 "state x = 0\nstate x = 1\nder(x) = 1" TAIL);
+    expect_model(2,
+                 "nothing determines 'lam': the model has 3 unknowns (states and vars) and 2 "
+                 "equations and pairs",
                  HEAD "der(v) = lam - 10" TAIL);
-    expect_model(2, "this pair is left over", HEAD "der(v) = lam\n0 <= lam perp x >= 0\n0 <= lam perp v >= 0" TAIL);
+    expect_model(2, "this pair is left over",
+                 HEAD "der(v) = lam\n0 <= lam perp x >= 0\n0 <= lam perp v >= 0" TAIL);
     expect_model(2, "var 'lam' is never used", HEAD "der(v) = 1" TAIL);
     expect_model(2, "state 'v' has no equation", "state v = 1\nvar a\na = 1" TAIL);
-    expect_model(2, "model.perp:5:5: der('lam'): 'lam' is a var; only a state has a derivative", HEAD "der(lam) = 1\n0 <= lam perp x >= 0" TAIL);
-    expect_model(2, "model.perp:2:11: division by zero at the initial state", "state x = 0\nder(x) = 1/pre(x)" TAIL);
-    expect_model(2, "model.perp:2:11: division by zero at the initial state", "state x = 0\nder(x) = 1/x" TAIL);
-    expect_model(2, "model.perp:1:12: division by zero in the value of 'k'", "param k = 1/0\nstate x = k\nder(x) = 1" TAIL);
+    expect_model(2, "model.perp:5:5: der('lam'): 'lam' is a var; only a state has a derivative",
+                 HEAD "der(lam) = 1\n0 <= lam perp x >= 0" TAIL);
+    expect_model(2, "model.perp:2:11: division by zero at the initial state",
+                 "state x = 0\nder(x) = 1/pre(x)" TAIL);
+    expect_model(2, "model.perp:2:11: division by zero at the initial state",
+                 "state x = 0\nder(x) = 1/x" TAIL);
+    expect_model(2, "model.perp:1:12: division by zero in the value of 'k'",
+                 "param k = 1/0\nstate x = k\nder(x) = 1" TAIL);
     expect_model(2, "not affine", "state x = 1\nder(x) = -x*x" TAIL);
     expect_model(2, "the step must be positive", "state x = 0\nder(x) = 1\nsimulate to 1 step 0\n");
-    expect_model(2, "the step must be positive", "state x = 0\nder(x) = 1\nsimulate to 1 step -0.1\n");
-    expect_model(2, "a model is continuous (der) or discrete (next), not both", "state x = 0, y = 0\nder(x) = 1\nnext(y) = y" TAIL);
+    expect_model(2, "the step must be positive",
+                 "state x = 0\nder(x) = 1\nsimulate to 1 step -0.1\n");
+    expect_model(2, "a model is continuous (der) or discrete (next), not both",
+                 "state x = 0, y = 0\nder(x) = 1\nnext(y) = y" TAIL);
     expect_model(2, "input 'F' has no value", "input F\nstate x = 0\nder(x) = F" TAIL);
-    expect_model(2, "input 'F' is not a number at t = 0.6 (step 6)", "input F = sqrt(0.5 - t)\nstate x = 0\nder(x) = F" TAIL);
-    expect_model(2, "input 'F' is not a number at t = 0.1 (step 1)", "input F = log(t - 1)\nstate x = 0\nder(x) = F" TAIL);
-    expect_model(2, "a step is singular", "state x = 1\nvar a, b\nder(x) = 1\n0 <= a + b perp 1 + a + b >= 0\n0 <= a + b perp 2 + a + b >= 0" TAIL);
-    expect_model(2, "depends on the others", "state x = 0\nvar a, b\nder(x) = a\na + b = 1\n2*a + 2*b = 2" TAIL);
+    expect_model(2, "input 'F' is not a number at t = 0.6 (step 6)",
+                 "input F = sqrt(0.5 - t)\nstate x = 0\nder(x) = F" TAIL);
+    expect_model(2, "input 'F' is not a number at t = 0.1 (step 1)",
+                 "input F = log(t - 1)\nstate x = 0\nder(x) = F" TAIL);
+    expect_model(2, "a step is singular",
+                 "state x = 1\nvar a, b\nder(x) = 1\n0 <= a + b perp 1 + a + b >= 0\n0 <= a + b "
+                 "perp 2 + a + b >= 0" TAIL);
+    expect_model(2, "depends on the others",
+                 "state x = 0\nvar a, b\nder(x) = a\na + b = 1\n2*a + 2*b = 2" TAIL);
 }
 
 static void all_errors_of_a_file_are_reported_in_order(void **state)
 {
     (void)state;
-    const char *path = cli_file("many.perp", "parm m = 1\nstate x = 0\nstate v = (1\nder(x) = w\nder(v) = 3 +\n0 <= x perp v\n");
+    const char *path = cli_file(
+        "many.perp",
+        "parm m = 1\nstate x = 0\nstate v = (1\nder(x) = w\nder(v) = 3 +\n0 <= x perp v\n");
     cli_result r = cli_run("simulate '%s'", path);
-    const char *expected[] = {":1:1: 'parm' is no statement; did you mean 'param'?", ":3:13: expected ')'", ":4:10: unknown name 'w'",
-                              ":5:13: expected an expression, found the end of the line", ":6:1: a pair is"};
+    const char *expected[] = {":1:1: 'parm' is no statement; did you mean 'param'?",
+                              ":3:13: expected ')'", ":4:10: unknown name 'w'",
+                              ":5:13: expected an expression, found the end of the line",
+                              ":6:1: a pair is"};
     const char *from = r.err;
     assert_int_equal(r.code, 2);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
@@ -195,7 +224,8 @@ static void all_errors_of_a_file_are_reported_in_order(void **state)
         if (!found) fail_msg("'%s' is missing or out of order in:\n%s", expected[i], r.err);
         from = found;
     }
-    assert_non_null(strstr(r.err, "     4 | der(x) = w\n       |          ^\n")); /* the line and a caret */
+    assert_non_null(
+        strstr(r.err, "     4 | der(x) = w\n       |          ^\n")); /* the line and a caret */
     cli_free(&r);
 }
 
@@ -219,7 +249,8 @@ static void faults_of_input_tables_exit_2(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char arguments[2048];
-        snprintf(arguments, sizeof arguments, "simulate " BLOCK " --input 'u=%s'", cli_file("table.csv", cases[i].csv));
+        snprintf(arguments, sizeof arguments, "simulate " BLOCK " --input 'u=%s'",
+                 cli_file("table.csv", cases[i].csv));
         expect(2, cases[i].says, arguments);
     }
     expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
@@ -231,7 +262,9 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     /* the force sets in at t = 0.5: until then v + u = 0 and direct 2 has a solution */
     const char *table = cli_file("late.csv", "t,u\n0,0\n0.0495,0\n0.0505,1\n5,1\n");
     const char *out = cli_path("late_out.csv");
-    cli_result r = cli_run("simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o '%s'", table, out);
+    cli_result r = cli_run(
+        "simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o '%s'",
+        table, out);
     assert_int_equal(r.code, 3);
     assert_non_null(strstr(r.err, "no solution at step 50 (t = 0.05)"));
     assert_non_null(strstr(r.err, "infeasible"));
@@ -258,7 +291,10 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
 {
     (void)state;
     const char *out = cli_path("interrupted.csv");
-    cli_result r = cli_run("simulate " PARTICLE " --to 1e6 --every 1000 --quiet -o '%s' & sleep 0.5; kill -INT $!; wait $!", out);
+    cli_result r =
+        cli_run("simulate " PARTICLE
+                " --to 1e6 --every 1000 --quiet -o '%s' & sleep 0.5; kill -INT $!; wait $!",
+                out);
     assert_int_equal(r.code, 130);
     cli_free(&r);
     char *text = cli_read(out);

@@ -66,7 +66,9 @@ static void restitution_gives_the_heights_of_bounces(void **state)
             top = fmax(top, at(&r, i, "z"));
             if (bounce >= 0 && bounce < 2 && at(&r, i - 1, "vz") > 0 && at(&r, i, "vz") <= 0) {
                 double exact = pow(0.25, bounce + 1), error = fabs(top - exact);
-                assert_true(error < 6 * h); /* the impact speed is known to g h, the height to a few times v h */
+                assert_true(
+                    error <
+                    6 * h); /* the impact speed is known to g h, the height to a few times v h */
                 before[bounce] = error;
             }
         }
@@ -90,7 +92,8 @@ static void falling_block_lands_and_rests_at_zero(void **state)
     free_run(&r);
 }
 
-/* Formulations of one block under random forces -------------------------------------------------- */
+/* Formulations of one block under random forces --------------------------------------------------
+ */
 
 enum { STEPS = 30000 };
 static const double h = 1e-3, mu = 0.6, g = 9.81;
@@ -113,7 +116,8 @@ static perp_trajectory *random_forces(double *u, double lo, double hi)
         u[k] = uniform(&seed, lo, hi) * (uniform(&seed, 0, 1) < 0.3 ? 0.2 : 1);
         n += sprintf(text + n, "%.17g,%.17g\n", k * h, u[k]);
     }
-    if (perp_trajectory_parse(text, (size_t)n, "forces", &table, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (perp_trajectory_parse(text, (size_t)n, "forces", &table, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
     free(text);
     return table;
 }
@@ -122,15 +126,16 @@ static run run_with_forces(const char *name, const perp_trajectory *forces)
 {
     perp_diag diag = {0};
     perp_model *model = load_model(name);
-    if (perp_model_set_input_table(model, "u", forces, NULL, "forces", &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (perp_model_set_input_table(model, "u", forces, NULL, "forces", &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
     return run_model(model, STEPS * h, h);
 }
 
 static void formulations_agree_over_random_forces(void **state)
 {
     (void)state;
-    const char *names[] = {"notes/sliding_traditional.perp", "notes/sliding_direct.perp", "notes/sliding_mixed.perp",
-                           "notes/sliding_one_line.perp"};
+    const char *names[] = {"notes/sliding_traditional.perp", "notes/sliding_direct.perp",
+                           "notes/sliding_mixed.perp", "notes/sliding_one_line.perp"};
     double *u = malloc((STEPS + 1) * sizeof *u);
     perp_trajectory *forces = random_forces(u, -40, 40);
     run r[4];
@@ -141,7 +146,8 @@ static void formulations_agree_over_random_forces(void **state)
         assert_int_equal(r[f].nrow, STEPS + 1);
         assert_true(r[f].worst <= 1e-9);
         for (long k = 1; k < r[f].nrow; k++) {
-            double before = r[f].value[(k - 1) * r[f].ncolumn + cv], v = r[f].value[k * r[f].ncolumn + cv];
+            double before = r[f].value[(k - 1) * r[f].ncolumn + cv],
+                   v = r[f].value[k * r[f].ncolumn + cv];
             double c = before + u[k] * h, exact = copysign(fmax(fabs(c) - mu * g * h, 0), c);
             assert_near(v, exact, 1e-12);
             assert_near(v, r[0].value[k * r[0].ncolumn + column_of(&r[0], "v")], 1e-12);

@@ -1,5 +1,5 @@
-/* The expression graph on random expressions: derivatives against differences, tapes against direct evaluation, copies
- * against originals, affine detection against second derivatives. */
+/* The expression graph on random expressions: derivatives against differences, tapes against direct
+ * evaluation, copies against originals, affine detection against second derivatives. */
 
 #include "unit.h"
 
@@ -28,7 +28,8 @@ static int below(int n)
 /* A random expression whose functions stay inside their domains for symbols in [0.2, 1.2]. */
 static perp_expr random_expression(perp__graph *g, int depth)
 {
-    static const int smooth[] = {PERP__SIN, PERP__COS, PERP__TANH, PERP__EXP, PERP__ATAN, PERP__NEG};
+    static const int smooth[] = {PERP__SIN, PERP__COS,  PERP__TANH,
+                                 PERP__EXP, PERP__ATAN, PERP__NEG};
     if (depth == 0 || uniform(0, 1) < 0.15)
         return uniform(0, 1) < 0.7 ? perp__symbol(g, below(NSYM)) : perp__const(g, uniform(-2, 2));
     perp_expr a = random_expression(g, depth - 1), b = random_expression(g, depth - 1);
@@ -49,7 +50,8 @@ static perp_expr random_expression(perp__graph *g, int depth)
 }
 
 /* Direct evaluation in complex arithmetic: f(x + ih) gives the derivative without cancellation. */
-static double complex evaluate(const perp__graph *g, perp_expr e, const double complex *x, double complex *v)
+static double complex evaluate(const perp__graph *g, perp_expr e, const double complex *x,
+                               double complex *v)
 {
     for (int i = 0; i <= e; i++) {
         const perp__node *n = &g->node[i];
@@ -110,7 +112,8 @@ static void gradients_equal_complex_step_derivatives(void **state)
             double complex z[NSYM];
             for (int j = 0; j < NSYM; j++) z[j] = x[j] + (i == j ? 1e-30 * step : 0);
             double exact = cimag(evaluate(&g, e, z, cv)) / 1e-30;
-            if (!near(gradient[i], exact, 1e-10 * (1 + fabs(exact)))) fail_msg("seed %d, symbol %d: %g, complex step %g", k + 1, i, gradient[i], exact);
+            if (!near(gradient[i], exact, 1e-10 * (1 + fabs(exact))))
+                fail_msg("seed %d, symbol %d: %g, complex step %g", k + 1, i, gradient[i], exact);
         }
         free(v);
         free(cv);
@@ -146,7 +149,8 @@ static void hessians_equal_differences_of_gradients(void **state)
                 for (int l = 0; l < NSYM; l++) z[l] = x[l] + (l == j ? 1e-30 * step : 0);
                 double exact = cimag(evaluate(&g, gradient.entry[i], z, cv)) / 1e-30;
                 if (!near(H[gradient.column[i]][j], exact, 1e-9 * (1 + fabs(exact))))
-                    fail_msg("seed %d: H[%d][%d] = %g, complex step %g", 1000 + k, gradient.column[i], j, H[gradient.column[i]][j], exact);
+                    fail_msg("seed %d: H[%d][%d] = %g, complex step %g", 1000 + k,
+                             gradient.column[i], j, H[gradient.column[i]][j], exact);
             }
         }
         free(v);
@@ -168,7 +172,10 @@ static void derivatives_of_min_max_abs_follow_the_active_branch(void **state)
     struct {
         int op;
         double x, y, dx, dy;
-    } cases[] = {{PERP__MIN, 1, 2, 1, 0}, {PERP__MIN, 2, 1, 0, 1}, {PERP__MAX, 1, 2, 0, 1}, {PERP__MAX, 2, 1, 1, 0}};
+    } cases[] = {{PERP__MIN, 1, 2, 1, 0},
+                 {PERP__MIN, 2, 1, 0, 1},
+                 {PERP__MAX, 1, 2, 0, 1},
+                 {PERP__MAX, 2, 1, 1, 0}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         assert_true(perp__gradient(&g, perp__binary(&g, cases[k].op, x, y), column_of, &row));
         double point[2] = {cases[k].x, cases[k].y}, d[2] = {0, 0}, v[64];
@@ -232,15 +239,17 @@ static void copies_with_substitution_equal_substituted_values(void **state)
         seed = 9000 + (uint64_t)k;
         perp_expr e = random_expression(&g, 6), copy;
         /* x0 -> x1 + 1/2, x1 -> 3/4, the others as they are */
-        perp_expr map[NSYM] = {perp__add(&h, perp__symbol(&h, 1), perp__const(&h, 0.5)), perp__const(&h, 0.75), perp__symbol(&h, 2),
-                               perp__symbol(&h, 3)};
+        perp_expr map[NSYM] = {perp__add(&h, perp__symbol(&h, 1), perp__const(&h, 0.5)),
+                               perp__const(&h, 0.75), perp__symbol(&h, 2), perp__symbol(&h, 3)};
         assert_true(perp__graph_copy(&h, &g, &e, 1, map, &copy));
-        double x[NSYM], y[NSYM], *v = malloc((size_t)g.count * sizeof *v), *w = malloc((size_t)h.count * sizeof *w);
+        double x[NSYM], y[NSYM], *v = malloc((size_t)g.count * sizeof *v),
+                                 *w = malloc((size_t)h.count * sizeof *w);
         random_point(x);
         memcpy(y, x, sizeof x);
         y[0] = x[1] + 0.5, y[1] = 0.75;
         double expected = value_at(&g, e, y, v), found = value_at(&h, copy, x, w);
-        if (!near(found, expected, 1e-12 * (1 + fabs(expected)))) fail_msg("seed %d: %.17g, expected %.17g", 9000 + k, found, expected);
+        if (!near(found, expected, 1e-12 * (1 + fabs(expected))))
+            fail_msg("seed %d: %.17g, expected %.17g", 9000 + k, found, expected);
         free(v);
         free(w);
         perp__graph_clear(&g);
@@ -258,7 +267,8 @@ static void equal_expressions_are_one_node(void **state)
     assert_int_equal(perp__mul(&g, perp__neg(&g, x), y), perp__neg(&g, perp__mul(&g, y, x)));
     assert_int_equal(perp__sub(&g, x, x), perp__const(&g, 0));
     assert_int_equal(perp__mul(&g, perp__const(&g, 2), perp__const(&g, 3)), perp__const(&g, 6));
-    perp_expr quotient = perp__div(&g, perp__const(&g, 1), perp__const(&g, 0)); /* kept, so that it can be reported */
+    perp_expr quotient = perp__div(&g, perp__const(&g, 1),
+                                   perp__const(&g, 0)); /* kept, so that it can be reported */
     assert_int_equal(g.node[quotient].op, PERP__DIV);
     perp__graph_clear(&g);
 }
@@ -272,7 +282,10 @@ static void degree_tells_constant_affine_and_nonlinear(void **state)
     perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1), p = perp__symbol(&g, 2);
     int where = -1;
     assert_int_equal(perp__degree(&g, perp__unary(&g, PERP__SIN, p), column_of, NULL), 0);
-    assert_int_equal(perp__degree(&g, perp__add(&g, perp__mul(&g, perp__unary(&g, PERP__EXP, p), x), y), column_of, NULL), 1);
+    assert_int_equal(perp__degree(&g,
+                                  perp__add(&g, perp__mul(&g, perp__unary(&g, PERP__EXP, p), x), y),
+                                  column_of, NULL),
+                     1);
     assert_int_equal(perp__degree(&g, perp__div(&g, x, p), column_of, NULL), 1);
     perp_expr product = perp__mul(&g, x, y);
     assert_int_equal(perp__degree(&g, perp__add(&g, product, p), column_of, &where), 2);

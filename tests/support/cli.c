@@ -66,8 +66,9 @@ cli_result cli_run(const char *arguments, ...)
     vsnprintf(line, sizeof line, arguments, args);
     va_end(args);
     const char *out = cli_path("stdout"), *err = cli_path("stderr");
-    snprintf(command, sizeof command, "cd '%s' && PERP='%s' && { \"$PERP\" %s; } >'%s' 2>'%s' </dev/null", PERP_SOURCE_DIR, PERP_CLI, line, out,
-             err);
+    snprintf(command, sizeof command,
+             "cd '%s' && PERP='%s' && { \"$PERP\" %s; } >'%s' 2>'%s' </dev/null", PERP_SOURCE_DIR,
+             PERP_CLI, line, out, err);
     int status = system(command);
     return (cli_result){WIFEXITED(status) ? WEXITSTATUS(status) : -1, cli_read(out), cli_read(err)};
 }

@@ -8,7 +8,8 @@ typedef struct cli_result {
     char *out, *err; /* what it printed */
 } cli_result;
 
-/* Run `perp ARGUMENTS` through the shell, from the source directory. PERP is the executable: "PERP simulate x | head". */
+/* Run `perp ARGUMENTS` through the shell, from the source directory. PERP is the executable: "PERP
+ * simulate x | head". */
 cli_result cli_run(const char *arguments, ...);
 void cli_free(cli_result *result);
 

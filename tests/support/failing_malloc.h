@@ -1,4 +1,5 @@
-/* Counting and failing allocations. Included by one file of a test whose link wraps malloc (tests/alloc). */
+/* Counting and failing allocations. Included by one file of a test whose link wraps malloc
+ * (tests/alloc). */
 
 #ifndef PERP_TEST_FAILING_MALLOC_H
 #define PERP_TEST_FAILING_MALLOC_H
@@ -14,9 +15,9 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void __wrap_free(void *memory);
 
-static long allocations;   /* so far */
-static long fail_at;       /* the allocation that fails, from 1; 0: none */
-static long live;          /* allocated and not freed */
+static long allocations; /* so far */
+static long fail_at;     /* the allocation that fails, from 1; 0: none */
+static long live;        /* allocated and not freed */
 
 static int fails(void)
 {

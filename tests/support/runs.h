@@ -33,7 +33,8 @@ static inline perp_model *parse_model(const char *text)
 {
     perp_diag diag = {0};
     perp_model *model;
-    if (perp_model_parse(text, strlen(text), "test.perp", &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (perp_model_parse(text, strlen(text), "test.perp", &model, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
     return model;
 }
 
@@ -53,7 +54,8 @@ static inline perp_status keep_row(void *context, long step, const double *row)
     return PERP_OK;
 }
 
-/* Run a model (which the run then owns); `to` and `step` are the model's when they are not positive. */
+/* Run a model (which the run then owns); `to` and `step` are the model's when they are not
+ * positive. */
 static inline run run_model(perp_model *model, double to, double step)
 {
     perp_diag diag = {0};
@@ -61,9 +63,11 @@ static inline run run_model(perp_model *model, double to, double step)
     perp_simulation_options o = perp_simulation_options_default(model);
     if (to > 0) o.to = to;
     if (step > 0) o.step = step;
-    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
     r.ncolumn = perp_simulation_columns(r.sim);
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
     r.worst = perp_simulation_get_summary(r.sim).worst_residual;
     return r;
 }

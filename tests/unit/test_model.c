@@ -1,0 +1,378 @@
+/* The language: what each construct means, by the values it gives. */
+
+#include "runs.h"
+
+/* The last value of a column after running a model text. */
+static double value_of(const char *text, const char *column)
+{
+    run r = run_model(parse_model(text), 0, 0);
+    double x = last(&r, column);
+    free_run(&r);
+    return x;
+}
+
+#define RUN "\nstate s_ = 0\nder(s_) = 0\nsimulate to 1 step 0.5\n"
+
+static void expressions_have_the_usual_precedence(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"1 + 2*3", 7},
+                 {"-2^2", -4},
+                 {"2^3^2", 512},
+                 {"2^-1", 0.5},
+                 {"8/2/2", 2},
+                 {"1 - 2 - 3", -4},
+                 {"(1 + 2)*3", 9},
+                 {"-3 + +2", -1},
+                 {"2*-3", -6},
+                 {"1e3 + .5", 1000.5},
+                 {"sin(pi/2)", 1},
+                 {"atan2(1, 0)*2/pi", 1},
+                 {"min(3, 1, 2)", 1},
+                 {"max(3, 1, 2)", 3},
+                 {"norm(3, 4)", 5},
+                 {"norm([3, 4])", 5},
+                 {"abs(-2)", 2},
+                 {"sqrt(9)", 3},
+                 {"exp(log(5))", 5},
+                 {"sign(-3)", -1},
+                 {"dot([1, 2], [3, 4])", 11},
+                 {"sum([1, 2, 3])", 6},
+                 {"sum(i in 1..4, i^2)", 30},
+                 {"tanh(0) + cos(0)", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "output y = %s%s", cases[i].text, RUN);
+        if (!near(value_of(text, "y"), cases[i].value, 1e-14 * fabs(cases[i].value)))
+            fail_msg("%s = %g, expected %g", cases[i].text, value_of(text, "y"), cases[i].value);
+    }
+}
+
+static void statements_continue_inside_brackets_and_comments_end_lines(void **state)
+{
+    (void)state;
+    assert_near(value_of("param a = (1 +\n  2 # two\n  + 3)\noutput y = max(a,\n 4)" RUN, "y"), 6,
+                0);
+}
+
+static void words_have_signs_for_them(void **state)
+{
+    (void)state;
+    const char *forms[] = {"0 <= lam perp x >= 0", "0 <= lam complements x >= 0",
+                           "0 \u2264 lam \u22a5 x \u2265 0", "lam >= 0 perp 0 <= x",
+                           "0 <= lam perp x + 1 >= 1"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "state x = 1\nvar lam\nder(x) = lam - 4\n%s\nsimulate to 1 step 0.1\n", forms[i]);
+        assert_near(value_of(text, "x"), 0, 0);
+        assert_near(value_of(text, "lam"), 4, 1e-12);
+    }
+}
+
+static void names_may_be_greek(void **state)
+{
+    (void)state;
+    assert_near(
+        value_of("param \u03bc = 2, \u03b8\u2081 = 3\noutput y = \u03bc*\u03b8\u2081" RUN, "y"), 6,
+        0);
+}
+
+static void parameters_follow_what_is_set(void **state)
+{
+    (void)state;
+    perp_model *model =
+        parse_model("param a = 2, b = 3*a\nstate x = b + 1\nder(x) = 0\nsimulate to 1 step 1\n");
+    assert_near(perp_model_symbol(model, PERP_STATE, 0).value, 7, 0);
+    set_value(model, "a", 5);
+    assert_near(perp_model_symbol(model, PERP_PARAM, 1).value, 15, 0);
+    assert_near(perp_model_symbol(model, PERP_STATE, 0).value, 16, 0);
+    set_value(model, "x", -1);
+    set_value(model, "b", 0);
+    assert_near(perp_model_symbol(model, PERP_STATE, 0).value, -1, 0);
+    perp_model_destroy(model);
+}
+
+static void symbols_keep_units_ranges_and_places(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("model m\nparam mu = 0.5 in [0, 2]  \"1\"\nstate x = 0, y = 1 "
+                                    "\"m\"\nder(x) = 1\nder(y) = 1\n");
+    perp_symbol mu = perp_model_symbol(model, PERP_PARAM, 0);
+    assert_string_equal(mu.name, "mu");
+    assert_string_equal(mu.unit, "1");
+    assert_true(mu.lo == 0 && mu.hi == 2 && mu.line == 2 && mu.column == 7);
+    assert_string_equal(perp_model_symbol(model, PERP_STATE, 0).unit,
+                        "m"); /* one unit at the end is that of the list */
+    perp_symbol_kind kind;
+    int index;
+    assert_true(perp_model_find(model, "y", &kind, &index) && kind == PERP_STATE && index == 1);
+    assert_false(perp_model_find(model, "z", NULL, NULL));
+    assert_string_equal(perp_model_equation(model, 1).text, "der(y) = 1");
+    assert_int_equal(perp_model_equation(model, 1).line, 5);
+    perp_model_destroy(model);
+}
+
+static void pre_is_the_value_before_the_step(void **state)
+{
+    (void)state;
+    /* explicit Euler for x' = x^2 written with pre: nonlinear in what is known, affine in what is
+     * not */
+    double x = 0.5;
+    for (int k = 0; k < 10; k++) x += 0.1 * x * x;
+    assert_near(value_of("state x = 0.5\nder(x) = pre(x)^2\nsimulate to 1 step 0.1\n", "x"), x,
+                1e-15);
+    /* an input before and after the step: trapezoidal rule */
+    assert_near(
+        value_of("input u = t^2\nstate x = 0\nder(x) = (u + pre(u))/2\nsimulate to 1 step 0.01\n",
+                 "x"),
+        1.0 / 3 + 1e-4 / 6, 1e-13);
+}
+
+static void inputs_and_time_are_taken_at_the_end_of_the_step(void **state)
+{
+    (void)state;
+    assert_near(value_of("state x = 0\nder(x) = t\nsimulate to 1 step 0.1\n", "x"), 0.55, 1e-14);
+    assert_near(
+        value_of("input u = t\nstate x = 0\nnext(x) = x + h*u\nsimulate to 1 step 0.1\n", "x"),
+        0.55, 1e-14);
+    assert_near(value_of("state x = 0\nder(x) = t\nsimulate from 1 to 2 step 0.1\n", "x"), 1.55,
+                1e-14);
+}
+
+static void discrete_states_are_bare_before_and_next_after(void **state)
+{
+    (void)state;
+    assert_near(
+        value_of("state a = 1, b = 1\nnext(a) = b\nnext(b) = a + b\nsimulate to 10 step 1\n", "a"),
+        89, 0);
+    assert_near(value_of("state a = 1, b = 1\nnext(a) = b\nnext(b) = a + b\noutput c = a\nsimulate "
+                         "to 10 step 1\n",
+                         "c"),
+                89, 0);
+}
+
+static void backward_euler_solves_implicit_equations(void **state)
+{
+    (void)state;
+    /* 2 x' = -x + y, 0 = y + x: x' = -x */
+    assert_near(
+        value_of("state x = 1\nvar y\n2*der(x) + x = y\n0 = y + x\nsimulate to 1 step 0.1\n", "x"),
+        pow(1.1, -10), 1e-15);
+}
+
+static void a_guard_switches_a_pair_off(void **state)
+{
+    (void)state;
+    const char *text = "state x = 1\nvar f\nder(x) = f - 1\n0 <= f perp x >= 0 when pre(x) > 0.25 "
+                       "or t < 0\nsimulate to 3 step 0.125\n";
+    run r = run_model(parse_model(text), 0, 0);
+    for (long k = 1; k < r.nrow; k++)
+        assert_near(at(&r, k, "f"), 0, 0); /* off before it could push */
+    assert_near(last(&r, "x"), -2, 1e-12);
+    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+    assert_int_equal(s.sides[0][3] + s.sides[0][2] + s.sides[0][1], s.steps);
+    assert_true(s.sides[0][3] > 0 && s.sides[0][2] > 0);
+    free_run(&r);
+    assert_near(value_of("state v = 1\nvar f\nder(v) = f\n-1 <= f <= 1 perp v when v > "
+                         "100\nsimulate to 3 step 0.1\n",
+                         "v"),
+                1, 0);
+}
+
+static void a_two_sided_pair_holds_its_bounds(void **state)
+{
+    (void)state;
+    const struct {
+        const char *e;
+        double y;
+    } cases[] = {{"y - 1", 1}, {"y - 7", 3}, {"y + 7", -2}};
+    for (size_t i = 0; i < 3; i++) {
+        char model[256];
+        snprintf(model, sizeof model,
+                 "state s = 0\nvar y\nder(s) = 0\n-2 <= y <= 3 perp %s\nsimulate to 1 step 1\n",
+                 cases[i].e);
+        assert_near(value_of(model, "y"), cases[i].y, 1e-14);
+        snprintf(model, sizeof model,
+                 "state s = 0\nvar y\nder(s) = 0\n%s perp -2 <= y <= 3\nsimulate to 1 step 1\n",
+                 cases[i].e);
+        assert_near(value_of(model, "y"), cases[i].y, 1e-14);
+    }
+}
+
+static void bounds_may_depend_on_unknowns(void **state)
+{
+    (void)state;
+    const char *text = "param mu = 0.5\ninput F = 10*t\nstate v = 0\nvar n, f\nder(v) = F + f\nn = "
+                       "8 + t\n-mu*n <= f <= mu*n perp v\nsimulate to %g step 0.01\n";
+    char model[256];
+    snprintf(model, sizeof model, text, 0.4);
+    assert_near(value_of(model, "v"), 0, 0);
+    snprintf(model, sizeof model, text, 1.0);
+    run r = run_model(parse_model(model), 0, 0);
+    for (long k = 1; k < r.nrow; k++) {
+        double t = at(&r, k, "t"), limit = 0.5 * (8 + t);
+        if (at(&r, k, "v") == 0)
+            assert_near(at(&r, k, "f"), -10 * t, 1e-11);
+        else
+            assert_near(at(&r, k, "f"), -limit, 1e-12);
+    }
+    assert_true(last(&r, "v") > 0.1);
+    free_run(&r);
+}
+
+static void arrays_are_elementwise_and_loops_unroll(void **state)
+{
+    (void)state;
+    const char *text = "param n = 3, k[3] = [1, 2, 4], A[2,3] = [[1, 2, 3], [4, 5, 6]]\n"
+                       "state x[3] = 1\nvar y[2], z[2]\n"
+                       "der(x) = -k*x\n"
+                       "for i in 1..2 { y[i] = sum(j in 1..n, A[i,j]*x[j]) }\n"
+                       "for i in 1..2 {\n  z[i] = dot(A[i], x)\n}\n"
+                       "output total = sum(y), longest = norm(x)\n"
+                       "simulate to 1 step 0.5\n";
+    run r = run_model(parse_model(text), 0, 0);
+    double x[3] = {pow(1.5, -2), pow(2, -2), pow(3, -2)};
+    assert_near(last(&r, "x[1]"), x[0], 1e-15);
+    assert_near(last(&r, "x[3]"), x[2], 1e-15);
+    assert_near(last(&r, "y[2]"), 4 * x[0] + 5 * x[1] + 6 * x[2], 1e-14);
+    assert_near(last(&r, "z[1]"), x[0] + 2 * x[1] + 3 * x[2], 1e-14);
+    assert_near(last(&r, "total"), 5 * x[0] + 7 * x[1] + 9 * x[2], 1e-14);
+    assert_near(last(&r, "longest"), sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]), 1e-15);
+    perp_diag diag = {0};
+    assert_int_equal(perp_model_set(r.model, "n", 2, &diag), PERP_ERR_ARG); /* it sets a size */
+    assert_non_null(strstr(diag.text, "sets the size"));
+    perp_diag_clear(&diag);
+    free_run(&r);
+}
+
+static void pairs_over_arrays_are_one_per_element(void **state)
+{
+    (void)state;
+    run r = run_model(parse_model("state x[3] = [1, 2, 3]\nvar f[3]\nder(x) = f - 2\n0 <= f perp x "
+                                  ">= 0\nsimulate to 1 step 0.1\n"),
+                      0, 0);
+    assert_int_equal(perp_model_pairs(r.model), 3);
+    assert_near(last(&r, "x[1]"), 0, 1e-15);
+    assert_near(last(&r, "x[2]"), 0, 1e-12);
+    assert_near(last(&r, "x[3]"), 1, 1e-12);
+    free_run(&r);
+}
+
+/* Messages
+ * ----------------------------------------------------------------------------------------- */
+
+static void mistakes_are_named(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"param sin = 1", "1:7: 'sin' is a word of the language"},
+        {"param a = b", "1:11: unknown name 'b'"},
+        {"param a = 2 b", "expected the end of the line, found 'b'"},
+        {"param a", "expected '=' and the parameter's value"},
+        {"param a = 3x", "'3x' is not a number"},
+        {"param a = 1 in [2, 1]", "the range of 'a' is empty"},
+        {"param a = 1 \"kg", "the string is not closed"},
+        {"param a = a", "unknown name 'a'"},
+        {"param a = 2 + t", "'t' has no value here"},
+        {"param a[2] = [1, 2, 3]", "the value of 'a' is 3 elements; expected 2 elements"},
+        {"param a[1.5] = 1", "a size must be a whole number"},
+        {"param a[2] = 1\noutput y = a[3]", "index 3 of 'a' is outside 1..2"},
+        {"param a[2] = 1\noutput y = a[1,1]", "'a' has 1 index, not 2"},
+        {"param a = 1\noutput y = a[1]", "is a scalar"},
+        {"param a[2] = 1, b[3] = 1\noutput y = a + b",
+         "the sizes differ: 2 elements and 3 elements"},
+        {"var x = 1", "a var is solved for"},
+        {"state x = 0\nvar y\nder(x) = pre(y)\ny = 1",
+         "'y' is a var and has no value before the step"},
+        {"input u = x\nstate x = 0", "'x' is a state; an input is a function of t and parameters"},
+        {"output y = sine(1)", "unknown function 'sine'; did you mean 'sin'?"},
+        {"output y = sin(1, 2)", "sin takes 1 argument, not 2"},
+        {"param m = 1\noutput y = m(2)",
+         "'m' is a parameter, not a function; write a product with *"},
+        {"state x = 0\nder(x) < 1", "expected"},
+        {"state x = 0\n0 < x perp x >= 0", "complementarity has no strict inequalities"},
+        {"state x = 0\n0 <= x >= 1 perp x", "must point the same way"},
+        {"output y = $", "the character '$' has no meaning"},
+        {"output y = 1 +\n# end", "expected an expression, found the end of the line"},
+        {"output y = (1 + 2\n# end", "expected ')', found the end of the line"},
+        {"for i in 1..2 { x = 1", "expected '}'"},
+        {"}", "expected a statement"},
+        {"simulate untl 5", "expected from, to, step, method"},
+        {"model a\nmodel b", "the model has a name already"},
+        {"plan { }", "this version has no 'plan' block"},
+        {"input u = table(\"nosuch.csv\")\nstate x = 0\nder(x) = u", "No such file"},
+        {"x = 1", "unknown name 'x'"},
+        {"param a = 1e999", "is too large"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_diag diag = {0};
+        perp_model *model;
+        perp_status status =
+            perp_model_parse(cases[i].text, strlen(cases[i].text), "m.perp", &model, &diag);
+        if (status == PERP_OK || !strstr(perp_diag_text(&diag), cases[i].says))
+            fail_msg("%s\nexpected '%s', got %s:\n%s", cases[i].text, cases[i].says,
+                     perp_status_name(status), perp_diag_text(&diag));
+        assert_null(model);
+        assert_true(diag.errors > 0);
+        perp_diag_clear(&diag);
+    }
+}
+
+static void deep_nesting_is_refused_not_followed(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        char text[20000] = "param a = ";
+        size_t n = strlen(text);
+        for (int i = 0; i < 9000; i++) text[n++] = "(-["[k];
+        text[n] = 0;
+        perp_diag diag = {0};
+        perp_model *model;
+        assert_int_equal(perp_model_parse(text, n, "m.perp", &model, &diag), PERP_ERR_MODEL);
+        if (!strstr(diag.text, "nested")) fail_msg("%s", diag.text);
+        perp_diag_clear(&diag);
+    }
+}
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    perp_model *model;
+    assert_int_equal(perp_model_parse(NULL, 0, "x", &model, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_model_load(NULL, &model, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_model_load("/nonexistent", &model, NULL), PERP_ERR_FILE);
+    assert_int_equal(perp_simulation_create(NULL, NULL, NULL, NULL), PERP_ERR_ARG);
+    perp_model_destroy(NULL);
+    perp_simulation_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(expressions_have_the_usual_precedence),
+        cmocka_unit_test(statements_continue_inside_brackets_and_comments_end_lines),
+        cmocka_unit_test(words_have_signs_for_them),
+        cmocka_unit_test(names_may_be_greek),
+        cmocka_unit_test(parameters_follow_what_is_set),
+        cmocka_unit_test(symbols_keep_units_ranges_and_places),
+        cmocka_unit_test(pre_is_the_value_before_the_step),
+        cmocka_unit_test(inputs_and_time_are_taken_at_the_end_of_the_step),
+        cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
+        cmocka_unit_test(backward_euler_solves_implicit_equations),
+        cmocka_unit_test(a_guard_switches_a_pair_off),
+        cmocka_unit_test(a_two_sided_pair_holds_its_bounds),
+        cmocka_unit_test(bounds_may_depend_on_unknowns),
+        cmocka_unit_test(arrays_are_elementwise_and_loops_unroll),
+        cmocka_unit_test(pairs_over_arrays_are_one_per_element),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(deep_nesting_is_refused_not_followed),
+        cmocka_unit_test(arguments_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* CSV: what is read, what is refused with which words, what is written. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include "perp/trajectory.h"
+
+static perp_trajectory *parse(const char *text)
+{
+    perp_diag diag = {0};
+    perp_trajectory *t;
+    if (perp_trajectory_parse(text, strlen(text), "t.csv", &t, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return t;
+}
+
+static void reads_names_units_values_and_comments(void **state)
+{
+    (void)state;
+    perp_trajectory *t = parse("# perp 0\n# unit v = m/s\nt,\"r[2,1]\", v\n0,1,2\n\n 0.5 "
+                               ",nan,\n1,-inf,4e-3\n# complete: 3 rows\n");
+    assert_int_equal(perp_trajectory_rows(t), 3);
+    assert_int_equal(perp_trajectory_columns(t), 3);
+    assert_string_equal(perp_trajectory_name(t, 1), "r[2,1]");
+    assert_string_equal(perp_trajectory_unit(t, 2), "m/s");
+    assert_string_equal(perp_trajectory_unit(t, 0), "");
+    assert_int_equal(perp_trajectory_find(t, "v"), 2);
+    assert_int_equal(perp_trajectory_find(t, "w"), -1);
+    const double *v = perp_trajectory_column(t, 2);
+    assert_true(v[0] == 2 && isnan(v[1]) && v[2] == 4e-3);
+    assert_true(isinf(perp_trajectory_column(t, 1)[2]));
+    assert_true(perp_trajectory_is_complete(t));
+    assert_string_equal(perp_trajectory_comment(t, 0), "perp 0");
+    assert_null(perp_trajectory_comment(t, 99));
+    assert_null(perp_trajectory_column(t, 3));
+    perp_trajectory_destroy(t);
+}
+
+static void reads_what_other_programs_write(void **state)
+{
+    (void)state;
+    perp_trajectory *t =
+        parse("\xEF\xBB\xBFt,u\r\n0,1\r\n1,2"); /* byte order mark, CRLF, no newline at the end */
+    assert_int_equal(perp_trajectory_rows(t), 2);
+    assert_string_equal(perp_trajectory_name(t, 0), "t");
+    assert_true(perp_trajectory_column(t, 1)[1] == 2);
+    assert_false(perp_trajectory_is_complete(t));
+    perp_trajectory_destroy(t);
+}
+
+static void refuses_with_place_and_reason(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"", "t.csv:1:1: the file has no header row"},
+        {"# only this\n", "no header row"},
+        {"1,2\n3,4\n", "t.csv:1:1: expected a header row"},
+        {"t,,u\n", "t.csv:1:3: column 2 has no name"},
+        {"t,u,t\n", "t.csv:1:5: the column name 't' appears twice"},
+        {"t,u\n0,1,2\n", "t.csv:2:1: 3 fields; the header has 2"},
+        {"t,u\n0\n", "t.csv:2:1: 1 fields; the header has 2"},
+        {"t,u\n0,x\n", "t.csv:2:3: 'x' is not a number (column u)"},
+        {"t,u\n0,1e\n", "'1e' is not a number"},
+        {"t,u\n0,1 2\n", "'1 2' is not a number"},
+        {"t,u\n0,111111111111111111111111111111111111111111111111111111111111111111111\n",
+         "is not a number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_diag diag = {0};
+        perp_trajectory *t;
+        perp_status status =
+            perp_trajectory_parse(cases[i].text, strlen(cases[i].text), "t.csv", &t, &diag);
+        if (status != PERP_ERR_DATA || !strstr(perp_diag_text(&diag), cases[i].says))
+            fail_msg("%s\nexpected '%s', got %s: %s", cases[i].text, cases[i].says,
+                     perp_status_name(status), perp_diag_text(&diag));
+        assert_null(t);
+        perp_diag_clear(&diag);
+    }
+    perp_trajectory *t;
+    assert_int_equal(perp_trajectory_parse("t\0u\n", 4, "t.csv", &t, NULL),
+                     PERP_ERR_DATA); /* binary */
+    assert_int_equal(perp_trajectory_read("/nonexistent", &t, NULL), PERP_ERR_FILE);
+    assert_int_equal(perp_trajectory_read(NULL, &t, NULL), PERP_ERR_ARG);
+}
+
+static void all_faults_of_the_first_lines_are_reported(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    perp_trajectory *t;
+    const char *text = "t,u\n0,a\n1,b\n2,3\n3\n";
+    assert_int_equal(perp_trajectory_parse(text, strlen(text), "t.csv", &t, &diag), PERP_ERR_DATA);
+    assert_int_equal(diag.errors, 3);
+    assert_non_null(strstr(diag.text, "t.csv:5:1"));
+    perp_diag_clear(&diag);
+}
+
+static void what_is_written_is_read_back_to_the_last_bit(void **state)
+{
+    (void)state;
+    const char *path = cli_path("written.csv");
+    const char *names[] = {"t", "r[1,2]", "v"}, *units[] = {"s", NULL, "m/s"};
+    const double row[] = {0.1, 1.0 / 3, -5e-324}, second[] = {0.2, (double)NAN, -0.0};
+    perp_trajectory_writer *w;
+    perp_trajectory *t;
+    assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_comment(w, "first\nsecond"), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_row(w, row), PERP_ERR_ARG); /* no header yet */
+    assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_ERR_ARG);
+    assert_int_equal(perp_trajectory_writer_row(w, row), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_row(w, second), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_close(w, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_rows(t), 2);
+    assert_string_equal(perp_trajectory_name(t, 1), "r[1,2]");
+    assert_string_equal(perp_trajectory_unit(t, 2), "m/s");
+    for (int c = 0; c < 3; c++) assert_true(perp_trajectory_column(t, c)[0] == row[c]);
+    assert_true(isnan(perp_trajectory_column(t, 1)[1]));
+    assert_true(perp_trajectory_is_complete(t));
+    perp_trajectory_destroy(t);
+}
+
+static void a_stopped_file_says_so_and_a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    const char *path = cli_path("stopped.csv"), *names[] = {"t"};
+    perp_trajectory_writer *w;
+    perp_diag diag = {0};
+    assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_header(w, 1, names, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_close(w, "no solution\nmore", NULL), PERP_OK);
+    char *text = cli_read(path);
+    assert_string_equal(text, "t\n# stopped: no solution\n");
+    free(text);
+    assert_int_equal(perp_trajectory_writer_create("/dev/full", &w, &diag), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_header(w, 1, names, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_close(w, NULL, &diag), PERP_ERR_FILE);
+    assert_non_null(strstr(perp_diag_text(&diag), "/dev/full: cannot be written"));
+    perp_diag_clear(&diag);
+    assert_int_equal(perp_trajectory_writer_create("/nonexistent/x", &w, &diag), PERP_ERR_FILE);
+    perp_diag_clear(&diag);
+    assert_int_equal(perp_trajectory_writer_close(NULL, NULL, NULL), PERP_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_names_units_values_and_comments),
+        cmocka_unit_test(reads_what_other_programs_write),
+        cmocka_unit_test(refuses_with_place_and_reason),
+        cmocka_unit_test(all_faults_of_the_first_lines_are_reported),
+        cmocka_unit_test(what_is_written_is_read_back_to_the_last_bit),
+        cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
