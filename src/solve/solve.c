@@ -175,9 +175,9 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
                               .residual_scaled = (double)NAN};
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
-    if (s->options.warm_start) memcpy(s->z, z, bytes);
+    if (s->options.warm_start && bytes) memcpy(s->z, z, bytes);
     result.outcome = solve_and_check(s, lcp, &result);
-    if (result.outcome != PERP_BAD_INPUT) {
+    if (result.outcome != PERP_BAD_INPUT && bytes) {
         memcpy(z, s->z, bytes);
         if (w) memcpy(w, s->w, bytes);
     }
