@@ -48,8 +48,11 @@ static inline perp_status keep_row(void *context, long step, const double *row)
 {
     run *r = context;
     (void)step;
-    r->value = realloc(r->value, (size_t)(r->nrow + 1) * (size_t)r->ncolumn * sizeof *r->value);
-    assert_non_null(r->value);
+    if ((r->nrow & (r->nrow - 1)) == 0) { /* double the room at every power of two */
+        size_t rows = r->nrow ? 2 * (size_t)r->nrow : 1;
+        r->value = realloc(r->value, rows * (size_t)r->ncolumn * sizeof *r->value);
+        assert_non_null(r->value);
+    }
     memcpy(r->value + r->nrow++ * r->ncolumn, row, (size_t)r->ncolumn * sizeof *row);
     return PERP_OK;
 }
