@@ -66,7 +66,8 @@ static void extremes(const bin *bins, double *lo, double *hi)
 /* Level of a value: 0 at the bottom, DOTS - 1 at the top. */
 static int level(double x, double lo, double hi)
 {
-    return hi > lo ? (int)floor((x - lo) / (hi - lo) * (DOTS - 1) + 0.5) : DOTS / 2;
+    int is_constant = !(hi - lo > 1e-12 * fmax(fabs(lo), fabs(hi)));
+    return !is_constant ? (int)floor((x - lo) / (hi - lo) * (DOTS - 1) + 0.5) : DOTS / 2;
 }
 
 /* Mark the dots of one series; bins without data take the last value, so that short runs make a

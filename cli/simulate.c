@@ -18,6 +18,7 @@ enum {
     OPT_SET,
     OPT_INPUT,
     OPT_METHOD,
+    OPT_THETA,
     OPT_SOLVER,
     OPT_O,
     OPT_EVERY,
@@ -33,7 +34,8 @@ static const cli_option options[] = {
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated"},
-    {"method", "NAME", "how time is stepped: backward-euler (default)"},
+    {"method", "NAME", "how time is stepped: backward-euler (default), theta, moreau"},
+    {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)"},
     {"solver", "NAME", "for the complementarity problem of a step: lemke (default)"},
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error)"},
@@ -47,7 +49,7 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOT
 
 typedef struct request {
     const char *file, *out, *method, *solver;
-    double to, from, step;
+    double to, from, step, theta;
     long every;
     int quiet, plot;
     const char *set[MAX_SETTINGS], *input[MAX_SETTINGS];
@@ -74,9 +76,7 @@ static void print_help(void)
            "4 file or memory\n");
 }
 
-/* Command line
- * -------------------------------------------------------------------------------------------------------
- */
+/* Command line -------------------------------------------------------------------------------- */
 
 static int read_every(const cli_args *args, request *r)
 {
@@ -119,6 +119,7 @@ static int read_request(int argc, char **argv, request *r)
     *r = (request){.to = (double)NAN,
                    .from = (double)NAN,
                    .step = (double)NAN,
+                   .theta = (double)NAN,
                    .every = 1,
                    .plot = 1,
                    .argc = argc,
@@ -132,6 +133,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SET: ok = keep_setting(&args, "set", r->set, &r->nset); break;
         case OPT_INPUT: ok = keep_setting(&args, "input", r->input, &r->ninput); break;
         case OPT_METHOD: r->method = args.value; break;
+        case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
         case OPT_SOLVER: r->solver = args.value; break;
         case OPT_O: r->out = args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
@@ -158,9 +160,11 @@ static int read_request(int argc, char **argv, request *r)
         fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
         return CLI_USAGE;
     }
-    if (r->method && strcmp(r->method, "backward-euler") != 0) {
-        fprintf(stderr, "perp simulate: unknown method '%s'; this version has backward-euler\n",
-                r->method);
+    if (r->method && perp_integrator_find(r->method) == PERP_INTEGRATOR_COUNT) {
+        fprintf(stderr, "perp simulate: unknown method '%s'; there are:", r->method);
+        for (int k = 0; k < PERP_INTEGRATOR_COUNT; k++)
+            fprintf(stderr, " %s", perp_integrator_name((perp_integrator)k));
+        fprintf(stderr, "\n");
         return CLI_USAGE;
     }
     if (r->solver && perp_method_find(r->solver) == PERP_METHOD_COUNT) {
@@ -222,9 +226,7 @@ static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
     return CLI_DONE;
 }
 
-/* The run
- * ------------------------------------------------------------------------------------------------------------
- */
+/* The run ------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
 
@@ -302,7 +304,8 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
              shortest(o->from, a, sizeof a), shortest(o->to, b, sizeof b),
              shortest(o->step, c, sizeof c),
-             perp_model_get_kind(model) == PERP_DISCRETE ? "as written" : "backward-euler",
+             perp_model_get_kind(model) == PERP_DISCRETE ? "as written"
+                                                         : perp_integrator_name(o->integrator),
              perp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
@@ -354,9 +357,7 @@ static void open_plot(run *u, const perp_model *model, const perp_simulation *si
     u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1);
 }
 
-/* Summary
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Summary ------------------------------------------------------------------------------------- */
 
 static double percent(long part, long whole)
 {
@@ -424,6 +425,8 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     if (!isnan(r->to)) o.to = r->to;
     if (!isnan(r->from)) o.from = r->from;
     if (!isnan(r->step)) o.step = r->step;
+    if (r->method) o.integrator = perp_integrator_find(r->method);
+    if (!isnan(r->theta)) o.theta = r->theta;
     if (r->solver) o.solver = perp_method_find(r->solver);
 
     perp_simulation *sim = NULL;

@@ -21,13 +21,32 @@
 extern "C" {
 #endif
 
-typedef enum perp_integrator { PERP_BACKWARD_EULER, PERP_INTEGRATOR_COUNT } perp_integrator;
+/// How time is stepped. Discrete models have their own difference equations and ignore it.
+#define PERP_INTEGRATOR_LIST(X)                                                                    \
+    X(PERP_BACKWARD_EULER, "backward-euler",                                                       \
+      "everything at the end of the step; first order, damps")                                     \
+    X(PERP_THETA, "theta",                                                                         \
+      "equations of motion weighted by theta: 1/2 is second order for smooth motion")              \
+    X(PERP_MOREAU, "moreau", "theta, with contact forces under a guard as impulses over the step")
+
+typedef enum perp_integrator {
+#define PERP_INTEGRATOR_ENUM(name, word, text) name,
+    PERP_INTEGRATOR_LIST(PERP_INTEGRATOR_ENUM)
+#undef PERP_INTEGRATOR_ENUM
+        PERP_INTEGRATOR_COUNT
+} perp_integrator;
+
+/// "backward-euler" and the like; perp_integrator_find gives PERP_INTEGRATOR_COUNT for an unknown
+/// word.
+PERP_API const char *perp_integrator_name(perp_integrator integrator);
+PERP_API perp_integrator perp_integrator_find(const char *name);
 
 typedef struct perp_simulation_options {
-    double from; ///< start time [s]; default the model's, else 0
-    double to;   ///< end time [s]; default the model's, else NaN: must be set
-    double step; ///< step h > 0 [s]; default the model's, else NaN: must be set
-    perp_integrator integrator;
+    double from;                ///< start time [s]; default the model's, else 0
+    double to;                  ///< end time [s]; default the model's, else NaN: must be set
+    double step;                ///< step h > 0 [s]; default the model's, else NaN: must be set
+    perp_integrator integrator; ///< default the model's, else backward Euler
+    double theta;       ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
     perp_method solver; ///< for the complementarity problem of a step
     double tol; ///< a step is verified when each condition holds to tol * (1 + the largest known
                 ///< term); default 1e-9

@@ -58,9 +58,7 @@ static const value zero = {0, {1, 1}, 1, NULL};
 
 static value lower(builder *b, const perp__syntax *s);
 
-/* Helpers
- * ----------------------------------------------------------------------------------------------------------
- */
+/* Helpers ------------------------------------------------------------------------------------- */
 
 static perp__item *item_of(const builder *b, perp_symbol_kind kind, int i)
 {
@@ -196,9 +194,7 @@ static int lower_integer(builder *b, const perp__syntax *s, const char *what, in
     return 1;
 }
 
-/* Names
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Names --------------------------------------------------------------------------------------- */
 
 static const char *const kind_words[] = {"a parameter", "an input", "a state", "a var",
                                          "an output"};
@@ -306,8 +302,7 @@ static value lower_index(builder *b, const perp__syntax *s)
     return v;
 }
 
-/* Operators and functions
- * ------------------------------------------------------------------------------------------ */
+/* Operators and functions --------------------------------------------------------------------- */
 
 static void shape_text(const value *v, char *buffer, size_t size)
 {
@@ -555,9 +550,7 @@ static value lower_in(builder *b, scope where, const perp__syntax *s)
     return lower(b, s);
 }
 
-/* Declarations
- * -----------------------------------------------------------------------------------------------------
- */
+/* Declarations -------------------------------------------------------------------------------- */
 
 static perp_symbol_kind symbol_kind(perp__statement_kind kind)
 {
@@ -724,8 +717,7 @@ static void declare_all(builder *b, const perp__statement *s)
     }
 }
 
-/* Equations and pairs
- * ---------------------------------------------------------------------------------------------- */
+/* Equations and pairs ------------------------------------------------------------------------- */
 
 static void add_equations(builder *b, const perp__statement *s)
 {
@@ -938,8 +930,7 @@ static void read_settings(builder *b, const perp__statement *s)
     }
 }
 
-/* Checks of the whole
- * ---------------------------------------------------------------------------------------------- */
+/* Checks of the whole ------------------------------------------------------------------------- */
 
 static void check_kind(builder *b)
 {

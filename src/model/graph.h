@@ -75,9 +75,7 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies);
 
-/* derive.c
- * -------------------------------------------------------------------------------------------------------
- */
+/* derive.c ------------------------------------------------------------------------------------ */
 
 /* A sparse row of derivatives: column[k] is where entry[k] stands; columns ascend. */
 typedef struct perp__sparse_row {

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loading
- * ----------------------------------------------------------------------------------------------------------
- */
+/* Loading ------------------------------------------------------------------------------------- */
 
 static perp_status build_from_source(perp_model *model, perp_diag *diag)
 {
@@ -98,9 +96,7 @@ void perp_model_destroy(perp_model *model)
     free(model);
 }
 
-/* Values
- * -----------------------------------------------------------------------------------------------------------
- */
+/* Values -------------------------------------------------------------------------------------- */
 
 int perp__model_values(perp_model *model, double *symbol)
 {
@@ -188,9 +184,7 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 
-/* Input tables
- * -----------------------------------------------------------------------------------------------------
- */
+/* Input tables -------------------------------------------------------------------------------- */
 
 static perp_status bad_column(const perp_trajectory *table, const char *wanted, const char *name,
                               perp_diag *diag)
@@ -287,9 +281,7 @@ double perp__table_value(const perp__table *table, double t, int *hint)
     return table->value[k] + s * (table->value[k + 1] - table->value[k]);
 }
 
-/* Queries
- * ----------------------------------------------------------------------------------------------------------
- */
+/* Queries ------------------------------------------------------------------------------------- */
 
 const char *perp_model_name(const perp_model *model)
 {

@@ -23,9 +23,7 @@ typedef struct parser {
 
 static perp__syntax *parse_expression(parser *p);
 
-/* Tokens
- * -----------------------------------------------------------------------------------------------------------
- */
+/* Tokens -------------------------------------------------------------------------------------- */
 
 static int at_symbol(const parser *p, char symbol)
 {
@@ -87,9 +85,7 @@ static int last_end(const parser *p)
     return token->end;
 }
 
-/* Nodes
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Nodes --------------------------------------------------------------------------------------- */
 
 static perp__syntax *new_node(parser *p, perp__syntax_kind kind, int at)
 {
@@ -146,9 +142,7 @@ static void items_store(parser *p, items *list, perp__syntax *node)
     node->end = last_end(p);
 }
 
-/* Expressions
- * ------------------------------------------------------------------------------------------------------
- */
+/* Expressions --------------------------------------------------------------------------------- */
 
 static void parse_items(parser *p, perp__syntax *node, char close, const char *what)
 {
@@ -336,9 +330,7 @@ static perp__syntax *parse_guard(parser *p)
     return node;
 }
 
-/* Statements
- * -------------------------------------------------------------------------------------------------------
- */
+/* Statements ---------------------------------------------------------------------------------- */
 
 static const char *const statement_words[] = {"model",    "param",    "input", "state",
                                               "var",      "output",   "for",   "plan",

@@ -6,9 +6,7 @@
 
 #include "model/source.h"
 
-/* Tokens
- * ----------------------------------------------------------------------------------------------------------
- */
+/* Tokens -------------------------------------------------------------------------------------- */
 
 typedef enum perp__token_kind {
     TOKEN_END,
@@ -34,9 +32,7 @@ typedef struct perp__token {
 /* Split the text. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
 perp__token *perp__lex(perp__source *source, perp__arena *arena);
 
-/* Expressions
- * -----------------------------------------------------------------------------------------------------
- */
+/* Expressions --------------------------------------------------------------------------------- */
 
 typedef enum perp__syntax_kind {
     SYNTAX_NUMBER,
@@ -64,9 +60,7 @@ struct perp__syntax {
     int *opat; /* where each operator stands */
 };
 
-/* Statements
- * ------------------------------------------------------------------------------------------------------
- */
+/* Statements ---------------------------------------------------------------------------------- */
 
 typedef enum perp__statement_kind {
     STATEMENT_MODEL,

@@ -7,19 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For equations with a derivative: der(x_i) is the symbol D_i (to take the equation apart) or the
+ * quotient (to check it), and states and inputs are weighted by theta. For all other conditions:
+ * everything at the end of the step. For outputs: the same, with the reported values of impulses.
+ */
+typedef enum mapping { MAP_RATES, MAP_WEIGHTED, MAP_END, MAP_OUTPUTS, MAPPINGS } mapping;
+
 /* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
  * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
 typedef struct plan {
     perp__step *step;
     const perp_model *model;
     perp__graph graph;
-    perp_expr *map_rate;   /* model symbol -> expression with D_i for der(x_i) */
-    perp_expr *map_plain;  /* with (y_i - pre_i) / h */
-    perp_expr *map_output; /* for outputs: bare names are the new values in discrete models too */
-    perp_expr *row;        /* nrow */
-    perp_expr *root;       /* scratch and tape roots */
-    int *column;           /* symbol -> column of y, or -1 */
-    int *rate_column;      /* symbol -> index of D, or -1 */
+    perp_expr h;
+    perp_expr *map[MAPPINGS]; /* model symbol -> expression of the step */
+    perp_expr *row;           /* nrow */
+    perp_expr *root;          /* scratch and tape roots */
+    int *column;              /* symbol -> column of y, or -1 */
+    int *rate_column;         /* symbol -> index of D, or -1 */
 } plan;
 
 static int pre_symbol(const perp__step *s, int i)
@@ -64,38 +69,66 @@ static void map_inputs(plan *p, perp_expr *map)
     }
 }
 
-typedef enum rates { RATES_ARE_SYMBOLS, RATES_ARE_QUOTIENTS, RATES_FOR_OUTPUTS } rates;
+/* theta x + (1 - theta) before */
+static perp_expr weighted(plan *p, perp_expr now, perp_expr before)
+{
+    perp__graph *g = &p->graph;
+    double theta = p->step->theta;
+    if (theta == 1) return now;
+    return perp__add(g, perp__mul(g, perp__const(g, theta), now),
+                     perp__mul(g, perp__const(g, 1 - theta), before));
+}
 
-static void map_symbols(plan *p, rates how, perp_expr *map)
+static void map_states(plan *p, mapping how, perp_expr *map)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
-    perp_expr h = perp__const(g, s->h);
-    for (int i = 0; i < m->nsymbol; i++) map[i] = 0;
-    map[PERP__SYM_T] = perp__symbol(g, 0);
-    map[PERP__SYM_T_PRE] = perp__symbol(g, 1);
-    map[PERP__SYM_H] = h;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
-        map[m->item[PERP_PARAM][i].symbol] = perp__const(g, m->item[PERP_PARAM][i].value);
-    map_inputs(p, map);
+    int with_rates = how == MAP_RATES || how == MAP_WEIGHTED;
     for (int i = 0; i < s->nx; i++) {
         int symbol = m->item[PERP_STATE][i].symbol;
         perp_expr y = perp__symbol(g, s->sym_y + i), pre = perp__symbol(g, pre_symbol(s, i));
+        perp_expr now = with_rates ? weighted(p, y, pre) : y;
+        if (m->kind == PERP_DISCRETE && how != MAP_OUTPUTS) now = pre;
         map[symbol + PERP__PRE] = pre;
         map[symbol + PERP__NEXT] = y;
-        map[symbol + PERP__NOW] = m->kind == PERP_DISCRETE && how != RATES_FOR_OUTPUTS ? pre : y;
-        map[symbol + PERP__DER] = how == RATES_ARE_SYMBOLS ? perp__symbol(g, rate_symbol(s, i))
-                                                           : perp__div(g, perp__sub(g, y, pre), h);
+        map[symbol + PERP__NOW] = now;
+        map[symbol + PERP__DER] = how == MAP_RATES ? perp__symbol(g, rate_symbol(s, i))
+                                                   : perp__div(g, perp__sub(g, y, pre), p->h);
     }
-    for (int i = 0; i < s->nv; i++)
-        map[m->item[PERP_VAR][i].symbol] = perp__symbol(g, s->sym_y + s->nx + i);
 }
 
-static perp_expr translate(plan *p, perp_expr e, const perp_expr *map)
+static void map_symbols(plan *p, mapping how)
+{
+    const perp_model *m = p->model;
+    const perp__step *s = p->step;
+    perp__graph *g = &p->graph;
+    perp_expr *map = p->map[how];
+    int with_rates = how == MAP_RATES || how == MAP_WEIGHTED;
+    for (int i = 0; i < m->nsymbol; i++) map[i] = 0;
+    map[PERP__SYM_T] = perp__symbol(g, SYM_T);
+    map[PERP__SYM_T_PRE] = perp__symbol(g, SYM_T_PRE);
+    map[PERP__SYM_H] = p->h;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        map[m->item[PERP_PARAM][i].symbol] = perp__const(g, m->item[PERP_PARAM][i].value);
+    map_inputs(p, map);
+    for (int i = 0; i < m->nitem[PERP_INPUT] && with_rates; i++) {
+        int symbol = m->item[PERP_INPUT][i].symbol;
+        map[symbol] = weighted(p, map[symbol + PERP__NOW], map[symbol + PERP__INPUT_PRE]);
+    }
+    if (with_rates) map[PERP__SYM_T] = weighted(p, map[PERP__SYM_T], map[PERP__SYM_T_PRE]);
+    map_states(p, how, map);
+    for (int i = 0; i < s->nv; i++) {
+        perp_expr y = perp__symbol(g, s->sym_y + s->nx + i);
+        int is_force = s->impulse[i] && how != MAP_OUTPUTS; /* the unknown is h times it */
+        map[m->item[PERP_VAR][i].symbol] = is_force ? perp__div(g, y, p->h) : y;
+    }
+}
+
+static perp_expr translate(plan *p, perp_expr e, mapping how)
 {
     perp_expr result = 0;
-    perp__graph_copy(&p->graph, &p->model->graph, &e, 1, map, &result);
+    perp__graph_copy(&p->graph, &p->model->graph, &e, 1, p->map[how], &result);
     return result;
 }
 
@@ -111,28 +144,37 @@ static perp_expr without(plan *p, perp_expr e, const int *column, int nsymbol)
     return result;
 }
 
-/* Rows
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Rows ---------------------------------------------------------------------------------------- */
 
-/* left - right = R(D, y). Backward Euler puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row
+/* Does an equation of the model contain a derivative? */
+static int has_rate(plan *p, const perp__equation *equation)
+{
+    perp_expr R = perp__sub(&p->graph, translate(p, equation->left, MAP_RATES),
+                            translate(p, equation->right, MAP_RATES));
+    int degree = perp__degree(&p->graph, R, p->rate_column, NULL);
+    if (degree < 0) p->graph.failed = 1;
+    return degree > 0;
+}
+
+/* left - right = R(D, y). The step puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row
  * is h R0 + sum C_i (y_i - pre_i): without the division a state at rest stays where it is to the
  * last bit. */
 static perp_expr equation_row(plan *p, const perp__equation *equation)
 {
     perp__graph *g = &p->graph;
     perp__step *s = p->step;
-    perp_expr R = perp__sub(g, translate(p, equation->left, p->map_rate),
-                            translate(p, equation->right, p->map_rate));
+    perp_expr R = perp__sub(g, translate(p, equation->left, MAP_RATES),
+                            translate(p, equation->right, MAP_RATES));
     perp__sparse_row C = {0};
     perp_expr row = 0;
     int degree = perp__degree(g, R, p->rate_column, NULL);
     if (degree < 0 || !perp__gradient(g, R, p->rate_column, &C)) {
         g->failed = 1;
     } else if (degree == 0) {
-        row = R;
+        row = perp__sub(g, translate(p, equation->left, MAP_END),
+                        translate(p, equation->right, MAP_END));
     } else if (degree == 1) {
-        row = perp__mul(g, perp__const(g, s->h), without(p, R, p->rate_column, s->nsymbol + s->nx));
+        row = perp__mul(g, p->h, without(p, R, p->rate_column, s->nsymbol + s->nx));
         for (int k = 0; k < C.count; k++) {
             int i = C.column[k];
             perp_expr change =
@@ -140,8 +182,8 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
             row = perp__add(g, row, perp__mul(g, C.entry[k], change));
         }
     } else {
-        row = perp__sub(g, translate(p, equation->left, p->map_plain),
-                        translate(p, equation->right, p->map_plain));
+        row = perp__sub(g, translate(p, equation->left, MAP_WEIGHTED),
+                        translate(p, equation->right, MAP_WEIGHTED));
     }
     perp__sparse_row_clear(&C);
     return row;
@@ -157,7 +199,7 @@ static void build_rows(plan *p)
     for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, &m->equation[i]);
     for (int i = 0; i < m->npair; i++) {
         if (!m->pair[i].two_sided) continue;
-        perp_expr e = translate(p, m->pair[i].b, p->map_plain);
+        perp_expr e = translate(p, m->pair[i].b, MAP_END);
         perp_expr plus = perp__symbol(g, split), minus = perp__symbol(g, split + 1);
         p->row[r++] = perp__sub(g, e, perp__sub(g, plus, minus));
         split += 2;
@@ -165,16 +207,15 @@ static void build_rows(plan *p)
     s->nequation = r;
     split = s->sym_y + s->nx + s->nv;
     for (int i = 0; i < m->npair; i++) {
-        perp_expr a = translate(p, m->pair[i].a, p->map_plain),
-                  b = translate(p, m->pair[i].b, p->map_plain);
+        perp_expr a = translate(p, m->pair[i].a, MAP_END), b = translate(p, m->pair[i].b, MAP_END);
         if (!m->pair[i].two_sided) {
             p->row[r] = a, p->row[r + 1] = b;
             s->pair[np++] = (perp__rows){r, r + 1, r, i};
             r += 2;
             continue;
         }
-        perp_expr lo = translate(p, m->pair[i].lo, p->map_plain),
-                  hi = translate(p, m->pair[i].hi, p->map_plain);
+        perp_expr lo = translate(p, m->pair[i].lo, MAP_END),
+                  hi = translate(p, m->pair[i].hi, MAP_END);
         p->row[r] = perp__sub(g, a, lo);
         p->row[r + 1] = perp__symbol(g, split);
         p->row[r + 2] = a; /* where the guard is off */
@@ -189,52 +230,20 @@ static void build_rows(plan *p)
     s->np = np;
 }
 
-/* Which of the model's conditions a row belongs to, for messages. */
-static int row_place(const plan *p, int row)
+/* Are all rows affine in the unknowns? -1 when memory is out. */
+static int rows_are_affine(const plan *p)
 {
-    const perp_model *m = p->model;
-    const perp__step *s = p->step;
-    if (row < m->nequation) return m->equation[row].at;
-    if (row < s->nequation) {
-        int split = row - m->nequation;
-        for (int i = 0; i < m->npair; i++) {
-            if (m->pair[i].two_sided && split-- == 0) return m->pair[i].at;
-        }
+    for (int r = 0; r < p->step->nrow; r++) {
+        int degree = perp__degree(&p->graph, p->row[r], p->column, NULL);
+        if (degree != 0 && degree != 1) return degree < 0 ? -1 : 0;
     }
-    for (int k = 0; k < s->np; k++) {
-        if (s->pair[k].a == row || s->pair[k].b == row || s->pair[k].off == row)
-            return m->pair[s->pair[k].of].at;
-    }
-    return 0;
+    return 1;
 }
 
-/* Say where rows are not affine in the unknowns. */
-static int check_affine(plan *p, perp_diag *diag)
-{
-    perp__source source = p->model->source;
-    source.message = NULL, source.nmessage = source.capacity = source.nerror = 0;
-    for (int r = 0; r < p->step->nrow && !p->graph.failed; r++) {
-        int where = -1, degree = perp__degree(&p->graph, p->row[r], p->column, &where);
-        if (degree < 0) p->graph.failed = 1;
-        if (degree < 2) continue;
-        int at = where >= 0 ? p->graph.node[where].source : -1;
-        if (at < 0) at = row_place(p, r);
-        perp__error(&source, at, at,
-                    "the step is not affine in its unknowns (new states and vars) here; this "
-                    "version steps affine models. "
-                    "pre(x) of a state is known and may stand in any function");
-    }
-    int ok = source.nerror == 0;
-    if (!ok) perp__source_report(&source, diag);
-    perp__source_clear(&source);
-    return ok;
-}
+/* Tapes --------------------------------------------------------------------------------------- */
 
-/* Tapes
- * --------------------------------------------------------------------------------------------------------------
- */
-
-/* Jacobian entries: constants go into A now, the others join the coefficient tape's roots. */
+/* The coefficient tape's roots: c (of affine rows, which is the row at y = 0) or the rows
+ * themselves, then the Jacobian's entries; those that are constant go into A now. */
 static int derive_rows(plan *p, perp_expr **roots, int *nroots)
 {
     perp__step *s = p->step;
@@ -242,7 +251,8 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
     int ok = 1, capacity = 0;
     *nroots = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
-        perp_expr c = without(p, p->row[r], p->column, s->nsymbol + s->nx);
+        perp_expr c =
+            s->nonlinear ? p->row[r] : without(p, p->row[r], p->column, s->nsymbol + s->nx);
         ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots);
         if (ok) (*roots)[(*nroots)++] = c;
     }
@@ -263,7 +273,7 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
             s->entry[s->nentry++] = place;
         }
     }
-    s->constant = s->nentry == 0;
+    s->constant = s->nentry == 0 && !s->nonlinear;
     perp__sparse_row_clear(&gradient);
     return ok && !p->graph.failed;
 }
@@ -285,15 +295,16 @@ static int compile_reports(plan *p)
     perp__step *s = p->step;
     int n = 0;
     for (int i = 0; i < m->nequation; i++) {
-        p->root[n++] = translate(p, m->equation[i].left, p->map_plain);
-        p->root[n++] = translate(p, m->equation[i].right, p->map_plain);
+        mapping how = has_rate(p, &m->equation[i]) ? MAP_WEIGHTED : MAP_END;
+        p->root[n++] = translate(p, m->equation[i].left, how);
+        p->root[n++] = translate(p, m->equation[i].right, how);
     }
     for (int i = 0; i < m->npair; i++) {
-        p->root[n++] = translate(p, m->pair[i].a, p->map_plain);
-        p->root[n++] = translate(p, m->pair[i].b, p->map_plain);
+        p->root[n++] = translate(p, m->pair[i].a, MAP_END);
+        p->root[n++] = translate(p, m->pair[i].b, MAP_END);
         if (!m->pair[i].two_sided) continue;
-        p->root[n++] = translate(p, m->pair[i].lo, p->map_plain);
-        p->root[n++] = translate(p, m->pair[i].hi, p->map_plain);
+        p->root[n++] = translate(p, m->pair[i].lo, MAP_END);
+        p->root[n++] = translate(p, m->pair[i].hi, MAP_END);
     }
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
@@ -301,13 +312,12 @@ static int compile_reports(plan *p)
     n = 0;
     for (int i = 0; i < m->npair; i++) {
         s->guard_of[i] = m->pair[i].guard >= 0 ? n : -1;
-        if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, p->map_plain);
+        if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, MAP_END);
     }
     if (!perp__tape_compile(&s->guards, &p->graph, p->root, n, perp__tape_end(&s->check))) return 0;
 
-    map_symbols(p, RATES_FOR_OUTPUTS, p->map_output);
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
-        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, p->map_output);
+        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, MAP_OUTPUTS);
     return perp__tape_compile(&s->outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
                               perp__tape_end(&s->guards)) &&
            !p->graph.failed;
@@ -323,9 +333,7 @@ static int make_workspace(perp__step *s)
     return 1;
 }
 
-/* Sizes and symbols
- * --------------------------------------------------------------------------------------------------
- */
+/* Sizes and symbols --------------------------------------------------------------------------- */
 
 static int lay_out(perp__step *s, const perp_model *m)
 {
@@ -338,15 +346,18 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits;
     s->table_input = malloc(((size_t)ninput + 1) * sizeof(int));
     s->table_hint = calloc((size_t)ninput + 1, sizeof(int));
+    s->impulse = calloc((size_t)s->nv + 1, 1);
     s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->A = calloc((size_t)s->nrow * (size_t)s->ny + 1, sizeof(double));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->A || !s->c) return 0;
+    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair || !s->A ||
+        !s->c)
+        return 0;
     for (int i = 0; i < ninput; i++) {
         if (m->item[PERP_INPUT][i].table.n > 0) s->table_input[s->ntable++] = i;
     }
-    s->sym_pre = 2;
+    s->sym_pre = SYM_PRE;
     s->sym_table = s->sym_pre + s->nx;
     s->sym_table_pre = s->sym_table + s->ntable;
     s->sym_y = s->sym_table_pre + s->ntable;
@@ -354,53 +365,98 @@ static int lay_out(perp__step *s, const perp_model *m)
     return 1;
 }
 
-static int prepare_plan(plan *p)
+/* Method moreau: a var that stands alone as the first side of a guarded pair and acts in an
+ * equation of motion is an impulse: the unknown, and what is reported, is h times it. */
+static int mark_impulses(perp__step *s, const perp_model *m)
+{
+    char *acts = calloc((size_t)m->nsymbol, 1);
+    int ok = acts != NULL;
+    for (int i = 0; ok && i < m->nequation; i++) {
+        perp_expr roots[2] = {m->equation[i].left, m->equation[i].right};
+        int n, moves = 0;
+        int *reach = perp__graph_reach(&m->graph, roots, 2, &n);
+        ok = reach != NULL;
+        for (int pass = 0; ok && pass < 2; pass++) {
+            for (int k = 0; k < n; k++) {
+                const perp__node *node = &m->graph.node[reach[k]];
+                if (node->op != PERP__SYMBOL) continue;
+                for (int x = 0; x < s->nx && pass == 0; x++)
+                    moves |= node->a == m->item[PERP_STATE][x].symbol + PERP__DER;
+                if (pass == 1 && moves) acts[node->a] = 1;
+            }
+        }
+        free(reach);
+    }
+    for (int i = 0; ok && i < m->npair; i++) {
+        const perp__node *side = &m->graph.node[m->pair[i].a];
+        if (m->pair[i].guard < 0 || side->op != PERP__SYMBOL || !acts[side->a]) continue;
+        for (int v = 0; v < s->nv; v++) {
+            if (m->item[PERP_VAR][v].symbol == side->a) s->impulse[v] = 1;
+        }
+    }
+    free(acts);
+    return ok;
+}
+
+static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
     size_t ns = (size_t)m->nsymbol, total = (size_t)s->nsymbol + (size_t)s->nx + 1;
     size_t nroot =
         2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nitem[PERP_OUTPUT] + 1;
-    p->map_rate = malloc(ns * sizeof(perp_expr));
-    p->map_plain = malloc(ns * sizeof(perp_expr));
-    p->map_output = malloc(ns * sizeof(perp_expr));
+    for (int k = 0; k < MAPPINGS; k++) p->map[k] = malloc(ns * sizeof(perp_expr));
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
     p->root = malloc(nroot * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
     p->rate_column = malloc(total * sizeof(int));
-    if (!p->map_rate || !p->map_plain || !p->map_output || !p->row || !p->root || !p->column ||
-        !p->rate_column || !perp__graph_init(&p->graph))
-        return 0;
+    for (int k = 0; k < MAPPINGS; k++) {
+        if (!p->map[k]) return 0;
+    }
+    if (!p->row || !p->root || !p->column || !p->rate_column) return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = p->rate_column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
     for (int i = 0; i < s->nx; i++) p->rate_column[rate_symbol(s, i)] = i;
-    map_symbols(p, RATES_ARE_SYMBOLS, p->map_rate);
-    map_symbols(p, RATES_ARE_QUOTIENTS, p->map_plain);
     return 1;
 }
 
+/* Write the rows, with h as a number or as a symbol. */
+static int write_rows(plan *p)
+{
+    perp__graph_clear(&p->graph);
+    if (!perp__graph_init(&p->graph)) return 0;
+    p->h = p->step->nonlinear ? perp__symbol(&p->graph, SYM_H) : perp__const(&p->graph, p->step->h);
+    for (int k = 0; k < MAPPINGS; k++) map_symbols(p, (mapping)k);
+    build_rows(p);
+    return !p->graph.failed;
+}
+
+static int build_problem(plan *p, const perp_simulation_options *options)
+{
+    perp__step *s = p->step;
+    if (!lay_out(s, p->model) || !allocate_plan(p)) return 0;
+    if (options->integrator == PERP_MOREAU && !mark_impulses(s, p->model)) return 0;
+    if (!write_rows(p)) return 0;
+    int affine = rows_are_affine(p);
+    if (affine < 0) return 0;
+    s->nonlinear = !affine;
+    if (s->nonlinear && !write_rows(p)) return 0;
+    return compile_coefficients(p) && compile_reports(p) && make_workspace(s);
+}
+
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, perp_diag *diag)
+                              const perp_simulation_options *options)
 {
     memset(step, 0, sizeof *step);
     step->model = model;
     step->h = options->step;
     step->tol = options->tol;
+    step->theta = options->integrator == PERP_BACKWARD_EULER ? 1 : options->theta;
     plan p = {.step = step, .model = model};
     perp_status status = PERP_ERR_MEMORY;
-    if (lay_out(step, model) && prepare_plan(&p)) {
-        build_rows(&p);
-        if (!p.graph.failed && !check_affine(&p, diag))
-            status = PERP_ERR_MODEL;
-        else if (!p.graph.failed && compile_coefficients(&p) && compile_reports(&p) &&
-                 make_workspace(step))
-            status = PERP_OK;
-    }
-    if (status == PERP_OK) status = perp__step_allocate(step, options->solver);
+    if (build_problem(&p, options)) status = perp__step_allocate(step, options->solver);
     perp__graph_clear(&p.graph);
-    free(p.map_rate);
-    free(p.map_plain);
-    free(p.map_output);
+    for (int k = 0; k < MAPPINGS; k++) free(p.map[k]);
     free(p.row);
     free(p.root);
     free(p.column);
@@ -417,6 +473,7 @@ void perp__step_clear(perp__step *step)
     perp__tape_clear(&step->outputs);
     free(step->table_input);
     free(step->table_hint);
+    free(step->impulse);
     free(step->guard_of);
     free(step->pair);
     free(step->A);

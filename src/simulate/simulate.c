@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HALVINGS = 10 };
+
 struct perp_simulation {
     const perp_model *model;
     perp_simulation_options options;
@@ -22,12 +24,31 @@ struct perp_simulation {
     int ncolumn;
 };
 
+static const char *const integrator_names[] = {
+#define X(name, word, text) word,
+    PERP_INTEGRATOR_LIST(X)
+#undef X
+};
+
+const char *perp_integrator_name(perp_integrator integrator)
+{
+    return (unsigned)integrator < PERP_INTEGRATOR_COUNT ? integrator_names[integrator] : "unknown";
+}
+
+perp_integrator perp_integrator_find(const char *name)
+{
+    int k = 0;
+    while (k < PERP_INTEGRATOR_COUNT && (!name || strcmp(integrator_names[k], name) != 0)) k++;
+    return (perp_integrator)k;
+}
+
 perp_simulation_options perp_simulation_options_default(const perp_model *model)
 {
     perp_simulation_options o = {.from = 0,
                                  .to = NAN,
                                  .step = NAN,
                                  .integrator = PERP_BACKWARD_EULER,
+                                 .theta = 0.5,
                                  .solver = PERP_METHOD_LEMKE,
                                  .tol = PERP_TOL_STEP};
     if (!model) return o;
@@ -35,11 +56,11 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
     if (!isnan(task.from)) o.from = task.from;
     o.to = task.to;
     o.step = task.step;
+    if (task.method) o.integrator = perp_integrator_find(task.method);
     return o;
 }
 
-/* Checks before the run
- * ---------------------------------------------------------------------------------------------- */
+/* Checks before the run ----------------------------------------------------------------------- */
 
 static void say(perp_diag *diag, const char *text)
 {
@@ -64,8 +85,10 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "more than 1e15 steps";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
-    else if (model->method && strcmp(model->method, "backward-euler") != 0)
-        wrong = "this version has one method: backward-euler";
+    else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
+        wrong = "unknown method; there are backward-euler, theta and moreau";
+    else if (!(o->theta >= 0.5 && o->theta <= 1))
+        wrong = "theta must be from 0.5 to 1";
     if (!wrong) return PERP_OK;
     perp__diag_append(diag, "%s: %s\n", file, wrong);
     if (diag) diag->errors++;
@@ -230,28 +253,27 @@ done:
     return status;
 }
 
-/* Time and symbols
- * ----------------------------------------------------------------------------------------------------
- */
+/* Time and symbols ---------------------------------------------------------------------------- */
 
 static double time_of(const perp_simulation *sim, long k)
 {
     return sim->options.from + (double)k * sim->options.step;
 }
 
-/* Put the times and table values of step k (from k-1 to k) into the workspace; pre states take the
- * present ones. */
-static void begin_step(perp_simulation *sim, long k)
+/* Put the times and table values of a step from t0 to t1 into the workspace; the states become pre
+ * states. */
+static void begin_step(perp_simulation *sim, double t0, double t1, double h)
 {
     perp__step *s = &sim->step;
     double *ws = s->ws;
     memcpy(ws + s->sym_pre, ws + s->sym_y, (size_t)s->nx * sizeof(double));
-    ws[0] = time_of(sim, k);
-    ws[1] = time_of(sim, k - 1);
+    ws[SYM_T] = t1;
+    ws[SYM_T_PRE] = t0;
+    ws[SYM_H] = h;
     for (int i = 0; i < s->ntable; i++) {
         const perp__table *table = &sim->model->item[PERP_INPUT][s->table_input[i]].table;
-        ws[s->sym_table_pre + i] = perp__table_value(table, ws[1], &s->table_hint[i]);
-        ws[s->sym_table + i] = perp__table_value(table, ws[0], &s->table_hint[i]);
+        ws[s->sym_table_pre + i] = perp__table_value(table, t0, &s->table_hint[i]);
+        ws[s->sym_table + i] = perp__table_value(table, t1, &s->table_hint[i]);
     }
 }
 
@@ -267,9 +289,7 @@ static void set_initial(perp_simulation *sim)
             &sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
 }
 
-/* Creation
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Creation ------------------------------------------------------------------------------------ */
 
 static void say_pair(const perp_model *m, int pair, perp_diag *diag)
 {
@@ -284,7 +304,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     const perp_model *m = sim->model;
     int bad_row;
     if (sim->nstep == 0) return PERP_OK;
-    begin_step(sim, 1);
+    begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, &bad_row);
     set_initial(sim);
     if (e) return PERP_OK;
@@ -356,7 +376,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     sim->sides = calloc((size_t)model->npair + 1, sizeof *sim->sides);
     status = sim->sides && name_columns(sim) ? check_inputs(sim, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = check_initial_state(sim, diag);
-    if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o, diag);
+    if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o);
     if (status == PERP_OK) {
         sim->before = malloc((size_t)sim->step.nsymbol * sizeof(double));
         if (!sim->before) status = PERP_ERR_MEMORY;
@@ -390,9 +410,7 @@ long perp_simulation_steps(const perp_simulation *sim)
     return sim->nstep;
 }
 
-/* When a step fails
- * ---------------------------------------------------------------------------------------------------
- */
+/* When a step fails --------------------------------------------------------------------------- */
 
 /* An input that is not finite at the step's end, or start if the model asks for it. */
 static int bad_input(const perp_simulation *sim, double *x)
@@ -474,6 +492,14 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
                           "conditions do not determine the unknowns\n",
                           m->source.name, k, t);
         break;
+    case PERP__DIVERGED:
+        perp__diag_append(diag,
+                          "%s: no solution at step %ld (t = %g): Newton's iteration does not "
+                          "converge, also not with steps "
+                          "of h/%d; the condition furthest off is\n",
+                          m->source.name, k, t, 1 << HALVINGS);
+        say_worst(sim, r, diag);
+        break;
     case PERP__UNVERIFIED:
         perp__diag_append(
             diag,
@@ -491,9 +517,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     return PERP_ERR_NO_SOLUTION;
 }
 
-/* Stepping
- * ------------------------------------------------------------------------------------------------------------
- */
+/* Stepping ------------------------------------------------------------------------------------ */
 
 static void count_sides(perp_simulation *sim)
 {
@@ -519,25 +543,45 @@ static void count_sides(perp_simulation *sim)
     }
 }
 
+/* From t0 to t1. A nonlinear step that fails is taken as two halves, down to h / 2^HALVINGS. */
+static perp__step_result advance(perp_simulation *sim, double t0, double t1, double h, int halvings)
+{
+    perp__step *s = &sim->step;
+    begin_step(sim, t0, t1, h);
+    perp__step_result r = perp__step_solve(s);
+    if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
+    double middle = t0 + h / 2;
+    int solves = r.solves;
+    r = advance(sim, t0, middle, h / 2, halvings - 1);
+    solves += r.solves;
+    if (r.outcome == PERP_SOLVED) {
+        r = advance(sim, middle, t1, h / 2, halvings - 1);
+        solves += r.solves;
+    }
+    r.solves = solves;
+    return r;
+}
+
 perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
 {
     if (!sim) return PERP_ERR_ARG;
     perp__step *s = &sim->step;
+    long k = sim->done + 1;
     size_t symbols = (size_t)s->nsymbol * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
-    begin_step(sim, sim->done + 1);
-    perp__step_result r = perp__step_solve(s);
-    if (info) *info = (perp_step_info){sim->done + 1, s->ws[0], r.outcome, r.residual, r.solves};
+    perp__step_result r =
+        advance(sim, time_of(sim, sim->done), time_of(sim, k), sim->options.step, HALVINGS);
+    if (info) *info = (perp_step_info){k, time_of(sim, k), r.outcome, r.residual, r.solves};
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED) {
         perp_status status = explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
         return status;
     }
-    sim->done++;
+    sim->done = k;
     sim->residual = r.residual;
-    if (r.residual > sim->summary.worst_residual || sim->done == 1)
-        sim->summary.worst_residual = r.residual, sim->summary.worst_step = sim->done;
+    if (r.residual > sim->summary.worst_residual || k == 1)
+        sim->summary.worst_residual = r.residual, sim->summary.worst_step = k;
     count_sides(sim);
     return PERP_OK;
 }

@@ -13,9 +13,7 @@
 
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26 };
 
-/* Memory
- * -------------------------------------------------------------------------------------------------------------
- */
+/* Memory -------------------------------------------------------------------------------------- */
 
 static size_t at_least_one(size_t n)
 {
@@ -70,7 +68,8 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     s->work = malloc((work + ny * ny + 1) * sizeof(double));
     s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
     s->values = malloc((values + 1) * sizeof(double));
-    if (!s->on || !s->q || !s->work || !s->index || !s->values) return PERP_ERR_MEMORY;
+    s->from = calloc(3 * ny + 1, sizeof(double));
+    if (!s->on || !s->q || !s->work || !s->index || !s->values || !s->from) return PERP_ERR_MEMORY;
     s->choice = s->on + np;
     s->key = s->choice + np;
     s->bad = s->key + np;
@@ -102,15 +101,14 @@ void perp__step_free(perp__step *s)
     free(s->work);
     free(s->index);
     free(s->values);
+    free(s->from);
     perp_solver_destroy(s->solver);
     s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
-    s->index = NULL, s->values = NULL;
+    s->index = NULL, s->values = NULL, s->from = NULL;
     s->solver = NULL;
 }
 
-/* Coefficients, guards
- * -----------------------------------------------------------------------------------------------
- */
+/* Coefficients, guards ------------------------------------------------------------------------ */
 
 static void evaluate_guards(perp__step *s)
 {
@@ -133,6 +131,12 @@ static void evaluate_coefficients(perp__step *s)
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
     for (int k = 0; k < s->nentry; k++) s->A[s->entry[k]] = s->ws[out[s->nrow + k]];
     if (s->constant) return;
+    if (s->nonlinear) { /* row(y) = c + A y at the present y */
+        const double *y = s->ws + s->sym_y, *row = s->A;
+        for (int r = 0; r < s->nrow; r++, row += s->ny) {
+            for (int j = 0; j < s->ny; j++) s->c[r] -= row[j] * y[j];
+        }
+    }
     for (int i = 0; i < s->nmode; i++) s->mode[i].used = 0;
     for (int i = 0; i < s->nelimination; i++) s->elimination[i].used = 0;
 }
@@ -145,8 +149,7 @@ static int all_finite(const double *x, size_t n)
     return 1;
 }
 
-/* Verification: the conditions as they were written
- * ------------------------------------------------------------------- */
+/* Verification: the conditions as they were written ------------------------------------------- */
 
 typedef struct verdict {
     double residual;  /* natural map, largest */
@@ -158,6 +161,29 @@ typedef struct verdict {
 static double clamp(double x, double lo, double hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* The same for the linearised rows, inside a Newton step. */
+static verdict verify_rows(const perp__step *s)
+{
+    verdict v = {0, 0, -1};
+    const double *y = s->ws + s->sym_y;
+    for (int i = 0; i < s->nequation + s->np; i++) {
+        const perp__rows *pair = i < s->nequation ? NULL : &s->pair[i - s->nequation];
+        int rows[2] = {pair ? pair->a : i, pair ? pair->b : i};
+        if (pair && !s->on[i - s->nequation]) rows[0] = rows[1] = pair->off;
+        double x[2];
+        for (int k = 0; k < 2; k++) {
+            const double *row = s->A + (size_t)rows[k] * (size_t)s->ny;
+            x[k] = s->c[rows[k]];
+            for (int j = 0; j < s->ny; j++) x[k] += row[j] * y[j];
+        }
+        double smaller = x[0] < x[1] ? x[0] : x[1], r = fabs(smaller);
+        if (isnan(x[0]) || isnan(x[1])) r = (double)NAN;
+        if (!(r <= v.residual)) v.residual = r;
+        if (rows[0] != rows[1] && -smaller > v.violation) v.violation = -smaller;
+    }
+    return v;
 }
 
 static verdict verify(perp__step *s)
@@ -195,6 +221,12 @@ static verdict verify(perp__step *s)
     return v;
 }
 
+/* What an affine solve is held to. */
+static verdict judge(perp__step *s)
+{
+    return s->nonlinear ? verify_rows(s) : verify(s);
+}
+
 /* A residual above the absolute tolerance may still be rounding in large data: compare with the
  * largest known term of the step. (Not with the unknowns' terms: a wrong solution can be large.) */
 static int within_rounding(const perp__step *s, const verdict *v)
@@ -207,9 +239,7 @@ static int within_rounding(const perp__step *s, const verdict *v)
     return v->residual <= s->tol * (1 + scale);
 }
 
-/* Modes
- * ---------------------------------------------------------------------------------------------------------------
- */
+/* Modes --------------------------------------------------------------------------------------- */
 
 static void mode_key(perp__step *s)
 {
@@ -262,7 +292,7 @@ static int keep_mode(perp__step *s, verdict *v)
     perp__mode *m = find_mode(s);
     if (m->singular) return 0;
     apply_mode(s, m);
-    *v = verify(s);
+    *v = judge(s);
     if (!(v->residual <= s->tol)) return 0;
     double largest = 1;
     for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(s->ws[s->sym_y + i]));
@@ -271,9 +301,7 @@ static int keep_mode(perp__step *s, verdict *v)
     return 1;
 }
 
-/* Elimination
- * ---------------------------------------------------------------------------------------------------------
- */
+/* Elimination --------------------------------------------------------------------------------- */
 
 /* Rows of T: equations, off rows of the pairs whose guard is off, the z sides. */
 static void elimination_rows(const perp__step *s, perp__elimination *e)
@@ -430,24 +458,98 @@ static perp__step_result solve_anew(perp__step *s)
     s->current = find_mode(s);
     if (!s->current->singular) {
         apply_mode(s, s->current);
-        verdict v = verify(s);
+        verdict v = judge(s);
         perp__step_result accepted = accept_or_not(s, &v, result);
         if (accepted.outcome == PERP_SOLVED) return accepted;
     }
     back_substitute(s, e);
-    verdict v = verify(s);
+    verdict v = judge(s);
     return accept_or_not(s, &v, result);
 }
 
-perp__step_result perp__step_solve(perp__step *s)
+static perp__step_result solve_affine(perp__step *s)
 {
     verdict v;
-    evaluate_guards(s);
-    evaluate_coefficients(s);
     if (keep_mode(s, &v))
         return (perp__step_result){
             .outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};
     return solve_anew(s);
+}
+
+/* Newton ------------------------------------------------------------------------------------------
+ */
+
+/* Go from base towards the present y, halving the way until the original conditions are better
+ * satisfied than at the base. Returns the share of the way taken, or 0. */
+static double search_line(perp__step *s, const double *base, const double *full, verdict *v)
+{
+    double *y = s->ws + s->sym_y, before = v->residual;
+    for (double alpha = 1; alpha > 1e-4; alpha /= 2) {
+        for (int i = 0; i < s->ny; i++)
+            y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
+        *v = verify(s);
+        if (v->residual <= (1 - 1e-4 * alpha) * before) return alpha;
+    }
+    return 0;
+}
+
+/* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
+ * as far as the natural residual falls. It ends where a full step no longer improves a residual
+ * within the tolerance, so that what the last mode fixes is exact. */
+static perp__step_result solve_newton(perp__step *s)
+{
+    enum { MAX_ITERATIONS = 50 };
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym_y, *start = s->from, *base = start + s->ny, *full = base + s->ny;
+    perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
+    int solves = 0;
+    for (int i = 0; i < s->ny; i++) {
+        if (!isfinite(y[i])) y[i] = 0; /* vars before the first step */
+    }
+    memcpy(start, y, bytes);
+    verdict v = verify(s);
+    for (int k = 0; k < MAX_ITERATIONS; k++) {
+        memcpy(base, y, bytes);
+        verdict before = v;
+        evaluate_coefficients(s);
+        perp__step_result affine = solve_affine(s);
+        solves += affine.solves;
+        if (affine.outcome != PERP_SOLVED) {
+            result = affine;
+            break;
+        }
+        memcpy(full, y, bytes);
+        double alpha = search_line(s, base, full, &v);
+        int good = before.residual <= s->tol;
+        if (alpha == 0 && !good) { /* stalled: a full step may still leave a kink behind */
+            memcpy(y, full, bytes);
+            v = verify(s);
+            if (!(v.residual < 1e3 * before.residual) || k > MAX_ITERATIONS / 2) break;
+            continue;
+        }
+        if (alpha == 0) memcpy(y, base, bytes), v = before;
+        if (v.residual <= s->tol &&
+            (alpha == 0 || v.residual == 0 || (alpha == 1 && v.residual > 0.5 * before.residual))) {
+            result.outcome = PERP_SOLVED;
+            result.fault = PERP__FINE;
+            break;
+        }
+    }
+    if (result.outcome != PERP_SOLVED && v.residual <= s->tol)
+        result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED)
+        result.residual = v.residual, result.worst = v.worst;
+    result.solves = solves;
+    if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
+    return result;
+}
+
+perp__step_result perp__step_solve(perp__step *s)
+{
+    evaluate_guards(s);
+    if (s->nonlinear) return solve_newton(s);
+    evaluate_coefficients(s);
+    return solve_affine(s);
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int *bad_row)

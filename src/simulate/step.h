@@ -19,6 +19,9 @@
 #include "model/tape.h"
 #include "perp/simulate.h"
 
+/* The first symbols of the workspace. */
+enum { SYM_T, SYM_T_PRE, SYM_H, SYM_PRE };
+
 typedef struct perp__rows {
     int a, b, off;
     int of; /* the model's pair */
@@ -48,11 +51,14 @@ typedef struct perp__mode {
 typedef struct perp__step {
     const perp_model *model;
     double h;
-    int nx, nv, ny;          /* states, vars, all unknowns */
+    double theta;   /* weight of the new state in equations with a derivative */
+    int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
+                       be halved */
+    int nx, nv, ny; /* states, vars, all unknowns */
     int nequation, np, nrow; /* rows 0 .. nequation-1 are the equations, splits included */
     perp__rows *pair;
 
-    /* symbols in the workspace: t, t_pre, pre states, tables now and before, unknowns */
+    /* symbols in the workspace: t, t_pre, h, pre states, tables now and before, unknowns */
     int ntable, *table_input; /* the model's inputs that are tables */
     int *table_hint;
     int sym_pre, sym_table, sym_table_pre, sym_y, nsymbol;
@@ -75,6 +81,8 @@ typedef struct perp__step {
     int nelimination, nmode, next_elimination, next_mode;
     perp_solver *solver;
     double *q, *z, *w, *work, *values;
+    double *from;  /* ny: where a Newton step starts */
+    char *impulse; /* nv: the unknown is the impulse h * var (method moreau) */
     int *index;
     char *bad; /* np: from the last failed choice of sides */
     long eliminations;
@@ -83,7 +91,7 @@ typedef struct perp__step {
 
 /* problem.c */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, perp_diag *diag);
+                              const perp_simulation_options *options);
 void perp__step_clear(perp__step *step);
 
 /* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0
@@ -102,6 +110,7 @@ typedef enum perp__step_fault {
     PERP__NOT_FINITE, /* a coefficient is not a number */
     PERP__SINGULAR,   /* no choice of sides */
     PERP__NO_ANSWER,  /* the solver's outcome tells */
+    PERP__DIVERGED,   /* Newton's iteration did not converge */
     PERP__UNVERIFIED  /* the solver's answer does not hold */
 } perp__step_fault;
 

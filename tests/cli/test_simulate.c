@@ -188,7 +188,6 @@ static void faults_of_the_model_exit_2_and_say_where(void **state)
                  "state x = 0\nder(x) = 1/x" TAIL);
     expect_model(2, "model.perp:1:12: division by zero in the value of 'k'",
                  "param k = 1/0\nstate x = k\nder(x) = 1" TAIL);
-    expect_model(2, "not affine", "state x = 1\nder(x) = -x*x" TAIL);
     expect_model(2, "the step must be positive", "state x = 0\nder(x) = 1\nsimulate to 1 step 0\n");
     expect_model(2, "the step must be positive",
                  "state x = 0\nder(x) = 1\nsimulate to 1 step -0.1\n");

@@ -262,8 +262,7 @@ static void pairs_over_arrays_are_one_per_element(void **state)
     free_run(&r);
 }
 
-/* Messages
- * ----------------------------------------------------------------------------------------- */
+/* Messages ------------------------------------------------------------------------------------ */
 
 static void mistakes_are_named(void **state)
 {
