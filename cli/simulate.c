@@ -364,21 +364,28 @@ static double percent(long part, long whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* One line a statement: the pairs of an array are counted together. */
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
-    for (int i = 0; i < s->pairs; i++) {
+    for (int i = 0, next; i < s->pairs; i = next) {
         perp_statement pair = perp_model_pair(model, i);
-        const long *n = s->sides[i];
         const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
+        long n[4] = {0}, total = 0;
+        for (next = i; next < s->pairs && perp_model_pair(model, next).text == pair.text; next++) {
+            if (strcmp(perp_model_pair_side(model, next, 0), a) != 0)
+                continue; /* facets of friction */
+            for (int k = 0; k < 4; k++) n[k] += s->sides[next][k];
+            total += s->steps;
+        }
         fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
         if (perp_model_pair_is_two_sided(model, i))
             fprintf(out,
                     "%s at its lower bound %.1f %%, between %.1f %%, at its upper bound %.1f %%", a,
-                    percent(n[0], s->steps), percent(n[1], s->steps), percent(n[2], s->steps));
+                    percent(n[0], total), percent(n[1], total), percent(n[2], total));
         else
             fprintf(out, "%s > 0 %.1f %%, both zero %.1f %%, %s > 0 %.1f %%", a,
-                    percent(n[0], s->steps), percent(n[1], s->steps), b, percent(n[2], s->steps));
-        fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], s->steps));
+                    percent(n[0], total), percent(n[1], total), b, percent(n[2], total));
+        fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], total));
     }
 }
 

@@ -819,6 +819,136 @@ static void add_pairs(builder *b, const perp__statement *s)
     }
 }
 
+/* Friction ------------------------------------------------------------------------------------ */
+
+/* A var of the statement's own. Returns its expression. */
+static perp_expr hidden_var(builder *b, const perp__statement *s)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->item[PERP_VAR], &b->citem[PERP_VAR], m->nitem[PERP_VAR] + 1,
+                    sizeof(perp__item))) {
+        b->failed = 1;
+        return 0;
+    }
+    m->item[PERP_VAR][m->nitem[PERP_VAR]++] = (perp__item){.name = "a facet of friction",
+                                                           .unit = "",
+                                                           .at = s->at,
+                                                           .end = s->at + 8,
+                                                           .symbol = m->nsymbol,
+                                                           .expr = -1,
+                                                           .value = NAN,
+                                                           .lo = -INFINITY,
+                                                           .hi = INFINITY};
+    return perp__symbol(b->graph, m->nsymbol++);
+}
+
+static void push_equation(builder *b, const perp__statement *s, perp_expr left, perp_expr right,
+                          const char *text)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->equation, &b->cequation, m->nequation + 1, sizeof *m->equation))
+        b->failed = 1;
+    else
+        m->equation[m->nequation++] = (perp__equation){left, right, s->at, text};
+}
+
+static void push_pair(builder *b, perp__pair pair)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->pair, &b->cpair, m->npair + 1, sizeof *m->pair))
+        b->failed = 1;
+    else
+        m->pair[m->npair++] = pair;
+}
+
+/* k facets (Stewart and Trinkle 1996): f = sum beta_j d_j, 0 <= beta_j perp sigma + d_j.v >= 0,
+ * 0 <= sigma perp bound - sum beta_j >= 0. sigma is the speed of slip. */
+static void add_facets(builder *b, const perp__statement *s, const perp_expr *f, const perp_expr *v,
+                       perp_expr bound, perp_expr guard, int k)
+{
+    perp__graph *g = b->graph;
+    const char *text = text_of(b, s->at, s->end);
+    perp_expr sigma = hidden_var(b, s), zero_ = perp__const(g, 0), total = zero_,
+              force[2] = {zero_, zero_};
+    int at = b->model->npair;
+    push_pair(
+        b,
+        (perp__pair){
+            0, sigma, zero_, zero_, zero_, guard, s->at, text, {"slip speed", "bound - friction"}});
+    for (int j = 0; j < k && !b->failed; j++) {
+        double angle = 2 * 3.14159265358979323846 * j / k, d[2] = {cos(angle), sin(angle)};
+        perp_expr beta = hidden_var(b, s), slip = sigma;
+        for (int i = 0; i < 2; i++) {
+            perp_expr di = perp__const(g, fabs(d[i]) < 1e-15 ? 0 : d[i]);
+            force[i] = perp__add(g, force[i], perp__mul(g, di, beta));
+            slip = perp__add(g, slip, perp__mul(g, di, v[i]));
+        }
+        total = perp__add(g, total, beta);
+        push_pair(b, (perp__pair){0, beta, slip, zero_, zero_, guard, s->at, text, {"", ""}});
+    }
+    if (b->failed) return;
+    b->model->pair[at].b = perp__sub(g, bound, total);
+    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], force[i], text);
+}
+
+/* The exact cone (Alart and Curnier 1991): f = P(f - r v), P the projection on the disc of radius
+ * bound: f = w bound / max(bound, |w|), w = f - r v. Any r > 0 has the same solutions. */
+static void add_exact_cone(builder *b, const perp__statement *s, const perp_expr *f,
+                           const perp_expr *v, perp_expr bound, perp_expr guard, perp_expr r)
+{
+    perp__graph *g = b->graph;
+    const char *text = text_of(b, s->at, s->end);
+    perp_expr w[2], square = perp__const(g, 1e-300); /* so that |w| has a derivative at 0 */
+    if (guard >= 0) bound = perp__mul(g, bound, guard);
+    for (int i = 0; i < 2; i++) {
+        w[i] = perp__sub(g, f[i], perp__mul(g, r, v[i]));
+        square = perp__add(g, square, perp__mul(g, w[i], w[i]));
+    }
+    perp_expr ratio =
+        perp__div(g, bound, perp__binary(g, PERP__MAX, bound, perp__unary(g, PERP__SQRT, square)));
+    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], perp__mul(g, w[i], ratio), text);
+}
+
+static void add_friction(builder *b, const perp__statement *s)
+{
+    value f = lower_in(b, SCOPE_STEP, s->f), v = lower(b, s->v), bound = lower(b, s->bound);
+    value r = s->r ? lower(b, s->r)
+                   : scalar(b, perp__div(b->graph, perp__const(b->graph, 1),
+                                         perp__symbol(b->graph, PERP__SYM_H)));
+    value guard = s->guard ? lower_in(b, SCOPE_PRE, s->guard) : zero;
+    int facets = 0;
+    if (b->failed || !f.e || !v.e || !bound.e || !r.e) return;
+    if (f.n != v.n || f.n > 2 || bound.n != 1 || r.n != 1 || guard.n != 1) {
+        perp__error(b->source, s->at, s->end,
+                    "friction acts in one direction or two: f and v have one or two elements each, "
+                    "bound has one");
+        return;
+    }
+    if (s->facets &&
+        (!lower_integer(b, s->facets, "facets", &facets) || facets < 3 || facets > 1000)) {
+        perp__error(b->source, s->facets->at, s->facets->end,
+                    "facets must be a whole number from 3 to 1000, or exact");
+        return;
+    }
+    perp_expr on = s->guard ? element(&guard, 0) : -1, limit = element(&bound, 0);
+    if (f.n == 1) {
+        const char *text = text_of(b, s->at, s->end);
+        push_pair(b, (perp__pair){1,
+                                  f.e[0],
+                                  v.e[0],
+                                  perp__neg(b->graph, limit),
+                                  limit,
+                                  on,
+                                  s->at,
+                                  text,
+                                  {"friction", "slip"}});
+    } else if (facets) {
+        add_facets(b, s, f.e, v.e, limit, on, facets);
+    } else {
+        add_exact_cone(b, s, f.e, v.e, limit, on, element(&r, 0));
+    }
+}
+
 static void add_conditions(builder *b, const perp__statement *s);
 
 static void add_loop(builder *b, const perp__statement *s)
@@ -851,6 +981,8 @@ static void add_conditions(builder *b, const perp__statement *s)
             add_equations(b, s);
         else if (s->kind == STATEMENT_PAIR)
             add_pairs(b, s);
+        else if (s->kind == STATEMENT_FRICTION)
+            add_friction(b, s);
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
@@ -1140,6 +1272,7 @@ int perp__build(perp_model *model)
         declare_all(&b, statements);
     else
         b.failed = 1;
+    model->nvar = model->nitem[PERP_VAR];
     if (!b.failed) assign_all(&b, statements);
     if (!b.failed) add_conditions(&b, statements);
     if (!b.failed) read_settings(&b, statements);

@@ -319,7 +319,8 @@ perp_simulate_task perp_model_simulate_task(const perp_model *model)
 
 int perp_model_count(const perp_model *model, perp_symbol_kind kind)
 {
-    return (unsigned)kind < PERP_SYMBOL_KINDS ? model->nitem[kind] : 0;
+    if ((unsigned)kind >= PERP_SYMBOL_KINDS) return 0;
+    return kind == PERP_VAR ? model->nvar : model->nitem[kind];
 }
 
 perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, int i)
@@ -335,7 +336,7 @@ perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, in
 int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index)
 {
     for (int k = 0; k < PERP_SYMBOL_KINDS; k++) {
-        for (int i = 0; i < model->nitem[k]; i++) {
+        for (int i = 0; i < perp_model_count(model, (perp_symbol_kind)k); i++) {
             if (strcmp(model->item[k][i].name, name) != 0) continue;
             if (kind) *kind = (perp_symbol_kind)k;
             if (index) *index = i;

@@ -65,6 +65,7 @@ struct perp_model {
     perp__equation *equation;
     perp__pair *pair;
     int nequation, npair;
+    int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;
 };

@@ -584,6 +584,40 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
     }
 }
 
+/* friction(f = .., v = .., bound = .., facets = N | exact, r = ..) [when guard], in any order */
+static void parse_friction(parser *p, perp__statement *s)
+{
+    struct {
+        const char *name;
+        perp__syntax **to;
+    } arguments[] = {
+        {"f", &s->f}, {"v", &s->v}, {"bound", &s->bound}, {"facets", &s->facets}, {"r", &s->r}};
+    const size_t n = sizeof arguments / sizeof *arguments;
+    take(p);
+    take(p);
+    do {
+        size_t k = 0;
+        while (k < n && !at_word(p, arguments[k].name)) k++;
+        if (k == n) {
+            expected(p, "one of f =, v =, bound =, facets =, r =");
+            return;
+        }
+        take(p);
+        expect_symbol(p, '=', "'='");
+        if (k == 3 && take_word(p, "exact"))
+            s->facets = NULL;
+        else
+            *arguments[k].to = parse_expression(p);
+    } while (!p->bad && take_symbol(p, ','));
+    expect_symbol(p, ')', "',' or ')'");
+    if (!p->bad && !(s->f && s->v && s->bound)) {
+        perp__error(p->source, s->at, last_end(p),
+                    "friction needs f = [fx, fy], v = [vx, vy] and bound = mu*fn");
+        p->bad = 1;
+    }
+    if (!p->bad && take_word(p, "when")) s->guard = parse_guard(p);
+}
+
 /* After a statement: the end of the line, or the brace that closes the block. */
 static void finish_statement(parser *p, perp__statement *s)
 {
@@ -647,6 +681,8 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
     else if (at_word(p, "for"))
         s->kind = STATEMENT_FOR, parse_for(p, s);
+    else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
+        s->kind = STATEMENT_FRICTION, parse_friction(p, s);
     else if (at_word(p, "plan") || at_word(p, "identify")) {
         perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
                     p->token->text);

@@ -71,6 +71,7 @@ typedef enum perp__statement_kind {
     STATEMENT_OUTPUT,
     STATEMENT_EQUATION,
     STATEMENT_PAIR,
+    STATEMENT_FRICTION,
     STATEMENT_FOR,
     STATEMENT_SIMULATE
 } perp__statement_kind;
@@ -99,10 +100,11 @@ struct perp__statement {
     const char *table, *table_column; /* input NAME = table("file", "column") */
     int table_at, table_end;
 
-    perp__syntax *left, *right; /* equation */
-    perp__side side[2];         /* pair */
-    perp__syntax *guard;        /* pair ... when guard */
-    perp__statement *body;      /* for */
+    perp__syntax *left, *right;               /* equation */
+    perp__side side[2];                       /* pair */
+    perp__syntax *guard;                      /* pair ... when guard */
+    perp__syntax *f, *v, *bound, *facets, *r; /* friction; facets NULL: the exact cone */
+    perp__statement *body;                    /* for */
 
     perp__syntax *from, *to, *step; /* simulate */
     const char *method;

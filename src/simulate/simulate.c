@@ -303,7 +303,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__step *s = &sim->step;
     const perp_model *m = sim->model;
     int bad_row;
-    if (sim->nstep == 0) return PERP_OK;
+    if (sim->nstep == 0 || s->nonlinear) return PERP_OK; /* Newton's own steps will tell */
     begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, &bad_row);
     set_initial(sim);
@@ -334,14 +334,15 @@ static int name_columns(perp_simulation *sim)
 {
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
     const perp_model *m = sim->model;
-    int n = 2 + m->nitem[PERP_STATE] + m->nitem[PERP_VAR] + m->nitem[PERP_OUTPUT], k = 0;
+    int n = 2, k = 0;
+    for (int kind = 0; kind < 3; kind++) n += perp_model_count(m, kinds[kind]);
     sim->column_name = malloc((size_t)n * sizeof(char *));
     sim->column_unit = malloc((size_t)n * sizeof(char *));
     if (!sim->column_name || !sim->column_unit) return 0;
     sim->column_name[k] = "t";
     sim->column_unit[k++] = "s";
-    for (size_t kind = 0; kind < 3; kind++) {
-        for (int i = 0; i < m->nitem[kinds[kind]]; i++) {
+    for (int kind = 0; kind < 3; kind++) {
+        for (int i = 0; i < perp_model_count(m, kinds[kind]); i++) {
             sim->column_name[k] = m->item[kinds[kind]][i].name;
             sim->column_unit[k++] = m->item[kinds[kind]][i].unit;
         }
@@ -604,7 +605,7 @@ const char *perp_simulation_column_unit(const perp_simulation *sim, int column)
 void perp_simulation_row(const perp_simulation *sim, double *row)
 {
     const perp__step *s = &sim->step;
-    int n = s->nx + s->nv;
+    int n = s->nx + sim->model->nvar;
     row[0] = s->ws[0];
     memcpy(row + 1, s->ws + s->sym_y, (size_t)n * sizeof(double));
     perp__tape_get(&s->outputs, s->ws, row + 1 + n);
