@@ -364,17 +364,24 @@ static double percent(long part, long whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* One line a statement: the pairs of an array are counted together. */
+/* One line a statement: the pairs of an array or a loop are counted together. */
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
-    for (int i = 0, next; i < s->pairs; i = next) {
+    int *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
+    for (int i = 0; at && i < s->pairs; i++) {
+        perp_statement pair = perp_model_pair(model, i);
+        at[i] = 1000 * pair.line + pair.column;
+    }
+    for (int i = 0, k; at && i < s->pairs; i++) {
+        for (k = 0; k < i && at[k] != at[i]; k++) {
+        }
+        if (k < i) continue;
         perp_statement pair = perp_model_pair(model, i);
         const char *a = perp_model_pair_side(model, i, 0), *b = perp_model_pair_side(model, i, 1);
         long n[4] = {0}, total = 0;
-        for (next = i; next < s->pairs && perp_model_pair(model, next).text == pair.text; next++) {
-            if (strcmp(perp_model_pair_side(model, next, 0), a) != 0)
-                continue; /* facets of friction */
-            for (int k = 0; k < 4; k++) n[k] += s->sides[next][k];
+        for (int j = i; j < s->pairs; j++) {
+            if (at[j] != at[i] || strcmp(perp_model_pair_side(model, j, 0), a) != 0) continue;
+            for (k = 0; k < 4; k++) n[k] += s->sides[j][k];
             total += s->steps;
         }
         fprintf(out, "  line %-3d %s\n          ", pair.line, pair.text);
@@ -387,6 +394,7 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
                     percent(n[0], total), percent(n[1], total), b, percent(n[2], total));
         fprintf(out, n[3] ? ", guard off %.1f %%\n" : "\n", percent(n[3], total));
     }
+    free(at);
 }
 
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,

@@ -30,12 +30,13 @@ typedef struct dictionary {
     int *nonbasic;  /* n + 1 */
     int *where;     /* 2n + 1: row of a basic variable, or -1 - column of a nonbasic one */
     double q_scale; /* largest |q| of the problem */
+    double *R, *C;  /* n: the problem is solved for R M C, R q; z = C z' */
 } dictionary;
 
 static size_t lemke_doubles(int n)
 {
     size_t N = (size_t)n;
-    return N * (N + 1) + 2 * N + N * N;
+    return N * (N + 1) + N + (N * N + N) + 2 * N; /* dictionary, q, refinement, scales */
 }
 
 static size_t lemke_ints(int n)
@@ -48,24 +49,55 @@ static double *column_of(const dictionary *d, int column)
     return d->D + (size_t)column * (size_t)d->n;
 }
 
-static void start(dictionary *d, perp_solver *s, const perp_lcp *lcp)
+/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of
+ * two. */
+static void equilibrate(dictionary *d, const perp_lcp *lcp)
+{
+    for (int pass = 0; pass < 6; pass++) {
+        int by_row = pass % 2 == 0;
+        for (int i = 0; i < d->n; i++) {
+            double largest = 0;
+            for (int j = 0; j < d->n; j++) {
+                size_t at = by_row ? (size_t)j * (size_t)lcp->ldm + (size_t)i
+                                   : (size_t)i * (size_t)lcp->ldm + (size_t)j;
+                largest = fmax(largest, fabs(lcp->M[at]) * (by_row ? d->C[j] : d->R[j]));
+            }
+            double *scale = by_row ? &d->R[i] : &d->C[i];
+            int exponent;
+            frexp(largest * *scale, &exponent);
+            if (largest > 0) *scale = ldexp(*scale, -(exponent / 2));
+        }
+    }
+}
+
+/* The dictionary of attempt 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another
+ * covering vector. */
+static void start(dictionary *d, perp_solver *s, const perp_lcp *lcp, int attempt)
 {
     int n = lcp->n;
+    size_t N = (size_t)n;
     *d = (dictionary){.n = n,
                       .D = s->work,
-                      .q = s->work + (size_t)n * (size_t)(n + 1),
+                      .q = s->work + N * (N + 1),
                       .basic = s->index,
                       .nonbasic = s->index + n,
-                      .where = s->index + 2 * n + 1};
+                      .where = s->index + 2 * n + 1,
+                      .R = s->work + N * (2 * N + 3),
+                      .C = s->work + N * (2 * N + 4)};
+    for (int i = 0; i < n; i++) d->R[i] = d->C[i] = 1;
+    if (attempt > 0) equilibrate(d, lcp);
     for (int j = 0; j < n; j++) {
-        memcpy(column_of(d, j), lcp->M + (size_t)j * (size_t)lcp->ldm, (size_t)n * sizeof(double));
-        d->q[j] = lcp->q[j];
-        d->q_scale = fmax(d->q_scale, fabs(lcp->q[j]));
+        double *column = column_of(d, j);
+        memcpy(column, lcp->M + (size_t)j * (size_t)lcp->ldm, N * sizeof(double));
+        for (int i = 0; i < n && attempt > 0; i++) column[i] *= d->R[i] * d->C[j];
+        d->q[j] = d->R[j] * lcp->q[j];
+        d->q_scale = fmax(d->q_scale, fabs(d->q[j]));
         d->basic[j] = j, d->where[j] = j;
         d->nonbasic[j] = n + j, d->where[n + j] = -1 - j;
     }
     double *cover = column_of(d, n);
-    for (int i = 0; i < n; i++) cover[i] = 1;
+    for (int i = 0; i < n; i++)
+        cover[i] = attempt < 2 ? 1 : 1 + (double)((i + 1) * (2 * attempt + 3) % 17) / 8;
     d->nonbasic[n] = 2 * n, d->where[2 * n] = -1 - n;
 }
 
@@ -202,50 +234,79 @@ static void read_solution(const dictionary *d, perp_solver *s, double *z)
     for (int i = 0; i < n; i++) {
         int at = d->where[n + i];
         s->basis[i] = at >= 0;
-        z[i] = at >= 0 ? fmax(d->q[at], 0) : 0;
+        z[i] = at >= 0 ? d->C[i] * fmax(d->q[at], 0) : 0;
     }
     s->has_basis = 1;
 }
 
-static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, double *z, int *iterations)
+static void read_ray(const dictionary *d, perp_solver *s, int c)
 {
-    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100 * n + 100;
-    dictionary d;
-    start(&d, s, lcp);
-    int r = first_row(&d), c = n;
+    s->has_basis = 0;
+    s->has_ray = 1;
+    for (int i = 0; i < d->n; i++) {
+        int at = d->where[d->n + i];
+        s->ray[i] = d->C[i] * (at >= 0 ? column_of(d, c)[at] : -1 - at == c ? 1.0 : 0.0);
+    }
+}
+
+/* When z0 has left: the residual decides whether z is taken from the dictionary or computed anew
+ * from the basis. */
+static double finish(const dictionary *d, perp_solver *s, const perp_lcp *lcp, double *z)
+{
+    size_t bytes = (size_t)d->n * sizeof(double);
+    read_solution(d, s, z);
+    double residual = perp_lcp_residual(lcp, z, NULL), scale = 1;
+    for (int i = 0; i < d->n; i++) scale = fmax(scale, 1 + fabs(lcp->q[i]));
+    if (residual <= 1e-14 * scale) return residual / scale;
+    memcpy(s->w, z, bytes);
+    double refined = refine(s, lcp, z) ? perp_lcp_residual(lcp, z, NULL) : (double)NAN;
+    if (refined <= residual) return refined / scale;
+    memcpy(z, s->w, bytes);
+    return residual / scale;
+}
+
+static perp_outcome pivot_to_the_end(dictionary *d, perp_solver *s, const perp_lcp *lcp, double *z,
+                                     int limit, int *iterations)
+{
+    int n = d->n, r = first_row(d), c = n;
     if (r < 0) {
-        read_solution(&d, s, z);
+        read_solution(d, s, z);
         return PERP_SOLVED;
     }
-    for (*iterations = 1; *iterations <= limit; ++*iterations) {
-        int leaves = d.basic[r];
-        pivot(&d, r, c);
-        if (leaves == 2 * n) { /* z0 is back at 0 */
-            read_solution(&d, s, z);
-            double residual = perp_lcp_residual(lcp, z, NULL);
-            if (residual > 1e-14 * (1 + d.q_scale)) {
-                memcpy(s->w, z, (size_t)n * sizeof(double));
-                if (!refine(s, lcp, z) || !(perp_lcp_residual(lcp, z, NULL) <= residual))
-                    memcpy(z, s->w, (size_t)n * sizeof(double));
-            }
-            return PERP_SOLVED;
-        }
-        c = -1 - d.where[leaves < n ? leaves + n : leaves - n]; /* its complement enters */
-        r = ratio_test(&d, c);
+    for (int k = 0; k < limit; k++) {
+        int leaves = d->basic[r];
+        ++*iterations;
+        pivot(d, r, c);
+        if (leaves == 2 * n)
+            return finish(d, s, lcp, z) <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
+        c = -1 - d->where[leaves < n ? leaves + n : leaves - n]; /* its complement enters */
+        r = ratio_test(d, c);
         if (r < 0) {
-            read_solution(&d, s, z);
-            s->has_basis = 0;
-            s->has_ray = 1;
-            for (int i = 0; i < n; i++) {
-                int at = d.where[n + i];
-                s->ray[i] = at >= 0 ? column_of(&d, c)[at] : -1 - at == c ? 1.0 : 0.0;
-            }
+            read_solution(d, s, z);
+            read_ray(d, s, c);
             return PERP_RAY;
         }
     }
-    read_solution(&d, s, z);
+    read_solution(d, s, z);
     s->has_basis = 0;
     return PERP_LIMIT;
+}
+
+/* A ray, or an answer that does not hold, is often the work of bad scaling: try again equilibrated,
+ * then along other paths. */
+static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, double *z, int *iterations)
+{
+    enum { ATTEMPTS = 4 };
+    int limit = s->options.max_iter ? s->options.max_iter : 100 * lcp->n + 100;
+    perp_outcome outcome = PERP_LIMIT;
+    *iterations = 0;
+    for (int attempt = 0; attempt < ATTEMPTS && outcome != PERP_SOLVED; attempt++) {
+        dictionary d;
+        s->has_ray = s->has_basis = 0;
+        start(&d, s, lcp, attempt);
+        outcome = pivot_to_the_end(&d, s, lcp, z, limit, iterations);
+    }
+    return outcome;
 }
 
 const perp__solver perp__lemke = {lemke_doubles, lemke_ints, lemke_solve};
