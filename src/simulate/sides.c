@@ -74,7 +74,9 @@ static int rebuild(basis *b, const perp__step *s, const char *on, const char *si
     b->count = 0;
     *bad = -1;
     for (int i = 0; i < s->nequation; i++) {
-        if (!take(b, s->A + (size_t)i * (size_t)s->ny, -1) && *bad < 0) *bad = i;
+        int dependent = !take(b, s->A + (size_t)i * (size_t)s->ny, -1);
+        s->dependent[i] = (char)dependent;
+        if (dependent && !s->nonlinear && *bad < 0) *bad = i;
     }
     for (int p = 0; p < s->np; p++) {
         if (!on[p] && !take(b, s->A + (size_t)s->pair[p].off * (size_t)s->ny, -1) && *bad < 0)
@@ -127,6 +129,26 @@ size_t perp__sides_ints(int ny, int np)
     return 2 * (size_t)ny + 4 * (size_t)np;
 }
 
+/* A Newton step may meet equations that depend on each other although they agree: friction at more
+ * contacts than a body has ways to slide. Such a row is dropped, and an unknown that nothing else
+ * determines stays where it is. */
+static void freeze_dependent_rows(const perp__step *s, const basis *b)
+{
+    char *taken = s->dependent + s->nequation;
+    int column = 0;
+    memset(taken, 0, (size_t)s->ny);
+    for (int k = 0; k < b->count; k++) taken[b->pivot[k]] = 1;
+    for (int i = 0; i < s->nequation; i++) {
+        if (!s->dependent[i]) continue;
+        while (taken[column]) column++;
+        double *row = s->A + (size_t)i * (size_t)s->ny;
+        memset(row, 0, (size_t)s->ny * sizeof(double));
+        row[column] = 1;
+        s->c[i] = -s->ws[s->sym_y + column];
+        taken[column++] = 1;
+    }
+}
+
 int perp__choose_sides(const perp__step *s, const char *on, char *side, char *bad, int *bad_row,
                        double *work, int *iwork)
 {
@@ -157,5 +179,10 @@ int perp__choose_sides(const perp__step *s, const char *on, char *side, char *ba
         missing--;
     }
     for (int p = 0; p < s->np; p++) bad[p] = (char)(on[p] && side[p] < 0);
+    if (missing == 0 && b.count < s->ny) {
+        int ignored;
+        rebuild(&b, s, on, side, &ignored);
+        freeze_dependent_rows(s, &b);
+    }
     return missing == 0;
 }

@@ -69,7 +69,9 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
     s->values = malloc((values + 1) * sizeof(double));
     s->from = calloc(3 * ny + 1, sizeof(double));
-    if (!s->on || !s->q || !s->work || !s->index || !s->values || !s->from) return PERP_ERR_MEMORY;
+    s->dependent = calloc((size_t)s->nequation + ny + 1, 1);
+    if (!s->on || !s->q || !s->work || !s->index || !s->values || !s->from || !s->dependent)
+        return PERP_ERR_MEMORY;
     s->choice = s->on + np;
     s->key = s->choice + np;
     s->bad = s->key + np;
@@ -102,9 +104,10 @@ void perp__step_free(perp__step *s)
     free(s->index);
     free(s->values);
     free(s->from);
+    free(s->dependent);
     perp_solver_destroy(s->solver);
     s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
-    s->index = NULL, s->values = NULL, s->from = NULL;
+    s->index = NULL, s->values = NULL, s->from = NULL, s->dependent = NULL;
     s->solver = NULL;
 }
 

@@ -84,7 +84,8 @@ typedef struct perp__step {
     double *from;  /* ny: where a Newton step starts */
     char *impulse; /* nv: the unknown is the impulse h * var (method moreau) */
     int *index;
-    char *bad; /* np: from the last failed choice of sides */
+    char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
+    char *bad;       /* np: from the last failed choice of sides */
     long eliminations;
     double tol;
 } perp__step;

@@ -187,13 +187,13 @@ static int refine(perp_solver *s, const perp_lcp *lcp, double *z)
     for (int i = 0; i < n; i++) {
         if (s->basis[i]) row[nb++] = i;
     }
-    double *B = s->work + (size_t)n * (size_t)(n + 2), *x = B + (size_t)nb * (size_t)nb;
+    double *B = s->work + (size_t)n * (size_t)(n + 2);
+    double *x = s->work + (size_t)n * (size_t)(n + 1); /* the dictionary's q is no longer needed */
     for (int j = 0; j < nb; j++) {
         for (int i = 0; i < nb; i++)
             B[(size_t)j * (size_t)nb + (size_t)i] =
                 lcp->M[(size_t)row[j] * (size_t)lcp->ldm + (size_t)row[i]];
     }
-    x = s->work + (size_t)n * (size_t)(n + 1); /* the dictionary's q is no longer needed */
     for (int i = 0; i < nb; i++) x[i] = -lcp->q[row[i]];
     for (int k = 0; k < nb; k++) {
         int p = k;
