@@ -147,32 +147,25 @@ static const char *suggestion(builder *b, const char *name, int functions, char 
  * that a size depends on cannot be changed later and are marked. */
 static double constant_value(builder *b, perp_expr e, int structural)
 {
-    int n;
-    double result = NAN;
+    const perp_model *m = b->model;
     if (b->graph->node[e].op == PERP__CONST) return b->graph->node[e].value;
+    int n;
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), x = NAN;
     int *reach = perp__graph_reach(b->graph, &e, 1, &n);
-    double *v = malloc((size_t)b->graph->count * sizeof *v);
-    if (!reach || !v) b->failed = 1;
-    for (int k = 0; k < n && !b->failed; k++) {
-        const perp__node *node = &b->graph->node[reach[k]];
-        double x = NAN;
-        if (node->op == PERP__SYMBOL) {
-            for (int i = 0; i < b->model->nitem[PERP_PARAM]; i++) {
-                perp__item *item = item_of(b, PERP_PARAM, i);
-                if (item->symbol != node->a) continue;
-                x = item->value;
-                if (structural) item->is_structural = 1;
-            }
-        } else {
-            x = node->op == PERP__CONST ? node->value
-                                        : perp__apply(node->op, v[node->a], v[node->b]);
+    if (!symbol || !reach) b->failed = 1;
+    for (int s = 0; s < m->nsymbol && !b->failed; s++) symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && !b->failed; i++) {
+        perp__item *item = item_of(b, PERP_PARAM, i);
+        symbol[item->symbol] = item->value;
+        for (int k = 0; k < n && structural; k++) {
+            const perp__node *node = &b->graph->node[reach[k]];
+            if (node->op == PERP__SYMBOL && node->a == item->symbol) item->is_structural = 1;
         }
-        v[reach[k]] = x;
-        result = x;
     }
+    if (!b->failed && !perp__graph_value(b->graph, e, symbol, &x)) b->failed = 1;
     free(reach);
-    free(v);
-    return result;
+    free(symbol);
+    return x;
 }
 
 /* A whole number computed from parameters and loop indices, as an index or a size. */

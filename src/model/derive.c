@@ -66,17 +66,19 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
     }
 }
 
-/* Marks in `depends` (one byte per node of `reach`'s largest index) what depends on a symbol with a
- * column. */
+/* depends[k]: does node reach[k] depend on a symbol with a column? */
 static void mark_dependence(const perp__graph *g, const int *reach, int n, const int *column_of,
                             char *depends)
 {
+    const int *place = g->place;
     for (int k = 0; k < n; k++) {
         const perp__node *node = &g->node[reach[k]];
         int arity = perp__op_arity(node->op);
-        depends[reach[k]] = node->op == PERP__SYMBOL ? column_of[node->a] >= 0
-                                                     : (char)((arity > 0 && depends[node->a]) ||
-                                                              (arity > 1 && depends[node->b]));
+        if (node->op == PERP__SYMBOL)
+            depends[k] = column_of[node->a] >= 0;
+        else
+            depends[k] =
+                (arity > 0 && depends[place[node->a]]) || (arity > 1 && depends[place[node->b]]);
     }
 }
 
@@ -101,28 +103,28 @@ static int row_sort(perp__sparse_row *row)
 int perp__gradient(perp__graph *g, perp_expr e, const int *column_of, perp__sparse_row *row)
 {
     int n, ok = 0;
-    size_t size = (size_t)e + 1;
     int *reach = perp__graph_reach(g, &e, 1, &n);
-    perp_expr *adjoint = calloc(size, sizeof *adjoint); /* node 0 is the constant 0 */
-    char *depends = calloc(size, 1);
+    perp_expr *adjoint = calloc((size_t)n + 1, sizeof *adjoint); /* node 0 is the constant 0 */
+    char *depends = calloc((size_t)n + 1, 1);
+    const int *place = g->place;
     row->count = 0;
     if (!reach || !adjoint || !depends) goto done;
 
     mark_dependence(g, reach, n, column_of, depends);
-    if (depends[e]) adjoint[e] = perp__const(g, 1);
+    if (n && depends[n - 1]) adjoint[n - 1] = perp__const(g, 1); /* e is the last */
     for (int k = n - 1; k >= 0; k--) {
         int self = reach[k];
-        if (!depends[self] || perp__is_const(g, adjoint[self], 0)) continue;
+        if (!depends[k] || perp__is_const(g, adjoint[k], 0)) continue;
         perp__node node = g->node[self];
         if (node.op == PERP__SYMBOL) {
-            if (!row_push(row, column_of[node.a], adjoint[self])) goto done;
+            if (!row_push(row, column_of[node.a], adjoint[k])) goto done;
             continue;
         }
         int operand[2] = {node.a, node.b};
         for (int j = 0; j < perp__op_arity(node.op); j++) {
-            int i = operand[j];
+            int i = place[operand[j]];
             if (!depends[i]) continue;
-            perp_expr term = perp__mul(g, adjoint[self], local_derivative(g, self, j));
+            perp_expr term = perp__mul(g, adjoint[k], local_derivative(g, self, j));
             adjoint[i] = perp__add(g, adjoint[i], term);
         }
     }
@@ -150,12 +152,10 @@ int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol,
     return ok;
 }
 
-static int node_degree(const perp__node *node, const int *column_of, const char *degree)
+static int node_degree(const perp__node *node, const int *column_of, int a, int b)
 {
-    if (node->op == PERP__SYMBOL) return column_of[node->a] >= 0;
-    int arity = perp__op_arity(node->op);
-    int a = arity > 0 ? degree[node->a] : 0, b = arity > 1 ? degree[node->b] : 0;
     switch (node->op) {
+    case PERP__SYMBOL: return column_of[node->a] >= 0;
     case PERP__ADD:
     case PERP__SUB:
     case PERP__NEG: return a > b ? a : b;
@@ -169,20 +169,17 @@ int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *w
 {
     int n, result = -1;
     int *reach = perp__graph_reach(g, &e, 1, &n);
-    char *degree = calloc((size_t)e + 1, 1);
+    char *degree = calloc((size_t)n + 1, 1);
+    const int *place = g->place;
     if (!reach || !degree) goto done;
-    for (int k = 0; k < n; k++) {
-        int i = reach[k], before = 0;
-        const perp__node *node = &g->node[i];
-        if (perp__op_arity(node->op) > 0 && degree[node->a] > before) before = degree[node->a];
-        if (perp__op_arity(node->op) > 1 && degree[node->b] > before) before = degree[node->b];
-        degree[i] = (char)node_degree(node, column_of, degree);
-        if (degree[i] == 2 && before < 2 && where && result < 0) {
-            *where = i;
-            result = 2;
-        }
+    for (int k = 0, found = 0; k < n; k++) {
+        const perp__node *node = &g->node[reach[k]];
+        int arity = perp__op_arity(node->op);
+        int a = arity > 0 ? degree[place[node->a]] : 0, b = arity > 1 ? degree[place[node->b]] : 0;
+        degree[k] = (char)node_degree(node, column_of, a, b);
+        if (degree[k] == 2 && a < 2 && b < 2 && where && !found) *where = reach[k], found = 1;
     }
-    result = degree[e];
+    result = degree[n - 1];
 done:
     free(reach);
     free(degree);

@@ -73,6 +73,8 @@ void perp__graph_clear(perp__graph *graph)
 {
     free(graph->node);
     free(graph->bucket);
+    free(graph->stamp);
+    free(graph->place);
     memset(graph, 0, sizeof *graph);
 }
 
@@ -286,32 +288,57 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count)
+/* Scratch for all present nodes; stamps of new room are 0, which is never current. */
+static int prepare_scratch(perp__graph *graph)
 {
-    *count = 0;
-    unsigned char *seen = calloc((size_t)graph->count, 1);
-    int *list = malloc(((size_t)graph->count + 1) * sizeof *list);
-    if (!seen || !list) {
-        free(seen);
-        free(list);
-        return NULL;
+    int before = graph->cstamp;
+    if (!perp__grow(&graph->stamp, &graph->cstamp, graph->count, sizeof *graph->stamp)) return 0;
+    if (!perp__grow(&graph->place, &graph->cplace, graph->count, sizeof *graph->place)) return 0;
+    if (graph->cstamp > before)
+        memset(graph->stamp + before, 0, (size_t)(graph->cstamp - before) * sizeof(int));
+    if (graph->now == INT32_MAX) {
+        memset(graph->stamp, 0, (size_t)graph->cstamp * sizeof(int));
+        graph->now = 0;
     }
+    graph->now++;
+    return 1;
+}
+
+/* Append a node to the list unless it is there. */
+static int visit(perp__graph *graph, int node, int **list, int *n, int *capacity)
+{
+    if (graph->stamp[node] == graph->now) return 1;
+    graph->stamp[node] = graph->now;
+    if (!perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
+    (*list)[(*n)++] = node;
+    return 1;
+}
+
+int *perp__graph_reach(const perp__graph *constant, const perp_expr *roots, int nroots, int *count)
+{
+    perp__graph *graph = (perp__graph *)(uintptr_t)constant; /* only its scratch changes */
+    int n = 0, capacity = 0, *list = NULL;
+    *count = 0;
+    if (!prepare_scratch(graph) || !perp__grow(&list, &capacity, nroots + 1, sizeof *list))
+        goto failed;
     /* the list is its own queue: operands of entry k are appended when k is reached */
-    int n = 0;
     for (int i = 0; i < nroots; i++) {
-        if (!seen[roots[i]]) seen[roots[i]] = 1, list[n++] = roots[i];
+        if (!visit(graph, roots[i], &list, &n, &capacity)) goto failed;
     }
     for (int k = 0; k < n; k++) {
         const perp__node *node = &graph->node[list[k]];
         int operand[2] = {node->a, node->b};
         for (int j = 0; j < ops[node->op].arity; j++) {
-            if (!seen[operand[j]]) seen[operand[j]] = 1, list[n++] = operand[j];
+            if (!visit(graph, operand[j], &list, &n, &capacity)) goto failed;
         }
     }
-    free(seen);
     qsort(list, (size_t)n, sizeof *list, ascending);
+    for (int k = 0; k < n; k++) graph->place[list[k]] = k;
     *count = n;
     return list;
+failed:
+    free(list);
+    return NULL;
 }
 
 static double node_value(const perp__node *node, const double *symbol, const double *value)
@@ -331,21 +358,43 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
 {
     int n, found = -1;
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
-    double *value = malloc((size_t)graph->count * sizeof *value);
+    double *value = malloc(((size_t)n + 1) * sizeof *value);
+    const int *place = graph->place;
     if (!reach || !value) found = -2;
     for (int k = 0; k < n && found == -1; k++) {
-        int i = reach[k];
-        const perp__node *node = &graph->node[i];
-        value[i] = node_value(node, symbol, value);
+        const perp__node *node = &graph->node[reach[k]];
         int arity = ops[node->op].arity;
-        int known =
-            (arity < 1 || isfinite(value[node->a])) && (arity < 2 || isfinite(value[node->b]));
-        if (!isfinite(value[i]) && known && !(node->op == PERP__SYMBOL && isnan(value[i])))
-            found = i;
+        double a = arity > 0 ? value[place[node->a]] : 0, b = arity > 1 ? value[place[node->b]] : 0;
+        value[k] = node->op == PERP__CONST    ? node->value
+                   : node->op == PERP__SYMBOL ? symbol[node->a]
+                                              : perp__apply(node->op, a, b);
+        int known = isfinite(a) && isfinite(b) && !(node->op == PERP__SYMBOL && isnan(value[k]));
+        if (!isfinite(value[k]) && known) found = reach[k];
     }
     free(reach);
     free(value);
     return found;
+}
+
+int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbol, double *result)
+{
+    int n;
+    int *reach = perp__graph_reach(graph, &e, 1, &n);
+    double *value = malloc(((size_t)n + 1) * sizeof *value);
+    const int *place = graph->place;
+    int ok = reach && value;
+    for (int k = 0; ok && k < n; k++) {
+        const perp__node *node = &graph->node[reach[k]];
+        int arity = ops[node->op].arity;
+        double a = arity > 0 ? value[place[node->a]] : 0, b = arity > 1 ? value[place[node->b]] : 0;
+        value[k] = node->op == PERP__CONST    ? node->value
+                   : node->op == PERP__SYMBOL ? symbol[node->a]
+                                              : perp__apply(node->op, a, b);
+    }
+    if (ok) *result = value[n - 1]; /* e is the last */
+    free(reach);
+    free(value);
+    return ok;
 }
 
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
@@ -353,21 +402,20 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
 {
     int n;
     int *reach = perp__graph_reach(from, roots, nroots, &n);
-    perp_expr *copy = malloc((size_t)from->count * sizeof *copy);
+    perp_expr *copy = malloc(((size_t)n + 1) * sizeof *copy);
+    const int *place = from->place;
     if (!reach || !copy) to->failed = 1;
     for (int k = 0; k < n && !to->failed; k++) {
         perp__node node = from->node[reach[k]]; /* by value: `to` may be `from` and grow */
         to->source = node.source;
         switch (ops[node.op].arity) {
-        case 0:
-            copy[reach[k]] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a];
-            break;
-        case 1: copy[reach[k]] = perp__unary(to, node.op, copy[node.a]); break;
-        default: copy[reach[k]] = perp__binary(to, node.op, copy[node.a], copy[node.b]);
+        case 0: copy[k] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a]; break;
+        case 1: copy[k] = perp__unary(to, node.op, copy[place[node.a]]); break;
+        default: copy[k] = perp__binary(to, node.op, copy[place[node.a]], copy[place[node.b]]);
         }
     }
     to->source = -1;
-    for (int i = 0; i < nroots && !to->failed; i++) copies[i] = copy[roots[i]];
+    for (int i = 0; i < nroots && !to->failed; i++) copies[i] = copy[place[roots[i]]];
     free(reach);
     free(copy);
     return !to->failed;

@@ -33,6 +33,9 @@ typedef struct perp__graph {
     int nbucket;
     int source; /* given to nodes made from now on */
     int failed;
+    int *stamp,
+        *place; /* scratch of perp__graph_reach: place[i] is node i's position in the last list */
+    int now, cstamp, cplace;
 } perp__graph;
 
 int perp__graph_init(perp__graph *graph); /* 0 when memory is out */
@@ -58,11 +61,15 @@ const char *perp__op_text(int op);
 double perp__apply(int op, double a, double b);
 
 /* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out.
- */
+ * Costs no more than what is reached. Uses the graph's scratch: one thread at a time, and place[]
+ * holds until the next call. */
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count);
 
 /* Values of all nodes given the symbols' values; value has graph->count entries. */
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value);
+
+/* The value of one expression. 0 when memory is out. */
+int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbol, double *value);
 
 /* First node reachable from the roots whose operands are numbers and whose value is not finite; -1
  * if none. Symbols that are NaN count as not known, and so does what depends on them. -2 when

@@ -100,31 +100,16 @@ void perp_model_destroy(perp_model *model)
 
 int perp__model_values(perp_model *model, double *symbol)
 {
-    int np = model->nitem[PERP_PARAM], ns = model->nitem[PERP_STATE], n = 0;
-    double *value = malloc((size_t)model->graph.count * sizeof *value);
-    int ok = value != NULL;
+    int np = model->nitem[PERP_PARAM], ns = model->nitem[PERP_STATE];
     for (int s = 0; s < model->nsymbol; s++) symbol[s] = NAN;
-    /* A parameter speaks only of earlier ones, so one pass per parameter over its own nodes is
-     * enough. */
-    for (int i = 0; ok && i < np + ns; i++) {
+    for (int i = 0; i < np + ns; i++) { /* a parameter speaks only of earlier ones */
         perp__item *item = i < np ? &model->item[PERP_PARAM][i] : &model->item[PERP_STATE][i - np];
-        if (!item->is_set && item->expr >= 0) {
-            int *reach = perp__graph_reach(&model->graph, &item->expr, 1, &n);
-            ok = reach != NULL;
-            for (int k = 0; ok && k < n; k++) {
-                const perp__node *node = &model->graph.node[reach[k]];
-                value[reach[k]] = node->op == PERP__CONST ? node->value
-                                  : node->op == PERP__SYMBOL
-                                      ? symbol[node->a]
-                                      : perp__apply(node->op, value[node->a], value[node->b]);
-            }
-            if (ok) item->value = value[item->expr];
-            free(reach);
-        }
+        if (!item->is_set && item->expr >= 0 &&
+            !perp__graph_value(&model->graph, item->expr, symbol, &item->value))
+            return 0;
         if (i < np) symbol[item->symbol] = item->value;
     }
-    free(value);
-    return ok;
+    return 1;
 }
 
 /* The nearest declared name that can be set, or NULL. */

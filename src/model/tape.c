@@ -12,47 +12,39 @@ void perp__tape_clear(perp__tape *tape)
     memset(tape, 0, sizeof *tape);
 }
 
-/* Give constants, then operations, their slots in ascending node order. */
-static void assign_slots(const perp__graph *graph, const int *reach, int n, int first, int *slot)
-{
-    int next = first;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int k = 0; k < n; k++) {
-            const perp__node *node = &graph->node[reach[k]];
-            if (node->op == PERP__SYMBOL)
-                slot[reach[k]] = node->a;
-            else if ((node->op != PERP__CONST) == pass)
-                slot[reach[k]] = next++;
-        }
-    }
-}
-
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first)
 {
     int n, ok = 0;
     memset(tape, 0, sizeof *tape);
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
-    int *slot = malloc((size_t)graph->count * sizeof *slot);
+    int *slot = malloc(((size_t)n + 1) * sizeof *slot); /* of node reach[k] */
+    const int *place = graph->place;
     tape->constant = malloc(((size_t)n + 1) * sizeof *tape->constant);
     tape->code = malloc(((size_t)n + 1) * sizeof *tape->code);
     tape->out = malloc(((size_t)nroots + 1) * sizeof *tape->out);
     if (!reach || !slot || !tape->constant || !tape->code || !tape->out) goto done;
 
-    assign_slots(graph, reach, n, first, slot);
     tape->first = first;
     tape->nout = nroots;
+    for (int k = 0; k < n; k++) { /* symbols and constants first */
+        const perp__node *node = &graph->node[reach[k]];
+        if (node->op == PERP__SYMBOL) slot[k] = node->a;
+        if (node->op != PERP__CONST) continue;
+        slot[k] = first + tape->nconst;
+        tape->constant[tape->nconst++] = node->value;
+    }
     for (int k = 0; k < n; k++) {
         const perp__node *node = &graph->node[reach[k]];
         int arity = perp__op_arity(node->op);
-        if (node->op == PERP__CONST) tape->constant[tape->nconst++] = node->value;
         if (arity == 0) continue;
+        slot[k] = first + tape->nconst + tape->ncode;
         perp__instruction *code = &tape->code[tape->ncode++];
         code->op = node->op;
-        code->a = slot[node->a];
-        code->b = arity > 1 ? slot[node->b] : code->a;
+        code->a = slot[place[node->a]];
+        code->b = arity > 1 ? slot[place[node->b]] : code->a;
     }
-    for (int i = 0; i < nroots; i++) tape->out[i] = slot[roots[i]];
+    for (int i = 0; i < nroots; i++) tape->out[i] = slot[place[roots[i]]];
     ok = 1;
 done:
     free(reach);

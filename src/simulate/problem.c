@@ -20,11 +20,12 @@ typedef struct plan {
     const perp_model *model;
     perp__graph graph;
     perp_expr h;
-    perp_expr *map[MAPPINGS]; /* model symbol -> expression of the step */
-    perp_expr *row;           /* nrow */
-    perp_expr *root;          /* scratch and tape roots */
-    int *column;              /* symbol -> column of y, or -1 */
-    int *rate_column;         /* symbol -> index of D, or -1 */
+    perp_expr *map[MAPPINGS];      /* model symbol -> expression of the step */
+    perp_expr *row;                /* nrow */
+    perp_expr *root;               /* scratch and tape roots */
+    int *column;                   /* symbol -> column of y, or -1 */
+    int *rate_column;              /* symbol -> index of D, or -1 */
+    perp_expr *zero_y, *zero_rate; /* symbol -> itself, but 0 for the y, or the D */
 } plan;
 
 static int pre_symbol(const perp__step *s, int i)
@@ -132,16 +133,19 @@ static perp_expr translate(plan *p, perp_expr e, mapping how)
     return result;
 }
 
-/* Replace the symbols with a column by 0. */
-static perp_expr without(plan *p, perp_expr e, const int *column, int nsymbol)
+/* Replace the symbols with a column by 0; `zero` was made by zero_map. */
+static perp_expr without(plan *p, perp_expr e, const perp_expr *zero)
 {
-    perp_expr *map = malloc(((size_t)nsymbol + 1) * sizeof *map), result = 0;
-    if (!map) p->graph.failed = 1;
-    for (int s = 0; s < nsymbol && map; s++)
-        map[s] = column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
-    if (map) perp__graph_copy(&p->graph, &p->graph, &e, 1, map, &result);
-    free(map);
+    perp_expr result = 0;
+    perp__graph_copy(&p->graph, &p->graph, &e, 1, zero, &result);
     return result;
+}
+
+static void zero_map(plan *p, const int *column, perp_expr *zero)
+{
+    int n = p->step->nsymbol + p->step->nx;
+    for (int s = 0; s < n; s++)
+        zero[s] = column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -174,7 +178,7 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
         row = perp__sub(g, translate(p, equation->left, MAP_END),
                         translate(p, equation->right, MAP_END));
     } else if (degree == 1) {
-        row = perp__mul(g, p->h, without(p, R, p->rate_column, s->nsymbol + s->nx));
+        row = perp__mul(g, p->h, without(p, R, p->zero_rate));
         for (int k = 0; k < C.count; k++) {
             int i = C.column[k];
             perp_expr change =
@@ -251,8 +255,7 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
     int ok = 1, capacity = 0;
     *nroots = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
-        perp_expr c =
-            s->nonlinear ? p->row[r] : without(p, p->row[r], p->column, s->nsymbol + s->nx);
+        perp_expr c = s->nonlinear ? p->row[r] : without(p, p->row[r], p->zero_y);
         ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots);
         if (ok) (*roots)[(*nroots)++] = c;
     }
@@ -410,10 +413,13 @@ static int allocate_plan(plan *p)
     p->root = malloc(nroot * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
     p->rate_column = malloc(total * sizeof(int));
+    p->zero_y = malloc(total * sizeof(perp_expr));
+    p->zero_rate = malloc(total * sizeof(perp_expr));
     for (int k = 0; k < MAPPINGS; k++) {
         if (!p->map[k]) return 0;
     }
-    if (!p->row || !p->root || !p->column || !p->rate_column) return 0;
+    if (!p->row || !p->root || !p->column || !p->rate_column || !p->zero_y || !p->zero_rate)
+        return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = p->rate_column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
     for (int i = 0; i < s->nx; i++) p->rate_column[rate_symbol(s, i)] = i;
@@ -427,6 +433,8 @@ static int write_rows(plan *p)
     if (!perp__graph_init(&p->graph)) return 0;
     p->h = p->step->nonlinear ? perp__symbol(&p->graph, SYM_H) : perp__const(&p->graph, p->step->h);
     for (int k = 0; k < MAPPINGS; k++) map_symbols(p, (mapping)k);
+    zero_map(p, p->column, p->zero_y);
+    zero_map(p, p->rate_column, p->zero_rate);
     build_rows(p);
     return !p->graph.failed;
 }
@@ -461,6 +469,8 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     free(p.root);
     free(p.column);
     free(p.rate_column);
+    free(p.zero_y);
+    free(p.zero_rate);
     return status;
 }
 
