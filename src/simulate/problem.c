@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
+ * chain of blocks. */
+enum { SPARSE_FROM = 60 };
+
 /* For equations with a derivative: der(x_i) is the symbol D_i (to take the equation apart) or the
  * quotient (to check it), and states and inputs are weighted by theta. For all other conditions:
  * everything at the end of the step. For outputs: the same, with the reported values of impulses.
@@ -259,23 +263,27 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
         ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots);
         if (ok) (*roots)[(*nroots)++] = c;
     }
-    int centry = 0;
+    int centry = 0, ccolumn = 0, cvalue = 0, nonzeros = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
+        s->row_start[r] = nonzeros;
         ok = perp__gradient(&p->graph, p->row[r], p->column, &gradient);
         for (int k = 0; ok && k < gradient.count; k++) {
-            int place = r * s->ny + gradient.column[k];
             const perp__node *node = &p->graph.node[gradient.entry[k]];
-            if (node->op == PERP__CONST) {
-                s->A[place] = node->value;
-                continue;
-            }
+            int is_const = node->op == PERP__CONST;
+            ok = perp__grow(&s->column, &ccolumn, nonzeros + 1, sizeof *s->column) &&
+                 perp__grow(&s->value, &cvalue, nonzeros + 1, sizeof *s->value);
+            if (!ok) break;
+            s->column[nonzeros] = gradient.column[k];
+            s->value[nonzeros++] = is_const ? node->value : 0;
+            if (is_const) continue;
             ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots) &&
                  perp__grow(&s->entry, &centry, s->nentry + 1, sizeof *s->entry);
             if (!ok) break;
             (*roots)[(*nroots)++] = gradient.entry[k];
-            s->entry[s->nentry++] = place;
+            s->entry[s->nentry++] = nonzeros - 1;
         }
     }
+    s->row_start[s->nrow] = nonzeros;
     s->constant = s->nentry == 0 && !s->nonlinear;
     perp__sparse_row_clear(&gradient);
     return ok && !p->graph.failed;
@@ -352,10 +360,11 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->impulse = calloc((size_t)s->nv + 1, 1);
     s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
-    s->A = calloc((size_t)s->nrow * (size_t)s->ny + 1, sizeof(double));
+    s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
+    s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair || !s->A ||
-        !s->c)
+    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair ||
+        !s->row_start || !s->c)
         return 0;
     for (int i = 0; i < ninput; i++) {
         if (m->item[PERP_INPUT][i].table.n > 0) s->table_input[s->ntable++] = i;
@@ -486,7 +495,9 @@ void perp__step_clear(perp__step *step)
     free(step->impulse);
     free(step->guard_of);
     free(step->pair);
-    free(step->A);
+    free(step->row_start);
+    free(step->column);
+    free(step->value);
     free(step->c);
     free(step->entry);
     free(step->ws);

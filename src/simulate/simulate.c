@@ -303,7 +303,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__step *s = &sim->step;
     const perp_model *m = sim->model;
     int bad_row;
-    if (sim->nstep == 0 || s->nonlinear) return PERP_OK; /* Newton's own steps will tell */
+    if (sim->nstep == 0 || s->nonlinear || !s->A) return PERP_OK; /* the steps will tell */
     begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, &bad_row);
     set_initial(sim);

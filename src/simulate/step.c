@@ -11,7 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26 };
+enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
+
+/* Row r of the full matrix. */
+static void fill_row(const perp__step *s, int r)
+{
+    double *row = s->A + (size_t)r * (size_t)s->ny;
+    memset(row, 0, (size_t)s->ny * sizeof(double));
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) row[s->column[k]] = s->value[k];
+}
 
 /* Memory -------------------------------------------------------------------------------------- */
 
@@ -46,9 +54,15 @@ static int slots(const perp__step *s, size_t bytes, int most)
     return n < 1 ? 1 : n > (size_t)most ? most : (int)n;
 }
 
-perp_status perp__step_allocate(perp__step *s, perp_method method)
+/* Caches and work space of the dense path. */
+static perp_status allocate_dense(perp__step *s, perp_method method)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np, bytes = ny * ny * sizeof(double);
+    size_t work = perp__sides_doubles(s->ny);
+    if (work < 2 * ny * ny) work = 2 * ny * ny;
+    s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
+    if (!s->A) return PERP_ERR_MEMORY;
+    for (int r = 0; r < s->nrow; r++) fill_row(s, r);
     s->nmode = slots(s, bytes, MAX_MODES);
     s->nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
     s->mode = calloc((size_t)s->nmode, sizeof *s->mode);
@@ -60,24 +74,27 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     for (int i = 0; i < s->nelimination; i++) {
         if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
     }
-    size_t work =
-        2 * ny * ny > perp__sides_doubles(s->ny) ? 2 * ny * ny : perp__sides_doubles(s->ny);
-    size_t values = (size_t)s->check.nout + (size_t)s->coefficients.nout;
-    s->on = calloc(4 * np + 1, 1);
-    s->q = calloc(3 * np + 1, sizeof(double));
     s->work = malloc((work + ny * ny + 1) * sizeof(double));
     s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
-    s->values = malloc((values + 1) * sizeof(double));
+    if (!s->work || !s->index) return PERP_ERR_MEMORY;
+    return perp_solver_create(method, s->np, NULL, &s->solver);
+}
+
+perp_status perp__step_allocate(perp__step *s, perp_method method)
+{
+    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    s->on = calloc(4 * np + 1, 1);
+    s->q = calloc(3 * np + 1, sizeof(double));
     s->from = calloc(3 * ny + 1, sizeof(double));
     s->dependent = calloc((size_t)s->nequation + ny + 1, 1);
-    if (!s->on || !s->q || !s->work || !s->index || !s->values || !s->from || !s->dependent)
-        return PERP_ERR_MEMORY;
+    if (!s->on || !s->q || !s->from || !s->dependent) return PERP_ERR_MEMORY;
     s->choice = s->on + np;
     s->key = s->choice + np;
     s->bad = s->key + np;
     s->z = s->q + np;
     s->w = s->z + np;
-    return perp_solver_create(method, s->np, NULL, &s->solver);
+    if (s->sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
+    return s->sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
 }
 
 void perp__step_free(perp__step *s)
@@ -101,13 +118,14 @@ void perp__step_free(perp__step *s)
     free(s->on);
     free(s->q);
     free(s->work);
+    free(s->A);
     free(s->index);
-    free(s->values);
     free(s->from);
     free(s->dependent);
     perp_solver_destroy(s->solver);
-    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
-    s->index = NULL, s->values = NULL, s->from = NULL, s->dependent = NULL;
+    perp__sparse_free(s);
+    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL, s->A = NULL,
+    s->index = NULL, s->from = NULL, s->dependent = NULL;
     s->solver = NULL;
 }
 
@@ -126,22 +144,31 @@ static void evaluate_guards(perp__step *s)
     }
 }
 
+/* Row r of A times y. */
+static double row_times(const perp__step *s, int r, const double *y)
+{
+    double sum = 0;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += s->value[k] * y[s->column[k]];
+    return sum;
+}
+
 /* c, and the entries of A that change. */
 static void evaluate_coefficients(perp__step *s)
 {
     const int *out = s->coefficients.out;
     perp__tape_eval(&s->coefficients, s->ws);
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
-    for (int k = 0; k < s->nentry; k++) s->A[s->entry[k]] = s->ws[out[s->nrow + k]];
     if (s->constant) return;
+    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[s->nrow + k]];
+    for (int r = 0; r < s->nrow && s->A; r++) fill_row(s, r);
     if (s->nonlinear) { /* row(y) = c + A y at the present y */
-        const double *y = s->ws + s->sym_y, *row = s->A;
-        for (int r = 0; r < s->nrow; r++, row += s->ny) {
-            for (int j = 0; j < s->ny; j++) s->c[r] -= row[j] * y[j];
-        }
+        const double *y = s->ws + s->sym_y;
+        for (int r = 0; r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
     }
     for (int i = 0; i < s->nmode; i++) s->mode[i].used = 0;
     for (int i = 0; i < s->nelimination; i++) s->elimination[i].used = 0;
+    if (s->sparse) s->mode_row[0] = -2; /* factor anew */
 }
 
 static int all_finite(const double *x, size_t n)
@@ -177,9 +204,7 @@ static verdict verify_rows(const perp__step *s)
         if (pair && !s->on[i - s->nequation]) rows[0] = rows[1] = pair->off;
         double x[2];
         for (int k = 0; k < 2; k++) {
-            const double *row = s->A + (size_t)rows[k] * (size_t)s->ny;
-            x[k] = s->c[rows[k]];
-            for (int j = 0; j < s->ny; j++) x[k] += row[j] * y[j];
+            x[k] = s->c[rows[k]] + row_times(s, rows[k], y);
         }
         double smaller = x[0] < x[1] ? x[0] : x[1], r = fabs(smaller);
         if (isnan(x[0]) || isnan(x[1])) r = (double)NAN;
@@ -432,8 +457,7 @@ static perp__step_result solve_anew(perp__step *s)
     perp__step_result result = {
         .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
-    if (!all_finite(s->c, (size_t)s->nrow) ||
-        (!s->constant && !all_finite(s->A, (size_t)s->nrow * (size_t)s->ny)))
+    if (!all_finite(s->c, (size_t)s->nrow) || !all_finite(s->value, (size_t)s->row_start[s->nrow]))
         return result;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
@@ -470,9 +494,27 @@ static perp__step_result solve_anew(perp__step *s)
     return accept_or_not(s, &v, result);
 }
 
+/* The sparse answer, held to the same conditions as the dense one. */
+static perp__step_result solve_sparse(perp__step *s)
+{
+    if (!all_finite(s->c, (size_t)s->nrow) || !all_finite(s->value, (size_t)s->row_start[s->nrow]))
+        return (perp__step_result){.outcome = PERP_BAD_INPUT,
+                                   .fault = PERP__NOT_FINITE,
+                                   .residual = (double)NAN,
+                                   .worst = -1};
+    perp__step_result result = perp__sparse_solve(s);
+    if (result.outcome != PERP_SOLVED) return result;
+    verdict v = judge(s);
+    return accept_or_not(s, &v, result);
+}
+
 static perp__step_result solve_affine(perp__step *s)
 {
     verdict v;
+    if (s->sparse) {
+        perp__step_result result = solve_sparse(s);
+        if (result.outcome == PERP_SOLVED || !s->A) return result;
+    }
     if (keep_mode(s, &v))
         return (perp__step_result){
             .outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};

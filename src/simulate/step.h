@@ -15,6 +15,7 @@
 #ifndef PERP_SRC_STEP_H
 #define PERP_SRC_STEP_H
 
+#include "linalg/sparse_lu.h"
 #include "model/model.h"
 #include "model/tape.h"
 #include "perp/simulate.h"
@@ -69,10 +70,22 @@ typedef struct perp__step {
     perp__tape outputs;
     int *guard_of; /* model pair -> output of the guards tape, or -1 */
 
-    double *A;          /* nrow x ny, row-major */
-    double *c;          /* nrow */
-    int nentry, *entry; /* positions in A of the entries from the tape */
+    /* the rows, sparsely and, for the dense path, as a full matrix */
+    double *c;               /* nrow */
+    int *row_start, *column; /* nrow + 1; nonzeros */
+    double *value;
+    double *A;          /* nrow x ny, row-major; NULL without the dense path */
+    int nentry, *entry; /* nonzeros that come from the tape; the others are constants */
     int constant;       /* A does not change */
+
+    /* sparse path, tried first when there are many unknowns: the matrix of a mode, with the union
+     * of the patterns of the rows that a condition can take (equations, then pairs) */
+    int sparse;
+    int *mode_start, *mode_column;
+    int *place; /* where each nonzero of A stands in its condition's row of the mode matrix */
+    double *mode_value;
+    int *mode_row; /* ny: the row each condition has in the factored matrix; [0] is -2: none */
+    perp__sparse_lu *lu;
 
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
@@ -80,7 +93,7 @@ typedef struct perp__step {
     perp__mode *mode, *current;
     int nelimination, nmode, next_elimination, next_mode;
     perp_solver *solver;
-    double *q, *z, *w, *work, *values;
+    double *q, *z, *w, *work;
     double *from;  /* ny: where a Newton step starts */
     char *impulse; /* nv: the unknown is the impulse h * var (method moreau) */
     int *index;
@@ -124,6 +137,11 @@ typedef struct perp__step_result {
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;
+
+/* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
+int perp__sparse_allocate(perp__step *step);
+void perp__sparse_free(perp__step *step);
+perp__step_result perp__sparse_solve(perp__step *step);
 
 perp_status perp__step_allocate(perp__step *step, perp_method method);
 void perp__step_free(perp__step *step);

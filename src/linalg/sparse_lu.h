@@ -1,0 +1,25 @@
+/* Sparse LU of square matrices with one pattern and changing values: KLU of SuiteSparse, which this
+ * file alone knows. Without it (PERP_HAVE_KLU undefined) there is none, and larger models take the
+ * dense path. */
+
+#ifndef PERP_SRC_SPARSE_LU_H
+#define PERP_SRC_SPARSE_LU_H
+
+typedef struct perp__sparse_lu perp__sparse_lu;
+
+int perp__sparse_lu_available(void);
+
+/* The pattern by rows: row i has columns column[start[i]] .. column[start[i+1]-1], ascending. The
+ * arrays must stay. NULL when memory is out, the pattern is structurally singular, or there is no
+ * sparse LU. */
+perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column);
+void perp__sparse_lu_destroy(perp__sparse_lu *lu);
+
+/* Factor the matrix with these values, with pivoting. 0 if it is singular. Allocates inside the
+ * library. */
+int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value);
+
+/* Solve A x = b in place with the last factors. 0 if that fails. */
+int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b);
+
+#endif

@@ -1,0 +1,164 @@
+/* A step with many unknowns. The matrix of a mode is factored sparsely; where the mode's answer
+ * makes a side negative, that pair changes sides, all at once: semismooth Newton on min(a, b) = 0
+ * (Kanzow 1996; Hintermueller, Ito, Kunisch 2003). When that does not settle, one pair at a time,
+ * the first violated (Murty's rule, finite for P-matrices). */
+
+#include "base/tol.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000 };
+
+static int condition_rows(const perp__step *s, int condition, int rows[3])
+{
+    if (condition < s->nequation) {
+        rows[0] = condition;
+        return 1;
+    }
+    const perp__rows *pair = &s->pair[condition - s->nequation];
+    rows[0] = pair->a, rows[1] = pair->b, rows[2] = pair->off;
+    return pair->off == pair->a ? 2 : 3;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    int a = *(const int *)x, b = *(const int *)y;
+    return (a > b) - (a < b);
+}
+
+/* The union of the patterns of each condition's rows, and where each nonzero goes in it. */
+static void lay_out_modes(perp__step *s, int *seen)
+{
+    int n = 0;
+    for (int j = 0; j < s->ny; j++) seen[j] = -1;
+    for (int i = 0; i < s->ny; i++) {
+        int rows[3], count = condition_rows(s, i, rows), first = n;
+        s->mode_start[i] = n;
+        for (int c = 0; c < count; c++) {
+            for (int k = s->row_start[rows[c]]; k < s->row_start[rows[c] + 1]; k++) {
+                if (seen[s->column[k]] == i) continue;
+                seen[s->column[k]] = i;
+                s->mode_column[n++] = s->column[k];
+            }
+        }
+        qsort(s->mode_column + first, (size_t)(n - first), sizeof(int), ascending);
+        for (int c = 0; c < count; c++) {
+            for (int k = s->row_start[rows[c]]; k < s->row_start[rows[c] + 1]; k++) {
+                const int *at = bsearch(&s->column[k], s->mode_column + first, (size_t)(n - first),
+                                        sizeof(int), ascending);
+                s->place[k] = (int)(at - s->mode_column);
+            }
+        }
+    }
+    s->mode_start[s->ny] = n;
+}
+
+int perp__sparse_allocate(perp__step *s)
+{
+    size_t ny = (size_t)s->ny, nonzeros = (size_t)s->row_start[s->nrow] + 1;
+    int *seen = malloc((ny + 1) * sizeof(int));
+    s->mode_start = malloc((ny + 1) * sizeof(int));
+    s->mode_column = malloc(nonzeros * sizeof(int));
+    s->mode_value = calloc(nonzeros, sizeof(double));
+    s->place = malloc(nonzeros * sizeof(int));
+    s->mode_row = malloc((ny + 1) * sizeof(int));
+    int ok = seen && s->mode_start && s->mode_column && s->mode_value && s->place && s->mode_row;
+    if (ok) {
+        lay_out_modes(s, seen);
+        s->mode_row[0] = -2;
+        s->lu = perp__sparse_lu_create(s->ny, s->mode_start, s->mode_column);
+        ok = s->lu != NULL;
+    }
+    free(seen);
+    return ok;
+}
+
+void perp__sparse_free(perp__step *s)
+{
+    perp__sparse_lu_destroy(s->lu);
+    free(s->mode_start);
+    free(s->mode_column);
+    free(s->mode_value);
+    free(s->place);
+    free(s->mode_row);
+    s->lu = NULL, s->mode_start = NULL, s->mode_column = NULL, s->mode_value = NULL,
+    s->place = NULL, s->mode_row = NULL;
+}
+
+static int chosen_row(const perp__step *s, int condition)
+{
+    if (condition < s->nequation) return condition;
+    int p = condition - s->nequation;
+    const perp__rows *pair = &s->pair[p];
+    return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
+}
+
+/* Bring the matrix and its factors up to the present mode. 0 if it is singular. */
+static int factor_mode(perp__step *s, int *solves)
+{
+    int changed = s->mode_row[0] == -2;
+    for (int i = 0; i < s->ny; i++) {
+        int row = chosen_row(s, i);
+        if (changed) s->mode_row[i] = -1;
+        if (s->mode_row[i] == row) continue;
+        for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
+        for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+            s->mode_value[s->place[k]] = s->value[k];
+        s->mode_row[i] = row;
+        changed = 2;
+    }
+    if (!changed) return 1;
+    s->eliminations++;
+    ++*solves;
+    if (perp__sparse_lu_factor(s->lu, s->mode_value)) return 1;
+    s->mode_row[0] = -2;
+    return 0;
+}
+
+/* The side that the mode does not hold at zero, at y. */
+static double other_side(const perp__step *s, int p, const double *y)
+{
+    int row = s->choice[p] ? s->pair[p].a : s->pair[p].b;
+    double x = s->c[row];
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+        x += s->value[k] * y[s->column[k]];
+    return x;
+}
+
+/* Change the sides of violated pairs: all of them, or the first. Returns how many were violated. */
+static int switch_sides(perp__step *s, int all)
+{
+    const double *y = s->ws + s->sym_y;
+    double largest = 1;
+    int violated = 0;
+    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(y[i]));
+    for (int p = 0; p < s->np; p++) {
+        if (!s->on[p] || !(other_side(s, p, y) < -PERP_TOL_MODE * largest)) continue;
+        if (all || !violated) s->choice[p] = !s->choice[p];
+        violated++;
+    }
+    return violated;
+}
+
+perp__step_result perp__sparse_solve(perp__step *s)
+{
+    perp__step_result result = {
+        .outcome = PERP_LIMIT, .fault = PERP__NO_ANSWER, .residual = (double)NAN, .worst = -1};
+    double *y = s->ws + s->sym_y;
+    for (int k = 0; k < ALL_AT_ONCE + ONE_BY_ONE; k++) {
+        if (!factor_mode(s, &result.solves)) {
+            result.fault = PERP__SINGULAR;
+            return result;
+        }
+        for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
+        if (!perp__sparse_lu_solve(s->lu, y)) return result;
+        if (switch_sides(s, k < ALL_AT_ONCE)) continue;
+        result.outcome = PERP_SOLVED;
+        result.fault = PERP__FINE;
+        return result;
+    }
+    return result;
+}
