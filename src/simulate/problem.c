@@ -9,7 +9,7 @@
 
 /* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
  * chain of blocks. */
-enum { SPARSE_FROM = 60 };
+enum { SPARSE_FROM = 24 };
 
 /* For equations with a derivative: der(x_i) is the symbol D_i (to take the equation apart) or the
  * quotient (to check it), and states and inputs are weighted by theta. For all other conditions:
