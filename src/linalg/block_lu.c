@@ -228,11 +228,8 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
         if (lu->position[i] != -1) lu->position[i] = -2 - lu->position[i];
     int fill = lu->ustart[m];
     if (!perp__grow(&lu->lcol, &lu->lcapacity, fill + 1, sizeof(int))) return 0;
-    int uvalues = lu->uvcapacity, lvalues = lu->lvcapacity;
-    if (!perp__grow(&lu->uval, &uvalues, fill + 1, 9 * sizeof(double))) return 0;
-    lu->uvcapacity = uvalues;
-    if (!perp__grow(&lu->lval, &lvalues, fill + 1, 9 * sizeof(double))) return 0;
-    lu->lvcapacity = lvalues;
+    if (!perp__grow(&lu->uval, &lu->uvcapacity, fill + 1, 9 * sizeof(double))) return 0;
+    if (!perp__grow(&lu->lval, &lu->lvcapacity, fill + 1, 9 * sizeof(double))) return 0;
     int *count = lu->mark;
     for (int k = 0; k <= m; k++) lu->lstart[k] = 0;
     for (int t = 0; t < fill; t++) lu->lstart[lu->position[lu->ucol[t]] + 1]++;

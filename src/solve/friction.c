@@ -4,6 +4,7 @@
 #include "perp/friction.h"
 
 #include "base/base.h"
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <float.h>
@@ -61,7 +62,7 @@ const char *perp_fc_method_summary(perp_fc_method method)
 
 perp_fc_options perp_fc_options_default(void)
 {
-    perp_fc_options o = {.tol = 1e-8};
+    perp_fc_options o = {.tol = PERP_TOL_FRICTION};
     o.nsgs.omega = 1;
     o.newton.line_search = 8;
     o.proximal.alpha = 1;
@@ -92,7 +93,7 @@ void perp_fc_project(int dimension, double mu, const double *x, double *p)
         for (int k = 0; k < dimension; k++) p[k] = x[k];
         return;
     }
-    double n = (x[0] + mu * t) / (1 + mu * mu);
+    double h = hypot(1, mu), n = (x[0] / h + mu / h * t) / h;
     if (mu * t <= -x[0]) n = 0; /* inside the polar cone */
     double f = t > 0 ? mu * n / t : 0;
     for (int k = 1; k < dimension; k++) p[k] = f * x[k];
@@ -290,7 +291,7 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
     s->nc_max = shape->nc;
     s->nv_max = shape->nv;
     /* every row has a diagonal block, given or not */
-    s->nb_max = shape->nb ? shape->nb + shape->nc : shape->nc * shape->nc;
+    s->nb_max = (shape->nb ? shape->nb : shape->nc * shape->nc) + shape->nc;
     size_t nc = (size_t)shape->nc + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1,
            nv = (size_t)shape->nv;
     size_t dn = (size_t)shape->dimension * (size_t)shape->nc;
@@ -499,7 +500,7 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
     }
     fc->nb = fc->start[p->nc];
     for (int i = 0; i < p->nc; i++) {
-        fc->mu[i] = p->mu[i];
+        fc->mu[i] = fmin(p->mu[i], 1e100); /* its square must be a number */
         for (int k = 0; k < 3; k++) {
             fc->q[3 * i + k] = k < d ? p->q[d * i + k] : 0;
             fc->r[3 * i + k] = k < d && r ? r[d * i + k] : 0;
@@ -565,7 +566,7 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
     }
     if (p->block) {
         if (!p->row || !p->col || p->nb < 0) return PERP_ERR_ARG;
-        return p->nb + p->nc > s->nb_max && p->nb > s->nb_max - s->nc_max ? PERP_ERR_DIM : PERP_OK;
+        return p->nb > s->nb_max - p->nc ? PERP_ERR_DIM : PERP_OK;
     }
     if (!p->M || !p->J || p->nv < 0 || p->ldm < p->nv || p->ldj < n) return PERP_ERR_ARG;
     return p->nv > s->nv_max || (long long)p->nc * p->nc > s->nb_max ? PERP_ERR_DIM : PERP_OK;
