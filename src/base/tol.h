@@ -8,6 +8,11 @@
  * (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
+/* A friction problem is solved when its natural residual is below this times max|q|: what the
+ * published comparisons and the stored problems are judged by. Newton's last step usually goes far
+ * below. */
+#define PERP_TOL_FRICTION 1e-8
+
 /* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction
  * of the terms it is the difference of. Rounding in n <= 1000 pivots stays near n * 2e-16; a real
  * gap is rarely below 1e-10. */

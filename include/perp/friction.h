@@ -1,0 +1,196 @@
+/// perp/friction.h - contacts with exact Coulomb cones: find the impulses r with
+///
+///     u = W r + q,     K* contains  u + mu |u_T| e_n   perp   r   in   K = { |r_T| <= mu r_n }
+///
+/// per contact in the plane or in space: r and u are (normal, t1[, t2]). The term mu |u_T| e_n (De
+/// Saxce & Feng 1998) makes this Coulomb's law itself: a contact separates (r = 0, u_n >= 0),
+/// sticks (u = 0), or slides with u_n = 0 and r_T = -mu r_n u_T/|u_T|. W is the Delassus matrix; it
+/// need be neither symmetric nor regular. Come back here when friction pyramids are too coarse, or
+/// to check somebody's answer: perp_fc_residual is the only residual the project uses for friction.
+/// A solver's word is never taken: perp_fc_solve recomputes the residual of the original problem
+/// after every solve, and PERP_SOLVED is impossible above the tolerance. docs/friction-solvers.md
+/// explains the methods.
+
+#ifndef PERP_FRICTION_H
+#define PERP_FRICTION_H
+
+#include "perp/base.h"
+#include "perp/lcp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// A problem is a view of the caller's arrays; nothing is copied. W is given in one of three forms:
+/// the first that is not NULL of W, block, M. With d = dimension and n = d nc:
+typedef struct perp_fc {
+    int dimension;    ///< d: 2 or 3
+    int nc;           ///< contacts, >= 0
+    const double *q;  ///< n, per contact (normal, t1[, t2]): u where r = 0 [m/s]
+    const double *mu; ///< nc, friction coefficients, >= 0
+
+    const double *W; ///< dense: n x n, column-major [1/kg]; or NULL
+    int ldw;         ///< leading dimension, >= max(1, n)
+
+    const double *block; ///< block-sparse: nb blocks of d x d, each row by row; or NULL
+    const int *row;      ///< nb, row contact of each, 0-based; any order, those of one place add up
+    const int *col;      ///< nb, column contact
+    int nb;              ///< number of blocks, >= 0
+
+    const double *M; ///< mass, nv x nv, column-major [kg], regular: W = J inv(M) J'; or NULL
+    int ldm;         ///< leading dimension, >= max(1, nv)
+    const double *J; ///< contact Jacobian, n x nv, column-major: u = J v
+    int ldj;         ///< leading dimension, >= max(1, n)
+    int nv;          ///< velocities, >= 0
+} perp_fc;
+
+/// The methods; the list is include/perp/friction.def.
+typedef enum perp_fc_method {
+#define PERP_FRICTION(name, NAME, function, summary) PERP_FC_##NAME,
+#include "perp/friction.def"
+#undef PERP_FRICTION
+    PERP_FC_METHOD_COUNT
+} perp_fc_method;
+
+/// How the prox fixed point r <- P_K(r - rho (u + mu |u_T| e_n)) chooses rho (Schindler, Nguyen &
+/// Trinkle 2011 leave the choice open; these are the ones in use).
+typedef enum perp_fc_rho {
+    PERP_FC_RHO_FIXED,    ///< options.prox.rho at every contact
+    PERP_FC_RHO_LOCAL,    ///< 1 / (largest diagonal entry of the contact's block W_ii)
+    PERP_FC_RHO_TRACE,    ///< 1 / (trace of W_ii)
+    PERP_FC_RHO_SPECTRAL, ///< 1 / (largest eigenvalue, by power iteration), of W with the contacts
+                          ///< scaled to diagonal 1
+    PERP_FC_RHO_ADAPTIVE, ///< starts local; shrinks when a step is too long for W, grows when it is
+                          ///< short
+    PERP_FC_RHO_COUNT
+} perp_fc_rho;
+
+/// Options. Fill with perp_fc_options_default, then change what you need.
+typedef struct perp_fc_options {
+    double tol;     ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
+    int max_iter;   ///< sweeps, Newton steps or iterations of the method; 0 (default): the method's
+                    ///< own limit
+    int warm_start; ///< 1: r holds a guess on entry. Default 0: r starts at zero
+    struct {
+        double omega; ///< over-relaxation, (0, 2), default 1 (exact solve of each contact)
+    } nsgs;
+    struct {
+        int line_search; ///< halvings of a step at most, 0 (always the full step) to 50, default 8
+    } newton;
+    struct {
+        double alpha; ///< first proximal weight relative to the mean diagonal of W, > 0, default 1
+        double sigma; ///< factor on the weight after a good outer step, (0, 1), default 0.2
+        int sweeps;   ///< 1: the inner solver is nsgs; 0 (default): Newton
+    } proximal;
+    struct {
+        double rho; ///< first penalty relative to the mean diagonal of W; 0 (default): spectral,
+                    ///< from |W| and |diagonal|
+        int adapt;  ///< 1 (default): the penalty follows the ratio of primal and dual residual
+    } admm;
+    struct {
+        perp_fc_rho strategy; ///< default PERP_FC_RHO_ADAPTIVE
+        double rho;           ///< for PERP_FC_RHO_FIXED [kg], > 0, default 1
+        int gauss_seidel; ///< 1: contacts one after the other with the newest values; 0 (default):
+                          ///< all at once
+    } prox;
+} perp_fc_options;
+
+/// What a solve did.
+typedef struct perp_fc_info {
+    perp_outcome outcome; ///< PERP_SOLVED, PERP_LIMIT or PERP_BAD_INPUT
+    perp_fc_method
+        method;     ///< the method that gave the answer (auto reports the last one of its cascade)
+    int iterations; ///< sweeps, Newton steps or iterations, all methods of a cascade together
+    int factorizations; ///< of these, how many factorised a matrix
+    double residual; ///< perp_fc_residual of the returned r, recomputed by the driver; NaN if there
+                     ///< is none
+    double residual_scaled; ///< residual / max|q| (residual itself where q = 0)
+} perp_fc_info;
+
+/// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
+typedef struct perp_fc_solver perp_fc_solver;
+
+PERP_API perp_fc_options perp_fc_options_default(void);
+
+/// Create a solver for problems no larger than `shape`, of which only the sizes are read:
+/// dimension, nc, nb (0: dense, nc squared blocks) and nv. Everything a solve needs is allocated
+/// here, but for the sparse factors: their fill depends on the contact graph, so they grow in the
+/// first solves and then stay.
+///
+/// @param options  nullable: the defaults
+/// @param solver   out; NULL on error
+/// @return PERP_OK, PERP_ERR_ARG (unknown method, sizes or options out of range), PERP_ERR_MEMORY
+PERP_API perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
+                                           const perp_fc_options *options, perp_fc_solver **solver);
+PERP_API void perp_fc_solver_destroy(perp_fc_solver *solver);
+
+/// Solve a friction problem. Safe from several threads on different solvers.
+///
+/// Impulses need not be unique where W is singular, and with friction neither need velocities; what
+/// is returned is one solution.
+///
+/// @param problem  no larger than the shape the solver was created for; entries that are not
+/// finite, mu < 0, block places
+///                 outside the contacts and a singular M end in PERP_BAD_INPUT
+/// @param r        n, in: guess if options.warm_start, out: impulses [N s] (the best found if not
+/// solved)
+/// @param u        n, out: velocities W r + q [m/s]; nullable
+/// @param info     nullable
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM, PERP_ERR_MEMORY. Not solving is an outcome in info,
+/// not an error.
+PERP_API perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r,
+                                   double *u, perp_fc_info *info);
+
+/// Natural residual: the largest over the contacts of |r - P_K(r - u - mu |u_T| e_n)| (Euclidean
+/// length), u = W r + q. Computed from the caller's arrays, here and nowhere else. NaN if anything
+/// is NaN or M is singular.
+///
+/// @param u  n, out: W r + q; NULL is fine for dense and block W. For mass and Jacobian use
+/// perp_fc_delassus first: NaN.
+PERP_API double perp_fc_residual(const perp_fc *problem, const double *r, double *u);
+
+/// What residuals are relative to: max|q|, or 1 where q = 0.
+PERP_API double perp_fc_scale(const perp_fc *problem);
+
+/// P_K(x) for one contact: the point of { |x_T| <= mu x_n } nearest to x. @param p  out, dimension
+/// entries
+PERP_API void perp_fc_project(int dimension, double mu, const double *x, double *p);
+
+/// W as a dense matrix, from any of the three forms.
+///
+/// @param W  n x n column-major, leading dimension ldw >= n, out
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MODEL (M is singular), PERP_ERR_MEMORY
+PERP_API perp_status perp_fc_delassus(const perp_fc *problem, double *W, int ldw);
+
+/// Size of the polyhedral LCP with `facets` facets a contact: nc (facets + 2). In the plane facets
+/// is 2.
+PERP_API int perp_fc_lcp_size(const perp_fc *problem, int facets);
+
+/// State a dense problem as the LCP of Stewart & Trinkle (1996): unknowns (r_n, beta, gamma) with
+/// r_T = D beta, D the `facets` directions (cos, sin)(2 pi k/facets), and per contact
+///
+///     0 <= r_n perp u_n >= 0,    0 <= beta perp D'u_T + gamma >= 0,    0 <= gamma perp mu r_n -
+///     sum beta >= 0.
+///
+/// The pyramid is inscribed in the cone: |r_T| <= mu r_n.
+///
+/// @param problem  its W dense (else perp_fc_delassus first)
+/// @param facets   2 in the plane; 4 or more, even, in space
+/// @param M        m x m column-major with m = perp_fc_lcp_size, out
+/// @param q        m, out
+/// @return PERP_OK, PERP_ERR_ARG
+PERP_API perp_status perp_fc_to_lcp(const perp_fc *problem, int facets, double *M, double *q);
+
+/// r of the friction problem from z of its LCP. @return PERP_OK, PERP_ERR_ARG
+PERP_API perp_status perp_fc_from_lcp(const perp_fc *problem, int facets, const double *z,
+                                      double *r);
+
+/// Registry: perp_fc_method_find returns PERP_FC_METHOD_COUNT for an unknown name.
+PERP_API perp_fc_method perp_fc_method_find(const char *name);
+PERP_API const char *perp_fc_method_name(perp_fc_method method);
+PERP_API const char *perp_fc_method_summary(perp_fc_method method);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,373 @@
+#include "linalg/block_lu.h"
+
+#include "base/arena.h"
+#include "base/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct perp__block_lu {
+    int n_max, n, m; /* rows of the pattern, active rows */
+    int *order;      /* m: node of position k */
+    int *position;   /* n: position of a node, -1 if not active */
+    int *ustart;     /* m + 1: row k of U holds the positions ucol[ustart[k]..] */
+    int *ucol;
+    int ucapacity;
+    int *lstart, *lcol; /* rows of L, the transpose of U's pattern */
+    int lcapacity;
+    double *uval, *lval; /* 9 a block */
+    int uvcapacity, lvcapacity;
+    double *inverse; /* 9 m: inverses of the diagonal blocks of U */
+    double *row;     /* 9 m: the row being eliminated; zero between calls */
+    double *rhs;     /* 3 m */
+    /* minimum degree */
+    int *astart, *alen, *adj; /* variables next to each node */
+    int adjcapacity;
+    int *elen, *ecapacity; /* elements of each node */
+    int **elist;
+    int *degree, *mark, *next, *prev, *head;
+};
+
+perp__block_lu *perp__block_lu_create(int n_max)
+{
+    perp__block_lu *lu = calloc(1, sizeof *lu);
+    if (!lu) return NULL;
+    size_t n = (size_t)n_max + 1;
+    lu->n_max = n_max;
+    int **ints[] = {&lu->order, &lu->position, &lu->ustart,    &lu->lstart, &lu->astart,
+                    &lu->alen,  &lu->elen,     &lu->ecapacity, &lu->degree, &lu->mark,
+                    &lu->next,  &lu->prev,     &lu->head};
+    int ok = 1;
+    for (size_t k = 0; k < sizeof ints / sizeof *ints; k++)
+        ok &= (*ints[k] = calloc(n, sizeof(int))) != NULL;
+    ok &= (lu->elist = calloc(n, sizeof *lu->elist)) != NULL;
+    ok &= (lu->inverse = calloc(9 * n, sizeof(double))) != NULL;
+    ok &= (lu->row = calloc(9 * n, sizeof(double))) != NULL;
+    ok &= (lu->rhs = calloc(3 * n, sizeof(double))) != NULL;
+    if (ok) return lu;
+    perp__block_lu_destroy(lu);
+    return NULL;
+}
+
+void perp__block_lu_destroy(perp__block_lu *lu)
+{
+    if (!lu) return;
+    if (lu->elist)
+        for (int i = 0; i <= lu->n_max; i++) free(lu->elist[i]);
+    void *all[] = {lu->order, lu->position, lu->ustart,  lu->ucol,      lu->lstart, lu->lcol,
+                   lu->uval,  lu->lval,     lu->inverse, lu->row,       lu->rhs,    lu->astart,
+                   lu->alen,  lu->adj,      lu->elen,    lu->ecapacity, lu->elist,  lu->degree,
+                   lu->mark,  lu->next,     lu->prev,    lu->head};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+    free(lu);
+}
+
+int perp__block_lu_fill(const perp__block_lu *lu)
+{
+    return lu->m ? lu->ustart[lu->m] : 0;
+}
+
+/* Doubly linked lists of nodes by degree. */
+static void unlink_node(perp__block_lu *lu, int i)
+{
+    if (lu->prev[i] >= 0)
+        lu->next[lu->prev[i]] = lu->next[i];
+    else
+        lu->head[lu->degree[i]] = lu->next[i];
+    if (lu->next[i] >= 0) lu->prev[lu->next[i]] = lu->prev[i];
+}
+
+static void link_node(perp__block_lu *lu, int i, int degree)
+{
+    lu->degree[i] = degree;
+    lu->prev[i] = -1;
+    lu->next[i] = lu->head[degree];
+    if (lu->next[i] >= 0) lu->prev[lu->next[i]] = i;
+    lu->head[degree] = i;
+}
+
+/* The pattern made symmetric, without diagonal and inactive nodes: counting sort, twice each entry,
+ * then duplicates removed. */
+static int graph_build(perp__block_lu *lu, const int *start, const int *col)
+{
+    int n = lu->n;
+    for (int i = 0; i <= n; i++) lu->astart[i] = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            int j = col[k];
+            if (j == i || lu->position[i] < 0 || lu->position[j] < 0) continue;
+            lu->astart[i]++;
+            lu->astart[j]++;
+        }
+    int total = 0;
+    for (int i = 0; i <= n; i++) {
+        int count = i < n ? lu->astart[i] : 0;
+        lu->astart[i] = total;
+        total += count;
+        lu->alen[i] = 0;
+    }
+    if (!perp__grow(&lu->adj, &lu->adjcapacity, total + 1, sizeof(int))) return 0;
+    for (int i = 0; i < n; i++)
+        for (int k = start[i]; k < start[i + 1]; k++) {
+            int j = col[k];
+            if (j == i || lu->position[i] < 0 || lu->position[j] < 0) continue;
+            lu->adj[lu->astart[i] + lu->alen[i]++] = j;
+            lu->adj[lu->astart[j] + lu->alen[j]++] = i;
+        }
+    for (int i = 0; i < n; i++) lu->mark[i] = -1;
+    for (int i = 0; i < n; i++) {
+        int *a = lu->adj + lu->astart[i], kept = 0;
+        for (int k = 0; k < lu->alen[i]; k++)
+            if (lu->mark[a[k]] != i) {
+                lu->mark[a[k]] = i;
+                a[kept++] = a[k];
+            }
+        lu->alen[i] = kept;
+    }
+    return 1;
+}
+
+/* Append to the list of elements of a node. */
+static int element_add(perp__block_lu *lu, int i, int element)
+{
+    if (!perp__grow(&lu->elist[i], &lu->ecapacity[i], lu->elen[i] + 1, sizeof(int))) return 0;
+    lu->elist[i][lu->elen[i]++] = element;
+    return 1;
+}
+
+/* Minimum degree with quotient graph (George & Liu 1989; degrees bounded as in Amestoy, Davis &
+ * Duff 1996). Element k is the k-th pivot; its list of nodes is row k of U, so the fill comes for
+ * free. */
+int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
+                         const int *active)
+{
+    PERP_ASSERT(n <= lu->n_max);
+    lu->n = n;
+    lu->m = 0;
+    for (int i = 0; i < n; i++) {
+        lu->position[i] = !active || active[i] ? 0 : -1;
+        lu->m += lu->position[i] == 0;
+        lu->elen[i] = 0;
+        lu->head[i] = -1;
+    }
+    int m = lu->m;
+    if (!graph_build(lu, start, col)) return 0;
+    for (int i = n - 1; i >= 0; i--)
+        if (lu->position[i] == 0) link_node(lu, i, lu->alen[i]);
+    for (int i = 0; i < n; i++) lu->mark[i] = -1;
+    int *alive = lu->lstart; /* 1 while element k is not absorbed */
+    int stamp = 0, least = 0;
+    lu->ustart[0] = 0;
+    for (int k = 0; k < m; k++) {
+        while (lu->head[least] < 0) least++;
+        int p = lu->head[least];
+        unlink_node(lu, p);
+        lu->order[k] = p;
+        lu->position[p] = -2 - k; /* eliminated */
+        /* the new element: neighbours by variables and by elements */
+        int at = lu->ustart[k], need = at + lu->alen[p];
+        for (int e = 0; e < lu->elen[p]; e++) {
+            int el = lu->elist[p][e];
+            need += lu->ustart[el + 1] - lu->ustart[el];
+        }
+        if (!perp__grow(&lu->ucol, &lu->ucapacity, need + 1, sizeof(int))) return 0;
+        stamp++;
+        lu->mark[p] = stamp;
+        for (int a = 0; a < lu->alen[p]; a++) {
+            int j = lu->adj[lu->astart[p] + a];
+            if (lu->position[j] == 0 && lu->mark[j] != stamp) {
+                lu->mark[j] = stamp;
+                lu->ucol[at++] = j;
+            }
+        }
+        for (int e = 0; e < lu->elen[p]; e++) {
+            int el = lu->elist[p][e];
+            for (int t = lu->ustart[el]; t < lu->ustart[el + 1]; t++) {
+                int j = lu->ucol[t];
+                if (lu->position[j] == 0 && lu->mark[j] != stamp) {
+                    lu->mark[j] = stamp;
+                    lu->ucol[at++] = j;
+                }
+            }
+            alive[el] = 0;
+        }
+        lu->ustart[k + 1] = at;
+        alive[k] = 1;
+        int size = at - lu->ustart[k];
+        /* its nodes: drop what the element covers, bound the degree */
+        for (int t = lu->ustart[k]; t < at; t++) {
+            int i = lu->ucol[t], kept = 0;
+            int *a = lu->adj + lu->astart[i];
+            for (int s = 0; s < lu->alen[i]; s++)
+                if (lu->position[a[s]] == 0 && lu->mark[a[s]] != stamp) a[kept++] = a[s];
+            lu->alen[i] = kept;
+            int degree = kept + size - 1, elements = 0;
+            for (int e = 0; e < lu->elen[i]; e++) {
+                int el = lu->elist[i][e];
+                if (!alive[el]) continue;
+                int outside = 0;
+                for (int w = lu->ustart[el]; w < lu->ustart[el + 1]; w++) {
+                    int j = lu->ucol[w];
+                    outside += lu->position[j] == 0 && lu->mark[j] != stamp;
+                }
+                if (!outside) continue; /* covered by the new element */
+                lu->elist[i][elements++] = el;
+                degree += outside;
+            }
+            lu->elen[i] = elements;
+            if (!element_add(lu, i, k)) return 0;
+            if (degree > m - k - 2) degree = m - k - 2;
+            unlink_node(lu, i);
+            link_node(lu, i, degree);
+            if (degree < least) least = degree;
+        }
+    }
+    /* nodes to positions; rows of U ascending and rows of L by transposing twice */
+    for (int i = 0; i < n; i++)
+        if (lu->position[i] != -1) lu->position[i] = -2 - lu->position[i];
+    int fill = lu->ustart[m];
+    if (!perp__grow(&lu->lcol, &lu->lcapacity, fill + 1, sizeof(int))) return 0;
+    if (!perp__grow(&lu->uval, &lu->uvcapacity, fill + 1, 9 * sizeof(double))) return 0;
+    if (!perp__grow(&lu->lval, &lu->lvcapacity, fill + 1, 9 * sizeof(double))) return 0;
+    int *count = lu->mark;
+    for (int k = 0; k <= m; k++) lu->lstart[k] = 0;
+    for (int t = 0; t < fill; t++) lu->lstart[lu->position[lu->ucol[t]] + 1]++;
+    for (int k = 0; k < m; k++) lu->lstart[k + 1] += lu->lstart[k];
+    for (int k = 0; k < m; k++) count[k] = lu->lstart[k];
+    for (int k = 0; k < m; k++)
+        for (int t = lu->ustart[k]; t < lu->ustart[k + 1]; t++)
+            lu->lcol[count[lu->position[lu->ucol[t]]]++] = k;
+    for (int k = 0; k < m; k++) count[k] = lu->ustart[k];
+    for (int i = 0; i < m; i++)
+        for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++) lu->ucol[count[lu->lcol[t]]++] = i;
+    return 1;
+}
+
+/* c -= a b, 3 x 3 row by row. */
+static inline void block_subtract(double *restrict c, const double *restrict a,
+                                  const double *restrict b)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c[3 * i + j] -= a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+}
+
+static inline void block_multiply(double *restrict c, const double *restrict a,
+                                  const double *restrict b)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+}
+
+/* inv(a) by Gauss-Jordan with complete pivoting; pivots below `floor` are replaced. Returns how
+ * many were. */
+static int block_invert(const double *a, double floor, double *inverse)
+{
+    double w[3][3];
+    int row_of[3], col_of[3], replaced = 0, used_row[3] = {0, 0, 0}, used_col[3] = {0, 0, 0};
+    memcpy(w, a, sizeof w);
+    for (int step = 0; step < 3; step++) {
+        int pr = -1, pc = -1;
+        double largest = -1;
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++)
+                if (!used_row[i] && !used_col[j] && fabs(w[i][j]) > largest) {
+                    largest = fabs(w[i][j]);
+                    pr = i;
+                    pc = j;
+                }
+        if (pr < 0) { /* not a number */
+            for (int k = 0; k < 9; k++) inverse[k] = 0;
+            return 3;
+        }
+        if (largest < floor) {
+            w[pr][pc] = w[pr][pc] < 0 ? -floor : floor;
+            replaced++;
+        }
+        used_row[pr] = used_col[pc] = 1;
+        row_of[step] = pr;
+        col_of[step] = pc;
+        double pivot = 1 / w[pr][pc];
+        w[pr][pc] = 1;
+        for (int j = 0; j < 3; j++) w[pr][j] *= pivot;
+        for (int i = 0; i < 3; i++) {
+            if (i == pr) continue;
+            double f = w[i][pc];
+            w[i][pc] = 0;
+            for (int j = 0; j < 3; j++) w[i][j] -= f * w[pr][j];
+        }
+    }
+    /* w holds the inverse with rows and columns exchanged as the pivots were */
+    int col_at[3], row_at[3];
+    for (int s = 0; s < 3; s++) {
+        col_at[row_of[s]] = col_of[s];
+        row_at[col_of[s]] = row_of[s];
+    }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) inverse[3 * i + j] = w[row_at[i]][col_at[j]];
+    return replaced;
+}
+
+int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, const double *value,
+                          double tiny)
+{
+    int m = lu->m, replaced = 0;
+    double *row = lu->row;
+    for (int i = 0; i < m; i++) {
+        int node = lu->order[i];
+        memset(row + 9 * (size_t)i, 0, 9 * sizeof(double));
+        for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++)
+            memset(row + 9 * (size_t)lu->lcol[t], 0, 9 * sizeof(double));
+        for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
+            memset(row + 9 * (size_t)lu->ucol[t], 0, 9 * sizeof(double));
+        for (int k = start[node]; k < start[node + 1]; k++)
+            if (lu->position[col[k]] >= 0)
+                memcpy(row + 9 * (size_t)lu->position[col[k]], value + 9 * (size_t)k,
+                       9 * sizeof(double));
+        double size = 0;
+        for (int e = 0; e < 9; e++) size = fmax(size, fabs(row[9 * (size_t)i + (size_t)e]));
+        for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++) {
+            int k = lu->lcol[t];
+            double *l = lu->lval + 9 * (size_t)t;
+            block_multiply(l, row + 9 * (size_t)k, lu->inverse + 9 * (size_t)k);
+            const double *u = lu->uval + 9 * (size_t)lu->ustart[k];
+            for (int s = lu->ustart[k]; s < lu->ustart[k + 1]; s++, u += 9)
+                block_subtract(row + 9 * (size_t)lu->ucol[s], l, u);
+        }
+        replaced += block_invert(row + 9 * (size_t)i, tiny * size, lu->inverse + 9 * (size_t)i);
+        for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
+            memcpy(lu->uval + 9 * (size_t)t, row + 9 * (size_t)lu->ucol[t], 9 * sizeof(double));
+    }
+    return replaced;
+}
+
+/* y -= a x */
+static inline void block_apply(double *restrict y, const double *restrict a,
+                               const double *restrict x)
+{
+    for (int i = 0; i < 3; i++) y[i] -= a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2];
+}
+
+void perp__block_lu_solve(perp__block_lu *lu, double *x)
+{
+    int m = lu->m;
+    double *b = lu->rhs;
+    for (int i = 0; i < m; i++) {
+        double *bi = b + 3 * (size_t)i;
+        memcpy(bi, x + 3 * (size_t)lu->order[i], 3 * sizeof(double));
+        for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++)
+            block_apply(bi, lu->lval + 9 * (size_t)t, b + 3 * (size_t)lu->lcol[t]);
+    }
+    for (int i = m - 1; i >= 0; i--) {
+        double *bi = b + 3 * (size_t)i, y[3];
+        for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
+            block_apply(bi, lu->uval + 9 * (size_t)t, b + 3 * (size_t)lu->ucol[t]);
+        const double *inv = lu->inverse + 9 * (size_t)i;
+        for (int k = 0; k < 3; k++)
+            y[k] = inv[3 * k] * bi[0] + inv[3 * k + 1] * bi[1] + inv[3 * k + 2] * bi[2];
+        memcpy(bi, y, sizeof y);
+        memcpy(x + 3 * (size_t)lu->order[i], y, sizeof y);
+    }
+}

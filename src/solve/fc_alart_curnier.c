@@ -1,0 +1,166 @@
+/* Semismooth Newton on the map of Alart & Curnier (1991).
+ *
+ *     F_n = r_n - max(0, z),                 z = r_n - rho_n u_n
+ *     F_T = r_T - P(r_T - rho_T u_T),        P onto the disc of radius mu max(0, z)
+ *
+ * with rho_n, rho_T from the diagonal block. Contacts with z <= 0 are eliminated by hand (dr = -r);
+ * the rest is the block-sparse system (A + B (W + shift I)) dr = -F. A singular W (more contacts
+ * than the bodies can tell apart) makes steps along its null space long and useless: the shift, one
+ * proximal step inside Newton's, damps exactly those. It grows when the line search fails and
+ * shrinks after full steps. The line search compares with the largest |F| of the last steps: going
+ * over a hill is often the way out of a wrong set of sliding contacts. Fails: far from a solution
+ * the line search stalls; then a few Gauss-Seidel sweeps help (auto). Cost: one sparse
+ * factorisation a step.
+ * Alart & Curnier, Comput. Methods Appl. Mech. Engrg. 92 (1991); Grippo, Lampariello & Lucidi 1986
+ * (line search). */
+
+#include "solve/fc.h"
+
+#include <math.h>
+#include <string.h>
+/* The map at (r, u) of contact i, and where wanted its derivatives: dF = A dr + B du, 3 x 3 row by
+ * row. Returns 1 for a closed contact. */
+static int map_contact(const perp__fc *fc, int i, const double *r, const double *u, double *F,
+                       double *A, double *B)
+{
+    const double *w = fc->block + 9 * (size_t)fc->diag[i];
+    double mu = fc->mu[i];
+    double rn = w[0] > 1e-3 ? 1 / w[0] : 1, wt = fmax(w[4], w[8]), rt = wt > 1e-3 ? 1 / wt : 1;
+    double z = r[0] - rn * u[0], y[2] = {r[1] - rt * u[1], r[2] - rt * u[2]};
+    if (A) {
+        memset(A, 0, 9 * sizeof *A);
+        memset(B, 0, 9 * sizeof *B);
+    }
+    if (z <= 0) {
+        memcpy(F, r, 3 * sizeof *F);
+        return 0;
+    }
+    F[0] = rn * u[0];
+    if (A) B[0] = rn;
+    double t = sqrt(y[0] * y[0] + y[1] * y[1]);
+    if (t <= mu * z) {
+        F[1] = rt * u[1];
+        F[2] = rt * u[2];
+        if (A) B[4] = B[8] = rt;
+        return 1;
+    }
+    double d[2] = {y[0] / t, y[1] / t}, g = mu * z / t;
+    for (int a = 0; a < 2; a++) {
+        F[1 + a] = r[1 + a] - mu * z * d[a];
+        if (!A) continue;
+        A[3 * (1 + a)] = -mu * d[a];
+        B[3 * (1 + a)] = mu * rn * d[a];
+        for (int b = 0; b < 2; b++) {
+            double gamma = g * ((a == b) - d[a] * d[b]);
+            A[3 * (1 + a) + 1 + b] = (a == b) - gamma;
+            B[3 * (1 + a) + 1 + b] = rt * gamma;
+        }
+    }
+    return 1;
+}
+
+static void velocity(const perp__fc *fc, double alpha, const double *center, const double *r,
+                     double *u)
+{
+    perp__fc_velocity(fc, r, u);
+    for (int k = 0; alpha > 0 && k < fc->n; k++) u[k] += alpha * (r[k] - center[k]);
+}
+
+/* |F|, and F. */
+static double map_norm(const perp__fc *fc, const double *r, const double *u, double *F)
+{
+    double sum = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        map_contact(fc, i, r + 3 * i, u + 3 * i, F + 3 * i, NULL, NULL);
+        for (int k = 0; k < 3; k++) sum += F[3 * i + k] * F[3 * i + k];
+    }
+    return sqrt(sum);
+}
+
+/* dr := the Newton step from (r, u); 0 when memory is out. */
+static int newton_step(perp__fc *fc, double shift, const double *u, double *dr)
+{
+    const double *r = fc->r;
+    double *ab = perp__fc_work(fc, 0); /* B of each contact: 9 nc = 3 vectors */
+    double *aa = perp__fc_work(fc, 3);
+    for (int i = 0; i < fc->nc; i++) {
+        fc->active[i] = map_contact(fc, i, r + 3 * i, u + 3 * i, dr + 3 * i, aa + 9 * (size_t)i,
+                                    ab + 9 * (size_t)i);
+        for (int k = 0; k < 3; k++) dr[3 * i + k] = -dr[3 * i + k];
+    }
+    for (int i = 0; i < fc->nc; i++) {
+        if (!fc->active[i]) continue;
+        const double *B = ab + 9 * (size_t)i;
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            const double *w = fc->block + 9 * (size_t)k, *x = dr + 3 * (size_t)fc->col[k];
+            double *J = fc->jacobian + 9 * (size_t)k;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++)
+                    J[3 * a + b] =
+                        B[3 * a] * w[b] + B[3 * a + 1] * w[3 + b] + B[3 * a + 2] * w[6 + b];
+            if (fc->col[k] == i)
+                for (int e = 0; e < 9; e++) J[e] += aa[9 * (size_t)i + (size_t)e] + shift * B[e];
+            else if (!fc->active[fc->col[k]])
+                for (int a = 0; a < 3; a++)
+                    dr[3 * i + a] -= J[3 * a] * x[0] + J[3 * a + 1] * x[1] + J[3 * a + 2] * x[2];
+        }
+    }
+    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active)) {
+        fc->out_of_memory = 1;
+        return 0;
+    }
+    fc->factorizations++;
+    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-13);
+    perp__block_lu_solve(fc->lu, dr);
+    return 1;
+}
+
+/* How many values the line search remembers; first shift and its factors, shift at which to give
+ * up. Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half
+ * and twice these little changes. */
+enum { MEMORY = 5 };
+static const double SHIFT_FIRST = 1e-3, SHIFT_UP = 10, SHIFT_DOWN = 0.3, SHIFT_LEAST = 1e-13,
+                    SHIFT_MOST = 10;
+
+double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double reduce, int limit)
+{
+    double *u = perp__fc_work(fc, 6), *dr = perp__fc_work(fc, 7), *F = perp__fc_work(fc, 8);
+    double *trial = perp__fc_work(fc, 9);
+    double past[MEMORY], first, norm, shift = SHIFT_FIRST;
+    velocity(fc, alpha, center, fc->r, u);
+    first = norm = map_norm(fc, fc->r, u, F);
+    for (int k = 0; k < MEMORY; k++) past[k] = norm;
+    for (int it = 0; it < limit && norm > reduce * first && norm > 0; it++) {
+        if (!newton_step(fc, alpha + shift, u, dr)) break;
+        fc->iterations++;
+        /* the longest step 1, 1/2, 1/4, ... that is better than the worst of the last */
+        double worst = 0, step = 1, value = INFINITY;
+        int halvings = fc->options->newton.line_search, accepted = 0;
+        for (int k = 0; k < MEMORY; k++) worst = fmax(worst, past[k]);
+        for (int h = 0; h <= halvings && !accepted; h++) {
+            step = ldexp(1, -h);
+            for (int k = 0; k < fc->n; k++) trial[k] = fc->r[k] + step * dr[k];
+            velocity(fc, alpha, center, trial, u);
+            value = map_norm(fc, trial, u, F);
+            accepted = value <= (1 - 1e-4 * step) * worst || (halvings == 0 && isfinite(value));
+        }
+        if (!accepted) {
+            if (shift > SHIFT_MOST) break;
+            velocity(fc, alpha, center, fc->r, u);
+            shift *= SHIFT_UP;
+            continue;
+        }
+        if (step == 1 && value < norm) shift = fmax(shift * SHIFT_DOWN, SHIFT_LEAST);
+        memcpy(fc->r, trial, (size_t)fc->n * sizeof(double));
+        past[it % MEMORY] = norm = value;
+        if (alpha == 0 && perp__fc_residual(fc) <= fc->target) break;
+    }
+    return first > 0 ? norm / first : 0;
+}
+
+void perp__fc_alart_curnier(perp__fc *fc)
+{
+    fc->used = PERP_FC_ALART_CURNIER;
+    if (perp__fc_residual(fc) > fc->target)
+        perp__fc_newton(fc, 0, NULL, 0, fc->max_iter ? fc->max_iter : 200);
+}

@@ -1,0 +1,83 @@
+/* Proximal point: a sequence of problems with W + alpha I, which is regular.
+ *
+ *     u + alpha (r - c) in place of u, c the last solution;  alpha smaller after a good step,
+ * larger after a bad one.
+ *
+ * Inner solver: Newton (fc_alart_curnier.c), started at c; or Gauss-Seidel sweeps, which converge
+ * linearly at a rate that alpha improves. Each fixed point c = r solves the original problem.
+ * Fails: rarely; slow where friction makes the problem far from monotone. Cost: a few Newton steps
+ * an outer step. Rockafellar 1976; for friction: Acary, Bremond & Huber 2018 (the most robust of
+ * those they compare). */
+
+#include "solve/fc.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Add alpha to the diagonal of W and -alpha c to q (undone by the opposite call's exact copy: see
+ * below). */
+static void shifted(perp__fc *fc, double alpha, const double *center, const double *diagonal,
+                    const double *q)
+{
+    for (int i = 0; i < fc->nc; i++)
+        for (int k = 0; k < 3; k++) {
+            fc->block[9 * (size_t)fc->diag[i] + 4 * (size_t)k] = diagonal[3 * i + k] + alpha;
+            fc->q[3 * i + k] = q[3 * i + k] - alpha * center[3 * i + k];
+        }
+}
+
+/* Inner solve by sweeps on the shifted problem; the arrays are restored from the copies, not by
+ * subtraction. */
+static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int limit)
+{
+    double *diagonal = perp__fc_work(fc, 6), *q = perp__fc_work(fc, 7);
+    for (int i = 0; i < fc->nc; i++)
+        for (int k = 0; k < 3; k++)
+            diagonal[3 * i + k] = fc->block[9 * (size_t)fc->diag[i] + 4 * (size_t)k];
+    memcpy(q, fc->q, (size_t)fc->n * sizeof *q);
+    double target = fc->target, best = fc->best_residual;
+    fc->best_residual =
+        0; /* the residual of the shifted problem must not be taken for that of ours */
+    shifted(fc, alpha, center, diagonal, q);
+    fc->target = fmax(0.1 * target, 0.1 * perp__fc_residual(fc));
+    perp__fc_sweeps(fc, limit);
+    fc->target = target;
+    shifted(fc, 0, center, diagonal, q);
+    fc->best_residual = best;
+}
+
+void perp__fc_proximal(perp__fc *fc)
+{
+    const double LEAST = 1e-10, MOST = 1e3;
+    size_t bytes = (size_t)fc->n * sizeof(double);
+    double *center = perp__fc_work(fc, 10), alpha = fc->options->proximal.alpha;
+    int limit = fc->max_iter ? fc->max_iter : 5000;
+    fc->used = PERP_FC_PROXIMAL;
+    double residual = perp__fc_sweeps(fc, limit < 10 ? limit : 10);
+    while (residual > fc->target && fc->iterations < limit) {
+        int left = limit - fc->iterations, before = fc->iterations;
+        memcpy(center, fc->r, bytes);
+        double reduced = 0;
+        if (fc->options->proximal.sweeps)
+            inner_sweeps(fc, alpha, center, left < 50 ? left : 50);
+        else
+            reduced = perp__fc_newton(fc, alpha, center, 1e-3, left < 15 ? left : 15);
+        if (fc->out_of_memory) return;
+        double after = perp__fc_residual(fc);
+        if (fc->iterations == before) break;
+        if (!isfinite(after)) {
+            memcpy(fc->r, center, bytes);
+            alpha = fmin(10 * alpha, MOST);
+            continue;
+        }
+        if (reduced > 0.1) { /* the inner problem is still too hard: stay near, and let sweeps
+                                settle who slides */
+            alpha = fmin(5 * alpha, MOST);
+            left = limit - fc->iterations;
+            after = perp__fc_sweeps(fc, left < 20 ? left : 20);
+        } else if (after < 0.9 * residual) {
+            alpha = fmax(fc->options->proximal.sigma * alpha, LEAST);
+        }
+        residual = after;
+    }
+}

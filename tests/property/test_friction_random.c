@@ -1,0 +1,130 @@
+/* Generated friction problems: auto solves them all, no method claims what is not so. */
+
+#include "unit.h"
+
+#include "contacts.h"
+
+#include <stdio.h>
+
+static int solved[PERP_FC_METHOD_COUNT], tried;
+
+/* Run one method; the claim is checked by the tests' own residual. */
+static int claim_is_true(perp_fc_method method, const contacts *c, const perp_fc *problem,
+                         const perp_fc_options *options)
+{
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    size_t n = (size_t)(problem->dimension * problem->nc);
+    double *r = calloc(n + 1, sizeof *r);
+    assert_int_equal(perp_fc_solver_create(method, problem, options, &solver), PERP_OK);
+    assert_int_equal(perp_fc_solve(solver, problem, r, NULL, &info), PERP_OK);
+    if (info.outcome == PERP_SOLVED) {
+        double residual = judge(&c->dense, c->dense.W, r) / perp_fc_scale(&c->dense);
+        if (!(residual <= 1.0001e-8 + 1e-12))
+            fail_msg("%s claims %g, it is %g", perp_fc_method_name(method), info.residual_scaled,
+                     residual);
+    } else {
+        assert_int_equal(info.outcome, PERP_LIMIT);
+    }
+    perp_fc_solver_destroy(solver);
+    free(r);
+    return info.outcome == PERP_SOLVED;
+}
+
+static void every_method(int d, int bodies, int nc, double mu, double ratio, double skew,
+                         uint64_t seed)
+{
+    perp_fc_options o = perp_fc_options_default();
+    contacts c = contacts_create(d, bodies, nc, mu, ratio, skew, seed);
+    tried++;
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        o.max_iter = m == PERP_FC_AUTO ? 0 : 300; /* others need not succeed, only not lie */
+        int ok =
+            claim_is_true((perp_fc_method)m, &c, skew > 0 || seed % 2 ? &c.dense : &c.problem, &o);
+        solved[m] += ok;
+        if (m == PERP_FC_AUTO && !ok)
+            fail_msg(
+                "auto: dimension %d, %d bodies, %d contacts, mu %g, ratio %g, skew %g, seed %d", d,
+                bodies, nc, mu, ratio, skew, (int)seed);
+    }
+    contacts_destroy(&c);
+}
+
+static void auto_solves_and_nobody_lies(void **state)
+{
+    (void)state;
+    const double mus[] = {0, 0.1, 0.5, 1.2};
+    for (int d = 2; d <= 3; d++)
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            double mu = mus[seed % 4], ratio = seed % 3 ? 10 : 1e4;
+            every_method(d, 1, 1, mu, ratio, 0, seed);
+            every_method(d, 3, 4, mu, ratio, 0, seed);
+            every_method(d, 4, 20, mu, ratio, 0, seed); /* W singular */
+            every_method(d, 20, 30, mu, ratio, 0, seed);
+            every_method(d, 10, 12, mu, ratio, 0.01, seed); /* W not symmetric */
+        }
+    for (uint64_t seed = 1; seed <= 3; seed++) every_method(3, 40, 120, 0.5, 100, 0, seed);
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
+        printf("%-14s solved %d of %d\n", perp_fc_method_name((perp_fc_method)m), solved[m], tried);
+    assert_int_equal(solved[PERP_FC_AUTO], tried);
+}
+
+static void every_choice_of_rho_is_true(void **state)
+{
+    (void)state;
+    contacts c = contacts_create(3, 4, 5, 0.4, 10, 0, 5);
+    int converged = 0;
+    for (int k = 0; k < 2 * PERP_FC_RHO_COUNT; k++) {
+        perp_fc_options o = perp_fc_options_default();
+        o.prox.strategy = (perp_fc_rho)(k / 2);
+        o.prox.gauss_seidel = k % 2;
+        o.prox.rho = 0.1;
+        o.max_iter = 20000;
+        converged += claim_is_true(PERP_FC_PROX, &c, &c.dense, &o);
+    }
+    assert_true(converged >= 2 * PERP_FC_RHO_COUNT - 2); /* a fixed rho may diverge */
+    perp_fc_options o = perp_fc_options_default();
+    o.proximal.sweeps = 1;
+    assert_true(claim_is_true(PERP_FC_PROXIMAL, &c, &c.dense, &o));
+    o.nsgs.omega = 1.2;
+    assert_true(claim_is_true(PERP_FC_NSGS, &c, &c.dense, &o));
+    contacts_destroy(&c);
+}
+
+static void a_warm_start_from_the_solution_ends_at_once(void **state)
+{
+    (void)state;
+    contacts c = contacts_create(3, 10, 20, 0.4, 10, 0, 8);
+    double r[60], again[60];
+    perp_fc_options o = perp_fc_options_default();
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        perp_fc_solver *cold, *warm;
+        perp_fc_info info;
+        o.warm_start = 0;
+        assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &c.dense, &o, &cold), PERP_OK);
+        o.warm_start = 1;
+        assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &c.dense, &o, &warm), PERP_OK);
+        assert_int_equal(perp_fc_solve(cold, &c.dense, r, NULL, &info), PERP_OK);
+        memcpy(again, r, sizeof r);
+        assert_int_equal(perp_fc_solve(warm, &c.dense, again, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_int_equal(info.iterations, 0);
+        for (int k = 0; k < 60; k++) assert_near(again[k], r[k], 1e-12);
+        /* the same solver, the same problem: the same bits */
+        assert_int_equal(perp_fc_solve(cold, &c.dense, again, NULL, &info), PERP_OK);
+        assert_memory_equal(again, r, sizeof r);
+        perp_fc_solver_destroy(cold);
+        perp_fc_solver_destroy(warm);
+    }
+    contacts_destroy(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(auto_solves_and_nobody_lies),
+        cmocka_unit_test(every_choice_of_rho_is_true),
+        cmocka_unit_test(a_warm_start_from_the_solution_ends_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* Friction problems: projection, one contact, the driver, the three forms of W, pyramids and back.
+ */
+
+#include "unit.h"
+
+#include "contacts.h"
+#include "perp/friction.h"
+#include "solve/fc.h"
+
+static perp_fc_info solve(perp_fc_method method, const perp_fc *problem, double *r, double *u)
+{
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    assert_int_equal(perp_fc_solver_create(method, problem, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_fc_solve(solver, problem, r, u, &info), PERP_OK);
+    perp_fc_solver_destroy(solver);
+    return info;
+}
+
+static void projection_is_the_nearest_point_of_the_cone(void **state)
+{
+    (void)state;
+    rng g = {7};
+    const double mus[] = {0, 1e-3, 0.3, 1, 20, 1e150};
+    for (int k = 0; k < 6000; k++) {
+        double mu = mus[k % 6], x[3], p[3], inner[3], dot = 0;
+        for (int c = 0; c < 3; c++) x[c] = uniform(&g, -1, 1);
+        perp_fc_project(3, mu, x, p);
+        double t = hypot(p[1], p[2]);
+        assert_true(p[0] >= 0 && t <= mu * p[0] * (1 + 1e-14) + 1e-300);
+        /* x - p is orthogonal to p and in the polar cone: (x - p).v <= 0 for v in K */
+        for (int c = 0; c < 3; c++) dot += (x[c] - p[c]) * p[c];
+        assert_near(dot, 0, 1e-14);
+        double n = x[0] - p[0], s = hypot(x[1] - p[1], x[2] - p[2]);
+        assert_true(mu < 1 ? n + mu * s <= 1e-14 : n / mu + s <= 1e-14);
+        if (mu < 1e100) perp__fc_cone(mu, x, inner);
+        for (int c = 0; c < 3 && mu < 1e100; c++) assert_near(inner[c], p[c], 1e-14);
+        double x2[2] = {x[0], x[1]}, p2[2], flat[3] = {x[0], x[1], 0};
+        perp_fc_project(2, mu, x2, p2);
+        perp_fc_project(3, mu, flat, p);
+        assert_near(p2[0], p[0], 1e-15);
+        assert_near(p2[1], p[1], 1e-15);
+    }
+}
+
+/* A random positive definite block, symmetric or not; mixed scales. */
+static void random_block(rng *g, double skew, double W[9])
+{
+    double a[9], scale[3];
+    for (int k = 0; k < 9; k++) a[k] = uniform(g, -1, 1);
+    for (int k = 0; k < 3; k++) scale[k] = pow(10, uniform(g, -1, 1));
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            W[3 * i + j] = i == j ? 1e-3 * scale[i] * scale[i] : 0;
+            for (int k = 0; k < 3; k++)
+                W[3 * i + j] += scale[i] * a[3 * i + k] * a[3 * j + k] * scale[j];
+        }
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < i; j++) {
+            double s = skew * uniform(g, -1, 1) * sqrt(W[4 * i] * W[4 * j]);
+            W[3 * i + j] += s;
+            W[3 * j + i] -= s;
+        }
+}
+
+static void one_contact_is_solved_for_random_blocks(void **state)
+{
+    (void)state;
+    rng g = {11};
+    const double mus[] = {0, 0.01, 0.5, 1, 5, 1e3};
+    int open = 0, sticks = 0, slides = 0;
+    for (int k = 0; k < 30000; k++) {
+        double W[9], q[3], r[3] = {0}, dense[9], mu = mus[k % 6];
+        random_block(&g, k % 2 ? 0.5 : 0, W);
+        for (int c = 0; c < 3; c++) q[c] = uniform(&g, -1, 1);
+        if (k % 3) /* a guess must not matter for being right */
+            for (int c = 0; c < 3; c++) r[c] = uniform(&g, -2, 2);
+        assert_true(perp__fc_contact(W, q, mu, r));
+        for (int i = 0; i < 3; i++)
+            for (int j = 0; j < 3; j++) dense[i + 3 * j] = W[3 * i + j];
+        perp_fc one = {.dimension = 3, .nc = 1, .q = q, .mu = &mu};
+        double size = 1;
+        for (int c = 0; c < 3; c++) size = fmax(size, fabs(r[c]));
+        for (int c = 0; c < 9; c++) size = fmax(size, fabs(W[c] * r[c % 3]));
+        double e = judge(&one, dense, r);
+        if (!(e <= 1e-11 * size * (1 + mu)))
+            fail_msg("block %d, mu %g: residual %g at size %g", k, mu, e, size);
+        double t = hypot(r[1], r[2]);
+        open += r[0] == 0;
+        sticks += r[0] > 0 && t < mu * r[0] * (1 - 1e-9);
+        slides += r[0] > 0 && t >= mu * r[0] * (1 - 1e-9);
+    }
+    assert_true(open > 1000 && sticks > 1000 && slides > 1000);
+}
+
+static void a_block_that_is_not_positive_definite_is_not_claimed(void **state)
+{
+    (void)state;
+    double W[9] = {-1, 0, 0, 0, 1, 0, 0, 0, 1}, q[3] = {-1, 0.3, 0}, r[3] = {0};
+    assert_false(perp__fc_contact(W, q, 0.5, r));
+    assert_true(isfinite(r[0]) && isfinite(r[1]) && isfinite(r[2]));
+    double zero[9] = {0}, r2[3] = {1, 1, 1};
+    perp__fc_contact(zero, q, 0.5, r2);
+    assert_true(isfinite(r2[0]));
+}
+
+static void a_particle_sticks_slides_and_flies(void **state)
+{
+    (void)state;
+    /* m = 2 on the floor: q = (-g h, v_x, v_y); it sticks while |v| <= mu g h */
+    const double W[] = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5};
+    double mu = 0.5, r[3], u[3];
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        double q[3] = {-1, 0.3, 0.2};
+        perp_fc p = {.dimension = 3, .nc = 1, .q = q, .mu = &mu, .W = W, .ldw = 3};
+        assert_int_equal(solve((perp_fc_method)m, &p, r, u).outcome, PERP_SOLVED);
+        assert_near(r[0], 2, 1e-7);
+        assert_near(r[1], -0.6, 1e-7);
+        assert_near(hypot(u[1], u[2]), 0, 1e-7);
+        q[1] = 3;
+        q[2] = 4;
+        assert_int_equal(solve((perp_fc_method)m, &p, r, u).outcome, PERP_SOLVED);
+        assert_near(r[1], -0.6, 1e-6); /* mu r_n = 1 against (3, 4)/5 */
+        assert_near(r[2], -0.8, 1e-6);
+        assert_near(u[1], 2.7, 1e-6);
+        q[0] = 1;
+        assert_int_equal(solve((perp_fc_method)m, &p, r, u).outcome, PERP_SOLVED);
+        assert_near(r[0], 0, 1e-7);
+        assert_near(u[0], 1, 1e-7);
+    }
+}
+
+static void three_forms_of_W_give_the_same(void **state)
+{
+    (void)state;
+    for (int d = 2; d <= 3; d++) {
+        contacts c = contacts_create(d, 3, 5, 0.4, 10, 0, 3);
+        int n = d * 5, row[26], col[26], nb = 0;
+        double block[26 * 9], r[3][15], u[3][15];
+        /* the blocks in reverse, the first in two halves */
+        for (int i = 4; i >= 0; i--)
+            for (int j = 4; j >= 0; j--)
+                for (int half = 0; half < (i + j == 8 ? 2 : 1); half++) {
+                    row[nb] = i;
+                    col[nb] = j;
+                    for (int a = 0; a < d; a++)
+                        for (int b = 0; b < d; b++)
+                            block[nb * d * d + a * d + b] =
+                                c.dense.W[d * i + a + (d * j + b) * n] * (i + j == 8 ? 0.5 : 1);
+                    nb++;
+                }
+        perp_fc sparse = c.dense;
+        sparse.W = NULL;
+        sparse.block = block;
+        sparse.row = row;
+        sparse.col = col;
+        sparse.nb = nb;
+        const perp_fc *forms[] = {&c.problem, &c.dense, &sparse};
+        for (int f = 0; f < 3; f++) {
+            assert_int_equal(solve(PERP_FC_AUTO, forms[f], r[f], u[f]).outcome, PERP_SOLVED);
+            assert_true(judge(&c.dense, c.dense.W, r[f]) <= 1e-8 * perp_fc_scale(&c.dense));
+            for (int k = 0; k < n; k++) assert_near(u[f][k], u[0][k], 1e-6);
+        }
+        assert_true(fabs(perp_fc_residual(&sparse, r[1], NULL) -
+                         perp_fc_residual(&c.dense, r[1], NULL)) < 1e-13);
+        contacts_destroy(&c);
+    }
+}
+
+static void pyramids_are_exact_in_the_plane_and_close_in_space(void **state)
+{
+    (void)state;
+    for (int d = 2; d <= 3; d++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            contacts c = contacts_create(d, 2, 2, 0.4, 10, 0, seed);
+            int facets = d == 2 ? 2 : 32, m = perp_fc_lcp_size(&c.dense, facets);
+            double *M = calloc((size_t)m * (size_t)m, sizeof *M), q[80], z[80], r[6], exact[6],
+                   u[6];
+            assert_int_equal(perp_fc_to_lcp(&c.dense, facets, M, q), PERP_OK);
+            perp_lcp lcp = {m, M, m, q};
+            perp_solver *lemke;
+            perp_solve_info info;
+            assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, m, NULL, &lemke), PERP_OK);
+            assert_int_equal(perp_lcp_solve(lemke, &lcp, z, NULL, &info), PERP_OK);
+            assert_int_equal(info.outcome, PERP_SOLVED);
+            assert_int_equal(perp_fc_from_lcp(&c.dense, facets, z, r), PERP_OK);
+            double residual = judge(&c.dense, c.dense.W, r), scale = perp_fc_scale(&c.dense);
+            if (d == 2) {
+                if (residual > 1e-9 * scale) fail_msg("plane, seed %d: %g", (int)seed, residual);
+            } else {
+                assert_int_equal(solve(PERP_FC_AUTO, &c.dense, exact, u).outcome, PERP_SOLVED);
+                if (residual > 0.1 * scale) fail_msg("space, seed %d: %g", (int)seed, residual);
+            }
+            for (int i = 0; i < 2; i++)
+                assert_true(hypot(r[d * i + 1], d == 3 ? r[d * i + 2] : 0) <=
+                            0.4 * r[d * i] + 1e-12);
+            perp_solver_destroy(lemke);
+            free(M);
+            contacts_destroy(&c);
+        }
+}
+
+static void bad_input_is_said(void **state)
+{
+    (void)state;
+    contacts c = contacts_create(3, 3, 4, 0.4, 10, 0, 1);
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    double r[12], *W = (double *)(uintptr_t)c.dense.W, *q = (double *)(uintptr_t)c.dense.q;
+    double *mu = (double *)(uintptr_t)c.dense.mu, keep;
+    double *spoiled[] = {&W[5], &q[3], &mu[2]};
+    const double values[] = {NAN, INFINITY, -INFINITY};
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &c.dense, NULL, &solver),
+                         PERP_OK);
+        for (int k = 0; k < 9; k++) {
+            keep = *spoiled[k % 3];
+            *spoiled[k % 3] = values[k / 3];
+            assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+            assert_int_equal(info.outcome, PERP_BAD_INPUT);
+            *spoiled[k % 3] = keep;
+        }
+        keep = mu[0];
+        mu[0] = -0.1;
+        assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_BAD_INPUT);
+        mu[0] = keep;
+        /* too large, too small, still finite: verified or not claimed */
+        const double extreme[] = {1e300, -1e300, 1e-310, 0};
+        for (int k = 0; k < 12; k++) {
+            double *entry = spoiled[k % 3];
+            keep = *entry;
+            *entry = k % 3 == 2 ? fabs(extreme[k / 3]) : extreme[k / 3];
+            assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+            if (info.outcome == PERP_SOLVED)
+                assert_true(perp_fc_residual(&c.dense, r, NULL) <= 1e-8 * perp_fc_scale(&c.dense));
+            *entry = keep;
+        }
+        perp_fc_solver_destroy(solver);
+    }
+    contacts_destroy(&c);
+}
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    const double W[] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, q[] = {-1, 0, 0}, mu = 0.3;
+    double r[3];
+    perp_fc p = {.dimension = 3, .nc = 1, .q = q, .mu = &mu, .W = W, .ldw = 3}, bad = p;
+    perp_fc_solver *solver;
+    perp_fc_options o = perp_fc_options_default();
+    assert_int_equal(perp_fc_solver_create(PERP_FC_METHOD_COUNT, &p, NULL, &solver), PERP_ERR_ARG);
+    assert_null(solver);
+    o.tol = 0;
+    assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &p, &o, &solver), PERP_ERR_ARG);
+    bad.dimension = 4;
+    assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &bad, NULL, &solver), PERP_ERR_ARG);
+    assert_int_equal(perp_fc_solver_create(PERP_FC_NSGS, &p, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_fc_solve(solver, &p, NULL, NULL, NULL), PERP_ERR_ARG);
+    bad = p;
+    bad.nc = 2;
+    assert_int_equal(perp_fc_solve(solver, &bad, r, NULL, NULL), PERP_ERR_DIM);
+    bad = p;
+    bad.ldw = 2;
+    assert_int_equal(perp_fc_solve(solver, &bad, r, NULL, NULL), PERP_ERR_ARG);
+    bad.nc = 0;
+    perp_fc_info info;
+    assert_int_equal(perp_fc_solve(solver, &bad, NULL, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    int place = 3;
+    bad = (perp_fc){.dimension = 3,
+                    .nc = 1,
+                    .q = q,
+                    .mu = &mu,
+                    .block = W,
+                    .row = &place,
+                    .col = &place,
+                    .nb = 1};
+    assert_int_equal(perp_fc_solve(solver, &bad, r, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_BAD_INPUT);
+    perp_fc_solver_destroy(solver);
+    perp_fc_solver_destroy(NULL);
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
+        assert_int_equal(perp_fc_method_find(perp_fc_method_name((perp_fc_method)m)), m);
+    assert_int_equal(perp_fc_method_find("none"), PERP_FC_METHOD_COUNT);
+    assert_int_equal(perp_fc_to_lcp(&p, 3, r, r), PERP_ERR_ARG);
+}
+
+static void a_problem_without_solution_is_not_claimed(void **state)
+{
+    (void)state;
+    /* two contacts squeeze a rigid pair of planks: W singular and q not in its range */
+    const double W[36] = {
+        [0] = 1, [3] = -1, [18] = -1, [21] = 1, [7] = 1, [14] = 1, [28] = 1, [35] = 1};
+    const double q[] = {-1, 0, 0, -1, 0, 0}, mu[] = {0.3, 0.3};
+    perp_fc p = {.dimension = 3, .nc = 2, .q = q, .mu = mu, .W = W, .ldw = 6};
+    double r[6];
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        perp_fc_info info = solve((perp_fc_method)m, &p, r, NULL);
+        assert_int_equal(info.outcome, PERP_LIMIT);
+        assert_true(info.residual > 0.1 || isnan(info.residual));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(projection_is_the_nearest_point_of_the_cone),
+        cmocka_unit_test(one_contact_is_solved_for_random_blocks),
+        cmocka_unit_test(a_block_that_is_not_positive_definite_is_not_claimed),
+        cmocka_unit_test(a_particle_sticks_slides_and_flies),
+        cmocka_unit_test(three_forms_of_W_give_the_same),
+        cmocka_unit_test(pyramids_are_exact_in_the_plane_and_close_in_space),
+        cmocka_unit_test(bad_input_is_said),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(a_problem_without_solution_is_not_claimed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
