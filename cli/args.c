@@ -122,3 +122,26 @@ int cli_exit_code(perp_status status)
     default: return CLI_BAD_INPUT;
     }
 }
+
+int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
+                perp_diag *diag)
+{
+    for (int i = 0; i < n; i++) {
+        const char *equals = strchr(settings[i], '=');
+        char name[256], *rest;
+        if (!equals || equals == settings[i] || !equals[1]) {
+            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, settings[i]);
+            return CLI_USAGE;
+        }
+        snprintf(name, sizeof name, "%.*s", (int)(equals - settings[i]), settings[i]);
+        double value = strtod(equals + 1, &rest);
+        if (*rest) {
+            fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, name,
+                    equals + 1);
+            return CLI_USAGE;
+        }
+        perp_status status = perp_model_set(model, name, value, diag);
+        if (status != PERP_OK) return cli_exit_code(status);
+    }
+    return CLI_DONE;
+}

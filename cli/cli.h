@@ -44,6 +44,10 @@ int cli_next(cli_args *args);
 /* The value as a number; 0 after saying what is wrong. */
 int cli_number(const cli_args *args, int option, double *x);
 
+/* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
+int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
+                perp_diag *diag);
+
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);
 

@@ -91,20 +91,13 @@ static int read_every(const cli_args *args, request *r)
     return 1;
 }
 
-static int keep_setting(const cli_args *args, const char *option, const char **list, int *n)
+static int keep_setting(const cli_args *args, const char **list, int *n)
 {
-    const char *equals = strchr(args->value, '=');
-    if (!equals || equals == args->value || !equals[1]) {
-        fprintf(stderr, "perp simulate: --%s needs NAME=%s, not '%s'\n", option,
-                option[0] == 's' ? "VALUE" : "FILE.csv", args->value);
-        return 0;
-    }
-    if (*n == MAX_SETTINGS) {
-        fprintf(stderr, "perp simulate: more than %d --%s options\n", MAX_SETTINGS, option);
-        return 0;
-    }
-    list[(*n)++] = args->value;
-    return 1;
+    if (*n == MAX_SETTINGS)
+        fprintf(stderr, "perp simulate: more than %d of one option\n", MAX_SETTINGS);
+    else
+        list[(*n)++] = args->value;
+    return *n < MAX_SETTINGS;
 }
 
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
@@ -130,8 +123,8 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_TO: ok = cli_number(&args, k, &r->to); break;
         case OPT_FROM: ok = cli_number(&args, k, &r->from); break;
         case OPT_STEP: ok = cli_number(&args, k, &r->step); break;
-        case OPT_SET: ok = keep_setting(&args, "set", r->set, &r->nset); break;
-        case OPT_INPUT: ok = keep_setting(&args, "input", r->input, &r->ninput); break;
+        case OPT_SET: ok = keep_setting(&args, r->set, &r->nset); break;
+        case OPT_INPUT: ok = keep_setting(&args, r->input, &r->ninput); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
         case OPT_SOLVER: r->solver = args.value; break;
@@ -177,29 +170,16 @@ static int read_request(int argc, char **argv, request *r)
     return CLI_DONE;
 }
 
-/* --set name=value, in the order given */
-static int apply_settings(perp_model *model, const request *r, perp_diag *diag)
-{
-    for (int i = 0; i < r->nset; i++) {
-        const char *equals = strchr(r->set[i], '=');
-        char name[256], *rest;
-        snprintf(name, sizeof name, "%.*s", (int)(equals - r->set[i]), r->set[i]);
-        double value = strtod(equals + 1, &rest);
-        if (*rest) {
-            fprintf(stderr, "perp simulate: --set %s needs a number, not '%s'\n", name, equals + 1);
-            return CLI_USAGE;
-        }
-        perp_status status = perp_model_set(model, name, value, diag);
-        if (status != PERP_OK) return cli_exit_code(status);
-    }
-    return CLI_DONE;
-}
-
 /* --input name=file.csv or name=file.csv:column */
 static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
 {
     for (int i = 0; i < r->ninput; i++) {
-        const char *equals = strchr(r->input[i], '='), *colon = strrchr(equals, ':');
+        const char *equals = strchr(r->input[i], '=');
+        if (!equals || !equals[1]) {
+            fprintf(stderr, "perp simulate: --input needs NAME=FILE.csv, not '%s'\n", r->input[i]);
+            return CLI_USAGE;
+        }
+        const char *colon = strrchr(equals, ':');
         char name[256], file[4096];
         if (colon && strchr(colon, '/')) colon = NULL;
         snprintf(name, sizeof name, "%.*s", (int)(equals - r->input[i]), r->input[i]);
@@ -495,7 +475,7 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = apply_settings(model, &r, &diag);
+    if (code == CLI_DONE) code = cli_set_all(model, "simulate", r.set, r.nset, &diag);
     if (code == CLI_DONE) code = apply_inputs(model, &r, &diag);
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);

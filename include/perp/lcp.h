@@ -104,6 +104,23 @@ PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double
 /// @param w  n, out: M z + q; nullable
 PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w);
 
+/// Classes of a matrix: 1 yes, 0 no, -1 not decided (too large to visit all principal submatrices).
+/// Entries below 1e-12 of the largest count as zero.
+typedef struct perp_lcp_class {
+    int symmetric;
+    int positive_definite;     ///< x'Mx > 0: exactly one solution for every q
+    int positive_semidefinite; ///< a solution whenever w >= 0, z >= 0 is feasible; Lemke finds it
+                               ///< or proves there is none
+    int p_matrix;   ///< all principal minors > 0: exactly one solution for every q. n <= 16
+    int p0_matrix;  ///< all principal minors >= 0. n <= 16
+    int copositive; ///< x'Mx >= 0 for x >= 0: a solution if q'z >= 0 for all z >= 0, Mz >= 0, z'Mz
+                    ///< = 0. n <= 12
+    int z_matrix;   ///< nothing positive off the diagonal: a least solution if any
+} perp_lcp_class;
+
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY
+PERP_API perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out);
+
 /// Registry: perp_method_find returns PERP_METHOD_COUNT for an unknown name.
 PERP_API perp_method perp_method_find(const char *name);
 PERP_API const char *perp_method_name(perp_method method);

@@ -127,6 +127,29 @@ typedef perp_status (*perp_row_fn)(void *context, long step, const double *row);
 PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_fn sink,
                                          void *context, perp_diag *diag);
 
+/// What perp_check found out about a model without running it.
+typedef struct perp_check_report {
+    int unknowns;  ///< of a step: new states, vars, and two for each two-sided pair
+    int equations; ///< of a step
+    int pairs;     ///< of a step, one-sided
+    int affine;    ///< 1 if a step is affine in its unknowns; else Newton's method is used
+    int constant;  ///< 1 if its coefficients stay the same during a run
+    int active; ///< pairs whose guard is on at the initial state; -1 if no elimination was possible
+                ///< there
+    perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state,
+                      ///< active x active
+    int warnings;     ///< number of warnings in diag
+} perp_check_report;
+
+/// Check a model: the sizes and the kind of a step, the class of its matrix at the initial state,
+/// and in diag warnings with their places: forces that cannot be unique, divisions and roots that
+/// may leave their domain, units that do not match, names that nothing uses. Everything
+/// perp_simulation_create refuses is refused here, too.
+///
+/// @param options  nullable: the model's; a missing end time or step is taken as 1 and 1e-3
+PERP_API perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
+                                perp_check_report *report, perp_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -601,13 +601,9 @@ static declared *declare(builder *b, const perp__statement *s)
                     s->name, line, column);
         return NULL;
     }
-    if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name)) {
-        b->failed = 1;
-        return NULL;
-    }
-    declared *d = &b->name[b->nname++];
     perp_symbol_kind kind = symbol_kind(s->kind);
-    *d = (declared){s->name, kind, s->ndim, {1, 1}, 1, m->nitem[kind], s->name_at, s->name_end};
+    declared fresh = {s->name, kind, s->ndim, {1, 1}, 1, m->nitem[kind], s->name_at, s->name_end},
+             *d = &fresh;
     for (int k = 0; k < s->ndim; k++) {
         if (lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
             (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
@@ -622,11 +618,14 @@ static declared *declare(builder *b, const perp__statement *s)
     }
     d->n = d->dim[0] * d->dim[1];
     double lo, hi;
-    lower_range(b, s, &lo, &hi);
-    if (!perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item))) {
+    lower_range(b, s, &lo, &hi); /* like the sizes, before the name is known */
+    if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
+        !perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item))) {
         b->failed = 1;
         return NULL;
     }
+    b->name[b->nname] = fresh;
+    d = &b->name[b->nname++];
     for (int i = 0; i < d->n; i++) {
         m->item[kind][m->nitem[kind]++] = (perp__item){.name = element_name(b, d, i),
                                                        .unit = s->unit ? s->unit : "",

@@ -1,0 +1,136 @@
+/* perp check: what a model is, what its step's matrix promises, and what looks wrong, before
+ * anything runs. */
+
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_SET, OPT_STEP, OPT_HELP };
+
+static const cli_option options[] = {
+    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
+    {"step", "H", "step [s] (default: the model's, else 1e-3)"},
+    {"help", NULL, "this text"},
+};
+
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 64 };
+
+static void print_help(void)
+{
+    printf("usage: perp check FILE.perp [options]\n\n"
+           "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
+           "initial state and what that\n"
+           "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
+           "leave their domain, units that\n"
+           "do not match, names that nothing uses.\n\n");
+    cli_print_options(options, NOPTIONS);
+    printf("\nexit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
+           "file or memory\n");
+}
+
+static const char *plural(int n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
+static void print_sizes(const perp_model *model, const perp_check_report *r)
+{
+    int np = perp_model_count(model, PERP_PARAM), nu = perp_model_count(model, PERP_INPUT),
+        nx = perp_model_count(model, PERP_STATE);
+    int nv = perp_model_count(model, PERP_VAR);
+    printf("%s (%s): %s, %d %s, %d %s, %d %s, %d %s\n", perp_model_name(model),
+           perp_model_file(model),
+           perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous", nx,
+           plural(nx, "state", "states"), nv, plural(nv, "var", "vars"), nu,
+           plural(nu, "input", "inputs"), np, plural(np, "parameter", "parameters"));
+    printf("a step: %d unknowns, %d equations, %d complementarity pairs; %s\n", r->unknowns,
+           r->equations, r->pairs,
+           !r->affine    ? "nonlinear: Newton's method on linearised steps"
+           : r->constant ? "affine with constant coefficients: eliminated once a run"
+                         : "affine with coefficients that change from step to step");
+}
+
+static const char *answer(int class)
+{
+    return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
+}
+
+static void print_matrix(const perp_check_report *r)
+{
+    const perp_lcp_class *M = &r->M;
+    if (r->active < 0) {
+        printf("M at the initial state: not formed (the step is singular there, or too large)\n");
+        return;
+    }
+    if (r->active == 0) {
+        printf("M at the initial state: empty, no pair is active\n");
+        return;
+    }
+    printf("M at the initial state (%d x %d): symmetric %s, positive definite %s, semidefinite %s, "
+           "P %s, P0 %s, copositive %s\n",
+           r->active, r->active, answer(M->symmetric), answer(M->positive_definite),
+           answer(M->positive_semidefinite), answer(M->p_matrix), answer(M->p0_matrix),
+           answer(M->copositive));
+    if (M->positive_definite > 0 || M->p_matrix > 0)
+        printf("  exactly one solution, whatever the forces\n");
+    else if (M->positive_semidefinite > 0)
+        printf("  a solution whenever the conditions can be met at all; Lemke's method finds it or "
+               "proves there is none\n");
+    else if (M->copositive > 0)
+        printf("  Lemke's method finds a solution if the forces do not point into the constraints "
+               "without way out\n");
+    else
+        printf("  no guarantee: there may be no solution, or several\n");
+}
+
+int perp__cmd_check(int argc, char **argv)
+{
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "check",
+                     .options = options,
+                     .noptions = NOPTIONS};
+    const char *file = NULL, *set[MAX_SETTINGS];
+    double step = (double)NAN;
+    int nset = 0;
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        if (k == OPT_HELP) {
+            print_help();
+            return CLI_DONE;
+        }
+        if (k == CLI_BAD || (k == OPT_STEP && !cli_number(&args, k, &step))) return CLI_USAGE;
+        if (k == OPT_SET && nset < MAX_SETTINGS) set[nset++] = args.value;
+        if (k == CLI_OPERAND) file = args.value;
+    }
+    if (!file) {
+        fprintf(stderr,
+                "perp check: which model? usage: perp check FILE.perp; see perp check --help\n");
+        return CLI_USAGE;
+    }
+    perp_diag diag = {0};
+    perp_model *model = NULL;
+    perp_check_report report;
+    perp_status status = perp_model_load(file, &model, &diag);
+    int code =
+        status == PERP_OK ? cli_set_all(model, "check", set, nset, &diag) : cli_exit_code(status);
+    if (code == CLI_DONE) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        if (!isnan(step)) o.step = step;
+        status = perp_check(model, &o, &report, &diag);
+        code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
+    }
+    if (code == CLI_DONE) {
+        print_sizes(model, &report);
+        print_matrix(&report);
+        printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
+    }
+    fflush(stdout);
+    fputs(perp_diag_text(&diag), code == CLI_DONE ? stdout : stderr);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    return code;
+}

@@ -1,0 +1,48 @@
+/* The language front end under arbitrary bytes: parse, and if that succeeds prepare a run and take a few steps. With
+ * libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays the files it is given, as the tests do. */
+
+#include "perp/perp.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    perp_diag diag = {0};
+    perp_model *model;
+    if (perp_model_parse((const char *)data, size, "fuzz.perp", &model, &diag) == PERP_OK) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim;
+        o.from = 0;
+        o.to = 0.3;
+        o.step = 0.1;
+        if (perp_simulation_create(model, &o, &sim, &diag) == PERP_OK) perp_simulation_run(sim, NULL, NULL, &diag);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    return 0;
+}
+
+#ifndef PERP_LIBFUZZER
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        FILE *file = fopen(argv[i], "rb");
+        uint8_t *data = malloc(1 << 20);
+        if (!file || !data) {
+            fprintf(stderr, "%s: cannot be read\n", argv[i]);
+            return 1;
+        }
+        size_t size = fread(data, 1, 1 << 20, file);
+        fclose(file);
+        LLVMFuzzerTestOneInput(data, size);
+        free(data);
+    }
+    printf("ok: %d inputs\n", argc - 1);
+    return 0;
+}
+#endif

@@ -1,0 +1,142 @@
+#include "model/inspect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+perp_expr *perp__condition_roots(const perp_model *m, int *n)
+{
+    perp_expr *roots =
+        malloc((2 * (size_t)m->nequation + 5 * (size_t)m->npair + 1) * sizeof *roots);
+    *n = 0;
+    if (!roots) return NULL;
+    for (int i = 0; i < m->nequation; i++)
+        roots[(*n)++] = m->equation[i].left, roots[(*n)++] = m->equation[i].right;
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *p = &m->pair[i];
+        roots[(*n)++] = p->a, roots[(*n)++] = p->b, roots[(*n)++] = p->lo, roots[(*n)++] = p->hi;
+        if (p->guard >= 0) roots[(*n)++] = p->guard;
+    }
+    return roots;
+}
+
+/* Domains
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+/* What is known of a node's sign. */
+typedef enum sign { SIGN_ANY, SIGN_NONNEGATIVE, SIGN_POSITIVE, SIGN_NEGATIVE } sign;
+
+static sign sign_of_value(double x)
+{
+    return x > 0 ? SIGN_POSITIVE : x < 0 ? SIGN_NEGATIVE : x == 0 ? SIGN_NONNEGATIVE : SIGN_ANY;
+}
+
+static sign sign_of_symbol(const perp_model *m, int symbol)
+{
+    if (symbol == PERP__SYM_H) return SIGN_POSITIVE;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        if (m->item[PERP_PARAM][i].symbol == symbol)
+            return sign_of_value(m->item[PERP_PARAM][i].value);
+    }
+    return SIGN_ANY;
+}
+
+static int at_least_zero(sign s)
+{
+    return s == SIGN_NONNEGATIVE || s == SIGN_POSITIVE;
+}
+
+static sign sign_of_node(const perp_model *m, const perp__node *node, const sign *s,
+                         const int *place)
+{
+    int arity = perp__op_arity(node->op);
+    sign a = arity > 0 ? s[place[node->a]] : SIGN_ANY, b = arity > 1 ? s[place[node->b]] : SIGN_ANY;
+    switch (node->op) {
+    case PERP__CONST: return sign_of_value(node->value);
+    case PERP__SYMBOL: return sign_of_symbol(m, node->a);
+    case PERP__ADD:
+        if (at_least_zero(a) && at_least_zero(b))
+            return a == SIGN_POSITIVE || b == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+        return a == SIGN_NEGATIVE && b == SIGN_NEGATIVE ? SIGN_NEGATIVE : SIGN_ANY;
+    case PERP__SUB: return at_least_zero(a) && b == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
+    case PERP__MUL:
+    case PERP__DIV:
+        if (node->op == PERP__MUL && node->a == node->b)
+            return a == SIGN_POSITIVE || a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+        if (a == SIGN_ANY || b == SIGN_ANY) return SIGN_ANY;
+        if (a == SIGN_NONNEGATIVE || b == SIGN_NONNEGATIVE)
+            return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
+        return a == b ? SIGN_POSITIVE : SIGN_NEGATIVE;
+    case PERP__NEG:
+        return a == SIGN_POSITIVE ? SIGN_NEGATIVE : a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
+    case PERP__POW: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
+    case PERP__EXP: return SIGN_POSITIVE;
+    case PERP__ABS:
+        return a == SIGN_POSITIVE || a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+    case PERP__SQRT: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+    case PERP__MAX:
+        if (a == SIGN_POSITIVE || b == SIGN_POSITIVE) return SIGN_POSITIVE;
+        return at_least_zero(a) || at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
+    case PERP__MIN:
+        if (a == SIGN_POSITIVE && b == SIGN_POSITIVE) return SIGN_POSITIVE;
+        return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
+    default: return SIGN_ANY;
+    }
+}
+
+int perp__inspect_domains(const perp_model *m, perp__source *findings)
+{
+    int nroot, n;
+    perp_expr *roots = perp__condition_roots(m, &nroot);
+    int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
+    sign *s = reach ? malloc(((size_t)n + 1) * sizeof *s) : NULL;
+    const int *place = m->graph.place;
+    for (int k = 0; s && k < n; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        s[k] = sign_of_node(m, node, s, place);
+        int at = node->source;
+        if (at < 0) continue;
+        sign a = perp__op_arity(node->op) > 0 ? s[place[node->a]] : SIGN_ANY,
+             b = perp__op_arity(node->op) > 1 ? s[place[node->b]] : SIGN_ANY;
+        if (node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE)
+            perp__error(findings, at, at, "warning: the divisor may become 0");
+        if (node->op == PERP__SQRT && !at_least_zero(a))
+            perp__error(findings, at, at, "warning: the argument of sqrt may become negative");
+        if (node->op == PERP__LOG && a != SIGN_POSITIVE)
+            perp__error(findings, at, at, "warning: the argument of log may become 0 or negative");
+        if (node->op == PERP__ASIN || node->op == PERP__ACOS)
+            perp__error(findings, at, at, "warning: the argument of %s may leave -1..1",
+                        perp__op_text(node->op));
+    }
+    int ok = s != NULL;
+    free(roots);
+    free(reach);
+    free(s);
+    return ok;
+}
+
+/* Unused names
+ * -------------------------------------------------------------------------------------------------------
+ */
+
+int perp__inspect_unused(const perp_model *m, perp__source *findings)
+{
+    char *used = calloc((size_t)m->nsymbol + 1, 1);
+    if (!used) return 0;
+    for (int i = 0; i < m->graph.count; i++) {
+        if (m->graph.node[i].op == PERP__SYMBOL) used[m->graph.node[i].a] = 1;
+    }
+    for (int kind = PERP_PARAM; kind <= PERP_INPUT; kind++) {
+        for (int i = 0; i < m->nitem[kind]; i++) {
+            const perp__item *item = &m->item[kind][i];
+            int is_used =
+                used[item->symbol] || (kind == PERP_INPUT && used[item->symbol + PERP__INPUT_PRE]);
+            if (!is_used && !item->is_structural)
+                perp__error(findings, item->at, item->end, "warning: nothing uses '%s'",
+                            item->name);
+        }
+    }
+    free(used);
+    return 1;
+}

@@ -1,0 +1,21 @@
+/* Internal: what reading a model without running it can find. Each finding is a message in a
+ * perp__source of its own. */
+
+#ifndef PERP_SRC_INSPECT_H
+#define PERP_SRC_INSPECT_H
+
+#include "model/model.h"
+
+/* Units that do not match: both sides are named. */
+int perp__inspect_units(const perp_model *model, perp__source *findings);
+
+/* Divisions, roots and logarithms whose argument can leave the domain. */
+int perp__inspect_domains(const perp_model *model, perp__source *findings);
+
+/* Parameters and inputs that nothing uses. */
+int perp__inspect_unused(const perp_model *model, perp__source *findings);
+
+/* Roots of all conditions of the model, malloc'ed; NULL when memory is out. */
+perp_expr *perp__condition_roots(const perp_model *model, int *n);
+
+#endif

@@ -1,0 +1,247 @@
+/* Units: each node of the graph gets its dimensions where they are known, and sums, comparisons,
+ * equations and bounds must agree. A name without a unit, and a plain number, agree with
+ * everything; "1" and "rad" are dimensionless. */
+
+#include "model/inspect.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { METRE, KILOGRAM, SECOND, AMPERE, KELVIN, BASES };
+
+/* known: 0 agrees with everything, 1 a unit, 2 a plain number (dimensionless in products) */
+typedef struct unit {
+    int known;
+    double power[BASES], scale;
+} unit;
+
+static const struct {
+    const char *name;
+    double m, kg, s, A, K, scale;
+} names[] = {{"m", 1, 0, 0, 0, 0, 1},     {"kg", 0, 1, 0, 0, 0, 1},
+             {"g", 0, 1, 0, 0, 0, 1e-3},  {"s", 0, 0, 1, 0, 0, 1},
+             {"A", 0, 0, 0, 1, 0, 1},     {"K", 0, 0, 0, 0, 1, 1},
+             {"1", 0, 0, 0, 0, 0, 1},     {"rad", 0, 0, 0, 0, 0, 1},
+             {"-", 0, 0, 0, 0, 0, 1},     {"N", 1, 1, -2, 0, 0, 1},
+             {"Pa", -1, 1, -2, 0, 0, 1},  {"J", 2, 1, -2, 0, 0, 1},
+             {"W", 2, 1, -3, 0, 0, 1},    {"Hz", 0, 0, -1, 0, 0, 1},
+             {"V", 2, 1, -3, -1, 0, 1},   {"Ohm", 2, 1, -3, -2, 0, 1},
+             {"F", -2, -1, 4, 2, 0, 1},   {"H", 2, 1, -2, -2, 0, 1},
+             {"C", 0, 0, 1, 1, 0, 1},     {"mm", 1, 0, 0, 0, 0, 1e-3},
+             {"cm", 1, 0, 0, 0, 0, 1e-2}, {"km", 1, 0, 0, 0, 0, 1e3},
+             {"ms", 0, 0, 1, 0, 0, 1e-3}, {"min", 0, 0, 1, 0, 0, 60},
+             {"kN", 1, 1, -2, 0, 0, 1e3}, {"deg", 0, 0, 0, 0, 0, 0.017453292519943295}};
+
+static const unit anything = {0, {0}, 1};
+static const unit one = {1, {0}, 1};
+
+static int find_name(const char *text, size_t n)
+{
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        if (strlen(names[i].name) == n && strncmp(names[i].name, text, n) == 0) return i;
+    }
+    return -1;
+}
+
+static void multiply(unit *u, const unit *v, double power)
+{
+    for (int i = 0; i < BASES; i++) u->power[i] += power * v->power[i];
+    u->scale *= pow(v->scale, power);
+}
+
+/* "kg m^2/s^2": factors joined by blanks, * or /, each with ^power. 0 if a name is not known. */
+static int parse_unit(const char *text, unit *u)
+{
+    double side = 1;
+    *u = one;
+    for (const char *s = text; *s;) {
+        if (*s == ' ' || *s == '*' || *s == '.') {
+            s++;
+            continue;
+        }
+        if (*s == '/') {
+            side = -1;
+            s++;
+            continue;
+        }
+        const char *end = s;
+        while (*end && !strchr(" */^.", *end)) end++;
+        int k = find_name(s, (size_t)(end - s));
+        if (k < 0) return 0;
+        double power = 1;
+        if (*end == '^') {
+            char *rest;
+            power = strtod(end + 1, &rest);
+            if (rest == end + 1) return 0;
+            end = rest;
+        }
+        unit factor = {
+            1, {names[k].m, names[k].kg, names[k].s, names[k].A, names[k].K}, names[k].scale};
+        multiply(u, &factor, side * power);
+        s = end;
+    }
+    return 1;
+}
+
+static int same(const unit *x, const unit *y)
+{
+    for (int i = 0; i < BASES; i++) {
+        if (fabs(x->power[i] - y->power[i]) > 1e-9) return 0;
+    }
+    return fabs(x->scale / y->scale - 1) < 1e-9;
+}
+
+static const char *unit_text(const unit *u, char *buffer, size_t size)
+{
+    static const char *const base[] = {"m", "kg", "s", "A", "K"};
+    int n = 0;
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) { /* a name, if it is one */
+        unit v = {1, {names[i].m, names[i].kg, names[i].s, names[i].A, names[i].K}, names[i].scale};
+        if (same(u, &v)) {
+            snprintf(buffer, size, "%s", names[i].name);
+            return buffer;
+        }
+    }
+    buffer[0] = 0;
+    if (fabs(u->scale - 1) > 1e-9) n += snprintf(buffer, size, "%g ", u->scale);
+    for (int i = 0; i < BASES && n < (int)size; i++) {
+        if (u->power[i] == 0) continue;
+        n += snprintf(buffer + n, size - (size_t)n, u->power[i] == 1 ? "%s%s" : "%s%s^%g",
+                      n && buffer[n - 1] != ' ' ? " " : "", base[i], u->power[i]);
+    }
+    return buffer;
+}
+
+typedef struct inspection {
+    const perp_model *m;
+    perp__source *findings;
+    unit *symbol; /* of every symbol of the model */
+    unit *node;   /* of every node that was reached */
+    const int *place;
+} inspection;
+
+/* Two things that must agree; what is known of both. */
+static unit agree(inspection *in, unit x, unit y, int at, const char *where)
+{
+    if (x.known == 1 && y.known == 1 && !same(&x, &y) && at >= 0) {
+        char a[80], b[80];
+        perp__error(in->findings, at, at, "warning: units do not match %s: '%s' and '%s'", where,
+                    unit_text(&x, a, sizeof a), unit_text(&y, b, sizeof b));
+        return anything;
+    }
+    return x.known == 1 ? x : y;
+}
+
+static unit product(unit x, unit y, double power)
+{
+    if (!x.known || !y.known) return anything;
+    unit u = {x.known == 1 || y.known == 1 ? 1 : 2, {0}, 1};
+    multiply(&u, &x, 1);
+    multiply(&u, &y, power);
+    return u;
+}
+
+static unit unit_of_node(inspection *in, const perp__node *node)
+{
+    int arity = perp__op_arity(node->op);
+    unit a = arity > 0 ? in->node[in->place[node->a]] : anything,
+         b = arity > 1 ? in->node[in->place[node->b]] : anything;
+    const perp__node *exponent = &in->m->graph.node[node->b];
+    char text[80];
+    switch (node->op) {
+    case PERP__CONST: return (unit){2, {0}, 1};
+    case PERP__SYMBOL: return in->symbol[node->a];
+    case PERP__ADD:
+    case PERP__SUB: return agree(in, a, b, node->source, "in a sum");
+    case PERP__MIN:
+    case PERP__MAX: return agree(in, a, b, node->source, "in min or max");
+    case PERP__LE:
+    case PERP__LT: agree(in, a, b, node->source, "in a comparison"); return one;
+    case PERP__MUL: return product(a, b, 1);
+    case PERP__DIV: return product(a, b, -1);
+    case PERP__POW:
+        if (a.known != 1 || exponent->op != PERP__CONST) return anything;
+        b = one;
+        multiply(&b, &a, exponent->value);
+        return b;
+    case PERP__SQRT:
+        if (a.known != 1) return a;
+        b = one;
+        multiply(&b, &a, 0.5);
+        return b;
+    case PERP__NEG:
+    case PERP__ABS: return a;
+    case PERP__ATAN2: agree(in, a, b, node->source, "in atan2"); return one;
+    case PERP__SIGN:
+    case PERP__STEP: return one;
+    default: /* functions of a pure number */
+        if (a.known == 1 && !same(&a, &one) && node->source >= 0)
+            perp__error(in->findings, node->source, node->source,
+                        "warning: %s of a quantity in '%s'", perp__op_text(node->op),
+                        unit_text(&a, text, sizeof text));
+        return one;
+    }
+}
+
+static int read_units(inspection *in)
+{
+    const perp_model *m = in->m;
+    unit second = one;
+    second.power[SECOND] = 1;
+    for (int s = 0; s < m->nsymbol; s++) in->symbol[s] = anything;
+    in->symbol[PERP__SYM_T] = in->symbol[PERP__SYM_T_PRE] = in->symbol[PERP__SYM_H] = second;
+    for (int kind = 0; kind <= PERP_VAR; kind++) {
+        for (int i = 0; i < m->nitem[kind]; i++) {
+            const perp__item *item = &m->item[kind][i];
+            unit u = anything;
+            if (item->unit[0] && !parse_unit(item->unit, &u)) {
+                perp__error(in->findings, item->at, item->end,
+                            "warning: the unit '%s' is not known, so it is not checked",
+                            item->unit);
+                u = anything;
+            }
+            in->symbol[item->symbol] = u;
+            if (kind == PERP_INPUT) in->symbol[item->symbol + PERP__INPUT_PRE] = u;
+            if (kind != PERP_STATE) continue;
+            in->symbol[item->symbol + PERP__NEXT] = in->symbol[item->symbol + PERP__PRE] = u;
+            in->symbol[item->symbol + PERP__DER] = u.known ? product(u, second, -1) : u;
+        }
+    }
+    return 1;
+}
+
+static void check_conditions(inspection *in)
+{
+    const perp_model *m = in->m;
+    for (int i = 0; i < m->nequation; i++)
+        agree(in, in->node[in->place[m->equation[i].left]],
+              in->node[in->place[m->equation[i].right]], m->equation[i].at, "across the equation");
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *p = &m->pair[i];
+        if (!p->two_sided) continue;
+        agree(in, in->node[in->place[p->a]], in->node[in->place[p->lo]], p->at,
+              "with the lower bound");
+        agree(in, in->node[in->place[p->a]], in->node[in->place[p->hi]], p->at,
+              "with the upper bound");
+    }
+}
+
+int perp__inspect_units(const perp_model *m, perp__source *findings)
+{
+    int nroot, n = 0;
+    perp_expr *roots = perp__condition_roots(m, &nroot);
+    int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
+    inspection in = {m, findings, malloc((size_t)m->nsymbol * sizeof(unit)),
+                     malloc(((size_t)n + 1) * sizeof(unit)), m->graph.place};
+    int ok = reach && in.symbol && in.node && read_units(&in);
+    for (int k = 0; ok && k < n; k++) in.node[k] = unit_of_node(&in, &m->graph.node[reach[k]]);
+    if (ok) check_conditions(&in);
+    free(roots);
+    free(reach);
+    free(in.symbol);
+    free(in.node);
+    return ok;
+}
