@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run test dev asan bench fmt clean
+.PHONY: build run test dev asan bench fuzz fmt clean
 
 build: build/Makefile
 	@cmake --build --preset release
@@ -23,8 +23,16 @@ dev asan: setup
 bench: setup build
 	@build/bench_simulate
 
+# Coverage-guided fuzzing of the language front end for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@mkdir -p out/fuzz/model
+	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
+	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c fuzz/fuzz_model.c -lm -o out/fuzz/fuzz_model
+	@out/fuzz/fuzz_model -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/model fuzz/corpus/model
+
 fmt:
-	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c
+	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c fuzz/*.c
 
 clean:
 	rm -rf build out

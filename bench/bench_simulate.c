@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static double now(void)
@@ -67,6 +68,49 @@ static void bench_models(void)
             printf("%14s", "");
         printf(" %16.4f\n", solves);
     }
+}
+
+/* Cost of a step against the number of blocks: steps/s at 1000, and the exponent from 100 to 3000.
+ */
+static void bench_chain(void)
+{
+    static const int sizes[] = {100, 300, 1000, 3000};
+    double cost[4];
+    printf("\n%-42s %14s %14s\n", "chain of blocks (friction pairs)", "steps/s", "us/step");
+    for (int k = 0; k < 4; k++) {
+        char text[8192], size[64];
+        FILE *file = fopen("examples/mechanics/chain.perp", "r");
+        perp_diag diag = {0};
+        perp_model *model;
+        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (!file) exit(2);
+        fclose(file);
+        text[n] = 0;
+        char *at = strstr(text, "param n = 100");
+        if (!at) exit(2);
+        snprintf(size, sizeof size, "param n = %d\n", sizes[k]);
+        memmove(at + strlen(size), at + strlen("param n = 100\n"),
+                strlen(at + strlen("param n = 100\n")) + 1);
+        memcpy(at, size, strlen(size));
+        if (perp_model_parse(text, strlen(text), "chain.perp", &model, &diag) != PERP_OK) {
+            fprintf(stderr, "%s", perp_diag_text(&diag));
+            exit(2);
+        }
+        cost[k] = 1e9;
+        for (int r = 0; r < 3; r++) {
+            perp_simulation *sim;
+            if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
+            double start = now();
+            if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) exit(2);
+            cost[k] = fmin(cost[k], (now() - start) / (double)perp_simulation_steps(sim));
+            perp_simulation_destroy(sim);
+        }
+        printf("%-42d %14.3g %14.3g%s\n", sizes[k], 1 / cost[k], 1e6 * cost[k],
+               sizes[k] == 1000 ? "   (wanted >= 200 steps/s)" : "");
+        perp_model_destroy(model);
+    }
+    printf("growth from 100 to 3000 blocks: n^%.2f (wanted at most n^1.3)\n",
+           log(cost[3] / cost[0]) / log(30));
 }
 
 static void bench_command(void)
@@ -135,6 +179,7 @@ static void bench_lemke(void)
 int main(void)
 {
     bench_models();
+    bench_chain();
     bench_command();
     bench_lemke();
     return 0;

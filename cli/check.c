@@ -66,7 +66,7 @@ static void print_matrix(const perp_check_report *r)
         return;
     }
     if (r->active == 0) {
-        printf("M at the initial state: empty, no pair is active\n");
+        printf("M at the initial state: empty, there is no pair\n");
         return;
     }
     printf("M at the initial state (%d x %d): symmetric %s, positive definite %s, semidefinite %s, "

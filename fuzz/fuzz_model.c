@@ -1,5 +1,6 @@
-/* The language front end under arbitrary bytes: parse, and if that succeeds prepare a run and take a few steps. With
- * libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays the files it is given, as the tests do. */
+/* The language front end under arbitrary bytes: parse, and if that succeeds prepare a run and take
+ * a few steps. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
+ * the files it is given, as the tests do. */
 
 #include "perp/perp.h"
 
@@ -19,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         o.from = 0;
         o.to = 0.3;
         o.step = 0.1;
-        if (perp_simulation_create(model, &o, &sim, &diag) == PERP_OK) perp_simulation_run(sim, NULL, NULL, &diag);
+        if (perp_simulation_create(model, &o, &sim, &diag) == PERP_OK)
+            perp_simulation_run(sim, NULL, NULL, &diag);
         perp_simulation_destroy(sim);
     }
     perp_model_destroy(model);

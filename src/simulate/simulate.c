@@ -306,7 +306,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     int bad_row;
     if (sim->nstep == 0 || s->nonlinear || !s->A) return PERP_OK; /* the steps will tell */
     begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
-    perp__elimination *e = perp__step_prepare(s, &bad_row);
+    perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
     set_initial(sim);
     if (e) return PERP_OK;
     if (bad_row >= 0 && bad_row < m->nequation) {
@@ -685,7 +685,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         double *y = &s->ws[s->sym_y + i];
         if (!isfinite(*y)) *y = 0;
     }
-    const perp__elimination *e = perp__step_prepare(s, &bad_row);
+    const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
     perp_status status = PERP_OK;
     if (e) {
         const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;

@@ -597,9 +597,10 @@ perp__step_result perp__step_solve(perp__step *s)
     return solve_affine(s);
 }
 
-perp__elimination *perp__step_prepare(perp__step *s, int *bad_row)
+perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)
 {
     evaluate_guards(s);
+    if (all_on) memset(s->on, 1, (size_t)s->np);
     evaluate_coefficients(s);
     return find_elimination(s, bad_row);
 }

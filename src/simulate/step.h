@@ -148,8 +148,9 @@ void perp__step_free(perp__step *step);
 
 perp__step_result perp__step_solve(perp__step *step);
 
-/* For the check at creation: evaluate everything at the present symbols and eliminate. NULL if no
- * sides could be chosen; then step->bad and *bad_row tell which pairs or which row. */
-perp__elimination *perp__step_prepare(perp__step *step, int *bad_row);
+/* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
+ * asked. NULL if no sides could be chosen; then step->bad and *bad_row tell which pairs or which
+ * row. */
+perp__elimination *perp__step_prepare(perp__step *step, int all_on, int *bad_row);
 
 #endif

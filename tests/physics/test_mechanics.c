@@ -234,6 +234,58 @@ static void cube_toss_comes_to_rest_on_a_face(void **state)
     free_run(&r);
 }
 
+/* Many friction pairs take the sparse path; every block obeys Coulomb's law, and energy only falls
+ * without the force. */
+static void chain_of_blocks_obeys_coulomb_at_every_block(void **state)
+{
+    (void)state;
+    perp_model *model = load_model("mechanics/chain.perp");
+    set_value(model, "F", 0);
+    for (int i = 1; i <= 100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ripple[%d]", i);
+        set_value(model, name, sin(0.7 * i));
+    }
+    run r = run_model(model, 0.4, 1e-3);
+    int cx = column_of(&r, "x[1]"), cv = column_of(&r, "v[1]"), cf = column_of(&r, "f[1]"),
+        stuck = 0, slipping = 0;
+    double before = 1e300;
+    assert_true(r.worst <= 1e-9);
+    for (long k = 1; k < r.nrow; k++) {
+        const double *row = r.value + k * r.ncolumn;
+        double energy = 0;
+        for (int i = 0; i < 100; i++) {
+            double v = row[cv + i], f = row[cf + i], bound = 0.3 * 9.81;
+            assert_true(fabs(f) <= bound * (1 + 1e-12));
+            if (v > 1e-9) assert_near(f, -bound, 1e-9);
+            if (v < -1e-9) assert_near(f, bound, 1e-9);
+            stuck += v == 0;
+            slipping += fabs(v) > 1e-9;
+            energy += v * v / 2 + (i ? 500 * pow(row[cx + i] - row[cx + i - 1], 2) : 0);
+        }
+        assert_true(energy <= before * (1 + 1e-12));
+        before = energy;
+    }
+    assert_true(stuck > 1000 && slipping > 1000);
+    free_run(&r);
+}
+
+static void two_hundred_contacts_compile_in_under_a_second(void **state)
+{
+    (void)state;
+    const char *text =
+        "param n = 200\nstate x[n] = 1, y[n] = 1, vx[n] = 1, vy[n] = 0\nvar fn[n], fx[n]\n"
+        "der(x) = vx\nder(y) = vy\nder(vx) = fx\nder(vy) = fn - 9.81\n"
+        "for i in 1..n { 0 <= fn[i] perp y[i] >= 0\n -0.3*fn[i] <= fx[i] <= 0.3*fn[i] perp vx[i] "
+        "}\n"
+        "simulate to 0.01 step 0.001\n";
+    run r = run_model(parse_model(text), 0,
+                      0); /* the limit of a second is kept by bench; here: that it works at all */
+    assert_int_equal(perp_model_pairs(r.model), 400);
+    assert_int_equal(r.nrow, 11);
+    free_run(&r);
+}
+
 /* Bouncing balls ----------------------------------------------------------------------------------
  */
 
@@ -338,6 +390,8 @@ int main(void)
         cmocka_unit_test(diode_bridge_rectifies),
         cmocka_unit_test(painleve_rod_takes_a_bounded_force_or_an_impulse),
         cmocka_unit_test(cube_toss_comes_to_rest_on_a_face),
+        cmocka_unit_test(chain_of_blocks_obeys_coulomb_at_every_block),
+        cmocka_unit_test(two_hundred_contacts_compile_in_under_a_second),
         cmocka_unit_test(moreau_bounces_to_the_right_heights),
         cmocka_unit_test(moreau_gains_no_energy_over_1e5_steps),
         cmocka_unit_test(theta_one_half_is_second_order_and_one_is_first),

@@ -1,0 +1,129 @@
+/* perp check: sizes, classes and warnings. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+/* Exit code 0 and a text in the output; `absent` (nullable) must not be there. */
+static void expect(const char *model, const char *says, const char *absent)
+{
+    cli_result r = cli_run("check '%s'", cli_file("check.perp", model));
+    if (r.code != 0 || !strstr(r.out, says))
+        fail_msg("expected '%s' (exit code %d) in:\n%s%s\nfor:\n%s", says, r.code, r.out, r.err,
+                 model);
+    if (absent && strstr(r.out, absent))
+        fail_msg("did not expect '%s' in:\n%s\nfor:\n%s", absent, r.out, model);
+    cli_free(&r);
+}
+
+static void sizes_and_kind_are_told(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("check examples/notes/sliding_traditional.perp");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "continuous, 2 states, 3 vars, 1 input, 3 parameters"));
+    assert_non_null(strstr(
+        r.out,
+        "5 unknowns, 2 equations, 3 complementarity pairs; affine with constant coefficients"));
+    assert_non_null(
+        strstr(r.out, "positive definite no, semidefinite yes, P no, P0 yes, copositive yes"));
+    assert_non_null(strstr(r.out, "'lp' and 'ln' can grow together"));
+    cli_free(&r);
+    expect("state x = 1\nder(x) = -x^3\n", "nonlinear", NULL);
+    expect("state x = 1, y = 1\nder(x) = -pre(y)*x\nder(y) = 0\n", "coefficients that change",
+           NULL);
+    expect("state x = 1\nvar f\nder(x) = f - 1\n0 <= f perp x >= 0\n", "exactly one solution",
+           "warning:");
+}
+
+static void one_line_friction_is_not_suspected(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("check examples/notes/sliding_one_line.perp");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "0 warnings"));
+    cli_free(&r);
+}
+
+static void units_that_do_not_match_are_named(void **state)
+{
+    (void)state;
+    const char *head =
+        "param m = 1 \"kg\", g = 9.81 \"m/s^2\", k = 3 \"N/m\"\nstate x = 0 \"m\", v = 0 \"m/s\"\n";
+    const struct {
+        const char *rest, *says;
+    } bad[] = {
+        {"der(x) = v\nm*der(v) = -k*x - g\n", "units do not match in a sum: 'N' and 'm s^-2'"},
+        {"der(x) = x\nm*der(v) = -k*x - m*g\n",
+         "units do not match across the equation: 'm s^-1' and 'm'"},
+        {"var f \"N\"\nder(x) = v\nm*der(v) = f - k*x - m*g\n-g <= f <= m*g perp v\n",
+         "with the lower bound: 'N' and 'm s^-2'"},
+        {"der(x) = v\nm*der(v) = -k*x - m*g*cos(x)\n", "cos of a quantity in 'm'"},
+        {"param q = 1 \"furlong\"\nder(x) = v + 0*q\nm*der(v) = -k*x - m*g\n",
+         "the unit 'furlong' is not known"}};
+    char model[1024];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(model, sizeof model, "%s%s", head, bad[i].rest);
+        expect(model, bad[i].says, NULL);
+    }
+    snprintf(model, sizeof model,
+             "%sder(x) = v\nm*der(v) = -k*x - m*g + 0.5*m*v^2/sqrt(x^2 + (2*h*v)^2 + 1)\n", head);
+    expect(model, "0 warnings", "warning:"); /* J/m is N; plain numbers agree with everything */
+    snprintf(model, sizeof model, "%sder(x) = v\nm*der(v) = -2*k*x - m*g\n", head);
+    expect(model, "0 warnings", "warning:");
+}
+
+static void domains_are_watched(void **state)
+{
+    (void)state;
+    expect("state x = 1\nder(x) = 1/x\n", "2:11: warning: the divisor may become 0", NULL);
+    expect("state x = 1\nder(x) = 1/(1 + x^2)\n", "0 warnings", "divisor");
+    expect("param a = 2\nstate x = 1\nder(x) = x/a + 1/exp(x) + 1/max(x, 1)\n", "0 warnings",
+           "divisor");
+    expect("state x = 1\nder(x) = sqrt(x) + log(x)\n", "the argument of sqrt may become negative",
+           NULL);
+    expect("state x = 1\nder(x) = sqrt(x^2) + log(1 + abs(x))\n", "0 warnings", "argument");
+    expect("state x = 1\nder(x) = acos(x)\n", "the argument of acos may leave -1..1", NULL);
+}
+
+static void unused_names_are_told(void **state)
+{
+    (void)state;
+    expect("param a = 1, b = 2\ninput u = t\nstate x = a\nder(x) = 1\n",
+           "warning: nothing uses 'b'", "nothing uses 'a'");
+    expect("param a = 1, b = 2\ninput u = t\nstate x = a\nder(x) = 1\n",
+           "warning: nothing uses 'u'", NULL);
+}
+
+static void faults_are_those_of_simulate(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("check '%s'", cli_file("bad.perp", "state x = 0\nder(x) = y\n"));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, "unknown name 'y'"));
+    cli_free(&r);
+    r = cli_run("check");
+    assert_int_equal(r.code, 1);
+    cli_free(&r);
+    r = cli_run("check examples/notes/particle.perp --set nu=1");
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "did you mean 'mu'?"));
+    cli_free(&r);
+    r = cli_run("check --help");
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_and_kind_are_told),
+        cmocka_unit_test(one_line_friction_is_not_suspected),
+        cmocka_unit_test(units_that_do_not_match_are_named),
+        cmocka_unit_test(domains_are_watched),
+        cmocka_unit_test(unused_names_are_told),
+        cmocka_unit_test(faults_are_those_of_simulate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
