@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16 };
+enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16, MAX_UNROLLED = 200000 };
 
 /* What an expression may speak of, and which instant a name means. */
 typedef enum scope {
@@ -51,6 +51,7 @@ typedef struct builder {
     int in_derivative;   /* inside der() or next(): suppresses nothing, forbids nesting */
     int der_at, next_at; /* where the first der( and next( stand, or -1 */
     int structural;      /* an index or size is being computed: mark the parameters it uses */
+    int unrolled;        /* conditions and turns of loops so far */
     int failed;          /* memory */
 } builder;
 
@@ -709,12 +710,25 @@ static void declare_all(builder *b, const perp__statement *s)
     }
 }
 
+/* Loops can multiply beyond what anybody means. */
+static int unroll(builder *b, const perp__statement *s, int n)
+{
+    if (b->unrolled > MAX_UNROLLED) return 0;
+    b->unrolled += n;
+    if (b->unrolled > MAX_UNROLLED)
+        perp__error(b->source, s->at, s->end, "the loops unroll to more than %d conditions",
+                    MAX_UNROLLED);
+    return b->unrolled <= MAX_UNROLLED;
+}
+
 /* Equations and pairs ------------------------------------------------------------------------- */
 
 static void add_equations(builder *b, const perp__statement *s)
 {
     value left = lower_in(b, SCOPE_STEP, s->left), right = lower_in(b, SCOPE_STEP, s->right), shape;
-    if (!common_shape(b, &left, &right, s->at, s->end, &shape) || b->failed) return;
+    if (!common_shape(b, &left, &right, s->at, s->end, &shape) || b->failed ||
+        !unroll(b, s, shape.n))
+        return;
     perp_model *m = b->model;
     const char *text = text_of(b, s->at, s->end);
     if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation))
@@ -789,7 +803,7 @@ static void add_pairs(builder *b, const perp__statement *s)
         v[2] = v[3] = number(b, 0);
     }
     v[4] = s->guard ? lower_in(b, SCOPE_PRE, s->guard) : number(b, 1);
-    if (!common_size(b, s, v, 5, &size) || b->failed) return;
+    if (!common_size(b, s, v, 5, &size) || b->failed || !unroll(b, s, size)) return;
 
     perp_model *m = b->model;
     if (!perp__grow(&m->pair, &b->cpair, m->npair + size, sizeof *m->pair)) {
@@ -922,6 +936,7 @@ static void add_friction(builder *b, const perp__statement *s)
                     "facets must be a whole number from 3 to 1000, or exact");
         return;
     }
+    if (!unroll(b, s, facets + 2)) return;
     perp_expr on = s->guard ? element(&guard, 0) : -1, limit = element(&bound, 0);
     if (f.n == 1) {
         const char *text = text_of(b, s->at, s->end);
@@ -958,7 +973,7 @@ static void add_loop(builder *b, const perp__statement *s)
         perp__error(b->source, s->at, s->end, "the loop is too large");
         return;
     }
-    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100; i++) {
+    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100 && unroll(b, s, 1); i++) {
         b->loop[b->nloop].name = s->name;
         b->loop[b->nloop++].value = i;
         add_conditions(b, s->body);

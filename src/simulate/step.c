@@ -541,17 +541,13 @@ static double search_line(perp__step *s, const double *base, const double *full,
 /* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
  * as far as the natural residual falls. It ends where a full step no longer improves a residual
  * within the tolerance, so that what the last mode fixes is exact. */
-static perp__step_result solve_newton(perp__step *s)
+static perp__step_result iterate_newton(perp__step *s)
 {
     enum { MAX_ITERATIONS = 50 };
     size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym_y, *start = s->from, *base = start + s->ny, *full = base + s->ny;
+    double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
-    for (int i = 0; i < s->ny; i++) {
-        if (!isfinite(y[i])) y[i] = 0; /* vars before the first step */
-    }
-    memcpy(start, y, bytes);
     verdict v = verify(s);
     for (int k = 0; k < MAX_ITERATIONS; k++) {
         memcpy(base, y, bytes);
@@ -584,6 +580,29 @@ static perp__step_result solve_newton(perp__step *s)
         result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
     if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED)
         result.residual = v.residual, result.worst = v.worst;
+    result.solves = solves;
+    return result;
+}
+
+/* Newton from the last values; where that fails, with the vars moved away from where they were,
+ * since a derivative may vanish there (x^2 = 1 from x = 0). On failure y is as before. */
+static perp__step_result solve_newton(perp__step *s)
+{
+    static const double moves[] = {0, 0.1, 1};
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym_y, *start = s->from;
+    perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
+    int solves = 0;
+    for (int i = 0; i < s->ny; i++) {
+        if (!isfinite(y[i])) y[i] = 0; /* vars before the first step */
+    }
+    memcpy(start, y, bytes);
+    for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
+        memcpy(y, start, bytes);
+        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (1 + fabs(y[i]));
+        result = iterate_newton(s);
+        solves += result.solves;
+    }
     result.solves = solves;
     if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
     return result;

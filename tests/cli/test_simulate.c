@@ -276,6 +276,24 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     free(text);
 }
 
+static void a_step_that_does_not_converge_exits_3(void **state)
+{
+    (void)state;
+    /* x^2 + 1 = 0 from t = 0.5 on: no root */
+    const char *path = cli_file(
+        "rootless.perp", "state s = 0\nvar x\nder(s) = x\nx^2 + 2*t = 1\nsimulate to 1 step 0.1\n");
+    const char *out = cli_path("rootless.csv");
+    cli_result r = cli_run("simulate '%s' -o '%s'", path, out);
+    assert_int_equal(r.code, 3);
+    assert_non_null(strstr(r.err, "no solution at step"));
+    assert_non_null(strstr(r.err, "not with steps of h/1024"));
+    assert_non_null(strstr(r.err, "x^2 + 2*t = 1"));
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_true(count_rows(text) >= 4);
+    free(text);
+}
+
 static void full_and_read_only_disks_exit_4(void **state)
 {
     (void)state;
@@ -315,6 +333,7 @@ int main(void)
         cmocka_unit_test(all_errors_of_a_file_are_reported_in_order),
         cmocka_unit_test(faults_of_input_tables_exit_2),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
+        cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
     };

@@ -308,6 +308,7 @@ static void mistakes_are_named(void **state)
         {"input u = table(\"nosuch.csv\")\nstate x = 0\nder(x) = u", "No such file"},
         {"x = 1", "unknown name 'x'"},
         {"param a = 1e999", "is too large"},
+        {"state x = 0\nfor i in 1..999 { for j in 1..999 { x = i*j } }", "unroll to more than"},
         {"state x[x] = 1", "unknown name 'x'"}, /* found by fuzzing */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
