@@ -51,6 +51,7 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
            !r->affine    ? "nonlinear: Newton's method on linearised steps"
            : r->constant ? "affine with constant coefficients: eliminated once a run"
                          : "affine with coefficients that change from step to step");
+    printf("coefficients: %d, of which %d change\n", r->coefficients, r->changing);
 }
 
 static const char *answer(int class)

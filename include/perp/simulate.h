@@ -129,11 +129,13 @@ PERP_API perp_status perp_simulation_run(perp_simulation *simulation, perp_row_f
 
 /// What perp_check found out about a model without running it.
 typedef struct perp_check_report {
-    int unknowns;     ///< of a step: new states, vars, and two for each two-sided pair
-    int equations;    ///< of a step
-    int pairs;        ///< of a step, one-sided
-    int affine;       ///< 1 if a step is affine in its unknowns; else Newton's method is used
-    int constant;     ///< 1 if its coefficients stay the same during a run
+    int unknowns;  ///< of a step: new states, vars, and two for each two-sided pair
+    int equations; ///< of a step
+    int pairs;     ///< of a step, one-sided
+    int affine;    ///< 1 if a step is affine in its unknowns; else Newton's method is used
+    int constant;  ///< 1 if its coefficients stay the same during a run
+    int coefficients,
+        changing;     ///< nonzero coefficients of a step, and those that change from step to step
     int active;       ///< size of M: the pairs, all guards taken as on; -1 if M could not be formed
     perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state
     int warnings;     ///< number of warnings in diag

@@ -120,6 +120,34 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
  * -------------------------------------------------------------------------------------------------------
  */
 
+/* A guard of parameters alone is on or off for good. */
+static int inspect_guards(const perp_model *m, perp__source *findings)
+{
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol);
+    int ok = symbol != NULL;
+    for (int s = 0; ok && s < m->nsymbol; s++) symbol[s] = NAN;
+    for (int i = 0; ok && i < m->nitem[PERP_PARAM]; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int i = 0; ok && i < m->npair; i++) {
+        perp_expr guard = m->pair[i].guard;
+        int n, varies = 0;
+        double value;
+        int *reach = guard >= 0 ? perp__graph_reach(&m->graph, &guard, 1, &n) : NULL;
+        if (guard < 0) continue;
+        for (int k = 0; reach && k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            varies |= node->op == PERP__SYMBOL && isnan(symbol[node->a]);
+        }
+        ok = reach && perp__graph_value(&m->graph, guard, symbol, &value);
+        free(reach);
+        if (ok && !varies)
+            perp__error(findings, m->pair[i].at, m->pair[i].at, "warning: the guard %s",
+                        value > 0 ? "always holds" : "never holds: the pair is out of reach");
+    }
+    free(symbol);
+    return ok;
+}
+
 int perp__inspect_unused(const perp_model *m, perp__source *findings)
 {
     char *used = calloc((size_t)m->nsymbol + 1, 1);
@@ -138,5 +166,5 @@ int perp__inspect_unused(const perp_model *m, perp__source *findings)
         }
     }
     free(used);
-    return 1;
+    return inspect_guards(m, findings);
 }

@@ -12,7 +12,7 @@ int perp__inspect_units(const perp_model *model, perp__source *findings);
 /* Divisions, roots and logarithms whose argument can leave the domain. */
 int perp__inspect_domains(const perp_model *model, perp__source *findings);
 
-/* Parameters and inputs that nothing uses. */
+/* Parameters and inputs that nothing uses, and guards that never change. */
 int perp__inspect_unused(const perp_model *model, perp__source *findings);
 
 /* Roots of all conditions of the model, malloc'ed; NULL when memory is out. */

@@ -717,6 +717,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->pairs = sim->step.np;
     report->affine = !sim->step.nonlinear;
     report->constant = sim->step.constant;
+    report->coefficients = sim->step.row_start[sim->step.nrow];
+    report->changing = sim->step.nentry;
     status = check_matrix(sim, report, &findings);
     if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
         !perp__inspect_unused(model, &findings))

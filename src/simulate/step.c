@@ -76,7 +76,8 @@ static perp_status allocate_dense(perp__step *s, perp_method method)
     }
     s->work = malloc((work + ny * ny + 1) * sizeof(double));
     s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
-    if (!s->work || !s->index) return PERP_ERR_MEMORY;
+    s->regular = malloc((np * np + 1) * sizeof(double));
+    if (!s->work || !s->index || !s->regular) return PERP_ERR_MEMORY;
     return perp_solver_create(method, s->np, NULL, &s->solver);
 }
 
@@ -118,14 +119,15 @@ void perp__step_free(perp__step *s)
     free(s->on);
     free(s->q);
     free(s->work);
+    free(s->regular);
     free(s->A);
     free(s->index);
     free(s->from);
     free(s->dependent);
     perp_solver_destroy(s->solver);
     perp__sparse_free(s);
-    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL, s->A = NULL,
-    s->index = NULL, s->from = NULL, s->dependent = NULL;
+    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
+    s->regular = NULL, s->A = NULL, s->index = NULL, s->from = NULL, s->dependent = NULL;
     s->solver = NULL;
 }
 
@@ -452,6 +454,51 @@ static perp__step_result accept_or_not(perp__step *s, const verdict *v, perp__st
     return result;
 }
 
+/* From the solver's z, w and basis to the unknowns: by the mode's own system, else by substitution.
+ */
+static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
+                                     perp__step_result result)
+{
+    result.outcome = PERP_SOLVED;
+    result.fault = PERP__FINE;
+    read_mode(s, e);
+    mode_key(s);
+    s->current = find_mode(s);
+    if (!s->current->singular) {
+        apply_mode(s, s->current);
+        verdict v = judge(s);
+        perp__step_result accepted = accept_or_not(s, &v, result);
+        if (accepted.outcome == PERP_SOLVED) return accepted;
+    }
+    back_substitute(s, e);
+    verdict v = judge(s);
+    return accept_or_not(s, &v, result);
+}
+
+/* Redundant contacts make M singular, and then rounding in q alone can leave the problem without a
+ * solution. A little on the diagonal gives it one; the answer is held to the unchanged conditions.
+ */
+static perp__step_result solve_regularised(perp__step *s, const perp__elimination *e,
+                                           perp__step_result result)
+{
+    static const double shares[] = {1e-12, 1e-10, 1e-8};
+    size_t nz = (size_t)e->nz;
+    const double *M = e->K + ((size_t)s->ny - nz) * nz;
+    double largest = 0;
+    perp_solve_info info;
+    for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
+    for (int k = 0; k < 3; k++) {
+        memcpy(s->regular, M, nz * nz * sizeof(double));
+        for (size_t i = 0; i < nz; i++) s->regular[i * nz + i] += shares[k] * largest;
+        perp_lcp lcp = {e->nz, s->regular, e->nz, s->q};
+        perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
+        if (info.outcome != PERP_SOLVED) continue;
+        perp__step_result answer = take_answer(s, e, result);
+        if (answer.outcome == PERP_SOLVED) return answer;
+    }
+    return result;
+}
+
 static perp__step_result solve_anew(perp__step *s)
 {
     perp__step_result result = {
@@ -475,23 +522,14 @@ static perp__step_result solve_anew(perp__step *s)
                                  .worst = -1,
                                  .elimination = e};
     if (info.outcome != PERP_SOLVED) {
-        result.certificate = info.outcome == PERP_INFEASIBLE ? perp_lcp_certificate(s->solver)
-                                                             : perp_lcp_ray(s->solver);
+        int is_proved = info.outcome == PERP_INFEASIBLE;
+        perp__step_result regular = is_proved ? result : solve_regularised(s, e, result);
+        if (regular.outcome == PERP_SOLVED) return regular;
+        if (!is_proved) perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info); /* for its ray */
+        result.certificate = is_proved ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
         return result;
     }
-    result.fault = PERP__FINE;
-    read_mode(s, e);
-    mode_key(s);
-    s->current = find_mode(s);
-    if (!s->current->singular) {
-        apply_mode(s, s->current);
-        verdict v = judge(s);
-        perp__step_result accepted = accept_or_not(s, &v, result);
-        if (accepted.outcome == PERP_SOLVED) return accepted;
-    }
-    back_substitute(s, e);
-    verdict v = judge(s);
-    return accept_or_not(s, &v, result);
+    return take_answer(s, e, result);
 }
 
 /* The sparse answer, held to the same conditions as the dense one. */

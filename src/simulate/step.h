@@ -94,8 +94,9 @@ typedef struct perp__step {
     int nelimination, nmode, next_elimination, next_mode;
     perp_solver *solver;
     double *q, *z, *w, *work;
-    double *from;  /* ny: where a Newton step starts */
-    char *impulse; /* nv: the unknown is the impulse h * var (method moreau) */
+    double *regular; /* np x np: M with a little on its diagonal */
+    double *from;    /* ny: where a Newton step starts */
+    char *impulse;   /* nv: the unknown is the impulse h * var (method moreau) */
     int *index;
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */

@@ -234,6 +234,45 @@ static void cube_toss_comes_to_rest_on_a_face(void **state)
     free_run(&r);
 }
 
+/* Recorded tosses (13 doubles a row: position, quaternion, velocity, angular velocity in the body)
+ * start the model; where the data are there. The cube must come to rest on the floor as the
+ * recorded one does. */
+static void recorded_tosses_start_the_cube(void **state)
+{
+    (void)state;
+    FILE *data = fopen(PERP_SOURCE_DIR "/../shared/data/cube-tosses/tosses.f64", "rb");
+    FILE *index = fopen(PERP_SOURCE_DIR "/../shared/data/cube-tosses/index.csv", "rb");
+    if (!data || !index) {
+        print_message("skipped: no recorded tosses here\n");
+        if (data) fclose(data);
+        if (index) fclose(index);
+        return;
+    }
+    static const char *const names[] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]", "q[3]", "q[4]",
+                                        "v[1]", "v[2]", "v[3]", "w[1]", "w[2]", "w[3]"};
+    char line[256];
+    int toss, first, used = 0;
+    assert_non_null(fgets(line, sizeof line, index));
+    while (used < 5 && fgets(line, sizeof line, index) &&
+           sscanf(line, "%d,%d", &toss, &first) == 2) {
+        double row[13];
+        if (toss % 80 != 0) continue;
+        assert_int_equal(fseek(data, (long)first * (long)sizeof row, SEEK_SET), 0);
+        assert_int_equal(fread(row, sizeof *row, 13, data), 13);
+        perp_model *model = load_model("mechanics/cube.perp");
+        for (int k = 0; k < 13; k++) set_value(model, names[k], row[k]);
+        run r = run_model(model, 2, 0);
+        for (long i = 1; i < r.nrow; i++) assert_true(at(&r, i, "lowest") >= -1e-8);
+        assert_near(last(&r, "p[3]"), 0.0524, 1e-6);
+        for (int k = 7; k < 13; k++) assert_near(last(&r, names[k]), 0, 1e-6);
+        free_run(&r);
+        used++;
+    }
+    assert_true(used >= 3);
+    fclose(data);
+    fclose(index);
+}
+
 /* Many friction pairs take the sparse path; every block obeys Coulomb's law, and energy only falls
  * without the force. */
 static void chain_of_blocks_obeys_coulomb_at_every_block(void **state)
@@ -390,6 +429,7 @@ int main(void)
         cmocka_unit_test(diode_bridge_rectifies),
         cmocka_unit_test(painleve_rod_takes_a_bounded_force_or_an_impulse),
         cmocka_unit_test(cube_toss_comes_to_rest_on_a_face),
+        cmocka_unit_test(recorded_tosses_start_the_cube),
         cmocka_unit_test(chain_of_blocks_obeys_coulomb_at_every_block),
         cmocka_unit_test(two_hundred_contacts_compile_in_under_a_second),
         cmocka_unit_test(moreau_bounces_to_the_right_heights),
