@@ -67,6 +67,12 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
 /* At most `limit` sweeps of nsgs on the same problem; returns the natural residual. */
 double perp__fc_sweeps(perp__fc *fc, int limit);
 
+/* The method proximal, for at most `limit` iterations from here. */
+void perp__fc_proximal_steps(perp__fc *fc, int limit);
+
+/* At most `limit` interior-point steps from its own start; the best iterate is kept. */
+void perp__fc_ipm_steps(perp__fc *fc, int limit);
+
 /* |W|, by power iteration to a thousandth or so; uses work vectors 0 and 1. */
 double perp__fc_largest_eigenvalue(const perp__fc *fc);
 

@@ -46,16 +46,16 @@ static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int l
     fc->best_residual = best;
 }
 
-void perp__fc_proximal(perp__fc *fc)
+void perp__fc_proximal_steps(perp__fc *fc, int limit)
 {
     const double LEAST = 1e-10, MOST = 1e3;
     size_t bytes = (size_t)fc->n * sizeof(double);
     double *center = perp__fc_work(fc, 10), alpha = fc->options->proximal.alpha;
-    int limit = fc->max_iter ? fc->max_iter : 5000;
+    int stop = fc->iterations + limit;
     fc->used = PERP_FC_PROXIMAL;
     double residual = perp__fc_sweeps(fc, limit < 10 ? limit : 10);
-    while (residual > fc->target && fc->iterations < limit) {
-        int left = limit - fc->iterations, before = fc->iterations;
+    while (residual > fc->target && fc->iterations < stop) {
+        int left = stop - fc->iterations, before = fc->iterations;
         memcpy(center, fc->r, bytes);
         double reduced = 0;
         if (fc->options->proximal.sweeps)
@@ -73,11 +73,16 @@ void perp__fc_proximal(perp__fc *fc)
         if (reduced > 0.1) { /* the inner problem is still too hard: stay near, and let sweeps
                                 settle who slides */
             alpha = fmin(5 * alpha, MOST);
-            left = limit - fc->iterations;
+            left = stop - fc->iterations;
             after = perp__fc_sweeps(fc, left < 20 ? left : 20);
         } else if (after < 0.9 * residual) {
             alpha = fmax(fc->options->proximal.sigma * alpha, LEAST);
         }
         residual = after;
     }
+}
+
+void perp__fc_proximal(perp__fc *fc)
+{
+    perp__fc_proximal_steps(fc, fc->max_iter ? fc->max_iter : 5000);
 }

@@ -119,11 +119,49 @@ static void a_warm_start_from_the_solution_ends_at_once(void **state)
     contacts_destroy(&c);
 }
 
+static void flipped_bits_end_in_bad_input_or_a_true_claim(void **state)
+{
+    (void)state;
+    rng g = {99};
+    int bad = 0;
+    for (int rep = 0; rep < 300; rep++) {
+        contacts c = contacts_create(2 + rep % 2, 3, 6, 0.4, 10, 0, (uint64_t)rep);
+        int n = 6 * c.dense.dimension, sizes[] = {n * n, n, 6};
+        const double *arrays[] = {c.dense.W, c.dense.q, c.dense.mu};
+        for (int f = 0; f < 1 + rep % 3; f++) {
+            int a = (int)uniform(&g, 0, 3);
+            double *entry = c.memory + (arrays[a] - c.memory) + (int)uniform(&g, 0, sizes[a]);
+            uint64_t bits;
+            memcpy(&bits, entry, sizeof bits);
+            bits ^= 1ULL << (int)uniform(&g, 0, 64);
+            if (rep % 7 == 0) bits |= 0x7ffULL << 52;
+            memcpy(entry, &bits, sizeof bits);
+        }
+        for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+            perp_fc_options o = perp_fc_options_default();
+            perp_fc_solver *solver;
+            perp_fc_info info;
+            double r[18];
+            o.max_iter = 300;
+            assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &c.dense, &o, &solver),
+                             PERP_OK);
+            assert_int_equal(perp_fc_solve(solver, &c.dense, r, NULL, &info), PERP_OK);
+            bad += info.outcome == PERP_BAD_INPUT;
+            if (info.outcome == PERP_SOLVED)
+                assert_true(perp_fc_residual(&c.dense, r, NULL) <= 1e-8 * perp_fc_scale(&c.dense));
+            perp_fc_solver_destroy(solver);
+        }
+        contacts_destroy(&c);
+    }
+    assert_true(bad > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_solves_and_nobody_lies),
         cmocka_unit_test(every_choice_of_rho_is_true),
+        cmocka_unit_test(flipped_bits_end_in_bad_input_or_a_true_claim),
         cmocka_unit_test(a_warm_start_from_the_solution_ends_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,151 @@
+/* Primal-dual interior point with De Saxce's term.
+ *
+ * With x = (mu r_n, r_T) and z = (u_n/mu + |u_T|, u_T) both in the Lorentz cone L = { |x_T| <= x_n
+ * }:
+ *
+ *     z = P W P x + P q + |z_T| e_n,     x o z = tau e,     P = diag(1/mu, 1, 1),   tau -> 0.
+ *
+ * Each step linearises both (|z_T| included, so the matrix is not symmetric) in the scaling of
+ * Nesterov & Todd, dx + V^2 dz = -x + tau inv(z), and solves (P W P + (I - e t') inv(V^2)) dx = ...
+ * for all contacts; then 0.95 of the way to the boundary. Ends with Newton steps of alart-curnier.
+ * Fails: where no interior point exists it stops short; friction makes the problem nonconvex. Cost:
+ * one factorisation with all contacts a step, 20 to 50 steps.
+ * Acary, Armand, Nguyen & Shpakovych 2023. */
+
+#include "solve/fc.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 60, POLISH = 50 };
+
+/* A cone for mu = 0 has no interior: the smallest mu here. Newton then uses the true one. */
+static const double MU_LEAST = 1e-3;
+
+static double det(const double *x)
+{
+    double t = sqrt(x[1] * x[1] + x[2] * x[2]);
+    return (x[0] - t) * (x[0] + t);
+}
+
+/* inv(V^2), 3 x 3, of the Nesterov-Todd scaling: inv(V^2) x = z. */
+static void scaling(const double *x, const double *z, double *h)
+{
+    double dx = sqrt(det(x)), dz = sqrt(det(z)), dot = 0, w[3];
+    for (int k = 0; k < 3; k++) dot += x[k] * z[k];
+    double gamma = sqrt((1 + dot / (dx * dz)) / 2), f = dz / dx;
+    for (int k = 0; k < 3; k++) /* J w: the signs of inv(V^2) */
+        w[k] = (z[k] / dz + (k ? -1 : 1) * x[k] / dx) / (2 * gamma);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            h[3 * i + j] = f * (2 * w[i] * w[j] - (i != j ? 0 : i == 0 ? 1 : -1));
+}
+
+/* Largest step in [0, 1] that keeps x + a d in the cone. */
+static double step_length(const double *x, const double *d)
+{
+    double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2];
+    double b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = det(x);
+    double step = d[0] < 0 ? fmin(1, -x[0] / d[0]) : 1, disc = b * b - a * c;
+    if (disc < 0) return step;
+    double s = sqrt(disc), q = b < 0 ? -b + s : -b - s; /* roots of a t^2 + 2 b t + c */
+    double roots[2] = {a != 0 ? q / a : 2, q != 0 ? c / q : 2};
+    for (int k = 0; k < 2; k++)
+        if (roots[k] > 0 && roots[k] < step) step = roots[k];
+    return step;
+}
+
+/* One step from (x, z) towards tau; returns its length, negative when memory is out. */
+static double advance(perp__fc *fc, double *x, double *z, double sigma, double *gap)
+{
+    double *dx = perp__fc_work(fc, 8), *rc = perp__fc_work(fc, 9), *h = perp__fc_work(fc, 2);
+    double *nh = perp__fc_work(fc, 5), tau = 0, length = 1; /* h, nh: 9 nc each */
+    for (int k = 0; k < fc->n; k++) tau += x[k] * z[k];
+    tau /= fc->nc;
+    *gap = tau;
+    for (int i = 0; i < fc->nc; i++) {
+        double *hi = h + 9 * (size_t)i, *ni = nh + 9 * (size_t)i, d = det(z + 3 * i);
+        double t = sqrt(z[3 * i + 1] * z[3 * i + 1] + z[3 * i + 2] * z[3 * i + 2]);
+        scaling(x + 3 * i, z + 3 * i, hi);
+        memcpy(ni, hi, 9 * sizeof *ni);
+        for (int j = 0; j < 3; j++)
+            for (int k = 1; k < 3 && t > 0; k++) ni[j] -= z[3 * i + k] / t * hi[3 * k + j];
+        for (int k = 0; k < 3; k++)
+            rc[3 * i + k] = -x[3 * i + k] + sigma * tau * (k ? -1 : 1) * z[3 * i + k] / d;
+        /* right-hand side p + nh rc, p = z - PWPx - Pq - |z_T| e, with PWP in fc->jacobian's rows
+         */
+        for (int k = 0; k < 3; k++) {
+            double m = fmax(fc->mu[i], MU_LEAST),
+                   sum = z[3 * i + k] - (k ? 1 : 1 / m) * fc->q[3 * i + k];
+            if (k == 0) sum -= t;
+            for (int j = 0; j < 3; j++) sum += ni[3 * k + j] * rc[3 * i + j];
+            dx[3 * i + k] = sum;
+        }
+    }
+    for (int i = 0; i < fc->nc; i++)
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            int j = fc->col[k];
+            double mi = fmax(fc->mu[i], MU_LEAST), mj = fmax(fc->mu[j], MU_LEAST);
+            double *J = fc->jacobian + 9 * (size_t)k;
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++) {
+                    double w = fc->block[9 * (size_t)k + (size_t)(3 * a + b)];
+                    J[3 * a + b] = w / (a ? 1 : mi) / (b ? 1 : mj);
+                    dx[3 * i + a] -= J[3 * a + b] * x[3 * j + b];
+                }
+            for (int e = 0; e < 9 && i == j; e++) J[e] += nh[9 * (size_t)i + (size_t)e];
+        }
+    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-15);
+    fc->factorizations++;
+    fc->iterations++;
+    perp__block_lu_solve(fc->lu, dx);
+    for (int i = 0; i < fc->nc; i++) { /* rc := dz */
+        double d[3] = {0};
+        for (int a = 0; a < 3; a++)
+            for (int b = 0; b < 3; b++)
+                d[a] += h[9 * (size_t)i + (size_t)(3 * a + b)] * (rc[3 * i + b] - dx[3 * i + b]);
+        memcpy(rc + 3 * i, d, sizeof d);
+        length = fmin(length, step_length(x + 3 * i, dx + 3 * i));
+        length = fmin(length, step_length(z + 3 * i, d));
+    }
+    double shorter = length < 1 ? 0.95 * length : 1;
+    for (int k = 0; k < fc->n; k++) {
+        x[k] += shorter * dx[k];
+        z[k] += shorter * rc[k];
+    }
+    return isfinite(length) ? length : 0;
+}
+
+void perp__fc_ipm_steps(perp__fc *fc, int limit)
+{
+    double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = 1e-300, gap = 0;
+    for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
+    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
+        fc->out_of_memory = 1;
+        return;
+    }
+    for (int k = 0; k < fc->n; k++) x[k] = z[k] = k % 3 ? 0 : size;
+    double length = 0;
+    for (int it = 0; it < limit; it++) {
+        double sigma = length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
+        length = advance(fc, x, z, sigma, &gap);
+        if (length < 1e-8 || gap < 1e-22 * size * size) break;
+        for (int i = 0; i < fc->nc; i++) {
+            fc->r[3 * i] = x[3 * i] / fmax(fc->mu[i], MU_LEAST);
+            fc->r[3 * i + 1] = x[3 * i + 1];
+            fc->r[3 * i + 2] = x[3 * i + 2];
+        }
+        if (perp__fc_residual(fc) <= fc->target) break;
+    }
+}
+
+void perp__fc_ipm(perp__fc *fc)
+{
+    fc->used = PERP_FC_IPM;
+    if (perp__fc_residual(fc) <= fc->target) return;
+    int limit = fc->max_iter ? fc->max_iter : STEPS + POLISH;
+    perp__fc_ipm_steps(fc, limit < STEPS ? limit : STEPS);
+    memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
+    if (!fc->out_of_memory && perp__fc_residual(fc) > fc->target)
+        perp__fc_newton(fc, 0, NULL, 0, limit - STEPS);
+}
