@@ -106,7 +106,7 @@ static double deviation(const char *facets, double *along)
     snprintf(path, sizeof path, "%s/examples/mechanics/plane.perp", PERP_SOURCE_DIR);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
-    char source[4096] = {0}, changed[4096];
+    char source[4096] = {0}, changed[8400];
     assert_true(fread(source, 1, sizeof source - 1, file) > 100);
     fclose(file);
     text = strstr(source, "facets = exact");
