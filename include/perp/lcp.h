@@ -104,6 +104,21 @@ PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double
 /// @param w  n, out: M z + q; nullable
 PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w);
 
+/// Called with each solution that perp_lcp_enumerate finds: z and w of n entries, or with is_ray =
+/// 1 an unbounded direction of the solution set (z sums to 1, w = M z). Return 0 to go on.
+typedef int (*perp_solution_fn)(void *context, const double *z, const double *w, int is_ray);
+
+enum { PERP_ENUMERATE_MAX = 20 };
+
+/// Find all solutions of a small problem: isolated points, the vertices of solution segments and
+/// faces, then their extreme rays. A vertex on several faces is reported once per face.
+///
+/// @param lcp      n <= PERP_ENUMERATE_MAX
+/// @param is_free  n, nullable: 1 where z_i may have any sign and w_i = 0 (a mixed problem)
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
+PERP_API perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *is_free,
+                                        perp_solution_fn found, void *context);
+
 /// Classes of a matrix: 1 yes, 0 no, -1 not decided (too large to visit all principal submatrices).
 /// Entries below 1e-12 of the largest count as zero.
 typedef struct perp_lcp_class {

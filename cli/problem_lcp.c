@@ -1,0 +1,131 @@
+#include "problem_lcp.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Append "where: message". */
+static perp_status complain(perp_diag *diag, const char *where, const char *what, const char *name)
+{
+    char text[1024];
+    int n = snprintf(text, sizeof text, "%s: %s%s%s\n", where, name && name[0] ? name : "",
+                     name && name[0] ? ": " : "", what);
+    if (!diag || n < 0) return PERP_ERR_DATA;
+    diag->errors++;
+    char *grown = realloc(diag->text, diag->length + (size_t)n + 1);
+    if (!grown) return PERP_ERR_DATA;
+    memcpy(grown + diag->length, text, strlen(text) + 1);
+    diag->text = grown;
+    diag->length += strlen(text);
+    diag->capacity = diag->length + 1;
+    return PERP_ERR_DATA;
+}
+
+void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t length = 0, capacity = 0;
+    *status = PERP_ERR_FILE;
+    while (file && !feof(file) && !ferror(file)) {
+        if (length + 1 >= capacity) {
+            capacity = capacity ? 2 * capacity : 1 << 16;
+            char *more = realloc(text, capacity);
+            if (!more) break;
+            text = more;
+        }
+        length += fread(text + length, 1, capacity - length - 1, file);
+    }
+    if (!file || ferror(file) || !text) {
+        complain(diag, path, errno ? strerror(errno) : "cannot be read", NULL);
+        if (file) fclose(file);
+        free(text);
+        return NULL;
+    }
+    fclose(file);
+    text[length] = 0;
+    const char *end = NULL;
+    cJSON *json = cJSON_ParseWithOpts(text, &end, 1);
+    if (!json) {
+        int line = 1, column = 1;
+        char message[128];
+        for (const char *c = text; c < end; c++) {
+            if (*c == '\n')
+                line++, column = 1;
+            else
+                column++;
+        }
+        snprintf(message, sizeof message, "%d:%d: this is not JSON", line, column);
+        complain(diag, path, message, NULL);
+        *status = PERP_ERR_DATA;
+    } else {
+        *status = PERP_OK;
+    }
+    free(text);
+    return json;
+}
+
+void problem_json_free(void *json)
+{
+    cJSON_Delete(json);
+}
+
+static int read_vector(const cJSON *array, int n, double *out, int stride)
+{
+    int k = 0;
+    const cJSON *item;
+    if (!cJSON_IsArray(array)) return 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (k >= n || !cJSON_IsNumber(item)) return 0;
+        out[k++ * stride] = item->valuedouble;
+    }
+    return k == n;
+}
+
+perp_status problem_lcp_from_json(const void *json, const char *where, problem_lcp *out,
+                                  perp_diag *diag)
+{
+    const cJSON *p = json, *M = cJSON_GetObjectItem(p, "M"), *q = cJSON_GetObjectItem(p, "q"),
+                *item;
+    memset(out, 0, sizeof *out);
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(p, "name"));
+    snprintf(out->name, sizeof out->name, "%s", name ? name : "");
+    if (!cJSON_IsArray(q) || !cJSON_IsArray(M))
+        return complain(diag, where, "expected \"M\" (a list of rows) and \"q\" (a list)", name);
+    int n = cJSON_GetArraySize(q), i = 0;
+    size_t N = (size_t)n;
+    out->numbers = malloc((N * N + N + 1) * sizeof(double));
+    out->is_free = calloc(N + 1, 1);
+    if (!out->numbers || !out->is_free) return PERP_ERR_MEMORY;
+    if (!read_vector(q, n, out->numbers + N * N, 1))
+        return complain(diag, where, "\"q\" must be a list of numbers", name);
+    cJSON_ArrayForEach(item, M)
+    {
+        if (i >= n || !read_vector(item, n, out->numbers + i, n)) break;
+        i++;
+    }
+    if (i != n || cJSON_GetArraySize(M) != n)
+        return complain(diag, where,
+                        "\"M\" must have as many rows and columns as \"q\" has entries", name);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(p, "free"))
+    {
+        double k = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (k != floor(k) || k < 0 || k >= n)
+            return complain(diag, where, "\"free\" must list indices from 0 to n - 1", name);
+        out->nfree += !out->is_free[(int)k];
+        out->is_free[(int)k] = 1;
+    }
+    out->view = (perp_lcp){n, out->numbers, n > 1 ? n : 1, out->numbers + N * N};
+    return PERP_OK;
+}
+
+void problem_lcp_clear(problem_lcp *problem)
+{
+    free(problem->numbers);
+    free(problem->is_free);
+    memset(problem, 0, sizeof *problem);
+}

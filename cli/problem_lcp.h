@@ -1,0 +1,29 @@
+/* Read complementarity problems from JSON: {"name", "kind": "lcp" | "mlcp", "n", "M": rows, "q",
+ * "free": indices from 0}. */
+
+#ifndef PERP_CLI_PROBLEM_LCP_H
+#define PERP_CLI_PROBLEM_LCP_H
+
+#include "perp/lcp.h"
+
+/* A problem that owns its arrays. */
+typedef struct problem_lcp {
+    perp_lcp view;
+    char name[128];
+    int nfree;
+    unsigned char *is_free; /* n */
+    double *numbers;
+} problem_lcp;
+
+/* From a cJSON object (as void *). `where` names the file in messages. PERP_OK, PERP_ERR_DATA,
+ * PERP_ERR_MEMORY */
+perp_status problem_lcp_from_json(const void *json, const char *where, problem_lcp *out,
+                                  perp_diag *diag);
+void problem_lcp_clear(problem_lcp *problem);
+
+/* A parsed file: cJSON's value as void *, NULL after saying what is wrong. Free with
+ * problem_json_free. */
+void *problem_json_load(const char *path, perp_status *status, perp_diag *diag);
+void problem_json_free(void *json);
+
+#endif

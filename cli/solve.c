@@ -1,0 +1,374 @@
+/* perp solve: complementarity and friction problems from JSON files. */
+
+#include "cli.h"
+#include "problem_fc.h"
+#include "problem_lcp.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OPT_METHOD, OPT_ALL_SOLUTIONS, OPT_JSON, OPT_HELP };
+
+static const cli_option options[] = {
+    {"method", "NAME|all",
+     "one method, or a table of all that apply (default: auto); see perp solvers"},
+    {"all-solutions", NULL, "every solution of a small linear problem: points, vertices, rays"},
+    {"json", NULL, "print JSON"},
+    {"help", NULL, "this text"},
+};
+
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_SOLUTIONS = 1000 };
+
+/* One method's answer to one problem, whichever its class. */
+typedef struct answer {
+    const char *name, *outcome, *method;
+    const double *z, *w;
+    int n, iterations;
+    double residual, time_us;
+    double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
+    int npoints;
+} answer;
+
+typedef struct output {
+    cJSON *list; /* with --json */
+    int one, failed;
+} output;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Printing
+ * ----------------------------------------------------------------------------------------- */
+
+static cJSON *numbers(const double *x, int n)
+{
+    return x ? cJSON_CreateDoubleArray(x, n) : cJSON_CreateNull();
+}
+
+static cJSON *points_of(const answer *a, int rays)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int k = 0; k < a->npoints; k++) {
+        if ((a->points[k][2 * PERP_ENUMERATE_MAX] != 0) == rays)
+            cJSON_AddItemToArray(list, numbers(a->points[k], a->n));
+    }
+    return list;
+}
+
+static void emit_json(output *out, const answer *a)
+{
+    cJSON *o = cJSON_CreateObject();
+    int solved = strcmp(a->outcome, "solved") == 0;
+    cJSON_AddStringToObject(o, "name", a->name);
+    cJSON_AddStringToObject(o, "outcome", a->outcome);
+    cJSON_AddStringToObject(o, "method", a->method);
+    cJSON_AddItemToObject(o, "z", solved ? numbers(a->z, a->n) : cJSON_CreateNull());
+    cJSON_AddItemToObject(o, "w", solved ? numbers(a->w, a->n) : cJSON_CreateNull());
+    if (isfinite(a->residual))
+        cJSON_AddNumberToObject(o, "residual", a->residual);
+    else
+        cJSON_AddNullToObject(o, "residual");
+    cJSON_AddNumberToObject(o, "iterations", a->iterations);
+    cJSON_AddNumberToObject(o, "time_us", a->time_us);
+    if (a->points) {
+        cJSON_AddItemToObject(o, "solutions", points_of(a, 0));
+        cJSON_AddItemToObject(o, "rays", points_of(a, 1));
+    }
+    cJSON_AddItemToArray(out->list, o);
+}
+
+static void print_vector(const char *what, const double *x, int n)
+{
+    printf("  %s =", what);
+    for (int i = 0; i < n && i < 24; i++) printf(" %.10g", x[i]);
+    printf(n > 24 ? " ... (%d entries; --json prints all)\n" : "\n", n);
+}
+
+static void emit_text(const answer *a, int table)
+{
+    printf("%-24s %-12s %-16s residual %9.2e  %6d iterations  %10.2f us\n",
+           a->name[0] ? a->name : "(unnamed)", a->outcome, a->method, a->residual, a->iterations,
+           a->time_us);
+    if (table) return;
+    if (strcmp(a->outcome, "solved") == 0 && !a->points) {
+        print_vector("z", a->z, a->n);
+        print_vector("w", a->w, a->n);
+    }
+    for (int k = 0; k < a->npoints; k++)
+        print_vector(a->points[k][2 * PERP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k], a->n);
+}
+
+static void emit(output *out, const answer *a, int table)
+{
+    if (strcmp(a->outcome, "solved") != 0) out->failed = 1;
+    if (out->list)
+        emit_json(out, a);
+    else
+        emit_text(a, table);
+}
+
+/* Linear problems
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct collection {
+    answer *a;
+} collection;
+
+static int same_point(const double *x, const double *y, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (fabs(x[i] - y[i]) > 1e-8 * (1 + fabs(x[i]))) return 0;
+    }
+    return 1;
+}
+
+static int collect(void *context, const double *z, const double *w, int is_ray)
+{
+    answer *a = ((collection *)context)->a;
+    for (int k = 0; k < a->npoints; k++) {
+        if ((a->points[k][2 * PERP_ENUMERATE_MAX] != 0) == is_ray &&
+            same_point(a->points[k], z, a->n))
+            return 0;
+    }
+    double *point = a->points[a->npoints++];
+    memcpy(point, z, (size_t)a->n * sizeof(double));
+    memcpy(point + PERP_ENUMERATE_MAX, w, (size_t)a->n * sizeof(double));
+    point[2 * PERP_ENUMERATE_MAX] = is_ray;
+    return a->npoints == MAX_SOLUTIONS;
+}
+
+/* max |w_i| for free i, |min(z_i, w_i)| for the others, from M and q. */
+static double mixed_residual(const problem_lcp *p, const double *z, double *w)
+{
+    double residual = 0;
+    perp_lcp_residual(&p->view, z, w);
+    for (int i = 0; i < p->view.n; i++)
+        residual = fmax(residual, fabs(p->is_free[i] ? w[i] : fmin(z[i], w[i])));
+    return residual;
+}
+
+/* All solutions; also the way mixed problems are solved. */
+static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, double *w)
+{
+    if (p->view.n > PERP_ENUMERATE_MAX) return PERP_ERR_DIM;
+    a->points = malloc(MAX_SOLUTIONS * sizeof *a->points);
+    if (!a->points) return PERP_ERR_MEMORY;
+    collection c = {a};
+    double start = now();
+    perp_lcp_enumerate(&p->view, p->is_free, collect, &c);
+    a->time_us = 1e6 * (now() - start);
+    a->method = "enumerate";
+    a->iterations = a->npoints;
+    a->residual = (double)NAN;
+    a->outcome = "no solution";
+    double scale = 1;
+    for (int i = 0; i < p->view.n; i++) scale = fmax(scale, 1 + fabs(p->view.q[i]));
+    if (a->npoints && a->points[0][2 * PERP_ENUMERATE_MAX] == 0) {
+        memcpy(z, a->points[0], (size_t)a->n * sizeof(double));
+        a->residual = mixed_residual(p, z, w);
+        a->outcome = a->residual <= 1e-9 * scale ? "solved" : "limit";
+    }
+    return PERP_OK;
+}
+
+static void solve_with(const problem_lcp *p, perp_method method, answer *a, double *z, double *w)
+{
+    perp_solver *solver;
+    perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN};
+    if (perp_solver_create(method, p->view.n, NULL, &solver) != PERP_OK) return;
+    double start = now();
+    perp_lcp_solve(solver, &p->view, z, w, &info);
+    a->time_us = 1e6 * (now() - start);
+    a->outcome = perp_outcome_name(info.outcome);
+    a->method = perp_method_name(method);
+    a->iterations = info.iterations;
+    a->residual = info.residual;
+    perp_solver_destroy(solver);
+}
+
+static int solve_linear(const cJSON *json, const char *file, const char *method, int all,
+                        output *out, perp_diag *diag)
+{
+    problem_lcp p;
+    perp_status status = problem_lcp_from_json(json, file, &p, diag);
+    if (status != PERP_OK) {
+        problem_lcp_clear(&p);
+        return cli_exit_code(status);
+    }
+    int n = p.view.n, table = strcmp(method, "all") == 0;
+    double *z = calloc(2 * (size_t)n + 2, sizeof *z);
+    for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
+        answer a = {.name = p.name,
+                    .outcome = "limit",
+                    .method = "",
+                    .z = z,
+                    .w = z + n,
+                    .n = n,
+                    .residual = (double)NAN};
+        if (!table && strcmp(method, perp_method_name((perp_method)m)) != 0) continue;
+        if (all || p.nfree) {
+            if (solve_by_search(&p, &a, z, z + n) != PERP_OK)
+                a.outcome = "limit", a.method = "enumerate";
+            if (!all) free(a.points), a.points = NULL, a.npoints = 0;
+            m = PERP_METHOD_COUNT;
+        } else {
+            solve_with(&p, (perp_method)m, &a, z, z + n);
+        }
+        emit(out, &a, table);
+        free(a.points);
+    }
+    free(z);
+    problem_lcp_clear(&p);
+    return CLI_DONE;
+}
+
+/* Friction problems
+ * -------------------------------------------------------------------------------- */
+
+static int solve_friction(const cJSON *json, const char *file, const char *method, output *out,
+                          perp_diag *diag)
+{
+    problem_fc p;
+    perp_status status = problem_fc_from_json(json, file, &p, diag);
+    if (status != PERP_OK) return cli_exit_code(status);
+    int n = p.view.dimension * p.view.nc, table = strcmp(method, "all") == 0;
+    double *r = calloc(2 * (size_t)n + 2, sizeof *r);
+    for (int m = 0; r && m < PERP_FC_METHOD_COUNT; m++) {
+        perp_fc_solver *solver;
+        perp_fc_info info = {.outcome = PERP_LIMIT};
+        if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
+        if (perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver) != PERP_OK) continue;
+        memset(r, 0, (size_t)n * sizeof *r);
+        double start = now();
+        perp_fc_solve(solver, &p.view, r, r + n, &info);
+        answer a = {.name = p.name,
+                    .outcome = perp_outcome_name(info.outcome),
+                    .method = perp_fc_method_name((perp_fc_method)m),
+                    .z = r,
+                    .w = r + n,
+                    .n = n,
+                    .iterations = info.iterations,
+                    .residual = info.residual_scaled,
+                    .time_us = 1e6 * (now() - start)};
+        emit(out, &a, table);
+        perp_fc_solver_destroy(solver);
+    }
+    free(r);
+    problem_fc_clear(&p);
+    return CLI_DONE;
+}
+
+/* Command
+ * ------------------------------------------------------------------------------------------ */
+
+static int is_known(const char *method)
+{
+    return strcmp(method, "all") == 0 || perp_method_find(method) != PERP_METHOD_COUNT ||
+           perp_fc_method_find(method) != PERP_FC_METHOD_COUNT;
+}
+
+static int solve_one(const cJSON *json, const char *file, const char *method, int all, output *out,
+                     perp_diag *diag)
+{
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(json, "kind"));
+    if (kind && strcmp(kind, "fc") == 0) return solve_friction(json, file, method, out, diag);
+    if (!kind || strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
+        return solve_linear(json, file, method, all, out, diag);
+    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp or fc\n", file, kind);
+    return CLI_BAD_INPUT;
+}
+
+static void print_help(void)
+{
+    printf("usage: perp solve FILE.json [options]\n\n"
+           "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
+           "same with \"kind\": \"mlcp\" and \"free\":\n"
+           "indices, or friction problems {\"kind\": \"fc\", ...}; one object or a list. The "
+           "residual is recomputed by code that\n"
+           "belongs to no solver (for fc: relative to the largest |q|).\n\n");
+    cli_print_options(options, NOPTIONS);
+    printf(
+        "\nexit codes: 0 all solved, 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");
+}
+
+int perp__cmd_solve(int argc, char **argv)
+{
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "solve",
+                     .options = options,
+                     .noptions = NOPTIONS};
+    const char *file = NULL, *method = "auto";
+    int all = 0, as_json = 0;
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        if (k == OPT_HELP) {
+            print_help();
+            return CLI_DONE;
+        }
+        if (k == CLI_BAD) return CLI_USAGE;
+        if (k == OPT_METHOD) method = args.value;
+        if (k == OPT_ALL_SOLUTIONS) all = 1;
+        if (k == OPT_JSON) as_json = 1;
+        if (k == CLI_OPERAND) file = args.value;
+    }
+    if (!file) {
+        fprintf(stderr,
+                "perp solve: which problem? usage: perp solve FILE.json; see perp solve --help\n");
+        return CLI_USAGE;
+    }
+    if (!is_known(method)) {
+        fprintf(stderr, "perp solve: unknown method '%s'; perp solvers lists them\n", method);
+        return CLI_USAGE;
+    }
+    perp_diag diag = {0};
+    perp_status status;
+    cJSON *json = problem_json_load(file, &status, &diag);
+    int code = json ? CLI_DONE : cli_exit_code(status);
+    output out = {.list = as_json ? cJSON_CreateArray() : NULL,
+                  .one = json && !cJSON_IsArray(json)};
+    if (json && out.one) {
+        code = solve_one(json, file, method, all, &out, &diag);
+    } else if (json) {
+        const cJSON *item;
+        cJSON_ArrayForEach(item, json)
+        {
+            if (code == CLI_DONE) code = solve_one(item, file, method, all, &out, &diag);
+        }
+    }
+    if (out.list) {
+        const cJSON *what =
+            out.one && cJSON_GetArraySize(out.list) == 1 ? out.list->child : out.list;
+        char *text = cJSON_Print(what);
+        if (code == CLI_DONE && text) printf("%s\n", text);
+        free(text);
+        cJSON_Delete(out.list);
+    }
+    fflush(stdout);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
+    problem_json_free(json);
+    return code == CLI_DONE && out.failed ? CLI_NO_SOLUTION : code;
+}
+
+int perp__cmd_solvers(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    printf("linear complementarity (lcp, mlcp):\n");
+    for (int m = 0; m < PERP_METHOD_COUNT; m++)
+        printf("  %-16s %s\n", perp_method_name((perp_method)m),
+               perp_method_summary((perp_method)m));
+    printf("contacts with friction (fc):\n");
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
+        printf("  %-16s %s\n", perp_fc_method_name((perp_fc_method)m),
+               perp_fc_method_summary((perp_fc_method)m));
+    return CLI_DONE;
+}
