@@ -1,0 +1,86 @@
+/* perp classify: to which classes the matrix of a complementarity problem belongs, and what that
+ * guarantees. */
+
+#include "cli.h"
+#include "problem_lcp.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+static const char *answer(int class)
+{
+    return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
+}
+
+static void print_class(const char *name, const perp_lcp_class *c)
+{
+    printf("%s\n  symmetric %s; positive definite %s; semidefinite %s; P %s; P0 %s; copositive %s; "
+           "Z %s\n",
+           name[0] ? name : "(unnamed)", answer(c->symmetric), answer(c->positive_definite),
+           answer(c->positive_semidefinite), answer(c->p_matrix), answer(c->p0_matrix),
+           answer(c->copositive), answer(c->z_matrix));
+    if (c->positive_definite > 0 || c->p_matrix > 0)
+        printf("  exactly one solution for every q; lemke must find it\n");
+    else if (c->positive_semidefinite > 0)
+        printf("  a solution wherever w >= 0, z >= 0 can be met; lemke finds it or proves there is "
+               "none; w is unique if M is symmetric\n");
+    else if (c->copositive > 0)
+        printf("  a solution for every q that no ray of the homogeneous problem excludes; lemke "
+               "finds it or ends on such a ray\n");
+    else
+        printf("  nothing is guaranteed; enumerate decides up to n = %d\n", PERP_ENUMERATE_MAX);
+}
+
+static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
+{
+    problem_lcp p;
+    perp_lcp_class c;
+    perp_status status = problem_lcp_from_json(json, file, &p, diag);
+    if (status == PERP_OK) status = perp_lcp_classify(&p.view, &c);
+    if (status == PERP_OK) print_class(p.name, &c);
+    if (status == PERP_OK && p.nfree) printf("  (of the whole matrix, free rows included)\n");
+    problem_lcp_clear(&p);
+    return cli_exit_code(status);
+}
+
+int perp__cmd_classify(int argc, char **argv)
+{
+    static const cli_option options[] = {{"help", NULL, "this text"}};
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "classify",
+                     .options = options,
+                     .noptions = 1};
+    const char *file = NULL;
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        if (k == CLI_BAD) return CLI_USAGE;
+        if (k == CLI_OPERAND) file = args.value;
+        if (k != 0) continue;
+        printf("usage: perp classify FILE.json\n\nPrint the classes of the matrix M of each "
+               "problem in the file, and what they guarantee.\n");
+        return CLI_DONE;
+    }
+    if (!file) {
+        fprintf(stderr, "perp classify: which problem? usage: perp classify FILE.json\n");
+        return CLI_USAGE;
+    }
+    perp_diag diag = {0};
+    perp_status status;
+    cJSON *json = problem_json_load(file, &status, &diag);
+    int code = json ? CLI_DONE : cli_exit_code(status);
+    if (json && !cJSON_IsArray(json)) {
+        code = classify_one(json, file, &diag);
+    } else if (json) {
+        const cJSON *item;
+        cJSON_ArrayForEach(item, json)
+        {
+            if (code == CLI_DONE) code = classify_one(item, file, &diag);
+        }
+    }
+    fflush(stdout);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
+    problem_json_free(json);
+    return code;
+}

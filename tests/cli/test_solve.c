@@ -1,0 +1,189 @@
+/* perp solve, perp classify, perp solvers; and the stored problems with all their solutions, where
+ * they are there. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include "perp/lcp.h"
+#include "problem_lcp.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+
+static const char block[] = "{\"name\": \"stick\", \"kind\": \"lcp\", \"M\": "
+                            "[[1,-1,1],[-1,1,1],[-1,-1,0]], \"q\": [1,-1,2]}";
+
+static void solves_and_prints(void **state)
+{
+    (void)state;
+    const char *path = cli_file("block.json", block);
+    cli_result r = cli_run("solve '%s'", path);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "stick"));
+    assert_non_null(strstr(r.out, "solved"));
+    cli_free(&r);
+    r = cli_run("solve '%s' --json", path);
+    cJSON *o = cJSON_Parse(r.out);
+    assert_non_null(o);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(o, "outcome")), "solved");
+    const char *keys[] = {"name", "method", "z", "w", "residual", "iterations", "time_us"};
+    for (int k = 0; k < 7; k++) assert_non_null(cJSON_GetObjectItem(o, keys[k]));
+    cJSON_Delete(o);
+    cli_free(&r);
+    r = cli_run("solve '%s' --all-solutions --json",
+                path); /* the segment l = (t, t + 1, 0), 0 <= t <= 1/2 */
+    o = cJSON_Parse(r.out);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "solutions")), 2);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "rays")), 0);
+    cJSON_Delete(o);
+    cli_free(&r);
+    r = cli_run("solve '%s' --method all", path);
+    assert_non_null(strstr(r.out, "lemke"));
+    assert_non_null(strstr(r.out, "enumerate"));
+    cli_free(&r);
+}
+
+static void problems_without_solution_exit_3(void **state)
+{
+    (void)state;
+    cli_result r = cli_run(
+        "solve '%s'",
+        cli_file("none.json", "[{\"M\": [[-1]], \"q\": [-1]}, {\"M\": [[1]], \"q\": [-2]}]"));
+    assert_int_equal(r.code, 3);
+    assert_non_null(strstr(r.out, "infeasible"));
+    assert_non_null(strstr(r.out, "z = 2"));
+    cli_free(&r);
+}
+
+static void faults_are_named(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *says;
+        int code;
+    } cases[] = {{"{\"M\": [[1]]", "this is not JSON", 2},
+                 {"", "this is not JSON", 2},
+                 {"{\"q\": [1]}", "expected \"M\"", 2},
+                 {"{\"M\": [[1,2]], \"q\": [1]}", "as many rows and columns", 2},
+                 {"{\"M\": [[1]], \"q\": [\"a\"]}", "must be a list of numbers", 2},
+                 {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
+                 {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("solve '%s'", cli_file("bad.json", cases[i].text));
+        if (r.code != cases[i].code || !strstr(r.err, cases[i].says))
+            fail_msg("%s\nexit code %d: %s", cases[i].text, r.code, r.err);
+        cli_free(&r);
+    }
+    cli_result r = cli_run("solve nosuch.json");
+    assert_int_equal(r.code, 4);
+    cli_free(&r);
+    r = cli_run("solve '%s' --method nosuch", cli_file("block.json", block));
+    assert_int_equal(r.code, 1);
+    cli_free(&r);
+}
+
+static void classify_and_solvers_tell(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("classify '%s'", cli_file("block.json", block));
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "semidefinite yes; P no; P0 yes; copositive yes"));
+    cli_free(&r);
+    r = cli_run("solvers");
+    assert_non_null(strstr(r.out, "lemke"));
+    assert_non_null(strstr(r.out, "alart-curnier"));
+    cli_free(&r);
+}
+
+/* Stored problems
+ * ---------------------------------------------------------------------------------- */
+
+typedef struct points {
+    double z[64][PERP_ENUMERATE_MAX];
+    int is_ray[64], n, size;
+} points;
+
+static int keep(void *context, const double *z, const double *w, int is_ray)
+{
+    points *p = context;
+    (void)w;
+    assert_true(p->n < 64);
+    memcpy(p->z[p->n], z, (size_t)p->size * sizeof(double));
+    p->is_ray[p->n++] = is_ray;
+    return 0;
+}
+
+static int is_among(const points *p, const cJSON *z, int is_ray)
+{
+    double length = 0;
+    for (int i = 0; i < p->size; i++) length += fabs(cJSON_GetArrayItem(z, i)->valuedouble);
+    for (int k = 0; k < p->n; k++) {
+        int same = p->is_ray[k] == is_ray;
+        for (int i = 0; i < p->size; i++) {
+            double x = cJSON_GetArrayItem(z, i)->valuedouble / (is_ray ? length : 1);
+            same &= fabs(p->z[k][i] - x) < 1e-8 * (1 + fabs(x));
+        }
+        if (same) return 1;
+    }
+    return 0;
+}
+
+static void stored_problems_have_the_solutions_that_are_listed(void **state)
+{
+    (void)state;
+    perp_status status;
+    cJSON *list = problem_json_load(PERP_SOURCE_DIR "/../shared/data/lcp-problems/lcp_open.json",
+                                    &status, NULL);
+    const cJSON *item, *point;
+    if (!list) {
+        print_message("skipped: no stored problems here\n");
+        return;
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        problem_lcp p;
+        points found = {.n = 0};
+        assert_int_equal(problem_lcp_from_json(item, "stored", &p, NULL), PERP_OK);
+        found.size = p.view.n;
+        assert_int_equal(perp_lcp_enumerate(&p.view, p.is_free, keep, &found), PERP_OK);
+        const cJSON *solutions = cJSON_GetObjectItem(item, "solutions"),
+                    *rays = cJSON_GetObjectItem(item, "rays");
+        cJSON_ArrayForEach(point, solutions)
+        {
+            if (!is_among(&found, cJSON_GetObjectItem(point, "z"), 0))
+                fail_msg("%s: a listed solution was not found", p.name);
+        }
+        if (cJSON_GetArraySize(solutions) == 0 && found.n)
+            fail_msg("%s: has no solution, but one was claimed", p.name);
+        int nrays = 0;
+        for (int k = 0; k < found.n; k++) nrays += found.is_ray[k];
+        assert_int_equal(nrays > 0, cJSON_GetArraySize(rays) > 0);
+        for (int m = 0; m < PERP_METHOD_COUNT && !p.nfree;
+             m++) { /* nothing is claimed that is not so; auto solves all */
+            double z[PERP_ENUMERATE_MAX];
+            perp_solver *solver;
+            perp_solve_info info;
+            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, NULL, &solver), PERP_OK);
+            assert_int_equal(perp_lcp_solve(solver, &p.view, z, NULL, &info), PERP_OK);
+            int has = cJSON_GetArraySize(solutions) > 0;
+            if (info.outcome == PERP_SOLVED)
+                assert_true(has && perp_lcp_residual(&p.view, z, NULL) <= 1e-9);
+            if (m == PERP_METHOD_AUTO && has) assert_int_equal(info.outcome, PERP_SOLVED);
+            perp_solver_destroy(solver);
+        }
+        problem_lcp_clear(&p);
+    }
+    problem_json_free(list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solves_and_prints),
+        cmocka_unit_test(problems_without_solution_exit_3),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(classify_and_solvers_tell),
+        cmocka_unit_test(stored_problems_have_the_solutions_that_are_listed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
