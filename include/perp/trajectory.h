@@ -2,11 +2,11 @@
 ///
 /// The format, for reading and for writing:
 ///
-///     # perp 0.1.0                       any number of lines that start with #: metadata
-///     # unit v = m/s                     a unit, which the reader understands; other lines are
-///     kept as text t,x,v,residual                     names 0,1,0,nan rows: numbers, nan, or an
-///     empty field (also nan) # complete: 1 rows                 the writer's last line; a file
-///     without it was cut short
+///     # perp 0.1.0                  any number of lines that start with #: metadata
+///     # unit v = m/s                a unit, which the reader understands; others are kept as text
+///     t,x,v,residual                names
+///     0,1,0,nan                     rows: numbers, nan, or an empty field (also nan)
+///     # complete: 1 rows            the writer's last line; a file without it was cut short
 ///
 /// Come back here when you want to read recorded data or a run, or to write a run of your own.
 

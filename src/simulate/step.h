@@ -1,16 +1,16 @@
 /* Internal: the step problem. One step asks for y = (states at its end, vars, splits) with
  *
- *     rows r = 0 .. nrow-1:   A y + c      (affine; c, and A if it is not constant, come from a
- * tape at each step) equations:              their rows are 0 pairs p:                0 <= row a_p
- * perp  row b_p >= 0;  where its guard is off, row off_p is 0 instead
+ *     rows:       A y + c            c, and what of A is not constant, come from a tape at each step
+ *     equations:  their rows are 0
+ *     pairs p:    0 <= row a_p perp row b_p >= 0;  where its guard is off, row off_p is 0 instead
  *
- * A two-sided pair lo <= y <= hi perp e is two one-sided ones with the splits s+, s- >= 0 as extra
+ * A two-sided pair lo <= y <= hi perp e is two one-sided ones, with the splits s+, s- >= 0 as extra
  * unknowns:
  *
  *     e = s+ - s-,   0 <= y - lo  perp  s+ >= 0,   0 <= s-  perp  hi - y >= 0
  *
- * problem.c builds it from the model, step.c solves it, sides.c chooses the complementary
- * variables. */
+ * problem.c builds it from the model, step.c solves it (sparse.c where there are many unknowns),
+ * sides.c chooses the complementary variables. */
 
 #ifndef PERP_SRC_STEP_H
 #define PERP_SRC_STEP_H
