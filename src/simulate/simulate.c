@@ -50,7 +50,7 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
                                  .step = NAN,
                                  .integrator = PERP_BACKWARD_EULER,
                                  .theta = 0.5,
-                                 .solver = PERP_METHOD_LEMKE,
+                                 .solver = PERP_METHOD_AUTO,
                                  .tol = PERP_TOL_STEP};
     if (!model) return o;
     perp_simulate_task task = perp_model_simulate_task(model);
