@@ -128,16 +128,31 @@ static double other_side(const perp__step *s, int p, const double *y)
     return x;
 }
 
-/* Change the sides of violated pairs: all of them, or the first. Returns how many were violated. */
+/* The pairs of a friction statement with facets follow each other and share its text: first the slip speed's, then the
+ * facets' (whose sides have no name). */
+static int same_friction(const perp__step *s, int first, int p)
+{
+    const perp__pair *x = &s->model->pair[s->pair[first].of], *y = &s->model->pair[s->pair[p].of];
+    return x->text == y->text && y->side[0][0] == 0;
+}
+
+/* Change the sides of violated pairs: all of them, but of one friction only the slip speed's or else the worst facet's (two
+ * facets that face the motion would both have to stop it); or the first. Returns how many were violated. */
 static int switch_sides(perp__step *s, int all)
 {
     const double *y = s->ws + s->sym_y;
     double largest = 1;
     int violated = 0;
     for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(y[i]));
-    for (int p = 0; p < s->np; p++) {
-        if (!s->on[p] || !(other_side(s, p, y) < -PERP_TOL_MODE * largest)) continue;
-        if (all || !violated) s->choice[p] = !s->choice[p];
+    for (int p = 0, next; p < s->np; p = next) {
+        double worst = -PERP_TOL_MODE * largest;
+        int at = -1;
+        for (next = p; next < s->np && (next == p || same_friction(s, p, next)); next++) {
+            double x = s->on[next] && at != p ? other_side(s, next, y) : 0;
+            if (x < worst) worst = x, at = next;
+        }
+        if (at < 0) continue;
+        if (all || !violated) s->choice[at] = !s->choice[at];
         violated++;
     }
     return violated;
