@@ -698,6 +698,35 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
     return status;
 }
 
+/* Say in which statements coefficients change, the first few. */
+static void note_changing(const perp_simulation *sim, perp_diag *diag)
+{
+    enum { SHOWN = 5 };
+    const perp__step *s = &sim->step;
+    const perp_model *m = sim->model;
+    const char *last = NULL;
+    int row = 0, said = 0;
+    for (int k = 0; k < s->nentry && said <= SHOWN; k++) {
+        while (s->row_start[row + 1] <= s->entry[k]) row++;
+        int pair = -1, split = row - m->nequation;
+        for (int p = 0; p < s->np && row >= s->nequation; p++) {
+            if (s->pair[p].a == row || s->pair[p].b == row || s->pair[p].off == row)
+                pair = s->pair[p].of;
+        }
+        for (int i = 0; i < m->npair && row >= m->nequation && pair < 0; i++) {
+            if (m->pair[i].two_sided && split-- == 0) pair = i;
+        }
+        perp_statement at = pair < 0 ? perp_model_equation(m, row) : perp_model_pair(m, pair);
+        if (at.text == last) continue;
+        last = at.text;
+        if (said++ < SHOWN)
+            perp__diag_append(diag, "%s:%d:%d: coefficients change here: %s\n", m->source.name,
+                              at.line, at.column, at.text);
+        else
+            perp__diag_append(diag, "%s: and in more places\n", m->source.name);
+    }
+}
+
 perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                        perp_check_report *report, perp_diag *diag)
 {
@@ -725,6 +754,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
         status = PERP_ERR_MEMORY;
     report->warnings = findings.nerror;
     int errors = diag ? diag->errors : 0;
+    note_changing(sim, diag);
     perp__source_report(&findings, diag);
     if (diag) diag->errors = errors; /* these are warnings */
     perp__source_clear(&findings);

@@ -33,6 +33,8 @@ static void sizes_and_kind_are_told(void **state)
     expect("state x = 1\nder(x) = -x^3\n", "nonlinear", NULL);
     expect("state x = 1, y = 1\nder(x) = -pre(y)*x\nder(y) = 0\n", "coefficients that change",
            NULL);
+    expect("state x = 1, y = 1\nder(x) = -pre(y)*x\nder(y) = 0\n",
+           "check.perp:2:1: coefficients change here: der(x) = -pre(y)*x", "der(y) = 0");
     expect("state x = 1\nvar f\nder(x) = f - 1\n0 <= f perp x >= 0\n", "exactly one solution",
            "warning:");
 }
