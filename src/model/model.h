@@ -74,6 +74,10 @@ struct perp_model {
  * source). */
 int perp__build(perp_model *model);
 
+/* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in the source. 0 when memory is
+ * out. */
+int perp__check_count(perp_model *model);
+
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
  * nsymbol entries. Also refreshes the items' values. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);

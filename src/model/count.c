@@ -1,0 +1,177 @@
+/* Is a model well posed in form? Every unknown must be in some condition, and unknowns and conditions must pair off one to one;
+ * what is left over is named. */
+
+#include "model/model.h"
+
+#include <stdlib.h>
+
+/* Which conditions speak of which unknowns: a list per condition. Conditions are the equations,
+ * then the pairs; unknowns the states, then the vars. */
+typedef struct incidence {
+    int ncondition, nunknown;
+    int *start, *unknown; /* of condition i: unknown[start[i]] .. unknown[start[i+1]-1] */
+} incidence;
+
+static int read_incidence(perp_model *m, incidence *in)
+{
+    int ns = m->nitem[PERP_STATE], nv = m->nitem[PERP_VAR], capacity = 0, total = 0, ok = 0;
+    in->ncondition = m->nequation + m->npair;
+    in->nunknown = ns + nv;
+    int *of_symbol = malloc(((size_t)m->nsymbol + 1) * sizeof *of_symbol);
+    int *last = malloc(((size_t)in->nunknown + 1) * sizeof *last);
+    in->start = malloc(((size_t)in->ncondition + 2) * sizeof *in->start);
+    in->unknown = NULL;
+    if (!of_symbol || !last || !in->start) goto done;
+    for (int s = 0; s < m->nsymbol; s++) of_symbol[s] = -1;
+    for (int i = 0; i < ns; i++) {
+        int s = m->item[PERP_STATE][i].symbol;
+        if (m->kind == PERP_DISCRETE)
+            of_symbol[s + PERP__NEXT] = i;
+        else
+            of_symbol[s + PERP__NOW] = of_symbol[s + PERP__DER] = i;
+    }
+    for (int i = 0; i < nv; i++) of_symbol[m->item[PERP_VAR][i].symbol] = ns + i;
+    for (int i = 0; i < in->nunknown; i++) last[i] = -1;
+
+    in->start[0] = 0;
+    for (int i = 0; i < in->ncondition; i++) {
+        const perp__pair *p = i < m->nequation ? NULL : &m->pair[i - m->nequation];
+        const perp__equation *e = p ? NULL : &m->equation[i];
+        perp_expr roots[4] = {p ? p->a : e->left, p ? p->b : e->right, p ? p->lo : e->left,
+                              p ? p->hi : e->left};
+        int n;
+        int *reach = perp__graph_reach(&m->graph, roots, 4, &n);
+        if (!reach) goto done;
+        for (int k = 0; k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            int u = node->op == PERP__SYMBOL ? of_symbol[node->a] : -1;
+            if (u < 0 || last[u] == i) continue;
+            last[u] = i;
+            if (!perp__grow(&in->unknown, &capacity, total + 1, sizeof *in->unknown)) {
+                free(reach);
+                goto done;
+            }
+            in->unknown[total++] = u;
+        }
+        free(reach);
+        in->start[i + 1] = total;
+    }
+    ok = 1;
+done:
+    free(of_symbol);
+    free(last);
+    return ok;
+}
+
+/* Find an unknown for condition i, moving others if need be (Kuhn's augmenting paths, without
+ * recursion). owner[u] is the condition of unknown u; next[], path[] and mark[] are scratch per
+ * condition and unknown. */
+static int augment(const incidence *in, int i, int *owner, int *next, int *path, int *mark)
+{
+    int depth = 0;
+    path[0] = i;
+    next[i] = in->start[i];
+    while (depth >= 0) {
+        int c = path[depth];
+        if (next[c] == in->start[c + 1]) {
+            depth--;
+            continue;
+        }
+        int u = in->unknown[next[c]++];
+        if (mark[u] == i) continue;
+        mark[u] = i;
+        if (owner[u] < 0) { /* shift the unknowns along the path */
+            for (; depth >= 0; depth--) {
+                int condition = path[depth], chosen = in->unknown[next[condition] - 1];
+                owner[chosen] = condition;
+            }
+            return 1;
+        }
+        path[++depth] = owner[u];
+        next[owner[u]] = in->start[owner[u]];
+    }
+    return 0;
+}
+
+static const perp__item *unknown_item(const perp_model *m, int u)
+{
+    int ns = m->nitem[PERP_STATE];
+    return u < ns ? &m->item[PERP_STATE][u] : &m->item[PERP_VAR][u - ns];
+}
+
+static int condition_place(const perp_model *m, int i, const char **text)
+{
+    *text = i < m->nequation ? m->equation[i].text : m->pair[i - m->nequation].text;
+    return i < m->nequation ? m->equation[i].at : m->pair[i - m->nequation].at;
+}
+
+static void report_left_over(perp_model *m, const int *owner, const char *taken,
+                             const incidence *in)
+{
+    for (int u = 0, said = 0; u < in->nunknown && said < 10; u++) {
+        if (owner[u] >= 0) continue;
+        const perp__item *item = unknown_item(m, u);
+        perp__error(&m->source, item->at, item->end,
+                    "nothing determines '%s': the model has %d unknowns (states and vars) and %d "
+                    "equations and pairs",
+                    item->name, in->nunknown, in->ncondition);
+        said++;
+    }
+    for (int i = 0, said = 0; i < in->ncondition && said < 10; i++) {
+        if (taken[i]) continue;
+        const char *text;
+        int at = condition_place(m, i, &text);
+        perp__error(&m->source, at, at + 1,
+                    "this %s is left over: the model has %d unknowns (states and vars) and %d "
+                    "equations and pairs",
+                    i < m->nequation ? "equation" : "pair", in->nunknown, in->ncondition);
+        said++;
+    }
+}
+
+int perp__check_count(perp_model *m)
+{
+    incidence in;
+    int ok = 0;
+    if (!read_incidence(m, &in)) {
+        free(in.start);
+        free(in.unknown);
+        return 0;
+    }
+    size_t nc = (size_t)in.ncondition + 1, nu = (size_t)in.nunknown + 1;
+    int *owner = malloc(nu * sizeof *owner), *mark = malloc(nu * sizeof *mark);
+    int *next = malloc(nc * sizeof *next), *path = malloc((nc + nu) * sizeof *path);
+    char *taken = calloc(nc, 1);
+    if (!owner || !mark || !next || !path || !taken) goto done;
+    int unused = 0, left = 0;
+    for (int u = 0; u < in.nunknown; u++) owner[u] = mark[u] = -1;
+    for (int k = 0; k < in.start[in.ncondition]; k++) owner[in.unknown[k]] = 0;
+    for (int u = 0; u < in.nunknown; u++) {
+        const perp__item *item = unknown_item(m, u);
+        if (owner[u] < 0) {
+            int is_state = u < m->nitem[PERP_STATE];
+            perp__error(&m->source, item->at, item->end,
+                        is_state
+                            ? "state '%s' has no equation; expected one with der(%s) or next(%s)"
+                            : "var '%s' is never used; it needs an equation or a pair",
+                        item->name, item->name, item->name);
+            unused++;
+        }
+        owner[u] = -1;
+    }
+    for (int i = 0; i < in.ncondition; i++)
+        taken[i] = (char)augment(&in, i, owner, next, path, mark);
+    for (int i = 0; i < in.ncondition; i++) left += !taken[i];
+    for (int u = 0; u < in.nunknown; u++) left += owner[u] < 0;
+    if (left && !unused) report_left_over(m, owner, taken, &in);
+    ok = 1;
+done:
+    free(owner);
+    free(mark);
+    free(next);
+    free(path);
+    free(taken);
+    free(in.start);
+    free(in.unknown);
+    return ok;
+}
