@@ -35,10 +35,8 @@ typedef enum perp_method {
 
 /// Options shared by all methods. Fill with perp_solver_options_default, then change what you need.
 typedef struct perp_solver_options {
-    double tol;     ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
-    int max_iter;   ///< pivots or iterations; 0 (default): the method's own limit
-    int warm_start; ///< 1: z holds a guess on entry, and what the last solve left behind is reused.
-                    ///< Default 0
+    double tol;   ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
+    int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
 } perp_solver_options;
 
 /// What a solve did.
@@ -74,7 +72,7 @@ PERP_API void perp_solver_destroy(perp_solver *solver);
 /// w are.
 ///
 /// @param lcp   n <= n_max; entries that are not finite end in PERP_BAD_INPUT
-/// @param z     n, in: guess if options.warm_start, out: solution (the best point found if the
+/// @param z     n, out: solution (the best point found if the
 /// outcome is not solved)
 /// @param w     n, out: M z + q; nullable
 /// @param info  nullable

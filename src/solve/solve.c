@@ -37,7 +37,7 @@ const char *perp_method_summary(perp_method method)
 perp_solver_options perp_solver_options_default(perp_method method)
 {
     (void)method;
-    return (perp_solver_options){.tol = PERP_TOL_SOLVED, .max_iter = 0, .warm_start = 0};
+    return (perp_solver_options){.tol = PERP_TOL_SOLVED, .max_iter = 0};
 }
 
 perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options,
@@ -175,7 +175,6 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
                               .residual_scaled = (double)NAN};
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
-    if (s->options.warm_start && bytes) memcpy(s->z, z, bytes);
     result.outcome = solve_and_check(s, lcp, &result);
     if (result.outcome != PERP_BAD_INPUT && bytes) {
         memcpy(z, s->z, bytes);
