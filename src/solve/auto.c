@@ -3,7 +3,7 @@
 
 #include "solve/solver.h"
 
-enum { SEARCH_UP_TO = 12 };
+enum { SEARCH_UP_TO = 8 };
 
 static size_t auto_doubles(int n)
 {
