@@ -1,5 +1,7 @@
-/* auto - Lemke first; what it leaves without an answer is searched completely when it is small (n
- * <= 12). The driver verifies. Cost: that of lemke, and of enumerate where lemke fails. */
+/* auto - Lemke first; what it leaves without an answer is searched completely when it is small (n <= 8:
+ * beyond that a refusal would take seconds). The driver verifies.
+ *
+ * Cost: that of lemke, and of enumerate where lemke fails. */
 
 #include "solve/solver.h"
 
