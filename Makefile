@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run test dev asan bench fuzz fmt clean
+.PHONY: build run test dev asan bench bench-solvers fuzz fmt clean
 
 build: build/Makefile
 	@cmake --build --preset release
@@ -22,6 +22,10 @@ dev asan: setup
 
 bench: setup build
 	@build/bench_simulate
+
+# Complementarity methods beside the installed peers (Debian: libsiconos-numerics-dev, libode-dev).
+bench-solvers: setup build
+	@build/bench_solvers
 
 # Coverage-guided fuzzing of the language front end for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
 FUZZ_SECONDS ?= 60

@@ -161,7 +161,7 @@ static void bench_lemke(void)
             double start = now();
             solved = 0;
             for (int p = 0; p < NPROBLEM; p++) {
-                perp_lcp lcp = {n, M + p * n * n, n, q + p * n};
+                perp_lcp lcp = {n, M + p * n * n, n, q + p * n, NULL, NULL};
                 perp_solve_info info;
                 perp_lcp_solve(solver, &lcp, z, NULL, &info);
                 solved += info.outcome == PERP_SOLVED;

@@ -119,7 +119,7 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         out->nfree += !out->is_free[(int)k];
         out->is_free[(int)k] = 1;
     }
-    out->view = (perp_lcp){n, out->numbers, n > 1 ? n : 1, out->numbers + N * N};
+    out->view = (perp_lcp){n, out->numbers, n > 1 ? n : 1, out->numbers + N * N, NULL, NULL};
     return PERP_OK;
 }
 

@@ -52,19 +52,6 @@ typedef enum perp_fc_method {
     PERP_FC_METHOD_COUNT
 } perp_fc_method;
 
-/// How the prox fixed point r <- P_K(r - rho (u + mu |u_T| e_n)) chooses rho (Schindler, Nguyen &
-/// Trinkle 2011 leave the choice open; these are the ones in use).
-typedef enum perp_fc_rho {
-    PERP_FC_RHO_FIXED,    ///< options.prox.rho at every contact
-    PERP_FC_RHO_LOCAL,    ///< 1 / (largest diagonal entry of the contact's block W_ii)
-    PERP_FC_RHO_TRACE,    ///< 1 / (trace of W_ii)
-    PERP_FC_RHO_SPECTRAL, ///< 1 / (largest eigenvalue, by power iteration), of W with the contacts
-                          ///< scaled to diagonal 1
-    PERP_FC_RHO_ADAPTIVE, ///< starts local; shrinks when a step is too long for W, grows when it is
-                          ///< short
-    PERP_FC_RHO_COUNT
-} perp_fc_rho;
-
 /// Options. Fill with perp_fc_options_default, then change what you need.
 typedef struct perp_fc_options {
     double tol;     ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
@@ -88,8 +75,8 @@ typedef struct perp_fc_options {
         int adapt;  ///< 1 (default): the penalty follows the ratio of primal and dual residual
     } admm;
     struct {
-        perp_fc_rho strategy; ///< default PERP_FC_RHO_ADAPTIVE
-        double rho;           ///< for PERP_FC_RHO_FIXED [kg], > 0, default 1
+        perp_rho strategy; ///< default PERP_RHO_ADAPTIVE
+        double rho;           ///< for PERP_RHO_FIXED [kg], > 0, default 1
         int gauss_seidel; ///< 1: contacts one after the other with the newest values; 0 (default):
                           ///< all at once
     } prox;

@@ -1,12 +1,15 @@
 /// perp/lcp.h - linear complementarity problems: find z with
 ///
-///     w = M z + q,   w >= 0,   z >= 0,   z'w = 0 LCP(M, q)
+///     w = M z + q,   w >= 0,   z >= 0,   z'w = 0                    LCP(M, q)
 ///
-/// (Cottle, Pang, Stone, The Linear Complementarity Problem, 1992). Come back here when you have
-/// such a problem, want to know which methods there are, or want to check somebody's answer: the
-/// residual of perp_lcp_residual is the only one the project uses. A solver's word is never taken:
-/// perp_lcp_solve recomputes the residual after every solve, and PERP_SOLVED is impossible above
-/// the tolerance.
+/// (Cottle, Pang, Stone, The Linear Complementarity Problem, 1992), and the mixed ones, with bounds:
+///
+///     lo <= z <= hi,   w_i >= 0 where z_i = lo_i,   w_i <= 0 where z_i = hi_i,   else w_i = 0.
+///
+/// Come back here when you have such a problem, want to know which methods there are, or want to
+/// check somebody's answer: the residual of perp_lcp_residual is the only one the project uses. A
+/// solver's word is never taken: perp_lcp_solve recomputes the residual after every solve, and
+/// PERP_SOLVED is impossible above the tolerance.
 
 #ifndef PERP_LCP_H
 #define PERP_LCP_H
@@ -23,6 +26,8 @@ typedef struct perp_lcp {
     const double *M; ///< n x n, column-major; M[i + j*ldm] is row i, column j
     int ldm;         ///< leading dimension, >= max(1, n)
     const double *q; ///< n
+    const double *lo, *hi; ///< n each, lo <= hi; -INFINITY and INFINITY are allowed, a free z_i has both.
+                           ///< NULL: 0 and INFINITY, the pure problem
 } perp_lcp;
 
 /// The methods; the list is include/perp/solvers.def.
@@ -33,10 +38,33 @@ typedef enum perp_method {
     PERP_METHOD_COUNT
 } perp_method;
 
-/// Options shared by all methods. Fill with perp_solver_options_default, then change what you need.
+/// How a fixed-point iteration z <- mid(lo, z - rho w, hi) chooses rho (Schindler, Nguyen & Trinkle
+/// 2011 leave the choice open; these are the ones in use).
+typedef enum perp_rho {
+    PERP_RHO_FIXED,    ///< the same for all: options.prox.rho
+    PERP_RHO_LOCAL,    ///< 1 / M_ii (contacts: of the largest diagonal entry of the contact's block)
+    PERP_RHO_TRACE,    ///< 1 / trace M (contacts: of the contact's block)
+    PERP_RHO_SPECTRAL, ///< 1 / (largest eigenvalue, by power iteration) of M scaled to diagonal 1
+    PERP_RHO_ADAPTIVE, ///< starts local; shrinks when a step is too long for M, grows when it is short
+    PERP_RHO_COUNT
+} perp_rho;
+
+/// Options. Fill with perp_solver_options_default, then change what you need.
 typedef struct perp_solver_options {
     double tol;   ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
+    int warm_start; ///< 1: begin where the last solve ended. Pivoting methods keep the basis (lemke the
+                    ///< whole dictionary, used when M is the same), iterations begin at the given z.
+                    ///< 0 (default): every solve stands alone
+    int mixed; ///< 1: problems may have lo and hi; pivoting methods then need four times the memory. Default 0
+    struct {
+        double omega; ///< over-relaxation, (0, 2), default 1.3
+    } psor;
+    struct {
+        perp_rho strategy; ///< default PERP_RHO_ADAPTIVE
+        double rho;        ///< for PERP_RHO_FIXED, > 0, default 1
+        int gauss_seidel;  ///< 1: one row after the other with the newest values; 0 (default): all at once
+    } prox;
 } perp_solver_options;
 
 /// What a solve did.
@@ -65,15 +93,16 @@ PERP_API perp_status perp_solver_create(perp_method method, int n_max,
                                         const perp_solver_options *options, perp_solver **solver);
 PERP_API void perp_solver_destroy(perp_solver *solver);
 
-/// Solve LCP(M, q) with the solver's method. Allocates nothing; safe from several threads on
-/// different solvers.
+/// Solve LCP(M, q) with the solver's method. Allocates nothing (but nlp: its library does); safe from
+/// several threads on different solvers.
 ///
 /// For a Delassus matrix with redundant contacts the impulses z need not be unique; the velocities
 /// w are.
 ///
-/// @param lcp   n <= n_max; entries that are not finite end in PERP_BAD_INPUT
-/// @param z     n, out: solution (the best point found if the
-/// outcome is not solved)
+/// @param lcp   n <= n_max; bounds only with options.mixed. Entries that are not finite, NaN bounds and
+///              lo > hi end in PERP_BAD_INPUT
+/// @param z     n, in: guess if options.warm_start; out: solution (the best point found if the outcome
+///              is not solved; untouched after PERP_BAD_INPUT)
 /// @param w     n, out: M z + q; nullable
 /// @param info  nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM. Not solving is an outcome in info, not an error.
@@ -89,18 +118,55 @@ PERP_API const double *perp_lcp_certificate(const perp_solver *solver);
 /// else NULL.
 PERP_API const double *perp_lcp_ray(const perp_solver *solver);
 
-/// Does u prove LCP(M, q) infeasible? Every condition is checked relative to the size of its terms.
-/// The complementary basis of the last solve: 1 where z_i is basic (w_i = 0). NULL if the method
-/// has none.
+/// The basis of the last solve: 1 where z_i is basic (w_i = 0, z_i between its bounds). n entries, owned
+/// by the solver; NULL unless solved.
 PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
 
+/// Does u prove the pure LCP(M, q) infeasible? Every condition is checked relative to the size of its
+/// terms.
 PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol);
 
-/// Natural residual max_i |min(z_i, (M z + q)_i)|, computed here and nowhere else. NaN if anything
-/// is NaN.
+/// Natural residual max_i |z_i - mid(lo_i, z_i - w_i, hi_i)|, which is |min(z_i, w_i)| without bounds;
+/// computed here and nowhere else. NaN if anything is NaN.
 ///
 /// @param w  n, out: M z + q; nullable
 PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w);
+
+/// How far the solution may be differentiated.
+typedef struct perp_lcp_sensitivity {
+    int strict;         ///< 1: strict complementarity, z is differentiable. 0: some pair has both sides
+                        ///< at zero (relative 1e-9); the derivative is then one-sided, that of the basis
+    int degenerate;     ///< number of such pairs
+    int worst;          ///< index of the pair closest to degeneracy; -1 where n = 0
+    double reciprocal_condition; ///< of M_bb, estimated: below 1e-14 the derivative means little
+} perp_lcp_sensitivity;
+
+/// Prepare derivatives of the solution of the last perp_lcp_solve, on its basis b:
+///
+///     M_bb dz_b = -(dM z + dq)_b,   dz = 0 elsewhere.
+///
+/// lcp must be the problem that was solved; both products below use its M until the next solve.
+///
+/// @return PERP_OK, PERP_ERR_ARG (the last solve was not solved, or of another size), PERP_ERR_MODEL (M_bb is
+///         singular: the solution is not isolated)
+PERP_API perp_status perp_lcp_differentiate(perp_solver *solver, const perp_lcp *lcp,
+                                            perp_lcp_sensitivity *out);
+
+/// Jacobian-vector product: dz for a change dM, dq. After perp_lcp_differentiate.
+///
+/// @param dM  n x n with leading dimension n, nullable: 0
+/// @param dq  n, nullable: 0
+/// @param dz  n, out
+/// @return PERP_OK, PERP_ERR_ARG
+PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const double *dq, double *dz);
+
+/// Vector-Jacobian product: the gradients of c'z by q and by M. After perp_lcp_differentiate.
+///
+/// @param c   n: gradient of some function by z
+/// @param gq  n, out
+/// @param gM  n x n with leading dimension n, out; nullable. gM = gq z', of rank 1
+/// @return PERP_OK, PERP_ERR_ARG
+PERP_API perp_status perp_lcp_vjp(perp_solver *solver, const double *c, double *gq, double *gM);
 
 /// Called with each solution that perp_lcp_enumerate finds: z and w of n entries, or with is_ray =
 /// 1 an unbounded direction of the solution set (z sums to 1, w = M z). Return 0 to go on.

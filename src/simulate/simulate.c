@@ -689,7 +689,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
     perp_status status = PERP_OK;
     if (e) {
         const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;
-        perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL};
+        perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
         report->active = e->nz;
         status = perp_lcp_classify(&lcp, &report->M);
         if (status == PERP_OK) warn_not_unique(sim, e, M, findings);

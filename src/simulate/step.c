@@ -490,7 +490,7 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
     for (int k = 0; k < 3; k++) {
         memcpy(s->regular, M, nz * nz * sizeof(double));
         for (size_t i = 0; i < nz; i++) s->regular[i * nz + i] += shares[k] * largest;
-        perp_lcp lcp = {e->nz, s->regular, e->nz, s->q};
+        perp_lcp lcp = {e->nz, s->regular, e->nz, s->q, NULL, NULL};
         perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
         if (info.outcome != PERP_SOLVED) continue;
         perp__step_result answer = take_answer(s, e, result);
@@ -512,7 +512,7 @@ static perp__step_result solve_anew(perp__step *s)
 
     form_q(s, e);
     perp_lcp lcp = {e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1,
-                    s->q};
+                    s->q, NULL, NULL};
     perp_solve_info info;
     perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
     result = (perp__step_result){.outcome = info.outcome,

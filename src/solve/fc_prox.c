@@ -4,7 +4,7 @@
  *
  * All contacts at once (Jacobi, u = W r + q of the last iterate) or one after the other with the
  * newest u (Gauss-Seidel). rho decides everything: above 2/lambda_max the Jacobi iteration
- * diverges, far below it crawls; perp_fc_rho lists the choices. Adaptive: a common factor on the
+ * diverges, far below it crawls; perp_rho lists the choices. Adaptive: a common factor on the
  * local rho, times 2/3 when rho |u(r+) - u(r)| > 0.9 |r+ - r| (the step is repeated), times 1.2
  * when it is below 0.6 of that (Khobotov 1987). Fails: needs thousands of iterations at high
  * accuracy. Cost: one product with W an iteration. Schindler, Nguyen & Trinkle 2011 (9), (25),
@@ -17,15 +17,15 @@
 
 static void choose_rho(const perp__fc *fc, double *rho)
 {
-    perp_fc_rho strategy = fc->options->prox.strategy;
-    double largest = strategy == PERP_FC_RHO_SPECTRAL ? perp__fc_largest_eigenvalue(fc) : 0;
+    perp_rho strategy = fc->options->prox.strategy;
+    double largest = strategy == PERP_RHO_SPECTRAL ? perp__fc_largest_eigenvalue(fc) : 0;
     for (int i = 0; i < fc->nc; i++) {
         const double *w = fc->block + 9 * (size_t)fc->diag[i];
         double d = 1;
         switch (strategy) {
-        case PERP_FC_RHO_FIXED: d = fc->scale[i] * fc->scale[i] / fc->options->prox.rho; break;
-        case PERP_FC_RHO_TRACE: d = w[0] + w[4] + w[8]; break;
-        case PERP_FC_RHO_SPECTRAL: d = largest; break;
+        case PERP_RHO_FIXED: d = fc->scale[i] * fc->scale[i] / fc->options->prox.rho; break;
+        case PERP_RHO_TRACE: d = w[0] + w[4] + w[8]; break;
+        case PERP_RHO_SPECTRAL: d = largest; break;
         default: d = fmax(w[0], fmax(w[4], w[8])); break;
         }
         rho[i] = d > 0 ? 1 / d : 1;
@@ -71,7 +71,7 @@ void perp__fc_prox(perp__fc *fc)
     double *rho = perp__fc_work(fc, 2), *next = perp__fc_work(fc, 3), *u = perp__fc_work(fc, 4);
     double *unext = perp__fc_work(fc, 5), factor = 1;
     int limit = fc->max_iter ? fc->max_iter : 20000;
-    int adaptive = fc->options->prox.strategy == PERP_FC_RHO_ADAPTIVE,
+    int adaptive = fc->options->prox.strategy == PERP_RHO_ADAPTIVE,
         sweeps = fc->options->prox.gauss_seidel;
     fc->used = PERP_FC_PROX;
     choose_rho(fc, rho);

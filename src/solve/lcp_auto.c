@@ -1,29 +1,86 @@
-/* auto - Lemke first; what it leaves without an answer is searched completely when it is small (n <= 8:
- * beyond that a refusal would take seconds). The driver verifies.
+/* auto - classify cheaply, then a cascade; the driver verifies every step of it.
  *
- * Cost: that of lemke, and of enumerate where lemke fails. */
+ * 1. Symmetric M of more than 24 rows with a positive diagonal: bpp, a few Cholesky factorisations.
+ * 2. lemke with all its attempts.
+ * 3. What that leaves: bpp, ipm, fb.
+ * 4. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
+ *
+ * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution. */
 
 #include "solve/solver.h"
 
-enum { SEARCH_UP_TO = 8 };
+#include <math.h>
 
+enum { BLOCKS_FROM = 24, SEARCH_UP_TO = 8 };
+
+static const struct {
+    perp_method method;
+    const perp__solver *solver;
+} rest[] = {{PERP_METHOD_BPP, &perp__bpp}, {PERP_METHOD_IPM, &perp__ipm}, {PERP_METHOD_FB, &perp__fb}};
+
+enum { NREST = sizeof rest / sizeof *rest };
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* lemke's dictionary and bpp's basis are kept between solves: they have a place of their own. */
 static size_t auto_doubles(int n)
 {
-    return perp__lemke.doubles(n);
+    size_t size = 0;
+    for (int k = 0; k < NREST; k++) size = larger(size, rest[k].solver->doubles(n));
+    return perp__lemke.doubles(n) + size;
 }
 
 static size_t auto_ints(int n)
 {
-    return perp__lemke.ints(n);
+    size_t size = 0;
+    for (int k = 0; k < NREST; k++) size = larger(size, rest[k].solver->ints(n));
+    return perp__lemke.ints(n) + size;
 }
 
-static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, double *z, int *iterations)
+static int looks_definite(const perp_lcp *lcp)
 {
-    perp_outcome outcome = perp__lemke.solve(s, lcp, z, iterations);
-    if (outcome == PERP_SOLVED || lcp->n > SEARCH_UP_TO) return outcome;
-    int searched;
-    perp_outcome found = perp__enumerate.solve(s, lcp, z, &searched);
-    return found == PERP_SOLVED ? found : outcome;
+    for (int j = 0; j < lcp->n; j++) {
+        const double *column = perp__column(lcp, j);
+        if (!(column[j] > 0)) return 0;
+        for (int i = 0; i < j; i++) {
+            double other = perp__column(lcp, i)[j];
+            if (fabs(column[i] - other) > 1e-12 * (fabs(column[i]) + fabs(other))) return 0;
+        }
+    }
+    return 1;
 }
 
-const perp__solver perp__auto = {auto_doubles, auto_ints, auto_solve};
+static int run(perp_solver *s, perp_method method, const perp__solver *solver, const perp_lcp *lcp,
+               int *iterations, perp_outcome *outcome)
+{
+    double *work = s->work;
+    int *index = s->index;
+    if (solver != &perp__lemke) s->work += perp__lemke.doubles(s->n_max), s->index += perp__lemke.ints(s->n_max);
+    *outcome = perp__lcp_run(s, solver, lcp, iterations);
+    s->work = work, s->index = index;
+    s->answered = method;
+    return *outcome == PERP_SOLVED;
+}
+
+static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    perp_outcome outcome, other;
+    (void)attempt;
+    if (lcp->n > BLOCKS_FROM && looks_definite(lcp) &&
+        run(s, PERP_METHOD_BPP, &perp__bpp, lcp, iterations, &other))
+        return other;
+    if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome)) return outcome;
+    for (int k = 0; k < NREST; k++) {
+        if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other)) return other;
+    }
+    if (lcp->n <= SEARCH_UP_TO &&
+        run(s, PERP_METHOD_ENUMERATE, &perp__enumerate, lcp, iterations, &other))
+        return other;
+    s->answered = PERP_METHOD_LEMKE;
+    return outcome;
+}
+
+const perp__solver perp__auto = {auto_doubles, auto_ints, auto_solve, 1, 0};

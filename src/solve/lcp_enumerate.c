@@ -216,15 +216,16 @@ static int keep_first(void *context, const double *z, const double *w, int is_ra
     return 1;
 }
 
-static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, double *z, int *iterations)
+static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
-    first_point p = {lcp->n, 0, z, s->basis};
-    *iterations = 1;
-    memset(z, 0, (size_t)lcp->n * sizeof(double));
+    first_point p = {lcp->n, 0, s->z, s->basis};
+    (void)attempt;
+    ++*iterations;
+    memset(s->z, 0, (size_t)lcp->n * sizeof(double));
     if (lcp->n > MOST) return PERP_LIMIT;
     perp_lcp_enumerate(lcp, NULL, keep_first, &p);
     s->has_basis = p.have;
     return p.have ? PERP_SOLVED : PERP_RAY;
 }
 
-const perp__solver perp__enumerate = {no_doubles, no_doubles, enumerate_first};
+const perp__solver perp__enumerate = {no_doubles, no_doubles, enumerate_first, 1, 0};

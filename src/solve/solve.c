@@ -2,9 +2,12 @@
 
 #include "base/base.h"
 #include "base/tol.h"
+#include "linalg/dense.h"
+#include "linalg/simd.h"
 #include "solve/solver.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,10 +37,43 @@ const char *perp_method_summary(perp_method method)
     return (unsigned)method < PERP_METHOD_COUNT ? methods[method].summary : "";
 }
 
+/* Life ----------------------------------------------------------------------------------------- */
+
 perp_solver_options perp_solver_options_default(perp_method method)
 {
     (void)method;
-    return (perp_solver_options){.tol = PERP_TOL_SOLVED, .max_iter = 0};
+    return (perp_solver_options){.tol = PERP_TOL_SOLVED,
+                                 .psor = {.omega = 1.3},
+                                 .prox = {.strategy = PERP_RHO_ADAPTIVE, .rho = 1}};
+}
+
+static int options_are_valid(const perp_solver_options *o)
+{
+    return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->psor.omega > 0 &&
+           o->psor.omega < 2 && (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 &&
+           isfinite(o->prox.rho);
+}
+
+static int allocate(perp_solver *s)
+{
+    const perp__solver *method = methods[s->method].solver;
+    size_t n = (size_t)s->n_max + 1;
+    s->z = calloc(8 * n + n * n, sizeof(double));
+    s->basis = calloc(n, 1);
+    s->swap = calloc(2 * n, sizeof(int));
+    s->work_block = malloc((method->doubles(s->n_max) + 8) * sizeof(double));
+    s->index = calloc(method->ints(s->n_max) + 1, sizeof(int));
+    if (!s->z || !s->basis || !s->swap || !s->work_block || !s->index) return 0;
+    /* whole cache lines: kernels work on aligned columns */
+    s->work = (double *)(((uintptr_t)s->work_block + 63) / 64 * 64);
+    s->w = s->z + n, s->z2 = s->w + n, s->w2 = s->z2 + n, s->start = s->w2 + n;
+    s->ray = s->start + n, s->certificate = s->ray + n, s->scratch = s->certificate + n;
+    s->factors = s->scratch + n;
+    s->rows = s->swap + n;
+    if (!s->options.mixed || method->takes_bounds) return 1;
+    s->mixed = malloc(perp__mixed_doubles(s->n_max) * sizeof(double));
+    s->mixed_index = malloc(perp__mixed_ints(s->n_max) * sizeof(int));
+    return s->mixed && s->mixed_index;
 }
 
 perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options,
@@ -46,26 +82,23 @@ perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     perp_solver_options o = options ? *options : perp_solver_options_default(method);
-    if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || !(o.tol > 0 && o.tol <= 1e-2) ||
-        o.max_iter < 0)
+    if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
+        !options_are_valid(&o))
         return PERP_ERR_ARG;
     perp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
-    size_t n = (size_t)n_max + 1;
-    s->method = method;
-    s->options = o;
-    s->n_max = n_max;
-    s->basis = calloc(n, 1);
-    s->ray = calloc(4 * n, sizeof(double));
-    s->work = malloc((methods[method].solver->doubles(n_max) + 1) * sizeof(double));
-    s->index = malloc((methods[method].solver->ints(n_max) + 1) * sizeof(int));
-    if (!s->basis || !s->ray || !s->work || !s->index) {
-        perp_solver_destroy(s);
-        return PERP_ERR_MEMORY;
+    *s = (perp_solver){
+        .method = method, .answered = method, .options = o, .n_max = n_max, .n = -1, .nrows = -1};
+    s->isa = perp__isa();
+    perp_status status = allocate(s) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK && s->mixed) {
+        o.mixed = 0;
+        status = perp_solver_create(method, 2 * n_max, &o, &s->inner);
     }
-    s->certificate = s->ray + n;
-    s->z = s->ray + 2 * n;
-    s->w = s->ray + 3 * n;
+    if (status != PERP_OK) {
+        perp_solver_destroy(s);
+        return status;
+    }
     *out = s;
     return PERP_OK;
 }
@@ -73,26 +106,75 @@ perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_
 void perp_solver_destroy(perp_solver *s)
 {
     if (!s) return;
+    perp_solver_destroy(s->inner);
+    free(s->z);
     free(s->basis);
-    free(s->ray);
-    free(s->work);
+    free(s->swap);
+    free(s->work_block);
     free(s->index);
+    free(s->mixed);
+    free(s->mixed_index);
     free(s);
 }
 
-/* Residuals and certificates ---------------------------------------------------------------------
- */
+/* Residuals and certificates ------------------------------------------------------------------- */
 
-double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
+/* w = M z + q, four columns at a time. */
+static void compute_w(const perp_lcp *lcp, const double *z, double *restrict w)
+{
+    int n = lcp->n, j = 0;
+    memcpy(w, lcp->q, (size_t)n * sizeof(double));
+    for (; j + 4 <= n; j += 4) {
+        const double *a = perp__column(lcp, j), *b = perp__column(lcp, j + 1),
+                     *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
+        double za = z[j], zb = z[j + 1], zc = z[j + 2], zd = z[j + 3];
+        if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
+        for (int i = 0; i < n; i++)
+            w[i] = w[i] + (a[i] * za + b[i] * zb) + (c[i] * zc + d[i] * zd);
+    }
+    for (; j < n; j++) {
+        const double *a = perp__column(lcp, j);
+        for (int i = 0; i < n; i++) w[i] += a[i] * z[j];
+    }
+}
+
+/* Row i of the same, rounded alike. */
+static double row_of_w(const perp_lcp *lcp, const double *z, int i)
+{
+    const double *row = lcp->M + i;
+    size_t ld = (size_t)lcp->ldm;
+    double sum = lcp->q[i];
+    int j = 0;
+    for (; j + 4 <= lcp->n; j += 4, row += 4 * ld)
+        sum = sum + (row[0] * z[j] + row[ld] * z[j + 1]) + (row[2 * ld] * z[j + 2] + row[3 * ld] * z[j + 3]);
+    for (; j < lcp->n; j++, row += ld) sum += row[0] * z[j];
+    return sum;
+}
+
+static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
 {
     double residual = 0;
     for (int i = 0; i < lcp->n; i++) {
-        double sum = lcp->q[i];
-        for (int j = 0; j < lcp->n; j++)
-            sum += lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i] * z[j];
-        if (w) w[i] = sum;
-        double r = fabs(z[i] < sum ? z[i] : sum);
-        if (isnan(z[i]) || isnan(sum)) r = (double)NAN;
+        double r = lcp->lo || lcp->hi ? fabs(z[i] - perp__clamp(lcp, i, z[i] - w[i]))
+                                      : fabs(z[i] < w[i] ? z[i] : w[i]);
+        if (isnan(z[i]) || isnan(w[i])) return (double)NAN;
+        if (!(r <= residual)) residual = r;
+        if (isnan(residual)) return residual;
+    }
+    return residual;
+}
+
+double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
+{
+    if (w) {
+        compute_w(lcp, z, w);
+        return residual_of(lcp, z, w);
+    }
+    double residual = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double sum = row_of_w(lcp, z, i), lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
+        perp_lcp row = {1, NULL, 1, NULL, &lo, &hi};
+        double r = residual_of(&row, &z[i], &sum);
         if (!(r <= residual)) residual = r;
         if (isnan(residual)) return residual;
     }
@@ -111,7 +193,7 @@ int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
     for (int j = 0; j < lcp->n; j++) {
         double sum = 0, terms = 0;
         for (int i = 0; i < lcp->n; i++) {
-            double x = lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i] * u[i];
+            double x = perp__column(lcp, j)[i] * u[i];
             sum += x;
             terms += fabs(x);
         }
@@ -134,51 +216,161 @@ static void find_certificate(perp_solver *s, const perp_lcp *lcp)
     s->has_certificate = perp_lcp_is_infeasible(lcp, s->certificate, tol);
 }
 
-/* Driver -----------------------------------------------------------------------------------------
- */
+/* Verification --------------------------------------------------------------------------------- */
+
+/* z_i is basic where neither bound stops z_i - w_i. */
+static void basis_of_point(perp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++) {
+        double x = s->z[i] - s->w[i];
+        s->basis[i] = x > perp__lo(lcp, i) && x < perp__hi(lcp, i);
+    }
+}
+
+int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    int nb = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        if (s->basis[i]) s->rows[nb++] = i;
+    }
+    for (int j = 0; j < nb; j++) {
+        const double *column = perp__column(lcp, s->rows[j]);
+        double *factor = s->factors + (size_t)j * (size_t)nb;
+        for (int i = 0; i < nb; i++) factor[i] = column[s->rows[i]];
+    }
+    s->nrows = perp__lu(nb, s->factors, nb > 0 ? nb : 1, s->swap) == 0 ? nb : -1;
+    return s->nrows >= 0;
+}
+
+/* z2 = z with the basic entries corrected by -inv(M_bb) w_b, the others on the bound they are at. */
+static double correct_on_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++)
+        s->z2[i] = s->basis[i] ? s->z[i]
+                               : fmin(fmax(s->z[i] - s->w[i], perp__lo(lcp, i)), perp__hi(lcp, i));
+    compute_w(lcp, s->z2, s->w2);
+    for (int k = 0; k < s->nrows; k++) s->scratch[k] = s->w2[s->rows[k]];
+    perp__lu_solve(s->nrows, s->factors, s->nrows, s->swap, s->scratch);
+    for (int k = 0; k < s->nrows; k++) s->z2[s->rows[k]] -= s->scratch[k];
+    return perp_lcp_residual(lcp, s->z2, s->w2);
+}
+
+void perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
+{
+    enum { ROUNDS = 3 };
+    size_t bytes = (size_t)lcp->n * sizeof(double);
+    compute_w(lcp, s->z, s->w);
+    s->residual = residual_of(lcp, s->z, s->w);
+    for (int round = 0; round < ROUNDS && s->residual > 1e-14 * s->scale; round++) {
+        if (round == 0) {
+            if (!s->has_basis) basis_of_point(s, lcp);
+            if (!perp__lcp_factor_basis(s, lcp)) break;
+        }
+        double corrected = correct_on_basis(s, lcp);
+        if (!(corrected < s->residual)) break;
+        memcpy(s->z, s->z2, bytes);
+        memcpy(s->w, s->w2, bytes);
+        s->residual = corrected;
+    }
+    s->residual_scaled = s->residual / s->scale;
+}
+
+/* Driver --------------------------------------------------------------------------------------- */
 
 static int problem_is_finite(const perp_lcp *lcp)
 {
-    double sum = 0; /* x - x is 0, or NaN for what is not finite */
+    if (!perp__are_finite(lcp->n, lcp->q)) return 0;
+    if (lcp->ldm == lcp->n && lcp->n < 30000) return perp__are_finite(lcp->n * lcp->n, lcp->M);
     for (int j = 0; j < lcp->n; j++) {
-        const double *column = lcp->M + (size_t)j * (size_t)lcp->ldm;
-        sum += lcp->q[j] - lcp->q[j];
-        for (int i = 0; i < lcp->n; i++) sum += column[i] - column[i];
+        if (!perp__are_finite(lcp->n, perp__column(lcp, j))) return 0;
     }
-    return sum == 0;
+    return 1;
+}
+
+static int bounds_are_valid(const perp_lcp *lcp)
+{
+    if (!lcp->lo && !lcp->hi) return 1;
+    for (int i = 0; i < lcp->n; i++) {
+        double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
+        if (!(lo <= hi) || lo == (double)INFINITY || hi == -(double)INFINITY) return 0;
+    }
+    return 1;
+}
+
+perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
+                           int *iterations)
+{
+    perp_outcome outcome = PERP_LIMIT;
+    for (int attempt = 0; attempt < method->attempts; attempt++) {
+        s->has_basis = s->has_ray = 0;
+        s->nrows = -1;
+        outcome = method->solve(s, lcp, attempt, iterations);
+        perp__lcp_verify(s, lcp);
+        if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;
+    }
+    return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
+}
+
+/* Through the pure problem. */
+static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
+                              int *iterations)
+{
+    perp_lcp pure = perp__mixed_reduce(s, lcp);
+    perp_solver *inner = s->inner;
+    inner->scale = s->scale;
+    if (!perp__are_finite(pure.n, pure.q) || !perp__are_finite(pure.n * pure.n, pure.M))
+        return PERP_LIMIT;
+    perp_outcome outcome = perp__lcp_run(inner, method, &pure, iterations);
+    s->answered = inner->answered;
+    perp__mixed_expand(s, lcp);
+    s->has_basis = 0;
+    perp__lcp_verify(s, lcp);
+    if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;
+    return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
 }
 
 static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_solve_info *info)
 {
-    double scale = 0;
-    if (!problem_is_finite(lcp)) return PERP_BAD_INPUT;
-    for (int i = 0; i < lcp->n; i++) scale = fmax(scale, fabs(lcp->q[i]));
-    perp_outcome outcome = methods[s->method].solver->solve(s, lcp, s->z, &info->iterations);
-    info->residual = perp_lcp_residual(lcp, s->z, s->w);
-    info->residual_scaled = info->residual / (1 + scale);
-    if (info->residual_scaled <= s->options.tol) return PERP_SOLVED;
-    if (outcome == PERP_SOLVED) return PERP_LIMIT;
-    if (outcome == PERP_RAY) find_certificate(s, lcp);
-    return outcome == PERP_RAY && s->has_certificate ? PERP_INFEASIBLE : outcome;
+    const perp__solver *method = methods[s->method].solver;
+    int mixed = (lcp->lo || lcp->hi) && !method->takes_bounds;
+    s->scale = 1;
+    for (int i = 0; i < lcp->n; i++) s->scale = fmax(s->scale, 1 + fabs(lcp->q[i]));
+    s->answered = s->method;
+    perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
+                                 : perp__lcp_run(s, method, lcp, &info->iterations);
+    info->method = s->answered;
+    info->residual = s->residual;
+    info->residual_scaled = s->residual_scaled;
+    if (outcome == PERP_SOLVED) {
+        if (!s->has_basis) basis_of_point(s, lcp);
+        s->n = lcp->n;
+        return outcome;
+    }
+    if (outcome == PERP_RAY && !lcp->lo && !lcp->hi) find_certificate(s, lcp);
+    return s->has_certificate ? PERP_INFEASIBLE : outcome;
 }
 
 perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, double *w,
                            perp_solve_info *info)
 {
     if (!s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) ||
-        lcp->ldm < (lcp->n > 1 ? lcp->n : 1))
+        lcp->ldm < (lcp->n > 1 ? lcp->n : 1) || ((lcp->lo || lcp->hi) && !s->options.mixed))
         return PERP_ERR_ARG;
     if (lcp->n > s->n_max) return PERP_ERR_DIM;
-    perp_solve_info result = {.method = s->method,
-                              .iterations = 0,
+    perp_solve_info result = {.outcome = PERP_BAD_INPUT,
+                              .method = s->method,
                               .residual = (double)NAN,
                               .residual_scaled = (double)NAN};
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
-    result.outcome = solve_and_check(s, lcp, &result);
-    if (result.outcome != PERP_BAD_INPUT && bytes) {
-        memcpy(z, s->z, bytes);
-        if (w) memcpy(w, s->w, bytes);
+    s->n = s->nrows = -1;
+    s->differentiated_M = NULL;
+    if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
+        (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
+        if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);
+        result.outcome = solve_and_check(s, lcp, &result);
+        if (bytes) memcpy(z, s->z, bytes);
+        if (w && bytes) memcpy(w, s->w, bytes);
     }
     if (info) *info = result;
     return PERP_OK;
@@ -196,5 +388,5 @@ const double *perp_lcp_ray(const perp_solver *s)
 
 const unsigned char *perp_lcp_basis(const perp_solver *s)
 {
-    return s && s->has_basis ? s->basis : NULL;
+    return s && s->n >= 0 ? s->basis : NULL;
 }

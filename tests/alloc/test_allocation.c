@@ -120,7 +120,7 @@ static void a_solve_allocates_nothing(void **state)
 {
     (void)state;
     double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0}, q[3] = {3, -3, 1}, z[3], w[3];
-    perp_lcp lcp = {3, M, 3, q};
+    perp_lcp lcp = {3, M, 3, q, NULL, NULL};
     for (int m = 0; m < PERP_METHOD_COUNT; m++) {
         perp_solver *solver;
         assert_int_equal(perp_solver_create((perp_method)m, 3, NULL, &solver), PERP_OK);

@@ -74,15 +74,15 @@ static void every_choice_of_rho_is_true(void **state)
     (void)state;
     contacts c = contacts_create(3, 4, 5, 0.4, 10, 0, 5);
     int converged = 0;
-    for (int k = 0; k < 2 * PERP_FC_RHO_COUNT; k++) {
+    for (int k = 0; k < 2 * PERP_RHO_COUNT; k++) {
         perp_fc_options o = perp_fc_options_default();
-        o.prox.strategy = (perp_fc_rho)(k / 2);
+        o.prox.strategy = (perp_rho)(k / 2);
         o.prox.gauss_seidel = k % 2;
         o.prox.rho = 0.1;
         o.max_iter = 20000;
         converged += claim_is_true(PERP_FC_PROX, &c, &c.dense, &o);
     }
-    assert_true(converged >= 2 * PERP_FC_RHO_COUNT - 2); /* a fixed rho may diverge */
+    assert_true(converged >= 2 * PERP_RHO_COUNT - 2); /* a fixed rho may diverge */
     perp_fc_options o = perp_fc_options_default();
     o.proximal.sweeps = 1;
     assert_true(claim_is_true(PERP_FC_PROXIMAL, &c, &c.dense, &o));

@@ -180,7 +180,7 @@ static void lemke_recovers_the_solution_of_random_monotone_problems(void **state
         int n = 1 + below(k % 10 ? 12 : MOST);
         perp_solver *solver;
         perp_solve_info info;
-        perp_lcp lcp = {n, M, n, q};
+        perp_lcp lcp = {n, M, n, q, NULL, NULL};
         for (int i = 0; i < n * n; i++) A[i] = uniform(-1, 1);
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < n; j++) {

@@ -11,7 +11,7 @@ static perp_lcp_class classify(int n, const double *rows)
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) M[i + j * n] = rows[i * n + j];
     }
-    perp_lcp lcp = {n, M, n, NULL};
+    perp_lcp lcp = {n, M, n, NULL, NULL, NULL};
     assert_int_equal(perp_lcp_classify(&lcp, &c), PERP_OK);
     return c;
 }

@@ -177,7 +177,7 @@ static void pyramids_are_exact_in_the_plane_and_close_in_space(void **state)
             double *M = calloc((size_t)m * (size_t)m, sizeof *M), q[80], z[80], r[6], exact[6],
                    u[6];
             assert_int_equal(perp_fc_to_lcp(&c.dense, facets, M, q), PERP_OK);
-            perp_lcp lcp = {m, M, m, q};
+            perp_lcp lcp = {m, M, m, q, NULL, NULL};
             perp_solver *lemke;
             perp_solve_info info;
             assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, m, NULL, &lemke), PERP_OK);

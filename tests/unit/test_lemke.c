@@ -20,7 +20,7 @@ static perp_solve_info solve(int n, const double *rows, const double *q, double 
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) M[i + j * n] = rows[i * n + j];
     }
-    perp_lcp lcp = {n, M, n > 1 ? n : 1, q};
+    perp_lcp lcp = {n, M, n > 1 ? n : 1, q, NULL, NULL};
     perp_solver *solver = new_solver(n);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
     const double *u = perp_lcp_certificate(solver);
@@ -124,7 +124,7 @@ static void arguments_are_checked(void **state)
     (void)state;
     double M[4] = {1, 0, 0, 1}, q[2] = {1, 1}, z[2];
     perp_solver *solver = new_solver(1), *none;
-    perp_lcp lcp = {2, M, 2, q};
+    perp_lcp lcp = {2, M, 2, q, NULL, NULL};
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_DIM);
     assert_int_equal(perp_lcp_solve(NULL, &lcp, z, NULL, NULL), PERP_ERR_ARG);
     lcp.ldm = 1;
@@ -143,7 +143,7 @@ static void the_residual_is_the_natural_map(void **state)
 {
     (void)state;
     double M[4] = {2, 0, 0, 2}, q[2] = {-2, 1}, w[2];
-    perp_lcp lcp = {2, M, 2, q};
+    perp_lcp lcp = {2, M, 2, q, NULL, NULL};
     assert_true(perp_lcp_residual(&lcp, (double[]){1, 0}, w) == 0 && w[1] == 1);
     assert_true(perp_lcp_residual(&lcp, (double[]){1.5, 0}, NULL) == 1);      /* min(1.5, 1) */
     assert_true(perp_lcp_residual(&lcp, (double[]){1, -0.25}, NULL) == 0.25); /* min(-0.25, 0.5) */

@@ -1,0 +1,198 @@
+/* Methods and installed peers on generated problems: time and success, in the same run.
+ *
+ *     bench_solvers [--class NAME]... [--method NAME]... [--n N]... [--count K] [--warm]
+ *
+ * Success is a natural residual of at most 1e-8 (1 + max|q|), recomputed here. Times are means over the
+ * problems, the best of several rounds, without creating the solver. --warm: times after a 1 % change
+ * of q, with the last solution known to the solver. */
+
+#include "generate/lcp_classes.h"
+#include "peers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 64 };
+
+typedef struct settings {
+    int classes[LCP_NCLASS], methods[PERP_METHOD_COUNT], n[MOST], nn, count, warm, peers;
+} settings;
+
+typedef struct batch {
+    perp_lcp *problem;
+    int count, n;
+} batch;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int is_solved(const perp_lcp *lcp, const double *z)
+{
+    double scale = 1;
+    for (int i = 0; i < lcp->n; i++) scale = fmax(scale, 1 + fabs(lcp->q[i]));
+    return perp_lcp_residual(lcp, z, NULL) <= 1e-8 * scale;
+}
+
+typedef struct runner {
+    const char *name;
+    perp_solver *solver;
+    const peer *other;
+    void *state;
+} runner;
+
+static void run_one(const runner *r, const perp_lcp *lcp, double *z)
+{
+    if (r->solver)
+        perp_lcp_solve(r->solver, lcp, z, NULL, NULL);
+    else
+        r->other->solve(r->state, lcp->n, lcp->M, lcp->q, z);
+}
+
+static void measure(const runner *r, const batch *b, const char *class_name)
+{
+    double *z = calloc((size_t)b->n + 1, sizeof *z), best = INFINITY, begin = now();
+    int solved = 0;
+    for (int round = 0; round < 200 && (round < 2 || now() - begin < 0.3); round++) {
+        double start = now();
+        for (int k = 0; k < b->count; k++) run_one(r, &b->problem[k], z);
+        best = fmin(best, (now() - start) / b->count);
+        if (now() - begin > 5) break;
+    }
+    for (int k = 0; k < b->count; k++) {
+        run_one(r, &b->problem[k], z);
+        solved += is_solved(&b->problem[k], z);
+    }
+    printf("%-11s n %-5d %-18s %12.3f us  %5d/%d\n", class_name, b->n, r->name, 1e6 * best, solved,
+           b->count);
+    fflush(stdout);
+    free(z);
+}
+
+/* Solve, change q by 1 %, solve again: the time of the second. */
+static void measure_warm(const batch *b, perp_method method, const char *class_name)
+{
+    perp_solver_options o = perp_solver_options_default(method);
+    perp_solver *warm, *cold;
+    o.warm_start = 1;
+    if (perp_solver_create(method, b->n, &o, &warm) != PERP_OK) return;
+    if (perp_solver_create(method, b->n, NULL, &cold) != PERP_OK) return;
+    double *z = calloc(2 * (size_t)b->n + 1, sizeof *z), *q = z + b->n, times[2] = {0};
+    int solved = 0;
+    unsigned long long s = 1;
+    for (int k = 0; k < b->count; k++) {
+        perp_lcp lcp = b->problem[k];
+        double best[2] = {INFINITY, INFINITY};
+        for (int round = 0; round < 5; round++) {
+            perp_lcp_solve(warm, &lcp, z, NULL, NULL);
+            for (int i = 0; i < b->n; i++) {
+                s = s * 6364136223846793005ULL + 1442695040888963407ULL;
+                q[i] = lcp.q[i] * (1 + 0.02 * ((double)(s >> 11) * 0x1p-53 - 0.5));
+            }
+            perp_lcp changed = {b->n, lcp.M, lcp.ldm, q, NULL, NULL};
+            double t0 = now();
+            perp_lcp_solve(warm, &changed, z, NULL, NULL);
+            double t1 = now();
+            solved += round == 0 && is_solved(&changed, z);
+            double t2 = now();
+            perp_lcp_solve(cold, &changed, z, NULL, NULL);
+            best[0] = fmin(best[0], t1 - t0);
+            best[1] = fmin(best[1], now() - t2);
+        }
+        times[0] += best[0] / b->count;
+        times[1] += best[1] / b->count;
+    }
+    printf("%-11s n %-5d %-18s warm %10.3f us  cold %10.3f us  ratio %.3f  %5d/%d\n", class_name,
+           b->n, perp_method_name(method), 1e6 * times[0], 1e6 * times[1], times[0] / times[1],
+           solved, b->count);
+    free(z);
+    perp_solver_destroy(warm);
+    perp_solver_destroy(cold);
+}
+
+static void measure_class(const settings *s, lcp_class c, int n)
+{
+    int count = s->count ? s->count : n <= 64 ? 64 : n <= 256 ? 10 : 3;
+    batch b = {calloc((size_t)count, sizeof *b.problem), count, lcp_class_size(c, n)};
+    for (int k = 0; k < count; k++) b.problem[k] = lcp_generate(c, n, (unsigned long long)k + 1);
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        runner r = {.name = perp_method_name((perp_method)m)};
+        if (!s->methods[m] || (m == PERP_METHOD_ENUMERATE && b.n > 8)) continue;
+        if (s->warm) {
+            measure_warm(&b, (perp_method)m, lcp_class_name(c));
+        } else if (perp_solver_create((perp_method)m, b.n, NULL, &r.solver) == PERP_OK) {
+            measure(&r, &b, lcp_class_name(c));
+            perp_solver_destroy(r.solver);
+        }
+    }
+    for (const peer *p = perp_bench_peers; p->name && s->peers && !s->warm; p++) {
+        if (p->definite_only && c != LCP_definite) continue;
+        runner r = {.name = p->name, .other = p, .state = p->create(b.n)};
+        measure(&r, &b, lcp_class_name(c));
+        p->destroy(r.state);
+    }
+    for (int k = 0; k < count; k++) free((void *)(size_t)b.problem[k].M);
+    free(b.problem);
+}
+
+static int find_class(const char *name)
+{
+    int c = 0;
+    while (c < LCP_NCLASS && strcmp(name, lcp_class_name((lcp_class)c)) != 0) c++;
+    return c;
+}
+
+static int read_settings(int argc, char **argv, settings *s)
+{
+    int classes = 0, methods = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--warm") == 0) {
+            s->warm = 1;
+        } else if (strcmp(argv[i], "--no-peers") == 0) {
+            s->peers = 0;
+        } else if (strcmp(argv[i], "--class") == 0 && find_class(value) < LCP_NCLASS) {
+            s->classes[find_class(value)] = ++classes, i++;
+        } else if (strcmp(argv[i], "--method") == 0 &&
+                   perp_method_find(value) < PERP_METHOD_COUNT) {
+            s->methods[perp_method_find(value)] = ++methods, i++;
+        } else if (strcmp(argv[i], "--n") == 0 && atoi(value) > 0 && s->nn < MOST) {
+            s->n[s->nn++] = atoi(value), i++;
+        } else if (strcmp(argv[i], "--count") == 0 && atoi(value) > 0) {
+            s->count = atoi(value), i++;
+        } else {
+            fprintf(stderr, "bench_solvers: %s %s? see the head of the source\n", argv[i], value);
+            return 0;
+        }
+    }
+    for (int c = 0; c < LCP_NCLASS && !classes; c++) s->classes[c] = 1;
+    for (int m = 0; m < PERP_METHOD_COUNT && !methods; m++) s->methods[m] = 1;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const int sizes[] = {3, 4, 8, 16, 32, 64, 128};
+    settings s = {.peers = 1};
+    if (!read_settings(argc, argv, &s)) return 1;
+    if (s.nn == 0) {
+        s.nn = sizeof sizes / sizeof *sizes;
+        memcpy(s.n, sizes, sizeof sizes);
+    }
+    for (int c = 0; c < LCP_NCLASS; c++) {
+        int last = -1;
+        for (int k = 0; k < s.nn && s.classes[c]; k++) {
+            int n = lcp_class_size((lcp_class)c, s.n[k]);
+            if (n == last) continue;
+            measure_class(&s, (lcp_class)c, n);
+            last = n;
+        }
+    }
+    return 0;
+}

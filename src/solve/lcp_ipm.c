@@ -1,0 +1,120 @@
+/* ipm - infeasible primal-dual interior point with predictor and corrector (Mehrotra 1992; Kojima et
+ * al. 1991 for monotone problems).
+ *
+ * 1. z, w > 0; a Newton step on w = M z + q, z_i w_i = sigma mu:
+ *
+ *     (M + diag(w/z)) dz = -(M z + q - w) + (sigma mu - z w)/z
+ *
+ * 2. First with sigma = 0; the length it reaches sets sigma, and its second-order term is put
+ * right in a second solve with the same factors.
+ * 3. Steps stop at 0.995 of the way to the boundary. The driver ends the matter on the basis that z
+ * and w show.
+ *
+ * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one LU
+ * (2 n^3/3) a step. */
+
+#include "linalg/dense.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t ipm_doubles(int n)
+{
+    return 5 * (size_t)n;
+}
+
+static size_t ipm_ints(int n)
+{
+    (void)n;
+    return 0;
+}
+
+typedef struct point {
+    int n;
+    double *z, *w, *dz, *dw, *r, *c; /* r = M z + q - w, c = target of z dw + w dz */
+} point;
+
+/* r, and the largest of it. */
+static double infeasibility(const point *p, const perp_lcp *lcp)
+{
+    double largest = 0;
+    for (int i = 0; i < p->n; i++) p->r[i] = lcp->q[i] - p->w[i];
+    for (int j = 0; j < p->n; j++) {
+        const double *column = perp__column(lcp, j);
+        for (int i = 0; i < p->n; i++) p->r[i] += column[i] * p->z[j];
+    }
+    for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(p->r[i]));
+    return largest;
+}
+
+static int factor(perp_solver *s, const point *p, const perp_lcp *lcp)
+{
+    size_t n = (size_t)p->n;
+    for (size_t j = 0; j < n; j++) {
+        double *column = s->factors + j * n;
+        memcpy(column, perp__column(lcp, (int)j), n * sizeof(double));
+        column[j] += p->w[j] / p->z[j];
+    }
+    return perp__lu(p->n, s->factors, p->n, s->swap) == 0;
+}
+
+/* dz from c, then dw = (c - w dz)/z. */
+static void direction(const perp_solver *s, const point *p)
+{
+    for (int i = 0; i < p->n; i++) p->dz[i] = -p->r[i] + p->c[i] / p->z[i];
+    perp__lu_solve(p->n, s->factors, p->n, s->swap, p->dz);
+    for (int i = 0; i < p->n; i++) p->dw[i] = (p->c[i] - p->w[i] * p->dz[i]) / p->z[i];
+}
+
+static double step_length(const point *p, double share)
+{
+    double length = 1;
+    for (int i = 0; i < p->n; i++) {
+        if (p->dz[i] < 0) length = fmin(length, -share * p->z[i] / p->dz[i]);
+        if (p->dw[i] < 0) length = fmin(length, -share * p->w[i] / p->dw[i]);
+    }
+    return length;
+}
+
+static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100;
+    size_t N = (size_t)n;
+    double *b = s->work, largest = 0;
+    point p = {n, s->z, b, b + N, b + 2 * N, b + 3 * N, b + 4 * N};
+    (void)attempt;
+    for (int j = 0; j < n; j++) largest = fmax(largest, fabs(perp__column(lcp, j)[j]));
+    for (int i = 0; i < n; i++) p.z[i] = p.w[i] = fmax(1, sqrt(s->scale / fmax(largest, 1e-3)));
+    for (int k = 0; k < limit && n > 0; k++) {
+        double mu = 0, after = 0, infeasible = infeasibility(&p, lcp);
+        for (int i = 0; i < n; i++) mu += p.z[i] * p.w[i] / n;
+        if (!isfinite(mu) || !isfinite(infeasible)) break;
+        if (infeasible <= 1e-13 * s->scale && mu <= 1e-18 * s->scale * s->scale) break;
+        ++*iterations;
+        if (!factor(s, &p, lcp)) break;
+        for (int i = 0; i < n; i++) p.c[i] = -p.z[i] * p.w[i];
+        direction(s, &p);
+        double length = step_length(&p, 1);
+        for (int i = 0; i < n; i++)
+            after += (p.z[i] + length * p.dz[i]) * (p.w[i] + length * p.dw[i]) / n;
+        double sigma = pow(after / mu, 3);
+        for (int i = 0; i < n; i++)
+            p.c[i] = sigma * mu - p.z[i] * p.w[i] - p.dz[i] * p.dw[i];
+        direction(s, &p);
+        length = step_length(&p, 0.995);
+        if (!(length > 1e-12)) break;
+        for (int i = 0; i < n; i++) {
+            p.z[i] += length * p.dz[i];
+            p.w[i] += length * p.dw[i];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(p.z[i])) p.z[i] = 0;
+        s->basis[i] = p.z[i] > p.w[i];
+    }
+    s->has_basis = 1;
+    return PERP_LIMIT; /* the driver's residual decides */
+}
+
+const perp__solver perp__ipm = {ipm_doubles, ipm_ints, ipm_solve, 1, 0};

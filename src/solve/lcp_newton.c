@@ -1,0 +1,106 @@
+/* fb, min - semismooth Newton, dense (newton.c): the Fischer-Burmeister function, and the minimum
+ * function, whose steps are those of an active set.
+ *
+ * Succeeds from anywhere for P-matrices (fb); quickly, and often exactly, near a solution (min).
+ * Fails at local minima of the merit function when M is not P0. Cost: one LU (2 n^3/3) a step, 5-30
+ * steps. Takes bounds. A sparse problem is one for perp/mcp.h. */
+
+#include "linalg/dense.h"
+#include "solve/newton.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t newton_doubles(int n)
+{
+    return PERP__NEWTON_WORK * (size_t)n;
+}
+
+static size_t newton_ints(int n)
+{
+    (void)n;
+    return 0;
+}
+
+typedef struct dense {
+    perp_solver *s;
+    const perp_lcp *lcp;
+} dense;
+
+static int evaluate(void *context, const double *z, double *w)
+{
+    const dense *d = context;
+    perp_lcp_residual(d->lcp, z, w);
+    return 1;
+}
+
+static int linearize(void *context, const double *z)
+{
+    (void)context, (void)z;
+    return 1;
+}
+
+static int factor(void *context, const double *dz, const double *dw)
+{
+    dense *d = context;
+    size_t n = (size_t)d->lcp->n;
+    for (size_t j = 0; j < n; j++) {
+        const double *column = perp__column(d->lcp, (int)j);
+        double *out = d->s->factors + j * n;
+        for (size_t i = 0; i < n; i++) out[i] = dw[i] * column[i];
+        out[j] += dz[j];
+    }
+    return perp__lu((int)n, d->s->factors, (int)n, d->s->swap) == 0;
+}
+
+static void solve(void *context, double *x)
+{
+    const dense *d = context;
+    perp__lu_solve(d->lcp->n, d->s->factors, d->lcp->n, d->s->swap, x);
+}
+
+static void transposed(void *context, const double *v, double *out)
+{
+    const dense *d = context;
+    for (int j = 0; j < d->lcp->n; j++) {
+        const double *column = perp__column(d->lcp, j);
+        double sum = 0;
+        for (int i = 0; i < d->lcp->n; i++) sum += column[i] * v[i];
+        out[j] = sum;
+    }
+}
+
+/* From the guess or the nearest point to zero; then from the least z a diagonal M would have. */
+static void choose_start(perp_solver *s, const perp_lcp *lcp, int attempt)
+{
+    for (int i = 0; i < lcp->n; i++) {
+        double m = perp__column(lcp, i)[i], z = s->options.warm_start ? s->start[i] : 0;
+        if (attempt == 1) z = m > 1e-8 * s->scale ? -lcp->q[i] / m : 1;
+        s->z[i] = perp__clamp(lcp, i, z);
+    }
+}
+
+static perp_outcome run(perp_solver *s, const perp_lcp *lcp, perp__ncp kind, int attempt,
+                        int *iterations)
+{
+    int limit = s->options.max_iter ? s->options.max_iter : 200;
+    dense d = {s, lcp};
+    perp__newton_problem p = {lcp->n, lcp->lo, lcp->hi, &d, evaluate, linearize, factor, solve, transposed};
+    choose_start(s, lcp, attempt);
+    *iterations += perp__newton(&p, kind, 1e-14 * s->scale, limit, s->z, s->work);
+    return PERP_LIMIT; /* the driver's residual decides */
+}
+
+static perp_outcome fb_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    return run(s, lcp, PERP__NCP_FB, attempt, iterations);
+}
+
+static perp_outcome min_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    return run(s, lcp, PERP__NCP_MIN, attempt, iterations);
+}
+
+const perp__solver perp__fb = {newton_doubles, newton_ints, fb_solve, 2, 1};
+const perp__solver perp__min = {newton_doubles, newton_ints, min_solve, 2, 1};

@@ -1,0 +1,61 @@
+/* psor, pgs - projected successive over-relaxation (Cryer 1971) and Gauss-Seidel (omega = 1), with
+ * bounds.
+ *
+ *     z_i <- mid(lo_i, z_i - omega w_i / M_ii, hi_i),   i = 1 .. n, w always the newest
+ *
+ * Converges for symmetric M with positive diagonal where a solution exists and omega is in (0, 2).
+ * Not for contact problems with friction pyramids, whose gamma has no diagonal: these are declined.
+ * Linear convergence: rough answers quickly. Cost: n^2 a sweep. */
+
+#include "solve/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t no_work(int n)
+{
+    (void)n;
+    return 0;
+}
+
+static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int *iterations)
+{
+    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000;
+    double *z = s->z, *restrict w = s->w;
+    for (int i = 0; i < n; i++) {
+        z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+        if (!(perp__column(lcp, i)[i] > 0)) return PERP_LIMIT;
+    }
+    for (int k = 0; k < limit; k++) {
+        double largest = 0;
+        if (k % 50 == 0) perp_lcp_residual(lcp, z, w); /* anew, against drift */
+        for (int i = 0; i < n; i++) {
+            const double *column = perp__column(lcp, i);
+            double next = perp__clamp(lcp, i, z[i] - omega * w[i] / column[i]), d = next - z[i];
+            largest = fmax(largest, fabs(d * column[i]));
+            z[i] = next;
+            for (int j = 0; j < n && d != 0; j++) w[j] += column[j] * d;
+        }
+        ++*iterations;
+        if (!(largest > 0.1 * s->options.tol * s->scale) || !isfinite(largest)) break;
+    }
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(z[i])) z[i] = 0;
+    }
+    return PERP_LIMIT; /* the driver's residual decides */
+}
+
+static perp_outcome psor_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    (void)attempt;
+    return sweep(s, lcp, s->options.psor.omega, iterations);
+}
+
+static perp_outcome pgs_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    (void)attempt;
+    return sweep(s, lcp, 1, iterations);
+}
+
+const perp__solver perp__psor = {no_work, no_work, psor_solve, 1, 1};
+const perp__solver perp__pgs = {no_work, no_work, pgs_solve, 1, 1};
