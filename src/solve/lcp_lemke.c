@@ -36,9 +36,8 @@ typedef struct dictionary {
     double *D;      /* ld x (n+1), column-major */
     double *q;      /* ld: values of the basic variables */
     double *pc;     /* ld: a copy of the entering column */
-    double *keep;   /* ld: 1, but 0 in the pivot row */
-    double *t;      /* ld: scratch */
-    double *row;    /* n + 1: the pivot row */
+    double *t;      /* ld: at most 0 where a row may leave */
+    double *row;    /* n + 1, padded: the pivot row divided by minus the pivot */
     double *U, *V;  /* ld x BLOCK, BLOCK x (n+1) */
     double *M;      /* n x n: the M this is the dictionary of (warm start) */
     double *R, *C;  /* n: the problem is solved for R M C, R q; z = C z' */
@@ -46,9 +45,9 @@ typedef struct dictionary {
     int *nonbasic;  /* n + 1 */
     int *where;     /* 2n + 1: row of a basic variable, or -1 - column of a nonbasic one */
     int *begin;     /* n: the basic variables pivoting began with */
-    int *list;      /* n + 1: columns to update */
     int *kept;      /* n of the dictionary left by the last solve, pivots in it, is it the start */
     double q_scale; /* largest |q| of the problem */
+    int is_scaled;  /* by R and C */
 } dictionary;
 
 /* Whole vectors; not a multiple of 4 KiB, where rows would share few cache lines. */
@@ -62,7 +61,7 @@ static int padded(int n)
 static size_t lemke_doubles(int n)
 {
     size_t N = (size_t)n, ld = (size_t)padded(n);
-    return ld * (N + 1) + 4 * ld + (N + 1) + BLOCK * (ld + N + 1) + N * N + 2 * N + 8;
+    return ld * (N + 1) + 3 * ld + (N + 16) + BLOCK * (ld + N + 1) + N * N + 2 * N + 8;
 }
 
 static size_t lemke_ints(int n)
@@ -79,18 +78,16 @@ static void lay_out(dictionary *d, perp_solver *s, int n)
     d->nonbasic = d->basic + n;
     d->where = d->nonbasic + n + 1;
     d->begin = d->where + 2 * n + 1;
-    d->list = d->begin + n;
     d->D = s->work;
     d->q = d->D + ld * (N + 1);
     d->pc = d->q + ld;
-    d->keep = d->pc + ld;
-    d->t = d->keep + ld;
-    d->R = d->t + ld;
+    d->t = d->pc + ld;
+    d->U = d->t + ld;
+    d->row = d->U + ld * BLOCK;
+    d->V = d->row + (N + 16) / 8 * 8;
+    d->R = d->V + BLOCK * (N + 1);
     d->C = d->R + N;
-    d->row = d->C + N;
-    d->M = d->row + N + 1;
-    d->U = d->M + N * N;
-    d->V = d->U + ld * BLOCK;
+    d->M = d->C + N;
 }
 
 static double *column_of(const dictionary *d, int column)
@@ -128,29 +125,47 @@ static void equilibrate(dictionary *d, const perp_lcp *lcp)
     }
 }
 
-/* The dictionary of attempt 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another
- * covering vector. */
-static void start_cold(dictionary *d, const perp_lcp *lcp, int attempt)
+/* The tableau of the problem as it is: [M | 1] and q. */
+static inline PERP_INLINE void load(dictionary *d, const perp_lcp *lcp, int n, int ld)
 {
-    int n = d->n, ld = d->ld;
-    for (int i = 0; i < n; i++) d->R[i] = d->C[i] = 1;
-    if (attempt > 0) equilibrate(d, lcp);
     for (int j = 0; j < n; j++) {
-        double *column = column_of(d, j);
-        const double *source = lcp->M + (size_t)j * (size_t)lcp->ldm;
+        double *column = d->D + (size_t)j * (size_t)ld;
+        const double *source = perp__column(lcp, j);
         for (int i = 0; i < n; i++) column[i] = source[i];
         for (int i = n; i < ld; i++) column[i] = 0;
-        for (int i = 0; i < n && attempt > 0; i++) column[i] *= d->R[i] * d->C[j];
-        d->q[j] = d->R[j] * lcp->q[j];
-        d->basic[j] = d->where[j] = d->begin[j] = j;
-        d->nonbasic[j] = n + j, d->where[n + j] = -1 - j;
     }
-    double *cover = column_of(d, n);
+    double *cover = d->D + (size_t)n * (size_t)ld;
     for (int i = 0; i < ld; i++) cover[i] = i < n ? 1 : 0;
-    for (int i = 0; i < n && attempt > 1; i++)
-        cover[i] = 1 + (double)((i + 1) * (2 * attempt + 3) % 17) / 8;
+    for (int i = 0; i < n; i++) d->q[i] = lcp->q[i];
     for (int i = n; i < ld; i++) d->q[i] = 0;
-    d->nonbasic[n] = 2 * n, d->where[2 * n] = -1 - n;
+}
+
+static inline PERP_INLINE void number_variables(dictionary *d, int n)
+{
+    for (int j = 0; j < n; j++) d->basic[j] = d->where[j] = d->begin[j] = j;
+    for (int j = 0; j <= n; j++) d->nonbasic[j] = n + j, d->where[n + j] = -1 - j;
+}
+
+/* The first dictionary. Way 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another covering
+ * vector. */
+static void start_cold(dictionary *d, const perp_lcp *lcp, int way)
+{
+    int n = d->n;
+    switch (n) { /* small ones with loops of known length */
+    case 3: load(d, lcp, 3, 4), number_variables(d, 3); break;
+    case 4: load(d, lcp, 4, 4), number_variables(d, 4); break;
+    default: load(d, lcp, n, d->ld), number_variables(d, n);
+    }
+    d->is_scaled = way > 0;
+    if (way == 0) return;
+    for (int i = 0; i < n; i++) d->R[i] = d->C[i] = 1;
+    equilibrate(d, lcp);
+    for (int j = 0; j < n; j++) {
+        double *column = column_of(d, j), *cover = column_of(d, n);
+        for (int i = 0; i < n; i++) column[i] *= d->R[i] * d->C[j];
+        d->q[j] *= d->R[j];
+        if (way > 1) cover[j] = 1 + (double)((j + 1) * (2 * way + 3) % 17) / 8;
+    }
 }
 
 /* The last dictionary with the constants of the new q: the column of w_i, were it nonbasic, is that of
@@ -164,7 +179,6 @@ static int start_warm(dictionary *d, const perp_lcp *lcp)
                    (size_t)n * sizeof(double)) != 0)
             return 0;
     }
-    for (int i = 0; i < n; i++) d->R[i] = d->C[i] = 1;
     for (int i = 0; i < ld; i++) d->q[i] = 0;
     for (int i = 0; i < n; i++) {
         int at = d->where[i];
@@ -182,8 +196,7 @@ static int start_warm(dictionary *d, const perp_lcp *lcp)
     return 1;
 }
 
-/* Pivoting ------------------------------------------------------------------------------------
- */
+/* Pivoting ------------------------------------------------------------------------------------ */
 
 static void exchange(dictionary *d, int r, int c)
 {
@@ -192,90 +205,11 @@ static void exchange(dictionary *d, int r, int c)
     d->nonbasic[c] = leaves, d->where[leaves] = -1 - c;
 }
 
-/* Column j of the dictionary: what is not in the pivot row gets f times the entering column, the pivot
- * row gets f. pc is the entering column with a 1 in the pivot row. */
-static inline PERP_INLINE void update(int ld, double *restrict column, const double *restrict keep,
-                                      const double *restrict pc, double f)
-{
-    for (int i = 0; i < ld; i++) column[i] = column[i] * keep[i] + pc[i] * f;
-}
-
-static inline PERP_INLINE void update4(int ld, double *restrict a, double *restrict b,
-                                       double *restrict c, double *restrict d,
-                                       const double *restrict keep, const double *restrict pc,
-                                       const double *f)
-{
-    double fa = f[0], fb = f[1], fc = f[2], fd = f[3];
-    for (int i = 0; i < ld; i++) {
-        double k = keep[i], p = pc[i];
-        a[i] = a[i] * k + p * fa;
-        b[i] = b[i] * k + p * fb;
-        c[i] = c[i] * k + p * fc;
-        d[i] = d[i] * k + p * fd;
-    }
-}
-
-/* The variable of column c becomes basic in row r; pc is column c. */
-static inline PERP_INLINE void pivot(dictionary *d, int ld, int r, int c)
-{
-    int n = d->n, count = 0;
-    double p = d->pc[r], *row = d->row;
-    d->pc[r] = 1;
-    d->keep[r] = 0;
-    if (ld <= 8) {
-        for (int j = 0; j <= n; j++) {
-            double *column = d->D + j * ld;
-            update(ld, column, d->keep, d->pc, -column[r] / p);
-        }
-    } else {
-        for (int j = 0; j <= n; j++) {
-            double f = -column_of(d, j)[r] / p;
-            row[count] = f, d->list[count] = j;
-            count += f != 0 && j != c;
-        }
-        int j = 0;
-        for (const int *list = d->list; j + 4 <= count; j += 4)
-            update4(ld, column_of(d, list[j]), column_of(d, list[j + 1]), column_of(d, list[j + 2]),
-                    column_of(d, list[j + 3]), d->keep, d->pc, row + j);
-        for (; j < count; j++) update(ld, column_of(d, d->list[j]), d->keep, d->pc, row[j]);
-    }
-    update(ld, d->q, d->keep, d->pc, -d->q[r] / p);
-    double *column = column_of(d, c);
-    for (int i = 0; i < ld; i++) column[i] = d->pc[i] / p;
-    d->keep[r] = 1;
-    exchange(d, r, c);
-}
-
 /* Apply the pending pivots: D += U V. */
 static void flush(dictionary *d)
 {
     perp__add_product(d->n, d->n + 1, d->pending, d->U, d->ld, d->V, BLOCK, d->D, d->ld);
     d->pending = 0;
-}
-
-/* The same pivot kept as factors: row r and column c of D, U and V become 0, and D gets the product of
- * the column (1 in row r) and the row (1/p in column c). */
-static inline PERP_INLINE void pivot_later(dictionary *d, int r, int c)
-{
-    int n = d->n, ld = d->ld, k = d->pending;
-    double p = d->pc[r], *v = d->V + k;
-    d->pc[r] = 1;
-    d->keep[r] = 0;
-    for (int j = 0; j <= n; j++) {
-        double *entry = column_of(d, j) + r, x = *entry;
-        const double *older = d->V + (size_t)j * BLOCK;
-        for (int l = 0; l < k; l++) x += d->U[r + l * ld] * older[l];
-        *entry = 0;
-        v[(size_t)j * BLOCK] = -x / p;
-    }
-    update(ld, d->q, d->keep, d->pc, -d->q[r] / p);
-    memset(column_of(d, c), 0, (size_t)ld * sizeof(double));
-    for (int l = 0; l < k; l++) d->U[r + l * ld] = 0, d->V[l + c * BLOCK] = 0;
-    v[(size_t)c * BLOCK] = 1 / p;
-    memcpy(d->U + (size_t)k * (size_t)ld, d->pc, (size_t)ld * sizeof(double));
-    d->keep[r] = 1;
-    exchange(d, r, c);
-    if (++d->pending == BLOCK) flush(d);
 }
 
 /* Coefficient of the perturbation e^(k+1) of the k-th basic variable of the beginning in basic row r. */
@@ -297,46 +231,37 @@ static int lexicographically_smaller(const dictionary *d, int a, int b)
     return 0;
 }
 
-/* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
- * among ties. */
-static inline PERP_INLINE int ratio_test(dictionary *d, int ld)
+/* The row that leaves, of those with t <= 0: z0 if it is among them, else the lexicographically smallest. */
+static int break_tie(const dictionary *d)
 {
-    enum { W = 4 };
-    const double *pc = d->pc, *q = d->q;
-    double *t = d->t, lane[W] = {0, 0, 0, 0}, largest = 0, limit = (double)INFINITY;
-    for (int i = 0; i < ld; i += W) {
-        for (int l = 0; l < W; l++) {
-            double x = fabs(pc[i + l]);
-            lane[l] = x > lane[l] ? x : lane[l];
-        }
-    }
-    for (int l = 0; l < W; l++) largest = lane[l] > largest ? lane[l] : largest;
-    double smallest_pivot = -PERP_TOL_PIVOT * largest;
-    for (int l = 0; l < W; l++) lane[l] = limit;
-    for (int i = 0; i < ld; i += W) {
-        for (int l = 0; l < W; l++) {
-            int blocks = pc[i + l] < smallest_pivot;
-            double value = q[i + l] > 0 ? q[i + l] : 0;
-            double x = (blocks ? value : (double)INFINITY) / (blocks ? -pc[i + l] : 1);
-            lane[l] = x < lane[l] ? x : lane[l];
-        }
-    }
-    for (int l = 0; l < W; l++) limit = lane[l] < limit ? lane[l] : limit;
-    if (limit == (double)INFINITY) return -1;
-    double floor_scale = 1e-3 * d->q_scale;
-    for (int i = 0; i < ld; i++) {
-        double after = q[i] + limit * pc[i], terms = fabs(q[i]) - limit * pc[i];
-        double excess = after - PERP_TOL_TIE * (terms > floor_scale ? terms : floor_scale);
-        t[i] = pc[i] < smallest_pivot ? excess : 1;
-    }
     int best = -1;
     for (int i = 0; i < d->n; i++) {
-        if (t[i] > 0) continue;
+        if (d->t[i] > 0) continue;
         if (d->basic[i] == 2 * d->n) return i;
         if (best < 0 || lexicographically_smaller(d, i, best)) best = i;
     }
     return best;
 }
+
+/* The loops of a pivot, for every vector width (simd.h): lemke_kernel.h defines follow_<isa>. */
+#define ISA plain
+#define TARGET
+#include "solve/lemke_kernel.h"
+#if PERP_ISA_COUNT > 1
+#define ISA avx2
+#define TARGET PERP_TARGET_AVX2
+#include "solve/lemke_kernel.h"
+#define ISA avx512
+#define TARGET PERP_TARGET_AVX512
+#include "solve/lemke_kernel.h"
+#endif
+
+static perp_outcome (*const follows[])(dictionary *d, int r, int limit, int *iterations,
+                                       int *ray) = {
+#define VERSION(isa, target) follow_##isa,
+    PERP_ISA_LIST(VERSION)
+#undef VERSION
+};
 
 /* Row where z0 enters: the most negative q; of equal ones the last (its perturbation is the
  * smallest). */
@@ -350,64 +275,6 @@ static int first_row(int n, const double *q)
     return r;
 }
 
-/* The present column c into pc. */
-static inline PERP_INLINE void fetch_column(dictionary *d, int ld, int c)
-{
-    double *restrict pc = d->pc;
-    const double *column = column_of(d, c), *v = d->V + (size_t)c * BLOCK;
-    for (int i = 0; i < ld; i++) pc[i] = column[i];
-    for (int l = 0; l < d->pending; l++) {
-        const double *u = d->U + (size_t)l * (size_t)ld;
-        double f = v[l];
-        for (int i = 0; i < ld && f != 0; i++) pc[i] += f * u[i];
-    }
-}
-
-/* From z0's entering in row r to its leaving. On a ray *ray is the column. */
-static inline PERP_INLINE perp_outcome follow(dictionary *d, int ld, int later, int r, int limit,
-                                              int *iterations, int *ray)
-{
-    int n = d->n, c = -1 - d->where[2 * n];
-    for (int i = 0; i < ld; i++) d->keep[i] = 1;
-    fetch_column(d, ld, c);
-    for (int k = 0; k < limit; k++) {
-        int leaves = d->basic[r];
-        ++*iterations;
-        if (later)
-            pivot_later(d, r, c);
-        else
-            pivot(d, ld, r, c);
-        if (leaves == 2 * n) return PERP_SOLVED;
-        c = -1 - d->where[leaves < n ? leaves + n : leaves - n]; /* its complement enters */
-        fetch_column(d, ld, c);
-        r = ratio_test(d, ld);
-        if (r < 0) {
-            *ray = c;
-            return PERP_RAY;
-        }
-    }
-    return PERP_LIMIT;
-}
-
-#define VERSION(isa, target)                                                                       \
-    target static perp_outcome follow_##isa(dictionary *d, int r, int limit, int *iterations,      \
-                                            int *ray)                                              \
-    {                                                                                              \
-        if (d->ld == 4) return follow(d, 4, 0, r, limit, iterations, ray);                         \
-        if (d->ld == 8) return follow(d, 8, 0, r, limit, iterations, ray);                         \
-        if (d->ld == 16) return follow(d, 16, 0, r, limit, iterations, ray);                       \
-        return follow(d, d->ld, d->n >= BLOCKED_FROM, r, limit, iterations, ray);                  \
-    }
-PERP_ISA_LIST(VERSION)
-#undef VERSION
-
-static perp_outcome (*const follows[])(dictionary *d, int r, int limit, int *iterations,
-                                       int *ray) = {
-#define VERSION(isa, target) follow_##isa,
-    PERP_ISA_LIST(VERSION)
-#undef VERSION
-};
-
 /* Method --------------------------------------------------------------------------------------
  */
 
@@ -415,10 +282,12 @@ static void read_solution(const dictionary *d, perp_solver *s)
 {
     int n = d->n;
     for (int i = 0; i < n; i++) {
-        int at = d->where[n + i];
-        s->basis[i] = at >= 0;
-        s->z[i] = at >= 0 && d->q[at] > 0 ? d->C[i] * d->q[at] : 0;
+        int at = d->where[n + i], is_basic = at >= 0;
+        double value = d->q[is_basic ? at : 0];
+        s->basis[i] = (unsigned char)is_basic;
+        s->z[i] = is_basic & (value > 0) ? value : 0;
     }
+    for (int i = 0; i < n && d->is_scaled; i++) s->z[i] *= d->C[i];
 }
 
 static void read_ray(const dictionary *d, perp_solver *s, int c)
@@ -426,7 +295,8 @@ static void read_ray(const dictionary *d, perp_solver *s, int c)
     s->has_ray = 1;
     for (int i = 0; i < d->n; i++) {
         int at = d->where[d->n + i];
-        s->ray[i] = d->C[i] * (at >= 0 ? element(d, at, c) : -1 - at == c ? 1.0 : 0.0);
+        s->ray[i] = at >= 0 ? element(d, at, c) : -1 - at == c ? 1.0 : 0.0;
+        if (d->is_scaled) s->ray[i] *= d->C[i];
     }
 }
 
@@ -435,8 +305,12 @@ static perp_outcome run(dictionary *d, perp_solver *s, int *iterations)
     int limit = s->options.max_iter ? s->options.max_iter : 100 * d->n + 100, ray = 0;
     int r = first_row(d->n, d->q), before = *iterations;
     perp_outcome outcome = PERP_SOLVED;
-    for (int i = 0; i < d->n; i++) d->q_scale = fabs(d->q[i]) > d->q_scale ? fabs(d->q[i]) : d->q_scale;
-    if (r >= 0) outcome = follows[s->isa](d, r, limit, iterations, &ray);
+    for (int i = 0; i < d->n; i++) {
+        double size = fabs(d->q[i]);
+        d->q_scale = size > d->q_scale ? size : d->q_scale;
+    }
+    int isa = d->ld < 8 && s->isa > 1 ? 1 : s->isa; /* at least one whole vector */
+    if (r >= 0) outcome = follows[isa](d, r, limit, iterations, &ray);
     read_solution(d, s);
     s->has_basis = outcome == PERP_SOLVED;
     if (outcome == PERP_RAY) read_ray(d, s, ray);
@@ -451,6 +325,12 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
 {
     dictionary d;
     int n = lcp->n;
+    if (first_row(n, lcp->q) < 0) { /* nothing pushes */
+        memset(s->z, 0, (size_t)n * sizeof(double));
+        memset(s->basis, 0, (size_t)n);
+        s->has_basis = 1;
+        return PERP_SOLVED;
+    }
     lay_out(&d, s, n);
     if (attempt == 0) {
         d.kept[2] = s->options.warm_start && start_warm(&d, lcp);

@@ -120,10 +120,11 @@ void perp_solver_destroy(perp_solver *s)
 /* Residuals and certificates ------------------------------------------------------------------- */
 
 /* w = M z + q, four columns at a time. */
-static void compute_w(const perp_lcp *lcp, const double *z, double *restrict w)
+static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double *z,
+                                       double *restrict w)
 {
-    int n = lcp->n, j = 0;
-    memcpy(w, lcp->q, (size_t)n * sizeof(double));
+    int j = 0;
+    for (int i = 0; i < n; i++) w[i] = lcp->q[i];
     for (; j + 4 <= n; j += 4) {
         const double *a = perp__column(lcp, j), *b = perp__column(lcp, j + 1),
                      *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
@@ -135,6 +136,15 @@ static void compute_w(const perp_lcp *lcp, const double *z, double *restrict w)
     for (; j < n; j++) {
         const double *a = perp__column(lcp, j);
         for (int i = 0; i < n; i++) w[i] += a[i] * z[j];
+    }
+}
+
+static void compute_w(const perp_lcp *lcp, const double *z, double *w)
+{
+    switch (lcp->n) { /* small ones with loops of known length */
+    case 3: product(lcp, 3, z, w); break;
+    case 4: product(lcp, 4, z, w); break;
+    default: product(lcp, lcp->n, z, w);
     }
 }
 
@@ -153,15 +163,19 @@ static double row_of_w(const perp_lcp *lcp, const double *z, int i)
 
 static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
 {
-    double residual = 0;
-    for (int i = 0; i < lcp->n; i++) {
-        double r = lcp->lo || lcp->hi ? fabs(z[i] - perp__clamp(lcp, i, z[i] - w[i]))
-                                      : fabs(z[i] < w[i] ? z[i] : w[i]);
-        if (isnan(z[i]) || isnan(w[i])) return (double)NAN;
-        if (!(r <= residual)) residual = r;
-        if (isnan(residual)) return residual;
+    double residual = 0, sum = 0;
+    int pure = !lcp->lo && !lcp->hi;
+    for (int i = 0; i < lcp->n && pure; i++) {
+        double r = fabs(z[i] < w[i] ? z[i] : w[i]);
+        residual = r > residual ? r : residual;
+        sum += z[i] + w[i];
     }
-    return residual;
+    for (int i = 0; i < lcp->n && !pure; i++) {
+        double r = fabs(z[i] - perp__clamp(lcp, i, z[i] - w[i]));
+        residual = r > residual ? r : residual;
+        sum += z[i] + w[i];
+    }
+    return isnan(sum - sum) ? (double)NAN : residual; /* also where a term is infinite */
 }
 
 double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
@@ -334,7 +348,10 @@ static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_so
     const perp__solver *method = methods[s->method].solver;
     int mixed = (lcp->lo || lcp->hi) && !method->takes_bounds;
     s->scale = 1;
-    for (int i = 0; i < lcp->n; i++) s->scale = fmax(s->scale, 1 + fabs(lcp->q[i]));
+    for (int i = 0; i < lcp->n; i++) {
+        double size = 1 + fabs(lcp->q[i]);
+        s->scale = size > s->scale ? size : s->scale;
+    }
     s->answered = s->method;
     perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
                                  : perp__lcp_run(s, method, lcp, &info->iterations);
