@@ -30,110 +30,110 @@ INLINE VEC K(smaller)(VEC a, VEC b)
     return SELECT(a < b, a, b);
 }
 
-/* column += f pc, for k columns with their f at once. */
-INLINE void K(update)(int ld, double *column, const double *pc, double f)
+/* Lane numbers from `first` on. */
+INLINE VEC K(count_from)(int first)
 {
-    for (int i = 0; i < ld; i += WIDTH) AT(column, i) += AT(pc, i) * f;
+    VEC index = {0};
+    for (int l = 0; l < WIDTH; l++) PERP_LANE(index, l) = first + l;
+    return index;
 }
 
-INLINE void K(update4)(int ld, double *column, const double *pc, const double *f)
+/* A pivot in row r with column e (divided by the pivot p, e_r = 1/p) turns another column x into
+ *
+ *     x_i - x_r e_i,   and in row r   -x_r e_r.
+ *
+ * Whole vectors are stored: a load of a vector waits long for a number stored into it. */
+INLINE void K(apply)(int ld, double *x, const double *e, int r)
 {
-    double f0 = f[0], f1 = f[1], f2 = f[2], f3 = f[3];
-    double *b = column + ld, *c = b + ld, *d = c + ld;
+    double f = x[r];
+    VEC F = K(all)(f), zero = {0};
+    if (f == 0) return;
     for (int i = 0; i < ld; i += WIDTH) {
-        VEC p = AT(pc, i);
-        AT(column, i) += p * f0;
-        AT(b, i) += p * f1;
-        AT(c, i) += p * f2;
-        AT(d, i) += p * f3;
+        VEC here = K(count_from)(i - r);
+        AT(x, i) = SELECT(here == zero, zero, AT(x, i)) - F * AT(e, i);
     }
 }
 
-/* The variable of column c becomes basic in row r; pc is column c. */
-INLINE void K(pivot)(dictionary *d, int ld, int r, int c)
+/* Four pivots in one sweep: first what they find and leave in their own rows, then the others. */
+INLINE void K(apply4)(int ld, double *x, const double *e, const int *r)
 {
-    int n = d->n, j = 0;
-    double inverse = 1 / d->pc[r], *row = d->row, *D = d->D, *column = D + (size_t)c * (size_t)ld;
-    double q = -d->q[r] * inverse;
-    d->pc[r] = 0;
-    for (int k = 0; k <= n; k++) row[k] = -D[(size_t)r + (size_t)k * (size_t)ld] * inverse;
-    row[c] = 0;
-    for (; j + 4 <= n + 1; j += 4) {
-        if (row[j] != 0 || row[j + 1] != 0 || row[j + 2] != 0 || row[j + 3] != 0)
-            K(update4)(ld, D + (size_t)j * (size_t)ld, d->pc, row + j);
+    double v[4], f[4];
+    for (int k = 0; k < 4; k++) v[k] = x[r[k]];
+    for (int k = 0; k < 4; k++) {
+        f[k] = v[k];
+        for (int l = 0; l < 4; l++)
+            v[l] = (r[l] == r[k] ? 0 : v[l]) - f[k] * e[(size_t)k * (size_t)ld + (size_t)r[l]];
     }
-    for (; j <= n; j++) K(update)(ld, D + (size_t)j * (size_t)ld, d->pc, row[j]);
-    K(update)(ld, d->q, d->pc, q);
-    for (int k = 0; k <= n; k++) D[(size_t)r + (size_t)k * (size_t)ld] = row[k];
-    for (int i = 0; i < ld; i += WIDTH) AT(column, i) = AT(d->pc, i) * inverse;
-    column[r] = inverse;
-    d->q[r] = q;
-    exchange(d, r, c);
+    if (f[0] == 0 && f[1] == 0 && f[2] == 0 && f[3] == 0) return;
+    const double *e1 = e + ld, *e2 = e1 + ld, *e3 = e2 + ld;
+    VEC F0 = K(all)(f[0]), F1 = K(all)(f[1]), F2 = K(all)(f[2]), F3 = K(all)(f[3]);
+    for (int i = 0; i < ld; i += WIDTH)
+        AT(x, i) = AT(x, i) - F0 * AT(e, i) - F1 * AT(e1, i) - F2 * AT(e2, i) - F3 * AT(e3, i);
+    for (int k = 0; k < 4; k++) x[r[k]] = v[k];
 }
 
-/* The same for few rows, with whole vectors stored: a load of a vector waits long for a number stored into it. */
-INLINE void K(pivot_small)(dictionary *d, int ld, int r, int c)
+/* All pivots since the base. */
+INLINE void K(apply_all)(const tableau *d, int ld, double *x)
 {
-    int n = d->n;
-    double inverse = 1 / d->pc[r], *D = d->D, *pc = d->pc;
-    for (int j = 0; j <= n + 1; j++) {
-        double *column = j <= n ? D + j * ld : d->q, f = -column[r] * inverse;
-        VEC index = {0}, F = K(all)(f);
-        for (int l = 0; l < WIDTH; l++) PERP_LANE(index, l) = l - r;
-        for (int i = 0; i < ld; i += WIDTH) {
-            AT(column, i) = SELECT(index == 0, F, AT(column, i) + AT(pc, i) * F);
-            index += (double)WIDTH;
+    int k = 0;
+    for (; k + 4 <= d->ne && ld > 16; k += 4)
+        K(apply4)(ld, x, d->E + (size_t)k * (size_t)ld, d->er + k);
+    for (; k < d->ne; k++) K(apply)(ld, x, d->E + (size_t)k * (size_t)ld, d->er[k]);
+}
+
+/* The present column of a nonbasic w or z, into x. */
+INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
+{
+    int base = d->base[variable];
+    if (base >= 0) { /* it was basic at the base */
+        VEC zero = {0}, one = zero + 1;
+        for (int i = 0; i < ld; i += WIDTH)
+            AT(x, i) = SELECT(K(count_from)(i - base) == zero, -one, zero);
+    } else if (d->uses_D) {
+        const double *source = d->D + (size_t)(-1 - base) * (size_t)ld;
+        for (int i = 0; i < ld; i += WIDTH) AT(x, i) = AT(source, i);
+    } else {
+        const double *source = perp__column(d->lcp, -1 - base);
+        int i = 0;
+        for (; i + WIDTH <= n; i += WIDTH) AT(x, i) = AT(source, i);
+        for (; i < ld; i += WIDTH) {
+            VEC tail = {0};
+            for (int l = 0; l < WIDTH; l++)
+                if (i + l < n) PERP_LANE(tail, l) = source[i + l];
+            AT(x, i) = tail;
         }
     }
-    VEC index = {0}, R = K(all)(inverse);
-    for (int l = 0; l < WIDTH; l++) PERP_LANE(index, l) = l - r;
-    for (int i = 0; i < ld; i += WIDTH) {
-        AT(D, i + c * ld) = SELECT(index == 0, R, AT(pc, i) * R);
-        index += (double)WIDTH;
-    }
-    exchange(d, r, c);
+    K(apply_all)(d, ld, x);
 }
 
-/* The same pivot kept as factors: row r and column c of D, U and V become 0, and D gets the product of
- * the column (1 in row r) and the row (1/p in column c). */
-INLINE void K(pivot_later)(dictionary *d, int r, int c)
+/* Compute the dictionary: it is the new base. A column that is there already keeps its place. */
+INLINE void K(rebase)(tableau *d)
 {
-    int n = d->n, ld = d->ld, k = d->pending;
-    double p = d->pc[r], *v = d->V + k, q = -d->q[r] / p;
-    for (int j = 0; j <= n; j++) {
-        double *entry = column_of(d, j) + r, x = *entry;
-        const double *older = d->V + (size_t)j * BLOCK;
-        for (int l = 0; l < k; l++) x += d->U[r + l * ld] * older[l];
-        *entry = 0;
-        v[(size_t)j * BLOCK] = -x / p;
+    int n = d->n, ld = d->ld, scan = 0;
+    for (int j = 0; j < n && !d->uses_D; j++) {
+        double *column = d->D + (size_t)j * (size_t)ld;
+        const double *source = perp__column(d->lcp, j);
+        for (int i = 0; i < ld; i++) column[i] = i < n ? source[i] : 0;
     }
-    d->pc[r] = 0;
-    K(update)(ld, d->q, d->pc, q);
-    d->q[r] = q;
-    d->pc[r] = 1;
-    memset(column_of(d, c), 0, (size_t)ld * sizeof(double));
-    for (int l = 0; l < k; l++) d->U[r + l * ld] = 0, d->V[l + c * BLOCK] = 0;
-    v[(size_t)c * BLOCK] = 1 / p;
-    memcpy(d->U + (size_t)k * (size_t)ld, d->pc, (size_t)ld * sizeof(double));
-    exchange(d, r, c);
-    if (++d->pending == BLOCK) flush(d);
-}
-
-/* The present column c into pc. */
-INLINE void K(fetch_column)(dictionary *d, int ld, int c)
-{
-    double *pc = d->pc, *column = d->D + (size_t)c * (size_t)ld;
-    for (int l = 0; l < d->pending; l++) {
-        double *u = d->U + (size_t)l * (size_t)ld, f = d->V[(size_t)l + (size_t)c * BLOCK];
-        if (f == 0) continue;
-        for (int i = 0; i < ld; i += WIDTH) AT(pc, i) = AT(column, i) + AT(u, i) * f;
-        column = pc;
+    d->uses_D = 1;
+    for (int v = 0; v < 2 * n; v++) {
+        if (d->where[v] < 0 && d->base[v] < 0)
+            K(apply_all)(d, ld, d->D + (size_t)(-1 - d->base[v]) * (size_t)ld);
     }
-    for (int i = 0; i < ld && column != pc; i += WIDTH) AT(pc, i) = AT(column, i);
+    for (int v = 0; v < 2 * n; v++) {
+        if (d->where[v] >= 0 || d->base[v] < 0) continue;
+        int place = free_place(d, &scan);
+        K(column)(d, n, ld, v, d->D + (size_t)place * (size_t)ld);
+        d->base[v] = -1 - place;
+    }
+    for (int i = 0; i < n; i++) {
+        if (d->basic[i] < 2 * n) d->base[d->basic[i]] = i;
+    }
+    d->ne = d->tie_base = 0;
 }
 
 /* The least ratio of a row whose entry in pc is below `smallest`, and the largest entry of pc. */
-INLINE double K(least_ratio)(const dictionary *d, int ld, double smallest, double *largest)
+INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *largest)
 {
     VEC zero = {0}, one = zero + 1, none = K(all)((double)INFINITY), least = none, most = zero;
     double limit = (double)INFINITY, size = 0;
@@ -153,27 +153,24 @@ INLINE double K(least_ratio)(const dictionary *d, int ld, double smallest, doubl
 
 /* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
  * among ties. */
-INLINE int K(ratio_test)(dictionary *d, int ld)
+INLINE int K(ratio_test)(tableau *d, int ld)
 {
-    const double infinity = (double)INFINITY;
     double *pc = d->pc, *q = d->q, *t = d->t, largest, smallest = 0, unused;
     double limit = K(least_ratio)(d, ld, 0, &largest);
-    VEC zero = {0}, one = zero + 1, index = zero, count = zero, sum = zero, negligible = zero;
-    for (int l = 0; l < WIDTH; l++) PERP_LANE(index, l) = l;
+    VEC zero = {0}, one = zero + 1, count = zero, sum = zero;
     for (int pass = 0; pass < 2; pass++) {
-        VEC step = K(all)(limit), floor = K(all)(1e-3 * d->q_scale);
-        VEC bound = K(all)(-PERP_TOL_PIVOT * largest), at = index;
-        if (limit == infinity) return -1;
-        count = sum = negligible = zero;
+        VEC step = K(all)(limit), floor = K(all)(1e-3 * d->q_scale), negligible = zero;
+        VEC bound = K(all)(-PERP_TOL_PIVOT * largest);
+        if (limit == (double)INFINITY) return -1;
+        count = sum = zero;
         for (int i = 0; i < ld; i += WIDTH) {
             VEC x = AT(pc, i), b = AT(q, i), moved = step * x;
             VEC terms = K(larger)(K(larger)(b, -b) - moved, floor);
             VEC excess = SELECT(x < smallest, b + moved - terms * PERP_TOL_TIE, one);
             AT(t, i) = excess;
             count += SELECT(excess <= zero, one, zero);
-            sum += SELECT(excess <= zero, at, zero);
+            sum += SELECT(excess <= zero, K(count_from)(i), zero);
             negligible += SELECT((excess <= zero) & (x >= bound), one, zero);
-            at += (double)WIDTH;
         }
         double small = 0;
         for (int l = 0; l < WIDTH; l++) small += PERP_LANE(negligible, l);
@@ -187,31 +184,38 @@ INLINE int K(ratio_test)(dictionary *d, int ld)
     return many == 1 ? (int)where : break_tie(d);
 }
 
-/* From z0's entering in row r to its leaving. On a ray *ray is the column. */
-INLINE perp_outcome K(follow_)(dictionary *d, int ld, int later, int r, int limit, int *iterations,
-                               int *ray)
+/* The variable whose column is pc becomes basic in row r. */
+INLINE void K(pivot)(tableau *d, int ld, int r, int enters)
 {
-    int n = d->n, c = -1 - d->where[2 * n], k = 0;
+    double *e = d->E + (size_t)d->ne * (size_t)ld;
+    VEC inverse = K(all)(1 / d->pc[r]), zero = {0};
+    for (int i = 0; i < ld; i += WIDTH)
+        AT(e, i) = SELECT(K(count_from)(i - r) == zero, inverse, AT(d->pc, i) * inverse);
+    d->er[d->ne++] = r;
+    K(apply)(ld, d->q, e, r);
+    d->where[d->basic[r]] = -1;
+    d->basic[r] = enters, d->where[enters] = r;
+}
+
+/* From z0's entering in row r, with its column in pc, to its leaving. On a ray *ray is the variable. */
+INLINE perp_outcome K(follow_)(tableau *d, int n, int ld, int r, int limit, int *iterations, int *ray)
+{
+    int enters = 2 * n, k = 0;
     perp_outcome outcome = PERP_LIMIT;
-    K(fetch_column)(d, ld, c);
     while (k < limit) {
         int leaves = d->basic[r];
         k++;
-        if (ld <= 16)
-            K(pivot_small)(d, ld, r, c);
-        else if (later)
-            K(pivot_later)(d, r, c);
-        else
-            K(pivot)(d, ld, r, c);
+        K(pivot)(d, ld, r, enters);
         if (leaves == 2 * n) {
             outcome = PERP_SOLVED;
             break;
         }
-        c = -1 - d->where[leaves < n ? leaves + n : leaves - n]; /* its complement enters */
-        K(fetch_column)(d, ld, c);
+        if (d->ne == d->most) K(rebase)(d);
+        enters = leaves < n ? leaves + n : leaves - n; /* its complement */
+        K(column)(d, n, ld, enters, d->pc);
         r = K(ratio_test)(d, ld);
         if (r < 0) {
-            *ray = c;
+            *ray = enters;
             outcome = PERP_RAY;
             break;
         }
@@ -220,12 +224,20 @@ INLINE perp_outcome K(follow_)(dictionary *d, int ld, int later, int r, int limi
     return outcome;
 }
 
-TARGET static perp_outcome K(follow)(dictionary *d, int r, int limit, int *iterations, int *ray)
+TARGET static perp_outcome K(follow)(tableau *d, int r, int limit, int *iterations, int *ray)
 {
-    if (d->ld == 4 && WIDTH <= 4) return K(follow_)(d, 4, 0, r, limit, iterations, ray);
-    if (d->ld == 8) return K(follow_)(d, 8, 0, r, limit, iterations, ray);
-    if (d->ld == 16) return K(follow_)(d, 16, 0, r, limit, iterations, ray);
-    return K(follow_)(d, d->ld, d->n >= BLOCKED_FROM, r, limit, iterations, ray);
+    if (d->n == 3 && WIDTH <= 4) return K(follow_)(d, 3, 4, r, limit, iterations, ray);
+    if (d->n == 4 && WIDTH <= 4) return K(follow_)(d, 4, 4, r, limit, iterations, ray);
+    if (d->ld == 8) return K(follow_)(d, d->n, 8, r, limit, iterations, ray);
+    if (d->ld == 16) return K(follow_)(d, d->n, 16, r, limit, iterations, ray);
+    return K(follow_)(d, d->n, d->ld, r, limit, iterations, ray);
+}
+
+/* q of the present tableau from that of the problem. */
+TARGET static void K(values)(tableau *d)
+{
+    for (int i = 0; i < d->ld; i++) d->q[i] = i < d->n ? d->lcp->q[i] : 0;
+    K(apply_all)(d, d->ld, d->q);
 }
 
 #undef JOIN_
