@@ -58,7 +58,7 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
 #else
 #define PERP_LANES(isa) double
-#define PERP_MASK(isa) int
+#define PERP_MASK(isa) long long
 #define PERP_LANE(x, l) (x)
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
 #endif

@@ -206,6 +206,26 @@ static int free_place(tableau *d, int *scan)
     return -1 - d->base[(*scan)++];
 }
 
+/* Up to so many padded rows the kernel blends rows by masks: -1 in the row, 0 in all others. */
+enum { MOST_SMALL = 16 };
+static const long long hot[3 * MOST_SMALL] = {[MOST_SMALL] = -1};
+static const double lane_number[] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+static inline PERP_INLINE double greater_of(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline PERP_INLINE double lesser_of(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline PERP_INLINE double sum_of(double a, double b)
+{
+    return a + b;
+}
+
 /* The loops of a pivot, for every vector width (simd.h): lemke_kernel.h defines these. */
 #define ISA plain
 #define TARGET

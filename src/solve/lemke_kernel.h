@@ -30,27 +30,31 @@ INLINE VEC K(smaller)(VEC a, VEC b)
     return SELECT(a < b, a, b);
 }
 
-/* Lane numbers from `first` on. */
-INLINE VEC K(count_from)(int first)
-{
-    VEC index = {0};
-    for (int l = 0; l < WIDTH; l++) PERP_LANE(index, l) = first + l;
-    return index;
-}
+/* One number out of all lanes, in pairs. */
+#define PAIR(op, x, k) op(PERP_LANE(x, (k) % WIDTH), PERP_LANE(x, ((k) + WIDTH / 2) % WIDTH))
+#define REDUCE(op, x)                                                                              \
+    (WIDTH == 8   ? op(op(PAIR(op, x, 0), PAIR(op, x, 2)), op(PAIR(op, x, 1), PAIR(op, x, 3)))     \
+     : WIDTH == 4 ? op(PAIR(op, x, 0), PAIR(op, x, 1))                                             \
+     : WIDTH == 2 ? PAIR(op, x, 0)                                                                 \
+                  : PERP_LANE(x, 0))
+
+/* Few rows: whole vectors are stored, as a load of a vector waits long for a number stored into it. HOT is
+ * the mask of row r. */
+#define HOT(i) (*(const K(mask) *)(hot + MOST_SMALL + (i)-r))
 
 /* A pivot in row r with column e (divided by the pivot p, e_r = 1/p) turns another column x into
  *
- *     x_i - x_r e_i,   and in row r   -x_r e_r.
- *
- * Whole vectors are stored: a load of a vector waits long for a number stored into it. */
+ *     x_i - x_r e_i,   and in row r   -x_r e_r. */
 INLINE void K(apply)(int ld, double *x, const double *e, int r)
 {
     double f = x[r];
     VEC F = K(all)(f), zero = {0};
-    if (f == 0) return;
-    for (int i = 0; i < ld; i += WIDTH) {
-        VEC here = K(count_from)(i - r);
-        AT(x, i) = SELECT(here == zero, zero, AT(x, i)) - F * AT(e, i);
+    if (ld <= MOST_SMALL) {
+        for (int i = 0; i < ld; i += WIDTH)
+            AT(x, i) = SELECT(HOT(i), zero, AT(x, i)) - F * AT(e, i);
+    } else if (f != 0) {
+        for (int i = 0; i < ld; i += WIDTH) AT(x, i) = AT(x, i) - F * AT(e, i);
+        x[r] = -f * e[r];
     }
 }
 
@@ -76,7 +80,7 @@ INLINE void K(apply4)(int ld, double *x, const double *e, const int *r)
 INLINE void K(apply_all)(const tableau *d, int ld, double *x)
 {
     int k = 0;
-    for (; k + 4 <= d->ne && ld > 16; k += 4)
+    for (; k + 4 <= d->ne && ld > MOST_SMALL; k += 4)
         K(apply4)(ld, x, d->E + (size_t)k * (size_t)ld, d->er + k);
     for (; k < d->ne; k++) K(apply)(ld, x, d->E + (size_t)k * (size_t)ld, d->er[k]);
 }
@@ -87,8 +91,10 @@ INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
     int base = d->base[variable];
     if (base >= 0) { /* it was basic at the base */
         VEC zero = {0}, one = zero + 1;
+        int r = base;
         for (int i = 0; i < ld; i += WIDTH)
-            AT(x, i) = SELECT(K(count_from)(i - base) == zero, -one, zero);
+            AT(x, i) = ld <= MOST_SMALL ? SELECT(HOT(i), -one, zero) : zero;
+        if (ld > MOST_SMALL) x[base] = -1;
     } else if (d->uses_D) {
         const double *source = d->D + (size_t)(-1 - base) * (size_t)ld;
         for (int i = 0; i < ld; i += WIDTH) AT(x, i) = AT(source, i);
@@ -136,61 +142,57 @@ INLINE void K(rebase)(tableau *d)
 INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *largest)
 {
     VEC zero = {0}, one = zero + 1, none = K(all)((double)INFINITY), least = none, most = zero;
-    double limit = (double)INFINITY, size = 0;
     for (int i = 0; i < ld; i += WIDTH) {
         VEC x = AT(d->pc, i), value = K(larger)(AT(d->q, i), zero);
         K(mask) blocks = x < smallest;
         least = K(smaller)(SELECT(blocks, value, none) / SELECT(blocks, -x, one), least);
         most = K(larger)(K(larger)(x, -x), most);
     }
-    for (int l = 0; l < WIDTH; l++) {
-        limit = PERP_LANE(least, l) < limit ? PERP_LANE(least, l) : limit;
-        size = PERP_LANE(most, l) > size ? PERP_LANE(most, l) : size;
-    }
-    *largest = size;
-    return limit;
+    *largest = REDUCE(greater_of, most);
+    return REDUCE(lesser_of, least);
 }
 
 /* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
- * among ties. */
+ * among ties. One sum tells how many rows are tied, which if it is one, and whether any of them has a
+ * negligible entry: such a row counts 2^42, any row 2^26 and its number. */
 INLINE int K(ratio_test)(tableau *d, int ld)
 {
-    double *pc = d->pc, *q = d->q, *t = d->t, largest, smallest = 0, unused;
+    const double tied_row = 0x1p26, negligible_row = 0x1p42;
+    double *pc = d->pc, *q = d->q, *t = d->t, largest, smallest = 0, unused, sum = 0;
     double limit = K(least_ratio)(d, ld, 0, &largest);
-    VEC zero = {0}, one = zero + 1, count = zero, sum = zero;
+    VEC zero = {0}, one = zero + 1, first = zero + tied_row;
+    for (int l = 0; l < WIDTH; l++) PERP_LANE(first, l) += lane_number[l];
     for (int pass = 0; pass < 2; pass++) {
-        VEC step = K(all)(limit), floor = K(all)(1e-3 * d->q_scale), negligible = zero;
+        VEC step = K(all)(limit), floor = K(all)(1e-3 * d->q_scale), count = zero, number = first;
         VEC bound = K(all)(-PERP_TOL_PIVOT * largest);
         if (limit == (double)INFINITY) return -1;
-        count = sum = zero;
         for (int i = 0; i < ld; i += WIDTH) {
             VEC x = AT(pc, i), b = AT(q, i), moved = step * x;
             VEC terms = K(larger)(K(larger)(b, -b) - moved, floor);
             VEC excess = SELECT(x < smallest, b + moved - terms * PERP_TOL_TIE, one);
             AT(t, i) = excess;
-            count += SELECT(excess <= zero, one, zero);
-            sum += SELECT(excess <= zero, K(count_from)(i), zero);
-            negligible += SELECT((excess <= zero) & (x >= bound), one, zero);
+            count += SELECT(excess <= zero, number + SELECT(x < bound, zero, zero + negligible_row), zero);
+            number += (double)WIDTH;
         }
-        double small = 0;
-        for (int l = 0; l < WIDTH; l++) small += PERP_LANE(negligible, l);
-        if (small == 0) break;
+        sum = REDUCE(sum_of, count);
+        if (sum < negligible_row) break;
         /* an entry that is zero but for rounding does not block: again without such */
         smallest = -PERP_TOL_PIVOT * largest;
         limit = K(least_ratio)(d, ld, smallest, &unused);
     }
-    double many = 0, where = 0;
-    for (int l = 0; l < WIDTH; l++) many += PERP_LANE(count, l), where += PERP_LANE(sum, l);
-    return many == 1 ? (int)where : break_tie(d);
+    return sum < 2 * tied_row ? (int)(sum - tied_row) : break_tie(d);
 }
 
 /* The variable whose column is pc becomes basic in row r. */
 INLINE void K(pivot)(tableau *d, int ld, int r, int enters)
 {
     double *e = d->E + (size_t)d->ne * (size_t)ld;
-    VEC inverse = K(all)(1 / d->pc[r]), zero = {0};
-    for (int i = 0; i < ld; i += WIDTH)
-        AT(e, i) = SELECT(K(count_from)(i - r) == zero, inverse, AT(d->pc, i) * inverse);
+    VEC inverse = K(all)(1 / d->pc[r]);
+    for (int i = 0; i < ld; i += WIDTH) {
+        VEC x = AT(d->pc, i) * inverse;
+        AT(e, i) = ld <= MOST_SMALL ? SELECT(HOT(i), inverse, x) : x;
+    }
+    if (ld > MOST_SMALL) e[r] = PERP_LANE(inverse, 0);
     d->er[d->ne++] = r;
     K(apply)(ld, d->q, e, r);
     d->where[d->basic[r]] = -1;
@@ -248,5 +250,8 @@ TARGET static void K(values)(tableau *d)
 #undef WIDTH
 #undef SELECT
 #undef AT
+#undef HOT
+#undef PAIR
+#undef REDUCE
 #undef ISA
 #undef TARGET
