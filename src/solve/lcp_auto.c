@@ -1,17 +1,15 @@
-/* auto - classify cheaply, then a cascade; the driver verifies every step of it.
+/* auto - a cascade; the driver verifies every stage of it.
  *
- * 1. Symmetric M of more than 24 rows with a positive diagonal: bpp, a few Cholesky factorisations.
- * 2. lemke with all its attempts.
- * 3. What that leaves: bpp, ipm, fb.
- * 4. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
+ * 1. lemke with all its attempts: in product form it is the quickest at every size, and settles nearly
+ * everything.
+ * 2. What that leaves: bpp, ipm, fb.
+ * 3. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
  *
  * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution. */
 
 #include "solve/solver.h"
 
-#include <math.h>
-
-enum { BLOCKS_FROM = 24, SEARCH_UP_TO = 8 };
+enum { SEARCH_UP_TO = 8 };
 
 static const struct {
     perp_method method;
@@ -40,19 +38,6 @@ static size_t auto_ints(int n)
     return perp__lemke.ints(n) + size;
 }
 
-static int looks_definite(const perp_lcp *lcp)
-{
-    for (int j = 0; j < lcp->n; j++) {
-        const double *column = perp__column(lcp, j);
-        if (!(column[j] > 0)) return 0;
-        for (int i = 0; i < j; i++) {
-            double other = perp__column(lcp, i)[j];
-            if (fabs(column[i] - other) > 1e-12 * (fabs(column[i]) + fabs(other))) return 0;
-        }
-    }
-    return 1;
-}
-
 static int run(perp_solver *s, perp_method method, const perp__solver *solver, const perp_lcp *lcp,
                int *iterations, perp_outcome *outcome)
 {
@@ -69,9 +54,6 @@ static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
 {
     perp_outcome outcome, other;
     (void)attempt;
-    if (lcp->n > BLOCKS_FROM && looks_definite(lcp) &&
-        run(s, PERP_METHOD_BPP, &perp__bpp, lcp, iterations, &other))
-        return other;
     if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome)) return outcome;
     for (int k = 0; k < NREST; k++) {
         if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other)) return other;

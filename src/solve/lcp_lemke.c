@@ -37,7 +37,8 @@ typedef struct tableau {
     double *q;          /* ld: values of the basic variables */
     double *pc;         /* ld: the entering column */
     double *t;          /* ld: at most 0 where a row may leave */
-    double *y, *y2;     /* ld: rows of the inverse of the basis, for ties */
+    double *y;          /* ld: a column of perturbations, for ties */
+    int *tied;          /* n: rows */
     double *M;          /* n x n: the M of the last solve (warm start) */
     double *R, *C;      /* n: the problem is solved for R M C, R q; z = C z' */
     int *basic;         /* n */
@@ -64,12 +65,12 @@ static int room_for_pivots(int n)
 static size_t lemke_doubles(int n)
 {
     size_t N = (size_t)n, ld = (size_t)padded(n);
-    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + 5 * ld + N * N + 2 * N;
+    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + 4 * ld + N * N + 2 * N;
 }
 
 static size_t lemke_ints(int n)
 {
-    return 3 + (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
+    return 3 + 2 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
 }
 
 static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
@@ -82,12 +83,12 @@ static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
     d->where = d->basic + n;
     d->base = d->where + 2 * n + 1;
     d->er = d->base + 2 * n;
+    d->tied = d->er + d->most;
     d->q = s->work;
     d->pc = d->q + ld;
     d->t = d->pc + ld;
     d->y = d->t + ld;
-    d->y2 = d->y + ld;
-    d->E = d->y2 + ld;
+    d->E = d->y + ld;
     d->D = d->E + ld * (size_t)d->most;
     d->M = d->D + ld * (N + 1);
     d->R = d->M + N * N;
@@ -152,47 +153,6 @@ static int may_start_warm(const tableau *d)
         if (memcmp(d->M + j * n, perp__column(d->lcp, (int)j), n * sizeof(double)) != 0) return 0;
     }
     return 1;
-}
-
-/* Ties ---------------------------------------------------------------------------------------- */
-
-/* Row r of the product of the pivots since tie_base, into y: the coefficients of e, e^2, .. in that row. */
-static void perturbation(const tableau *d, int r, double *y)
-{
-    memset(y, 0, (size_t)d->ld * sizeof *y);
-    y[r] = 1;
-    for (int k = d->ne - 1; k >= d->tie_base; k--) {
-        const double *e = d->E + (size_t)k * (size_t)d->ld;
-        double sum = 0;
-        for (int i = 0; i < d->n; i++) sum += y[i] * e[i];
-        y[d->er[k]] = -sum;
-    }
-}
-
-/* The row that leaves, of those with t <= 0: z0 if it is among them, else the lexicographically smallest. */
-static int break_tie(const tableau *d)
-{
-    int best = -1, second = 0;
-    for (int i = 0; i < d->n; i++) {
-        if (d->t[i] <= 0 && d->basic[i] == 2 * d->n) return i;
-    }
-    for (int i = 0; i < d->n; i++) {
-        if (d->t[i] > 0) continue;
-        if (best < 0) {
-            best = i;
-            continue;
-        }
-        if (!second) perturbation(d, best, d->y);
-        second = 1;
-        perturbation(d, i, d->y2);
-        for (int k = 0; k < d->n; k++) {
-            double x = d->y2[k] / -d->pc[i], y = d->y[k] / -d->pc[best];
-            if (fabs(x - y) <= PERP_TOL_TIE * (fabs(x) + fabs(y))) continue;
-            if (x < y) best = i, memcpy(d->y, d->y2, (size_t)d->ld * sizeof *d->y);
-            break;
-        }
-    }
-    return best;
 }
 
 /* Pivoting ------------------------------------------------------------------------------------ */
@@ -287,7 +247,7 @@ static void read_ray(const tableau *d, perp_solver *s, int ray)
 
 static perp_outcome run(tableau *d, perp_solver *s, int *iterations)
 {
-    int limit = s->options.max_iter ? s->options.max_iter : 100 * d->n + 100, ray = -1;
+    int limit = s->options.max_iter ? s->options.max_iter : 10 * d->n + 200, ray = -1;
     int isa = d->ld < 8 && s->isa > 1 ? 1 : s->isa; /* at least one whole vector */
     int warm = d->ne > 0;
     if (warm) {

@@ -152,6 +152,39 @@ INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *
     return REDUCE(lesser_of, least);
 }
 
+/* Of the tied rows (t <= 0) the one that leaves: z0 if it is among them, else the lexicographically smallest
+ * of (coefficients of e, e^2, .. in the row)/-pc. The coefficients of e^(k+1) in all rows are a unit vector
+ * through the pivots since tie_base; while nothing has left row k, it is the unit vector still. */
+TARGET static int K(break_tie)(tableau *d)
+{
+    int n = d->n, ld = d->ld, many = 0;
+    double *y = d->y;
+    for (int i = 0; i < n; i++) {
+        if (d->t[i] > 0) continue;
+        if (d->basic[i] == 2 * n) return i;
+        d->tied[many++] = i;
+    }
+    for (int k = 0; k < n && many > 1; k++) {
+        int p = d->tie_base, kept = 0;
+        double least = (double)INFINITY;
+        while (p < d->ne && d->er[p] != k) p++;
+        for (int i = 0; i < ld; i++) y[i] = 0;
+        y[k] = 1;
+        for (; p < d->ne; p++) K(apply)(ld, y, d->E + (size_t)p * (size_t)ld, d->er[p]);
+        for (int m = 0; m < many; m++) {
+            int i = d->tied[m];
+            y[i] /= -d->pc[i];
+            least = y[i] < least ? y[i] : least;
+        }
+        for (int m = 0; m < many; m++) {
+            double x = y[d->tied[m]];
+            if (x - least <= PERP_TOL_TIE * (fabs(x) + fabs(least))) d->tied[kept++] = d->tied[m];
+        }
+        many = kept;
+    }
+    return d->tied[0];
+}
+
 /* The row that blocks the increase of the variable whose column is pc; -1 if none does. z0 is preferred
  * among ties. One sum tells how many rows are tied, which if it is one, and whether any of them has a
  * negligible entry: such a row counts 2^42, any row 2^26 and its number. */
@@ -180,7 +213,7 @@ INLINE int K(ratio_test)(tableau *d, int ld)
         smallest = -PERP_TOL_PIVOT * largest;
         limit = K(least_ratio)(d, ld, smallest, &unused);
     }
-    return sum < 2 * tied_row ? (int)(sum - tied_row) : break_tie(d);
+    return sum < 2 * tied_row ? (int)(sum - tied_row) : K(break_tie)(d);
 }
 
 /* The variable whose column is pc becomes basic in row r. */
