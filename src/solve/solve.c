@@ -325,6 +325,12 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
     return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
 }
 
+void perp__lcp_forget(perp_solver *s)
+{
+    memset(s->index, 0, methods[s->method].solver->ints(s->n_max) * sizeof(int));
+    memset(s->basis, 0, (size_t)s->n_max + 1);
+}
+
 /* Through the pure problem. */
 static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                               int *iterations)
@@ -381,7 +387,7 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
     s->n = s->nrows = -1;
-    s->differentiated_M = NULL;
+    s->is_differentiated = 0;
     if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
         (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
         if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);
