@@ -12,10 +12,16 @@
 
 enum { MAX_ERRORS = 10, MAX_SHOWN = 40 };
 
+typedef struct named {
+    const char *name;
+    int column;
+} named;
+
 struct perp_trajectory {
     perp__arena arena; /* names, units, comments */
     int rows, columns;
     const char **name, **unit;
+    named *by_name; /* the columns in the order of their names */
     double **value;
     int crows; /* room in every column */
     const char **comment;
@@ -98,10 +104,43 @@ static int read_comment(reader *r, const char *first, const char *last)
     return 1;
 }
 
-static int read_header(reader *r, const char *first, const char *last)
+static int compare_named(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->column > y->column) - (x->column < y->column);
+}
+
+/* Sort the columns by name; place[c] is where column c stands in the header line. */
+static int sort_names(reader *r, const int *place)
 {
     perp_trajectory *t = r->out;
-    int cname = 0, cunit = 0;
+    size_t n = (size_t)t->columns;
+    char *again = calloc(n + 1, 1);
+    t->by_name = malloc((n + 1) * sizeof *t->by_name);
+    if (!again || !t->by_name) {
+        free(again);
+        return 0;
+    }
+    for (int c = 0; c < t->columns; c++) t->by_name[c] = (named){t->name[c], c};
+    qsort(t->by_name, n, sizeof *t->by_name, compare_named);
+    for (int k = 1; k < t->columns; k++) {
+        if (strcmp(t->by_name[k].name, t->by_name[k - 1].name) == 0)
+            again[t->by_name[k].column] = 1;
+    }
+    for (int c = 0; c < t->columns; c++) {
+        if (again[c])
+            FAULT(r, place[c], "the column name '%.*s' appears twice", MAX_SHOWN, t->name[c]);
+    }
+    free(again);
+    return 1;
+}
+
+/* The names of a header line, and where each stands in it; 0 when memory is out. */
+static int read_names(reader *r, const char *first, const char *last, int **place)
+{
+    perp_trajectory *t = r->out;
+    int cname = 0, cplace = 0;
     for (const char *at = first; at <= last;) {
         const char *field, *start = at;
         int length;
@@ -113,27 +152,37 @@ static int read_header(reader *r, const char *first, const char *last)
             return 1;
         }
         if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
-        if (!perp__grow(&t->unit, &cunit, t->columns + 1, sizeof *t->unit)) return 0;
+        if (!perp__grow(place, &cplace, t->columns + 1, sizeof **place)) return 0;
         t->name[t->columns] = perp__arena_string(&t->arena, field, (size_t)length);
-        t->unit[t->columns] = "";
         if (!t->name[t->columns]) return 0;
-        if (perp_trajectory_find(t, t->name[t->columns]) >= 0)
-            FAULT(r, start - first + 1, "the column name '%.*s' appears twice", shown(length),
-                  field);
-        t->columns++;
+        (*place)[t->columns++] = (int)(start - first + 1);
     }
+    return 1;
+}
+
+static int read_header(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
     char *rest;
-    if (t->columns && (strtod(t->name[0], &rest), *rest == 0))
-        FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
-              t->name[0]);
-    t->value = calloc((size_t)t->columns + 1, sizeof *t->value);
-    return t->value != NULL;
+    int *place = NULL, ok = read_names(r, first, last, &place);
+    if (ok && !r->errors) {
+        strtod(t->name[0], &rest);
+        if (*rest == 0)
+            FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
+                  t->name[0]);
+        t->unit = malloc((size_t)t->columns * sizeof *t->unit);
+        t->value = calloc((size_t)t->columns, sizeof *t->value);
+        ok = t->unit && t->value && sort_names(r, place);
+        for (int c = 0; ok && c < t->columns; c++) t->unit[c] = "";
+    }
+    free(place);
+    return ok;
 }
 
 static int grow_rows(perp_trajectory *t)
 {
     if (t->rows < t->crows) return 1;
-    int larger = t->crows ? 2 * t->crows : 256;
+    int larger = t->crows ? 2 * t->crows : 16; /* few: a table may have many columns */
     if (larger < 0) return 0;
     for (int c = 0; c < t->columns; c++) {
         double *moved = realloc(t->value[c], (size_t)larger * sizeof(double));
@@ -181,17 +230,32 @@ static int read_row(reader *r, const char *first, const char *last)
     return 1;
 }
 
+/* The column of the name of n bytes, or -1. */
+static int find_name(const perp_trajectory *t, const char *name, size_t n)
+{
+    int low = 0, high = t->columns;
+    while (low < high) {
+        int k = low + (high - low) / 2;
+        const char *other = t->by_name[k].name;
+        int order = strncmp(name, other, n);
+        if (order == 0 && other[n]) order = -1;
+        if (order == 0) return t->by_name[k].column;
+        if (order < 0)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return -1;
+}
+
 /* "# unit NAME = UNIT" */
 static void apply_units(perp_trajectory *t)
 {
     for (int i = 0; i < t->ncomment; i++) {
-        const char *c = t->comment[i], *equals = strstr(c, " = ");
-        if (strncmp(c, "unit ", 5) != 0 || !equals) continue;
-        for (int k = 0; k < t->columns; k++) {
-            size_t n = strlen(t->name[k]);
-            if ((size_t)(equals - c - 5) == n && strncmp(c + 5, t->name[k], n) == 0)
-                t->unit[k] = equals + 3;
-        }
+        if (strncmp(t->comment[i], "unit ", 5) != 0) continue;
+        const char *name = t->comment[i] + 5, *equals = strstr(name, " = ");
+        int k = equals ? find_name(t, name, (size_t)(equals - name)) : -1;
+        if (k >= 0) t->unit[k] = equals + 3;
     }
 }
 
@@ -215,7 +279,7 @@ static int read_all(reader *r)
         r->line = 1;
         FAULT(r, 1, "the file has no header row; expected names such as t,F");
     }
-    apply_units(r->out);
+    if (!r->errors) apply_units(r->out);
     return 1;
 }
 
@@ -265,6 +329,7 @@ void perp_trajectory_destroy(perp_trajectory *t)
     free(t->value);
     free(t->name);
     free(t->unit);
+    free(t->by_name);
     free(t->comment);
     perp__arena_clear(&t->arena);
     free(t);
@@ -292,10 +357,7 @@ const char *perp_trajectory_unit(const perp_trajectory *t, int column)
 
 int perp_trajectory_find(const perp_trajectory *t, const char *name)
 {
-    for (int c = 0; c < t->columns; c++) {
-        if (strcmp(t->name[c], name) == 0) return c;
-    }
-    return -1;
+    return find_name(t, name, strlen(name));
 }
 
 const double *perp_trajectory_column(const perp_trajectory *t, int column)
