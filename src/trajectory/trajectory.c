@@ -64,31 +64,66 @@ static int next_line(reader *r, const char **first, const char **last)
     return 1;
 }
 
-/* The field that starts at *at, without blanks and quotes; *at moves behind its comma. */
-static void next_field(const char **at, const char *last, const char **field, int *length)
+/* What stands between two commas, without blanks and quotes. */
+typedef struct field {
+    const char *text;
+    size_t length;
+    int doubled;       /* it has quotes, each written twice */
+    const char *fault; /* NULL, or what is wrong with its quotes */
+} field;
+
+/* The closing quote of a text that starts behind the opening one, or NULL. */
+static const char *closing_quote(const char *text, const char *last, int *doubled)
+{
+    const char *s = text;
+    while ((s = memchr(s, '"', (size_t)(last - s))) && s + 1 < last && s[1] == '"') {
+        *doubled = 1;
+        s += 2;
+    }
+    return s;
+}
+
+/* The field that starts at *at; *at moves behind its comma. */
+static field next_field(const char **at, const char *last)
 {
     const char *s = *at, *e;
+    field f = {0};
     while (s < last && is_blank(*s)) s++;
-    if (s < last && *s == '"') {
-        const char *close = memchr(s + 1, '"', (size_t)(last - s - 1));
-        *field = s + 1;
-        *length = (int)((close ? close : last) - s - 1);
-        s = close ? close : last;
-        e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
-        *at = e ? e + 1 : last + 1;
-        return;
+    f.text = s;
+    int quoted = s < last && *s == '"';
+    if (quoted) {
+        f.text = s + 1;
+        s = closing_quote(f.text, last, &f.doubled);
+        if (!s) f.fault = "the quote is not closed";
+        f.length = (size_t)((s ? s : last) - f.text);
+        s = s ? s + 1 : last;
     }
-    e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
+    e = memchr(s, ',', (size_t)(last - s));
     *at = e ? e + 1 : last + 1;
     if (!e) e = last;
     while (e > s && is_blank(e[-1])) e--;
-    *field = s;
-    *length = (int)(e - s);
+    if (!quoted)
+        f.length = (size_t)(e - s);
+    else if (e > s)
+        f.fault = "text after the closing quote";
+    return f;
 }
 
-static int shown(int length)
+static int shown(size_t length)
 {
-    return length > MAX_SHOWN ? MAX_SHOWN : length;
+    return length > MAX_SHOWN ? MAX_SHOWN : (int)length;
+}
+
+/* A copy of the field's text. */
+static const char *copy_field(perp__arena *arena, const field *f)
+{
+    char *copy = perp__arena_string(arena, f->text, f->length), *to = copy;
+    for (size_t i = 0; copy && f->doubled && i < f->length; i++) {
+        *to++ = f->text[i];
+        if (f->text[i] == '"') i++;
+    }
+    if (copy && f->doubled) *to = 0;
+    return copy;
 }
 
 /* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
@@ -142,18 +177,21 @@ static int read_names(reader *r, const char *first, const char *last, int **plac
     perp_trajectory *t = r->out;
     int cname = 0, cplace = 0;
     for (const char *at = first; at <= last;) {
-        const char *field, *start = at;
-        int length;
-        next_field(&at, last, &field, &length);
-        if (memchr(field, 0, (size_t)length) || length == 0) {
+        const char *start = at;
+        field f = next_field(&at, last);
+        if (f.fault) {
+            FAULT(r, start - first + 1, "%s (column %d)", f.fault, t->columns + 1);
+            return 1;
+        }
+        if (memchr(f.text, 0, f.length) || f.length == 0) {
             FAULT(r, start - first + 1,
-                  length ? "not a text file: it has zero bytes" : "column %d has no name",
+                  f.length ? "not a text file: it has zero bytes" : "column %d has no name",
                   t->columns + 1);
             return 1;
         }
         if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
         if (!perp__grow(place, &cplace, t->columns + 1, sizeof **place)) return 0;
-        t->name[t->columns] = perp__arena_string(&t->arena, field, (size_t)length);
+        t->name[t->columns] = copy_field(&t->arena, &f);
         if (!t->name[t->columns]) return 0;
         (*place)[t->columns++] = (int)(start - first + 1);
     }
@@ -194,16 +232,16 @@ static int grow_rows(perp_trajectory *t)
 }
 
 /* A number, "nan", or nothing (also nan). */
-static int read_number(const char *field, int length, double *x)
+static int read_number(const field *f, double *x)
 {
     char buffer[64], *rest;
     *x = (double)NAN;
-    if (length == 0) return 1;
-    if (length >= (int)sizeof buffer) return 0;
-    memcpy(buffer, field, (size_t)length);
-    buffer[length] = 0;
+    if (f->length == 0) return 1;
+    if (f->length >= sizeof buffer) return 0;
+    memcpy(buffer, f->text, f->length);
+    buffer[f->length] = 0;
     *x = strtod(buffer, &rest);
-    return rest == buffer + length;
+    return rest == buffer + f->length;
 }
 
 static int read_row(reader *r, const char *first, const char *last)
@@ -212,14 +250,17 @@ static int read_row(reader *r, const char *first, const char *last)
     int n = 0, errors = r->errors;
     if (!grow_rows(t)) return 0;
     for (const char *at = first; at <= last; n++) {
-        const char *field, *start = at;
-        int length;
+        const char *start = at;
         double x;
-        next_field(&at, last, &field, &length);
+        field f = next_field(&at, last);
         if (n >= t->columns) continue;
-        if (!read_number(field, length, &x)) {
-            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(length), field,
-                  t->name[n]);
+        if (f.fault) {
+            FAULT(r, start - first + 1, "%s (column %s)", f.fault, t->name[n]);
+            break;
+        }
+        if (!read_number(&f, &x)) {
+            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(f.length),
+                  f.text, t->name[n]);
             break;
         }
         t->value[n][t->rows] = x;

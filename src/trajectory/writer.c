@@ -60,6 +60,16 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
     return PERP_OK;
 }
 
+/* A name with a comma, such as r[2,1], or with quotes stands in quotes. */
+static int write_name(FILE *file, const char *name)
+{
+    if (!strpbrk(name, ",\"")) return fputs(name, file) >= 0;
+    int ok = fputc('"', file) != EOF;
+    for (; ok && *name; name++)
+        ok = (*name != '"' || fputc('"', file) != EOF) && fputc(*name, file) != EOF;
+    return ok && fputc('"', file) != EOF;
+}
+
 perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
                                           const char *const *names, const char *const *units)
 {
@@ -72,8 +82,7 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
             return note_failure(w);
     }
     for (int i = 0; i < n; i++) {
-        const char *quote = strchr(names[i], ',') ? "\"" : ""; /* r[2,1] */
-        if (fprintf(w->file, "%s%s%s%c", quote, names[i], quote, i + 1 < n ? ',' : '\n') < 0)
+        if (!write_name(w->file, names[i]) || fputc(i + 1 < n ? ',' : '\n', w->file) == EOF)
             return note_failure(w);
     }
     return PERP_OK;

@@ -50,6 +50,11 @@ static void reads_what_other_programs_write(void **state)
     assert_true(perp_trajectory_column(t, 1)[1] == 2);
     assert_false(perp_trajectory_is_complete(t));
     perp_trajectory_destroy(t);
+    t = parse("\"t\" , \"5\"\" disc\",v\n\"0\",\"\" , \"2\"\n"); /* quotes, some doubled */
+    assert_string_equal(perp_trajectory_name(t, 1), "5\" disc");
+    assert_true(isnan(perp_trajectory_column(t, 1)[0]));
+    assert_true(perp_trajectory_column(t, 2)[0] == 2);
+    perp_trajectory_destroy(t);
 }
 
 static void refuses_with_place_and_reason(void **state)
@@ -67,6 +72,14 @@ static void refuses_with_place_and_reason(void **state)
         {"t,u\n0,1,2\n", "t.csv:2:1: 3 fields; the header has 2"},
         {"t,u\n0\n", "t.csv:2:1: 1 fields; the header has 2"},
         {"t,u\n0,x\n", "t.csv:2:3: 'x' is not a number (column u)"},
+        {"t,u\n0, \"1\"5\n", "t.csv:2:3: text after the closing quote (column u)"},
+        {"t,u\n0,\"1\" \"5\"\n", "t.csv:2:3: text after the closing quote (column u)"},
+        {"t,u\n0,\"1\n", "t.csv:2:3: the quote is not closed (column u)"},
+        {"t,u\n0,\"\n", "t.csv:2:3: the quote is not closed (column u)"},
+        {"t,u\n0,\"1\"\"\"\n", "'1\"\"' is not a number"},
+        {"t,\"u\"v\n", "t.csv:1:3: text after the closing quote (column 2)"},
+        {"t,\"u,v\n", "t.csv:1:3: the quote is not closed (column 2)"},
+        {"t,\"\"\n", "t.csv:1:3: column 2 has no name"},
         {"t,u\n0,1e\n", "'1e' is not a number"},
         {"t,u\n0,1 2\n", "'1 2' is not a number"},
         {"t,u\n0,111111111111111111111111111111111111111111111111111111111111111111111\n",
@@ -148,7 +161,7 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
 {
     (void)state;
     const char *path = cli_path("written.csv");
-    const char *names[] = {"t", "r[1,2]", "v"}, *units[] = {"s", NULL, "m/s"};
+    const char *names[] = {"t", "r[1,2]", "5\""}, *units[] = {"s", NULL, "m/s"};
     const double row[] = {0.1, 1.0 / 3, -5e-324}, second[] = {0.2, (double)NAN, -0.0};
     perp_trajectory_writer *w;
     perp_trajectory *t;
@@ -163,6 +176,7 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
     assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_rows(t), 2);
     assert_string_equal(perp_trajectory_name(t, 1), "r[1,2]");
+    assert_string_equal(perp_trajectory_name(t, 2), "5\"");
     assert_string_equal(perp_trajectory_unit(t, 2), "m/s");
     for (int c = 0; c < 3; c++) assert_true(perp_trajectory_column(t, c)[0] == row[c]);
     assert_true(isnan(perp_trajectory_column(t, 1)[1]));
