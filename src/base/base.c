@@ -93,26 +93,35 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     diag->length += (size_t)n;
 }
 
-perp_status perp__read_file(const char *path, char **text, size_t *length)
+perp_status perp__out_of_memory(perp_diag *diag, const char *name)
 {
-    enum { MAX_FILE = 1 << 27 };
+    perp__diag_append(diag, "%s: %s\n", name, perp_status_message(PERP_ERR_MEMORY));
+    if (diag) diag->errors++;
+    return PERP_ERR_MEMORY;
+}
+
+perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
+{
     *text = NULL;
     *length = 0;
     FILE *file = fopen(path, "rb");
     if (!file) return PERP_ERR_FILE;
     perp_status status = PERP_OK;
-    for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
+    for (size_t capacity = 0, got; status == PERP_OK && *length < most && !feof(file);) {
         if (*length == capacity) {
             capacity = capacity ? 2 * capacity : 8192;
-            char *more = capacity > MAX_FILE ? NULL : realloc(*text, capacity);
+            if (capacity > most) capacity = most;
+            char *more = realloc(*text, capacity);
             if (!more) {
                 status = PERP_ERR_MEMORY;
                 break;
             }
             *text = more;
         }
-        *length += fread(*text + *length, 1, capacity - *length, file);
+        got = fread(*text + *length, 1, capacity - *length, file);
         if (ferror(file)) status = PERP_ERR_FILE;
+        if (memchr(*text + *length, 0, got)) most = 0; /* no text */
+        *length += got;
     }
     int error = errno;
     fclose(file);

@@ -63,12 +63,6 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
 
 /* Checks before the run ----------------------------------------------------------------------- */
 
-static void say(perp_diag *diag, const char *text)
-{
-    perp__diag_append(diag, "%s\n", text);
-    if (diag) diag->errors++;
-}
-
 static perp_status check_options(const perp_model *model, const perp_simulation_options *o,
                                  perp_diag *diag)
 {
@@ -370,7 +364,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     perp_status status = check_options(model, &o, diag);
     if (status != PERP_OK) return status;
     perp_simulation *sim = calloc(1, sizeof *sim);
-    if (!sim) return PERP_ERR_MEMORY;
+    if (!sim) return perp__out_of_memory(diag, model->source.name);
     sim->model = model;
     sim->options = o;
     sim->nstep = whole_steps(&o);
@@ -387,7 +381,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
         set_initial(sim);
         status = check_sides(sim, diag);
     }
-    if (status == PERP_ERR_MEMORY) say(diag, perp_status_message(status));
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
     if (status != PERP_OK) {
         perp_simulation_destroy(sim);
         return status;
@@ -629,7 +623,7 @@ perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *co
 {
     if (!sim) return PERP_ERR_ARG;
     double *row = malloc((size_t)sim->ncolumn * sizeof *row);
-    perp_status status = row ? PERP_OK : PERP_ERR_MEMORY;
+    perp_status status = row ? PERP_OK : perp__out_of_memory(diag, sim->model->source.name);
     if (status == PERP_OK && sink && sim->done == 0) {
         perp_simulation_row(sim, row);
         status = sink(context, 0, row);
@@ -757,6 +751,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     note_changing(sim, diag);
     perp__source_report(&findings, diag);
     if (diag) diag->errors = errors; /* these are warnings */
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
     perp__source_clear(&findings);
     perp_simulation_destroy(sim);
     return status;

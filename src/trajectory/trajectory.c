@@ -5,7 +5,9 @@
 #include "perp/trajectory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +32,7 @@ struct perp_trajectory {
 
 typedef struct reader {
     const char *name, *at, *end;
-    int line;
+    long line;
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
@@ -40,7 +42,7 @@ typedef struct reader {
 #define FAULT(r, column, ...)                                                                      \
     do {                                                                                           \
         if (++(r)->errors <= MAX_ERRORS) {                                                         \
-            perp__diag_append((r)->diag, "%s:%d:%d: ", (r)->name, (r)->line, (int)(column));       \
+            perp__diag_append((r)->diag, "%s:%ld:%ld: ", (r)->name, (r)->line, (long)(column));    \
             perp__diag_append((r)->diag, __VA_ARGS__);                                             \
             perp__diag_append((r)->diag, "\n");                                                    \
         }                                                                                          \
@@ -147,7 +149,7 @@ static int compare_named(const void *a, const void *b)
 }
 
 /* Sort the columns by name; place[c] is where column c stands in the header line. */
-static int sort_names(reader *r, const int *place)
+static int sort_names(reader *r, const long *place)
 {
     perp_trajectory *t = r->out;
     size_t n = (size_t)t->columns;
@@ -172,7 +174,7 @@ static int sort_names(reader *r, const int *place)
 }
 
 /* The names of a header line, and where each stands in it; 0 when memory is out. */
-static int read_names(reader *r, const char *first, const char *last, int **place)
+static int read_names(reader *r, const char *first, const char *last, long **place)
 {
     perp_trajectory *t = r->out;
     int cname = 0, cplace = 0;
@@ -183,17 +185,15 @@ static int read_names(reader *r, const char *first, const char *last, int **plac
             FAULT(r, start - first + 1, "%s (column %d)", f.fault, t->columns + 1);
             return 1;
         }
-        if (memchr(f.text, 0, f.length) || f.length == 0) {
-            FAULT(r, start - first + 1,
-                  f.length ? "not a text file: it has zero bytes" : "column %d has no name",
-                  t->columns + 1);
+        if (f.length == 0) {
+            FAULT(r, start - first + 1, "column %d has no name", t->columns + 1);
             return 1;
         }
         if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
         if (!perp__grow(place, &cplace, t->columns + 1, sizeof **place)) return 0;
         t->name[t->columns] = copy_field(&t->arena, &f);
         if (!t->name[t->columns]) return 0;
-        (*place)[t->columns++] = (int)(start - first + 1);
+        (*place)[t->columns++] = (long)(start - first + 1);
     }
     return 1;
 }
@@ -202,7 +202,8 @@ static int read_header(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     char *rest;
-    int *place = NULL, ok = read_names(r, first, last, &place);
+    long *place = NULL;
+    int ok = read_names(r, first, last, &place);
     if (ok && !r->errors) {
         strtod(t->name[0], &rest);
         if (*rest == 0)
@@ -220,8 +221,9 @@ static int read_header(reader *r, const char *first, const char *last)
 static int grow_rows(perp_trajectory *t)
 {
     if (t->rows < t->crows) return 1;
-    int larger = t->crows ? 2 * t->crows : 16; /* few: a table may have many columns */
-    if (larger < 0) return 0;
+    int larger = t->crows > INT_MAX / 2 ? INT_MAX
+                 : t->crows             ? 2 * t->crows
+                                        : 16; /* few: a table may have many columns */
     for (int c = 0; c < t->columns; c++) {
         double *moved = realloc(t->value[c], (size_t)larger * sizeof(double));
         if (!moved) return 0;
@@ -248,6 +250,11 @@ static int read_row(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     int n = 0, errors = r->errors;
+    if (t->rows == INT_MAX) {
+        FAULT(r, 1, "more than %d rows", INT_MAX);
+        r->at = r->end;
+        return 1;
+    }
     if (!grow_rows(t)) return 0;
     for (const char *at = first; at <= last; n++) {
         const char *start = at;
@@ -307,6 +314,11 @@ static int read_all(reader *r)
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
         int ok = 1;
         if (first == last) continue;
+        const char *zero = memchr(first, 0, (size_t)(last - first));
+        if (zero) {
+            FAULT(r, zero - first + 1, "not a text file: it has a zero byte");
+            break;
+        }
         if (*first == '#')
             ok = read_comment(r, first, last);
         else if (!r->out->columns)
@@ -331,11 +343,12 @@ perp_status perp_trajectory_parse(const char *text, size_t length, const char *n
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
     perp_trajectory *t = calloc(1, sizeof *t);
-    if (!t) return PERP_ERR_MEMORY;
+    if (!t) return perp__out_of_memory(diag, name);
     reader r = {.name = name, .at = text, .end = text + length, .out = t, .diag = diag};
     perp_status status = read_all(&r) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK && r.errors) status = PERP_ERR_DATA;
     if (diag) diag->errors += r.errors;
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) {
         perp_trajectory_destroy(t);
         return status;
@@ -351,13 +364,14 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     if (!path) return PERP_ERR_ARG;
     char *text;
     size_t length;
-    perp_status status = perp__read_file(path, &text, &length);
-    if (status != PERP_OK) {
-        perp__diag_append(diag, "%s: %s\n", path,
-                          status == PERP_ERR_FILE ? strerror(errno) : perp_status_message(status));
-        if (diag) diag->errors++;
-    } else {
+    perp_status status = perp__read_file(path, SIZE_MAX, &text, &length);
+    if (status == PERP_OK) {
         status = perp_trajectory_parse(text, length, path, out, diag);
+    } else if (status == PERP_ERR_MEMORY) {
+        perp__out_of_memory(diag, path);
+    } else {
+        perp__diag_append(diag, "%s: %s\n", path, strerror(errno));
+        if (diag) diag->errors++;
     }
     free(text);
     return status;

@@ -33,7 +33,7 @@ perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writ
     if (w) w->path = malloc(strlen(path) + 1);
     if (!w || !w->path) {
         free(w);
-        return PERP_ERR_MEMORY;
+        return perp__out_of_memory(diag, path);
     }
     strcpy(w->path, path);
     w->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");

@@ -255,6 +255,36 @@ static void faults_of_input_tables_exit_2(void **state)
     expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
 }
 
+/* A file of `head`, as many empty lines as make it `megabytes` long, and `tail`. */
+static const char *large_file(const char *name, const char *head, int megabytes, const char *tail)
+{
+    const char *path = cli_path(name);
+    char command[2048];
+    snprintf(command, sizeof command,
+             "{ printf '%s'; head -c %dM /dev/zero | tr '\\0' '\\n'; printf '%s'; } > '%s'", head,
+             megabytes, tail, path);
+    assert_int_equal(system(command), 0);
+    return path;
+}
+
+static void a_table_may_be_large_and_a_model_may_not(void **state)
+{
+    (void)state;
+    char arguments[2048];
+    const char *path = large_file("large.csv", "t,u\n0,0\n", 140, "2,1\n");
+    snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 2 --input 'u=%s'", path);
+    expect(0, NULL, arguments);
+    snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 3 --input 'u=%s'", path);
+    expect(2, "goes from t = 0 to 2, but the run needs it", arguments);
+    unlink(path);
+    path = large_file("large.perp", "", 140, "state x = 0\nder(x) = 1\n");
+    snprintf(arguments, sizeof arguments, "simulate '%s'", path);
+    expect(2, "the file has more than 64 MB; this is no model", arguments);
+    unlink(path);
+    expect(2, "not a text file", "simulate " BLOCK " --input u=/dev/zero");
+    expect(2, "not a text file", "simulate /dev/zero");
+}
+
 static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
 {
     (void)state;
@@ -332,6 +362,7 @@ int main(void)
         cmocka_unit_test(faults_of_the_model_exit_2_and_say_where),
         cmocka_unit_test(all_errors_of_a_file_are_reported_in_order),
         cmocka_unit_test(faults_of_input_tables_exit_2),
+        cmocka_unit_test(a_table_may_be_large_and_a_model_may_not),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),

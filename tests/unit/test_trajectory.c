@@ -97,8 +97,9 @@ static void refuses_with_place_and_reason(void **state)
         perp_diag_clear(&diag);
     }
     perp_trajectory *t;
-    assert_int_equal(perp_trajectory_parse("t\0u\n", 4, "t.csv", &t, NULL),
-                     PERP_ERR_DATA); /* binary */
+    const char *binary[] = {"t\0,u\n0,1\n", "t,u\n0\0,1\n", "# \0\nt,u0,1\n"};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(perp_trajectory_parse(binary[i], 9, "t.csv", &t, NULL), PERP_ERR_DATA);
     assert_int_equal(perp_trajectory_read("/nonexistent", &t, NULL), PERP_ERR_FILE);
     assert_int_equal(perp_trajectory_read(NULL, &t, NULL), PERP_ERR_ARG);
 }
