@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -203,6 +204,29 @@ static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
                                                 diag);
         perp_trajectory_destroy(table);
         if (status != PERP_OK) return cli_exit_code(status);
+    }
+    return CLI_DONE;
+}
+
+static int is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* The output must not be a file that the run reads. */
+static int check_output(const perp_model *model, const request *r)
+{
+    const char *read = r->file;
+    if (!r->out) return CLI_DONE;
+    for (int i = 0; i <= perp_model_count(model, PERP_INPUT); i++) {
+        if (read && is_same_file(r->out, read)) {
+            fprintf(stderr, "perp simulate: -o %s would overwrite %s, which this run reads\n",
+                    r->out, read);
+            return CLI_USAGE;
+        }
+        read = perp_model_input_table(model, i);
     }
     return CLI_DONE;
 }
@@ -477,7 +501,9 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_model *model = NULL;
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "simulate", r.set, r.nset, &diag);
+    if (code == CLI_DONE) code = check_output(model, &r); /* with the model's own tables */
     if (code == CLI_DONE) code = apply_inputs(model, &r, &diag);
+    if (code == CLI_DONE) code = check_output(model, &r);
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);

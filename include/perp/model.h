@@ -109,6 +109,10 @@ PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *i
                                                 const perp_trajectory *table, const char *column,
                                                 const char *name, perp_diag *diag);
 
+/// The name of the table that an input comes from (its file name), NULL if it has none or there is
+/// no such input.
+PERP_API const char *perp_model_input_table(const perp_model *model, int input);
+
 #ifdef __cplusplus
 }
 #endif

@@ -251,6 +251,12 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     return PERP_OK;
 }
 
+const char *perp_model_input_table(const perp_model *model, int input)
+{
+    if (!model || input < 0 || input >= model->nitem[PERP_INPUT]) return NULL;
+    return model->item[PERP_INPUT][input].table.name;
+}
+
 double perp__table_value(const perp__table *table, double t, int *hint)
 {
     const double *time = table->time;

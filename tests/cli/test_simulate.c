@@ -285,6 +285,46 @@ static void a_table_may_be_large_and_a_model_may_not(void **state)
     expect(2, "not a text file", "simulate /dev/zero");
 }
 
+/* `perp simulate ARGUMENTS` is refused and leaves the file as it was. */
+static void expect_untouched(const char *path, const char *arguments)
+{
+    char *before = cli_read(path);
+    expect(1, "which this run reads", arguments);
+    char *after = cli_read(path);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void the_output_does_not_overwrite_what_the_run_reads(void **state)
+{
+    (void)state;
+    char model[1024], table[1024], other[1024], alias[1024], arguments[8192];
+    strcpy(model, cli_file("own.perp", "input u = table(\"own.csv\")\ninput w = 0\nstate x = 0\n"
+                                       "der(x) = u + w\nsimulate to 1 step 0.1\n"));
+    strcpy(table, cli_file("own.csv", "t,u\n0,1\n1,2\n"));
+    strcpy(other, cli_file("other.csv", "t,w\n0,1\n1,2\n"));
+    strcpy(alias, cli_path("alias.csv"));
+    unlink(alias);
+    assert_int_equal(symlink("other.csv", alias), 0);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s'", model, model);
+    expect_untouched(model, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s'", model, table);
+    expect_untouched(table, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input w='%s'", model, other,
+             other);
+    expect_untouched(other, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input w='%s'", model, alias,
+             other);
+    expect_untouched(other, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input u='%s:w'", model, table,
+             other); /* the model's own table is replaced, but it is the model's */
+    expect_untouched(table, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o /dev/null --input w='%s'", model,
+             other);
+    expect(0, NULL, arguments);
+}
+
 static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
 {
     (void)state;
@@ -363,6 +403,7 @@ int main(void)
         cmocka_unit_test(all_errors_of_a_file_are_reported_in_order),
         cmocka_unit_test(faults_of_input_tables_exit_2),
         cmocka_unit_test(a_table_may_be_large_and_a_model_may_not),
+        cmocka_unit_test(the_output_does_not_overwrite_what_the_run_reads),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
