@@ -241,6 +241,23 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
+/* Ctrl-C and its like end the run after the step, with all rows written; a second one ends it at
+ * once. A file that may not grow further is an error of writing. */
+static void catch_signals(void)
+{
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND},
+                     before;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < 3; i++) {
+        sigaction(signals[i], NULL, &before);
+        if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
+        sigaction(signals[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -460,9 +477,9 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
              .steps = perp_simulation_steps(sim),
              .started = now(),
              .progress = !r->quiet && isatty(2)};
+    catch_signals();
     if (r->out) status = open_writer(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
-    signal(SIGINT, on_interrupt);
     double start = now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
     double seconds = now() - start;

@@ -374,6 +374,36 @@ static void full_and_read_only_disks_exit_4(void **state)
     expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
 }
 
+static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
+{
+    (void)state;
+    const char *signals[] = {"INT", "TERM", "HUP"};
+    for (size_t i = 0; i < 3; i++) {
+        char out[1024];
+        strcpy(out, cli_path("signalled.csv"));
+        cli_result r = cli_run("simulate " PARTICLE
+                               " --to 1e6 --quiet -o '%s' & sleep 0.5; kill -%s $!; wait $!",
+                               out, signals[i]);
+        assert_int_equal(r.code, 130);
+        cli_free(&r);
+        char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
+        if (!end) fail_msg("SIG%s: the file ends with '%s'", signals[i], strrchr(text, '\n'));
+        assert_true(count_rows(text) >= strtol(end + 35, NULL, 10));
+        free(text);
+    }
+}
+
+static void a_file_size_limit_is_an_error(void **state)
+{
+    (void)state;
+    const char *out = cli_path("limited.csv");
+    cli_result r =
+        cli_run("--version && ulimit -f 8 && \"$PERP\" simulate " PARTICLE " --quiet -o '%s'", out);
+    assert_int_equal(r.code, 4);
+    assert_non_null(strstr(r.err, "limited.csv: cannot be written: File too large"));
+    cli_free(&r);
+}
+
 static void interrupt_keeps_the_rows_and_says_so(void **state)
 {
     (void)state;
@@ -407,6 +437,8 @@ int main(void)
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
+        cmocka_unit_test(every_signal_that_ends_a_run_keeps_whole_rows),
+        cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
