@@ -270,7 +270,7 @@ typedef struct run {
     perp_trajectory_writer *writer;
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
-    long steps;
+    long steps, written; /* of the run; the last one in the file */
     double started, shown;
     int progress;
 } run;
@@ -291,15 +291,30 @@ static perp_status take_row(void *context, long step, const double *row)
 {
     run *u = context;
     double values[MAX_PLOTTED];
-    if (interrupted) return PERP_ERR_STOPPED;
     if (u->plot) {
         for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
         cli_plot_add(u->plot, step, row[0], values);
     }
     if (u->progress && (step & 1023) == 0) show_progress(u, step);
-    if (u->writer && (step % u->request->every == 0 || step == u->steps))
-        return perp_trajectory_writer_row(u->writer, row);
-    return PERP_OK;
+    if (u->writer && (step % u->request->every == 0 || step == u->steps)) {
+        perp_status status = perp_trajectory_writer_row(u->writer, row);
+        if (status != PERP_OK) return status;
+        u->written = step;
+    }
+    return interrupted && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
+}
+
+/* After a run that stopped early: the row of its last step, if --every left it out. */
+static void write_last_row(run *u, const perp_simulation *sim)
+{
+    long step = perp_simulation_get_summary(sim).steps;
+    if (!u->writer || u->written == step) return;
+    double *row = malloc((size_t)perp_simulation_columns(sim) * sizeof *row);
+    if (row) {
+        perp_simulation_row(sim, row);
+        perp_trajectory_writer_row(u->writer, row); /* closing tells if this fails */
+    }
+    free(row);
 }
 
 /* The shortest text that reads back as the same number. */
@@ -475,6 +490,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
     run u = {.request = r,
              .steps = perp_simulation_steps(sim),
+             .written = -1,
              .started = now(),
              .progress = !r->quiet && isatty(2)};
     catch_signals();
@@ -483,6 +499,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     double start = now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
     double seconds = now() - start;
+    if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
 
     char reason[256] = "";

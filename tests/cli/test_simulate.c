@@ -344,6 +344,13 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     assert_non_null(strstr(text, "\n# stopped: "));
     assert_null(strstr(text, "# complete"));
     free(text);
+    r = cli_run("simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o "
+                "- --quiet --every 10",
+                cli_path("late.csv"));
+    assert_int_equal(r.code, 3);
+    assert_int_equal(count_rows(r.out), 6); /* 0, 10, .. 40, and 49, the last one verified */
+    assert_non_null(strstr(r.out, "\n0.049"));
+    cli_free(&r);
 }
 
 static void a_step_that_does_not_converge_exits_3(void **state)
@@ -388,7 +395,7 @@ static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
         cli_free(&r);
         char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
         if (!end) fail_msg("SIG%s: the file ends with '%s'", signals[i], strrchr(text, '\n'));
-        assert_true(count_rows(text) >= strtol(end + 35, NULL, 10));
+        assert_int_equal(count_rows(text), strtol(end + 35, NULL, 10) + 1);
         free(text);
     }
 }
@@ -414,8 +421,12 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
                 out);
     assert_int_equal(r.code, 130);
     cli_free(&r);
-    char *text = cli_read(out);
-    assert_non_null(strstr(text, "\n# stopped: interrupted after step "));
+    char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
+    assert_non_null(end);
+    long step = strtol(end + 35, NULL, 10);
+    assert_int_equal(count_rows(text), step / 1000 + 1 + (step % 1000 != 0));
+    while (end[-1] != '\n') end--;
+    assert_near(strtod(end, NULL), 1e-3 * (double)step, 1e-9 * (double)step);
     free(text);
 }
 
