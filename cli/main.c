@@ -2,8 +2,11 @@
 
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *summary;
@@ -30,7 +33,27 @@ static void print_help(FILE *out)
                  "or memory\n");
 }
 
-int main(int argc, char **argv)
+/* Closed standard streams become /dev/null, the wrong way round so that using them is an error: a
+ * file opened later would take their place and receive what is printed. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) _exit(4);
+    }
+}
+
+/* The exit code, after all that was printed has arrived. */
+static int finish(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code != CLI_FILE)
+        fprintf(stderr, "perp: standard output: cannot be written%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : ""); /* an earlier flush may have had the reason */
+    return code == CLI_DONE ? CLI_FILE : code;
+}
+
+static int run(int argc, char **argv)
 {
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
@@ -60,4 +83,10 @@ int main(int argc, char **argv)
     if (near) fprintf(stderr, "; did you mean '%s'?", near);
     fprintf(stderr, " See perp --help.\n");
     return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    return finish(run(argc, argv));
 }

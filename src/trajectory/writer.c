@@ -29,6 +29,8 @@ perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writ
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
+    int is_stdout = strcmp(path, "-") == 0;
+    if (is_stdout) path = "standard output";
     perp_trajectory_writer *w = calloc(1, sizeof *w);
     if (w) w->path = malloc(strlen(path) + 1);
     if (!w || !w->path) {
@@ -36,7 +38,7 @@ perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writ
         return perp__out_of_memory(diag, path);
     }
     strcpy(w->path, path);
-    w->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    w->file = is_stdout ? stdout : fopen(path, "w");
     if (!w->file) {
         perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(errno));
         if (diag) diag->errors++;

@@ -381,6 +381,36 @@ static void full_and_read_only_disks_exit_4(void **state)
     expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
 }
 
+static void standard_output_that_cannot_be_written_exits_4(void **state)
+{
+    (void)state;
+    const char *calls[] = {"--help",
+                           "--version",
+                           "help simulate",
+                           "solvers",
+                           "check " PARTICLE,
+                           "simulate " PARTICLE,
+                           "simulate " PARTICLE " --no-plot",
+                           "simulate " PARTICLE " -o -",
+                           "simulate " PARTICLE " -o - --quiet --to 0.01"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, "%s >/dev/full", calls[i]);
+        expect(4, "standard output: cannot be written", arguments);
+        snprintf(arguments, sizeof arguments, "%s >&-", calls[i]);
+        expect(4, "standard output: cannot be written", arguments);
+    }
+    expect(0, NULL, "simulate " PARTICLE " --quiet >/dev/full"); /* nothing to print */
+    const char *out = cli_path("closed.csv");
+    cli_result r = cli_run("simulate " PARTICLE " -o '%s' >&-", out);
+    assert_int_equal(r.code, 4);
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_int_equal(strncmp(text, "# perp ", 7), 0);
+    assert_null(strstr(text, "every step verified")); /* the summary is not in the table */
+    free(text);
+}
+
 static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
 {
     (void)state;
@@ -448,6 +478,7 @@ int main(void)
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
+        cmocka_unit_test(standard_output_that_cannot_be_written_exits_4),
         cmocka_unit_test(every_signal_that_ends_a_run_keeps_whole_rows),
         cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
