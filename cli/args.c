@@ -88,6 +88,26 @@ int cli_next(cli_args *args)
     return k;
 }
 
+int cli_keep(const cli_args *args, cli_list *list)
+{
+    if (!list->item) list->item = malloc((size_t)args->argc * sizeof *list->item);
+    if (list->item)
+        list->item[list->n++] = args->value;
+    else
+        fprintf(stderr, "perp %s: %s\n", args->command, perp_status_message(PERP_ERR_MEMORY));
+    return list->item != NULL;
+}
+
+int cli_one_file(const cli_args *args, const char **file)
+{
+    if (*file)
+        fprintf(stderr, "perp %s: one file at a time: '%s' and '%s'\n", args->command, *file,
+                args->value);
+    else
+        *file = args->value;
+    return *file == args->value;
+}
+
 int cli_number(const cli_args *args, int option, double *x)
 {
     char *rest;
@@ -123,17 +143,16 @@ int cli_exit_code(perp_status status)
     }
 }
 
-int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
-                perp_diag *diag)
+int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag)
 {
-    for (int i = 0; i < n; i++) {
-        const char *equals = strchr(settings[i], '=');
+    for (int i = 0; i < settings->n; i++) {
+        const char *setting = settings->item[i], *equals = strchr(setting, '=');
         char name[256], *rest;
-        if (!equals || equals == settings[i] || !equals[1]) {
-            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, settings[i]);
+        if (!equals || equals == setting || !equals[1]) {
+            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
             return CLI_USAGE;
         }
-        snprintf(name, sizeof name, "%.*s", (int)(equals - settings[i]), settings[i]);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
         double value = strtod(equals + 1, &rest);
         if (*rest) {
             fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, name,

@@ -55,7 +55,7 @@ int perp__cmd_classify(int argc, char **argv)
     const char *file = NULL;
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         if (k == CLI_BAD) return CLI_USAGE;
-        if (k == CLI_OPERAND) file = args.value;
+        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
         if (k != 0) continue;
         printf("usage: perp classify FILE.json\n\nPrint the classes of the matrix M of each "
                "problem in the file, and what they guarantee.\n");

@@ -41,12 +41,24 @@ enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
  */
 int cli_next(cli_args *args);
 
+/* Values of an option that may be repeated; the caller frees item. */
+typedef struct cli_list {
+    const char **item;
+    int n;
+} cli_list;
+
+/* Keep the value just read; 0 after saying that memory is out. */
+int cli_keep(const cli_args *args, cli_list *list);
+
+/* Take the operand just read as the one file of the command; 0 after saying that it is the second.
+ */
+int cli_one_file(const cli_args *args, const char **file);
+
 /* The value as a number; 0 after saying what is wrong. */
 int cli_number(const cli_args *args, int option, double *x);
 
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
-int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
-                perp_diag *diag);
+int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);

@@ -47,15 +47,14 @@ static const cli_option options[] = {
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOTTED = 6 };
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *method, *solver;
     double to, from, step, theta;
     long every;
     int quiet, plot;
-    const char *set[MAX_SETTINGS], *input[MAX_SETTINGS];
-    int nset, ninput;
+    cli_list set, input;
     int argc;
     char **argv;
 } request;
@@ -93,15 +92,6 @@ static int read_every(const cli_args *args, request *r)
     return 1;
 }
 
-static int keep_setting(const cli_args *args, const char **list, int *n)
-{
-    if (*n == MAX_SETTINGS)
-        fprintf(stderr, "perp simulate: more than %d of one option\n", MAX_SETTINGS);
-    else
-        list[(*n)++] = args->value;
-    return *n < MAX_SETTINGS;
-}
-
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -125,8 +115,8 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_TO: ok = cli_number(&args, k, &r->to); break;
         case OPT_FROM: ok = cli_number(&args, k, &r->from); break;
         case OPT_STEP: ok = cli_number(&args, k, &r->step); break;
-        case OPT_SET: ok = keep_setting(&args, r->set, &r->nset); break;
-        case OPT_INPUT: ok = keep_setting(&args, r->input, &r->ninput); break;
+        case OPT_SET: ok = cli_keep(&args, &r->set); break;
+        case OPT_INPUT: ok = cli_keep(&args, &r->input); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
         case OPT_SOLVER: r->solver = args.value; break;
@@ -135,13 +125,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND:
-            if (r->file)
-                fprintf(stderr, "perp simulate: one model file at a time: '%s' and '%s'\n", r->file,
-                        args.value);
-            ok = !r->file;
-            r->file = args.value;
-            break;
+        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
         default: return CLI_USAGE;
         }
         if (!ok) return CLI_USAGE;
@@ -175,16 +159,16 @@ static int read_request(int argc, char **argv, request *r)
 /* --input name=file.csv or name=file.csv:column */
 static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
 {
-    for (int i = 0; i < r->ninput; i++) {
-        const char *equals = strchr(r->input[i], '=');
+    for (int i = 0; i < r->input.n; i++) {
+        const char *setting = r->input.item[i], *equals = strchr(setting, '=');
         if (!equals || !equals[1]) {
-            fprintf(stderr, "perp simulate: --input needs NAME=FILE.csv, not '%s'\n", r->input[i]);
+            fprintf(stderr, "perp simulate: --input needs NAME=FILE.csv, not '%s'\n", setting);
             return CLI_USAGE;
         }
         const char *colon = strrchr(equals, ':');
         char name[256], file[4096];
         if (colon && strchr(colon, '/')) colon = NULL;
-        snprintf(name, sizeof name, "%.*s", (int)(equals - r->input[i]), r->input[i]);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
         snprintf(file, sizeof file, "%.*s",
                  colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
         perp_symbol_kind kind;
@@ -351,8 +335,8 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
                  s.unit[0] ? " " : "", s.unit);
         perp_trajectory_writer_comment(w, line);
     }
-    for (int i = 0; i < r->ninput; i++) {
-        snprintf(line, sizeof line, "input %s", r->input[i]);
+    for (int i = 0; i < r->input.n; i++) {
+        snprintf(line, sizeof line, "input %s", r->input.item[i]);
         perp_trajectory_writer_comment(w, line);
     }
 }
@@ -529,12 +513,11 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
 int perp__cmd_simulate(int argc, char **argv)
 {
     request r;
-    int code = read_request(argc, argv, &r);
-    if (code) return code < 0 ? CLI_DONE : code;
     perp_diag diag = {0};
     perp_model *model = NULL;
-    code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "simulate", r.set, r.nset, &diag);
+    int code = read_request(argc, argv, &r);
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
     if (code == CLI_DONE) code = check_output(model, &r); /* with the model's own tables */
     if (code == CLI_DONE) code = apply_inputs(model, &r, &diag);
     if (code == CLI_DONE) code = check_output(model, &r);
@@ -543,5 +526,7 @@ int perp__cmd_simulate(int argc, char **argv)
     fputs(perp_diag_text(&diag), stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    return code;
+    free(r.set.item);
+    free(r.input.item);
+    return code < 0 ? CLI_DONE : code;
 }

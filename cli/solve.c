@@ -318,7 +318,7 @@ int perp__cmd_solve(int argc, char **argv)
         if (k == OPT_METHOD) method = args.value;
         if (k == OPT_ALL_SOLUTIONS) all = 1;
         if (k == OPT_JSON) as_json = 1;
-        if (k == CLI_OPERAND) file = args.value;
+        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
     }
     if (!file) {
         fprintf(stderr,

@@ -97,6 +97,20 @@ static void a_run_can_be_replayed_from_its_own_csv(void **state)
     cli_free(&r);
 }
 
+static void an_option_may_be_repeated_without_limit(void **state)
+{
+    (void)state;
+    const char *commands[] = {"simulate " PARTICLE " -o - --quiet", "check " PARTICLE};
+    for (size_t i = 0; i < 2; i++) {
+        cli_result r = cli_run("%s $(for i in $(seq 1 1000); do echo --set mu=0.$i; done) %s",
+                               commands[i], i ? "--set e=none" : "");
+        assert_int_equal(r.code, i ? 1 : 0);
+        assert_non_null(i ? strstr(r.err, "--set e needs a number, not 'none'")
+                          : strstr(r.out, "\n# param mu = 0.1\n")); /* the last one, 0.1000 */
+        cli_free(&r);
+    }
+}
+
 static void help_and_version_teach(void **state)
 {
     (void)state;
@@ -130,7 +144,10 @@ static void usage_faults_exit_1(void **state)
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
-    expect(1, "one model file at a time", "simulate " PARTICLE " " BLOCK);
+    expect(1, "one file at a time", "simulate " PARTICLE " " BLOCK);
+    expect(1, "one file at a time", "check " PARTICLE " " BLOCK);
+    expect(1, "one file at a time", "solve a.json b.json");
+    expect(1, "one file at a time", "classify a.json b.json");
     expect_model(1, "no end time", "state x = 0\nder(x) = 1\n");
     expect_model(1, "no step", "state x = 0\nder(x) = 1\nsimulate to 1\n");
 }
@@ -467,6 +484,7 @@ int main(void)
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
+        cmocka_unit_test(an_option_may_be_repeated_without_limit),
         cmocka_unit_test(help_and_version_teach),
         cmocka_unit_test(usage_faults_exit_1),
         cmocka_unit_test(faults_of_the_file_itself_exit_2),
