@@ -65,9 +65,14 @@ int cli_next(cli_args *args)
     if (args->at >= args->argc) return CLI_END;
     char *word = args->argv[args->at++];
     args->value = word;
-    int is_option =
-        word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
+    int is_option = !args->only_operands && word[0] == '-' && word[1] != 0 &&
+                    !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
     if (!is_option) return CLI_OPERAND;
+    if (strcmp(word, "--") == 0) {
+        args->only_operands = 1;
+        return cli_next(args);
+    }
+    if (strcmp(word, "-h") == 0) return find_option(args, "help", 4);
     const char *name = word + (word[1] == '-' ? 2 : 1), *equals = strchr(name, '=');
     int k = find_option(args, name, equals ? (size_t)(equals - name) : strlen(name));
     if (k < 0) return unknown_option(args, word);

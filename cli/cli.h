@@ -31,13 +31,14 @@ typedef struct cli_args {
     const char *command;
     const cli_option *options;
     int noptions;
+    int only_operands; /* after "--" */
     const char *value; /* of the option just read, or the operand */
 } cli_args;
 
 enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
 
 /* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong.
- * --flag=value and --flag value are the same; "--" ends the options; negative numbers are values.
+ * --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values.
  */
 int cli_next(cli_args *args);
 

@@ -114,13 +114,28 @@ static void an_option_may_be_repeated_without_limit(void **state)
 static void help_and_version_teach(void **state)
 {
     (void)state;
-    const char *calls[] = {"--help", "simulate --help", "help simulate", "--version"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *calls[] = {
+        "--help",   "-h",       "simulate --help", "simulate -h",   "simulate nosuch.perp -h",
+        "check -h", "solve -h", "classify -h",     "help simulate", "--version"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cli_result r = cli_run("%s", calls[i]);
         assert_int_equal(r.code, 0);
         assert_non_null(strstr(r.out, "perp"));
         cli_free(&r);
     }
+}
+
+static void two_dashes_end_the_options(void **state)
+{
+    (void)state;
+    cli_file("-o", "state x = 0\nder(x) = 1\nsimulate to 1 step 0.1\n");
+    expect(0, NULL, "simulate --quiet -- " PARTICLE);
+    expect(1, "one file at a time: '--quiet'", "simulate -- --quiet " PARTICLE);
+    expect(1, "which model?", "simulate --");
+    char arguments[2048]; /* a file named -o */
+    snprintf(arguments, sizeof arguments,
+             "--version && cd '%s' && \"$PERP\" simulate --quiet -- -o", cli_folder());
+    expect(0, NULL, arguments);
 }
 
 static void usage_faults_exit_1(void **state)
@@ -486,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
         cmocka_unit_test(help_and_version_teach),
+        cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(usage_faults_exit_1),
         cmocka_unit_test(faults_of_the_file_itself_exit_2),
         cmocka_unit_test(faults_of_the_model_exit_2_and_say_where),
