@@ -56,7 +56,7 @@ static int unknown_option(const cli_args *args, const char *word)
     near = strncmp(word, "--", 2) == 0 ? cli_nearest(word + 2, names, n) : NULL;
     fprintf(stderr, "perp %s: unknown option '%s'", args->command, word);
     if (near) fprintf(stderr, "; did you mean '--%s'?", near);
-    fprintf(stderr, " See perp %s --help.\n", args->command);
+    fprintf(stderr, "%s perp %s --help\n", near ? " See" : "; see", args->command);
     return CLI_BAD;
 }
 
@@ -121,6 +121,12 @@ int cli_number(const cli_args *args, int option, double *x)
     fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command,
             args->options[option].name, args->value);
     return 0;
+}
+
+void cli_problem_place(char *text, size_t size, const char *file, int k)
+{
+    int n = snprintf(text, size, "%s, problem %d", file, k);
+    if (n < 0 || (size_t)n >= size) snprintf(text, size, "problem %d", k);
 }
 
 void cli_print_options(const cli_option *options, int n)

@@ -73,9 +73,12 @@ int perp__cmd_classify(int argc, char **argv)
         code = classify_one(json, file, &diag);
     } else if (json) {
         const cJSON *item;
+        char where[1024];
+        int k = 0;
         cJSON_ArrayForEach(item, json)
         {
-            if (code == CLI_DONE) code = classify_one(item, file, &diag);
+            cli_problem_place(where, sizeof where, file, ++k);
+            if (code == CLI_DONE) code = classify_one(item, where, &diag);
         }
     }
     fflush(stdout);

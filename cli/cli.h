@@ -61,6 +61,9 @@ int cli_number(const cli_args *args, int option, double *x);
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
+/* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
+void cli_problem_place(char *text, size_t size, const char *file, int k);
+
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);
 

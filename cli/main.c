@@ -53,17 +53,26 @@ static int finish(int code)
     return code == CLI_DONE ? CLI_FILE : code;
 }
 
+static int is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 static int run(int argc, char **argv)
 {
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
-    int asks_help =
-        strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    int asks_help = is_help(word);
+    int most = strcmp(word, "--version") == 0 ? 2 : asks_help ? 3 : argc;
+    if (argc > most) {
+        fprintf(stderr, "perp: '%s' after '%s' has no meaning\n", argv[most], argv[most - 1]);
+        return CLI_USAGE;
+    }
     if (strcmp(word, "--version") == 0) {
         printf("perp %s\n", perp_version());
         return CLI_DONE;
     }
-    if (asks_help && argc < 3) {
+    if (asks_help && (argc < 3 || is_help(argv[2]))) {
         print_help(argc > 1 ? stdout : stderr);
         return argc > 1 ? CLI_DONE : CLI_USAGE;
     }
@@ -81,7 +90,7 @@ static int run(int argc, char **argv)
     const char *near = cli_nearest(word, names, NCOMMAND);
     fprintf(stderr, "perp: unknown command '%s'", word);
     if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, " See perp --help.\n");
+    fprintf(stderr, "%s perp --help\n", near ? " See" : "; see");
     return CLI_USAGE;
 }
 

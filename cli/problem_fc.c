@@ -31,7 +31,7 @@ static perp_status complain(perp_diag *diag, const char *where, const char *form
     return PERP_ERR_DATA;
 }
 
-/* `count` numbers of an array, NULL allowed as a hole for NaN. */
+/* `count` finite numbers of an array. */
 static perp_status read_numbers(const cJSON *array, const char *key, int count, double *out,
                                 const char *where, perp_diag *diag)
 {
@@ -43,6 +43,8 @@ static perp_status read_numbers(const cJSON *array, const char *key, int count, 
     {
         if (!cJSON_IsNumber(item))
             return complain(diag, where, "\"%s\"[%d] is not a number", key, k);
+        if (!isfinite(item->valuedouble))
+            return complain(diag, where, "\"%s\"[%d] is not a finite number", key, k);
         if (k < count) out[k] = item->valuedouble;
         k++;
     }
@@ -153,6 +155,11 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
                                        : read_dense(W, out, where, diag);
     out->view.q = out->numbers;
     out->view.mu = out->numbers ? out->numbers + n : NULL;
+    for (int i = 0; status == PERP_OK && i < nc; i++) {
+        if (out->view.mu[i] < 0)
+            status = complain(diag, where, "\"mu\"[%d] is %g; it must not be negative", i,
+                              out->view.mu[i]);
+    }
     if (status != PERP_OK) problem_fc_clear(out);
     return status;
 }

@@ -194,16 +194,31 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
     perp_solver_destroy(solver);
 }
 
+/* Methods of one class do nothing for problems of the other. */
+static int refuse_method(const char *where, const char *method, const char *class)
+{
+    fprintf(stderr,
+            "%s: this is a %s problem, and '%s' is no method for it; perp solvers lists them\n",
+            where, class, method);
+    return CLI_USAGE;
+}
+
 static int solve_linear(const cJSON *json, const char *file, const char *method, int all,
                         output *out, perp_diag *diag)
 {
     problem_lcp p;
+    if (strcmp(method, "all") != 0 && perp_method_find(method) == PERP_METHOD_COUNT)
+        return refuse_method(file, method, "linear");
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status != PERP_OK) {
         problem_lcp_clear(&p);
         return cli_exit_code(status);
     }
     int n = p.view.n, table = strcmp(method, "all") == 0;
+    if ((all || p.nfree) && n > PERP_ENUMERATE_MAX)
+        fprintf(stderr, "%s: %s are searched for up to n = %d; this one has n = %d\n", file,
+                all ? "all solutions" : "solutions of problems with free variables",
+                PERP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
     for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
@@ -237,6 +252,8 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                           perp_diag *diag)
 {
     problem_fc p;
+    if (strcmp(method, "all") != 0 && perp_fc_method_find(method) == PERP_FC_METHOD_COUNT)
+        return refuse_method(file, method, "friction");
     perp_status status = problem_fc_from_json(json, file, &p, diag);
     if (status != PERP_OK) return cli_exit_code(status);
     int n = p.view.dimension * p.view.nc, table = strcmp(method, "all") == 0;
@@ -278,9 +295,19 @@ static int is_known(const char *method)
 static int solve_one(const cJSON *json, const char *file, const char *method, int all, output *out,
                      perp_diag *diag)
 {
-    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(json, "kind"));
-    if (kind && strcmp(kind, "fc") == 0) return solve_friction(json, file, method, out, diag);
-    if (!kind || strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
+    const cJSON *word = cJSON_GetObjectItem(json, "kind");
+    const char *kind = word ? cJSON_GetStringValue(word) : "lcp";
+    if (!kind) {
+        fprintf(stderr, "%s: \"kind\" must be a text: lcp, mlcp or fc\n", file);
+        return CLI_BAD_INPUT;
+    }
+    if (strcmp(kind, "fc") == 0 && all) {
+        fprintf(stderr, "%s: --all-solutions is for linear problems, this is a friction problem\n",
+                file);
+        return CLI_USAGE;
+    }
+    if (strcmp(kind, "fc") == 0) return solve_friction(json, file, method, out, diag);
+    if (strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
         return solve_linear(json, file, method, all, out, diag);
     fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp or fc\n", file, kind);
     return CLI_BAD_INPUT;
@@ -339,9 +366,12 @@ int perp__cmd_solve(int argc, char **argv)
         code = solve_one(json, file, method, all, &out, &diag);
     } else if (json) {
         const cJSON *item;
+        char where[1024];
+        int k = 0;
         cJSON_ArrayForEach(item, json)
         {
-            if (code == CLI_DONE) code = solve_one(item, file, method, all, &out, &diag);
+            cli_problem_place(where, sizeof where, file, ++k);
+            if (code == CLI_DONE) code = solve_one(item, where, method, all, &out, &diag);
         }
     }
     if (out.list) {
@@ -361,7 +391,14 @@ int perp__cmd_solve(int argc, char **argv)
 
 int perp__cmd_solvers(int argc, char **argv)
 {
-    (void)argc, (void)argv;
+    static const cli_option none[] = {{"help", NULL, "this text"}};
+    cli_args args = {
+        .argc = argc, .argv = argv, .at = 1, .command = "solvers", .options = none, .noptions = 1};
+    int k = cli_next(&args);
+    if (k == 0) printf("usage: perp solvers\n\nList the methods that perp solve knows.\n");
+    if (k == CLI_OPERAND)
+        fprintf(stderr, "perp solvers takes no file, but there is '%s'\n", args.value);
+    if (k != CLI_END) return k == 0 ? CLI_DONE : CLI_USAGE;
     printf("linear complementarity (lcp, mlcp):\n");
     for (int m = 0; m < PERP_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_method_name((perp_method)m),

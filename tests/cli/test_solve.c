@@ -61,13 +61,28 @@ static void faults_are_named(void **state)
     const struct {
         const char *text, *says;
         int code;
-    } cases[] = {{"{\"M\": [[1]]", "this is not JSON", 2},
-                 {"", "this is not JSON", 2},
-                 {"{\"q\": [1]}", "expected \"M\"", 2},
-                 {"{\"M\": [[1,2]], \"q\": [1]}", "as many rows and columns", 2},
-                 {"{\"M\": [[1]], \"q\": [\"a\"]}", "must be a list of numbers", 2},
-                 {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
-                 {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
+    } cases[] = {
+        {"{\"M\": [[1]]", "this is not JSON", 2},
+        {"", "this is not JSON", 2},
+        {"{\"q\": [1]}", "expected \"M\"", 2},
+        {"{\"M\": [[1,2]], \"q\": [1]}", "\"M[0]\" has 2 entries; \"q\" has 1", 2},
+        {"{\"M\": [[1,2]], \"q\": [1,2]}", "as many rows and columns", 2},
+        {"{\"M\": [[1,2],[3,null]], \"q\": [1,2]}", "\"M[1]\"[1] is not a number", 2},
+        {"{\"M\": [[1]], \"q\": [1e400]}", "\"q\"[0] is not a finite number", 2},
+        {"{\"M\": [[1]], \"q\": 1}", "and \"q\" (a list)", 2},
+        {"[{\"M\": [[1]], \"q\": [1]}, {\"M\": [[1]], \"q\": [null]}]",
+         "bad.json, problem 2: \"q\"[0] is not a number", 2},
+        {"{\"kind\": 5, \"M\": [[1]], \"q\": [1]}", "\"kind\" must be a text", 2},
+        {"{\"M\": [[1]], \"q\": [1], \"free\": \"all\"}", "\"free\" must be a list", 2},
+        {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [0, 0], \"mu\": [-1], "
+         "\"W\": [[1, 0], [0, 1]]}",
+         "\"mu\"[0] is -1; it must not be negative", 2},
+        {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [0, 1e999], \"mu\": [1], "
+         "\"W\": [[1, 0], [0, 1]]}",
+         "\"q\"[1] is not a finite number", 2},
+        {"{\"M\": [[1]], \"q\": [\"a\"]}", "\"q\"[0] is not a number", 2},
+        {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
+        {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("solve '%s'", cli_file("bad.json", cases[i].text));
         if (r.code != cases[i].code || !strstr(r.err, cases[i].says))
@@ -80,6 +95,48 @@ static void faults_are_named(void **state)
     r = cli_run("solve '%s' --method nosuch", cli_file("block.json", block));
     assert_int_equal(r.code, 1);
     cli_free(&r);
+    r = cli_run("--version; printf '{\"M\": [[1]], \"q\": [1]}\\0' > '%s'; \"$PERP\" solve '%s'",
+                cli_path("zero.json"), cli_path("zero.json"));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, "it has a zero byte"));
+    cli_free(&r);
+}
+
+static void what_does_not_apply_is_refused(void **state)
+{
+    (void)state;
+    const char contact[] = "{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [-1, 0], "
+                           "\"mu\": [1], \"W\": [[1, 0], [0, 1]]}";
+    const struct {
+        const char *options, *text, *says;
+        int code;
+    } cases[] = {{"--method nsgs", block, "this is a linear problem, and 'nsgs' is no method", 1},
+                 {"--method nsgs --json", block, "'nsgs' is no method", 1},
+                 {"--method lemke", contact, "this is a friction problem, and 'lemke' is no", 1},
+                 {"--all-solutions", contact, "--all-solutions is for linear problems", 1},
+                 {"--method nsgs", contact, "", 0},
+                 {"--method lemke", block, "", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r =
+            cli_run("solve '%s' %s", cli_file("class.json", cases[i].text), cases[i].options);
+        if (r.code != cases[i].code || !strstr(r.err, cases[i].says))
+            fail_msg("%s %s\nexit code %d: %s", cases[i].options, cases[i].text, r.code, r.err);
+        cli_free(&r);
+    }
+    const struct {
+        const char *arguments, *says;
+        int code;
+    } calls[] = {{"solvers --help", "", 0},
+                 {"solvers junk", "takes no file, but there is 'junk'", 1},
+                 {"solvers --all", "unknown option '--all'", 1},
+                 {"--version junk", "'junk' after '--version'", 1},
+                 {"help solve junk", "'junk' after 'solve'", 1}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        cli_result r = cli_run("%s", calls[i].arguments);
+        if (r.code != calls[i].code || !strstr(r.err, calls[i].says))
+            fail_msg("perp %s: exit code %d: %s", calls[i].arguments, r.code, r.err);
+        cli_free(&r);
+    }
 }
 
 static void classify_and_solvers_tell(void **state)
@@ -182,6 +239,7 @@ int main(void)
         cmocka_unit_test(solves_and_prints),
         cmocka_unit_test(problems_without_solution_exit_3),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(what_does_not_apply_is_refused),
         cmocka_unit_test(classify_and_solvers_tell),
         cmocka_unit_test(stored_problems_have_the_solutions_that_are_listed),
     };
