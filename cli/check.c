@@ -87,6 +87,14 @@ static void print_matrix(const perp_check_report *r)
         printf("  no guarantee: there may be no solution, or several\n");
 }
 
+static int read_step(const cli_args *args, double *step)
+{
+    if (!cli_number(args, OPT_STEP, step)) return 0;
+    if (*step > 0) return 1;
+    fprintf(stderr, "perp check: --step must be positive, not %g\n", *step);
+    return 0;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_arguments(cli_args *args, const char **file, cli_list *set, double *step)
 {
@@ -96,7 +104,7 @@ static int read_arguments(cli_args *args, const char **file, cli_list *set, doub
             print_help();
             return -1;
         }
-        if (k == OPT_STEP) ok = cli_number(args, k, step);
+        if (k == OPT_STEP) ok = read_step(args, step);
         if (k == OPT_SET) ok = cli_keep(args, set);
         if (k == CLI_OPERAND) ok = cli_one_file(args, file);
         if (!ok) return CLI_USAGE;

@@ -139,6 +139,10 @@ static int read_request(int argc, char **argv, request *r)
         fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
         return CLI_USAGE;
     }
+    if (!isnan(r->theta) && !(r->theta >= 0.5 && r->theta <= 1)) {
+        fprintf(stderr, "perp simulate: --theta must be from 0.5 to 1, not %g\n", r->theta);
+        return CLI_USAGE;
+    }
     if (r->method && perp_integrator_find(r->method) == PERP_INTEGRATOR_COUNT) {
         fprintf(stderr, "perp simulate: unknown method '%s'; there are:", r->method);
         for (int k = 0; k < PERP_INTEGRATOR_COUNT; k++)
@@ -156,40 +160,72 @@ static int read_request(int argc, char **argv, request *r)
     return CLI_DONE;
 }
 
-/* --input name=file.csv or name=file.csv:column */
+/* A setting "NAME=FILE[:COLUMN]" in a copy that `name` owns. */
+typedef struct table_setting {
+    char *name, *file, *column; /* NULL without a column */
+} table_setting;
+
+/* A colon belongs to the file's name where a folder or the name of an existing file goes on behind
+ * it. 0 when memory is out. */
+static int split_setting(const char *setting, table_setting *s)
+{
+    size_t size = strlen(setting) + 1;
+    struct stat found;
+    *s = (table_setting){.name = malloc(size)};
+    if (!s->name) return 0;
+    memcpy(s->name, setting, size);
+    s->file = strchr(s->name, '=');
+    if (s->file) *s->file++ = 0;
+    char *colon = s->file ? strrchr(s->file, ':') : NULL;
+    if (!colon || strchr(colon, '/') || stat(s->file, &found) == 0) return 1;
+    *colon = 0;
+    s->column = colon + 1;
+    return 1;
+}
+
+static int say_no_input(const perp_model *model, const char *name)
+{
+    fprintf(stderr, "perp simulate: --input %s: the model has no input of this name", name);
+    for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
+        fprintf(stderr, "%s %s",
+                k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
+    fprintf(stderr, "\n");
+    return CLI_USAGE;
+}
+
+static int apply_input(perp_model *model, const char *setting, const table_setting *s,
+                       perp_diag *diag)
+{
+    perp_symbol_kind kind;
+    if (!s->file || !s->file[0] || (s->column && !s->column[0])) {
+        fprintf(stderr,
+                "perp simulate: --input needs NAME=FILE.csv or NAME=FILE.csv:COLUMN, not '%s'\n",
+                setting);
+        return CLI_USAGE;
+    }
+    if (!perp_model_find(model, s->name, &kind, NULL) || kind != PERP_INPUT)
+        return say_no_input(model, s->name);
+    perp_trajectory *table;
+    perp_status status = perp_trajectory_read(s->file, &table, diag);
+    if (status == PERP_OK)
+        status = perp_model_set_input_table(model, s->name, table, s->column, s->file, diag);
+    perp_trajectory_destroy(table);
+    return cli_exit_code(status);
+}
+
 static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
 {
-    for (int i = 0; i < r->input.n; i++) {
-        const char *setting = r->input.item[i], *equals = strchr(setting, '=');
-        if (!equals || !equals[1]) {
-            fprintf(stderr, "perp simulate: --input needs NAME=FILE.csv, not '%s'\n", setting);
-            return CLI_USAGE;
+    int code = CLI_DONE;
+    for (int i = 0; code == CLI_DONE && i < r->input.n; i++) {
+        table_setting s;
+        if (!split_setting(r->input.item[i], &s)) {
+            fprintf(stderr, "perp simulate: %s\n", perp_status_message(PERP_ERR_MEMORY));
+            return CLI_FILE;
         }
-        const char *colon = strrchr(equals, ':');
-        char name[256], file[4096];
-        if (colon && strchr(colon, '/')) colon = NULL;
-        snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
-        snprintf(file, sizeof file, "%.*s",
-                 colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
-        perp_symbol_kind kind;
-        if (!perp_model_find(model, name, &kind, NULL) || kind != PERP_INPUT) {
-            perp_model_set_input_table(model, name, NULL, NULL, NULL, diag);
-            fprintf(stderr, "perp simulate: --input %s: the model has no input of this name", name);
-            for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
-                fprintf(stderr, "%s %s",
-                        k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
-            fprintf(stderr, "\n");
-            return CLI_USAGE;
-        }
-        perp_trajectory *table;
-        perp_status status = perp_trajectory_read(file, &table, diag);
-        if (status == PERP_OK)
-            status = perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file,
-                                                diag);
-        perp_trajectory_destroy(table);
-        if (status != PERP_OK) return cli_exit_code(status);
+        code = apply_input(model, r->input.item[i], &s, diag);
+        free(s.name);
     }
-    return CLI_DONE;
+    return code;
 }
 
 static int is_same_file(const char *a, const char *b)
@@ -453,6 +489,25 @@ static int speaks_utf8(void)
     return 0;
 }
 
+/* Options that would change nothing are refused. */
+static int check_method(const perp_model *model, const perp_simulation_options *o, const request *r)
+{
+    const char *given = r->method ? "--method" : "--theta";
+    if (!r->method && isnan(r->theta)) return CLI_DONE;
+    if (perp_model_get_kind(model) == PERP_DISCRETE) {
+        fprintf(stderr,
+                "perp simulate: %s: the model is discrete (next), its steps are as written\n",
+                given);
+        return CLI_USAGE;
+    }
+    if (!isnan(r->theta) && o->integrator == PERP_BACKWARD_EULER) {
+        fprintf(stderr, "perp simulate: --theta is for the methods theta and moreau, not for %s\n",
+                perp_integrator_name(o->integrator));
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, const request *r, perp_diag *diag)
 {
@@ -465,6 +520,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     if (!isnan(r->theta)) o.theta = r->theta;
     if (r->solver) o.solver = perp_method_find(r->solver);
 
+    if (check_method(model, &o, r) != CLI_DONE) return CLI_USAGE;
     perp_simulation *sim = NULL;
     perp_status status = perp_simulation_create(model, &o, &sim, diag);
     if (status == PERP_ERR_ARG)
@@ -497,7 +553,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
             perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
     }
-    if (!r->quiet) {
+    if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
         print_summary(out, model, sim, &o, r, seconds);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !speaks_utf8());

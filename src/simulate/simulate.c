@@ -63,6 +63,8 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the end time must not be before the start";
     else if ((o->to - o->from) / o->step > 1e15)
         wrong = "more than 1e15 steps";
+    else if (o->to > o->from && (o->from + o->step == o->from || o->to - o->step == o->to))
+        wrong = "the step is lost in the rounding of times as large as these";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
     else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)

@@ -95,6 +95,13 @@ static void a_run_can_be_replayed_from_its_own_csv(void **state)
     r = cli_run("simulate " BLOCK " --input 'u=%s:push' --to 2", named);
     assert_int_equal(r.code, 0);
     cli_free(&r);
+    const char *colon = cli_file("run 12:30.csv", "t,u\n0,0\n5,10\n");
+    r = cli_run("simulate " BLOCK " --input 'u=%s' --to 2", colon);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("simulate " BLOCK " --input 'u=%s:u' --to 2", colon);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
 }
 
 static void an_option_may_be_repeated_without_limit(void **state)
@@ -116,7 +123,8 @@ static void help_and_version_teach(void **state)
     (void)state;
     const char *calls[] = {
         "--help",   "-h",       "simulate --help", "simulate -h",   "simulate nosuch.perp -h",
-        "check -h", "solve -h", "classify -h",     "help simulate", "--version"};
+        "check -h", "solve -h", "classify -h",     "help simulate", "help --help",
+        "--version"};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cli_result r = cli_run("%s", calls[i]);
         assert_int_equal(r.code, 0);
@@ -159,6 +167,19 @@ static void usage_faults_exit_1(void **state)
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
+    expect(1, "--step must be positive", "check " PARTICLE " --step 0");
+    expect(1, "--theta must be from 0.5 to 1, not 2", "simulate " PARTICLE " --theta 2");
+    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --theta 0.7");
+    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --method moreau");
+    expect(1, "--theta is for the methods theta and moreau", "simulate " BLOCK " --theta 0.7");
+    expect(0, NULL, "simulate " BLOCK " --theta 0.7 --method theta");
+    expect(1, "the step is lost in the rounding",
+           "simulate " PARTICLE " --from 1e16 --to 1.0000000001e16");
+    expect(1, "the step is lost in the rounding",
+           "simulate " PARTICLE " --step 1 --to 1e17 --from 0.9999999e17");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=:u");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=x.csv:");
     expect(1, "one file at a time", "simulate " PARTICLE " " BLOCK);
     expect(1, "one file at a time", "check " PARTICLE " " BLOCK);
     expect(1, "one file at a time", "solve a.json b.json");
@@ -411,6 +432,9 @@ static void full_and_read_only_disks_exit_4(void **state)
     expect(4, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
     expect(4, "cannot be written", "simulate " PARTICLE " -o /proc/version");
     expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
+    cli_result r = cli_run("simulate " PARTICLE " -o /nonexistent/out.csv");
+    assert_string_equal(r.out, ""); /* nothing was run, so there is no summary */
+    cli_free(&r);
 }
 
 static void standard_output_that_cannot_be_written_exits_4(void **state)
