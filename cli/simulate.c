@@ -347,15 +347,29 @@ static const char *shortest(double x, char *buffer, size_t size)
     return buffer;
 }
 
+/* A comment "WHAT WORD WORD ..." of any length. */
+static perp_status write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
+                               int n)
+{
+    size_t size = strlen(what) + 1;
+    for (int i = 0; i < n; i++) size += strlen(word[i]) + 1;
+    char *line = malloc(size), *end = line;
+    if (!line) return PERP_ERR_MEMORY;
+    end += sprintf(end, "%s", what);
+    for (int i = 0; i < n; i++) end += sprintf(end, " %s", word[i]);
+    perp_status status = perp_trajectory_writer_comment(w, line);
+    free(line);
+    return status;
+}
+
 /* "# ..." lines that say what made the file. */
-static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
-                           const perp_simulation_options *o, const request *r)
+static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
+                                  const perp_simulation_options *o, const request *r)
 {
     char line[8192], a[32], b[32], c[32];
-    int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
-    for (int i = 0; i < r->argc && n < (int)sizeof line; i++)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    snprintf(line, sizeof line, "perp %s", perp_version());
     perp_trajectory_writer_comment(w, line);
+    perp_status status = write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
@@ -371,10 +385,9 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
                  s.unit[0] ? " " : "", s.unit);
         perp_trajectory_writer_comment(w, line);
     }
-    for (int i = 0; i < r->input.n; i++) {
-        snprintf(line, sizeof line, "input %s", r->input.item[i]);
-        perp_trajectory_writer_comment(w, line);
-    }
+    for (int i = 0; status == PERP_OK && i < r->input.n; i++)
+        status = write_words(w, "input", &r->input.item[i], 1);
+    return status;
 }
 
 static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim,
@@ -391,9 +404,11 @@ static perp_status open_writer(run *u, const perp_model *model, const perp_simul
         units[i] = perp_simulation_column_unit(sim, i);
     }
     if (status == PERP_OK) {
-        write_metadata(u->writer, model, o, u->request);
+        status = write_metadata(u->writer, model, o, u->request);
         perp_trajectory_writer_header(u->writer, n, names, units);
     }
+    if (status == PERP_ERR_MEMORY)
+        fprintf(stderr, "perp simulate: %s\n", perp_status_message(status));
     free(names);
     free(units);
     return status;

@@ -114,6 +114,7 @@ static void an_option_may_be_repeated_without_limit(void **state)
         assert_int_equal(r.code, i ? 1 : 0);
         assert_non_null(i ? strstr(r.err, "--set e needs a number, not 'none'")
                           : strstr(r.out, "\n# param mu = 0.1\n")); /* the last one, 0.1000 */
+        if (i == 0) assert_non_null(strstr(r.out, " --set mu=0.999 --set mu=0.1000\n#"));
         cli_free(&r);
     }
 }
