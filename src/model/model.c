@@ -181,7 +181,7 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     const char *near = perp__nearest(wanted, candidate, n);
     perp__diag_append(diag, "%s: no column '%s'", name, wanted);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
-    perp__diag_append(diag, " It has:");
+    perp__diag_append(diag, near ? " It has:" : "; it has:");
     for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %s", i ? "," : "", candidate[i]);
     perp__diag_append(diag, "\n");
     if (diag) diag->errors++;
@@ -203,6 +203,10 @@ static perp_status check_samples(const double *time, const double *value, int n,
             perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1,
                               isfinite(time[i]) ? column : "t",
                               isfinite(time[i]) ? value[i] : time[i]);
+        else if (i > 0 && !(isfinite(time[i] - time[0]) && isfinite(value[i] - value[i - 1])))
+            perp__diag_append(diag,
+                              "%s: row %d: %s is too far from the row before to interpolate\n",
+                              name, i + 1, isfinite(time[i] - time[0]) ? column : "t");
         else if (i > 0 && time[i] <= time[i - 1])
             perp__diag_append(diag,
                               "%s: row %d: time %.17g is not after %.17g; times must increase\n",

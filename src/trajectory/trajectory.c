@@ -198,6 +198,17 @@ static int read_names(reader *r, const char *first, const char *last, long **pla
     return 1;
 }
 
+/* Tables of other kinds show in their first line. */
+static void check_separators(reader *r, const char *first, const char *last)
+{
+    const char *name = r->out->name[0], *cr = memchr(first, '\r', (size_t)(last - first));
+    if (cr)
+        FAULT(r, cr - first + 1, "a carriage return inside a line; lines end with LF or CRLF");
+    else if (r->out->columns == 1 && strpbrk(name, ";\t"))
+        FAULT(r, strcspn(name, ";\t") + 1, "columns are separated by commas, not by %s",
+              strchr(name, ';') ? "semicolons" : "tabs");
+}
+
 static int read_header(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
@@ -209,6 +220,7 @@ static int read_header(reader *r, const char *first, const char *last)
         if (*rest == 0)
             FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
                   t->name[0]);
+        check_separators(r, first, last);
         t->unit = malloc((size_t)t->columns * sizeof *t->unit);
         t->value = calloc((size_t)t->columns, sizeof *t->value);
         ok = t->unit && t->value && sort_names(r, place);
