@@ -62,10 +62,13 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
     return PERP_OK;
 }
 
-/* A name with a comma, such as r[2,1], or with quotes stands in quotes. */
+/* A name stands in quotes where it has anything but letters, digits and these signs: r[2,1] does.
+ */
 static int write_name(FILE *file, const char *name)
 {
-    if (!strpbrk(name, ",\"")) return fputs(name, file) >= 0;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.[]()-+*/^%";
+    if (!name[strspn(name, plain)]) return fputs(name, file) >= 0;
     int ok = fputc('"', file) != EOF;
     for (; ok && *name; name++)
         ok = (*name != '"' || fputc('"', file) != EOF) && fputc(*name, file) != EOF;
@@ -76,6 +79,9 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
                                           const char *const *names, const char *const *units)
 {
     if (!w || n < 1 || !names || w->columns) return PERP_ERR_ARG;
+    for (int i = 0; i < n; i++) {
+        if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
+    }
     if (w->error) return PERP_ERR_FILE;
     w->columns = n;
     for (int i = 0; i < n; i++) {

@@ -165,13 +165,15 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
 {
     (void)state;
     const char *path = cli_path("written.csv");
-    const char *names[] = {"t", "r[1,2]", "5\""}, *units[] = {"s", NULL, "m/s"};
+    const char *names[] = {"#t", "r[1,2]", "5\""}, *bad[] = {"t", "a\nb", "c"},
+               *units[] = {"s", NULL, "m/s"};
     const double row[] = {0.1, 1.0 / 3, -5e-324}, second[] = {0.2, (double)NAN, -0.0};
     perp_trajectory_writer *w;
     perp_trajectory *t;
     assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_writer_comment(w, "first\nsecond"), PERP_OK);
     assert_int_equal(perp_trajectory_writer_row(w, row), PERP_ERR_ARG); /* no header yet */
+    assert_int_equal(perp_trajectory_writer_header(w, 3, bad, NULL), PERP_ERR_ARG);
     assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_OK);
     assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_ERR_ARG);
     assert_int_equal(perp_trajectory_writer_row(w, row), PERP_OK);
@@ -179,6 +181,7 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
     assert_int_equal(perp_trajectory_writer_close(w, NULL, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_rows(t), 2);
+    assert_string_equal(perp_trajectory_name(t, 0), "#t");
     assert_string_equal(perp_trajectory_name(t, 1), "r[1,2]");
     assert_string_equal(perp_trajectory_name(t, 2), "5\"");
     assert_string_equal(perp_trajectory_unit(t, 2), "m/s");
