@@ -73,6 +73,18 @@ static void every_nth_row_and_the_last_are_written(void **state)
     cli_free(&r);
 }
 
+static void the_largest_numbers_can_be_plotted(void **state)
+{
+    (void)state;
+    const char *path = cli_file("large.perp", "state x = 1e300*1e8, y = 0\nnext(x) = -x\n"
+                                              "next(y) = y + 1e-300/1e20\nsimulate to 9 step 1\n");
+    cli_result r = cli_run("simulate '%s'", path);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "-1e+308 "));
+    assert_non_null(strstr(r.out, "9e-320 "));
+    cli_free(&r);
+}
+
 static void quiet_prints_nothing(void **state)
 {
     (void)state;
@@ -526,6 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
+        cmocka_unit_test(the_largest_numbers_can_be_plotted),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
