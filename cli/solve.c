@@ -183,15 +183,25 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
 {
     perp_solver *solver;
     perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN};
-    if (perp_solver_create(method, p->view.n, NULL, &solver) != PERP_OK) return;
+    a->method = perp_method_name(method);
+    perp_status status = perp_solver_create(method, p->view.n, NULL, &solver);
+    if (status != PERP_OK) {
+        fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
+        return;
+    }
     double start = now();
     perp_lcp_solve(solver, &p->view, z, w, &info);
     a->time_us = 1e6 * (now() - start);
     a->outcome = perp_outcome_name(info.outcome);
-    a->method = perp_method_name(method);
     a->iterations = info.iterations;
     a->residual = info.residual;
     perp_solver_destroy(solver);
+}
+
+static int say_no_memory(const char *where)
+{
+    fprintf(stderr, "%s: %s\n", where, perp_status_message(PERP_ERR_MEMORY));
+    return CLI_FILE;
 }
 
 /* Methods of one class do nothing for problems of the other. */
@@ -214,12 +224,13 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         problem_lcp_clear(&p);
         return cli_exit_code(status);
     }
-    int n = p.view.n, table = strcmp(method, "all") == 0;
+    int n = p.view.n, code = CLI_DONE, table = strcmp(method, "all") == 0;
     if ((all || p.nfree) && n > PERP_ENUMERATE_MAX)
         fprintf(stderr, "%s: %s are searched for up to n = %d; this one has n = %d\n", file,
                 all ? "all solutions" : "solutions of problems with free variables",
                 PERP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
+    if (!z) code = say_no_memory(file);
     for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
                     .outcome = "limit",
@@ -242,7 +253,7 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
     }
     free(z);
     problem_lcp_clear(&p);
-    return CLI_DONE;
+    return code;
 }
 
 /* Friction problems
@@ -256,13 +267,20 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
         return refuse_method(file, method, "friction");
     perp_status status = problem_fc_from_json(json, file, &p, diag);
     if (status != PERP_OK) return cli_exit_code(status);
-    int n = p.view.dimension * p.view.nc, table = strcmp(method, "all") == 0;
+    int n = p.view.dimension * p.view.nc, code = CLI_DONE, table = strcmp(method, "all") == 0;
     double *r = calloc(2 * (size_t)n + 2, sizeof *r);
+    if (!r) code = say_no_memory(file);
     for (int m = 0; r && m < PERP_FC_METHOD_COUNT; m++) {
         perp_fc_solver *solver;
         perp_fc_info info = {.outcome = PERP_LIMIT};
         if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
-        if (perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver) != PERP_OK) continue;
+        status = perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver);
+        if (status != PERP_OK) {
+            fprintf(stderr, "%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
+                    perp_status_message(status));
+            out->failed = 1;
+            continue;
+        }
         memset(r, 0, (size_t)n * sizeof *r);
         double start = now();
         perp_fc_solve(solver, &p.view, r, r + n, &info);
@@ -280,7 +298,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
     }
     free(r);
     problem_fc_clear(&p);
-    return CLI_DONE;
+    return code;
 }
 
 /* Command
