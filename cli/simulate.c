@@ -74,7 +74,7 @@ static void print_help(void)
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
            "(the rows so far are kept),\n"
-           "4 file or memory\n");
+           "4 file or memory, 130 interrupted (the rows so far are kept)\n");
 }
 
 /* Command line -------------------------------------------------------------------------------- */
@@ -439,10 +439,10 @@ static double percent(long part, long whole)
 /* One line a statement: the pairs of an array or a loop are counted together. */
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
-    int *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
+    long *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
     for (int i = 0; at && i < s->pairs; i++) {
         perp_statement pair = perp_model_pair(model, i);
-        at[i] = 1000 * pair.line + pair.column;
+        at[i] = (long)pair.line << 20 | pair.column; /* a line has 2^16 bytes at most */
     }
     for (int i = 0, k; at && i < s->pairs; i++) {
         for (k = 0; k < i && at[k] != at[i]; k++) {

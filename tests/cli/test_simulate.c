@@ -85,6 +85,21 @@ static void the_largest_numbers_can_be_plotted(void **state)
     cli_free(&r);
 }
 
+static void the_summary_has_every_pair(void **state)
+{
+    (void)state;
+    char text[2048]; /* the first pair stands in column 1001 */
+    snprintf(text, sizeof text,
+             "state x = 0\nvar a, b\n%1000s0 <= a perp x >= 0\n0 <= b perp x + 1 >= 0\n"
+             "der(x) = a + b\nsimulate to 1 step 0.1\n",
+             "");
+    cli_result r = cli_run("simulate '%s' --no-plot", cli_file("far.perp", text));
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "line 3   0 <= a perp x >= 0"));
+    assert_non_null(strstr(r.out, "line 4   0 <= b perp x + 1 >= 0"));
+    cli_free(&r);
+}
+
 static void quiet_prints_nothing(void **state)
 {
     (void)state;
@@ -539,6 +554,7 @@ int main(void)
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(the_largest_numbers_can_be_plotted),
+        cmocka_unit_test(the_summary_has_every_pair),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
