@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SET, OPT_STEP, OPT_HELP };
+enum { OPT_SET, OPT_INPUT, OPT_STEP, OPT_HELP };
 
 static const cli_option options[] = {
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
+    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated"},
     {"step", "H", "step [s] (default: the model's, else 1e-3)"},
     {"help", NULL, "this text"},
 };
@@ -96,7 +97,8 @@ static int read_step(const cli_args *args, double *step)
 }
 
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
-static int read_arguments(cli_args *args, const char **file, cli_list *set, double *step)
+static int read_arguments(cli_args *args, const char **file, cli_list *set, cli_list *input,
+                          double *step)
 {
     for (int k; (k = cli_next(args)) != CLI_END;) {
         int ok = k != CLI_BAD;
@@ -106,6 +108,7 @@ static int read_arguments(cli_args *args, const char **file, cli_list *set, doub
         }
         if (k == OPT_STEP) ok = read_step(args, step);
         if (k == OPT_SET) ok = cli_keep(args, set);
+        if (k == OPT_INPUT) ok = cli_keep(args, input);
         if (k == CLI_OPERAND) ok = cli_one_file(args, file);
         if (!ok) return CLI_USAGE;
     }
@@ -124,15 +127,16 @@ int perp__cmd_check(int argc, char **argv)
                      .options = options,
                      .noptions = NOPTIONS};
     const char *file = NULL;
-    cli_list set = {0};
+    cli_list set = {0}, input = {0};
     double step = (double)NAN;
-    int code = read_arguments(&args, &file, &set, &step);
+    int code = read_arguments(&args, &file, &set, &input, &step);
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_check_report report;
     perp_status status = PERP_OK;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "check", &set, &diag);
+    if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &input, &diag);
     if (code == CLI_DONE) {
         perp_simulation_options o = perp_simulation_options_default(model);
         if (!isnan(step)) o.step = step;
@@ -149,5 +153,6 @@ int perp__cmd_check(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(set.item);
+    free(input.item);
     return code < 0 ? CLI_DONE : code;
 }

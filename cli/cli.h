@@ -61,6 +61,13 @@ int cli_number(const cli_args *args, int option, double *x);
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
+/* Apply "NAME=FILE[:COLUMN]" settings in order: inputs from tables. The same codes. */
+int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
+                     perp_diag *diag);
+
+/* CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables. */
+int cli_check_output(const perp_model *model, const char *command, const char *out);
+
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
 void cli_problem_place(char *text, size_t size, const char *file, int k);
 

@@ -93,7 +93,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     memset(report, 0, sizeof *report);
     perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
     if (isnan(o.step)) o.step = 1e-3;
-    if (isnan(o.to)) o.to = o.from + fmax(1, o.step);
+    if (isnan(o.to)) o.to = o.from + o.step; /* one step is all that is looked at */
     perp_simulation *sim;
     perp_status status = perp_simulation_create(model, &o, &sim, diag);
     if (status != PERP_OK) return status;
