@@ -90,6 +90,10 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     va_start(args, format);
     vsnprintf(diag->text + diag->length, (size_t)n + 1, format, args);
     va_end(args);
+    for (int i = 0; i < n; i++) { /* what a file contains must not command the terminal */
+        char *c = &diag->text[diag->length + (size_t)i];
+        if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127) *c = '?';
+    }
     diag->length += (size_t)n;
 }
 

@@ -182,7 +182,8 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     perp__diag_append(diag, "%s: no column '%s'", name, wanted);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
     perp__diag_append(diag, near ? " It has:" : "; it has:");
-    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %s", i ? "," : "", candidate[i]);
+    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %.40s", i ? "," : "", candidate[i]);
+    if (perp_trajectory_columns(table) > n) perp__diag_append(diag, ", ...");
     perp__diag_append(diag, "\n");
     if (diag) diag->errors++;
     return PERP_ERR_DATA;

@@ -218,8 +218,8 @@ static int read_header(reader *r, const char *first, const char *last)
     if (ok && !r->errors) {
         strtod(t->name[0], &rest);
         if (*rest == 0)
-            FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
-                  t->name[0]);
+            FAULT(r, 1, "expected a header row of names such as t,F; found the number '%.*s'",
+                  MAX_SHOWN, t->name[0]);
         check_separators(r, first, last);
         t->unit = malloc((size_t)t->columns * sizeof *t->unit);
         t->value = calloc((size_t)t->columns, sizeof *t->value);
@@ -274,12 +274,12 @@ static int read_row(reader *r, const char *first, const char *last)
         field f = next_field(&at, last);
         if (n >= t->columns) continue;
         if (f.fault) {
-            FAULT(r, start - first + 1, "%s (column %s)", f.fault, t->name[n]);
+            FAULT(r, start - first + 1, "%s (column %.*s)", f.fault, MAX_SHOWN, t->name[n]);
             break;
         }
         if (!read_number(&f, &x)) {
-            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(f.length),
-                  f.text, t->name[n]);
+            FAULT(r, start - first + 1, "'%.*s' is not a number (column %.*s)", shown(f.length),
+                  f.text, MAX_SHOWN, t->name[n]);
             break;
         }
         t->value[n][t->rows] = x;

@@ -67,6 +67,7 @@ static void refuses_with_place_and_reason(void **state)
         {"# only this\n", "no header row"},
         {"1,2\n3,4\n", "t.csv:1:1: expected a header row"},
         {"t,,u\n", "t.csv:1:3: column 2 has no name"},
+        {"t,u\n0,\33[31m\n", "t.csv:2:3: '?[31m' is not a number (column u)"},
         {"t;u\n0;1\n", "t.csv:1:2: columns are separated by commas, not by semicolons"},
         {"t\tu\n0\t1\n", "t.csv:1:2: columns are separated by commas, not by tabs"},
         {"t,u\r0,1\r", "t.csv:1:4: a carriage return inside a line; lines end with LF or CRLF"},
@@ -143,6 +144,14 @@ static void many_columns_are_read_at_once(void **state)
     assert_int_equal(perp_trajectory_parse(text, length, "t.csv", &t, &diag), PERP_ERR_DATA);
     assert_non_null(strstr(diag.text, "the column name 'c7' appears twice"));
     assert_int_equal(diag.errors, 1);
+    perp_diag_clear(&diag);
+    free(text);
+    text = calloc(1, 1000004); /* a name of 1 MB is not repeated in every message */
+    assert_non_null(text);
+    memset(text, 'x', 1000000);
+    strcpy(text + 1000000, "\ny\n");
+    assert_int_equal(perp_trajectory_parse(text, 1000003, "t.csv", &t, &diag), PERP_ERR_DATA);
+    assert_true(diag.length < 200);
     perp_diag_clear(&diag);
     free(text);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
