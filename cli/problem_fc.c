@@ -1,4 +1,5 @@
 #include "problem_fc.h"
+#include "problem_lcp.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>
@@ -113,8 +114,7 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
     const cJSON *object = json;
     memset(out, 0, sizeof *out);
     if (!cJSON_IsObject(object)) return complain(diag, where, "a problem must be an object");
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "name");
-    if (cJSON_IsString(name)) snprintf(out->name, sizeof out->name, "%s", name->valuestring);
+    problem_name(object, out->name, sizeof out->name);
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
     if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "fc") != 0)
         return complain(diag, where, "\"kind\" must be \"fc\" for a friction problem");

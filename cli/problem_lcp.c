@@ -85,6 +85,15 @@ void problem_json_free(void *json)
     cJSON_Delete(json);
 }
 
+void problem_name(const void *json, char *name, size_t size)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(json, "name"));
+    snprintf(name, size, "%s", text ? text : "");
+    for (; *name; name++) {
+        if ((unsigned char)*name < 32 || *name == 127) *name = '?';
+    }
+}
+
 /* n finite numbers; `key` names the array in messages. */
 static perp_status read_vector(const cJSON *array, const char *key, int n, double *out, int stride,
                                const char *where, const char *name, perp_diag *diag)
@@ -116,8 +125,8 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
     const cJSON *p = json, *M = cJSON_GetObjectItem(p, "M"), *q = cJSON_GetObjectItem(p, "q"),
                 *free_indices = cJSON_GetObjectItem(p, "free"), *item;
     memset(out, 0, sizeof *out);
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(p, "name"));
-    snprintf(out->name, sizeof out->name, "%s", name ? name : "");
+    const char *name = out->name;
+    problem_name(p, out->name, sizeof out->name);
     if (!cJSON_IsArray(q) || !cJSON_IsArray(M))
         return complain(diag, where, "expected \"M\" (a list of rows) and \"q\" (a list)", name);
     if (free_indices && !cJSON_IsArray(free_indices))

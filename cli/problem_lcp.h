@@ -15,6 +15,9 @@ typedef struct problem_lcp {
     double *numbers;
 } problem_lcp;
 
+/* The "name" of a cJSON object, "" without one; control characters become question marks. */
+void problem_name(const void *json, char *name, size_t size);
+
 /* From a cJSON object (as void *). `where` names the file in messages. PERP_OK, PERP_ERR_DATA,
  * PERP_ERR_MEMORY */
 perp_status problem_lcp_from_json(const void *json, const char *where, problem_lcp *out,

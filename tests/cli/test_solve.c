@@ -41,6 +41,11 @@ static void solves_and_prints(void **state)
     assert_non_null(strstr(r.out, "lemke"));
     assert_non_null(strstr(r.out, "enumerate"));
     cli_free(&r);
+    r = cli_run("solve '%s'",
+                cli_file("escape.json", "{\"name\": \"a\\nb\\u001b[31m\", \"M\": [[1]], "
+                                        "\"q\": [1]}"));
+    assert_int_equal(strncmp(r.out, "a?b?[31m ", 9), 0);
+    cli_free(&r);
 }
 
 static void problems_without_solution_exit_3(void **state)
