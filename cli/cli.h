@@ -65,6 +65,9 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
 int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
                      perp_diag *diag);
 
+/* Is it "-", or the file or pipe that standard output goes to? */
+int cli_is_standard_output(const char *path);
+
 /* CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables. */
 int cli_check_output(const perp_model *model, const char *command, const char *out);
 

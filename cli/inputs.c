@@ -83,6 +83,14 @@ static int is_same_file(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
+int cli_is_standard_output(const char *path)
+{
+    struct stat x, y;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &x) == 0 && fstat(1, &y) == 0 && !S_ISCHR(x.st_mode) &&
+            x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
 int cli_check_output(const perp_model *model, const char *command, const char *out)
 {
     const char *read = perp_model_file(model);

@@ -119,7 +119,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_METHOD: r->method = args.value; break;
         case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
         case OPT_SOLVER: r->solver = args.value; break;
-        case OPT_O: r->out = args.value; break;
+        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;

@@ -100,6 +100,24 @@ static void the_summary_has_every_pair(void **state)
     cli_free(&r);
 }
 
+static void a_table_on_standard_output_has_no_summary(void **state)
+{
+    (void)state;
+    char out[1024], arguments[2048];
+    strcpy(out, cli_path("mixed.csv"));
+    const char *names[] = {"-", "/dev/stdout", out};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(arguments, sizeof arguments, "simulate " PARTICLE " -o '%s' > '%s'", names[i],
+                 out);
+        expect(0, "every step verified", arguments);
+        char *text = cli_read(out);
+        assert_int_equal(strncmp(text, "# perp ", 7), 0);
+        assert_int_equal(count_rows(text), 1201);
+        assert_null(strstr(text, "every step verified"));
+        free(text);
+    }
+}
+
 static void quiet_prints_nothing(void **state)
 {
     (void)state;
@@ -555,6 +573,7 @@ int main(void)
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(the_largest_numbers_can_be_plotted),
         cmocka_unit_test(the_summary_has_every_pair),
+        cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
