@@ -524,9 +524,11 @@ static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
     for (size_t i = 0; i < 3; i++) {
         char out[1024];
         strcpy(out, cli_path("signalled.csv"));
+        unlink(out);
         cli_result r = cli_run("simulate " PARTICLE
-                               " --to 1e6 --quiet -o '%s' & sleep 0.5; kill -%s $!; wait $!",
-                               out, signals[i]);
+                               " --to 1e6 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
+                               "0.1; done; kill -%s $!; wait $!",
+                               out, out, signals[i]);
         assert_int_equal(r.code, 130);
         cli_free(&r);
         char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
@@ -551,10 +553,11 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
 {
     (void)state;
     const char *out = cli_path("interrupted.csv");
-    cli_result r =
-        cli_run("simulate " PARTICLE
-                " --to 1e6 --every 1000 --quiet -o '%s' & sleep 0.5; kill -INT $!; wait $!",
-                out);
+    unlink(out);
+    cli_result r = cli_run("simulate " PARTICLE
+                           " --to 1e6 --every 1000 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
+                           "0.1; done; kill -INT $!; wait $!",
+                           out, out);
     assert_int_equal(r.code, 130);
     cli_free(&r);
     char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
