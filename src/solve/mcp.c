@@ -211,12 +211,25 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     return PERP_OK;
 }
 
-/* auto: each method goes on where the one before it ended. */
+/* auto: each method goes on where the one before it ended; then all of them from other points, which are the
+ * same every time. */
 int perp__mcp_auto(perp_mcp_solver *s)
 {
-    int steps = perp__mcp_fb(s);
-    if (!(perp_mcp_residual(s->problem, s->z, s->w) <= s->options.tol)) steps += perp__mcp_min(s);
-    if (s->linear && !(perp_mcp_residual(s->problem, s->z, s->w) <= s->options.tol))
-        steps += perp__mcp_josephy(s);
+    enum { STARTS = 10 };
+    const perp_mcp *p = s->problem;
+    int steps = 0;
+    for (int start = 0; start < STARTS; start++) {
+        for (int i = 0; i < s->n && start > 0; i++) {
+            double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
+            double x = ldexp((double)((i + 1) * (2 * start + 5) % 13 + 1) / 7, (start + 1) / 2);
+            s->z[i] = isfinite(lo) ? fmin(lo + x, hi) : isfinite(hi) ? hi - x : start % 2 ? x : -x;
+        }
+        steps += perp__mcp_fb(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        steps += perp__mcp_min(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        if (s->linear) steps += perp__mcp_josephy(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+    }
     return steps;
 }
