@@ -243,6 +243,9 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         if (all || p.nfree) {
             if (solve_by_search(&p, &a, z, z + n) != PERP_OK)
                 a.outcome = "limit", a.method = "enumerate";
+            if (all && a.npoints == MAX_SOLUTIONS)
+                fprintf(stderr, "%s: there may be more than these %d solutions and rays\n", file,
+                        MAX_SOLUTIONS);
             if (!all) free(a.points), a.points = NULL, a.npoints = 0;
             m = PERP_METHOD_COUNT;
         } else {

@@ -48,6 +48,31 @@ static void solves_and_prints(void **state)
     cli_free(&r);
 }
 
+static void a_search_that_ends_early_says_so(void **state)
+{
+    (void)state;
+    const struct { /* z_i is 0 or 1: 2^n solutions */
+        int n, more;
+    } cases[] = {{3, 0}, {11, 1}, {21, 0}};
+    for (int k = 0; k < 3; k++) {
+        char text[4096] = "{\"M\": [";
+        int n = cases[k].n;
+        for (int i = 0; i < n; i++) {
+            strcat(text, i ? ",[" : "[");
+            for (int j = 0; j < n; j++) strcat(strcat(text, j ? "," : ""), i == j ? "-1" : "0");
+            strcat(text, "]");
+        }
+        strcat(text, "], \"q\": [");
+        for (int i = 0; i < n; i++) strcat(text, i ? ",1" : "1");
+        strcat(text, "]}");
+        cli_result r = cli_run("solve '%s' --all-solutions", cli_file("many.json", text));
+        assert_int_equal(r.code, n > PERP_ENUMERATE_MAX ? 3 : 0);
+        assert_true(!strstr(r.err, "there may be more than these 1000") == !cases[k].more);
+        assert_true(!strstr(r.err, "searched for up to n = 20") == (n <= PERP_ENUMERATE_MAX));
+        cli_free(&r);
+    }
+}
+
 static void problems_without_solution_exit_3(void **state)
 {
     (void)state;
@@ -242,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_and_prints),
+        cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(what_does_not_apply_is_refused),
