@@ -119,6 +119,56 @@ static perp_status read_vector(const cJSON *array, const char *key, int n, doubl
     return PERP_OK;
 }
 
+/* A list of bounds, null for an infinite one. */
+static perp_status read_bound(const cJSON *list, const char *key, double infinite, const char *where,
+                              problem_lcp *out, double *bound, perp_diag *diag)
+{
+    char what[128];
+    const cJSON *item;
+    int k = 0;
+    if (!list) return PERP_OK;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != out->view.n) {
+        snprintf(what, sizeof what, "\"%s\" must be a list as long as \"q\"", key);
+        return complain(diag, where, what, out->name);
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNull(item) && !(cJSON_IsNumber(item) && isfinite(item->valuedouble))) {
+            snprintf(what, sizeof what, "\"%s\"[%d] is neither a finite number nor null", key, k);
+            return complain(diag, where, what, out->name);
+        }
+        bound[k++] = cJSON_IsNull(item) ? infinite : item->valuedouble;
+    }
+    return PERP_OK;
+}
+
+static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *out, perp_diag *diag)
+{
+    int n = out->view.n;
+    size_t N = (size_t)n;
+    double *lo = out->numbers + N * N + N, *hi = lo + N;
+    for (int i = 0; i < n; i++) {
+        lo[i] = out->is_free[i] ? -(double)INFINITY : 0;
+        hi[i] = (double)INFINITY;
+    }
+    perp_status status = read_bound(cJSON_GetObjectItem(p, "lower"), "lower", -(double)INFINITY, where,
+                                    out, lo, diag);
+    if (status == PERP_OK)
+        status = read_bound(cJSON_GetObjectItem(p, "upper"), "upper", (double)INFINITY, where, out, hi,
+                            diag);
+    for (int i = 0; i < n && status == PERP_OK; i++) {
+        char what[96];
+        int is_free = isinf(lo[i]) && isinf(hi[i]);
+        out->nfree += is_free && !out->is_free[i];
+        out->nbounded += !is_free && (lo[i] != 0 || !isinf(hi[i]));
+        snprintf(what, sizeof what, "the lower bound of z[%d] is above the upper one", i);
+        if (lo[i] > hi[i]) status = complain(diag, where, what, out->name);
+        out->is_free[i] = (unsigned char)is_free;
+    }
+    if (out->nfree + out->nbounded > 0) out->view.lo = lo, out->view.hi = hi;
+    return status;
+}
+
 perp_status problem_lcp_from_json(const void *json, const char *where, problem_lcp *out,
                                   perp_diag *diag)
 {
@@ -133,7 +183,7 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         return complain(diag, where, "\"free\" must be a list of indices", name);
     int n = cJSON_GetArraySize(q), i = 0;
     size_t N = (size_t)n;
-    out->numbers = malloc((N * N + N + 1) * sizeof(double));
+    out->numbers = malloc((N * N + 3 * N + 1) * sizeof(double));
     out->is_free = calloc(N + 1, 1);
     if (!out->numbers || !out->is_free) {
         complain(diag, where, "out of memory", name);
@@ -161,7 +211,7 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         out->is_free[(int)k] = 1;
     }
     out->view = (perp_lcp){n, out->numbers, n > 1 ? n : 1, out->numbers + N * N, NULL, NULL};
-    return PERP_OK;
+    return read_bounds(p, where, out, diag);
 }
 
 void problem_lcp_clear(problem_lcp *problem)

@@ -216,17 +216,21 @@ int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
     return 1;
 }
 
-/* A row that no z >= 0 can make nonnegative, else the ray of z: both are tried as certificates. */
+/* Candidates in the order of their cost: a row that no z >= 0 can make nonnegative, the ray of z, Farkas. */
 static void find_certificate(perp_solver *s, const perp_lcp *lcp)
 {
+    enum { FARKAS_UP_TO = 200 };
     double tol = 1e-10;
     for (int i = 0; i < lcp->n && !s->has_certificate; i++) {
         memset(s->certificate, 0, (size_t)lcp->n * sizeof(double));
         s->certificate[i] = 1;
         s->has_certificate = lcp->q[i] < 0 && perp_lcp_is_infeasible(lcp, s->certificate, tol);
     }
-    if (s->has_certificate || !s->has_ray) return;
-    for (int i = 0; i < lcp->n; i++) s->certificate[i] = fmax(s->ray[i], 0);
+    if (s->has_certificate) return;
+    for (int i = 0; i < lcp->n && s->has_ray; i++) s->certificate[i] = fmax(s->ray[i], 0);
+    s->has_certificate = s->has_ray && perp_lcp_is_infeasible(lcp, s->certificate, tol);
+    if (s->has_certificate || lcp->n > FARKAS_UP_TO) return;
+    perp__lcp_farkas(s, lcp);
     s->has_certificate = perp_lcp_is_infeasible(lcp, s->certificate, tol);
 }
 

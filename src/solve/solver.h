@@ -89,6 +89,9 @@ void perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 /* LU of M_bb for the basis into solver->factors. 0 if singular. */
 int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
 
+/* farkas.c: into solver->certificate what may prove that there is no solution. */
+void perp__lcp_farkas(perp_solver *solver, const perp_lcp *lcp);
+
 /* Forget what a warm start would begin from. */
 void perp__lcp_forget(perp_solver *solver);
 

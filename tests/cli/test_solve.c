@@ -245,12 +245,14 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
         int nrays = 0;
         for (int k = 0; k < found.n; k++) nrays += found.is_ray[k];
         assert_int_equal(nrays > 0, cJSON_GetArraySize(rays) > 0);
-        for (int m = 0; m < PERP_METHOD_COUNT && !p.nfree;
-             m++) { /* nothing is claimed that is not so; auto solves all */
+        for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+            /* nothing is claimed that is not so; auto solves all */
             double z[PERP_ENUMERATE_MAX];
             perp_solver *solver;
             perp_solve_info info;
-            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, NULL, &solver), PERP_OK);
+            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            o.mixed = p.view.lo != NULL;
+            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, &o, &solver), PERP_OK);
             assert_int_equal(perp_lcp_solve(solver, &p.view, z, NULL, &info), PERP_OK);
             int has = cJSON_GetArraySize(solutions) > 0;
             if (info.outcome == PERP_SOLVED)
