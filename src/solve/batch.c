@@ -202,14 +202,18 @@ static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol,
     size_t n = (size_t)b->n;
     for (int l = 0; l < LANES; l++) {
         int k = first + (l < many ? l : many - 1);
-        double scale = 1;
-        for (size_t e = 0; e < n * n; e++) v->M[e][l] = b->M[place_M(b, e, k)];
+        double scale = 1, finite = 0; /* x - x is 0, or NaN */
+        for (size_t e = 0; e < n * n; e++) {
+            v->M[e][l] = b->M[place_M(b, e, k)];
+            finite += v->M[e][l] - v->M[e][l];
+        }
         for (size_t i = 0; i < n; i++) {
             double q = b->q[place(b, n, i, k)];
             v->q[i][l] = q;
+            finite += q - q;
             scale = 1 + fabs(q) > scale ? 1 + fabs(q) : scale;
         }
-        v->limit[l] = 0.01 * tol * scale;
+        v->limit[l] = finite == 0 ? 0.01 * tol * scale : -1;
         v->is_open[l] = 1;
     }
 }

@@ -318,15 +318,15 @@ static int bounds_are_valid(const perp_lcp *lcp)
 perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations)
 {
-    perp_outcome outcome = PERP_LIMIT;
+    perp_outcome outcome = PERP_LIMIT; /* a ray, if any attempt ends on one */
     for (int attempt = 0; attempt < method->attempts; attempt++) {
-        s->has_basis = s->has_ray = 0;
+        s->has_basis = 0;
         s->nrows = -1;
-        outcome = method->solve(s, lcp, attempt, iterations);
+        if (method->solve(s, lcp, attempt, iterations) == PERP_RAY) outcome = PERP_RAY;
         perp__lcp_verify(s, lcp);
         if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;
     }
-    return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
+    return outcome;
 }
 
 void perp__lcp_forget(perp_solver *s)
