@@ -90,8 +90,8 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 typedef struct lanes {
     double M[SMALL * SMALL][LANES], q[SMALL][LANES], z[SMALL][LANES];
-    double limit[LANES];    /* on the residual */
-    double is_open[LANES];  /* 1: no answer yet */
+    double limit[LANES];   /* on the residual */
+    double is_open[LANES]; /* 1: no answer yet */
 } lanes;
 
 static const int supports[] = {0, 1, 2, 4, 8, 3, 5, 6, 9, 10, 12, 7, 11, 13, 14, 15};
@@ -108,7 +108,8 @@ static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index
     for (int k = 0; k < m; k++) {
         for (int i = k + 1; i < m; i++) {
             double exchange[LANES];
-            for (int l = 0; l < LANES; l++) exchange[l] = fabs(A[i][k][l]) > fabs(A[k][k][l]) ? 1 : 0;
+            for (int l = 0; l < LANES; l++)
+                exchange[l] = fabs(A[i][k][l]) > fabs(A[k][k][l]) ? 1 : 0;
             for (int j = k; j <= m; j++) {
                 for (int l = 0; l < LANES; l++) {
                     double a = A[k][j][l], b = A[i][j][l];
@@ -135,7 +136,8 @@ static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index
 }
 
 /* Keep x on this support where its residual is small enough. A singular support has NaN: never kept. */
-static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m, double x[SMALL][LANES])
+static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m,
+                                     double x[SMALL][LANES])
 {
     double z[SMALL][LANES] = {{0}}, residual[LANES] = {0};
     for (int k = 0; k < m; k++) memcpy(z[index[k]], x[k], sizeof z[0]);
@@ -235,10 +237,11 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
     return info.outcome;
 }
 
-static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk, double *z,
-                       perp_outcome *outcomes)
+static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk,
+                       double *z, perp_outcome *outcomes)
 {
-    int first = chunk * CHUNK, end = first + CHUNK < b->count ? first + CHUNK : b->count, solved = 0;
+    int first = chunk * CHUNK, end = first + CHUNK < b->count ? first + CHUNK : b->count,
+        solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_METHOD_LEMKE || s->method == PERP_METHOD_AUTO);
     lanes v;

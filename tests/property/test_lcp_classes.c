@@ -65,8 +65,9 @@ static void check_class(perp_method method, lcp_class c, int n, int count)
         perp_outcome outcome = judge(solver, &lcp, lcp_class_name(c), seed);
         solved += outcome == PERP_SOLVED;
         if (outcome == PERP_INFEASIBLE || (method == PERP_METHOD_AUTO && outcome != PERP_SOLVED))
-            fail_msg("%s n = %d, seed %u: %s ends in %s, but there is a solution", lcp_class_name(c),
-                     size, seed, perp_method_name(method), perp_outcome_name(outcome));
+            fail_msg("%s n = %d, seed %u: %s ends in %s, but there is a solution",
+                     lcp_class_name(c), size, seed, perp_method_name(method),
+                     perp_outcome_name(outcome));
         free((void *)(uintptr_t)lcp.M);
     }
     perp_solver_destroy(solver);
@@ -107,13 +108,13 @@ static void methods_solve_the_classes_they_are_for(void **state)
         perp_method method;
         lcp_class class;
     } promised[] = {
-        {PERP_METHOD_LEMKE, LCP_definite},     {PERP_METHOD_LEMKE, LCP_semidefinite},
-        {PERP_METHOD_LEMKE, LCP_p_matrix},     {PERP_METHOD_LEMKE, LCP_stack5},
-        {PERP_METHOD_BPP, LCP_definite},       {PERP_METHOD_BPP, LCP_p_matrix},
-        {PERP_METHOD_MURTY, LCP_definite},     {PERP_METHOD_MURTY, LCP_p_matrix},
-        {PERP_METHOD_IPM, LCP_definite},       {PERP_METHOD_IPM, LCP_semidefinite},
-        {PERP_METHOD_FB, LCP_definite},        {PERP_METHOD_FB, LCP_p_matrix},
-        {PERP_METHOD_PGS, LCP_definite},       {PERP_METHOD_PSOR, LCP_definite},
+        {PERP_METHOD_LEMKE, LCP_definite}, {PERP_METHOD_LEMKE, LCP_semidefinite},
+        {PERP_METHOD_LEMKE, LCP_p_matrix}, {PERP_METHOD_LEMKE, LCP_stack5},
+        {PERP_METHOD_BPP, LCP_definite},   {PERP_METHOD_BPP, LCP_p_matrix},
+        {PERP_METHOD_MURTY, LCP_definite}, {PERP_METHOD_MURTY, LCP_p_matrix},
+        {PERP_METHOD_IPM, LCP_definite},   {PERP_METHOD_IPM, LCP_semidefinite},
+        {PERP_METHOD_FB, LCP_definite},    {PERP_METHOD_FB, LCP_p_matrix},
+        {PERP_METHOD_PGS, LCP_definite},   {PERP_METHOD_PSOR, LCP_definite},
     };
     for (size_t k = 0; k < sizeof promised / sizeof *promised; k++) {
         perp_solver *solver;

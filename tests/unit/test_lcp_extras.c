@@ -111,7 +111,8 @@ static void derivatives_agree_with_differences(void **state)
             for (int i = 0; i < N * N; i++) M[i] = lcp.M[i] + side * eps * dM[i];
             for (int i = 0; i < N; i++) q[i] = lcp.q[i] + side * eps * dq[i];
             perp_lcp moved = {N, M, N, q, NULL, NULL};
-            assert_int_equal(perp_lcp_solve(other, &moved, side < 0 ? z1 : z2, NULL, &info), PERP_OK);
+            assert_int_equal(perp_lcp_solve(other, &moved, side < 0 ? z1 : z2, NULL, &info),
+                             PERP_OK);
         }
         for (int i = 0; i < N; i++) largest = fmax(largest, fabs(dz[i]));
         for (int i = 0; i < N; i++)
@@ -176,7 +177,8 @@ static void warm_starts_give_the_same_answers_with_less_work(void **state)
             for (int i = 0; i < N; i++) assert_near(z[i], y[i], 1e-8);
         }
         if (with >= without)
-            fail_msg("%s: %d iterations warm, %d cold", perp_method_name(methods[m]), with, without);
+            fail_msg("%s: %d iterations warm, %d cold", perp_method_name(methods[m]), with,
+                     without);
         perp_solver_destroy(warm);
         perp_solver_destroy(cold);
     }
@@ -206,8 +208,10 @@ static void batches_do_not_depend_on_threads_or_arrangement(void **state)
             perp_batch_solver *one, *three;
             perp_outcome outcomes[COUNT];
             int solved;
-            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 1, NULL, &one), PERP_OK);
-            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 3, NULL, &three), PERP_OK);
+            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 1, NULL, &one),
+                             PERP_OK);
+            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 3, NULL, &three),
+                             PERP_OK);
             perp_lcp_batch b = {.count = COUNT, .n = size, .M = M, .q = q};
             assert_int_equal(perp_lcp_solve_batch(one, &b, z, outcomes, &solved), PERP_OK);
             assert_int_equal(solved, COUNT);
@@ -258,7 +262,8 @@ static void a_batch_judges_each_problem(void **state)
     b.n = 2;
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_ERR_DIM);
     perp_batch_solver_destroy(solver);
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, -1, 0, NULL, &solver), PERP_ERR_ARG);
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, -1, 0, NULL, &solver),
+                     PERP_ERR_ARG);
 }
 
 int main(void)

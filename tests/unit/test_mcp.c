@@ -106,7 +106,8 @@ static void a_sparse_obstacle_problem_is_solved(void **state)
         for (int i = j - 1; i <= j + 1; i++)
             if (i >= 0 && i < N) row[start[j + 1]++] = i;
     }
-    perp_mcp p = {.n = N, .F = obstacle_F, .J = obstacle_J, .context = &o, .column_start = start, .row = row};
+    perp_mcp p = {
+        .n = N, .F = obstacle_F, .J = obstacle_J, .context = &o, .column_start = start, .row = row};
     static const perp_mcp_method methods[] = {PERP_MCP_AUTO, PERP_MCP_MIN};
     for (size_t k = 0; k < 2; k++) {
         perp_mcp_method m = methods[k];
