@@ -293,9 +293,9 @@ static void read_free(reader *r)
         r->bad = 1;
         return;
     }
-    if (kind != PERP_PARAM && kind != PERP_STATE) {
+    if (kind == PERP_VAR || kind == PERP_OUTPUT) {
         perp__error(r->source, s->at, s->end,
-                    "only a parameter, or the initial value of a state, can be made free");
+                    "only a parameter, an input, or the initial value of a state can be made free");
         r->bad = 1;
         return;
     }

@@ -36,7 +36,8 @@ typedef struct perp__plan_cost {
     perp_expr weight, e; /* e is not used for time */
 } perp__plan_cost;
 
-/* A parameter, or the initial value of a state, that the plan chooses. */
+/* A parameter, an input with a value of its own, or the initial value of a state, that the plan
+ * chooses. */
 typedef struct perp__plan_free {
     perp_symbol_kind kind;
     int item;

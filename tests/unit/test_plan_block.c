@@ -4,7 +4,7 @@
 #include "runs.h"
 
 #define MODEL                                                                                      \
-    "param m = 2\nparam a[2] = [3, 4]\ninput F\nstate x = 0, v = 0, w[2] = 0\nder(x) = v\n"        \
+    "param m = 2\nparam a[2] = [3, 4]\ninput F\nvar f\nf = F\nstate x = 0, v = 0, w[2] = 0\nder(x) = v\n"        \
     "m*der(v) = F\nder(w) = a\n"
 
 static double value_of(perp_model *m, perp_expr e)
@@ -66,7 +66,8 @@ static void faults_are_named(void **state)
         {"at end: x\n", "expected =, <= or >="},
         {"at end: 1 <= x >= 2\n", "both inequalities to point the same way"},
         {"at end: w = [1, 2, 3]\n", "the sizes differ"},
-        {"free F\n", "only a parameter, or the initial value of a state"},
+        {"var z\n", "expected"},
+        {"free f\n", "only a parameter, an input"},
         {"free nothing\n", "expected the name of a state"},
         {"guess x = y\n", "unknown name 'y'"},
         {"guess z = 1\n", "expected the name of a state"},
