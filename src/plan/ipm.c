@@ -673,6 +673,15 @@ static void move(perp__ipm *s, double alpha)
     for (size_t i = 0; i < s->n; i++) s->trial[i] = s->x[i] + alpha * s->dx[i];
 }
 
+static void adopt_trial(perp__ipm *s)
+{
+    double *x = s->x, *r = s->r, *c = s->c;
+    s->x = s->trial, s->trial = x;
+    s->r = s->trial_r, s->trial_r = r;
+    s->c = s->trial_c, s->trial_c = c;
+    s->cost = s->trial_cost;
+}
+
 /* Does a trial point satisfy the switching and Armijo conditions, or make enough progress? */
 static int accept(perp__ipm *s, double theta, double phi, double slope, double alpha,
                   double theta_t, double phi_t, int *is_descent)
@@ -714,6 +723,69 @@ static double line_search(perp__ipm *s, double tau)
         }
     }
     return 0;
+}
+
+/* Restoration --------------------------------------------------------------------------------- */
+
+/* A step towards feasibility: the shortest dx with J dx - ds = -c, measured by zeta and the barrier.
+ */
+static int feasibility_step(perp__ipm *s, double zeta)
+{
+    double mu = s->mu;
+    memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    perp__program_derivatives(s->g, s->x, s->x + s->nW, NULL, 0, s->jac, s->grad, s->hess);
+    memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
+    for (size_t i = 0; i < s->n; i++) {
+        s->sigma[i] = 1e-20;
+        if (!s->is_free[i]) continue;
+        double scale = fmax(1, fabs(s->x[i]));
+        s->sigma[i] = zeta / (scale * scale);
+        if (s->lo[i] > -UNBOUNDED) s->sigma[i] += mu / pow(s->x[i] - s->lo[i], 2);
+        if (s->hi[i] < UNBOUNDED) s->sigma[i] += mu / pow(s->hi[i] - s->x[i], 2);
+    }
+    s->delta_w = 0;
+    s->delta_c = 0;
+    if (factor_once(s) < 0) {
+        s->delta_c = 1e-8;
+        if (factor_once(s) < 0) return 0;
+    }
+    direction(s, s->c);
+    return 1;
+}
+
+/* Bring the violation down until the filter takes the point again. 0 if that fails. */
+static int restore(perp__ipm *s)
+{
+    double before = norm1(s->c, s->m), mu = s->mu, zeta = 1e-6;
+    int found = 0;
+    if (before < 1e-10) return 0;
+    add_to_filter(s, before, barrier(s, s->x, s->cost));
+    for (int round = 0; round < 60 && !found && zeta < 1e6; round++) {
+        double theta = norm1(s->c, s->m), alpha;
+        if (!feasibility_step(s, zeta)) break;
+        int taken = 0;
+        for (alpha = longest_primal(s, 0.9); alpha > 1e-6 && !taken; alpha *= 0.5) {
+            move(s, alpha);
+            taken = values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost) &&
+                    norm1(s->trial_c, s->m) < (1 - 1e-3 * alpha) * theta;
+        }
+        if (!taken) {
+            zeta *= 100;
+            s->mu *= 0.1;
+            continue;
+        }
+        adopt_trial(s);
+        theta = norm1(s->c, s->m);
+        s->mu = mu;
+        found = theta < 0.5 * before && filter_accepts(s, theta, barrier(s, s->x, s->cost));
+    }
+    s->mu = mu;
+    memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->zl[i] > 0) s->zl[i] = fmin(1e3, s->mu / (s->x[i] - s->lo[i]));
+        if (s->zu[i] > 0) s->zu[i] = fmin(1e3, s->mu / (s->hi[i] - s->x[i]));
+    }
+    return found;
 }
 
 /* Main loop ----------------------------------------------------------------------------------- */
@@ -830,15 +902,12 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         direction(s, s->c);
         alpha = line_search(s, tau);
         if (alpha == 0) {
+            if (restore(s)) continue;
             result.status = IPM_STALLED;
             break;
         }
         double alpha_z = longest_dual(s, tau);
-        double *x = s->x, *r = s->r, *c = s->c;
-        s->x = s->trial, s->trial = x;
-        s->r = s->trial_r, s->trial_r = r;
-        s->c = s->trial_c, s->trial_c = c;
-        s->cost = s->trial_cost;
+        adopt_trial(s);
         for (size_t i = 0; i < s->m; i++) s->lambda[i] += alpha * s->dlambda[i];
         for (size_t i = 0; i < s->n; i++) {
             s->zl[i] += alpha_z * s->dzl[i];
