@@ -32,7 +32,8 @@ struct perp__ipm {
     double *jac, *grad, *hess;
     double *gradient; /* of cost + lambda'c without bound terms */
     double *rhs_x, *rhs_c, *res_x, *res_c;
-    double *xk, *yk; /* right-hand side by stages, and border */
+    double *soc_c, *soc_dx, *soc_dl; /* of second-order corrections */
+    double *xk, *yk;                 /* right-hand side by stages, and border */
     double cost, trial_cost;
     double mu, delta_w, delta_c, last_delta;
     double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
@@ -73,10 +74,10 @@ perp__ipm *perp__ipm_create(perp__program *g)
     s->nP = (size_t)g->np;
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
-    double **of_n[] = {&s->x,  &s->lo,  &s->hi,  &s->zl,    &s->zu,
-                       &s->dx, &s->dzl, &s->dzu, &s->sigma, &s->trial};
-    double **of_m[] = {&s->lambda,  &s->dlambda, &s->r,     &s->c,
-                       &s->trial_r, &s->trial_c, &s->rhs_c, &s->res_c};
+    double **of_n[] = {&s->x,   &s->lo,  &s->hi,    &s->zl,    &s->zu,    &s->dx,
+                       &s->dzl, &s->dzu, &s->sigma, &s->trial, &s->soc_dx};
+    double **of_m[] = {&s->lambda,  &s->dlambda, &s->r,     &s->c,     &s->trial_r,
+                       &s->trial_c, &s->rhs_c,   &s->res_c, &s->soc_c, &s->soc_dl};
     double **of_x[] = {&s->gradient, &s->rhs_x, &s->res_x};
     int ok = 1, nmax = g->nw + g->nrow;
     for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) ok &= take(of_n[i], s->n);
@@ -102,7 +103,7 @@ void perp__ipm_destroy(perp__ipm *s)
                         s->dzl,  s->dzu,      s->sigma,   s->lambda,  s->dlambda, s->r,
                         s->c,    s->trial,    s->trial_r, s->trial_c, s->jac,     s->grad,
                         s->hess, s->gradient, s->rhs_x,   s->rhs_c,   s->res_x,   s->res_c,
-                        s->xk,   s->yk};
+                        s->xk,   s->yk,       s->soc_c,   s->soc_dx,  s->soc_dl};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(s->is_free);
     free(s->local_w);
@@ -569,6 +570,19 @@ static double barrier_slope(const perp__ipm *s, size_t i)
     return d;
 }
 
+static void bound_multiplier_steps(perp__ipm *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        s->dzl[i] = s->dzu[i] = 0;
+        if (!s->is_free[i]) continue;
+        double d = s->dx[i];
+        if (s->lo[i] > -UNBOUNDED)
+            s->dzl[i] = (s->mu - s->zl[i] * d) / (s->x[i] - s->lo[i]) - s->zl[i];
+        if (s->hi[i] < UNBOUNDED)
+            s->dzu[i] = (s->mu + s->zu[i] * d) / (s->hi[i] - s->x[i]) - s->zu[i];
+    }
+}
+
 /* The step for constraint values c: dx, dlambda, dzl, dzu. Refines the linear solution as long as
  * that helps. */
 static void direction(perp__ipm *s, const double *c)
@@ -602,15 +616,7 @@ static void direction(perp__ipm *s, const double *c)
                                                (s->sigma[slack] + s->delta_w)
                                          : 0;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        s->dzl[i] = s->dzu[i] = 0;
-        if (!s->is_free[i]) continue;
-        double d = s->dx[i];
-        if (s->lo[i] > -UNBOUNDED)
-            s->dzl[i] = (s->mu - s->zl[i] * d) / (s->x[i] - s->lo[i]) - s->zl[i];
-        if (s->hi[i] < UNBOUNDED)
-            s->dzu[i] = (s->mu + s->zu[i] * d) / (s->hi[i] - s->x[i]) - s->zu[i];
-    }
+    bound_multiplier_steps(s);
 }
 
 /* Largest step that keeps a fraction tau from the bounds. */
@@ -682,10 +688,16 @@ static void adopt_trial(perp__ipm *s)
     s->cost = s->trial_cost;
 }
 
+/* Where a line search starts. */
+typedef struct search {
+    double theta, phi, slope;
+} search;
+
 /* Does a trial point satisfy the switching and Armijo conditions, or make enough progress? */
-static int accept(perp__ipm *s, double theta, double phi, double slope, double alpha,
-                  double theta_t, double phi_t, int *is_descent)
+static int accept(perp__ipm *s, const search *from, double alpha, double theta_t, double phi_t,
+                  int *is_descent)
 {
+    double theta = from->theta, phi = from->phi, slope = from->slope;
     double slack = 10 * 2.3e-16 * fabs(phi);
     *is_descent =
         theta <= s->theta_min && slope < 0 && alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
@@ -694,12 +706,43 @@ static int accept(perp__ipm *s, double theta, double phi, double slope, double a
     return theta_t <= (1 - GAMMA_THETA) * theta || phi_t <= phi - GAMMA_PHI * theta + slack;
 }
 
+/* Try x + alpha dx; `full` is what the conditions of descent are judged by. */
+static int try_step(perp__ipm *s, const search *from, double alpha, double full, double *theta_t,
+                    int *is_descent)
+{
+    move(s, alpha);
+    *theta_t = UNBOUNDED;
+    if (!values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) return 0;
+    *theta_t = norm1(s->trial_c, s->m);
+    return accept(s, from, full, *theta_t, barrier(s, s->trial, s->trial_cost), is_descent);
+}
+
+/* Second-order corrections: solve again for the violation that the step leaves behind. */
+static int correct_step(perp__ipm *s, const search *from, double alpha, double tau, int *is_descent)
+{
+    double last = from->theta, step = alpha, theta_t;
+    memcpy(s->soc_c, s->c, s->m * sizeof *s->soc_c);
+    memcpy(s->soc_dx, s->dx, s->n * sizeof *s->soc_dx);
+    memcpy(s->soc_dl, s->dlambda, s->m * sizeof *s->soc_dl);
+    for (int round = 0; round < 4; round++) {
+        for (size_t i = 0; i < s->m; i++) s->soc_c[i] = step * s->soc_c[i] + s->trial_c[i];
+        direction(s, s->soc_c);
+        step = longest_primal(s, tau);
+        if (try_step(s, from, step, alpha, &theta_t, is_descent)) return 1;
+        if (!(theta_t <= 0.99 * last)) break;
+        last = theta_t;
+    }
+    memcpy(s->dx, s->soc_dx, s->n * sizeof *s->soc_dx);
+    memcpy(s->dlambda, s->soc_dl, s->m * sizeof *s->soc_dl);
+    bound_multiplier_steps(s);
+    return 0;
+}
+
 /* Take a step along the direction, with second-order corrections of the first try. The length, or 0.
  */
 static double line_search(perp__ipm *s, double tau)
 {
-    double theta = norm1(s->c, s->m), phi = barrier(s, s->x, s->cost), slope = 0;
-    double most = longest_primal(s, tau), alpha = most, theta_t = 0, phi_t = 0;
+    double alpha = longest_primal(s, tau), theta_t = 0, slope = 0;
     int is_descent = 0;
     for (size_t i = 0; i < s->n; i++) {
         if (!s->is_free[i]) continue;
@@ -711,16 +754,14 @@ static double line_search(perp__ipm *s, double tau)
     add_product(s, s->dx, s->res_c);
     for (size_t i = 0; i < s->m; i++)
         if (s->local_r[i] >= 0) slope -= s->lambda[i] * (s->res_c[i] - s->dx[s->nW + s->nP + i]);
+    search from = {norm1(s->c, s->m), barrier(s, s->x, s->cost), slope};
     for (int try = 0; try < 40 && alpha > 1e-13; try++, alpha *= 0.5) {
-        move(s, alpha);
-        int finite = values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost);
-        if (!finite) continue;
-        theta_t = norm1(s->trial_c, s->m);
-        phi_t = barrier(s, s->trial, s->trial_cost);
-        if (accept(s, theta, phi, slope, alpha, theta_t, phi_t, &is_descent)) {
-            if (!is_descent) add_to_filter(s, theta, phi);
-            return alpha;
-        }
+        int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent);
+        if (!ok && try == 0 && theta_t >= from.theta)
+            ok = correct_step(s, &from, alpha, tau, &is_descent);
+        if (!ok) continue;
+        if (!is_descent) add_to_filter(s, from.theta, from.phi);
+        return alpha;
     }
     return 0;
 }
@@ -809,7 +850,7 @@ static void push_inside(perp__ipm *s, size_t i, double kappa1, double kappa2)
 
 static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, const double *p)
 {
-    double push = o->is_warm ? 1e-6 : 1e-2;
+    double push = o->is_warm ? 1e-6 : getenv("PUSH") ? atof(getenv("PUSH")) : 1e-2;
     read_bounds(s);
     s->mu = o->barrier;
     s->g->relaxation = o->relaxation;
