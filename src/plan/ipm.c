@@ -45,9 +45,9 @@ perp__ipm_options perp__ipm_options_default(void)
 {
     return (perp__ipm_options){.tol = 1e-9,
                                .max_iter = 1000,
-                               .barrier = 0.1,
+                               .barrier = 1,
                                .barrier_min = 1e-10,
-                               .relaxation = 1,
+                               .relaxation = 10,
                                .relaxation_min = 1e-9};
 }
 
@@ -768,59 +768,74 @@ static double line_search(perp__ipm *s, double tau)
 
 /* Restoration --------------------------------------------------------------------------------- */
 
-/* A step towards feasibility: the shortest dx with J dx - ds = -c, measured by zeta and the barrier.
- */
+/* What restoration brings down: |c|^2 / 2 and the barrier of the bounds. */
+static double violation(const perp__ipm *s, const double *x, const double *c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->m; i++) sum += c[i] * c[i];
+    return 0.5 * sum + barrier(s, x, 0);
+}
+
+/* A Levenberg-Marquardt step for it: rows enter as -(J dx - ds + c - lambda) = 0, so that lambda is
+ * what is left of c. 0 if the matrix is singular. */
 static int feasibility_step(perp__ipm *s, double zeta)
 {
-    double mu = s->mu;
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     perp__program_derivatives(s->g, s->x, s->x + s->nW, NULL, 0, s->jac, s->grad, s->hess);
     memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
     for (size_t i = 0; i < s->n; i++) {
+        double scale = fmax(1, fabs(s->x[i])), to_lo = s->x[i] - s->lo[i],
+               to_hi = s->hi[i] - s->x[i];
         s->sigma[i] = 1e-20;
         if (!s->is_free[i]) continue;
-        double scale = fmax(1, fabs(s->x[i]));
         s->sigma[i] = zeta / (scale * scale);
-        if (s->lo[i] > -UNBOUNDED) s->sigma[i] += mu / pow(s->x[i] - s->lo[i], 2);
-        if (s->hi[i] < UNBOUNDED) s->sigma[i] += mu / pow(s->hi[i] - s->x[i], 2);
+        if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->mu / (to_lo * to_lo);
+        if (s->hi[i] < UNBOUNDED) s->sigma[i] += s->mu / (to_hi * to_hi);
     }
     s->delta_w = 0;
-    s->delta_c = 0;
-    if (factor_once(s) < 0) {
-        s->delta_c = 1e-8;
-        if (factor_once(s) < 0) return 0;
-    }
+    s->delta_c = 1;
+    if (factor_once(s) < 0) return 0;
     direction(s, s->c);
     return 1;
+}
+
+/* One damped step of restoration; 0 when no step helps at this damping. */
+static int damped_step(perp__ipm *s, double zeta)
+{
+    double before = violation(s, s->x, s->c), slope = 0;
+    if (!feasibility_step(s, zeta)) return 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->is_free[i]) slope -= s->sigma[i] * s->dx[i] * s->dx[i];
+    for (size_t i = 0; i < s->m; i++)
+        slope -= (s->c[i] - s->dlambda[i]) * (s->c[i] - s->dlambda[i]);
+    double alpha = longest_primal(s, 0.95);
+    for (int try = 0; try < 12 && alpha > 1e-8; try++, alpha *= 0.3) {
+        move(s, alpha);
+        if (!values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) continue;
+        if (violation(s, s->trial, s->trial_c) > before + 1e-3 * alpha * slope) continue;
+        adopt_trial(s);
+        return alpha > 0.1 ? 2 : 1;
+    }
+    return 0;
 }
 
 /* Bring the violation down until the filter takes the point again. 0 if that fails. */
 static int restore(perp__ipm *s)
 {
-    double before = norm1(s->c, s->m), mu = s->mu, zeta = 1e-6;
+    double before = norm1(s->c, s->m), mu = s->mu, zeta = 1e-2, weight = fmin(mu, 1e-2 * before);
     int found = 0;
-    if (before < 1e-10) return 0;
+    if (before < 1e-8) return 0;
     add_to_filter(s, before, barrier(s, s->x, s->cost));
-    for (int round = 0; round < 60 && !found && zeta < 1e6; round++) {
-        double theta = norm1(s->c, s->m), alpha;
-        if (!feasibility_step(s, zeta)) break;
-        int taken = 0;
-        for (alpha = longest_primal(s, 0.9); alpha > 1e-6 && !taken; alpha *= 0.5) {
-            move(s, alpha);
-            taken = values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost) &&
-                    norm1(s->trial_c, s->m) < (1 - 1e-3 * alpha) * theta;
-        }
-        if (!taken) {
-            zeta *= 100;
-            s->mu *= 0.1;
-            continue;
-        }
-        adopt_trial(s);
-        theta = norm1(s->c, s->m);
+    for (int round = 0; round < 100 && !found && zeta < 1e10; round++) {
+        s->mu = weight;
+        int taken = damped_step(s, zeta);
         s->mu = mu;
-        found = theta < 0.5 * before && filter_accepts(s, theta, barrier(s, s->x, s->cost));
+        if (taken == 2) weight *= 0.3;
+        zeta *= taken == 2 ? 0.2 : taken ? 1 : 10;
+        double theta = norm1(s->c, s->m);
+        found =
+            taken && theta < 0.1 * before && filter_accepts(s, theta, barrier(s, s->x, s->cost));
     }
-    s->mu = mu;
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     for (size_t i = 0; i < s->n; i++) {
         if (s->zl[i] > 0) s->zl[i] = fmin(1e3, s->mu / (s->x[i] - s->lo[i]));
@@ -850,7 +865,7 @@ static void push_inside(perp__ipm *s, size_t i, double kappa1, double kappa2)
 
 static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, const double *p)
 {
-    double push = o->is_warm ? 1e-6 : getenv("PUSH") ? atof(getenv("PUSH")) : 1e-2;
+    double push = o->is_warm ? 1e-6 : 0.1;
     read_bounds(s);
     s->mu = o->barrier;
     s->g->relaxation = o->relaxation;
