@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Waechter and Biegler (2006), section 3 and table 1, unless said otherwise. */
-static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, THETA_MU = 1.5, TAU_MIN = 0.99,
+static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, THETA_MU = 1.2, TAU_MIN = 0.99,
                     KAPPA_SIGMA = 1e10, GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4,
                     S_THETA = 1.1, S_PHI = 2.3, S_MAX = 100;
 static const double UNBOUNDED = (double)INFINITY;
@@ -34,7 +34,8 @@ struct perp__ipm {
     double *rhs_x, *rhs_c, *res_x, *res_c;
     double *soc_c, *soc_dx, *soc_dl; /* of second-order corrections */
     double *xk, *yk;                 /* right-hand side by stages, and border */
-    double cost, trial_cost;
+    double scale;                    /* of the cost */
+    double cost, trial_cost;         /* scaled */
     double mu, delta_w, delta_c, last_delta;
     double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
     int nfilter;
@@ -193,6 +194,7 @@ static int values(perp__ipm *s, const double *x, double *r, double *c, double *c
 {
     perp__program_values(s->g, x, x + s->nW, r, cost);
     const double *slack = x + s->nW + s->nP;
+    *cost *= s->scale;
     double sum = *cost;
     for (size_t i = 0; i < s->m; i++) {
         c[i] = is_off(s, i) ? 0 : r[i] - slack[i];
@@ -276,13 +278,15 @@ static void differentiate(perp__ipm *s)
     const perp__program *g = s->g;
     for (size_t i = 0; i < s->m; i++)
         if (is_off(s, i)) s->lambda[i] = 0;
-    perp__program_derivatives(s->g, s->x, s->x + s->nW, s->lambda, 1, s->jac, s->grad, s->hess);
+    perp__program_derivatives(s->g, s->x, s->x + s->nW, s->lambda, s->scale, s->jac, s->grad,
+                              s->hess);
     memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
-    for (size_t i = 0; i < s->nP; i++) s->gradient[s->nW + i] = g->time_weight[i];
+    for (size_t i = 0; i < s->nP; i++) s->gradient[s->nW + i] = s->scale * g->time_weight[i];
     for (int e = 0; e < g->ngrad; e++)
         for (int k = 0; k < s->K; k++) {
             long at = index_of(s, g->grad_col[e], k);
-            if (at >= 0) s->gradient[at] += s->grad[(size_t)e * (size_t)s->K + (size_t)k];
+            if (at >= 0)
+                s->gradient[at] += s->scale * s->grad[(size_t)e * (size_t)s->K + (size_t)k];
         }
     add_transposed(s, s->lambda, s->gradient);
 }
@@ -846,6 +850,19 @@ static int restore(perp__ipm *s)
 
 /* Main loop ----------------------------------------------------------------------------------- */
 
+/* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the
+ * number of iterations, depend little on the number of steps. */
+static void scale_cost(perp__ipm *s)
+{
+    s->scale = 1;
+    memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    differentiate(s);
+    double norm = norm1(s->gradient, s->nW + s->nP);
+    s->scale = 0.25 * s->K;
+    if (isfinite(norm) && norm > 1e-3) s->scale /= norm;
+    s->scale = fmax(1e-4, fmin(1e6, s->scale));
+}
+
 /* Move a point inside its bounds. */
 static void push_inside(perp__ipm *s, size_t i, double kappa1, double kappa2)
 {
@@ -873,6 +890,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
+    if (!o->is_warm) scale_cost(s);
     perp__program_values(s->g, s->x, s->x + s->nW, s->r, &s->cost);
     for (size_t i = 0; i < s->m; i++) {
         s->x[s->nW + s->nP + i] = s->r[i];
@@ -973,7 +991,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     }
     error e = optimality_error(s, 0);
     result.iterations = iteration;
-    result.cost = s->cost;
+    result.cost = s->cost / s->scale;
     result.infeasibility = e.primal;
     result.dual = e.dual;
     result.complementarity = e.complementarity;
