@@ -896,7 +896,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
         s->x[s->nW + s->nP + i] = s->r[i];
         push_inside(s, s->nW + s->nP + i, push, push);
     }
-    if (!o->is_warm) memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    for (size_t i = 0; i < s->m; i++) s->lambda[i] *= o->is_warm ? s->scale : 0;
     for (size_t i = 0; i < s->n; i++) {
         s->zl[i] = s->is_free[i] && s->lo[i] > -UNBOUNDED ? s->mu / (s->x[i] - s->lo[i]) : 0;
         s->zu[i] = s->is_free[i] && s->hi[i] < UNBOUNDED ? s->mu / (s->hi[i] - s->x[i]) : 0;
@@ -993,8 +993,13 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     result.iterations = iteration;
     result.cost = s->cost / s->scale;
     result.infeasibility = e.primal;
-    result.dual = e.dual;
-    result.complementarity = e.complementarity;
+    result.dual = e.dual / s->scale;
+    result.complementarity = e.complementarity / s->scale;
+    for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale;
+    for (size_t i = 0; i < s->n; i++) {
+        s->zl[i] /= s->scale;
+        s->zu[i] /= s->scale;
+    }
     memcpy(w, s->x, s->nW * sizeof *w);
     memcpy(p, s->x + s->nW, s->nP * sizeof *p);
     return result;

@@ -455,7 +455,7 @@ static int chunk_of(const perp__program *g, int k0)
 void perp__program_values(perp__program *g, const double *w, const double *p, double *r,
                           double *cost)
 {
-    double total = 0;
+    double total = g->fixed_cost;
     for (int i = 0; i < g->np; i++)
         if (g->time_weight[i] != 0) total += g->time_weight[i] * p[i];
     for (int k0 = 0; k0 < g->K; k0 += CHUNK) {

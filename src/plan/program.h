@@ -52,6 +52,7 @@ typedef struct perp__program {
 
     double *wlo, *whi, *rlo, *rhi, *plo, *phi;
     double *time_weight; /* np */
+    double fixed_cost;   /* of a horizon that is given */
     perp__plan_pair *pair;
     perp__plan_row *row;
     double *step, *frac; /* nrun or 1: step length, and time at its start, per unit of each run */

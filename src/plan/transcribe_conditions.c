@@ -261,6 +261,7 @@ void perp__transcribe_costs(perp__transcriber *t)
         perp_expr w = perp__const(graph, weight);
         if (cost->kind == PLAN_COST_TIME) {
             for (int q = 0; q < g->nrun; q++) g->time_weight[g->run_p + q] += weight;
+            if (!g->nrun) g->fixed_cost += weight * g->horizon;
         } else if (cost->kind == PLAN_COST_END) {
             perp__set_instant(t, PERP__AT_NODE, g->npoint - 1);
             w = perp__mul(graph, w, perp__symbol(graph, g->sym_end));

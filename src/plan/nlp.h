@@ -1,0 +1,36 @@
+/* Internal to src/plan: what solves a program, and how a plan is refined and explained. */
+
+#ifndef PERP_SRC_NLP_H
+#define PERP_SRC_NLP_H
+
+#include "plan/ipm.h"
+#include "plan/program.h"
+
+/* IPOPT on the same program (ipopt.c is the only file that knows it). multipliers: of rows, lower
+ * and upper bounds of w, as perp__ipm_lambda and so on. */
+int perp__ipopt_available(void);
+perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_options *options,
+                                   double *w, double *p, double *lambda, double *lower,
+                                   double *upper);
+
+/* Sides ---------------------------------------------------------------------------------------- */
+
+/* Which side of each pair is held at 0: side[i * K + k], 0 or 1. */
+typedef struct perp__sides {
+    perp__program *program;
+    signed char *side;
+    double *wlo, *whi, *rlo, *rhi; /* the program's bounds without sides fixed */
+} perp__sides;
+
+perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
+void perp__sides_destroy(perp__sides *sides);
+/* Choose the smaller side of every pair at w, p. r: rows' values. */
+void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
+void perp__sides_fix(perp__sides *sides);     /* bounds of the program with the sides fixed */
+void perp__sides_release(perp__sides *sides); /* and without */
+/* Pairs with both sides 0 (to tol) whose fixed side would rather leave 0: their multiplier is below
+ * -tol. Counts pairs with both sides 0 and those; switches them over if `change`. */
+void perp__sides_examine(perp__sides *sides, const double *w, const double *r, const double *slope,
+                         const double *lambda, double tol, int change, int *both, int *weak);
+
+#endif
