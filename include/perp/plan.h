@@ -144,8 +144,8 @@ typedef struct perp_plan_result {
     double conditions;      ///< of the plan block
     double stationarity;    ///< slope of the Lagrangian with the sides fixed
     int both_zero;          ///< pairs with both sides 0
-    int weak; ///< of those, pairs whose multipliers have the wrong sign: 0 means a strong
-              ///< stationary point
+    int weak; ///< 0: a strong stationary point: opening those pairs does not lower the cost. Else
+              ///< their number: only weakly stationary, and not called optimal
 } perp_plan_result;
 
 typedef struct perp_plan perp_plan;

@@ -9,7 +9,7 @@
 /* Waechter and Biegler (2006), section 3 and table 1, unless said otherwise. */
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, THETA_MU = 1.2, TAU_MIN = 0.99,
                     KAPPA_SIGMA = 1e10, GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4,
-                    S_THETA = 1.1, S_PHI = 2.3, S_MAX = 100;
+                    S_THETA = 1.1, S_PHI = 2.3, S_MAX = 100, NEARBY = 1e-9;
 static const double UNBOUNDED = (double)INFINITY;
 enum { MAX_FILTER = 400 };
 
@@ -45,8 +45,10 @@ struct perp__ipm {
 perp__ipm_options perp__ipm_options_default(void)
 {
     return (perp__ipm_options){.tol = 1e-9,
+                               .gap = UNBOUNDED,
                                .max_iter = 1000,
                                .barrier = 1,
+                               .push = 0.1,
                                .barrier_min = 1e-10,
                                .relaxation = 10,
                                .relaxation_min = 1e-9};
@@ -678,9 +680,19 @@ static void add_to_filter(perp__ipm *s, double theta, double phi)
     s->nfilter = n;
 }
 
+/* The trial point. Rounding must not put it on a bound: it stays an ulp or two inside. */
 static void move(perp__ipm *s, double alpha)
 {
-    for (size_t i = 0; i < s->n; i++) s->trial[i] = s->x[i] + alpha * s->dx[i];
+    for (size_t i = 0; i < s->n; i++) {
+        double x = s->x[i] + alpha * s->dx[i];
+        if (s->is_free[i]) {
+            double lo = s->lo[i] + 4e-16 * fmax(1e-3, fabs(s->lo[i]));
+            double hi = s->hi[i] - 4e-16 * fmax(1e-3, fabs(s->hi[i]));
+            if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
+            if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
+        }
+        s->trial[i] = x;
+    }
 }
 
 static void adopt_trial(perp__ipm *s)
@@ -705,6 +717,9 @@ static int accept(perp__ipm *s, const search *from, double alpha, double theta_t
     double slack = 10 * 2.3e-16 * fabs(phi);
     *is_descent =
         theta <= s->theta_min && slope < 0 && alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
+    /* so near the solution that differences of phi are rounding: Newton's step as it is */
+    if (theta <= NEARBY && theta_t <= NEARBY && fabs(alpha * slope) <= NEARBY * (1 + fabs(phi)))
+        return phi_t <= phi + NEARBY * (1 + fabs(phi));
     if (!filter_accepts(s, theta_t, phi_t)) return 0;
     if (*is_descent) return phi_t <= phi + ETA * alpha * slope + slack;
     return theta_t <= (1 - GAMMA_THETA) * theta || phi_t <= phi - GAMMA_PHI * theta + slack;
@@ -882,7 +897,7 @@ static void push_inside(perp__ipm *s, size_t i, double kappa1, double kappa2)
 
 static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, const double *p)
 {
-    double push = o->is_warm ? 1e-6 : 0.1;
+    double push = o->push;
     read_bounds(s);
     s->mu = o->barrier;
     s->g->relaxation = o->relaxation;
@@ -944,9 +959,22 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 static int report(const perp__ipm *s, const perp__ipm_options *o, int iteration, error e,
                   double alpha)
 {
-    perp__ipm_progress p = {iteration,        s->cost, e.primal, e.dual,
-                            s->g->relaxation, s->mu,   alpha,    s->delta_w};
+    perp__ipm_progress p = {iteration, s->cost / s->scale, e.primal,
+                            e.dual,    s->g->relaxation,   s->mu,
+                            alpha,     s->delta_w};
     return o->progress && o->progress(o->context, &p);
+}
+
+/* What the barrier's complementarity is worth in cost. */
+static double barrier_gap(const perp__ipm *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->is_free[i]) continue;
+        if (s->lo[i] > -UNBOUNDED) sum += (s->x[i] - s->lo[i]) * s->zl[i];
+        if (s->hi[i] < UNBOUNDED) sum += (s->hi[i] - s->x[i]) * s->zu[i];
+    }
+    return sum;
 }
 
 perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, double *w, double *p)
@@ -962,7 +990,8 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
             result.status = IPM_STOPPED;
             break;
         }
-        if (e.total <= o->tol && s->g->relaxation <= o->relaxation_min) {
+        if (e.total <= o->tol && s->g->relaxation <= o->relaxation_min &&
+            (s->mu <= o->barrier_min || barrier_gap(s) <= o->gap * (1 + fabs(s->cost)))) {
             result.status = IPM_SOLVED;
             break;
         }

@@ -21,10 +21,12 @@ typedef struct perp__ipm_progress {
 } perp__ipm_progress;
 
 typedef struct perp__ipm_options {
-    double tol;                        /* of the optimality error */
-    int max_iter;                      /* default 1000 */
+    double tol;   /* of the optimality error */
+    double gap;   /* the barrier's share of the cost at the end, relative; default: any */
+    int max_iter; /* default 1000 */
     double barrier, barrier_min;       /* first and last */
     double relaxation, relaxation_min; /* of the pairs, first and last */
+    double push;                       /* how far inside its bounds a start is moved, default 0.1 */
     int is_warm;                       /* multipliers are given; stay near the point */
     int (*progress)(void *context, const perp__ipm_progress *progress); /* not 0: stop; nullable */
     void *context;

@@ -178,6 +178,7 @@ static void set_options(IpoptProblem problem, const perp__ipm_options *o, int is
     AddIpoptStrOption(problem, "sb", "yes");
     AddIpoptIntOption(problem, "max_iter", o->max_iter);
     AddIpoptNumOption(problem, "tol", o->tol);
+    AddIpoptNumOption(problem, "compl_inf_tol", 0.01 * o->tol);
     AddIpoptNumOption(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
     AddIpoptStrOption(problem, "honor_original_bounds", "yes");
     if (!is_warm) return;

@@ -15,7 +15,9 @@ perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_optio
 
 /* Sides ---------------------------------------------------------------------------------------- */
 
-/* Which side of each pair is held at 0: side[i * K + k], 0 or 1. */
+enum { PERP__SIDE_OPEN = 2 }; /* neither side of a pair is held */
+
+/* Which side of each pair is held at 0: side[i * K + k] is 0, 1 or open. */
 typedef struct perp__sides {
     perp__program *program;
     signed char *side;
@@ -24,13 +26,11 @@ typedef struct perp__sides {
 
 perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
 void perp__sides_destroy(perp__sides *sides);
-/* Choose the smaller side of every pair at w, p. r: rows' values. */
+/* Hold the smaller side of every pair at w, p. r: rows' values. */
 void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
+/* Open the pairs with both sides 0 (to tol). How many. */
+int perp__sides_open(perp__sides *sides, const double *w, const double *r, double tol);
 void perp__sides_fix(perp__sides *sides);     /* bounds of the program with the sides fixed */
 void perp__sides_release(perp__sides *sides); /* and without */
-/* Pairs with both sides 0 (to tol) whose fixed side would rather leave 0: their multiplier is below
- * -tol. Counts pairs with both sides 0 and those; switches them over if `change`. */
-void perp__sides_examine(perp__sides *sides, const double *w, const double *r, const double *slope,
-                         const double *lambda, double tol, int change, int *both, int *weak);
 
 #endif

@@ -16,6 +16,7 @@ struct perp_plan {
     perp__sides *sides;
     size_t nW, nP, nR;
     double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
+    double *from_w, *from_p;         /* where a phase starts */
     double *r, *lambda, *lower, *upper, *slope;
     double *residual, *costate; /* K; nx * (K + 1) */
     double *symbol, *value;     /* of the model, for rows */
@@ -187,7 +188,8 @@ static int allocate(perp_plan *plan)
     plan->sides = perp__sides_create(plan->program);
     return name_costates(plan) && plan->ipm && plan->sides && take(&plan->w, plan->nW) &&
            take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
-           take(&plan->best_p, plan->nP) && take(&plan->r, plan->nR) &&
+           take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
+           take(&plan->from_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
            take(&plan->residual, K) && take(&plan->costate, (size_t)g->nx * (K + 1)) &&
@@ -229,9 +231,9 @@ void perp_plan_destroy(perp_plan *plan)
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p, plan->r,
-                        plan->lambda,  plan->lower,  plan->upper,  plan->slope,  plan->residual,
-                        plan->costate, plan->symbol, plan->value};
+    double *arrays[] = {plan->w,      plan->p,        plan->best_w,  plan->best_p, plan->from_w,
+                        plan->from_p, plan->r,        plan->lambda,  plan->lower,  plan->upper,
+                        plan->slope,  plan->residual, plan->costate, plan->symbol, plan->value};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(plan);
 }
@@ -332,48 +334,6 @@ static void recall(perp_plan *plan)
     memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
 }
 
-/* Fix the sides seen and solve; where a pair with both sides 0 would rather be on its other side,
- * change over and solve again, as long as the cost falls. 1: an answer; 0: none; -1: memory. */
-static int refine(perp_plan *plan, perp_plan_result *result)
-{
-    enum { MAX_ROUNDS = 30 };
-    perp__program *g = plan->program;
-    perp__ipm_options o = perp__ipm_options_default();
-    double cost, best = INFINITY;
-    int found = 0;
-    o.max_iter = 200;
-    o.tol = 0.1 * plan->options.tol;
-    o.barrier = 1e-4;
-    o.barrier_min = 1e-11;
-    o.relaxation = o.relaxation_min = 0;
-    o.is_warm = 1;
-    o.progress = forward_progress;
-    o.context = plan;
-    perp__program_values(g, plan->w, plan->p, plan->r, &cost);
-    perp__sides_choose(plan->sides, plan->w, plan->r);
-    for (int round = 0; round < MAX_ROUNDS && !plan->stopped; round++) {
-        perp__sides_fix(plan->sides);
-        perp__ipm_result run = run_solver(plan, &o, "sides fixed");
-        int holds = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
-        perp__program_values(g, plan->w, plan->p, plan->r, &cost);
-        if (!holds || !(cost < best - 1e-12 * (1 + fabs(cost)))) break;
-        int memory = perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope);
-        best = cost;
-        found = 1;
-        keep(plan);
-        result->rounds = round + 1;
-        result->stationarity =
-            perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->lower, plan->upper);
-        perp__sides_examine(plan->sides, plan->w, plan->r, plan->slope, plan->lambda, 1e-7, 1,
-                            &result->both_zero, &result->weak);
-        if (!memory) found = -1;
-        if (!memory || result->weak == 0) break;
-    }
-    if (found > 0) recall(plan);
-    perp__sides_release(plan->sides);
-    return found;
-}
-
 /* Costates: the slope of the cost along the state at a node is what the next step's conditions make
  * of it. 0: memory. */
 static int find_costates(perp_plan *plan)
@@ -397,6 +357,75 @@ static int find_costates(perp_plan *plan)
     free(jac);
     free(grad);
     return ok;
+}
+
+/* Solve with the sides as they are now fixed, from nearer or farther inside the bounds. 1: solved,
+ * with the rows' values and *cost. */
+static int solve_sides(perp_plan *plan, const char *phase, double *cost)
+{
+    static const struct {
+        double push, barrier;
+        int max_iter, is_warm;
+    } tries[] = {{1e-3, 1e-4, 60, 1}, {1e-2, 1e-2, 100, 1}, {0.1, 1, 300, 0}};
+    perp__ipm_options o = perp__ipm_options_default();
+    int solved = 0;
+    o.gap = 1e-10;
+    o.tol = 0.1 * plan->options.tol;
+    o.barrier_min = 1e-11;
+    o.relaxation = o.relaxation_min = 0;
+    o.progress = forward_progress;
+    o.context = plan;
+    memcpy(plan->from_w, plan->w, plan->nW * sizeof *plan->w);
+    memcpy(plan->from_p, plan->p, plan->nP * sizeof *plan->p);
+    perp__sides_fix(plan->sides);
+    for (size_t k = 0; k < sizeof tries / sizeof *tries && !solved && !plan->stopped; k++) {
+        o.push = tries[k].push;
+        o.barrier = tries[k].barrier;
+        o.max_iter = tries[k].max_iter;
+        o.is_warm = tries[k].is_warm;
+        memcpy(plan->w, plan->from_w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->from_p, plan->nP * sizeof *plan->p);
+        perp__ipm_result run = run_solver(plan, &o, phase);
+        solved = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
+    }
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, cost);
+    return solved;
+}
+
+/* Fix the sides seen and solve. Pairs with both sides 0 are then opened, that is, asked for no more
+ * than both sides >= 0: where this does not lower the cost the point is strongly stationary (Scheel
+ * and Scholtes 2000); where it does, the sides it would rather have are tried. 1: an answer; 0:
+ * none; -1: memory. */
+static int refine(perp_plan *plan, perp_plan_result *result)
+{
+    enum { MAX_ROUNDS = 20 };
+    perp__program *g = plan->program;
+    double cost, opened, best = INFINITY;
+    int found = 0;
+    perp__program_values(g, plan->w, plan->p, plan->r, &cost);
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
+        if (!solve_sides(plan, "sides fixed", &cost) || plan->stopped) break;
+        double slack = 1e-9 * (1 + fabs(cost));
+        if (!(cost < best - slack)) break;
+        if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope)) found = -1;
+        result->stationarity =
+            perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->lower, plan->upper);
+        best = cost;
+        if (found < 0 || !find_costates(plan)) return -1;
+        found = 1;
+        keep(plan);
+        result->rounds = round;
+        result->weak = 0;
+        result->both_zero = perp__sides_open(plan->sides, plan->w, plan->r, 1e-6);
+        if (result->both_zero == 0) break;
+        if (solve_sides(plan, "both zero opened", &opened) && opened >= best - slack) break;
+        result->weak = result->both_zero;
+        perp__sides_choose(plan->sides, plan->w, plan->r);
+    }
+    if (found > 0) recall(plan);
+    perp__sides_release(plan->sides);
+    return found;
 }
 
 /* Residuals of the plan at hand; 1 if it holds, -1: memory. */
@@ -435,8 +464,9 @@ static int run(perp_plan *plan, perp_plan_result *result)
                                                        plan->lower, plan->upper);
     }
     int holds = verify(plan, result);
-    if (refined < 0 || holds < 0 || !memory || !find_costates(plan)) return 0;
-    int stationary = (refined > 0 || plan->program->npair == 0) && result->stationarity <= 1e-5;
+    if (refined < 0 || holds < 0 || !memory || (!refined && !find_costates(plan))) return 0;
+    int stationary = (refined > 0 || plan->program->npair == 0) && result->weak == 0 &&
+                     result->stationarity <= 1e-5;
     result->outcome = plan->stopped ? PERP_PLAN_STOPPED
                       : !holds      ? PERP_PLAN_LIMIT
                       : stationary  ? PERP_PLAN_OPTIMAL

@@ -81,6 +81,11 @@ void perp__sides_fix(perp__sides *s)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             int side = s->side[entry(g, i, k)];
+            if (pair->product >= 0) {
+                g->rlo[entry(g, pair->product, k)] = -INFINITY;
+                g->rhi[entry(g, pair->product, k)] = INFINITY;
+            }
+            if (side == PERP__SIDE_OPEN) continue;
             if (pair->row[side] >= 0) {
                 size_t at = entry(g, pair->row[side], k);
                 g->rlo[at] = g->rhi[at] = 0;
@@ -88,33 +93,20 @@ void perp__sides_fix(perp__sides *s)
                 size_t at = entry(g, pair->w[side], k);
                 g->wlo[at] = g->whi[at] = pair->offset[side];
             }
-            if (pair->product < 0) continue;
-            g->rlo[entry(g, pair->product, k)] = -INFINITY;
-            g->rhi[entry(g, pair->product, k)] = INFINITY;
         }
 }
 
-/* The multiplier that holds the fixed side: the gain in cost from letting it be negative. */
-static double multiplier_of(const perp__program *g, const perp__plan_pair *pair, int side, int k,
-                            const double *slope, const double *lambda)
-{
-    if (pair->row[side] >= 0) return -lambda[entry(g, pair->row[side], k)];
-    return pair->sign[side] * slope[entry(g, pair->w[side], k)];
-}
-
-void perp__sides_examine(perp__sides *s, const double *w, const double *r, const double *slope,
-                         const double *lambda, double tol, int change, int *both, int *weak)
+int perp__sides_open(perp__sides *s, const double *w, const double *r, double tol)
 {
     const perp__program *g = s->program;
-    *both = *weak = 0;
+    int open = 0;
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
-            if (value_of(g, pair, 1 - *side, k, w, r) > 1e3 * tol) continue;
-            ++*both;
-            if (multiplier_of(g, pair, *side, k, slope, lambda) >= -tol) continue;
-            ++*weak;
-            if (change) *side = (signed char)(1 - *side);
+            if (*side > 1 || value_of(g, pair, 1 - *side, k, w, r) > tol) continue;
+            *side = PERP__SIDE_OPEN;
+            open++;
         }
+    return open;
 }
