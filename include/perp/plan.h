@@ -185,6 +185,9 @@ PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
 /// @param row  perp_plan_columns entries
 PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
 
+/// 1 if all steps have the same length, as a simulation's do.
+PERP_API int perp_plan_is_uniform(const perp_plan *plan);
+
 /// Free parameters of the plan and their values; the name is NULL when i is out of range.
 PERP_API const char *perp_plan_free_name(const perp_plan *plan, int i);
 PERP_API double perp_plan_free_value(const perp_plan *plan, int i);

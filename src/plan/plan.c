@@ -572,6 +572,11 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
     for (int i = 0; i < g->nx; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
 }
 
+int perp_plan_is_uniform(const perp_plan *plan)
+{
+    return plan->program->nrun <= 1;
+}
+
 const char *perp_plan_free_name(const perp_plan *plan, int i)
 {
     const perp__program *g = plan->program;
