@@ -421,7 +421,7 @@ static void print_replay(FILE *out, perp_model *model, const perp_plan *plan,
         perp_model_set_input_table(model, perp_plan_column_name(plan, first + i), table, NULL,
                                    "the plan", &diag);
     so.from = o->from;
-    so.to = o->from + r->horizon;
+    so.to = o->from + r->horizon * (1 + 1e-12); /* rounding must not cost the last step */
     so.step = r->horizon / (perp_plan_rows(plan) - 1);
     so.integrator = PERP_BACKWARD_EULER;
     perp_status status = perp_simulation_create(model, &so, &sim, &diag);

@@ -365,6 +365,11 @@ static void read_line(reader *r)
         read_free(r);
     } else if (take_word(r, "guess")) {
         read_guess(r);
+    } else if (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) {
+        r->token++;
+        p->holds_inputs = at_word(r, "held");
+        if (!take_word(r, "held") && !take_word(r, "free"))
+            expected(r, "held (constant over a step) or free (at each point of the method)");
     } else if (take_word(r, "method")) {
         p->method = read_word(r, "a method, such as backward-euler");
     } else if (take_word(r, "complementarity")) {

@@ -53,6 +53,7 @@ typedef struct perp__plan_guess {
 
 struct perp__plan_block {
     int at;
+    int holds_inputs;                                       /* an input is constant over a step */
     int is_free;                                            /* the horizon is chosen */
     perp_expr horizon, horizon_lo, horizon_hi, nodes, runs; /* -1 where silent */
     int horizon_at, nodes_at, runs_at;

@@ -186,6 +186,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     set_method(g, m->kind == PERP_DISCRETE ? PERP_PLAN_BACKWARD_EULER : o->method);
     g->nx = m->nitem[PERP_STATE];
     g->nv = m->nitem[PERP_VAR];
+    g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
     double runs = t->block->runs >= 0 ? known_value(t, t->block->runs) : 1;
     if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {

@@ -39,6 +39,7 @@ typedef struct perp__program {
     perp_plan_pairs pairs;
     int K;                  /* steps */
     int npoint, nb;         /* points a step; unknowns a point */
+    int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
     int nw, np, nrow, npair;
     int nrun, run_p;                   /* free lengths of the horizon; their place in p */

@@ -34,7 +34,8 @@ perp_expr perp__translate(perp__transcriber *t, perp_expr e)
 double perp__plan_number(perp__transcriber *t, perp_expr e)
 {
     if (e < 0) return NAN;
-    const perp__node *node = &t->graph->node[perp__translate(t, e)];
+    perp_expr translated = perp__translate(t, e); /* first: the nodes may move */
+    const perp__node *node = &t->graph->node[translated];
     return node->op == PERP__CONST ? node->value : (double)NAN;
 }
 
@@ -112,7 +113,7 @@ static void map_inputs(perp__transcriber *t, perp__instant instant, int c)
             before = perp__translate(t, item->expr);
             t->map[PERP__SYM_T] = now;
         } else if (k >= 0 && instant != PERP__AT_START) {
-            value = unknown_of(t, c, g->nx + g->nv + g->nsplit + k);
+            value = unknown_of(t, g->held ? g->npoint - 1 : c, g->nx + g->nv + g->nsplit + k);
         }
         t->map[item->symbol + PERP__NOW] = value;
         t->map[item->symbol + PERP__INPUT_PRE] = before;

@@ -33,6 +33,7 @@ static void range_of_point(perp__transcriber *t, int c)
             lo = perp__plan_number(t, f->lo);
             hi = perp__plan_number(t, f->hi);
         }
+        if (g->held && c < g->npoint - 1) lo = hi = 0; /* no unknown */
         set_range(g, first + g->nx + g->nv + g->nsplit + i, lo, hi);
     }
 }

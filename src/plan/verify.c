@@ -18,6 +18,7 @@ typedef struct checker {
 
 static double unknown(const checker *u, int c, int j)
 {
+    if (u->g->held && j >= u->g->nb - u->g->nu) c = u->g->npoint - 1;
     return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
 }
 

@@ -76,12 +76,106 @@ static void the_push_follows_its_known_optima_as_nodes_grow(void **state)
     perp_model_destroy(m);
 }
 
+static void smooth_problems_reach_their_known_optima(void **state)
+{
+    (void)state;
+    const struct {
+        const char *file;
+        double cost, tol;
+    } known[] = {{"control/brachistochrone.perp", 1.790301924, 1e-9},
+                 {"control/double_integrator.perp", 12, 1e-9},
+                 {"control/hypersensitive.perp", 6.72411381, 1e-7}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        perp_plan_result r = solve_example(known[i].file, NULL);
+        assert_optimal(&r, known[i].cost, known[i].tol);
+    }
+}
+
+/* A weak motor needs more than one swing; the cost falls towards its limit as nodes grow. */
+static void a_pendulum_is_swung_up(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/swing_up.perp");
+    double cost[3];
+    for (int i = 0; i < 3; i++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.nodes = 41 << i;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+        cost[i] = r.cost;
+    }
+    assert_true(fabs(cost[2] - cost[1]) < 0.3 * fabs(cost[1] - cost[0]));
+    perp_model_destroy(m);
+}
+
+static void free_switch_times_give_the_optimum_of_continuous_time(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("opty/push_phases.perp");
+    for (int nodes = 5; nodes <= 81; nodes = 2 * nodes - 1) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.nodes = nodes;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_optimal(&r, 0.632524016341, 1e-9);
+    }
+    perp_model_destroy(m);
+}
+
+static void ipopt_agrees_with_the_own_back_end(void **state)
+{
+    (void)state;
+    const char *files[] = {"opty/push.perp", "control/brachistochrone.perp",
+                           "control/double_integrator.perp", "control/swing_up.perp",
+                           "opty/push_phases.perp"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        perp_model *m = load_model(files[i]);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result own = solve_example(files[i], &o), other;
+        perp_plan *plan;
+        o.backend = PERP_PLAN_IPOPT;
+        perp_status status = perp_plan_create(m, &o, &plan, NULL);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            perp_model_destroy(m);
+            skip();
+        }
+        assert_int_equal(status, PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &other, NULL), PERP_OK);
+        assert_optimal(&other, own.cost, 1e-8 * (1 + fabs(own.cost)));
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
+static void every_treatment_of_pairs_verifies(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("opty/push.perp");
+    for (int pairs = 0; pairs < PERP_PLAN_PAIRS_COUNT; pairs++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.pairs = (perp_plan_pairs)pairs;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+        if (o.pairs == PERP_PLAN_L1)
+            assert_true(r.cost > 0.65 - 1e-8); /* a penalty may end in another local optimum */
+        else
+            assert_near(r.cost, 0.65, 1e-8);
+    }
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_reaches_its_exact_optimum_from_every_start),
         cmocka_unit_test(the_push_follows_its_known_optima_as_nodes_grow),
+        cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
+        cmocka_unit_test(smooth_problems_reach_their_known_optima),
+        cmocka_unit_test(a_pendulum_is_swung_up),
+        cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
+        cmocka_unit_test(every_treatment_of_pairs_verifies),
     };
-    (void)solve_example;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
