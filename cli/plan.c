@@ -48,14 +48,14 @@ static const cli_option options[] = {
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOTTED = 6 };
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *log, *method, *pairs, *backend, *start;
     double nodes, seed, restarts, max_iter;
     int quiet, plot, replay;
-    const char *set[MAX_SETTINGS];
-    int nset, argc;
+    cli_list set;
+    int argc;
     char **argv;
 } request;
 
@@ -114,27 +114,18 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
-        case OPT_SET:
-            ok = r->nset < MAX_SETTINGS;
-            if (ok) r->set[r->nset++] = args.value;
-            break;
+        case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_PAIRS: r->pairs = args.value; break;
         case OPT_BACKEND: r->backend = args.value; break;
         case OPT_START: r->start = args.value; break;
-        case OPT_O: r->out = args.value; break;
+        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND:
-            if (r->file)
-                fprintf(stderr, "perp plan: one model file at a time: '%s' and '%s'\n", r->file,
-                        args.value);
-            ok = !r->file;
-            r->file = args.value;
-            break;
+        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
         default: return CLI_USAGE;
         }
         if (!ok) return CLI_USAGE;
@@ -294,16 +285,6 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     return status;
 }
 
-static int speaks_utf8(void)
-{
-    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (int i = 0; i < 3; i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0]) return strstr(value, "UTF-8") || strstr(value, "utf8");
-    }
-    return 0;
-}
-
 /* States, then inputs. */
 static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out)
 {
@@ -323,7 +304,7 @@ static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out
         for (int i = 0; i < np; i++) values[i] = row[columns[i]];
         cli_plot_add(plot, k, row[0], values);
     }
-    if (plot) cli_plot_print(plot, out, !speaks_utf8());
+    if (plot) cli_plot_print(plot, out, !cli_speaks_utf8());
     cli_plot_destroy(plot);
     free(row);
 }
@@ -490,16 +471,18 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 int perp__cmd_plan(int argc, char **argv)
 {
     request r;
-    int code = read_request(argc, argv, &r);
-    if (code) return code < 0 ? CLI_DONE : code;
     perp_diag diag = {0};
     perp_model *model = NULL;
-    code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "plan", r.set, r.nset, &diag);
+    int code = read_request(argc, argv, &r);
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
+    if (code == CLI_DONE && r.out) code = cli_check_output(model, "plan", r.out);
+    if (code == CLI_DONE && r.log) code = cli_check_output(model, "plan", r.log);
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    return code;
+    free(r.set.item);
+    return code < 0 ? CLI_DONE : code;
 }
