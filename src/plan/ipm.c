@@ -49,6 +49,7 @@ perp__ipm_options perp__ipm_options_default(void)
                                .max_iter = 1000,
                                .barrier = 1,
                                .push = 0.1,
+                               .weight = 1,
                                .barrier_min = 1e-10,
                                .relaxation = 10,
                                .relaxation_min = 1e-9};
@@ -867,7 +868,7 @@ static int restore(perp__ipm *s)
 
 /* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the
  * number of iterations, depend little on the number of steps. */
-static void scale_cost(perp__ipm *s)
+static void scale_cost(perp__ipm *s, double weight)
 {
     s->scale = 1;
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
@@ -875,7 +876,7 @@ static void scale_cost(perp__ipm *s)
     double norm = norm1(s->gradient, s->nW + s->nP);
     s->scale = 0.25 * s->K;
     if (isfinite(norm) && norm > 1e-3) s->scale /= norm;
-    s->scale = fmax(1e-4, fmin(1e6, s->scale));
+    s->scale = fmax(1e-4, fmin(1e6, weight * s->scale));
 }
 
 /* Move a point inside its bounds. */
@@ -905,7 +906,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
-    if (!o->is_warm) scale_cost(s);
+    if (!o->is_warm) scale_cost(s, o->weight);
     perp__program_values(s->g, s->x, s->x + s->nW, s->r, &s->cost);
     for (size_t i = 0; i < s->m; i++) {
         s->x[s->nW + s->nP + i] = s->r[i];

@@ -26,6 +26,7 @@ typedef struct perp__ipm_options {
     int max_iter; /* default 1000 */
     double barrier, barrier_min;       /* first and last */
     double relaxation, relaxation_min; /* of the pairs, first and last */
+    double weight;                     /* of the cost against the barrier, default 1 */
     double push;                       /* how far inside its bounds a start is moved, default 0.1 */
     int is_warm;                       /* multipliers are given; stay near the point */
     int (*progress)(void *context, const perp__ipm_progress *progress); /* not 0: stop; nullable */

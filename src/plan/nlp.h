@@ -13,6 +13,11 @@ perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_optio
                                    double *w, double *p, double *lambda, double *lower,
                                    double *upper);
 
+/* Why there is no plan: solve for the least miss of the conditions at nodes and name those that are
+ * missed and what they conflict with. 1: they conflict; 0: no conflict was found; -1: memory. */
+int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
+                       const perp__ipm_options *ipm, perp_diag *diag);
+
 /* Sides ---------------------------------------------------------------------------------------- */
 
 enum { PERP__SIDE_OPEN = 2 }; /* neither side of a pair is held */

@@ -264,16 +264,14 @@ static double within(double x, double lo, double hi)
     return fmax(lo, fmin(hi, x));
 }
 
-/* The start of run number `run`: as asked for, then the model's guesses, zeros, random points. 0:
+/* The start of run number `run`: as asked for, then the model's guesses, then random points. 0:
  * memory. */
 static int set_start(perp_plan *plan, int run)
 {
     perp__program *g = plan->program;
     perp_plan_start start = plan->options.start;
     unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
-    if (run > 0)
-        start = start != PERP_PLAN_START_MODEL && run == 1 ? PERP_PLAN_START_MODEL
-                                                           : PERP_PLAN_START_RANDOM;
+    if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
     if (!perp__program_guess(g, plan->w, plan->p)) return 0;
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
@@ -304,12 +302,13 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
 }
 
 /* Relaxed pairs, tighter and tighter. */
-static perp__ipm_result run_homotopy(perp_plan *plan)
+static perp__ipm_result run_homotopy(perp_plan *plan, int start)
 {
     const perp_plan_options *po = &plan->options;
     perp__ipm_options o = perp__ipm_options_default();
     int refines = po->refine && plan->program->npair > 0;
     o.max_iter = po->max_iter;
+    o.weight = start == 0 ? 1 : 30; /* another path */
     o.tol = refines ? 1e-6 : po->tol;
     o.barrier_min = refines ? 1e-9 : 1e-11;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
@@ -446,10 +445,10 @@ static int verify(perp_plan *plan, perp_plan_result *result)
 }
 
 /* One run from a start. The outcome is in result; 0: memory. */
-static int run(perp_plan *plan, perp_plan_result *result)
+static int run(perp_plan *plan, int start, perp_plan_result *result)
 {
     const perp_plan_options *o = &plan->options;
-    perp__ipm_result solved = run_homotopy(plan);
+    perp__ipm_result solved = run_homotopy(plan, start);
     int refined = 0, memory = 1;
     result->stationarity = solved.dual;
     result->weak = result->both_zero = 0;
@@ -474,20 +473,48 @@ static int run(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
+/* No run ended in a plan: say why, as far as it can be found out. */
+static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+{
+    const perp_plan_options *po = &plan->options;
+    perp__program_options p = {.steps = plan->program->K,
+                               .method = po->method,
+                               .pairs = po->pairs == PERP_PLAN_L1 ? PERP_PLAN_SCHOLTES : po->pairs,
+                               .from = po->from};
+    perp__ipm_options o = perp__ipm_options_default();
+    o.max_iter = po->max_iter;
+    o.tol = 1e-6;
+    o.barrier_min = 1e-8;
+    o.relaxation_min = 1e-6;
+    o.weight = 100; /* the miss before the barrier: sticking is a trap */
+    o.progress = forward_progress;
+    o.context = plan;
+    plan->phase = "conditions may be missed";
+    int conflict = perp__plan_explain(plan->program, &p, &o, diag);
+    if (conflict < 0) return PERP_ERR_MEMORY;
+    if (conflict > 0) result->outcome = PERP_PLAN_INFEASIBLE;
+    if (conflict == 0)
+        perp__diag_append(diag,
+                          "%s: no plan was found from %d starts; the conditions could not be "
+                          "shown to conflict. Another guess, or more nodes, may help\n",
+                          plan->model->source.name, result->starts);
+    if (diag) diag->errors++;
+    return PERP_OK;
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
-    (void)diag;
     if (!plan || !result) return PERP_ERR_ARG;
     memset(result, 0, sizeof *result);
     plan->iterations = plan->stopped = 0;
     result->outcome = PERP_PLAN_LIMIT;
     for (int k = 0; k <= plan->options.restarts; k++) {
-        if (!set_start(plan, k) || !run(plan, result)) return PERP_ERR_MEMORY;
+        if (!set_start(plan, k) || !run(plan, k, result)) return PERP_ERR_MEMORY;
         result->starts = k + 1;
         if (result->outcome == PERP_PLAN_OPTIMAL || result->outcome == PERP_PLAN_STOPPED) break;
     }
     result->iterations = plan->iterations;
-    return PERP_OK;
+    return result->outcome == PERP_PLAN_LIMIT ? explain(plan, result, diag) : PERP_OK;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */

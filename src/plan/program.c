@@ -176,6 +176,14 @@ static void set_steps(perp__program *g)
     }
 }
 
+static int count_soft(const perp__plan_block *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->ncondition; i++)
+        n += b->condition[i].where != PLAN_START && b->condition[i].where != PLAN_ALWAYS;
+    return n;
+}
+
 static int lay_out(perp__transcriber *t, const perp__program_options *o)
 {
     perp__program *g = t->program;
@@ -203,7 +211,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
                          "the plan needs a horizon: 'horizon 5', or 'horizon free'");
     if (!choose_unknowns(t)) return 0;
     g->nb = g->nx + g->nv + g->nsplit + g->nu;
-    g->nw = g->nb * g->npoint;
+    g->soft_w = g->nb * g->npoint;
+    g->nw = g->soft_w + 2 * (o->soft ? count_soft(t->block) : 0);
     g->ncol = g->nx + g->nw + g->np;
     int runs_or_one = g->nrun ? g->nrun : 1;
     g->sym_step = g->ncol;
@@ -215,6 +224,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym_lambda = g->sym_sigma + 1;
     g->nsymbol = g->sym_lambda; /* and the rows' multipliers, once the rows are known */
     size_t nK = (size_t)g->K;
+    if (!ints(&g->soft_condition, g->nw - g->soft_w) || !ints(&g->soft_step, g->nw - g->soft_w))
+        return 0;
     if (!doubles(&g->wlo, (size_t)g->nw * nK) || !doubles(&g->whi, (size_t)g->nw * nK) ||
         !doubles(&g->plo, (size_t)g->np) || !doubles(&g->phi, (size_t)g->np) ||
         !doubles(&g->time_weight, (size_t)g->np) || !doubles(&g->step, (size_t)runs_or_one * nK) ||
@@ -362,6 +373,8 @@ void perp__program_destroy(perp__program *g)
     free(g->input_item);
     free(g->param_item);
     free(g->start_state);
+    free(g->soft_condition);
+    free(g->soft_step);
     free(g->x0);
     free(g->x0_of);
     free(g->wlo);

@@ -42,6 +42,8 @@ typedef struct perp__program {
     int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
     int nw, np, nrow, npair;
+    int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
+    int soft_w, *soft_condition, *soft_step;
     int nrun, run_p;                   /* free lengths of the horizon; their place in p */
     double from, horizon;              /* start time; its length where fixed */
     double c[3], b[3], D[3][4];        /* points, quadrature, differentiation */
@@ -79,6 +81,7 @@ typedef struct perp__program_options {
     perp_plan_method method;
     perp_plan_pairs pairs;
     double from;
+    int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */
 } perp__program_options;
 
 /* Transcribe the model's plan block. NULL with messages in diag; *status says why. */

@@ -152,6 +152,24 @@ static void add_general(perp__transcriber *t, const perp__plan_condition *c, int
     }
 }
 
+/* A condition at a node that may be missed: e + below - above, at a price of below + above. */
+static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
+{
+    perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    int at = g->soft_w + 2 * g->nsoft;
+    if (g->nsoft && g->soft_condition[g->nsoft - 1] == index) at -= 2; /* its other bound */
+    perp_expr below = perp__symbol(graph, g->nx + at), above = perp__symbol(graph, g->nx + at + 1);
+    if (at == g->soft_w + 2 * g->nsoft) {
+        g->soft_condition[g->nsoft] = index;
+        g->soft_step[g->nsoft++] = step;
+        g->whi[(size_t)at * (size_t)g->K + (size_t)step] = INFINITY;
+        g->whi[(size_t)(at + 1) * (size_t)g->K + (size_t)step] = INFINITY;
+        t->cost = perp__add(graph, t->cost, perp__add(graph, below, above));
+    }
+    return perp__add(graph, e, perp__sub(graph, below, above));
+}
+
 /* lo <= e <= hi at step `step`, or at all (-1), with the map set. */
 static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int step)
 {
@@ -168,6 +186,8 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
         if (isnan(bound[k])) numbers = 0;
     }
     int j = unknown_index(t, e);
+    if (g->nw > g->soft_w && c->where != PLAN_START && c->where != PLAN_ALWAYS)
+        e = soften(t, e, index, step), j = -1;
     if (j >= 0 && numbers) {
         for (int k = step < 0 ? 0 : step; k < (step < 0 ? g->K : step + 1); k++) {
             size_t at = (size_t)j * (size_t)g->K + (size_t)k;
@@ -250,7 +270,7 @@ void perp__transcribe_costs(perp__transcriber *t)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    for (int i = 0; i < t->block->ncost && !t->failed; i++) {
+    for (int i = 0; i < t->block->ncost && !t->failed && g->nw == g->soft_w; i++) {
         const perp__plan_cost *cost = &t->block->cost[i];
         double weight = perp__plan_number(t, cost->weight);
         if (isnan(weight)) {

@@ -166,6 +166,44 @@ static void every_treatment_of_pairs_verifies(void **state)
     perp_model_destroy(m);
 }
 
+/* The diagnostics of a plan that cannot be; every string must be in them. */
+static void expect_conflict(const char *text, const char *const *says, int n)
+{
+    perp_model *m = parse_model(text);
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    perp_plan *plan;
+    perp_diag diag = {0};
+    assert_int_equal(perp_plan_create(m, &o, &plan, &diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    for (int i = 0; i < n; i++)
+        if (!strstr(perp_diag_text(&diag), says[i]))
+            fail_msg("expected '%s' in:\n%s", says[i], perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static void goals_out_of_reach_end_with_what_conflicts(void **state)
+{
+    (void)state;
+    /* at most 1 m/s for 2 s: 3 m are out of reach; backward Euler gets to 1.843 */
+    expect_conflict(
+        "param mu = 0.6\ninput F in [-10, 10]\nstate x = 0\nstate v = 0 in [-1, 1]\n"
+        "var f\nder(x) = v\nder(v) = F + f\n-mu*9.81 <= f <= mu*9.81 perp v\n"
+        "plan {\nhorizon 2\nnodes 41\nminimize integral(F^2)\nat end: x = 3, v = 0\n}\n",
+        (const char *[]){"'x = 3' by 1.157", "the range of 'v': at 1 in", "the horizon of 2"}, 3);
+    /* 400 N against friction of 981 N: it does not move at all */
+    perp_model *m = load_model("opty/push.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    set_value(m, "mu", 100);
+    perp_plan_destroy(solve(m, &o, &r));
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
+        cmocka_unit_test(goals_out_of_reach_end_with_what_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
