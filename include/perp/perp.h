@@ -9,5 +9,6 @@
 #include "perp/trajectory.h"
 #include "perp/model.h"
 #include "perp/simulate.h"
+#include "perp/report.h"
 
 #endif

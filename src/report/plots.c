@@ -1,0 +1,142 @@
+/* The main plots of runs, as a figure. */
+
+#include "base/base.h"
+#include "report/view.h"
+
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the panels point at. */
+typedef struct plots {
+    perp__arena arena;
+    perp_panel *panels;
+    int npanels;
+    perp_axis time;
+} plots;
+
+perp_report_options perp_report_options_default(void)
+{
+    return (perp_report_options){.max_columns = 40};
+}
+
+/* "v", or "v (second.csv)" where there are several runs */
+static const char *label_of(plots *p, const perp__view *v, int run, const char *name)
+{
+    if (v->nruns == 1) return name;
+    size_t size = strlen(name) + strlen(v->name[run]) + 4;
+    char *label = perp__arena_alloc(&p->arena, size);
+    if (!label) return name;
+    snprintf(label, size, "%s (%s)", name, v->name[run]);
+    return label;
+}
+
+static perp_series series_of(plots *p, const perp__view *v, int run, const char *name,
+                             const double *values, int color)
+{
+    return (perp_series){.label = label_of(p, v, run, name),
+                         .x = perp__view_times(v, run),
+                         .y = values,
+                         .n = perp_trajectory_rows(v->runs[run].trajectory),
+                         .style = run ? PERP_STYLE_DASHED : PERP_STYLE_LINE,
+                         .color = (v->nruns > 1 ? color * v->nruns + run : color) % 8 + 1};
+}
+
+static perp_panel *new_panel(plots *p, size_t nseries)
+{
+    perp_panel *panel = &p->panels[p->npanels];
+    perp_series *series = perp__arena_alloc(&p->arena, nseries * sizeof *series);
+    if (!series) return NULL;
+    *panel = (perp_panel){.x = p->time, .series = series};
+    p->npanels++;
+    return panel;
+}
+
+static void add_group(plots *p, const perp__view *v, int group)
+{
+    perp_panel *panel = new_panel(p, (size_t)v->nshown * (size_t)v->nruns);
+    if (!panel) return;
+    perp_series *series = (perp_series *)panel->series;
+    panel->y.unit = v->unit[group];
+    for (int k = 0, color = 0; k < v->nshown; k++) {
+        if (v->shown[k].group != group) continue;
+        for (int r = 0; r < v->nruns; r++) {
+            const double *values = perp__view_values(v, r, k);
+            if (values && !v->problem[r])
+                series[panel->nseries++] = series_of(p, v, r, v->shown[k].name, values, color);
+        }
+        color++;
+    }
+    if (panel->nseries == 0) p->npanels--;
+}
+
+static void add_residual(plots *p, const perp__view *v)
+{
+    perp_panel *panel = new_panel(p, (size_t)v->nruns);
+    if (!panel) return;
+    perp_series *series = (perp_series *)panel->series;
+    panel->y = (perp_axis){.label = "residual", .scale = PERP_SCALE_LOG};
+    panel->height = 150;
+    for (int r = 0; r < v->nruns; r++) {
+        const perp_trajectory *t = v->runs[r].trajectory;
+        int c = perp_trajectory_find(t, "residual");
+        if (c >= 0 && c != v->time[r] && !v->problem[r])
+            series[panel->nseries++] =
+                series_of(p, v, r, "residual", perp_trajectory_column(t, c), 0);
+    }
+    if (panel->nseries == 0) p->npanels--;
+}
+
+static perp_status draw(const perp__view *v, const perp_report_options *o, const char *path,
+                        perp_diag *diag)
+{
+    plots p = {.panels = calloc((size_t)v->ngroup + 2, sizeof(perp_panel))};
+    perp_status status = p.panels ? PERP_OK : PERP_ERR_MEMORY;
+    const perp_trajectory *first = v->runs[0].trajectory;
+    p.time = (perp_axis){.label = perp_trajectory_name(first, v->time[0]),
+                         .unit = perp_trajectory_unit(first, v->time[0])};
+    for (int g = 0; g < v->ngroup && status == PERP_OK; g++) add_group(&p, v, g);
+    if (status == PERP_OK && !o->columns) add_residual(&p, v);
+    if (p.arena.failed) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && p.npanels == 0) {
+        perp__diag_append(diag, "there is nothing to draw\n");
+        if (diag) diag->errors++;
+        status = PERP_ERR_DATA;
+    }
+    if (status == PERP_OK) {
+        perp_figure figure = {.title = o->title        ? o->title
+                                       : v->nruns == 1 ? v->name[0]
+                                                       : NULL,
+                              .panels = p.panels,
+                              .npanels = p.npanels};
+        status = perp_figure_write_svg(&figure, path, diag);
+    }
+    perp__arena_clear(&p.arena);
+    free(p.panels);
+    return status;
+}
+
+static int runs_are_valid(const perp_report_run *runs, int nruns)
+{
+    if (!runs || nruns < 1 || nruns > 1000) return 0;
+    for (int r = 0; r < nruns; r++) {
+        if (!runs[r].trajectory) return 0;
+    }
+    return 1;
+}
+
+perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
+                                  const perp_report_options *options, const char *path,
+                                  perp_diag *diag)
+{
+    perp_report_options o = options ? *options : perp_report_options_default();
+    if (!runs_are_valid(runs, nruns) || !path || o.ncolumns < 0) return PERP_ERR_ARG;
+    perp__view view;
+    perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
+    for (int r = 0; r < nruns && status == PERP_OK; r++) {
+        if (view.problem[r]) perp__diag_append(diag, "%s: %s\n", view.name[r], view.problem[r]);
+    }
+    if (status == PERP_OK) status = draw(&view, &o, path, diag);
+    perp__view_clear(&view);
+    return status;
+}
