@@ -116,6 +116,9 @@ PERP_API perp_status perp_figure_svg(const perp_figure *figure, char **text, siz
 typedef struct perp_report_run {
     const char *name; ///< in legends, such as the file's name; nullable: "run 1"
     const perp_trajectory *trajectory;
+    const perp_model *model; ///< nullable; it gives the modes, the friction laws, complementarity
+                             ///< and the drawing, all evaluated at the rows of the run
+    const perp_trajectory *iterations; ///< nullable: what a planner did, one row an iteration
 } perp_report_run;
 
 /// What to show.
@@ -124,6 +127,8 @@ typedef struct perp_report_options {
     const char *const *columns; ///< names of columns, or of arrays of them; default NULL: all
     int ncolumns;
     int max_columns; ///< that are shown when none are named; default 40
+    int max_rows; ///< rows of all runs in a page; longer runs keep, in every stretch of time, the
+                  ///< rows where a column is largest or smallest; default 50000
 } perp_report_options;
 
 PERP_API perp_report_options perp_report_options_default(void);
@@ -137,6 +142,21 @@ PERP_API perp_report_options perp_report_options_default(void);
 PERP_API perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
                                            const perp_report_options *options, const char *path,
                                            perp_diag *diag);
+
+/// Write a page: one HTML file that needs nothing else and opens from disk, with the plots of all
+/// columns by unit and, where a run has its model, modes, phase portraits, friction against
+/// velocity, complementarity and the model's drawing in motion. A run that cannot be drawn becomes
+/// a message on the page, and in diag.
+///
+/// @param path  file name, or "-" for standard output; written under another name and renamed
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named column is in no run), PERP_ERR_UNAVAILABLE
+///         (this build has no page: diag says how to get it), PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
+                                            const perp_report_options *options, const char *path,
+                                            perp_diag *diag);
+
+/// 1 if this build can write pages.
+PERP_API int perp_report_has_page(void);
 
 #ifdef __cplusplus
 }

@@ -41,7 +41,7 @@ typedef struct builder {
     perp__arena *arena;
     declared *name;
     int nname, cname;
-    int citem[PERP_SYMBOL_KINDS], cequation, cpair;
+    int citem[PERP_SYMBOL_KINDS], cequation, cpair, cfriction;
     struct {
         const char *name;
         int value;
@@ -915,6 +915,23 @@ static void add_exact_cone(builder *b, const perp__statement *s, const perp_expr
     for (int i = 0; i < 2; i++) push_equation(b, s, f[i], perp__mul(g, w[i], ratio), text);
 }
 
+static void push_friction(builder *b, const perp__statement *s, const value *f, const value *v,
+                          perp_expr bound, perp_expr guard)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->friction, &b->cfriction, m->nfriction + 1, sizeof *m->friction)) {
+        b->failed = 1;
+        return;
+    }
+    m->friction[m->nfriction++] = (perp__friction){f->n,
+                                                   {f->e[0], f->e[f->n - 1]},
+                                                   {v->e[0], v->e[v->n - 1]},
+                                                   bound,
+                                                   guard,
+                                                   s->at,
+                                                   text_of(b, s->at, s->end)};
+}
+
 static void add_friction(builder *b, const perp__statement *s)
 {
     value f = lower_in(b, SCOPE_STEP, s->f), v = lower(b, s->v), bound = lower(b, s->bound);
@@ -938,6 +955,7 @@ static void add_friction(builder *b, const perp__statement *s)
     }
     if (!unroll(b, s, facets + 2)) return;
     perp_expr on = s->guard ? element(&guard, 0) : -1, limit = element(&bound, 0);
+    push_friction(b, s, &f, &v, limit, on);
     if (f.n == 1) {
         const char *text = text_of(b, s->at, s->end);
         push_pair(b, (perp__pair){1,

@@ -90,6 +90,7 @@ void perp_model_destroy(perp_model *model)
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
     free(model->equation);
     free(model->pair);
+    free(model->friction);
     perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);

@@ -53,6 +53,15 @@ typedef struct perp__pair {
     const char *text, *side[2];
 } perp__pair;
 
+/* A friction(...) statement, for reports: its own vars are not columns of a run. */
+typedef struct perp__friction {
+    int n; /* directions, 1 or 2 */
+    perp_expr f[2], v[2], bound;
+    perp_expr guard; /* -1 none */
+    int at;
+    const char *text;
+} perp__friction;
+
 struct perp_model {
     perp__arena arena;
     perp__source source;
@@ -64,7 +73,8 @@ struct perp_model {
     int nsymbol;
     perp__equation *equation;
     perp__pair *pair;
-    int nequation, npair;
+    perp__friction *friction;
+    int nequation, npair, nfriction;
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;

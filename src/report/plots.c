@@ -17,7 +17,7 @@ typedef struct plots {
 
 perp_report_options perp_report_options_default(void)
 {
-    return (perp_report_options){.max_columns = 40};
+    return (perp_report_options){.max_columns = 40, .max_rows = 50000};
 }
 
 /* "v", or "v (second.csv)" where there are several runs */
@@ -116,26 +116,14 @@ static perp_status draw(const perp__view *v, const perp_report_options *o, const
     return status;
 }
 
-static int runs_are_valid(const perp_report_run *runs, int nruns)
-{
-    if (!runs || nruns < 1 || nruns > 1000) return 0;
-    for (int r = 0; r < nruns; r++) {
-        if (!runs[r].trajectory) return 0;
-    }
-    return 1;
-}
-
 perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
                                   const perp_report_options *options, const char *path,
                                   perp_diag *diag)
 {
     perp_report_options o = options ? *options : perp_report_options_default();
-    if (!runs_are_valid(runs, nruns) || !path || o.ncolumns < 0) return PERP_ERR_ARG;
+    if (!path) return PERP_ERR_ARG;
     perp__view view;
     perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
-    for (int r = 0; r < nruns && status == PERP_OK; r++) {
-        if (view.problem[r]) perp__diag_append(diag, "%s: %s\n", view.name[r], view.problem[r]);
-    }
     if (status == PERP_OK) status = draw(&view, &o, path, diag);
     perp__view_clear(&view);
     return status;

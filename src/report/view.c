@@ -144,13 +144,26 @@ static int group_columns(perp__view *v)
     return 1;
 }
 
+static int are_valid(const perp_report_run *runs, int nruns, const perp_report_options *o)
+{
+    if (!runs || nruns < 1 || nruns > 1000 || o->ncolumns < 0 || o->max_columns < 1) return 0;
+    for (int r = 0; r < nruns; r++) {
+        if (!runs[r].trajectory) return 0;
+    }
+    return !o->ncolumns || o->columns;
+}
+
 perp_status perp__view_make(perp__view *v, const perp_report_run *runs, int nruns,
                             const perp_report_options *options, perp_diag *diag)
 {
     *v = (perp__view){.runs = runs, .nruns = nruns};
+    if (!are_valid(runs, nruns, options)) return PERP_ERR_ARG;
     if (!read_runs(v) || !collect_columns(v, options)) return PERP_ERR_MEMORY;
     perp_status status = check_wishes(v, options, diag);
     if (status == PERP_OK && !group_columns(v)) status = PERP_ERR_MEMORY;
+    for (int r = 0; r < nruns && status == PERP_OK; r++) {
+        if (v->problem[r]) perp__diag_append(diag, "%s: %s\n", v->name[r], v->problem[r]);
+    }
     return v->arena.failed ? PERP_ERR_MEMORY : status;
 }
 
