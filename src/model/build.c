@@ -2,6 +2,7 @@
  * flattened, and the checks that make a model well posed in form: every name declared once, every
  * var used, as many conditions as unknowns. */
 
+#include "model/draw_block.h"
 #include "model/model.h"
 #include "model/syntax.h"
 
@@ -1011,7 +1012,7 @@ static void add_conditions(builder *b, const perp__statement *s)
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL))
+                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_DRAW))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }
@@ -1077,6 +1078,7 @@ static void read_settings(builder *b, const perp__statement *s)
 {
     perp_model *m = b->model;
     for (; s && !b->failed; s = s->next) {
+        if (s->kind == STATEMENT_DRAW && !perp__read_draw(b, m, s)) b->failed = 1;
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);
@@ -1085,6 +1087,17 @@ static void read_settings(builder *b, const perp__statement *s)
         if (s->step && m->step >= 0 && constant_value(b, m->step, 0) <= 0)
             perp__error(b->source, s->step->at, s->step->end, "the step must be positive");
     }
+}
+
+/* Blocks -------------------------------------------------------------------------------------- */
+
+int perp__lower_drawn(struct builder *b, const perp__syntax *s, perp_expr **e, int *n)
+{
+    int errors = b->source->nerror;
+    value v = lower_in(b, SCOPE_OUTPUT, s);
+    *e = v.e;
+    *n = v.n;
+    return v.e && !b->failed && b->source->nerror == errors;
 }
 
 /* Checks of the whole ------------------------------------------------------------------------- */

@@ -91,6 +91,7 @@ void perp_model_destroy(perp_model *model)
     free(model->equation);
     free(model->pair);
     free(model->friction);
+    free(model->shape);
     perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);

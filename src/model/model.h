@@ -62,6 +62,8 @@ typedef struct perp__friction {
     const char *text;
 } perp__friction;
 
+struct perp__shape; /* draw_block.h */
+
 struct perp_model {
     perp__arena arena;
     perp__source source;
@@ -75,6 +77,8 @@ struct perp_model {
     perp__pair *pair;
     perp__friction *friction;
     int nequation, npair, nfriction;
+    struct perp__shape *shape; /* of the draw block */
+    int nshape, cshape;
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;

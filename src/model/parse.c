@@ -288,6 +288,27 @@ static perp__syntax *parse_expression(parser *p)
     return parse_chain(p, "+-", parse_product);
 }
 
+static perp__syntax *parse_part(perp__source *source, perp__arena *arena, const perp__token **token,
+                                perp__syntax *(*part)(parser *))
+{
+    parser p = {.source = source, .arena = arena, .token = *token, .statement = *token};
+    perp__syntax *s = part(&p);
+    *token = p.token;
+    return p.bad ? NULL : s;
+}
+
+perp__syntax *perp__parse_expression(perp__source *source, perp__arena *arena,
+                                     const perp__token **token)
+{
+    return parse_part(source, arena, token, parse_expression);
+}
+
+perp__syntax *perp__parse_primary(perp__source *source, perp__arena *arena,
+                                  const perp__token **token)
+{
+    return parse_part(source, arena, token, parse_primary);
+}
+
 /* Comparison: '<', '>', 'l' for <=, 'g' for >=, or 0. */
 static char comparison(const parser *p)
 {
@@ -521,6 +542,16 @@ static void parse_simulate(parser *p, perp__statement *s)
     }
 }
 
+/* draw { ... }: its tokens are kept for draw_block.c. */
+static void parse_block(parser *p, perp__statement *s)
+{
+    take(p);
+    expect_symbol(p, '{', "'{'");
+    s->block = p->token;
+    while (!p->bad && p->token->kind != TOKEN_END && !at_symbol(p, '}')) p->token++;
+    expect_symbol(p, '}', "'}' at the end of the block");
+}
+
 static perp__statement *parse_body(parser *p, int nested);
 
 static void parse_for(parser *p, perp__statement *s)
@@ -683,6 +714,8 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_FOR, parse_for(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
         s->kind = STATEMENT_FRICTION, parse_friction(p, s);
+    else if (at_word(p, "draw") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '{')
+        s->kind = STATEMENT_DRAW, parse_block(p, s);
     else if (at_word(p, "plan") || at_word(p, "identify")) {
         perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
                     p->token->text);

@@ -73,7 +73,8 @@ typedef enum perp__statement_kind {
     STATEMENT_PAIR,
     STATEMENT_FRICTION,
     STATEMENT_FOR,
-    STATEMENT_SIMULATE
+    STATEMENT_SIMULATE,
+    STATEMENT_DRAW
 } perp__statement_kind;
 
 /* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l'
@@ -108,11 +109,20 @@ struct perp__statement {
 
     perp__syntax *from, *to, *step; /* simulate */
     const char *method;
+
+    const perp__token *block; /* draw { ... }: the first token behind the brace */
 };
 
 /* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing
  * was there. */
 perp__statement *perp__parse(perp__source *source, perp__arena *arena);
+
+/* One expression, or one operand of a product, from *token on, which moves behind it. NULL with an
+ * error recorded. For the readers of blocks. */
+perp__syntax *perp__parse_expression(perp__source *source, perp__arena *arena,
+                                     const perp__token **token);
+perp__syntax *perp__parse_primary(perp__source *source, perp__arena *arena,
+                                  const perp__token **token);
 
 /* Words that cannot be names of the user. */
 int perp__is_reserved(const char *name);

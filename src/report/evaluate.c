@@ -34,6 +34,38 @@ static int find_columns(perp__rows *r)
     return 1;
 }
 
+static int is_before(const perp__rows *r, int symbol)
+{
+    const perp_model *m = r->model;
+    if (symbol == PERP__SYM_T_PRE) return 1;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        if (symbol == m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE) return 1;
+    }
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        int k = symbol - m->item[PERP_STATE][i].symbol;
+        int is_bare_pre = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;
+        if (k == PERP__PRE || k == PERP__DER || (k == PERP__NOW && is_bare_pre)) return 1;
+    }
+    return 0;
+}
+
+/* Comparisons make a number of a NaN, so what is not known has to be found by name. */
+static int find_needs(perp__rows *r, const perp_expr *expressions)
+{
+    const perp__graph *g = &r->model->graph;
+    r->needs_before = calloc((size_t)r->n + 1, 1);
+    for (int k = 0; k < r->n && r->needs_before; k++) {
+        int count, *reached = perp__graph_reach(g, &expressions[k], 1, &count);
+        if (!reached) return 0;
+        for (int i = 0; i < count && !r->needs_before[k]; i++) {
+            const perp__node *node = &g->node[reached[i]];
+            r->needs_before[k] = node->op == PERP__SYMBOL && is_before(r, node->a);
+        }
+        free(reached);
+    }
+    return r->needs_before != NULL;
+}
+
 /* The inputs that are functions of time share the workspace, behind the expressions. */
 static int compile(perp__rows *r, const perp_expr *expressions, int n)
 {
@@ -65,9 +97,10 @@ int perp__rows_make(perp__rows *r, const perp_model *model, const perp_trajector
     *r = (perp__rows){.model = model,
                       .run = run,
                       .instant = instant,
+                      .n = n,
                       .time = perp_trajectory_column(run, time),
                       .step = step_of(run)};
-    return find_columns(r) && compile(r, expressions, n);
+    return find_columns(r) && find_needs(r, expressions) && compile(r, expressions, n);
 }
 
 void perp__rows_clear(perp__rows *r)
@@ -77,6 +110,7 @@ void perp__rows_clear(perp__rows *r)
     free(r->ws);
     free(r->state);
     free(r->var);
+    free(r->needs_before);
 }
 
 /* Inputs at time t, into one of their two symbols. */
@@ -109,15 +143,18 @@ void perp__rows_get(perp__rows *r, int i, double *values)
     set_inputs(r, t, PERP__NOW);
     r->ws[PERP__SYM_T_PRE] = is_step ? before : (double)NAN;
     r->ws[PERP__SYM_H] = isnan(r->step) ? h : r->step;
-    int is_before = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;
+    int is_bare_pre = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;
     for (int k = 0; k < m->nitem[PERP_STATE]; k++) {
         double *symbol = r->ws + m->item[PERP_STATE][k].symbol;
         double now = at_row(r->state[k], i), pre = at_row(r->state[k], last);
         symbol[PERP__PRE] = pre;
         symbol[PERP__NEXT] = now;
-        symbol[PERP__NOW] = is_before ? pre : now;
+        symbol[PERP__NOW] = is_bare_pre ? pre : now;
         symbol[PERP__DER] = (now - pre) / h;
     }
     for (int k = 0; k < m->nvar; k++) r->ws[m->item[PERP_VAR][k].symbol] = at_row(r->var[k], i);
     perp__tape_get(&r->tape, r->ws, values);
+    for (int k = 0; k < r->n && last < 0; k++) {
+        if (r->needs_before[k]) values[k] = (double)NAN;
+    }
 }

@@ -18,6 +18,8 @@ typedef struct perp__rows {
     double *ws;
     const double **state, **var, *time; /* columns; NULL where the run has none */
     double step;                        /* the run's, NaN if it does not say */
+    int n;
+    unsigned char *needs_before; /* per expression: it needs the step before */
     int hint;
 } perp__rows;
 

@@ -146,7 +146,8 @@ static const char *join(perp__arena *arena, const char *a, const char *between, 
 
 /* What is shown ------------------------------------------------------------------------------- */
 
-static int add_strip(finder *f, const char *label, const char *const word[PERP__MODES])
+static int add_strip(finder *f, const char *kind, const char *label,
+                     const char *const word[PERP__MODES])
 {
     perp__modes *out = f->out;
     if (out->nstrip == PERP__MAX_STRIPS) {
@@ -154,6 +155,7 @@ static int add_strip(finder *f, const char *label, const char *const word[PERP__
         return -1;
     }
     perp__mode_row *row = &out->strip[out->nstrip];
+    row->kind = kind;
     row->label = label;
     for (int k = 0; k < PERP__MODES; k++) row->word[k] = word[k];
     row->mode = perp__arena_alloc(&out->arena, (size_t)out->rows + 1);
@@ -176,7 +178,7 @@ static void add_contact(finder *f, part *p, const char *label, int is_planar)
 {
     static const char *const line[] = {"stick", "slip +", "slip \xE2\x88\x92", "free"};
     static const char *const plane[] = {"stick", "slip", "", "free"};
-    p->strip = add_strip(f, label, is_planar ? plane : line);
+    p->strip = add_strip(f, is_planar ? "plane" : "contact", label, is_planar ? plane : line);
     p->law = add_law(f, label, is_planar);
 }
 
@@ -192,7 +194,8 @@ static void add_sides(finder *f, part *p, int i)
         word[1] = "both zero";
         word[2] = join(arena, b, " > 0", "");
     }
-    p->strip = add_strip(f, join(arena, a, " \xE2\x9F\x82 ", b), word);
+    p->strip = add_strip(f, m->pair[i].two_sided ? "bounds" : "pair",
+                         join(arena, a, " \xE2\x9F\x82 ", b), word);
 }
 
 static void choose(finder *f)

@@ -12,6 +12,7 @@ enum { PERP__MODE_UNKNOWN = -1, PERP__MODES = 4, PERP__MAX_STRIPS = 24, PERP__MA
 
 /* One row of the strip under the plots. */
 typedef struct perp__mode_row {
+    const char *kind; /* "contact", "plane", "pair", "bounds": what the modes mean */
     const char *label;
     const char *word[PERP__MODES];
     signed char *mode; /* per row of the run: index of a word, or PERP__MODE_UNKNOWN */

@@ -7,13 +7,14 @@
 #include "report/thin.h"
 #include "report/view.h"
 
-#include "model/model.h"
+#include "model/draw_block.h"
+#include "report/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 500 };
+enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 500, FRAMES = 2000 };
 
 #ifdef PERP_HAVE_PAGE
 extern const unsigned char perp__page_head[], perp__page_tail[];
@@ -116,6 +117,7 @@ static void put_strips(perp__text *out, const sheet *s)
         const perp__mode_row *strip = &s->modes.strip[k];
         perp__text_put(out, k ? ",{" : "{");
         put_spans(out, s, strip->mode);
+        put_string(out, "kind", strip->kind);
         put_string(out, "label", strip->label);
         key(out, "words");
         for (int w = 0; w < PERP__MODES; w++) {
@@ -147,6 +149,71 @@ static void put_laws(perp__text *out, sheet *s)
     put_column(out, s, s->modes.violation);
     key(out, "product");
     put_column(out, s, s->modes.product);
+}
+
+/* The drawing --------------------------------------------------------------------------------- */
+
+/* One value over the frames; a number where it does not change. */
+static void put_motion(perp__text *out, const double *x, int n)
+{
+    int is_constant = isfinite(x[0]);
+    for (int i = 1; i < n && is_constant; i++) is_constant = x[i] == x[0];
+    if (is_constant)
+        perp__text_format(out, "%.9g", x[0]);
+    else
+        perp__text_doubles(out, x, (size_t)n);
+}
+
+static void put_shapes(perp__text *out, const perp_model *m, const double *value, int frames)
+{
+    static const char *const word[] = {
+#define PERP_SHAPE_WORD(name, text) text,
+        PERP__SHAPE_LIST(PERP_SHAPE_WORD)
+#undef PERP_SHAPE_WORD
+    };
+    perp__text_put(out, ",\"shapes\":[");
+    for (int s = 0; s < m->nshape; s++) {
+        perp__text_format(out, "%s{\"kind\":\"%s\",\"at\":[", s ? "," : "", word[m->shape[s].kind]);
+        for (int k = 0; k < m->shape[s].n; k++, value += frames) {
+            if (k) perp__text_put(out, ",");
+            put_motion(out, value, frames);
+        }
+        perp__text_put(out, "]}");
+    }
+    perp__text_put(out, "]");
+}
+
+/* The shapes of the draw block at evenly spread rows. */
+static int put_drawing(perp__text *out, const perp_model *m, const perp_trajectory *t, int time)
+{
+    int rows = perp_trajectory_rows(t), frames = rows < FRAMES ? rows : FRAMES, n = 0;
+    for (int s = 0; s < m->nshape; s++) n += m->shape[s].n;
+    perp_expr *e = malloc(((size_t)n + 1) * sizeof *e);
+    double *value = malloc(((size_t)n + 1) * (size_t)(frames + 1) * sizeof *value);
+    double *at = malloc(((size_t)n + 1) * sizeof *at);
+    perp__rows r = {0};
+    int ok = e && value && at;
+    for (int s = 0, k = 0; s < m->nshape && ok; k += m->shape[s++].n)
+        memcpy(e + k, m->shape[s].e, (size_t)m->shape[s].n * sizeof *e);
+    ok = ok && perp__rows_make(&r, m, t, time, PERP__AFTER_STEP, e, n);
+    for (int i = 0; i < frames && ok; i++) {
+        int row = frames > 1 ? (int)((long long)(rows - 1) * i / (frames - 1)) : 0;
+        perp__rows_get(&r, row, at);
+        for (int k = 0; k < n; k++) value[k * frames + i] = at[k];
+        value[n * frames + i] = r.time[row];
+    }
+    if (ok) {
+        key(out, "drawing");
+        perp__text_put(out, "{\"t\":");
+        perp__text_doubles(out, value + n * frames, (size_t)frames);
+        put_shapes(out, m, value, frames);
+        perp__text_put(out, "}");
+    }
+    perp__rows_clear(&r);
+    free(e);
+    free(at);
+    free(value);
+    return ok;
 }
 
 /* A run --------------------------------------------------------------------------------------- */
@@ -246,6 +313,8 @@ static int put_values(perp__text *out, const perp__view *v, int r, int most)
         put_column(out, &s, residual);
         put_strips(out, &s);
         put_laws(out, &s);
+        if (run->model && run->model->nshape)
+            ok = put_drawing(out, run->model, run->trajectory, v->time[r]);
     }
     free(s.row);
     free(s.gathered);

@@ -21,6 +21,10 @@ export function read() {
         run.data = run.data.map(decode);
         for (const name of ['residual', 'violation', 'product']) run[name] = decode(run[name]);
         for (const strip of run.strips) strip.end = decode(strip.end);
+        if (run.drawing) {
+            run.drawing.t = decode(run.drawing.t);
+            for (const shape of run.drawing.shapes) shape.at = shape.at.map(x => typeof x === 'string' ? decode(x) : x);
+        }
         for (const law of run.laws)
             for (const name of ['v', 'f', 'bound']) law[name] = decode(law[name]);
     }

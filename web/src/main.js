@@ -1,6 +1,7 @@
 // Puts the page together.
 
 import {nearest, range, read, show} from './data.js';
+import {Stage} from './drawing.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
 import {axisLabel, emptyNote, plots, timePlot} from './time.js';
@@ -111,9 +112,14 @@ function coulomb(law, v, bound) {
 
 function friction(host) {
     const labels = [...new Set(data.runs.flatMap(run => (run.laws || []).map(l => l.label)))];
+    const free = [];
     for (const name of labels) {
         const found = data.runs.map((run, r) => ({run, r, law: (run.laws || []).find(l => l.label === name)})).filter(x => x.law);
         const law = found[0].law, bounds = range(found.map(x => x.law.bound));
+        if (!bounds || bounds[1] <= 0) {
+            free.push(name);
+            continue;
+        }
         const changes = bounds && bounds[1] - bounds[0] > 1e-6 * bounds[1], part = i => (f, k) => changes ? f / i.bound[k] : f;
         const speed = range(found.map(x => x.law.v.map(Math.abs)));
         const plot = plotHost(host, `friction ${name}`);
@@ -133,6 +139,7 @@ function friction(host) {
             {run: x.r, label: label(v, x.run), values: x.law.v, color: 2 * x.r + 1, dash: dashes[x.r % 4], scale: 'right'},
         ]), {label: f, right: v, height: 320});
     }
+    if (free.length) main.append(element('p', {class: 'hint', text: `Without contact all the time: ${free.join(', ')}`}));
 }
 
 // Accuracy --------------------------------------------------------------------------------------
@@ -203,7 +210,7 @@ function showKeys() {
 const keys = {
     ArrowLeft: e => step(e.shiftKey ? -10 : -1), ArrowRight: e => step(e.shiftKey ? 10 : 1),
     '0': () => setZoom(null), '+': () => zoomBy(0.5), '=': () => zoomBy(0.5), '-': () => zoomBy(2),
-    d: toggleTheme, '?': showKeys,
+    ' ': () => parts.stage && parts.stage.toggle(), d: toggleTheme, '?': showKeys,
 };
 
 function controls(drawn) {
@@ -211,7 +218,7 @@ function controls(drawn) {
     document.getElementById('help').addEventListener('click', showKeys);
     document.getElementById('reset').addEventListener('click', () => setZoom(null));
     document.addEventListener('keydown', e => {
-        const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName);
+        const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || (e.key === ' ' && e.target.tagName === 'BUTTON');
         const action = drawn && !typing && !e.ctrlKey && !e.metaKey && !e.altKey ? keys[e.key] : null;
         if (!action) return;
         e.preventDefault();
@@ -241,6 +248,7 @@ function build() {
     if (drawn.length) {
         state.whole = range(drawn.map(run => run.t));
         if (state.whole[0] === state.whole[1]) state.whole = [state.whole[0] - 0.5, state.whole[1] + 0.5];
+        if (drawn.some(run => run.drawing)) parts.stage = new Stage(section('Motion'), drawn.filter(run => run.drawing));
         timePlots();
         modes(main);
         const pairs = element('section', {class: 'pair'});

@@ -21,6 +21,8 @@ function draw(u, strips) {
     ctx.beginPath();
     ctx.rect(box.left, box.top, box.width, box.height);
     ctx.clip();
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'alphabetic';
     ctx.font = `${11 * scale}px system-ui, sans-serif`;
     strips.forEach(({run, strip, label}, i) => {
         const y = box.top + (i * row + 4) * scale;
@@ -38,15 +40,24 @@ function draw(u, strips) {
     ctx.restore();
 }
 
-// One swatch for each list of words that occurs.
+// What the colours mean, for each kind of bar that occurs.
+const meaning = {
+    contact: ['stick', 'slip +', 'slip −', 'free'],
+    plane: ['stick', 'slip', '', 'free'],
+    pair: ['first side > 0', 'both zero', 'second side > 0', 'guard off'],
+    bounds: ['at its lower bound', 'between', 'at its upper bound', 'guard off'],
+};
+
 function legend(strips) {
-    const seen = new Set(), host = element('div', {class: 'hint'});
-    for (const {strip} of strips) {
-        strip.words.forEach((word, k) => {
-            if (!word || !strip.mode.includes(String(k)) || seen.has(k + word)) return;
-            seen.add(k + word);
-            host.append(element('span', {class: 'key', style: `background: var(--${k + 1})`}), word);
+    const host = element('div');
+    for (const kind of Object.keys(meaning)) {
+        const modes = strips.filter(s => s.strip.kind === kind).map(s => s.strip.mode).join('');
+        if (!modes) continue;
+        const line = element('div', {class: 'hint', text: {contact: 'friction', plane: 'friction in the plane', pair: 'pairs', bounds: 'bounded quantities'}[kind]});
+        meaning[kind].forEach((word, k) => {
+            if (modes.includes(String(k))) line.append(element('span', {class: 'key', style: `background: var(--${k + 1})`}), word);
         });
+        host.append(line);
     }
     return host;
 }
@@ -63,7 +74,7 @@ export function stripPlot(host, runs) {
     const left = runs.reduce((n, run) => n + (run.stripsLeftOut || 0), 0);
     if (left) host.append(element('p', {class: 'hint', text: `${left} more pairs are not shown.`}));
     const plot = timePlot(host, runs, series, {
-        strip: true, height: strips.length * row + 48,
+        strip: true, height: strips.length * row + 64,
         hooks: {draw: [u => draw(u, strips)]},
     });
     plot.root.classList.add('strip');

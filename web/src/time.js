@@ -5,7 +5,7 @@ import {gaps, show} from './data.js';
 import {color, element, listen, seriesColor, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
-const left = 74, font = '11px system-ui, sans-serif';
+const left = 66, font = '11px system-ui, sans-serif';
 let busy = false;
 
 function axis(more) {
@@ -52,7 +52,7 @@ export function timePlot(host, runs, series, options = {}) {
     const few = data[0].length <= 200;
     const width = Math.max(300, host.clientWidth);
     const scales = {x: options.own ? {time: false} : {time: false, range: () => shownRange()}, y: options.log ? log : {}};
-    const axes = [axis({label: axisLabel(first.time, first.timeUnit), size: 36}), axis({size: left - 16, label: options.label || ' '})];
+    const axes = [axis({label: axisLabel(first.time, first.timeUnit), size: 36, space: 80}), axis({size: left - 16, label: options.label || ' ', ...(options.strip ? {values: () => [], grid: {show: false}, ticks: {show: false}} : {})})];
     if (options.right !== undefined) {
         scales.right = options.rightLog ? {...log} : {};
         axes.push(axis({scale: 'right', side: 1, size: left - 16, label: options.right || ' ', grid: {show: false}}));
@@ -73,7 +73,7 @@ export function timePlot(host, runs, series, options = {}) {
                 points: {show: few && !s.words, size: 4}, ...(s.words ? {paths: () => null} : {}),
             })),
         ],
-        cursor: {drag: {x: true, y: false, setScale: !!options.own}, dataIdx: nearestRow, points: {show: !options.strip}, y: false},
+        cursor: {drag: {x: true, y: false, setScale: !!options.own}, dataIdx: nearestRow, points: options.strip ? {show: false} : {size: 7}, y: false},
         hooks: options.own ? {ready: [legendByKeyboard]} : {
             setCursor: [u => {
                 if (busy || !self) return;
@@ -95,7 +95,12 @@ export function timePlot(host, runs, series, options = {}) {
     };
     self = new uPlot(opts, data, host);
     listen('theme', () => self.redraw(false, true));
-    new ResizeObserver(() => self.setSize({width: Math.max(300, host.clientWidth), height: self.height})).observe(host);
+    new ResizeObserver(() => {
+        const now = Math.max(300, host.clientWidth);
+        if (now === self.width) return;
+        self.setSize({width: now, height: self.height});
+        onTime();
+    }).observe(host);
     if (options.own) return self;
     self.over.addEventListener('dblclick', () => setZoom(null));
     plots.push({plot: self, onTime, series: order});
