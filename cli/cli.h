@@ -51,6 +51,10 @@ int cli_set_all(perp_model *model, const char *command, const char *const *setti
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);
 
+/* Write the page of a run from its CSV file and its model (nullable); in report.c. */
+perp_status cli_report_run(const char *html, const char *csv, const perp_model *model,
+                           perp_diag *diag);
+
 /* The exit code for a failed call. */
 int cli_exit_code(perp_status status);
 

@@ -233,6 +233,18 @@ static perp_status report(const request *r, const perp_report_run *runs, perp_di
     return status;
 }
 
+perp_status cli_report_run(const char *html, const char *csv, const perp_model *model,
+                           perp_diag *diag)
+{
+    perp_trajectory *trajectory;
+    perp_status status = perp_trajectory_read(csv, &trajectory, diag);
+    perp_report_run run = {model ? perp_model_name(model) : base_name(csv), trajectory, model,
+                           NULL};
+    if (status == PERP_OK) status = perp_report_write_html(&run, 1, NULL, html, diag);
+    perp_trajectory_destroy(trajectory);
+    return status;
+}
+
 int perp__cmd_report(int argc, char **argv)
 {
     request r;

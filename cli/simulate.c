@@ -22,6 +22,7 @@ enum {
     OPT_SOLVER,
     OPT_O,
     OPT_EVERY,
+    OPT_REPORT,
     OPT_QUIET,
     OPT_NO_PLOT,
     OPT_HELP
@@ -41,6 +42,7 @@ static const cli_option options[] = {
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error)"},
     {"every", "N", "write every Nth row, and the last"},
+    {"report", "OUT.html", "write a page that shows the run; see perp report"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
     {"help", NULL, "this text"},
@@ -49,7 +51,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *method, *solver;
+    const char *file, *out, *report, *method, *solver;
     double to, from, step, theta;
     long every;
     int quiet, plot;
@@ -71,6 +73,7 @@ static void print_help(void)
     printf("\nexamples:\n"
            "  perp simulate examples/notes/particle.perp -o particle.csv\n"
            "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
+           "  perp simulate examples/mechanics/square.perp --report square.html\n"
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
            "(the rows so far are kept),\n"
@@ -131,6 +134,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SOLVER: r->solver = args.value; break;
         case OPT_O: r->out = args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
+        case OPT_REPORT: r->report = args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
@@ -226,7 +230,8 @@ static double now(void)
 
 typedef struct run {
     const request *request;
-    perp_trajectory_writer *writer;
+    perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
+    char kept_path[4096];
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
     long steps;
@@ -256,9 +261,12 @@ static perp_status take_row(void *context, long step, const double *row)
         cli_plot_add(u->plot, step, row[0], values);
     }
     if (u->progress && (step & 1023) == 0) show_progress(u, step);
-    if (u->writer && (step % u->request->every == 0 || step == u->steps))
-        return perp_trajectory_writer_row(u->writer, row);
-    return PERP_OK;
+    perp_status status = PERP_OK;
+    int is_written = step % u->request->every == 0 || step == u->steps;
+    if (u->writer && is_written) status = perp_trajectory_writer_row(u->writer, row);
+    if (u->kept && is_written && status == PERP_OK)
+        status = perp_trajectory_writer_row(u->kept, row);
+    return status;
 }
 
 /* The shortest text that reads back as the same number. */
@@ -301,25 +309,57 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
     }
 }
 
-static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim,
+static perp_status open_writer(const run *u, const char *path, perp_trajectory_writer **writer,
+                               const perp_model *model, const perp_simulation *sim,
                                const perp_simulation_options *o, perp_diag *diag)
 {
     int n = perp_simulation_columns(sim);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
-    perp_status status = names && units
-                             ? perp_trajectory_writer_create(u->request->out, &u->writer, diag)
-                             : PERP_ERR_MEMORY;
+    perp_status status =
+        names && units ? perp_trajectory_writer_create(path, writer, diag) : PERP_ERR_MEMORY;
     for (int i = 0; i < n && status == PERP_OK; i++) {
         names[i] = perp_simulation_column_name(sim, i);
         units[i] = perp_simulation_column_unit(sim, i);
     }
     if (status == PERP_OK) {
-        write_metadata(u->writer, model, o, u->request);
-        perp_trajectory_writer_header(u->writer, n, names, units);
+        write_metadata(*writer, model, o, u->request);
+        perp_trajectory_writer_header(*writer, n, names, units);
     }
     free(names);
     free(units);
+    return status;
+}
+
+static int has_file(const request *r)
+{
+    return r->out && strcmp(r->out, "-") != 0;
+}
+
+/* The trajectory, and the rows for the report where the trajectory is no file. */
+static perp_status open_writers(run *u, const perp_model *model, const perp_simulation *sim,
+                                const perp_simulation_options *o, perp_diag *diag)
+{
+    const request *r = u->request;
+    perp_status status = PERP_OK;
+    if (r->report && !perp_report_has_page())
+        return perp_report_write_html(NULL, 0, NULL, r->report, diag);
+    if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
+    if (status != PERP_OK || !r->report || has_file(r)) return status;
+    snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
+             strcmp(r->report, "-") == 0 ? "perp-report" : r->report, (long)getpid());
+    return open_writer(u, u->kept_path, &u->kept, model, sim, o, diag);
+}
+
+static perp_status write_report(run *u, const perp_model *model, const char *reason,
+                                perp_diag *diag)
+{
+    const request *r = u->request;
+    perp_status status = PERP_OK;
+    if (u->kept) status = perp_trajectory_writer_close(u->kept, reason, diag);
+    if (status == PERP_OK)
+        status = cli_report_run(r->report, has_file(r) ? r->out : u->kept_path, model, diag);
+    if (u->kept) remove(u->kept_path);
     return status;
 }
 
@@ -395,10 +435,11 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.solves);
     fprintf(out, "\n");
     if (s.steps && s.pairs) print_pairs(out, model, &s);
-    if (!r->out)
+    if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
-    else if (strcmp(r->out, "-") != 0)
+    else if (has_file(r))
         fprintf(out, "trajectory: %s\n", r->out);
+    if (r->report) fprintf(out, "report: %s\n", r->report);
 }
 
 static int speaks_utf8(void)
@@ -436,7 +477,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
              .steps = perp_simulation_steps(sim),
              .started = now(),
              .progress = !r->quiet && isatty(2)};
-    if (r->out) status = open_writer(&u, model, sim, &o, diag);
+    status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
     signal(SIGINT, on_interrupt);
     double start = now();
@@ -454,6 +495,10 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         perp_status closed =
             perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
+    }
+    if (r->report && status != PERP_ERR_FILE && status != PERP_ERR_UNAVAILABLE) {
+        perp_status reported = write_report(&u, model, status == PERP_OK ? NULL : reason, diag);
+        if (status == PERP_OK) status = reported;
     }
     if (!r->quiet) {
         FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;

@@ -83,15 +83,45 @@ static int is_wanted(const perp_report_options *o, const char *name)
     return !o->columns;
 }
 
+/* Elements of an array have one name up to the bracket. */
+static int same_array(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "[");
+    return n == strcspn(b, "[") && strncmp(a, b, n) == 0;
+}
+
+/* How many columns right before this one belong to its array. */
+static int place_in_array(const perp_trajectory *t, int column)
+{
+    int c = column;
+    const char *name = perp_trajectory_name(t, column);
+    while (c > 0 && same_array(perp_trajectory_name(t, c - 1), name)) c--;
+    return column - c;
+}
+
+/* Of each array the first so many elements are shown, so that every array is seen. */
+static int elements_that_fit(const perp_trajectory *t, int most)
+{
+    int n = perp_trajectory_columns(t), each = most;
+    while (each > 1) {
+        int total = 0;
+        for (int c = 0; c < n; c++) total += place_in_array(t, c) < each;
+        if (total <= most + 2) break; /* the time and the residual are not counted */
+        each--;
+    }
+    return each;
+}
+
 static int collect_columns(perp__view *v, const perp_report_options *o)
 {
     for (int r = 0; r < v->nruns; r++) {
         const perp_trajectory *t = v->runs[r].trajectory;
+        int each = elements_that_fit(t, o->max_columns);
         for (int c = 0; c < perp_trajectory_columns(t); c++) {
             const char *name = perp_trajectory_name(t, c), *unit = perp_trajectory_unit(t, c);
             if (c == v->time[r] || !is_wanted(o, name) || find_shown(v, name, unit) >= 0) continue;
             if (!o->columns && strcmp(name, residual) == 0) continue;
-            if (!o->columns && v->nshown >= o->max_columns) {
+            if (!o->columns && (v->nshown >= o->max_columns || place_in_array(t, c) >= each)) {
                 v->left_out++;
                 continue;
             }

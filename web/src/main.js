@@ -177,7 +177,7 @@ function origin(run) {
     const host = section(data.runs.length > 1 ? `Parameters and origin of ${run.name}` : 'Parameters and origin');
     const notes = run.notes.filter(n => !n.startsWith('unit '));
     const params = notes.filter(n => n.startsWith('param ')).map(n => n.slice(6).split(/ = (.*)/s).slice(0, 2));
-    if (params.length) host.append(facts(params));
+    if (params.length) host.append(params.length > 12 ? element('div', {class: 'many'}, ...params.map(p => element('span', {text: p.join(' = ')}))) : facts(params));
     host.append(element('h2', {text: 'Run'}), facts([
         ['file', run.name], ['rows', run.kept < run.rows ? `${run.rows}, of which ${run.kept} are in this page (extremes kept)` : String(run.rows)],
         ['written', run.complete ? 'completely' : 'not completely'], ['report', `perp ${data.perp}`],
