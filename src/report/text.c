@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void perp__text_clear(perp__text *text)
@@ -161,6 +162,21 @@ static perp_status cannot_write(const char *path, perp_diag *diag)
     return PERP_ERR_FILE;
 }
 
+static int write_file(const perp__text *text, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) return 0;
+    int ok = fwrite(text->at, 1, text->length, file) == text->length;
+    return fclose(file) == 0 && ok;
+}
+
+/* A device or a pipe is written to; only a plain file is replaced. */
+static int is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag)
 {
     if (text->failed) return PERP_ERR_MEMORY;
@@ -169,16 +185,14 @@ perp_status perp__text_write(const perp__text *text, const char *path, perp_diag
         size_t written = fwrite(text->at, 1, text->length, stdout);
         return written == text->length && fflush(stdout) == 0 ? PERP_OK : cannot_write(path, diag);
     }
+    if (is_special(path)) return write_file(text, path) ? PERP_OK : cannot_write(path, diag);
     size_t size = strlen(path) + 32;
     char *part = malloc(size);
     if (!part) return PERP_ERR_MEMORY;
     snprintf(part, size, "%s.%ld.part", path, (long)getpid());
-    FILE *file = fopen(part, "wb");
-    int ok = file && fwrite(text->at, 1, text->length, file) == text->length;
-    if (file) ok = fclose(file) == 0 && ok;
-    ok = ok && rename(part, path) == 0;
+    int ok = write_file(text, part) && rename(part, path) == 0;
     perp_status status = ok ? PERP_OK : cannot_write(path, diag);
-    if (!ok && file) remove(part);
+    if (!ok) remove(part);
     free(part);
     return status;
 }

@@ -4,7 +4,10 @@
 #include "report/ticks.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static char *draw(const perp_panel *panel)
 {
@@ -171,6 +174,27 @@ static void what_cannot_be_drawn_is_refused(void **state)
     perp_diag_clear(&diag);
 }
 
+static void a_pipe_is_written_to_not_replaced(void **state)
+{
+    (void)state;
+    double x[] = {0, 1};
+    perp_series s = {.x = x, .y = x, .n = 2};
+    perp_panel panel = {.series = &s, .nseries = 1};
+    perp_figure figure = {.panels = &panel, .npanels = 1};
+    char path[512], text[64] = "";
+    snprintf(path, sizeof path, PERP_BUILD_DIR "/pipe.%ld", (long)getpid());
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int end = open(path, O_RDONLY | O_NONBLOCK);
+    assert_int_equal(perp_figure_write_svg(&figure, path, NULL), PERP_OK);
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    assert_true(read(end, text, 5) == 5);
+    assert_string_equal(text, "<svg ");
+    close(end);
+    remove(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +205,7 @@ int main(void)
         cmocka_unit_test(values_without_a_logarithm_lie_on_the_lower_edge),
         cmocka_unit_test(strips_and_maps_are_drawn),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
+        cmocka_unit_test(a_pipe_is_written_to_not_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
