@@ -209,7 +209,7 @@ static perp_status load_model(loaded *l, const request *r, const char *run, perp
 static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
     perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
-    if (status == PERP_OK && r->html) status = load_model(l, r, base_name(r->file[i]), diag);
+    if (status == PERP_OK) status = load_model(l, r, base_name(r->file[i]), diag);
     if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);
     return status;
 }

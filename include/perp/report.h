@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-/// How the values of an axis are spaced. On a logarithmic axis values that are not positive lie on
-/// the lower edge.
+/// How the values of an axis are spaced. On a logarithmic axis values that are not positive, or
+/// twenty decades below the largest, lie on the lower edge.
 typedef enum perp_scale { PERP_SCALE_LINEAR, PERP_SCALE_LOG } perp_scale;
 
 /// How a series is drawn.
@@ -64,7 +64,7 @@ typedef struct perp_span {
 typedef struct perp_strip {
     const char *const *rows; ///< nrows labels
     int nrows;
-    const char *const *modes; ///< nmodes words of the legend; at most 8
+    const char *const *modes; ///< nmodes words of the legend, "" for none; at most 8
     int nmodes;
     const perp_span *spans;
     int nspans;
@@ -134,7 +134,8 @@ typedef struct perp_report_options {
 PERP_API perp_report_options perp_report_options_default(void);
 
 /// Write the main plots of one or several runs as SVG: every column over time, those of one unit in
-/// one panel, and the residual on a logarithmic axis. Several runs lie over each other.
+/// one panel, the modes of the runs that have their model, and the residual on a logarithmic axis.
+/// Several runs lie over each other.
 ///
 /// @param path  file name, or "-" for standard output; written under another name and renamed
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named column is in no run, nothing to draw: diag

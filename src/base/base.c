@@ -95,7 +95,7 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
 
 perp_status perp__read_file(const char *path, char **text, size_t *length)
 {
-    enum { MAX_FILE = 1 << 27 };
+    const size_t most = (size_t)1 << 32; /* no model and no run is larger */
     *text = NULL;
     *length = 0;
     FILE *file = fopen(path, "rb");
@@ -104,7 +104,7 @@ perp_status perp__read_file(const char *path, char **text, size_t *length)
     for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
         if (*length == capacity) {
             capacity = capacity ? 2 * capacity : 8192;
-            char *more = capacity > MAX_FILE ? NULL : realloc(*text, capacity);
+            char *more = capacity > most ? NULL : realloc(*text, capacity);
             if (!more) {
                 status = PERP_ERR_MEMORY;
                 break;

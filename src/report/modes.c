@@ -353,6 +353,13 @@ static int walk(finder *f, const perp_trajectory *run, int time)
     return ok;
 }
 
+int perp__mode_end(const signed char *mode, int i, int rows)
+{
+    int end = i + 1;
+    while (end < rows && mode[end] == mode[i]) end++;
+    return end;
+}
+
 int perp__modes_find(perp__modes *out, const perp_model *model, const perp_trajectory *run,
                      int time)
 {

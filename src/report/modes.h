@@ -35,6 +35,10 @@ typedef struct perp__modes {
     double *violation, *product; /* largest over the pairs: natural map, and a*b; NULL: no pair */
 } perp__modes;
 
+/* The end of the stretch of one mode that begins at row i: the first row of another mode, or
+ * `rows`. */
+int perp__mode_end(const signed char *mode, int i, int rows);
+
 /* 0 when memory is out. Clear in every case. */
 int perp__modes_find(perp__modes *modes, const perp_model *model, const perp_trajectory *run,
                      int time);

@@ -196,7 +196,29 @@ typedef struct pen {
     double column;     /* in half pixels */
     double x[4], y[4]; /* first, lowest, highest, last */
     int order[4];
+    int held; /* a point at the end of a level stretch is not written yet */
+    double held_x, held_y;
 } pen;
+
+static void pen_release(pen *p)
+{
+    if (p->held) perp__text_format(p->out, "L%.1f %.1f", p->held_x, p->held_y);
+    p->held = 0;
+}
+
+/* Go on to a point; of a level stretch only the ends are written. */
+static void pen_put(pen *p, double x, double y)
+{
+    if (p->down && fabs(y - p->held_y) < 0.05) {
+        p->held = 1;
+        p->held_x = x;
+        return;
+    }
+    pen_release(p);
+    perp__text_format(p->out, "%c%.1f %.1f", p->down ? 'L' : 'M', x, y);
+    p->down = 1;
+    p->held_y = y;
+}
 
 static void pen_flush(pen *p)
 {
@@ -205,8 +227,7 @@ static void pen_flush(pen *p)
     for (int k = 0; k < count; k++) {
         int i = wanted[k], before = k ? wanted[k - 1] : -1;
         if (before >= 0 && p->order[i] == p->order[before]) continue;
-        perp__text_format(p->out, "%c%.1f %.1f", p->down ? 'L' : 'M', p->x[i], p->y[i]);
-        p->down = 1;
+        pen_put(p, p->x[i], p->y[i]);
     }
     p->n = 0;
 }
@@ -229,6 +250,7 @@ static void pen_add(pen *p, double x, double y)
 static void pen_lift(pen *p)
 {
     pen_flush(p);
+    pen_release(p);
     p->down = 0;
 }
 
@@ -394,6 +416,7 @@ static double draw_legend(perp__text *out, const perp_panel *p, double left, dou
         n++;
     }
     for (int m = 0; p->strip && m < p->strip->nmodes; m++) {
+        if (!p->strip->modes[m][0]) continue;
         legend_item(&l, p->strip->modes[m], m % COLORS + 1,
                     "<path fill=\"var(--%d)\" d=\"M%.1f %.1fm3-4h12v9h-12z\"/>");
         n++;

@@ -100,6 +100,7 @@ void perp__range_finish(double *lo, double *hi, perp_scale scale, double room)
         *hi = 1;
     }
     if (scale == PERP_SCALE_LOG) {
+        *lo = fmax(*lo, 1e-20 * *hi);
         if (*hi < 2 * *lo) {
             *lo /= 2;
             *hi *= 2;

@@ -38,6 +38,11 @@ export function show(v) {
     return String(Number(v.toPrecision(6)));
 }
 
+// The same for marks of an axis, which have little room.
+export function mark(v) {
+    return Math.abs(v) >= 1e5 ? v.toExponential().replace('e+', 'e') : show(v);
+}
+
 // Index of the entry of an ascending array that is nearest to x.
 export function nearest(array, x) {
     let lo = 0, hi = array.length - 1;

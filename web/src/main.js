@@ -27,6 +27,12 @@ function plotHost(section, label) {
     return host;
 }
 
+function twoColumns() {
+    const host = element('section', {class: 'pair'});
+    main.append(host);
+    return host;
+}
+
 function label(name, run) {
     return data.runs.length > 1 ? `${name} (${run.name})` : name;
 }
@@ -110,7 +116,7 @@ function coulomb(law, v, bound) {
     return law.planar ? {x: [0, 0, far], y: [0, bound, bound]} : {x: [-far, 0, 0, far], y: [bound, bound, -bound, -bound]};
 }
 
-function friction(host) {
+function friction() {
     const labels = [...new Set(data.runs.flatMap(run => (run.laws || []).map(l => l.label)))];
     const free = [];
     for (const name of labels) {
@@ -122,7 +128,7 @@ function friction(host) {
         }
         const changes = bounds && bounds[1] - bounds[0] > 1e-6 * bounds[1], part = i => (f, k) => changes ? f / i.bound[k] : f;
         const speed = range(found.map(x => x.law.v.map(Math.abs)));
-        const plot = plotHost(host, `friction ${name}`);
+        const host = twoColumns(), plot = plotHost(host, `friction ${name}`);
         const f = law.planar ? `|${name}|` : name, v = law.planar ? 'speed of slip' : 'velocity of slip';
         plot.append(element('h2', {text: `Friction ${name} against the ${v}`}));
         parts.curves.push(new Curves(plot, {
@@ -251,10 +257,8 @@ function build() {
         if (drawn.some(run => run.drawing)) parts.stage = new Stage(section('Motion'), drawn.filter(run => run.drawing));
         timePlots();
         modes(main);
-        const pairs = element('section', {class: 'pair'});
-        main.append(pairs);
-        phase(pairs);
-        friction(pairs);
+        phase(twoColumns());
+        friction();
         accuracy();
     }
     iterations();

@@ -30,13 +30,17 @@ export function shownRange() {
     return state.zoom || state.whole;
 }
 
+const colors = new Map(); // of the theme; asking the style sheet is slow
+
 export function setTheme(name) {
     document.documentElement.dataset.theme = name;
+    colors.clear();
     tell('theme');
 }
 
 export function color(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim());
+    return colors.get(name);
 }
 
 export function seriesColor(k) {

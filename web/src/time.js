@@ -1,7 +1,7 @@
 // Plots over time, with cursors and zoom that all of them share.
 
 import uPlot from 'uplot';
-import {gaps, show} from './data.js';
+import {gaps, mark, show} from './data.js';
 import {color, element, listen, seriesColor, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
@@ -12,13 +12,28 @@ function axis(more) {
     return {
         stroke: () => color('m'), font, labelFont: font, labelSize: 16,
         grid: {stroke: () => color('g'), width: 1}, ticks: {stroke: () => color('g'), size: 4},
-        values: (u, list) => list.map(v => v === null ? '' : show(v)), ...more,
+        values: (u, list) => list.map(v => v === null ? '' : mark(v)), ...more,
     };
 }
 
 export function axisLabel(name, unit) {
     return unit ? `${name} [${unit}]` : name;
 }
+
+// Whole decades; what is more than twenty below the largest value lies on the lower edge.
+function decades(u, min, max) {
+    if (!(max > 0)) return [1e-16, 1];
+    return [10 ** Math.floor(Math.log10(Math.max(min, max * 1e-20, 1e-200))), 10 ** Math.ceil(Math.log10(max) + 1e-9)];
+}
+
+// Marks of a logarithmic axis: at most seven powers of ten.
+function powers(u, axis, min, max) {
+    const first = Math.round(Math.log10(min)), last = Math.round(Math.log10(max)), every = Math.ceil((last - first + 1) / 7), list = [];
+    for (let k = Math.ceil(first / every) * every; k <= last; k += every) list.push(Number(`1e${k}`));
+    return list;
+}
+
+const logAxis = {splits: powers, filter: (u, list) => list};
 
 // In joined data an entry that is undefined belongs to another run: take the nearest that does not.
 function nearestRow(u, s, i) {
@@ -48,14 +63,14 @@ export function timePlot(host, runs, series, options = {}) {
     const tables = used.map(r => [Array.from(runs[r].t), ...series.filter(s => s.run === r).map(s => gaps(s.values))]);
     const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
     const order = used.flatMap(r => series.filter(s => s.run === r));
-    const first = runs[used[0]], log = {distr: 3, log: 10, clamp: (u, v, min) => min};
+    const first = runs[used[0]], log = {distr: 3, log: 10, clamp: (u, v, min) => min, range: decades};
     const few = data[0].length <= 200;
     const width = Math.max(300, host.clientWidth);
     const scales = {x: options.own ? {time: false} : {time: false, range: () => shownRange()}, y: options.log ? log : {}};
-    const axes = [axis({label: axisLabel(first.time, first.timeUnit), size: 36, space: 80}), axis({size: left - 16, label: options.label || ' ', ...(options.strip ? {values: () => [], grid: {show: false}, ticks: {show: false}} : {})})];
+    const axes = [axis({label: axisLabel(first.time, first.timeUnit), size: 36, space: 80}), axis({size: left - 16, label: options.label || ' ', ...(options.log ? logAxis : {}), ...(options.strip ? {values: () => [], grid: {show: false}, ticks: {show: false}} : {})})];
     if (options.right !== undefined) {
         scales.right = options.rightLog ? {...log} : {};
-        axes.push(axis({scale: 'right', side: 1, size: left - 16, label: options.right || ' ', grid: {show: false}}));
+        axes.push(axis({scale: 'right', side: 1, size: left - 16, label: options.right || ' ', grid: {show: false}, ...(options.rightLog ? logAxis : {})}));
     }
     let self = null;
     const onTime = () => {

@@ -1,6 +1,6 @@
 // Curves y over x with time along them: phase portraits, and friction against velocity.
 
-import {range, show, ticks} from './data.js';
+import {mark, range, show, ticks} from './data.js';
 import {color, element, listen, seriesColor, setTime, shownRange, state} from './state.js';
 
 const margin = {left: 70, right: 14, top: 10, bottom: 40};
@@ -88,7 +88,7 @@ export class Curves {
             ctx.moveTo(f.toX(v), margin.top);
             ctx.lineTo(f.toX(v), bottom);
             ctx.stroke();
-            ctx.fillText(show(v), f.toX(v), bottom + 15);
+            ctx.fillText(mark(v), f.toX(v), bottom + 15);
         }
         ctx.textAlign = 'right';
         for (const v of ticks(f.y0, f.y1, this.height / 50)) {
@@ -96,7 +96,7 @@ export class Curves {
             ctx.moveTo(margin.left, f.toY(v));
             ctx.lineTo(right, f.toY(v));
             ctx.stroke();
-            ctx.fillText(show(v), margin.left - 6, f.toY(v) + 4);
+            ctx.fillText(mark(v), margin.left - 6, f.toY(v) + 4);
         }
         ctx.fillStyle = color('t');
         ctx.textAlign = 'center';
