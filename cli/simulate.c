@@ -342,8 +342,6 @@ static perp_status open_writers(run *u, const perp_model *model, const perp_simu
 {
     const request *r = u->request;
     perp_status status = PERP_OK;
-    if (r->report && !perp_report_has_page())
-        return perp_report_write_html(NULL, 0, NULL, r->report, diag);
     if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
     if (status != PERP_OK || !r->report || has_file(r)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
@@ -467,6 +465,8 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     if (r->solver) o.solver = perp_method_find(r->solver);
 
     perp_simulation *sim = NULL;
+    if (r->report && !perp_report_has_page()) /* before the work */
+        return cli_exit_code(perp_report_write_html(NULL, 0, NULL, r->report, diag));
     perp_status status = perp_simulation_create(model, &o, &sim, diag);
     if (status == PERP_ERR_ARG)
         return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
@@ -496,7 +496,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
             perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
     }
-    if (r->report && status != PERP_ERR_FILE && status != PERP_ERR_UNAVAILABLE) {
+    if (r->report && status != PERP_ERR_FILE) {
         perp_status reported = write_report(&u, model, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK) status = reported;
     }

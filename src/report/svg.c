@@ -209,7 +209,7 @@ static void pen_release(pen *p)
 /* Go on to a point; of a level stretch only the ends are written. */
 static void pen_put(pen *p, double x, double y)
 {
-    if (p->down && fabs(y - p->held_y) < 0.05) {
+    if (p->down && fabs(y - p->held_y) < 0.05 && x >= p->held_x) {
         p->held = 1;
         p->held_x = x;
         return;
@@ -217,6 +217,7 @@ static void pen_put(pen *p, double x, double y)
     pen_release(p);
     perp__text_format(p->out, "%c%.1f %.1f", p->down ? 'L' : 'M', x, y);
     p->down = 1;
+    p->held_x = x;
     p->held_y = y;
 }
 
