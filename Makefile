@@ -27,13 +27,14 @@ bench: setup build
 bench-solvers: setup build
 	@build/bench_solvers
 
-# Coverage-guided fuzzing of the language front end for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
-	@mkdir -p out/fuzz/model
+	@mkdir -p out/fuzz/$(FUZZ)
 	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
-	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c fuzz/fuzz_model.c -lm -o out/fuzz/fuzz_model
-	@out/fuzz/fuzz_model -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/model fuzz/corpus/model
+	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c fuzz/fuzz_$(FUZZ).c -lm -o out/fuzz/fuzz_$(FUZZ)
+	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c fuzz/*.c

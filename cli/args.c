@@ -56,7 +56,7 @@ static int unknown_option(const cli_args *args, const char *word)
     near = strncmp(word, "--", 2) == 0 ? cli_nearest(word + 2, names, n) : NULL;
     fprintf(stderr, "perp %s: unknown option '%s'", args->command, word);
     if (near) fprintf(stderr, "; did you mean '--%s'?", near);
-    fprintf(stderr, " See perp %s --help.\n", args->command);
+    fprintf(stderr, "%s perp %s --help\n", near ? " See" : "; see", args->command);
     return CLI_BAD;
 }
 
@@ -65,9 +65,14 @@ int cli_next(cli_args *args)
     if (args->at >= args->argc) return CLI_END;
     char *word = args->argv[args->at++];
     args->value = word;
-    int is_option =
-        word[0] == '-' && word[1] != 0 && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
+    int is_option = !args->only_operands && word[0] == '-' && word[1] != 0 &&
+                    !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
     if (!is_option) return CLI_OPERAND;
+    if (strcmp(word, "--") == 0) {
+        args->only_operands = 1;
+        return cli_next(args);
+    }
+    if (strcmp(word, "-h") == 0) return find_option(args, "help", 4);
     const char *name = word + (word[1] == '-' ? 2 : 1), *equals = strchr(name, '=');
     int k = find_option(args, name, equals ? (size_t)(equals - name) : strlen(name));
     if (k < 0) return unknown_option(args, word);
@@ -88,6 +93,26 @@ int cli_next(cli_args *args)
     return k;
 }
 
+int cli_keep(const cli_args *args, cli_list *list)
+{
+    if (!list->item) list->item = malloc((size_t)args->argc * sizeof *list->item);
+    if (list->item)
+        list->item[list->n++] = args->value;
+    else
+        fprintf(stderr, "perp %s: %s\n", args->command, perp_status_message(PERP_ERR_MEMORY));
+    return list->item != NULL;
+}
+
+int cli_one_file(const cli_args *args, const char **file)
+{
+    if (*file)
+        fprintf(stderr, "perp %s: one file at a time: '%s' and '%s'\n", args->command, *file,
+                args->value);
+    else
+        *file = args->value;
+    return *file == args->value;
+}
+
 int cli_number(const cli_args *args, int option, double *x)
 {
     char *rest;
@@ -96,6 +121,12 @@ int cli_number(const cli_args *args, int option, double *x)
     fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command,
             args->options[option].name, args->value);
     return 0;
+}
+
+void cli_problem_place(char *text, size_t size, const char *file, int k)
+{
+    int n = snprintf(text, size, "%s, problem %d", file, k);
+    if (n < 0 || (size_t)n >= size) snprintf(text, size, "problem %d", k);
 }
 
 void cli_print_options(const cli_option *options, int n)
@@ -123,17 +154,16 @@ int cli_exit_code(perp_status status)
     }
 }
 
-int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
-                perp_diag *diag)
+int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag)
 {
-    for (int i = 0; i < n; i++) {
-        const char *equals = strchr(settings[i], '=');
+    for (int i = 0; i < settings->n; i++) {
+        const char *setting = settings->item[i], *equals = strchr(setting, '=');
         char name[256], *rest;
-        if (!equals || equals == settings[i] || !equals[1]) {
-            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, settings[i]);
+        if (!equals || equals == setting || !equals[1]) {
+            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
             return CLI_USAGE;
         }
-        snprintf(name, sizeof name, "%.*s", (int)(equals - settings[i]), settings[i]);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
         double value = strtod(equals + 1, &rest);
         if (*rest) {
             fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, name,

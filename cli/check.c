@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SET, OPT_STEP, OPT_HELP };
+enum { OPT_SET, OPT_INPUT, OPT_STEP, OPT_HELP };
 
 static const cli_option options[] = {
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
+    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated"},
     {"step", "H", "step [s] (default: the model's, else 1e-3)"},
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 64 };
+enum { NOPTIONS = sizeof options / sizeof *options };
 
 static void print_help(void)
 {
@@ -87,6 +88,36 @@ static void print_matrix(const perp_check_report *r)
         printf("  no guarantee: there may be no solution, or several\n");
 }
 
+static int read_step(const cli_args *args, double *step)
+{
+    if (!cli_number(args, OPT_STEP, step)) return 0;
+    if (*step > 0) return 1;
+    fprintf(stderr, "perp check: --step must be positive, not %g\n", *step);
+    return 0;
+}
+
+/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
+static int read_arguments(cli_args *args, const char **file, cli_list *set, cli_list *input,
+                          double *step)
+{
+    for (int k; (k = cli_next(args)) != CLI_END;) {
+        int ok = k != CLI_BAD;
+        if (k == OPT_HELP) {
+            print_help();
+            return -1;
+        }
+        if (k == OPT_STEP) ok = read_step(args, step);
+        if (k == OPT_SET) ok = cli_keep(args, set);
+        if (k == OPT_INPUT) ok = cli_keep(args, input);
+        if (k == CLI_OPERAND) ok = cli_one_file(args, file);
+        if (!ok) return CLI_USAGE;
+    }
+    if (*file) return CLI_DONE;
+    fprintf(stderr,
+            "perp check: which model? usage: perp check FILE.perp; see perp check --help\n");
+    return CLI_USAGE;
+}
+
 int perp__cmd_check(int argc, char **argv)
 {
     cli_args args = {.argc = argc,
@@ -95,29 +126,17 @@ int perp__cmd_check(int argc, char **argv)
                      .command = "check",
                      .options = options,
                      .noptions = NOPTIONS};
-    const char *file = NULL, *set[MAX_SETTINGS];
+    const char *file = NULL;
+    cli_list set = {0}, input = {0};
     double step = (double)NAN;
-    int nset = 0;
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        if (k == OPT_HELP) {
-            print_help();
-            return CLI_DONE;
-        }
-        if (k == CLI_BAD || (k == OPT_STEP && !cli_number(&args, k, &step))) return CLI_USAGE;
-        if (k == OPT_SET && nset < MAX_SETTINGS) set[nset++] = args.value;
-        if (k == CLI_OPERAND) file = args.value;
-    }
-    if (!file) {
-        fprintf(stderr,
-                "perp check: which model? usage: perp check FILE.perp; see perp check --help\n");
-        return CLI_USAGE;
-    }
+    int code = read_arguments(&args, &file, &set, &input, &step);
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_check_report report;
-    perp_status status = perp_model_load(file, &model, &diag);
-    int code =
-        status == PERP_OK ? cli_set_all(model, "check", set, nset, &diag) : cli_exit_code(status);
+    perp_status status = PERP_OK;
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "check", &set, &diag);
+    if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &input, &diag);
     if (code == CLI_DONE) {
         perp_simulation_options o = perp_simulation_options_default(model);
         if (!isnan(step)) o.step = step;
@@ -133,5 +152,7 @@ int perp__cmd_check(int argc, char **argv)
     fputs(perp_diag_text(&diag), code == CLI_DONE ? stdout : stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    return code;
+    free(set.item);
+    free(input.item);
+    return code < 0 ? CLI_DONE : code;
 }

@@ -55,7 +55,7 @@ int perp__cmd_classify(int argc, char **argv)
     const char *file = NULL;
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         if (k == CLI_BAD) return CLI_USAGE;
-        if (k == CLI_OPERAND) file = args.value;
+        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
         if (k != 0) continue;
         printf("usage: perp classify FILE.json\n\nPrint the classes of the matrix M of each "
                "problem in the file, and what they guarantee.\n");
@@ -73,9 +73,12 @@ int perp__cmd_classify(int argc, char **argv)
         code = classify_one(json, file, &diag);
     } else if (json) {
         const cJSON *item;
+        char where[1024];
+        int k = 0;
         cJSON_ArrayForEach(item, json)
         {
-            if (code == CLI_DONE) code = classify_one(item, file, &diag);
+            cli_problem_place(where, sizeof where, file, ++k);
+            if (code == CLI_DONE) code = classify_one(item, where, &diag);
         }
     }
     fflush(stdout);

@@ -31,22 +31,48 @@ typedef struct cli_args {
     const char *command;
     const cli_option *options;
     int noptions;
+    int only_operands; /* after "--" */
     const char *value; /* of the option just read, or the operand */
 } cli_args;
 
 enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
 
 /* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong.
- * --flag=value and --flag value are the same; "--" ends the options; negative numbers are values.
+ * --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values.
  */
 int cli_next(cli_args *args);
+
+/* Values of an option that may be repeated; the caller frees item. */
+typedef struct cli_list {
+    const char **item;
+    int n;
+} cli_list;
+
+/* Keep the value just read; 0 after saying that memory is out. */
+int cli_keep(const cli_args *args, cli_list *list);
+
+/* Take the operand just read as the one file of the command; 0 after saying that it is the second.
+ */
+int cli_one_file(const cli_args *args, const char **file);
 
 /* The value as a number; 0 after saying what is wrong. */
 int cli_number(const cli_args *args, int option, double *x);
 
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
-int cli_set_all(perp_model *model, const char *command, const char *const *settings, int n,
-                perp_diag *diag);
+int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
+
+/* Apply "NAME=FILE[:COLUMN]" settings in order: inputs from tables. The same codes. */
+int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
+                     perp_diag *diag);
+
+/* Is it "-", or the file or pipe that standard output goes to? */
+int cli_is_standard_output(const char *path);
+
+/* CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables. */
+int cli_check_output(const perp_model *model, const char *command, const char *out);
+
+/* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
+void cli_problem_place(char *text, size_t size, const char *file, int k);
 
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);

@@ -2,8 +2,11 @@
 
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
     const char *name, *summary;
@@ -30,17 +33,46 @@ static void print_help(FILE *out)
                  "or memory\n");
 }
 
-int main(int argc, char **argv)
+/* Closed standard streams become /dev/null, the wrong way round so that using them is an error: a
+ * file opened later would take their place and receive what is printed. */
+static void hold_standard_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) _exit(4);
+    }
+}
+
+/* The exit code, after all that was printed has arrived. */
+static int finish(int code)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    if (code != CLI_FILE)
+        fprintf(stderr, "perp: standard output: cannot be written%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : ""); /* an earlier flush may have had the reason */
+    return code == CLI_DONE ? CLI_FILE : code;
+}
+
+static int is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+static int run(int argc, char **argv)
 {
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
-    int asks_help =
-        strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    int asks_help = is_help(word);
+    int most = strcmp(word, "--version") == 0 ? 2 : asks_help ? 3 : argc;
+    if (argc > most) {
+        fprintf(stderr, "perp: '%s' after '%s' has no meaning\n", argv[most], argv[most - 1]);
+        return CLI_USAGE;
+    }
     if (strcmp(word, "--version") == 0) {
         printf("perp %s\n", perp_version());
         return CLI_DONE;
     }
-    if (asks_help && argc < 3) {
+    if (asks_help && (argc < 3 || is_help(argv[2]))) {
         print_help(argc > 1 ? stdout : stderr);
         return argc > 1 ? CLI_DONE : CLI_USAGE;
     }
@@ -58,6 +90,12 @@ int main(int argc, char **argv)
     const char *near = cli_nearest(word, names, NCOMMAND);
     fprintf(stderr, "perp: unknown command '%s'", word);
     if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, " See perp --help.\n");
+    fprintf(stderr, "%s perp --help\n", near ? " See" : "; see");
     return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_streams();
+    return finish(run(argc, argv));
 }

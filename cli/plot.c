@@ -63,11 +63,13 @@ static void extremes(const bin *bins, double *lo, double *hi)
     for (int k = 0; k < BINS; k++) *lo = fmin(*lo, bins[k].lo), *hi = fmax(*hi, bins[k].hi);
 }
 
-/* Level of a value: 0 at the bottom, DOTS - 1 at the top. */
+/* Level of a value: 0 at the bottom, DOTS - 1 at the top. Halves, so that no difference overflows.
+ */
 static int level(double x, double lo, double hi)
 {
-    int is_constant = !(hi - lo > 1e-12 * fmax(fabs(lo), fabs(hi)));
-    return !is_constant ? (int)floor((x - lo) / (hi - lo) * (DOTS - 1) + 0.5) : DOTS / 2;
+    double range = hi / 2 - lo / 2;
+    int is_constant = !(range > 0.5e-12 * fmax(fabs(lo), fabs(hi)));
+    return !is_constant ? (int)floor((x / 2 - lo / 2) / range * (DOTS - 1) + 0.5) : DOTS / 2;
 }
 
 /* Mark the dots of one series; bins without data take the last value, so that short runs make a

@@ -1,4 +1,5 @@
 #include "problem_fc.h"
+#include "problem_lcp.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>
@@ -31,7 +32,7 @@ static perp_status complain(perp_diag *diag, const char *where, const char *form
     return PERP_ERR_DATA;
 }
 
-/* `count` numbers of an array, NULL allowed as a hole for NaN. */
+/* `count` finite numbers of an array. */
 static perp_status read_numbers(const cJSON *array, const char *key, int count, double *out,
                                 const char *where, perp_diag *diag)
 {
@@ -43,6 +44,8 @@ static perp_status read_numbers(const cJSON *array, const char *key, int count, 
     {
         if (!cJSON_IsNumber(item))
             return complain(diag, where, "\"%s\"[%d] is not a number", key, k);
+        if (!isfinite(item->valuedouble))
+            return complain(diag, where, "\"%s\"[%d] is not a finite number", key, k);
         if (k < count) out[k] = item->valuedouble;
         k++;
     }
@@ -111,8 +114,7 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
     const cJSON *object = json;
     memset(out, 0, sizeof *out);
     if (!cJSON_IsObject(object)) return complain(diag, where, "a problem must be an object");
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "name");
-    if (cJSON_IsString(name)) snprintf(out->name, sizeof out->name, "%s", name->valuestring);
+    problem_name(object, out->name, sizeof out->name);
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
     if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "fc") != 0)
         return complain(diag, where, "\"kind\" must be \"fc\" for a friction problem");
@@ -153,6 +155,11 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
                                        : read_dense(W, out, where, diag);
     out->view.q = out->numbers;
     out->view.mu = out->numbers ? out->numbers + n : NULL;
+    for (int i = 0; status == PERP_OK && i < nc; i++) {
+        if (out->view.mu[i] < 0)
+            status = complain(diag, where, "\"mu\"[%d] is %g; it must not be negative", i,
+                              out->view.mu[i]);
+    }
     if (status != PERP_OK) problem_fc_clear(out);
     return status;
 }

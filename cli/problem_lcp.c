@@ -34,7 +34,13 @@ void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
         if (length + 1 >= capacity) {
             capacity = capacity ? 2 * capacity : 1 << 16;
             char *more = realloc(text, capacity);
-            if (!more) break;
+            if (!more) {
+                complain(diag, path, "out of memory", NULL);
+                *status = PERP_ERR_MEMORY;
+                fclose(file);
+                free(text);
+                return NULL;
+            }
             text = more;
         }
         length += fread(text + length, 1, capacity - length - 1, file);
@@ -47,6 +53,12 @@ void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
     }
     fclose(file);
     text[length] = 0;
+    if (memchr(text, 0, length)) {
+        complain(diag, path, "not a text file: it has a zero byte", NULL);
+        *status = PERP_ERR_DATA;
+        free(text);
+        return NULL;
+    }
     const char *end = NULL;
     cJSON *json = cJSON_ParseWithOpts(text, &end, 1);
     if (!json) {
@@ -73,45 +85,124 @@ void problem_json_free(void *json)
     cJSON_Delete(json);
 }
 
-static int read_vector(const cJSON *array, int n, double *out, int stride)
+void problem_name(const void *json, char *name, size_t size)
 {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(json, "name"));
+    snprintf(name, size, "%s", text ? text : "");
+    for (; *name; name++) {
+        if ((unsigned char)*name < 32 || *name == 127) *name = '?';
+    }
+}
+
+/* n finite numbers; `key` names the array in messages. */
+static perp_status read_vector(const cJSON *array, const char *key, int n, double *out, int stride,
+                               const char *where, const char *name, perp_diag *diag)
+{
+    char what[128] = "";
     int k = 0;
     const cJSON *item;
-    if (!cJSON_IsArray(array)) return 0;
+    if (!cJSON_IsArray(array))
+        snprintf(what, sizeof what, "\"%s\" must be a list of numbers", key);
+    else if (cJSON_GetArraySize(array) != n)
+        snprintf(what, sizeof what, "\"%s\" has %d entries; \"q\" has %d", key,
+                 cJSON_GetArraySize(array), n);
+    if (what[0]) return complain(diag, where, what, name);
     cJSON_ArrayForEach(item, array)
     {
-        if (k >= n || !cJSON_IsNumber(item)) return 0;
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) {
+            snprintf(what, sizeof what, "\"%s\"[%d] is not a %s", key, k,
+                     cJSON_IsNumber(item) ? "finite number" : "number");
+            return complain(diag, where, what, name);
+        }
         out[k++ * stride] = item->valuedouble;
     }
-    return k == n;
+    return PERP_OK;
+}
+
+/* A list of bounds, null for an infinite one. */
+static perp_status read_bound(const cJSON *list, const char *key, double infinite, const char *where,
+                              problem_lcp *out, double *bound, perp_diag *diag)
+{
+    char what[128];
+    const cJSON *item;
+    int k = 0;
+    if (!list) return PERP_OK;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != out->view.n) {
+        snprintf(what, sizeof what, "\"%s\" must be a list as long as \"q\"", key);
+        return complain(diag, where, what, out->name);
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsNull(item) && !(cJSON_IsNumber(item) && isfinite(item->valuedouble))) {
+            snprintf(what, sizeof what, "\"%s\"[%d] is neither a finite number nor null", key, k);
+            return complain(diag, where, what, out->name);
+        }
+        bound[k++] = cJSON_IsNull(item) ? infinite : item->valuedouble;
+    }
+    return PERP_OK;
+}
+
+static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *out, perp_diag *diag)
+{
+    int n = out->view.n;
+    size_t N = (size_t)n;
+    double *lo = out->numbers + N * N + N, *hi = lo + N;
+    for (int i = 0; i < n; i++) {
+        lo[i] = out->is_free[i] ? -(double)INFINITY : 0;
+        hi[i] = (double)INFINITY;
+    }
+    perp_status status = read_bound(cJSON_GetObjectItem(p, "lower"), "lower", -(double)INFINITY, where,
+                                    out, lo, diag);
+    if (status == PERP_OK)
+        status = read_bound(cJSON_GetObjectItem(p, "upper"), "upper", (double)INFINITY, where, out, hi,
+                            diag);
+    for (int i = 0; i < n && status == PERP_OK; i++) {
+        char what[96];
+        int is_free = isinf(lo[i]) && isinf(hi[i]);
+        out->nfree += is_free && !out->is_free[i];
+        out->nbounded += !is_free && (lo[i] != 0 || !isinf(hi[i]));
+        snprintf(what, sizeof what, "the lower bound of z[%d] is above the upper one", i);
+        if (lo[i] > hi[i]) status = complain(diag, where, what, out->name);
+        out->is_free[i] = (unsigned char)is_free;
+    }
+    if (out->nfree + out->nbounded > 0) out->view.lo = lo, out->view.hi = hi;
+    return status;
 }
 
 perp_status problem_lcp_from_json(const void *json, const char *where, problem_lcp *out,
                                   perp_diag *diag)
 {
     const cJSON *p = json, *M = cJSON_GetObjectItem(p, "M"), *q = cJSON_GetObjectItem(p, "q"),
-                *item;
+                *free_indices = cJSON_GetObjectItem(p, "free"), *item;
     memset(out, 0, sizeof *out);
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(p, "name"));
-    snprintf(out->name, sizeof out->name, "%s", name ? name : "");
+    const char *name = out->name;
+    problem_name(p, out->name, sizeof out->name);
     if (!cJSON_IsArray(q) || !cJSON_IsArray(M))
         return complain(diag, where, "expected \"M\" (a list of rows) and \"q\" (a list)", name);
+    if (free_indices && !cJSON_IsArray(free_indices))
+        return complain(diag, where, "\"free\" must be a list of indices", name);
     int n = cJSON_GetArraySize(q), i = 0;
     size_t N = (size_t)n;
-    out->numbers = malloc((N * N + N + 1) * sizeof(double));
+    out->numbers = malloc((N * N + 3 * N + 1) * sizeof(double));
     out->is_free = calloc(N + 1, 1);
-    if (!out->numbers || !out->is_free) return PERP_ERR_MEMORY;
-    if (!read_vector(q, n, out->numbers + N * N, 1))
-        return complain(diag, where, "\"q\" must be a list of numbers", name);
+    if (!out->numbers || !out->is_free) {
+        complain(diag, where, "out of memory", name);
+        return PERP_ERR_MEMORY;
+    }
+    perp_status status = read_vector(q, "q", n, out->numbers + N * N, 1, where, name, diag);
+    if (status == PERP_OK && cJSON_GetArraySize(M) != n)
+        status = complain(diag, where,
+                          "\"M\" must have as many rows and columns as \"q\" has entries", name);
     cJSON_ArrayForEach(item, M)
     {
-        if (i >= n || !read_vector(item, n, out->numbers + i, n)) break;
+        char key[32];
+        snprintf(key, sizeof key, "M[%d]", i);
+        if (status == PERP_OK)
+            status = read_vector(item, key, n, out->numbers + i, n, where, name, diag);
         i++;
     }
-    if (i != n || cJSON_GetArraySize(M) != n)
-        return complain(diag, where,
-                        "\"M\" must have as many rows and columns as \"q\" has entries", name);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(p, "free"))
+    if (status != PERP_OK) return status;
+    cJSON_ArrayForEach(item, free_indices)
     {
         double k = cJSON_IsNumber(item) ? item->valuedouble : -1;
         if (k != floor(k) || k < 0 || k >= n)
@@ -120,7 +211,7 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         out->is_free[(int)k] = 1;
     }
     out->view = (perp_lcp){n, out->numbers, n > 1 ? n : 1, out->numbers + N * N, NULL, NULL};
-    return PERP_OK;
+    return read_bounds(p, where, out, diag);
 }
 
 void problem_lcp_clear(problem_lcp *problem)

@@ -1,5 +1,5 @@
 /* Read complementarity problems from JSON: {"name", "kind": "lcp" | "mlcp", "n", "M": rows, "q",
- * "free": indices from 0}. */
+ * "free": indices from 0, "lower": list, "upper": list}; null in a list of bounds is an infinite one. */
 
 #ifndef PERP_CLI_PROBLEM_LCP_H
 #define PERP_CLI_PROBLEM_LCP_H
@@ -10,10 +10,13 @@
 typedef struct problem_lcp {
     perp_lcp view;
     char name[128];
-    int nfree;
+    int nfree, nbounded;    /* free variables; other bounds than 0 and infinity */
     unsigned char *is_free; /* n */
-    double *numbers;
+    double *numbers;        /* M, q, lo, hi; view.lo and view.hi are NULL where all are 0 and infinity */
 } problem_lcp;
+
+/* The "name" of a cJSON object, "" without one; control characters become question marks. */
+void problem_name(const void *json, char *name, size_t size);
 
 /* From a cJSON object (as void *). `where` names the file in messages. PERP_OK, PERP_ERR_DATA,
  * PERP_ERR_MEMORY */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
 
@@ -72,10 +73,10 @@ static int read_request(int argc, char **argv, request *r)
     *r = (request){0};
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         switch (k) {
-        case OPT_O: r->html = args.value; break;
+        case OPT_O: r->html = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_MODEL: r->model = args.value; break;
         case OPT_LOG: r->log = args.value; break;
-        case OPT_SVG: r->svg = args.value; break;
+        case OPT_SVG: r->svg = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_COLUMNS: r->columns = (char *)args.value; break;
         case OPT_TITLE: r->title = args.value; break;
         case OPT_HELP: print_help(); return -1;
@@ -158,21 +159,10 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
 /* "# input NAME=FILE[:COLUMN]" of the run onto the model. */
 static void set_input(perp_model *model, const char *text)
 {
-    const char *equals = strchr(text, '='), *colon = strrchr(text, ':');
-    char name[256], file[4096];
-    if (!equals || equals - text >= (int)sizeof name) return;
-    if (colon && (colon < equals || strchr(colon, '/'))) colon = NULL;
-    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    snprintf(file, sizeof file, "%.*s", (int)(colon ? colon - equals - 1 : (int)strlen(equals + 1)),
-             equals + 1);
     perp_diag diag = {0};
-    perp_trajectory *table;
-    perp_status status = perp_trajectory_read(file, &table, &diag);
-    if (status == PERP_OK)
-        status =
-            perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file, &diag);
-    if (status != PERP_OK) fputs(perp_diag_text(&diag), stderr);
-    perp_trajectory_destroy(table);
+    cli_list setting = {&text, 1};
+    cli_apply_inputs(model, "report", &setting, &diag); /* says what is wrong */
+    fputs(perp_diag_text(&diag), stderr);
     perp_diag_clear(&diag);
 }
 
@@ -206,8 +196,26 @@ static perp_status load_model(loaded *l, const request *r, const char *run, perp
     return status;
 }
 
+/* A page must not take the place of what it is made from. */
+static int overwrites(const request *r, const char *read)
+{
+    const char *written[] = {r->html, r->svg};
+    struct stat x, y;
+    for (int i = 0; i < 2; i++) {
+        int same = written[i] && read && stat(written[i], &x) == 0 && stat(read, &y) == 0 &&
+                   x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+        if (!same) continue;
+        fprintf(stderr, "perp report: %s would be overwritten, and the report is made from it\n",
+                read);
+        return 1;
+    }
+    return 0;
+}
+
 static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
+    if (overwrites(r, r->file[i]) || overwrites(r, r->model) || overwrites(r, r->log))
+        return PERP_ERR_ARG;
     perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
     if (status == PERP_OK) status = load_model(l, r, base_name(r->file[i]), diag);
     if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);

@@ -48,15 +48,14 @@ static const cli_option options[] = {
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_SETTINGS = 256, MAX_PLOTTED = 6 };
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *report, *method, *solver;
     double to, from, step, theta;
     long every;
     int quiet, plot;
-    const char *set[MAX_SETTINGS], *input[MAX_SETTINGS];
-    int nset, ninput;
+    cli_list set, input;
     int argc;
     char **argv;
 } request;
@@ -77,7 +76,7 @@ static void print_help(void)
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
            "(the rows so far are kept),\n"
-           "4 file or memory\n");
+           "4 file or memory, 130 interrupted (the rows so far are kept)\n");
 }
 
 /* Command line -------------------------------------------------------------------------------- */
@@ -93,15 +92,6 @@ static int read_every(const cli_args *args, request *r)
     }
     r->every = (long)x;
     return 1;
-}
-
-static int keep_setting(const cli_args *args, const char **list, int *n)
-{
-    if (*n == MAX_SETTINGS)
-        fprintf(stderr, "perp simulate: more than %d of one option\n", MAX_SETTINGS);
-    else
-        list[(*n)++] = args->value;
-    return *n < MAX_SETTINGS;
 }
 
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
@@ -127,24 +117,18 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_TO: ok = cli_number(&args, k, &r->to); break;
         case OPT_FROM: ok = cli_number(&args, k, &r->from); break;
         case OPT_STEP: ok = cli_number(&args, k, &r->step); break;
-        case OPT_SET: ok = keep_setting(&args, r->set, &r->nset); break;
-        case OPT_INPUT: ok = keep_setting(&args, r->input, &r->ninput); break;
+        case OPT_SET: ok = cli_keep(&args, &r->set); break;
+        case OPT_INPUT: ok = cli_keep(&args, &r->input); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
         case OPT_SOLVER: r->solver = args.value; break;
-        case OPT_O: r->out = args.value; break;
+        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
-        case OPT_REPORT: r->report = args.value; break;
+        case OPT_REPORT: r->report = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND:
-            if (r->file)
-                fprintf(stderr, "perp simulate: one model file at a time: '%s' and '%s'\n", r->file,
-                        args.value);
-            ok = !r->file;
-            r->file = args.value;
-            break;
+        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
         default: return CLI_USAGE;
         }
         if (!ok) return CLI_USAGE;
@@ -154,8 +138,17 @@ static int read_request(int argc, char **argv, request *r)
                         "perp simulate --help\n");
         return CLI_USAGE;
     }
+    if (r->out && r->report && strcmp(r->out, r->report) == 0) {
+        fprintf(stderr, "perp simulate: the trajectory and the report cannot both go to %s\n",
+                r->out);
+        return CLI_USAGE;
+    }
     if (!isnan(r->step) && !(r->step > 0)) {
         fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
+        return CLI_USAGE;
+    }
+    if (!isnan(r->theta) && !(r->theta >= 0.5 && r->theta <= 1)) {
+        fprintf(stderr, "perp simulate: --theta must be from 0.5 to 1, not %g\n", r->theta);
         return CLI_USAGE;
     }
     if (r->method && perp_integrator_find(r->method) == PERP_INTEGRATOR_COUNT) {
@@ -175,42 +168,6 @@ static int read_request(int argc, char **argv, request *r)
     return CLI_DONE;
 }
 
-/* --input name=file.csv or name=file.csv:column */
-static int apply_inputs(perp_model *model, const request *r, perp_diag *diag)
-{
-    for (int i = 0; i < r->ninput; i++) {
-        const char *equals = strchr(r->input[i], '=');
-        if (!equals || !equals[1]) {
-            fprintf(stderr, "perp simulate: --input needs NAME=FILE.csv, not '%s'\n", r->input[i]);
-            return CLI_USAGE;
-        }
-        const char *colon = strrchr(equals, ':');
-        char name[256], file[4096];
-        if (colon && strchr(colon, '/')) colon = NULL;
-        snprintf(name, sizeof name, "%.*s", (int)(equals - r->input[i]), r->input[i]);
-        snprintf(file, sizeof file, "%.*s",
-                 colon ? (int)(colon - equals - 1) : (int)strlen(equals + 1), equals + 1);
-        perp_symbol_kind kind;
-        if (!perp_model_find(model, name, &kind, NULL) || kind != PERP_INPUT) {
-            perp_model_set_input_table(model, name, NULL, NULL, NULL, diag);
-            fprintf(stderr, "perp simulate: --input %s: the model has no input of this name", name);
-            for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
-                fprintf(stderr, "%s %s",
-                        k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
-            fprintf(stderr, "\n");
-            return CLI_USAGE;
-        }
-        perp_trajectory *table;
-        perp_status status = perp_trajectory_read(file, &table, diag);
-        if (status == PERP_OK)
-            status = perp_model_set_input_table(model, name, table, colon ? colon + 1 : NULL, file,
-                                                diag);
-        perp_trajectory_destroy(table);
-        if (status != PERP_OK) return cli_exit_code(status);
-    }
-    return CLI_DONE;
-}
-
 /* The run ------------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t interrupted;
@@ -219,6 +176,23 @@ static void on_interrupt(int signal_number)
 {
     (void)signal_number;
     interrupted = 1;
+}
+
+/* Ctrl-C and its like end the run after the step, with all rows written; a second one ends it at
+ * once. A file that may not grow further is an error of writing. */
+static void catch_signals(void)
+{
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND},
+                     before;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < 3; i++) {
+        sigaction(signals[i], NULL, &before);
+        if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
+        sigaction(signals[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 static double now(void)
@@ -234,7 +208,7 @@ typedef struct run {
     char kept_path[4096];
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
-    long steps;
+    long steps, written; /* of the run; the last one in the file */
     double started, shown;
     int progress;
 } run;
@@ -251,22 +225,42 @@ static void show_progress(run *u, long step)
     u->shown = t;
 }
 
+static perp_status write_row(run *u, long step, const double *row)
+{
+    perp_status status = PERP_OK;
+    if (u->writer) status = perp_trajectory_writer_row(u->writer, row);
+    if (u->kept && status == PERP_OK) status = perp_trajectory_writer_row(u->kept, row);
+    if (status == PERP_OK) u->written = step;
+    return status;
+}
+
 static perp_status take_row(void *context, long step, const double *row)
 {
     run *u = context;
     double values[MAX_PLOTTED];
-    if (interrupted) return PERP_ERR_STOPPED;
     if (u->plot) {
         for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
         cli_plot_add(u->plot, step, row[0], values);
     }
     if (u->progress && (step & 1023) == 0) show_progress(u, step);
-    perp_status status = PERP_OK;
-    int is_written = step % u->request->every == 0 || step == u->steps;
-    if (u->writer && is_written) status = perp_trajectory_writer_row(u->writer, row);
-    if (u->kept && is_written && status == PERP_OK)
-        status = perp_trajectory_writer_row(u->kept, row);
-    return status;
+    if (step % u->request->every == 0 || step == u->steps) {
+        perp_status status = write_row(u, step, row);
+        if (status != PERP_OK) return status;
+    }
+    return interrupted && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
+}
+
+/* After a run that stopped early: the row of its last step, if --every left it out. */
+static void write_last_row(run *u, const perp_simulation *sim)
+{
+    long step = perp_simulation_get_summary(sim).steps;
+    if (u->written == step || !(u->writer || u->kept)) return;
+    double *row = malloc((size_t)perp_simulation_columns(sim) * sizeof *row);
+    if (row) {
+        perp_simulation_row(sim, row);
+        write_row(u, step, row); /* closing tells if this fails */
+    }
+    free(row);
 }
 
 /* The shortest text that reads back as the same number. */
@@ -279,15 +273,29 @@ static const char *shortest(double x, char *buffer, size_t size)
     return buffer;
 }
 
+/* A comment "WHAT WORD WORD ..." of any length. */
+static perp_status write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
+                               int n)
+{
+    size_t size = strlen(what) + 1;
+    for (int i = 0; i < n; i++) size += strlen(word[i]) + 1;
+    char *line = malloc(size), *end = line;
+    if (!line) return PERP_ERR_MEMORY;
+    end += sprintf(end, "%s", what);
+    for (int i = 0; i < n; i++) end += sprintf(end, " %s", word[i]);
+    perp_status status = perp_trajectory_writer_comment(w, line);
+    free(line);
+    return status;
+}
+
 /* "# ..." lines that say what made the file. */
-static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
-                           const perp_simulation_options *o, const request *r)
+static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
+                                  const perp_simulation_options *o, const request *r)
 {
     char line[8192], a[32], b[32], c[32];
-    int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
-    for (int i = 0; i < r->argc && n < (int)sizeof line; i++)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    snprintf(line, sizeof line, "perp %s", perp_version());
     perp_trajectory_writer_comment(w, line);
+    perp_status status = write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
@@ -303,10 +311,9 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
                  s.unit[0] ? " " : "", s.unit);
         perp_trajectory_writer_comment(w, line);
     }
-    for (int i = 0; i < r->ninput; i++) {
-        snprintf(line, sizeof line, "input %s", r->input[i]);
-        perp_trajectory_writer_comment(w, line);
-    }
+    for (int i = 0; status == PERP_OK && i < r->input.n; i++)
+        status = write_words(w, "input", &r->input.item[i], 1);
+    return status;
 }
 
 static perp_status open_writer(const run *u, const char *path, perp_trajectory_writer **writer,
@@ -323,17 +330,24 @@ static perp_status open_writer(const run *u, const char *path, perp_trajectory_w
         units[i] = perp_simulation_column_unit(sim, i);
     }
     if (status == PERP_OK) {
-        write_metadata(*writer, model, o, u->request);
+        status = write_metadata(*writer, model, o, u->request);
         perp_trajectory_writer_header(*writer, n, names, units);
     }
+    if (status == PERP_ERR_MEMORY)
+        fprintf(stderr, "perp simulate: %s\n", perp_status_message(status));
     free(names);
     free(units);
     return status;
 }
 
+static int is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static int has_file(const request *r)
 {
-    return r->out && strcmp(r->out, "-") != 0;
+    return r->out && !is_dash(r->out);
 }
 
 /* The trajectory, and the rows for the report where the trajectory is no file. */
@@ -345,7 +359,7 @@ static perp_status open_writers(run *u, const perp_model *model, const perp_simu
     if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
     if (status != PERP_OK || !r->report || has_file(r)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
-             strcmp(r->report, "-") == 0 ? "perp-report" : r->report, (long)getpid());
+             is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
     return open_writer(u, u->kept_path, &u->kept, model, sim, o, diag);
 }
 
@@ -386,10 +400,10 @@ static double percent(long part, long whole)
 /* One line a statement: the pairs of an array or a loop are counted together. */
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
-    int *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
+    long *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
     for (int i = 0; at && i < s->pairs; i++) {
         perp_statement pair = perp_model_pair(model, i);
-        at[i] = 1000 * pair.line + pair.column;
+        at[i] = (long)pair.line << 20 | pair.column; /* a line has 2^16 bytes at most */
     }
     for (int i = 0, k; at && i < s->pairs; i++) {
         for (k = 0; k < i && at[k] != at[i]; k++) {
@@ -437,7 +451,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
     else if (has_file(r))
         fprintf(out, "trajectory: %s\n", r->out);
-    if (r->report) fprintf(out, "report: %s\n", r->report);
+    if (r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
 }
 
 static int speaks_utf8(void)
@@ -452,6 +466,25 @@ static int speaks_utf8(void)
     return 0;
 }
 
+/* Options that would change nothing are refused. */
+static int check_method(const perp_model *model, const perp_simulation_options *o, const request *r)
+{
+    const char *given = r->method ? "--method" : "--theta";
+    if (!r->method && isnan(r->theta)) return CLI_DONE;
+    if (perp_model_get_kind(model) == PERP_DISCRETE) {
+        fprintf(stderr,
+                "perp simulate: %s: the model is discrete (next), its steps are as written\n",
+                given);
+        return CLI_USAGE;
+    }
+    if (!isnan(r->theta) && o->integrator == PERP_BACKWARD_EULER) {
+        fprintf(stderr, "perp simulate: --theta is for the methods theta and moreau, not for %s\n",
+                perp_integrator_name(o->integrator));
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, const request *r, perp_diag *diag)
 {
@@ -464,6 +497,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     if (!isnan(r->theta)) o.theta = r->theta;
     if (r->solver) o.solver = perp_method_find(r->solver);
 
+    if (check_method(model, &o, r) != CLI_DONE) return CLI_USAGE;
     perp_simulation *sim = NULL;
     if (r->report && !perp_report_has_page()) /* before the work */
         return cli_exit_code(perp_report_write_html(NULL, 0, NULL, r->report, diag));
@@ -475,14 +509,16 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
     run u = {.request = r,
              .steps = perp_simulation_steps(sim),
+             .written = -1,
              .started = now(),
              .progress = !r->quiet && isatty(2)};
+    catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
-    signal(SIGINT, on_interrupt);
     double start = now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
     double seconds = now() - start;
+    if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
 
     char reason[256] = "";
@@ -500,8 +536,8 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         perp_status reported = write_report(&u, model, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK) status = reported;
     }
-    if (!r->quiet) {
-        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+    if (!r->quiet && (u.written >= 0 || !r->out)) {
+        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         print_summary(out, model, sim, &o, r, seconds);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !speaks_utf8());
     }
@@ -516,17 +552,22 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
 int perp__cmd_simulate(int argc, char **argv)
 {
     request r;
-    int code = read_request(argc, argv, &r);
-    if (code) return code < 0 ? CLI_DONE : code;
     perp_diag diag = {0};
     perp_model *model = NULL;
-    code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "simulate", r.set, r.nset, &diag);
-    if (code == CLI_DONE) code = apply_inputs(model, &r, &diag);
+    int code = read_request(argc, argv, &r);
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
+    if (code == CLI_DONE && r.out) /* before the model's own tables are replaced, and after */
+        code = cli_check_output(model, "simulate", r.out);
+    if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
+    if (code == CLI_DONE && r.out) code = cli_check_output(model, "simulate", r.out);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "simulate", r.report);
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    return code;
+    free(r.set.item);
+    free(r.input.item);
+    return code < 0 ? CLI_DONE : code;
 }

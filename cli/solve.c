@@ -4,6 +4,9 @@
 #include "problem_fc.h"
 #include "problem_lcp.h"
 
+#include "perp/mcp.h"
+#include "perp/model.h"
+
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -145,17 +148,7 @@ static int collect(void *context, const double *z, const double *w, int is_ray)
     return a->npoints == MAX_SOLUTIONS;
 }
 
-/* max |w_i| for free i, |min(z_i, w_i)| for the others, from M and q. */
-static double mixed_residual(const problem_lcp *p, const double *z, double *w)
-{
-    double residual = 0;
-    perp_lcp_residual(&p->view, z, w);
-    for (int i = 0; i < p->view.n; i++)
-        residual = fmax(residual, fabs(p->is_free[i] ? w[i] : fmin(z[i], w[i])));
-    return residual;
-}
-
-/* All solutions; also the way mixed problems are solved. */
+/* All solutions; free variables may be among them, other bounds not. */
 static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, double *w)
 {
     if (p->view.n > PERP_ENUMERATE_MAX) return PERP_ERR_DIM;
@@ -173,7 +166,7 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     for (int i = 0; i < p->view.n; i++) scale = fmax(scale, 1 + fabs(p->view.q[i]));
     if (a->npoints && a->points[0][2 * PERP_ENUMERATE_MAX] == 0) {
         memcpy(z, a->points[0], (size_t)a->n * sizeof(double));
-        a->residual = mixed_residual(p, z, w);
+        a->residual = perp_lcp_residual(&p->view, z, w);
         a->outcome = a->residual <= 1e-9 * scale ? "solved" : "limit";
     }
     return PERP_OK;
@@ -183,28 +176,60 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
 {
     perp_solver *solver;
     perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN};
-    if (perp_solver_create(method, p->view.n, NULL, &solver) != PERP_OK) return;
+    a->method = perp_method_name(method);
+    perp_solver_options o = perp_solver_options_default(method);
+    o.mixed = p->view.lo != NULL;
+    perp_status status = perp_solver_create(method, p->view.n, &o, &solver);
+    if (status != PERP_OK) {
+        fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
+        return;
+    }
     double start = now();
     perp_lcp_solve(solver, &p->view, z, w, &info);
     a->time_us = 1e6 * (now() - start);
     a->outcome = perp_outcome_name(info.outcome);
-    a->method = perp_method_name(method);
     a->iterations = info.iterations;
     a->residual = info.residual;
     perp_solver_destroy(solver);
+}
+
+static int say_no_memory(const char *where)
+{
+    fprintf(stderr, "%s: %s\n", where, perp_status_message(PERP_ERR_MEMORY));
+    return CLI_FILE;
+}
+
+/* Methods of one class do nothing for problems of the other. */
+static int refuse_method(const char *where, const char *method, const char *class)
+{
+    fprintf(stderr,
+            "%s: this is a %s problem, and '%s' is no method for it; perp solvers lists them\n",
+            where, class, method);
+    return CLI_USAGE;
 }
 
 static int solve_linear(const cJSON *json, const char *file, const char *method, int all,
                         output *out, perp_diag *diag)
 {
     problem_lcp p;
+    if (strcmp(method, "all") != 0 && perp_method_find(method) == PERP_METHOD_COUNT)
+        return refuse_method(file, method, "linear");
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status != PERP_OK) {
         problem_lcp_clear(&p);
         return cli_exit_code(status);
     }
-    int n = p.view.n, table = strcmp(method, "all") == 0;
+    int n = p.view.n, code = CLI_DONE, table = strcmp(method, "all") == 0;
+    if (all && p.nbounded > 0) {
+        fprintf(stderr, "%s: --all-solutions takes free variables, but no other bounds\n", file);
+        problem_lcp_clear(&p);
+        return CLI_USAGE;
+    }
+    if (all && n > PERP_ENUMERATE_MAX)
+        fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n", file,
+                PERP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
+    if (!z) code = say_no_memory(file);
     for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
                     .outcome = "limit",
@@ -214,10 +239,12 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
                     .n = n,
                     .residual = (double)NAN};
         if (!table && strcmp(method, perp_method_name((perp_method)m)) != 0) continue;
-        if (all || p.nfree) {
+        if (all) {
             if (solve_by_search(&p, &a, z, z + n) != PERP_OK)
                 a.outcome = "limit", a.method = "enumerate";
-            if (!all) free(a.points), a.points = NULL, a.npoints = 0;
+            if (all && a.npoints == MAX_SOLUTIONS)
+                fprintf(stderr, "%s: there may be more than these %d solutions and rays\n", file,
+                        MAX_SOLUTIONS);
             m = PERP_METHOD_COUNT;
         } else {
             solve_with(&p, (perp_method)m, &a, z, z + n);
@@ -227,7 +254,7 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
     }
     free(z);
     problem_lcp_clear(&p);
-    return CLI_DONE;
+    return code;
 }
 
 /* Friction problems
@@ -237,15 +264,24 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                           perp_diag *diag)
 {
     problem_fc p;
+    if (strcmp(method, "all") != 0 && perp_fc_method_find(method) == PERP_FC_METHOD_COUNT)
+        return refuse_method(file, method, "friction");
     perp_status status = problem_fc_from_json(json, file, &p, diag);
     if (status != PERP_OK) return cli_exit_code(status);
-    int n = p.view.dimension * p.view.nc, table = strcmp(method, "all") == 0;
+    int n = p.view.dimension * p.view.nc, code = CLI_DONE, table = strcmp(method, "all") == 0;
     double *r = calloc(2 * (size_t)n + 2, sizeof *r);
+    if (!r) code = say_no_memory(file);
     for (int m = 0; r && m < PERP_FC_METHOD_COUNT; m++) {
         perp_fc_solver *solver;
         perp_fc_info info = {.outcome = PERP_LIMIT};
         if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
-        if (perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver) != PERP_OK) continue;
+        status = perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver);
+        if (status != PERP_OK) {
+            fprintf(stderr, "%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
+                    perp_status_message(status));
+            out->failed = 1;
+            continue;
+        }
         memset(r, 0, (size_t)n * sizeof *r);
         double start = now();
         perp_fc_solve(solver, &p.view, r, r + n, &info);
@@ -263,7 +299,91 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
     }
     free(r);
     problem_fc_clear(&p);
-    return CLI_DONE;
+    return code;
+}
+
+/* Nonlinear problems
+ * ------------------------------------------------------------------------------- */
+
+/* The formulas of "F"; NULL after saying what is wrong. */
+static perp_formulas *read_formulas(const cJSON *json, const char *file, int *code, perp_diag *diag)
+{
+    const cJSON *F = cJSON_GetObjectItem(json, "F"), *item;
+    int n = cJSON_GetArraySize(F), i = 0;
+    const char **text = calloc((size_t)n + 1, sizeof *text);
+    perp_formulas *formulas = NULL;
+    *code = CLI_BAD_INPUT;
+    cJSON_ArrayForEach(item, F) if (text) text[i++] = cJSON_GetStringValue(item);
+    for (i = 0; i < n && text && text[i]; i++) continue;
+    if (!text)
+        *code = say_no_memory(file);
+    else if (!cJSON_IsArray(F) || n == 0 || i < n)
+        fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n", file);
+    else
+        *code = cli_exit_code(perp_formulas_create(n, text, file, &formulas, diag));
+    free(text);
+    return formulas;
+}
+
+/* The guess: "start", else zeros. */
+static int read_start(const cJSON *json, const char *file, int n, double *z)
+{
+    const cJSON *list = cJSON_GetObjectItem(json, "start"), *item;
+    int k = 0;
+    if (!list) return 1;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (k < n && cJSON_IsNumber(item)) z[k] = item->valuedouble, k++;
+    }
+    if (k == n && cJSON_GetArraySize(list) == n) return 1;
+    fprintf(stderr, "%s: \"start\" must be a list of %d numbers\n", file, n);
+    return 0;
+}
+
+static int solve_nonlinear(const cJSON *json, const char *file, const char *method, output *out,
+                           perp_diag *diag)
+{
+    int code, table = strcmp(method, "all") == 0;
+    char name[128];
+    if (!table && perp_mcp_method_find(method) == PERP_MCP_METHOD_COUNT)
+        return refuse_method(file, method, "nonlinear");
+    perp_formulas *formulas = read_formulas(json, file, &code, diag);
+    if (!formulas) return code;
+    perp_mcp p = perp_formulas_mcp(formulas);
+    double *z = calloc(2 * (size_t)p.n, sizeof *z);
+    problem_name(json, name, sizeof name);
+    if (!z) code = say_no_memory(file);
+    for (int m = 0; z && m < PERP_MCP_METHOD_COUNT; m++) {
+        perp_mcp_solver *solver;
+        perp_mcp_info info;
+        if (!table && strcmp(method, perp_mcp_method_name((perp_mcp_method)m)) != 0) continue;
+        perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
+        if (status == PERP_ERR_ARG && table) continue; /* not for sparse ones */
+        memset(z, 0, (size_t)p.n * sizeof *z);
+        if (!read_start(json, file, p.n, z)) status = PERP_ERR_DATA, code = CLI_BAD_INPUT;
+        else if (status != PERP_OK)
+            fprintf(stderr, "%s: %s: %s\n", file, perp_mcp_method_name((perp_mcp_method)m), perp_status_message(status));
+        if (status != PERP_OK) {
+            if (code == CLI_DONE) code = cli_exit_code(status);
+            break;
+        }
+        double start = now();
+        perp_mcp_solve(solver, &p, z, z + p.n, &info);
+        answer a = {.name = name,
+                    .outcome = perp_outcome_name(info.outcome),
+                    .method = perp_mcp_method_name((perp_mcp_method)m),
+                    .z = z,
+                    .w = z + p.n,
+                    .n = p.n,
+                    .iterations = info.iterations,
+                    .residual = info.residual,
+                    .time_us = 1e6 * (now() - start)};
+        emit(out, &a, table);
+        perp_mcp_solver_destroy(solver);
+    }
+    free(z);
+    perp_formulas_destroy(formulas);
+    return code;
 }
 
 /* Command
@@ -272,17 +392,30 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
 static int is_known(const char *method)
 {
     return strcmp(method, "all") == 0 || perp_method_find(method) != PERP_METHOD_COUNT ||
-           perp_fc_method_find(method) != PERP_FC_METHOD_COUNT;
+           perp_fc_method_find(method) != PERP_FC_METHOD_COUNT ||
+           perp_mcp_method_find(method) != PERP_MCP_METHOD_COUNT;
 }
 
 static int solve_one(const cJSON *json, const char *file, const char *method, int all, output *out,
                      perp_diag *diag)
 {
-    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(json, "kind"));
-    if (kind && strcmp(kind, "fc") == 0) return solve_friction(json, file, method, out, diag);
-    if (!kind || strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
+    const cJSON *word = cJSON_GetObjectItem(json, "kind");
+    const char *kind = word ? cJSON_GetStringValue(word) : "lcp";
+    if (!kind) {
+        fprintf(stderr, "%s: \"kind\" must be a text: lcp, mlcp, ncp or fc\n", file);
+        return CLI_BAD_INPUT;
+    }
+    int is_fc = strcmp(kind, "fc") == 0, is_ncp = strcmp(kind, "ncp") == 0;
+    if ((is_fc || is_ncp) && all) {
+        fprintf(stderr, "%s: --all-solutions is for linear problems, this is a %s problem\n", file,
+                is_fc ? "friction" : "nonlinear");
+        return CLI_USAGE;
+    }
+    if (is_ncp) return solve_nonlinear(json, file, method, out, diag);
+    if (is_fc) return solve_friction(json, file, method, out, diag);
+    if (strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
         return solve_linear(json, file, method, all, out, diag);
-    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp or fc\n", file, kind);
+    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp or fc\n", file, kind);
     return CLI_BAD_INPUT;
 }
 
@@ -291,9 +424,9 @@ static void print_help(void)
     printf("usage: perp solve FILE.json [options]\n\n"
            "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
            "same with \"kind\": \"mlcp\" and \"free\":\n"
-           "indices, or friction problems {\"kind\": \"fc\", ...}; one object or a list. The "
-           "residual is recomputed by code that\n"
-           "belongs to no solver (for fc: relative to the largest |q|).\n\n");
+           "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", \"F\": [\"x1^2 - 2\"]},\n"
+           "or friction problems {\"kind\": \"fc\", ...}; one object or a list. The residual is recomputed by\n"
+           "code that belongs to no solver (for fc: relative to the largest |q|).\n\n");
     cli_print_options(options, NOPTIONS);
     printf(
         "\nexit codes: 0 all solved, 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");
@@ -318,7 +451,7 @@ int perp__cmd_solve(int argc, char **argv)
         if (k == OPT_METHOD) method = args.value;
         if (k == OPT_ALL_SOLUTIONS) all = 1;
         if (k == OPT_JSON) as_json = 1;
-        if (k == CLI_OPERAND) file = args.value;
+        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
     }
     if (!file) {
         fprintf(stderr,
@@ -339,9 +472,12 @@ int perp__cmd_solve(int argc, char **argv)
         code = solve_one(json, file, method, all, &out, &diag);
     } else if (json) {
         const cJSON *item;
+        char where[1024];
+        int k = 0;
         cJSON_ArrayForEach(item, json)
         {
-            if (code == CLI_DONE) code = solve_one(item, file, method, all, &out, &diag);
+            cli_problem_place(where, sizeof where, file, ++k);
+            if (code == CLI_DONE) code = solve_one(item, where, method, all, &out, &diag);
         }
     }
     if (out.list) {
@@ -361,11 +497,22 @@ int perp__cmd_solve(int argc, char **argv)
 
 int perp__cmd_solvers(int argc, char **argv)
 {
-    (void)argc, (void)argv;
+    static const cli_option none[] = {{"help", NULL, "this text"}};
+    cli_args args = {
+        .argc = argc, .argv = argv, .at = 1, .command = "solvers", .options = none, .noptions = 1};
+    int k = cli_next(&args);
+    if (k == 0) printf("usage: perp solvers\n\nList the methods that perp solve knows.\n");
+    if (k == CLI_OPERAND)
+        fprintf(stderr, "perp solvers takes no file, but there is '%s'\n", args.value);
+    if (k != CLI_END) return k == 0 ? CLI_DONE : CLI_USAGE;
     printf("linear complementarity (lcp, mlcp):\n");
     for (int m = 0; m < PERP_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_method_name((perp_method)m),
                perp_method_summary((perp_method)m));
+    printf("nonlinear complementarity (ncp, and mcp of the library):\n");
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++)
+        printf("  %-16s %s\n", perp_mcp_method_name((perp_mcp_method)m),
+               perp_mcp_method_summary((perp_mcp_method)m));
     printf("contacts with friction (fc):\n");
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_fc_method_name((perp_fc_method)m),

@@ -145,10 +145,10 @@ typedef struct perp_lcp_sensitivity {
 ///
 ///     M_bb dz_b = -(dM z + dq)_b,   dz = 0 elsewhere.
 ///
-/// lcp must be the problem that was solved; both products below use its M until the next solve.
+/// lcp must be the problem that was solved. Both products below hold until the next solve.
 ///
 /// @return PERP_OK, PERP_ERR_ARG (the last solve was not solved, or of another size), PERP_ERR_MODEL (M_bb is
-///         singular: the solution is not isolated)
+///         singular: no derivative)
 PERP_API perp_status perp_lcp_differentiate(perp_solver *solver, const perp_lcp *lcp,
                                             perp_lcp_sensitivity *out);
 
@@ -167,6 +167,44 @@ PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const d
 /// @param gM  n x n with leading dimension n, out; nullable. gM = gq z', of rank 1
 /// @return PERP_OK, PERP_ERR_ARG
 PERP_API perp_status perp_lcp_vjp(perp_solver *solver, const double *c, double *gq, double *gM);
+
+/// Many problems of one size at once.
+typedef struct perp_lcp_batch {
+    int count;       ///< problems, >= 0
+    int n;           ///< pairs of each, >= 0
+    const double *M; ///< problem k at M + k * n * n, column-major with leading dimension n; of all problems
+                     ///< where shared_M
+    const double *q; ///< problem k at q + k * n
+    int shared_M;    ///< 1: one M for all. Then each solve starts from the basis of the one before it
+    int interleaved; ///< 1: structure of arrays, entry e of problem k at M[e * count + k], q[e * count + k],
+                     ///< and z alike. 0: problem by problem
+} perp_lcp_batch;
+
+typedef struct perp_batch_solver perp_batch_solver;
+
+/// Create solvers for batches: one for each thread.
+///
+/// @param method   which one; for n <= 4 lemke and auto try all supports of many problems at once in vector
+///                 lanes first
+/// @param n_max    largest n, >= 0
+/// @param threads  >= 1; 0: one for each processor. Builds without OpenMP use one
+/// @param options  nullable; warm_start and mixed must be 0
+/// @param solver   out; NULL on error
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY
+PERP_API perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
+                                              const perp_solver_options *options,
+                                              perp_batch_solver **solver);
+PERP_API void perp_batch_solver_destroy(perp_batch_solver *solver);
+
+/// Solve them all, each verified like perp_lcp_solve. Allocates nothing. The result does not depend on the
+/// number of threads.
+///
+/// @param z         count * n, out, arranged as batch->interleaved says
+/// @param outcomes  count, out; nullable
+/// @param solved    out: how many are PERP_SOLVED; nullable
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
+PERP_API perp_status perp_lcp_solve_batch(perp_batch_solver *solver, const perp_lcp_batch *batch, double *z,
+                                          perp_outcome *outcomes, int *solved);
 
 /// Called with each solution that perp_lcp_enumerate finds: z and w of n entries, or with is_ray =
 /// 1 an unbounded direction of the solution set (z sums to 1, w = M z). Return 0 to go on.

@@ -10,7 +10,7 @@
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
-#include "perp/base.h"
+#include "perp/mcp.h"
 #include "perp/trajectory.h"
 
 #ifdef __cplusplus
@@ -108,6 +108,30 @@ PERP_API perp_status perp_model_set(perp_model *model, const char *name, double 
 PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *input,
                                                 const perp_trajectory *table, const char *column,
                                                 const char *name, perp_diag *diag);
+
+/// The name of the table that an input comes from (its file name), NULL if it has none or there is
+/// no such input.
+PERP_API const char *perp_model_input_table(const perp_model *model, int input);
+
+/// n functions of n variables x1 .. xn, each an expression of the model language: the F of perp/mcp.h, with its
+/// exact derivative.
+typedef struct perp_formulas perp_formulas;
+
+/// Read them.
+///
+/// @param n         >= 1
+/// @param formulas  n expressions, one line each
+/// @param name      for messages, which count the functions as lines from 3 on
+/// @param out       NULL on error
+/// @param diag      nullable
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MODEL, PERP_ERR_MEMORY
+PERP_API perp_status perp_formulas_create(int n, const char *const *formulas, const char *name,
+                                          perp_formulas **out, perp_diag *diag);
+PERP_API void perp_formulas_destroy(perp_formulas *formulas);
+
+/// The problem 0 <= x perp F(x) >= 0, with J in compressed columns. Valid while the formulas live; set lo and hi
+/// as you like. Evaluates in memory of the formulas: one thread at a time.
+PERP_API perp_mcp perp_formulas_mcp(perp_formulas *formulas);
 
 #ifdef __cplusplus
 }

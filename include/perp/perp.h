@@ -5,6 +5,7 @@
 
 #include "perp/base.h"
 #include "perp/lcp.h"
+#include "perp/mcp.h"
 #include "perp/friction.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"

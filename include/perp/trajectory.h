@@ -73,6 +73,7 @@ PERP_API perp_status perp_trajectory_writer_comment(perp_trajectory_writer *writ
 
 /// Write "# unit NAME = UNIT" lines for the columns that have one, and the header row. Once.
 ///
+/// @param names  n entries, not empty, without line breaks
 /// @param units  n entries, each nullable
 PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *writer, int n,
                                                    const char *const *names,

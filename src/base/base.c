@@ -90,29 +90,42 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     va_start(args, format);
     vsnprintf(diag->text + diag->length, (size_t)n + 1, format, args);
     va_end(args);
+    for (int i = 0; i < n; i++) { /* what a file contains must not command the terminal */
+        char *c = &diag->text[diag->length + (size_t)i];
+        if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127) *c = '?';
+    }
     diag->length += (size_t)n;
 }
 
-perp_status perp__read_file(const char *path, char **text, size_t *length)
+perp_status perp__out_of_memory(perp_diag *diag, const char *name)
 {
-    const size_t most = (size_t)1 << 32; /* no model and no run is larger */
+    perp__diag_append(diag, "%s: %s\n", name, perp_status_message(PERP_ERR_MEMORY));
+    if (diag) diag->errors++;
+    return PERP_ERR_MEMORY;
+}
+
+perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
+{
     *text = NULL;
     *length = 0;
     FILE *file = fopen(path, "rb");
     if (!file) return PERP_ERR_FILE;
     perp_status status = PERP_OK;
-    for (size_t capacity = 0; status == PERP_OK && !feof(file);) {
+    for (size_t capacity = 0, got; status == PERP_OK && *length < most && !feof(file);) {
         if (*length == capacity) {
             capacity = capacity ? 2 * capacity : 8192;
-            char *more = capacity > most ? NULL : realloc(*text, capacity);
+            if (capacity > most) capacity = most;
+            char *more = realloc(*text, capacity);
             if (!more) {
                 status = PERP_ERR_MEMORY;
                 break;
             }
             *text = more;
         }
-        *length += fread(*text + *length, 1, capacity - *length, file);
+        got = fread(*text + *length, 1, capacity - *length, file);
         if (ferror(file)) status = PERP_ERR_FILE;
+        if (memchr(*text + *length, 0, got)) most = 0; /* no text */
+        *length += got;
     }
     int error = errno;
     fclose(file);

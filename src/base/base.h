@@ -24,8 +24,12 @@
 /* Append to the text; does not count an error. NULL is fine. */
 void perp__diag_append(perp_diag *diag, const char *format, ...) PERP_PRINTF(2, 3);
 
-/* The whole file in malloc'ed memory, which the caller frees in every case. PERP_ERR_FILE leaves
- * the reason in errno. */
-perp_status perp__read_file(const char *path, char **text, size_t *length);
+/* Say that memory is out and count the error; returns PERP_ERR_MEMORY. */
+perp_status perp__out_of_memory(perp_diag *diag, const char *name);
+
+/* The file in malloc'ed memory, which the caller frees in every case. Reading stops at `most` bytes,
+ * and soon after a zero byte: what has one is no text, and it may have no end either (/dev/zero).
+ * PERP_ERR_FILE leaves the reason in errno. */
+perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length);
 
 #endif

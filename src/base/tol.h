@@ -8,6 +8,10 @@
  * (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
+/* A nonlinear problem is solved when its natural residual is below this: where Newton converges at all its last
+ * step goes far below, unless F itself is rounded more coarsely. */
+#define PERP_TOL_NONLINEAR 1e-9
+
 /* A friction problem is solved when its natural residual is below this times max|q|: what the
  * published comparisons and the stored problems are judged by. Newton's last step usually goes far
  * below. */

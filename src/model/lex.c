@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINE = 1 << 16, MAX_NAME = 200, MAX_FILE = 1 << 26 };
+enum { MAX_LINE = 1 << 16, MAX_NAME = 200 };
 
 typedef struct lexer {
     perp__source *source;
@@ -59,8 +59,9 @@ static int character_length(const perp__source *source, int at)
 static int check_text(perp__source *source)
 {
     int line_start = 0;
-    if (source->length >= MAX_FILE) {
-        perp__error(source, 0, 0, "the file has more than %d MB; this is no model", MAX_FILE >> 20);
+    if (source->length >= PERP__MODEL_MAX) {
+        perp__error(source, 0, 0, "the file has more than %d MB; this is no model",
+                    PERP__MODEL_MAX >> 20);
         return 0;
     }
     for (int i = 0; i < source->length;) {

@@ -40,14 +40,14 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     if (length > (size_t)1 << 30)
         return refuse(diag, PERP_ERR_MODEL, name, "the file is too large for a model");
     perp_model *model = calloc(1, sizeof *model);
-    if (!model) return refuse(diag, PERP_ERR_MEMORY, name, perp_status_message(PERP_ERR_MEMORY));
+    if (!model) return perp__out_of_memory(diag, name);
 
     model->source.text = perp__arena_string(&model->arena, text, length);
     model->source.name = perp__arena_string(&model->arena, name, strlen(name));
     model->source.length = (int)length;
     perp_status status = PERP_ERR_MEMORY;
     if (model->source.text && model->source.name) status = build_from_source(model, diag);
-    if (status == PERP_ERR_MEMORY) refuse(diag, status, name, perp_status_message(status));
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) {
         perp_model_destroy(model);
         return status;
@@ -63,11 +63,11 @@ perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    perp_status status = perp__read_file(path, &text, &length);
+    perp_status status = perp__read_file(path, PERP__MODEL_MAX, &text, &length);
     if (status == PERP_ERR_FILE)
         refuse(diag, status, path, strerror(errno));
-    else if (status != PERP_OK)
-        refuse(diag, status, path, perp_status_message(status));
+    else if (status == PERP_ERR_MEMORY)
+        perp__out_of_memory(diag, path);
     else
         status = perp_model_parse(text, length, path, out, diag);
     free(text);
@@ -158,7 +158,7 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     }
     if (kind == PERP_INPUT) {
         perp_expr constant = perp__const(&model->graph, value);
-        if (model->graph.failed) return PERP_ERR_MEMORY;
+        if (model->graph.failed) return perp__out_of_memory(diag, model->source.name);
         clear_table(&item->table);
         item->expr = constant;
         return PERP_OK;
@@ -168,7 +168,7 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
     int ok = symbol && perp__model_values(model, symbol);
     free(symbol);
-    return ok ? PERP_OK : PERP_ERR_MEMORY;
+    return ok ? PERP_OK : perp__out_of_memory(diag, model->source.name);
 }
 
 /* Input tables -------------------------------------------------------------------------------- */
@@ -183,8 +183,9 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     const char *near = perp__nearest(wanted, candidate, n);
     perp__diag_append(diag, "%s: no column '%s'", name, wanted);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
-    perp__diag_append(diag, " It has:");
-    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %s", i ? "," : "", candidate[i]);
+    perp__diag_append(diag, near ? " It has:" : "; it has:");
+    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %.40s", i ? "," : "", candidate[i]);
+    if (perp_trajectory_columns(table) > n) perp__diag_append(diag, ", ...");
     perp__diag_append(diag, "\n");
     if (diag) diag->errors++;
     return PERP_ERR_DATA;
@@ -205,6 +206,10 @@ static perp_status check_samples(const double *time, const double *value, int n,
             perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1,
                               isfinite(time[i]) ? column : "t",
                               isfinite(time[i]) ? value[i] : time[i]);
+        else if (i > 0 && !(isfinite(time[i] - time[0]) && isfinite(value[i] - value[i - 1])))
+            perp__diag_append(diag,
+                              "%s: row %d: %s is too far from the row before to interpolate\n",
+                              name, i + 1, isfinite(time[i] - time[0]) ? column : "t");
         else if (i > 0 && time[i] <= time[i - 1])
             perp__diag_append(diag,
                               "%s: row %d: time %.17g is not after %.17g; times must increase\n",
@@ -241,7 +246,7 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
     if (!copy.time || !copy.value || !copy.name) {
         clear_table(&copy);
-        return PERP_ERR_MEMORY;
+        return perp__out_of_memory(diag, name);
     }
     memcpy(copy.time, time, bytes);
     memcpy(copy.value, value, bytes);
@@ -251,6 +256,12 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     item->table = copy;
     item->expr = -1;
     return PERP_OK;
+}
+
+const char *perp_model_input_table(const perp_model *model, int input)
+{
+    if (!model || input < 0 || input >= model->nitem[PERP_INPUT]) return NULL;
+    return model->item[PERP_INPUT][input].table.name;
 }
 
 double perp__table_value(const perp__table *table, double t, int *hint)

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/base.h"
 
+enum { PERP__MODEL_MAX = 1 << 26 }; /* bytes; a larger text is no model */
+
 typedef struct perp__message {
     int at, end;
     char *text;

@@ -2,28 +2,13 @@
  * has no solution. */
 
 #include "base/tol.h"
-#include "model/inspect.h"
-#include "simulate/step.h"
+#include "simulate/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { HALVINGS = 10 };
-
-struct perp_simulation {
-    const perp_model *model;
-    perp_simulation_options options;
-    perp__step step;
-    long nstep; /* whole steps that fit */
-    long done;
-    double *before; /* symbols as they were before the step: given back when it fails */
-    double residual;
-    perp_simulation_summary summary;
-    long (*sides)[4];
-    const char **column_name, **column_unit;
-    int ncolumn;
-};
 
 static const char *const integrator_names[] = {
 #define X(name, word, text) word,
@@ -63,12 +48,6 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
 
 /* Checks before the run ----------------------------------------------------------------------- */
 
-static void say(perp_diag *diag, const char *text)
-{
-    perp__diag_append(diag, "%s\n", text);
-    if (diag) diag->errors++;
-}
-
 static perp_status check_options(const perp_model *model, const perp_simulation_options *o,
                                  perp_diag *diag)
 {
@@ -84,6 +63,8 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the end time must not be before the start";
     else if ((o->to - o->from) / o->step > 1e15)
         wrong = "more than 1e15 steps";
+    else if (o->to > o->from && (o->from + o->step == o->from || o->to - o->step == o->to))
+        wrong = "the step is lost in the rounding of times as large as these";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
     else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
@@ -256,14 +237,12 @@ done:
 
 /* Time and symbols ---------------------------------------------------------------------------- */
 
-static double time_of(const perp_simulation *sim, long k)
+double perp__run_time(const perp_simulation *sim, long k)
 {
     return sim->options.from + (double)k * sim->options.step;
 }
 
-/* Put the times and table values of a step from t0 to t1 into the workspace; the states become pre
- * states. */
-static void begin_step(perp_simulation *sim, double t0, double t1, double h)
+void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
 {
     perp__step *s = &sim->step;
     double *ws = s->ws;
@@ -278,8 +257,7 @@ static void begin_step(perp_simulation *sim, double t0, double t1, double h)
     }
 }
 
-/* The initial row: states known, nothing else. */
-static void set_initial(perp_simulation *sim)
+void perp__run_set_initial(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
     for (int i = 1; i < s->nsymbol; i++) s->ws[i] = NAN;
@@ -305,9 +283,9 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     const perp_model *m = sim->model;
     int bad_row;
     if (sim->nstep == 0 || s->nonlinear || !s->A) return PERP_OK; /* the steps will tell */
-    begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
+    perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
-    set_initial(sim);
+    perp__run_set_initial(sim);
     if (e) return PERP_OK;
     if (bad_row >= 0 && bad_row < m->nequation) {
         perp_statement q = perp_model_equation(m, bad_row);
@@ -370,7 +348,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     perp_status status = check_options(model, &o, diag);
     if (status != PERP_OK) return status;
     perp_simulation *sim = calloc(1, sizeof *sim);
-    if (!sim) return PERP_ERR_MEMORY;
+    if (!sim) return perp__out_of_memory(diag, model->source.name);
     sim->model = model;
     sim->options = o;
     sim->nstep = whole_steps(&o);
@@ -384,10 +362,10 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
         if (!sim->before) status = PERP_ERR_MEMORY;
     }
     if (status == PERP_OK) {
-        set_initial(sim);
+        perp__run_set_initial(sim);
         status = check_sides(sim, diag);
     }
-    if (status == PERP_ERR_MEMORY) say(diag, perp_status_message(status));
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
     if (status != PERP_OK) {
         perp_simulation_destroy(sim);
         return status;
@@ -473,7 +451,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
 {
     const perp_model *m = sim->model;
     long k = sim->done + 1;
-    double t = time_of(sim, k), x;
+    double t = perp__run_time(sim, k), x;
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
     if (input >= 0) {
         say_bad_input(m, input, x, t, k, diag);
@@ -549,7 +527,7 @@ static void count_sides(perp_simulation *sim)
 static perp__step_result advance(perp_simulation *sim, double t0, double t1, double h, int halvings)
 {
     perp__step *s = &sim->step;
-    begin_step(sim, t0, t1, h);
+    perp__run_begin_step(sim, t0, t1, h);
     perp__step_result r = perp__step_solve(s);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
     double middle = t0 + h / 2;
@@ -571,9 +549,9 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     long k = sim->done + 1;
     size_t symbols = (size_t)s->nsymbol * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
-    perp__step_result r =
-        advance(sim, time_of(sim, sim->done), time_of(sim, k), sim->options.step, HALVINGS);
-    if (info) *info = (perp_step_info){k, time_of(sim, k), r.outcome, r.residual, r.solves};
+    perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
+                                  sim->options.step, HALVINGS);
+    if (info) *info = (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.solves};
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED) {
         perp_status status = explain(sim, &r, diag);
@@ -617,7 +595,7 @@ perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
 {
     perp_simulation_summary summary = sim->summary;
     summary.steps = sim->done;
-    summary.time = time_of(sim, sim->done);
+    summary.time = perp__run_time(sim, sim->done);
     summary.eliminations = sim->step.eliminations;
     summary.pairs = sim->model->npair;
     summary.sides = (const long(*)[4])sim->sides;
@@ -629,7 +607,7 @@ perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *co
 {
     if (!sim) return PERP_ERR_ARG;
     double *row = malloc((size_t)sim->ncolumn * sizeof *row);
-    perp_status status = row ? PERP_OK : PERP_ERR_MEMORY;
+    perp_status status = row ? PERP_OK : perp__out_of_memory(diag, sim->model->source.name);
     if (status == PERP_OK && sink && sim->done == 0) {
         perp_simulation_row(sim, row);
         status = sink(context, 0, row);
@@ -641,123 +619,5 @@ perp_status perp_simulation_run(perp_simulation *sim, perp_row_fn sink, void *co
         status = sink(context, sim->done, row);
     }
     free(row);
-    return status;
-}
-
-/* Checking --------------------------------------------------------------------------------------
- */
-
-/* Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
- * M_ji d_i + M_jj d_j = 0 with d > 0. Two-sided friction written as two forces does so while it
- * sticks. */
-static void warn_not_unique(const perp_simulation *sim, const perp__elimination *e, const double *M,
-                            perp__source *findings)
-{
-    const perp__step *s = &sim->step;
-    int n = e->nz;
-    for (int i = 0; i < n; i++) {
-        for (int j = i + 1; j < n; j++) {
-            double a = M[i + i * n], b = M[i + j * n], c = M[j + i * n], d = M[j + j * n];
-            double tol = 1e-10 * fmax(fabs(a), fabs(d));
-            if (!(a > 0 && d > 0) || fabs(a * d - b * c) > tol * fmax(a, d) || !(b < 0 && c < 0))
-                continue;
-            const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],
-                             *q = &sim->model->pair[s->pair[e->pair[j]].of];
-            perp__error(findings, p->at, p->at,
-                        "warning: '%s' and '%s' can grow together without changing the motion, so "
-                        "they are not unique where "
-                        "both act (two-sided friction while it sticks); compare their net effect",
-                        p->side[(int)e->side[e->pair[i]]], q->side[(int)e->side[e->pair[j]]]);
-        }
-    }
-}
-
-/* M at the initial state, and what it is. */
-static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
-                                perp__source *findings)
-{
-    perp__step *s = &sim->step;
-    int bad_row;
-    report->active = -1;
-    if (!s->A || sim->nstep == 0) return PERP_OK;
-    begin_step(sim, sim->options.from, time_of(sim, 1), sim->options.step);
-    for (int i = 0; i < s->ny; i++) {
-        double *y = &s->ws[s->sym_y + i];
-        if (!isfinite(*y)) *y = 0;
-    }
-    const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
-    perp_status status = PERP_OK;
-    if (e) {
-        const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;
-        perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
-        report->active = e->nz;
-        status = perp_lcp_classify(&lcp, &report->M);
-        if (status == PERP_OK) warn_not_unique(sim, e, M, findings);
-    }
-    set_initial(sim);
-    return status;
-}
-
-/* Say in which statements coefficients change, the first few. */
-static void note_changing(const perp_simulation *sim, perp_diag *diag)
-{
-    enum { SHOWN = 5 };
-    const perp__step *s = &sim->step;
-    const perp_model *m = sim->model;
-    const char *last = NULL;
-    int row = 0, said = 0;
-    for (int k = 0; k < s->nentry && said <= SHOWN; k++) {
-        while (s->row_start[row + 1] <= s->entry[k]) row++;
-        int pair = -1, split = row - m->nequation;
-        for (int p = 0; p < s->np && row >= s->nequation; p++) {
-            if (s->pair[p].a == row || s->pair[p].b == row || s->pair[p].off == row)
-                pair = s->pair[p].of;
-        }
-        for (int i = 0; i < m->npair && row >= m->nequation && pair < 0; i++) {
-            if (m->pair[i].two_sided && split-- == 0) pair = i;
-        }
-        perp_statement at = pair < 0 ? perp_model_equation(m, row) : perp_model_pair(m, pair);
-        if (at.text == last) continue;
-        last = at.text;
-        if (said++ < SHOWN)
-            perp__diag_append(diag, "%s:%d:%d: coefficients change here: %s\n", m->source.name,
-                              at.line, at.column, at.text);
-        else
-            perp__diag_append(diag, "%s: and in more places\n", m->source.name);
-    }
-}
-
-perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
-                       perp_check_report *report, perp_diag *diag)
-{
-    if (!model || !report) return PERP_ERR_ARG;
-    memset(report, 0, sizeof *report);
-    perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
-    if (isnan(o.step)) o.step = 1e-3;
-    if (isnan(o.to)) o.to = o.from + fmax(1, o.step);
-    perp_simulation *sim;
-    perp_status status = perp_simulation_create(model, &o, &sim, diag);
-    if (status != PERP_OK) return status;
-
-    perp__source findings = model->source;
-    findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
-    report->unknowns = sim->step.ny;
-    report->equations = sim->step.nequation;
-    report->pairs = sim->step.np;
-    report->affine = !sim->step.nonlinear;
-    report->constant = sim->step.constant;
-    report->coefficients = sim->step.row_start[sim->step.nrow];
-    report->changing = sim->step.nentry;
-    status = check_matrix(sim, report, &findings);
-    if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
-        !perp__inspect_unused(model, &findings))
-        status = PERP_ERR_MEMORY;
-    report->warnings = findings.nerror;
-    int errors = diag ? diag->errors : 0;
-    note_changing(sim, diag);
-    perp__source_report(&findings, diag);
-    if (diag) diag->errors = errors; /* these are warnings */
-    perp__source_clear(&findings);
-    perp_simulation_destroy(sim);
     return status;
 }

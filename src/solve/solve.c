@@ -216,17 +216,21 @@ int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
     return 1;
 }
 
-/* A row that no z >= 0 can make nonnegative, else the ray of z: both are tried as certificates. */
+/* Candidates in the order of their cost: a row that no z >= 0 can make nonnegative, the ray of z, Farkas. */
 static void find_certificate(perp_solver *s, const perp_lcp *lcp)
 {
+    enum { FARKAS_UP_TO = 200 };
     double tol = 1e-10;
     for (int i = 0; i < lcp->n && !s->has_certificate; i++) {
         memset(s->certificate, 0, (size_t)lcp->n * sizeof(double));
         s->certificate[i] = 1;
         s->has_certificate = lcp->q[i] < 0 && perp_lcp_is_infeasible(lcp, s->certificate, tol);
     }
-    if (s->has_certificate || !s->has_ray) return;
-    for (int i = 0; i < lcp->n; i++) s->certificate[i] = fmax(s->ray[i], 0);
+    if (s->has_certificate) return;
+    for (int i = 0; i < lcp->n && s->has_ray; i++) s->certificate[i] = fmax(s->ray[i], 0);
+    s->has_certificate = s->has_ray && perp_lcp_is_infeasible(lcp, s->certificate, tol);
+    if (s->has_certificate || lcp->n > FARKAS_UP_TO) return;
+    perp__lcp_farkas(s, lcp);
     s->has_certificate = perp_lcp_is_infeasible(lcp, s->certificate, tol);
 }
 
@@ -325,6 +329,12 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
     return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
 }
 
+void perp__lcp_forget(perp_solver *s)
+{
+    memset(s->index, 0, methods[s->method].solver->ints(s->n_max) * sizeof(int));
+    memset(s->basis, 0, (size_t)s->n_max + 1);
+}
+
 /* Through the pure problem. */
 static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                               int *iterations)
@@ -381,7 +391,7 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
     s->n = s->nrows = -1;
-    s->differentiated_M = NULL;
+    s->is_differentiated = 0;
     if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
         (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
         if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);

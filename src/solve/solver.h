@@ -36,8 +36,7 @@ struct perp_solver {
     perp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
     double *mixed;      /* its M, q and what maps it back */
     int *mixed_index;
-    const double *differentiated_M; /* of perp_lcp_differentiate; NULL before */
-    int differentiated_ldm;
+    int is_differentiated; /* the factors are those of perp_lcp_differentiate */
 };
 
 typedef struct perp__solver {
@@ -89,6 +88,12 @@ void perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 
 /* LU of M_bb for the basis into solver->factors. 0 if singular. */
 int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
+
+/* farkas.c: into solver->certificate what may prove that there is no solution. */
+void perp__lcp_farkas(perp_solver *solver, const perp_lcp *lcp);
+
+/* Forget what a warm start would begin from. */
+void perp__lcp_forget(perp_solver *solver);
 
 /* mixed.c: state a problem with bounds as a pure one, and read its answer back into solver->z and
  * solver->basis. Sizes of the workspace for n pairs. */

@@ -5,17 +5,25 @@
 #include "perp/trajectory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_ERRORS = 10, MAX_SHOWN = 40 };
 
+typedef struct named {
+    const char *name;
+    int column;
+} named;
+
 struct perp_trajectory {
     perp__arena arena; /* names, units, comments */
     int rows, columns;
     const char **name, **unit;
+    named *by_name; /* the columns in the order of their names */
     double **value;
     int crows; /* room in every column */
     const char **comment;
@@ -24,7 +32,7 @@ struct perp_trajectory {
 
 typedef struct reader {
     const char *name, *at, *end;
-    int line;
+    long line;
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
@@ -34,7 +42,7 @@ typedef struct reader {
 #define FAULT(r, column, ...)                                                                      \
     do {                                                                                           \
         if (++(r)->errors <= MAX_ERRORS) {                                                         \
-            perp__diag_append((r)->diag, "%s:%d:%d: ", (r)->name, (r)->line, (int)(column));       \
+            perp__diag_append((r)->diag, "%s:%ld:%ld: ", (r)->name, (r)->line, (long)(column));    \
             perp__diag_append((r)->diag, __VA_ARGS__);                                             \
             perp__diag_append((r)->diag, "\n");                                                    \
         }                                                                                          \
@@ -58,31 +66,66 @@ static int next_line(reader *r, const char **first, const char **last)
     return 1;
 }
 
-/* The field that starts at *at, without blanks and quotes; *at moves behind its comma. */
-static void next_field(const char **at, const char *last, const char **field, int *length)
+/* What stands between two commas, without blanks and quotes. */
+typedef struct field {
+    const char *text;
+    size_t length;
+    int doubled;       /* it has quotes, each written twice */
+    const char *fault; /* NULL, or what is wrong with its quotes */
+} field;
+
+/* The closing quote of a text that starts behind the opening one, or NULL. */
+static const char *closing_quote(const char *text, const char *last, int *doubled)
+{
+    const char *s = text;
+    while ((s = memchr(s, '"', (size_t)(last - s))) && s + 1 < last && s[1] == '"') {
+        *doubled = 1;
+        s += 2;
+    }
+    return s;
+}
+
+/* The field that starts at *at; *at moves behind its comma. */
+static field next_field(const char **at, const char *last)
 {
     const char *s = *at, *e;
+    field f = {0};
     while (s < last && is_blank(*s)) s++;
-    if (s < last && *s == '"') {
-        const char *close = memchr(s + 1, '"', (size_t)(last - s - 1));
-        *field = s + 1;
-        *length = (int)((close ? close : last) - s - 1);
-        s = close ? close : last;
-        e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
-        *at = e ? e + 1 : last + 1;
-        return;
+    f.text = s;
+    int quoted = s < last && *s == '"';
+    if (quoted) {
+        f.text = s + 1;
+        s = closing_quote(f.text, last, &f.doubled);
+        if (!s) f.fault = "the quote is not closed";
+        f.length = (size_t)((s ? s : last) - f.text);
+        s = s ? s + 1 : last;
     }
-    e = s < last ? memchr(s, ',', (size_t)(last - s)) : NULL;
+    e = memchr(s, ',', (size_t)(last - s));
     *at = e ? e + 1 : last + 1;
     if (!e) e = last;
     while (e > s && is_blank(e[-1])) e--;
-    *field = s;
-    *length = (int)(e - s);
+    if (!quoted)
+        f.length = (size_t)(e - s);
+    else if (e > s)
+        f.fault = "text after the closing quote";
+    return f;
 }
 
-static int shown(int length)
+static int shown(size_t length)
 {
-    return length > MAX_SHOWN ? MAX_SHOWN : length;
+    return length > MAX_SHOWN ? MAX_SHOWN : (int)length;
+}
+
+/* A copy of the field's text. */
+static const char *copy_field(perp__arena *arena, const field *f)
+{
+    char *copy = perp__arena_string(arena, f->text, f->length), *to = copy;
+    for (size_t i = 0; copy && f->doubled && i < f->length; i++) {
+        *to++ = f->text[i];
+        if (f->text[i] == '"') i++;
+    }
+    if (copy && f->doubled) *to = 0;
+    return copy;
 }
 
 /* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
@@ -98,43 +141,101 @@ static int read_comment(reader *r, const char *first, const char *last)
     return 1;
 }
 
-static int read_header(reader *r, const char *first, const char *last)
+static int compare_named(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->column > y->column) - (x->column < y->column);
+}
+
+/* Sort the columns by name; place[c] is where column c stands in the header line. */
+static int sort_names(reader *r, const long *place)
 {
     perp_trajectory *t = r->out;
-    int cname = 0, cunit = 0;
+    size_t n = (size_t)t->columns;
+    char *again = calloc(n + 1, 1);
+    t->by_name = malloc((n + 1) * sizeof *t->by_name);
+    if (!again || !t->by_name) {
+        free(again);
+        return 0;
+    }
+    for (int c = 0; c < t->columns; c++) t->by_name[c] = (named){t->name[c], c};
+    qsort(t->by_name, n, sizeof *t->by_name, compare_named);
+    for (int k = 1; k < t->columns; k++) {
+        if (strcmp(t->by_name[k].name, t->by_name[k - 1].name) == 0)
+            again[t->by_name[k].column] = 1;
+    }
+    for (int c = 0; c < t->columns; c++) {
+        if (again[c])
+            FAULT(r, place[c], "the column name '%.*s' appears twice", MAX_SHOWN, t->name[c]);
+    }
+    free(again);
+    return 1;
+}
+
+/* The names of a header line, and where each stands in it; 0 when memory is out. */
+static int read_names(reader *r, const char *first, const char *last, long **place)
+{
+    perp_trajectory *t = r->out;
+    int cname = 0, cplace = 0;
     for (const char *at = first; at <= last;) {
-        const char *field, *start = at;
-        int length;
-        next_field(&at, last, &field, &length);
-        if (memchr(field, 0, (size_t)length) || length == 0) {
-            FAULT(r, start - first + 1,
-                  length ? "not a text file: it has zero bytes" : "column %d has no name",
-                  t->columns + 1);
+        const char *start = at;
+        field f = next_field(&at, last);
+        if (f.fault) {
+            FAULT(r, start - first + 1, "%s (column %d)", f.fault, t->columns + 1);
+            return 1;
+        }
+        if (f.length == 0) {
+            FAULT(r, start - first + 1, "column %d has no name", t->columns + 1);
             return 1;
         }
         if (!perp__grow(&t->name, &cname, t->columns + 1, sizeof *t->name)) return 0;
-        if (!perp__grow(&t->unit, &cunit, t->columns + 1, sizeof *t->unit)) return 0;
-        t->name[t->columns] = perp__arena_string(&t->arena, field, (size_t)length);
-        t->unit[t->columns] = "";
+        if (!perp__grow(place, &cplace, t->columns + 1, sizeof **place)) return 0;
+        t->name[t->columns] = copy_field(&t->arena, &f);
         if (!t->name[t->columns]) return 0;
-        if (perp_trajectory_find(t, t->name[t->columns]) >= 0)
-            FAULT(r, start - first + 1, "the column name '%.*s' appears twice", shown(length),
-                  field);
-        t->columns++;
+        (*place)[t->columns++] = (long)(start - first + 1);
     }
+    return 1;
+}
+
+/* Tables of other kinds show in their first line. */
+static void check_separators(reader *r, const char *first, const char *last)
+{
+    const char *name = r->out->name[0], *cr = memchr(first, '\r', (size_t)(last - first));
+    if (cr)
+        FAULT(r, cr - first + 1, "a carriage return inside a line; lines end with LF or CRLF");
+    else if (r->out->columns == 1 && strpbrk(name, ";\t"))
+        FAULT(r, strcspn(name, ";\t") + 1, "columns are separated by commas, not by %s",
+              strchr(name, ';') ? "semicolons" : "tabs");
+}
+
+static int read_header(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
     char *rest;
-    if (t->columns && (strtod(t->name[0], &rest), *rest == 0))
-        FAULT(r, 1, "expected a header row of names such as t,F; found the number '%s'",
-              t->name[0]);
-    t->value = calloc((size_t)t->columns + 1, sizeof *t->value);
-    return t->value != NULL;
+    long *place = NULL;
+    int ok = read_names(r, first, last, &place);
+    if (ok && !r->errors) {
+        strtod(t->name[0], &rest);
+        if (*rest == 0)
+            FAULT(r, 1, "expected a header row of names such as t,F; found the number '%.*s'",
+                  MAX_SHOWN, t->name[0]);
+        check_separators(r, first, last);
+        t->unit = malloc((size_t)t->columns * sizeof *t->unit);
+        t->value = calloc((size_t)t->columns, sizeof *t->value);
+        ok = t->unit && t->value && sort_names(r, place);
+        for (int c = 0; ok && c < t->columns; c++) t->unit[c] = "";
+    }
+    free(place);
+    return ok;
 }
 
 static int grow_rows(perp_trajectory *t)
 {
     if (t->rows < t->crows) return 1;
-    int larger = t->crows ? 2 * t->crows : 256;
-    if (larger < 0) return 0;
+    int larger = t->crows > INT_MAX / 2 ? INT_MAX
+                 : t->crows             ? 2 * t->crows
+                                        : 16; /* few: a table may have many columns */
     for (int c = 0; c < t->columns; c++) {
         double *moved = realloc(t->value[c], (size_t)larger * sizeof(double));
         if (!moved) return 0;
@@ -145,32 +246,40 @@ static int grow_rows(perp_trajectory *t)
 }
 
 /* A number, "nan", or nothing (also nan). */
-static int read_number(const char *field, int length, double *x)
+static int read_number(const field *f, double *x)
 {
     char buffer[64], *rest;
     *x = (double)NAN;
-    if (length == 0) return 1;
-    if (length >= (int)sizeof buffer) return 0;
-    memcpy(buffer, field, (size_t)length);
-    buffer[length] = 0;
+    if (f->length == 0) return 1;
+    if (f->length >= sizeof buffer) return 0;
+    memcpy(buffer, f->text, f->length);
+    buffer[f->length] = 0;
     *x = strtod(buffer, &rest);
-    return rest == buffer + length;
+    return rest == buffer + f->length;
 }
 
 static int read_row(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     int n = 0, errors = r->errors;
+    if (t->rows == INT_MAX) {
+        FAULT(r, 1, "more than %d rows", INT_MAX);
+        r->at = r->end;
+        return 1;
+    }
     if (!grow_rows(t)) return 0;
     for (const char *at = first; at <= last; n++) {
-        const char *field, *start = at;
-        int length;
+        const char *start = at;
         double x;
-        next_field(&at, last, &field, &length);
+        field f = next_field(&at, last);
         if (n >= t->columns) continue;
-        if (!read_number(field, length, &x)) {
-            FAULT(r, start - first + 1, "'%.*s' is not a number (column %s)", shown(length), field,
-                  t->name[n]);
+        if (f.fault) {
+            FAULT(r, start - first + 1, "%s (column %.*s)", f.fault, MAX_SHOWN, t->name[n]);
+            break;
+        }
+        if (!read_number(&f, &x)) {
+            FAULT(r, start - first + 1, "'%.*s' is not a number (column %.*s)", shown(f.length),
+                  f.text, MAX_SHOWN, t->name[n]);
             break;
         }
         t->value[n][t->rows] = x;
@@ -181,17 +290,32 @@ static int read_row(reader *r, const char *first, const char *last)
     return 1;
 }
 
+/* The column of the name of n bytes, or -1. */
+static int find_name(const perp_trajectory *t, const char *name, size_t n)
+{
+    int low = 0, high = t->columns;
+    while (low < high) {
+        int k = low + (high - low) / 2;
+        const char *other = t->by_name[k].name;
+        int order = strncmp(name, other, n);
+        if (order == 0 && other[n]) order = -1;
+        if (order == 0) return t->by_name[k].column;
+        if (order < 0)
+            high = k;
+        else
+            low = k + 1;
+    }
+    return -1;
+}
+
 /* "# unit NAME = UNIT" */
 static void apply_units(perp_trajectory *t)
 {
     for (int i = 0; i < t->ncomment; i++) {
-        const char *c = t->comment[i], *equals = strstr(c, " = ");
-        if (strncmp(c, "unit ", 5) != 0 || !equals) continue;
-        for (int k = 0; k < t->columns; k++) {
-            size_t n = strlen(t->name[k]);
-            if ((size_t)(equals - c - 5) == n && strncmp(c + 5, t->name[k], n) == 0)
-                t->unit[k] = equals + 3;
-        }
+        if (strncmp(t->comment[i], "unit ", 5) != 0) continue;
+        const char *name = t->comment[i] + 5, *equals = strstr(name, " = ");
+        int k = equals ? find_name(t, name, (size_t)(equals - name)) : -1;
+        if (k >= 0) t->unit[k] = equals + 3;
     }
 }
 
@@ -202,6 +326,11 @@ static int read_all(reader *r)
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
         int ok = 1;
         if (first == last) continue;
+        const char *zero = memchr(first, 0, (size_t)(last - first));
+        if (zero) {
+            FAULT(r, zero - first + 1, "not a text file: it has a zero byte");
+            break;
+        }
         if (*first == '#')
             ok = read_comment(r, first, last);
         else if (!r->out->columns)
@@ -215,7 +344,7 @@ static int read_all(reader *r)
         r->line = 1;
         FAULT(r, 1, "the file has no header row; expected names such as t,F");
     }
-    apply_units(r->out);
+    if (!r->errors) apply_units(r->out);
     return 1;
 }
 
@@ -226,11 +355,12 @@ perp_status perp_trajectory_parse(const char *text, size_t length, const char *n
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
     perp_trajectory *t = calloc(1, sizeof *t);
-    if (!t) return PERP_ERR_MEMORY;
+    if (!t) return perp__out_of_memory(diag, name);
     reader r = {.name = name, .at = text, .end = text + length, .out = t, .diag = diag};
     perp_status status = read_all(&r) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK && r.errors) status = PERP_ERR_DATA;
     if (diag) diag->errors += r.errors;
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) {
         perp_trajectory_destroy(t);
         return status;
@@ -246,13 +376,14 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     if (!path) return PERP_ERR_ARG;
     char *text;
     size_t length;
-    perp_status status = perp__read_file(path, &text, &length);
-    if (status != PERP_OK) {
-        perp__diag_append(diag, "%s: %s\n", path,
-                          status == PERP_ERR_FILE ? strerror(errno) : perp_status_message(status));
-        if (diag) diag->errors++;
-    } else {
+    perp_status status = perp__read_file(path, SIZE_MAX, &text, &length);
+    if (status == PERP_OK) {
         status = perp_trajectory_parse(text, length, path, out, diag);
+    } else if (status == PERP_ERR_MEMORY) {
+        perp__out_of_memory(diag, path);
+    } else {
+        perp__diag_append(diag, "%s: %s\n", path, strerror(errno));
+        if (diag) diag->errors++;
     }
     free(text);
     return status;
@@ -265,6 +396,7 @@ void perp_trajectory_destroy(perp_trajectory *t)
     free(t->value);
     free(t->name);
     free(t->unit);
+    free(t->by_name);
     free(t->comment);
     perp__arena_clear(&t->arena);
     free(t);
@@ -292,10 +424,7 @@ const char *perp_trajectory_unit(const perp_trajectory *t, int column)
 
 int perp_trajectory_find(const perp_trajectory *t, const char *name)
 {
-    for (int c = 0; c < t->columns; c++) {
-        if (strcmp(t->name[c], name) == 0) return c;
-    }
-    return -1;
+    return find_name(t, name, strlen(name));
 }
 
 const double *perp_trajectory_column(const perp_trajectory *t, int column)

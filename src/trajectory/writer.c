@@ -29,14 +29,16 @@ perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writ
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
+    int is_stdout = strcmp(path, "-") == 0;
+    if (is_stdout) path = "standard output";
     perp_trajectory_writer *w = calloc(1, sizeof *w);
     if (w) w->path = malloc(strlen(path) + 1);
     if (!w || !w->path) {
         free(w);
-        return PERP_ERR_MEMORY;
+        return perp__out_of_memory(diag, path);
     }
     strcpy(w->path, path);
-    w->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    w->file = is_stdout ? stdout : fopen(path, "w");
     if (!w->file) {
         perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(errno));
         if (diag) diag->errors++;
@@ -60,10 +62,26 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
     return PERP_OK;
 }
 
+/* A name stands in quotes where it has anything but letters, digits and these signs: r[2,1] does.
+ */
+static int write_name(FILE *file, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_.[]()-+*/^%";
+    if (!name[strspn(name, plain)]) return fputs(name, file) >= 0;
+    int ok = fputc('"', file) != EOF;
+    for (; ok && *name; name++)
+        ok = (*name != '"' || fputc('"', file) != EOF) && fputc(*name, file) != EOF;
+    return ok && fputc('"', file) != EOF;
+}
+
 perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
                                           const char *const *names, const char *const *units)
 {
     if (!w || n < 1 || !names || w->columns) return PERP_ERR_ARG;
+    for (int i = 0; i < n; i++) {
+        if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
+    }
     if (w->error) return PERP_ERR_FILE;
     w->columns = n;
     for (int i = 0; i < n; i++) {
@@ -72,8 +90,7 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
             return note_failure(w);
     }
     for (int i = 0; i < n; i++) {
-        const char *quote = strchr(names[i], ',') ? "\"" : ""; /* r[2,1] */
-        if (fprintf(w->file, "%s%s%s%c", quote, names[i], quote, i + 1 < n ? ',' : '\n') < 0)
+        if (!write_name(w->file, names[i]) || fputc(i + 1 < n ? ',' : '\n', w->file) == EOF)
             return note_failure(w);
     }
     return PERP_OK;

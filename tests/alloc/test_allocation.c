@@ -40,8 +40,10 @@ static perp_status whole_story(perp_diag *diag)
         if (o.step == 0.01)
             status = perp_simulation_create(model, &o, &sim, diag);
         else
-            status = PERP_ERR_MEMORY; /* the settings could not be evaluated */
+            status = PERP_ERR_MEMORY, diag->errors++; /* the settings could not be evaluated */
     }
+    perp_check_report report;
+    if (status == PERP_OK) status = perp_check(model, NULL, &report, diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
     perp_simulation_destroy(sim);
     perp_trajectory_destroy(table);
@@ -61,6 +63,8 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
         fail_at = ++k;
         status = whole_story(&diag);
         fail_at = 0;
+        if (status != PERP_OK && !diag.errors)
+            fail_msg("allocation %ld failed and nothing was said", k);
         perp_diag_clear(&diag);
         if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
         if (status != PERP_OK && status != PERP_ERR_MEMORY)

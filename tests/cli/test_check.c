@@ -39,6 +39,34 @@ static void sizes_and_kind_are_told(void **state)
            "warning:");
 }
 
+static void an_input_may_come_from_a_table(void **state)
+{
+    (void)state;
+    char model[1024], table[1024];
+    strcpy(model, cli_file("input.perp", "input F\nstate x = 0\nder(x) = F\n"));
+    strcpy(table, cli_file("short.csv", "t,F\n0,1\n0.5,2\n"));
+    const struct {
+        const char *option, *says;
+        int code;
+    } cases[] = {{"", "input 'F' has no value", 2},
+                 {"--input F", "perp check: --input needs NAME=FILE.csv", 1},
+                 {"--input G=%s", "perp check: --input G: the model has no input of this name", 1},
+                 {"--input F=%s:G", "no column 'G'", 2},
+                 {"--input F=%s", "1 state, 0 vars, 1 input", 0},
+                 {"--input F=%s --step 0.6", "goes from t = 0 to 0.5, but the run needs it", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char option[64], file[1024];
+        const char *at = strstr(cases[i].option, "%s");
+        int before = at ? (int)(at - cases[i].option) : (int)strlen(cases[i].option);
+        snprintf(option, sizeof option, "%.*s", before, cases[i].option);
+        snprintf(file, sizeof file, "%s%s", at ? table : "", at ? at + 2 : "");
+        cli_result r = cli_run("check '%s' %s%s", model, option, file);
+        if (r.code != cases[i].code || !strstr(r.code ? r.err : r.out, cases[i].says))
+            fail_msg("%s: exit code %d\n%s%s", cases[i].option, r.code, r.out, r.err);
+        cli_free(&r);
+    }
+}
+
 static void one_line_friction_is_not_suspected(void **state)
 {
     (void)state;
@@ -121,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
+        cmocka_unit_test(an_input_may_come_from_a_table),
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(domains_are_watched),

@@ -73,6 +73,51 @@ static void every_nth_row_and_the_last_are_written(void **state)
     cli_free(&r);
 }
 
+static void the_largest_numbers_can_be_plotted(void **state)
+{
+    (void)state;
+    const char *path = cli_file("large.perp", "state x = 1e300*1e8, y = 0\nnext(x) = -x\n"
+                                              "next(y) = y + 1e-300/1e20\nsimulate to 9 step 1\n");
+    cli_result r = cli_run("simulate '%s'", path);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "-1e+308 "));
+    assert_non_null(strstr(r.out, "9e-320 "));
+    cli_free(&r);
+}
+
+static void the_summary_has_every_pair(void **state)
+{
+    (void)state;
+    char text[2048]; /* the first pair stands in column 1001 */
+    snprintf(text, sizeof text,
+             "state x = 0\nvar a, b\n%1000s0 <= a perp x >= 0\n0 <= b perp x + 1 >= 0\n"
+             "der(x) = a + b\nsimulate to 1 step 0.1\n",
+             "");
+    cli_result r = cli_run("simulate '%s' --no-plot", cli_file("far.perp", text));
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "line 3   0 <= a perp x >= 0"));
+    assert_non_null(strstr(r.out, "line 4   0 <= b perp x + 1 >= 0"));
+    cli_free(&r);
+}
+
+static void a_table_on_standard_output_has_no_summary(void **state)
+{
+    (void)state;
+    char out[1024], arguments[2048];
+    strcpy(out, cli_path("mixed.csv"));
+    const char *names[] = {"-", "/dev/stdout", out};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(arguments, sizeof arguments, "simulate " PARTICLE " -o '%s' > '%s'", names[i],
+                 out);
+        expect(0, "every step verified", arguments);
+        char *text = cli_read(out);
+        assert_int_equal(strncmp(text, "# perp ", 7), 0);
+        assert_int_equal(count_rows(text), 1201);
+        assert_null(strstr(text, "every step verified"));
+        free(text);
+    }
+}
+
 static void quiet_prints_nothing(void **state)
 {
     (void)state;
@@ -95,18 +140,56 @@ static void a_run_can_be_replayed_from_its_own_csv(void **state)
     r = cli_run("simulate " BLOCK " --input 'u=%s:push' --to 2", named);
     assert_int_equal(r.code, 0);
     cli_free(&r);
+    const char *colon = cli_file("run 12:30.csv", "t,u\n0,0\n5,10\n");
+    r = cli_run("simulate " BLOCK " --input 'u=%s' --to 2", colon);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("simulate " BLOCK " --input 'u=%s:u' --to 2", colon);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+}
+
+static void an_option_may_be_repeated_without_limit(void **state)
+{
+    (void)state;
+    const char *commands[] = {"simulate " PARTICLE " -o - --quiet", "check " PARTICLE};
+    for (size_t i = 0; i < 2; i++) {
+        cli_result r = cli_run("%s $(for i in $(seq 1 1000); do echo --set mu=0.$i; done) %s",
+                               commands[i], i ? "--set e=none" : "");
+        assert_int_equal(r.code, i ? 1 : 0);
+        assert_non_null(i ? strstr(r.err, "--set e needs a number, not 'none'")
+                          : strstr(r.out, "\n# param mu = 0.1\n")); /* the last one, 0.1000 */
+        if (i == 0) assert_non_null(strstr(r.out, " --set mu=0.999 --set mu=0.1000\n#"));
+        cli_free(&r);
+    }
 }
 
 static void help_and_version_teach(void **state)
 {
     (void)state;
-    const char *calls[] = {"--help", "simulate --help", "help simulate", "--version"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *calls[] = {
+        "--help",   "-h",       "simulate --help", "simulate -h",   "simulate nosuch.perp -h",
+        "check -h", "solve -h", "classify -h",     "help simulate", "help --help",
+        "--version"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         cli_result r = cli_run("%s", calls[i]);
         assert_int_equal(r.code, 0);
         assert_non_null(strstr(r.out, "perp"));
         cli_free(&r);
     }
+}
+
+static void two_dashes_end_the_options(void **state)
+{
+    (void)state;
+    cli_file("-o", "state x = 0\nder(x) = 1\nsimulate to 1 step 0.1\n");
+    expect(0, NULL, "simulate --quiet -- " PARTICLE);
+    expect(1, "one file at a time: '--quiet'", "simulate -- --quiet " PARTICLE);
+    expect(1, "which model?", "simulate --");
+    char arguments[2048]; /* a file named -o */
+    snprintf(arguments, sizeof arguments,
+             "--version && cd '%s' && \"$PERP\" simulate --quiet -- -o", cli_folder());
+    expect(0, NULL, arguments);
 }
 
 static void usage_faults_exit_1(void **state)
@@ -130,7 +213,23 @@ static void usage_faults_exit_1(void **state)
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
-    expect(1, "one model file at a time", "simulate " PARTICLE " " BLOCK);
+    expect(1, "--step must be positive", "check " PARTICLE " --step 0");
+    expect(1, "--theta must be from 0.5 to 1, not 2", "simulate " PARTICLE " --theta 2");
+    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --theta 0.7");
+    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --method moreau");
+    expect(1, "--theta is for the methods theta and moreau", "simulate " BLOCK " --theta 0.7");
+    expect(0, NULL, "simulate " BLOCK " --theta 0.7 --method theta");
+    expect(1, "the step is lost in the rounding",
+           "simulate " PARTICLE " --from 1e16 --to 1.0000000001e16");
+    expect(1, "the step is lost in the rounding",
+           "simulate " PARTICLE " --step 1 --to 1e17 --from 0.9999999e17");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=:u");
+    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=x.csv:");
+    expect(1, "one file at a time", "simulate " PARTICLE " " BLOCK);
+    expect(1, "one file at a time", "check " PARTICLE " " BLOCK);
+    expect(1, "one file at a time", "solve a.json b.json");
+    expect(1, "one file at a time", "classify a.json b.json");
     expect_model(1, "no end time", "state x = 0\nder(x) = 1\n");
     expect_model(1, "no step", "state x = 0\nder(x) = 1\nsimulate to 1\n");
 }
@@ -242,6 +341,10 @@ static void faults_of_input_tables_exit_2(void **state)
         {"t,u\n0,1\n1,nan\n5,1\n", "row 2: u is nan"},
         {"t,u\n0,1\n1,1\n", "goes from t = 0 to 1, but the run needs it"},
         {"t,u\n0,1\n", "at least two"},
+        {"t,v,w\n0,1,2\n5,1,2\n", "no column 'u'; it has: t, v, w"},
+        {"Time,u\n0,1\n5,2\n", "no column 't'"},
+        {"t,u\n0,1e308\n5,-1e308\n", "row 2: u is too far from the row before"},
+        {"t,u\n-1e308,0\n1e308,1\n", "row 2: t is too far from the row before"},
         {"", "no header row"},
         {"0,1\n5,1\n", "expected a header row"},
         {"t,u,u\n0,1,1\n5,1,1\n", "appears twice"},
@@ -253,6 +356,76 @@ static void faults_of_input_tables_exit_2(void **state)
         expect(2, cases[i].says, arguments);
     }
     expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
+}
+
+/* A file of `head`, as many empty lines as make it `megabytes` long, and `tail`. */
+static const char *large_file(const char *name, const char *head, int megabytes, const char *tail)
+{
+    const char *path = cli_path(name);
+    char command[2048];
+    snprintf(command, sizeof command,
+             "{ printf '%s'; head -c %dM /dev/zero | tr '\\0' '\\n'; printf '%s'; } > '%s'", head,
+             megabytes, tail, path);
+    assert_int_equal(system(command), 0);
+    return path;
+}
+
+static void a_table_may_be_large_and_a_model_may_not(void **state)
+{
+    (void)state;
+    char arguments[2048];
+    const char *path = large_file("large.csv", "t,u\n0,0\n", 140, "2,1\n");
+    snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 2 --input 'u=%s'", path);
+    expect(0, NULL, arguments);
+    snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 3 --input 'u=%s'", path);
+    expect(2, "goes from t = 0 to 2, but the run needs it", arguments);
+    unlink(path);
+    path = large_file("large.perp", "", 140, "state x = 0\nder(x) = 1\n");
+    snprintf(arguments, sizeof arguments, "simulate '%s'", path);
+    expect(2, "the file has more than 64 MB; this is no model", arguments);
+    unlink(path);
+    expect(2, "not a text file", "simulate " BLOCK " --input u=/dev/zero");
+    expect(2, "not a text file", "simulate /dev/zero");
+}
+
+/* `perp simulate ARGUMENTS` is refused and leaves the file as it was. */
+static void expect_untouched(const char *path, const char *arguments)
+{
+    char *before = cli_read(path);
+    expect(1, "which this run reads", arguments);
+    char *after = cli_read(path);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void the_output_does_not_overwrite_what_the_run_reads(void **state)
+{
+    (void)state;
+    char model[1024], table[1024], other[1024], alias[1024], arguments[8192];
+    strcpy(model, cli_file("own.perp", "input u = table(\"own.csv\")\ninput w = 0\nstate x = 0\n"
+                                       "der(x) = u + w\nsimulate to 1 step 0.1\n"));
+    strcpy(table, cli_file("own.csv", "t,u\n0,1\n1,2\n"));
+    strcpy(other, cli_file("other.csv", "t,w\n0,1\n1,2\n"));
+    strcpy(alias, cli_path("alias.csv"));
+    unlink(alias);
+    assert_int_equal(symlink("other.csv", alias), 0);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s'", model, model);
+    expect_untouched(model, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s'", model, table);
+    expect_untouched(table, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input w='%s'", model, other,
+             other);
+    expect_untouched(other, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input w='%s'", model, alias,
+             other);
+    expect_untouched(other, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o '%s' --input u='%s:w'", model, table,
+             other); /* the model's own table is replaced, but it is the model's */
+    expect_untouched(table, arguments);
+    snprintf(arguments, sizeof arguments, "simulate '%s' -o /dev/null --input w='%s'", model,
+             other);
+    expect(0, NULL, arguments);
 }
 
 static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
@@ -274,6 +447,13 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     assert_non_null(strstr(text, "\n# stopped: "));
     assert_null(strstr(text, "# complete"));
     free(text);
+    r = cli_run("simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o "
+                "- --quiet --every 10",
+                cli_path("late.csv"));
+    assert_int_equal(r.code, 3);
+    assert_int_equal(count_rows(r.out), 6); /* 0, 10, .. 40, and 49, the last one verified */
+    assert_non_null(strstr(r.out, "\n0.049"));
+    cli_free(&r);
 }
 
 static void a_step_that_does_not_converge_exits_3(void **state)
@@ -302,20 +482,90 @@ static void full_and_read_only_disks_exit_4(void **state)
     expect(4, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
     expect(4, "cannot be written", "simulate " PARTICLE " -o /proc/version");
     expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
+    cli_result r = cli_run("simulate " PARTICLE " -o /nonexistent/out.csv");
+    assert_string_equal(r.out, ""); /* nothing was run, so there is no summary */
+    cli_free(&r);
+}
+
+static void standard_output_that_cannot_be_written_exits_4(void **state)
+{
+    (void)state;
+    const char *calls[] = {"--help",
+                           "--version",
+                           "help simulate",
+                           "solvers",
+                           "check " PARTICLE,
+                           "simulate " PARTICLE,
+                           "simulate " PARTICLE " --no-plot",
+                           "simulate " PARTICLE " -o -",
+                           "simulate " PARTICLE " -o - --quiet --to 0.01"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char arguments[256];
+        snprintf(arguments, sizeof arguments, "%s >/dev/full", calls[i]);
+        expect(4, "standard output: cannot be written", arguments);
+        snprintf(arguments, sizeof arguments, "%s >&-", calls[i]);
+        expect(4, "standard output: cannot be written", arguments);
+    }
+    expect(0, NULL, "simulate " PARTICLE " --quiet >/dev/full"); /* nothing to print */
+    const char *out = cli_path("closed.csv");
+    cli_result r = cli_run("simulate " PARTICLE " -o '%s' >&-", out);
+    assert_int_equal(r.code, 4);
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_int_equal(strncmp(text, "# perp ", 7), 0);
+    assert_null(strstr(text, "every step verified")); /* the summary is not in the table */
+    free(text);
+}
+
+static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
+{
+    (void)state;
+    const char *signals[] = {"INT", "TERM", "HUP"};
+    for (size_t i = 0; i < 3; i++) {
+        char out[1024];
+        strcpy(out, cli_path("signalled.csv"));
+        unlink(out);
+        cli_result r = cli_run("simulate " PARTICLE
+                               " --to 1e6 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
+                               "0.1; done; kill -%s $!; wait $!",
+                               out, out, signals[i]);
+        assert_int_equal(r.code, 130);
+        cli_free(&r);
+        char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
+        if (!end) fail_msg("SIG%s: the file ends with '%s'", signals[i], strrchr(text, '\n'));
+        assert_int_equal(count_rows(text), strtol(end + 35, NULL, 10) + 1);
+        free(text);
+    }
+}
+
+static void a_file_size_limit_is_an_error(void **state)
+{
+    (void)state;
+    const char *out = cli_path("limited.csv");
+    cli_result r =
+        cli_run("--version && ulimit -f 8 && \"$PERP\" simulate " PARTICLE " --quiet -o '%s'", out);
+    assert_int_equal(r.code, 4);
+    assert_non_null(strstr(r.err, "limited.csv: cannot be written: File too large"));
+    cli_free(&r);
 }
 
 static void interrupt_keeps_the_rows_and_says_so(void **state)
 {
     (void)state;
     const char *out = cli_path("interrupted.csv");
-    cli_result r =
-        cli_run("simulate " PARTICLE
-                " --to 1e6 --every 1000 --quiet -o '%s' & sleep 0.5; kill -INT $!; wait $!",
-                out);
+    unlink(out);
+    cli_result r = cli_run("simulate " PARTICLE
+                           " --to 1e6 --every 1000 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
+                           "0.1; done; kill -INT $!; wait $!",
+                           out, out);
     assert_int_equal(r.code, 130);
     cli_free(&r);
-    char *text = cli_read(out);
-    assert_non_null(strstr(text, "\n# stopped: interrupted after step "));
+    char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
+    assert_non_null(end);
+    long step = strtol(end + 35, NULL, 10);
+    assert_int_equal(count_rows(text), step / 1000 + 1 + (step % 1000 != 0));
+    while (end[-1] != '\n') end--;
+    assert_near(strtod(end, NULL), 1e-3 * (double)step, 1e-9 * (double)step);
     free(text);
 }
 
@@ -324,17 +574,27 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
+        cmocka_unit_test(the_largest_numbers_can_be_plotted),
+        cmocka_unit_test(the_summary_has_every_pair),
+        cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
+        cmocka_unit_test(an_option_may_be_repeated_without_limit),
         cmocka_unit_test(help_and_version_teach),
+        cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(usage_faults_exit_1),
         cmocka_unit_test(faults_of_the_file_itself_exit_2),
         cmocka_unit_test(faults_of_the_model_exit_2_and_say_where),
         cmocka_unit_test(all_errors_of_a_file_are_reported_in_order),
         cmocka_unit_test(faults_of_input_tables_exit_2),
+        cmocka_unit_test(a_table_may_be_large_and_a_model_may_not),
+        cmocka_unit_test(the_output_does_not_overwrite_what_the_run_reads),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
+        cmocka_unit_test(standard_output_that_cannot_be_written_exits_4),
+        cmocka_unit_test(every_signal_that_ends_a_run_keeps_whole_rows),
+        cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,36 @@ static void solves_and_prints(void **state)
     assert_non_null(strstr(r.out, "lemke"));
     assert_non_null(strstr(r.out, "enumerate"));
     cli_free(&r);
+    r = cli_run("solve '%s'",
+                cli_file("escape.json", "{\"name\": \"a\\nb\\u001b[31m\", \"M\": [[1]], "
+                                        "\"q\": [1]}"));
+    assert_int_equal(strncmp(r.out, "a?b?[31m ", 9), 0);
+    cli_free(&r);
+}
+
+static void a_search_that_ends_early_says_so(void **state)
+{
+    (void)state;
+    const struct { /* z_i is 0 or 1: 2^n solutions */
+        int n, more;
+    } cases[] = {{3, 0}, {11, 1}, {21, 0}};
+    for (int k = 0; k < 3; k++) {
+        char text[4096] = "{\"M\": [";
+        int n = cases[k].n;
+        for (int i = 0; i < n; i++) {
+            strcat(text, i ? ",[" : "[");
+            for (int j = 0; j < n; j++) strcat(strcat(text, j ? "," : ""), i == j ? "-1" : "0");
+            strcat(text, "]");
+        }
+        strcat(text, "], \"q\": [");
+        for (int i = 0; i < n; i++) strcat(text, i ? ",1" : "1");
+        strcat(text, "]}");
+        cli_result r = cli_run("solve '%s' --all-solutions", cli_file("many.json", text));
+        assert_int_equal(r.code, n > PERP_ENUMERATE_MAX ? 3 : 0);
+        assert_true(!strstr(r.err, "there may be more than these 1000") == !cases[k].more);
+        assert_true(!strstr(r.err, "searched for up to n = 20") == (n <= PERP_ENUMERATE_MAX));
+        cli_free(&r);
+    }
 }
 
 static void problems_without_solution_exit_3(void **state)
@@ -61,13 +91,28 @@ static void faults_are_named(void **state)
     const struct {
         const char *text, *says;
         int code;
-    } cases[] = {{"{\"M\": [[1]]", "this is not JSON", 2},
-                 {"", "this is not JSON", 2},
-                 {"{\"q\": [1]}", "expected \"M\"", 2},
-                 {"{\"M\": [[1,2]], \"q\": [1]}", "as many rows and columns", 2},
-                 {"{\"M\": [[1]], \"q\": [\"a\"]}", "must be a list of numbers", 2},
-                 {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
-                 {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
+    } cases[] = {
+        {"{\"M\": [[1]]", "this is not JSON", 2},
+        {"", "this is not JSON", 2},
+        {"{\"q\": [1]}", "expected \"M\"", 2},
+        {"{\"M\": [[1,2]], \"q\": [1]}", "\"M[0]\" has 2 entries; \"q\" has 1", 2},
+        {"{\"M\": [[1,2]], \"q\": [1,2]}", "as many rows and columns", 2},
+        {"{\"M\": [[1,2],[3,null]], \"q\": [1,2]}", "\"M[1]\"[1] is not a number", 2},
+        {"{\"M\": [[1]], \"q\": [1e400]}", "\"q\"[0] is not a finite number", 2},
+        {"{\"M\": [[1]], \"q\": 1}", "and \"q\" (a list)", 2},
+        {"[{\"M\": [[1]], \"q\": [1]}, {\"M\": [[1]], \"q\": [null]}]",
+         "bad.json, problem 2: \"q\"[0] is not a number", 2},
+        {"{\"kind\": 5, \"M\": [[1]], \"q\": [1]}", "\"kind\" must be a text", 2},
+        {"{\"M\": [[1]], \"q\": [1], \"free\": \"all\"}", "\"free\" must be a list", 2},
+        {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [0, 0], \"mu\": [-1], "
+         "\"W\": [[1, 0], [0, 1]]}",
+         "\"mu\"[0] is -1; it must not be negative", 2},
+        {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [0, 1e999], \"mu\": [1], "
+         "\"W\": [[1, 0], [0, 1]]}",
+         "\"q\"[1] is not a finite number", 2},
+        {"{\"M\": [[1]], \"q\": [\"a\"]}", "\"q\"[0] is not a number", 2},
+        {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
+        {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("solve '%s'", cli_file("bad.json", cases[i].text));
         if (r.code != cases[i].code || !strstr(r.err, cases[i].says))
@@ -80,6 +125,48 @@ static void faults_are_named(void **state)
     r = cli_run("solve '%s' --method nosuch", cli_file("block.json", block));
     assert_int_equal(r.code, 1);
     cli_free(&r);
+    r = cli_run("--version; printf '{\"M\": [[1]], \"q\": [1]}\\0' > '%s'; \"$PERP\" solve '%s'",
+                cli_path("zero.json"), cli_path("zero.json"));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, "it has a zero byte"));
+    cli_free(&r);
+}
+
+static void what_does_not_apply_is_refused(void **state)
+{
+    (void)state;
+    const char contact[] = "{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [-1, 0], "
+                           "\"mu\": [1], \"W\": [[1, 0], [0, 1]]}";
+    const struct {
+        const char *options, *text, *says;
+        int code;
+    } cases[] = {{"--method nsgs", block, "this is a linear problem, and 'nsgs' is no method", 1},
+                 {"--method nsgs --json", block, "'nsgs' is no method", 1},
+                 {"--method lemke", contact, "this is a friction problem, and 'lemke' is no", 1},
+                 {"--all-solutions", contact, "--all-solutions is for linear problems", 1},
+                 {"--method nsgs", contact, "", 0},
+                 {"--method lemke", block, "", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r =
+            cli_run("solve '%s' %s", cli_file("class.json", cases[i].text), cases[i].options);
+        if (r.code != cases[i].code || !strstr(r.err, cases[i].says))
+            fail_msg("%s %s\nexit code %d: %s", cases[i].options, cases[i].text, r.code, r.err);
+        cli_free(&r);
+    }
+    const struct {
+        const char *arguments, *says;
+        int code;
+    } calls[] = {{"solvers --help", "", 0},
+                 {"solvers junk", "takes no file, but there is 'junk'", 1},
+                 {"solvers --all", "unknown option '--all'", 1},
+                 {"--version junk", "'junk' after '--version'", 1},
+                 {"help solve junk", "'junk' after 'solve'", 1}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        cli_result r = cli_run("%s", calls[i].arguments);
+        if (r.code != calls[i].code || !strstr(r.err, calls[i].says))
+            fail_msg("perp %s: exit code %d: %s", calls[i].arguments, r.code, r.err);
+        cli_free(&r);
+    }
 }
 
 static void classify_and_solvers_tell(void **state)
@@ -158,12 +245,14 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
         int nrays = 0;
         for (int k = 0; k < found.n; k++) nrays += found.is_ray[k];
         assert_int_equal(nrays > 0, cJSON_GetArraySize(rays) > 0);
-        for (int m = 0; m < PERP_METHOD_COUNT && !p.nfree;
-             m++) { /* nothing is claimed that is not so; auto solves all */
+        for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+            /* nothing is claimed that is not so; auto solves all */
             double z[PERP_ENUMERATE_MAX];
             perp_solver *solver;
             perp_solve_info info;
-            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, NULL, &solver), PERP_OK);
+            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            o.mixed = p.view.lo != NULL;
+            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, &o, &solver), PERP_OK);
             assert_int_equal(perp_lcp_solve(solver, &p.view, z, NULL, &info), PERP_OK);
             int has = cJSON_GetArraySize(solutions) > 0;
             if (info.outcome == PERP_SOLVED)
@@ -180,8 +269,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_and_prints),
+        cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(what_does_not_apply_is_refused),
         cmocka_unit_test(classify_and_solvers_tell),
         cmocka_unit_test(stored_problems_have_the_solutions_that_are_listed),
     };

@@ -5,6 +5,9 @@
 
 #include "perp/trajectory.h"
 
+#include <stdio.h>
+#include <time.h>
+
 static perp_trajectory *parse(const char *text)
 {
     perp_diag diag = {0};
@@ -17,8 +20,9 @@ static perp_trajectory *parse(const char *text)
 static void reads_names_units_values_and_comments(void **state)
 {
     (void)state;
-    perp_trajectory *t = parse("# perp 0\n# unit v = m/s\nt,\"r[2,1]\", v\n0,1,2\n\n 0.5 "
-                               ",nan,\n1,-inf,4e-3\n# complete: 3 rows\n");
+    perp_trajectory *t =
+        parse("# perp 0\n# unit v = m/s\n# unit = x\n# unit w = m\nt,\"r[2,1]\", v\n0,1,2\n\n 0.5 "
+              ",nan,\n1,-inf,4e-3\n# complete: 3 rows\n");
     assert_int_equal(perp_trajectory_rows(t), 3);
     assert_int_equal(perp_trajectory_columns(t), 3);
     assert_string_equal(perp_trajectory_name(t, 1), "r[2,1]");
@@ -46,6 +50,11 @@ static void reads_what_other_programs_write(void **state)
     assert_true(perp_trajectory_column(t, 1)[1] == 2);
     assert_false(perp_trajectory_is_complete(t));
     perp_trajectory_destroy(t);
+    t = parse("\"t\" , \"5\"\" disc\",v\n\"0\",\"\" , \"2\"\n"); /* quotes, some doubled */
+    assert_string_equal(perp_trajectory_name(t, 1), "5\" disc");
+    assert_true(isnan(perp_trajectory_column(t, 1)[0]));
+    assert_true(perp_trajectory_column(t, 2)[0] == 2);
+    perp_trajectory_destroy(t);
 }
 
 static void refuses_with_place_and_reason(void **state)
@@ -58,10 +67,23 @@ static void refuses_with_place_and_reason(void **state)
         {"# only this\n", "no header row"},
         {"1,2\n3,4\n", "t.csv:1:1: expected a header row"},
         {"t,,u\n", "t.csv:1:3: column 2 has no name"},
+        {"t,u\n0,\33[31m\n", "t.csv:2:3: '?[31m' is not a number (column u)"},
+        {"t;u\n0;1\n", "t.csv:1:2: columns are separated by commas, not by semicolons"},
+        {"t\tu\n0\t1\n", "t.csv:1:2: columns are separated by commas, not by tabs"},
+        {"t,u\r0,1\r", "t.csv:1:4: a carriage return inside a line; lines end with LF or CRLF"},
         {"t,u,t\n", "t.csv:1:5: the column name 't' appears twice"},
+        {"b,a,b,a\n", "t.csv:1:5: the column name 'b' appears twice\nt.csv:1:7: the column"},
         {"t,u\n0,1,2\n", "t.csv:2:1: 3 fields; the header has 2"},
         {"t,u\n0\n", "t.csv:2:1: 1 fields; the header has 2"},
         {"t,u\n0,x\n", "t.csv:2:3: 'x' is not a number (column u)"},
+        {"t,u\n0, \"1\"5\n", "t.csv:2:3: text after the closing quote (column u)"},
+        {"t,u\n0,\"1\" \"5\"\n", "t.csv:2:3: text after the closing quote (column u)"},
+        {"t,u\n0,\"1\n", "t.csv:2:3: the quote is not closed (column u)"},
+        {"t,u\n0,\"\n", "t.csv:2:3: the quote is not closed (column u)"},
+        {"t,u\n0,\"1\"\"\"\n", "'1\"\"' is not a number"},
+        {"t,\"u\"v\n", "t.csv:1:3: text after the closing quote (column 2)"},
+        {"t,\"u,v\n", "t.csv:1:3: the quote is not closed (column 2)"},
+        {"t,\"\"\n", "t.csv:1:3: column 2 has no name"},
         {"t,u\n0,1e\n", "'1e' is not a number"},
         {"t,u\n0,1 2\n", "'1 2' is not a number"},
         {"t,u\n0,111111111111111111111111111111111111111111111111111111111111111111111\n",
@@ -79,10 +101,61 @@ static void refuses_with_place_and_reason(void **state)
         perp_diag_clear(&diag);
     }
     perp_trajectory *t;
-    assert_int_equal(perp_trajectory_parse("t\0u\n", 4, "t.csv", &t, NULL),
-                     PERP_ERR_DATA); /* binary */
+    const char *binary[] = {"t\0,u\n0,1\n", "t,u\n0\0,1\n", "# \0\nt,u0,1\n"};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(perp_trajectory_parse(binary[i], 9, "t.csv", &t, NULL), PERP_ERR_DATA);
     assert_int_equal(perp_trajectory_read("/nonexistent", &t, NULL), PERP_ERR_FILE);
     assert_int_equal(perp_trajectory_read(NULL, &t, NULL), PERP_ERR_ARG);
+}
+
+/* A header of 200000 names with a unit each; the last name is a given one. */
+static char *wide_table(const char *last, size_t *length)
+{
+    enum { COLUMNS = 200000 };
+    char *text = malloc(40 * COLUMNS), *end = text;
+    assert_non_null(text);
+    for (int c = 0; c < COLUMNS; c++) end += sprintf(end, "# unit c%d = m\n", c);
+    for (int c = 0; c + 1 < COLUMNS; c++) end += sprintf(end, "c%d,", c);
+    end += sprintf(end, "%s\n0", last);
+    for (int c = 1; c < COLUMNS; c++) end += sprintf(end, ",%d", c);
+    *length = (size_t)(end - text);
+    return text;
+}
+
+static void many_columns_are_read_at_once(void **state)
+{
+    (void)state;
+    size_t length;
+    char *text = wide_table("last", &length);
+    perp_trajectory *t;
+    perp_diag diag = {0};
+    clock_t start = clock();
+    assert_int_equal(perp_trajectory_parse(text, length, "t.csv", &t, &diag), PERP_OK);
+    assert_int_equal(perp_trajectory_columns(t), 200000);
+    assert_int_equal(perp_trajectory_find(t, "c123456"), 123456);
+    assert_int_equal(perp_trajectory_find(t, "last"), 199999);
+    assert_int_equal(perp_trajectory_find(t, "c"), -1);
+    assert_int_equal(perp_trajectory_find(t, "c1999999"), -1);
+    assert_string_equal(perp_trajectory_unit(t, 199998), "m");
+    assert_string_equal(perp_trajectory_unit(t, 199999), "");
+    perp_trajectory_destroy(t);
+    free(text);
+    text = wide_table("c7", &length);
+    assert_int_equal(perp_trajectory_parse(text, length, "t.csv", &t, &diag), PERP_ERR_DATA);
+    assert_non_null(strstr(diag.text, "the column name 'c7' appears twice"));
+    assert_int_equal(diag.errors, 1);
+    perp_diag_clear(&diag);
+    free(text);
+    text = calloc(1, 1000004); /* a name of 1 MB is not repeated in every message */
+    assert_non_null(text);
+    memset(text, 'x', 1000000);
+    strcpy(text + 1000000, "\ny\n");
+    assert_int_equal(perp_trajectory_parse(text, 1000003, "t.csv", &t, &diag), PERP_ERR_DATA);
+    assert_true(diag.length < 200);
+    perp_diag_clear(&diag);
+    free(text);
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > 5) fail_msg("%g s", seconds); /* comparing all pairs of names takes minutes */
 }
 
 static void all_faults_of_the_first_lines_are_reported(void **state)
@@ -101,13 +174,15 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
 {
     (void)state;
     const char *path = cli_path("written.csv");
-    const char *names[] = {"t", "r[1,2]", "v"}, *units[] = {"s", NULL, "m/s"};
+    const char *names[] = {"#t", "r[1,2]", "5\""}, *bad[] = {"t", "a\nb", "c"},
+               *units[] = {"s", NULL, "m/s"};
     const double row[] = {0.1, 1.0 / 3, -5e-324}, second[] = {0.2, (double)NAN, -0.0};
     perp_trajectory_writer *w;
     perp_trajectory *t;
     assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_writer_comment(w, "first\nsecond"), PERP_OK);
     assert_int_equal(perp_trajectory_writer_row(w, row), PERP_ERR_ARG); /* no header yet */
+    assert_int_equal(perp_trajectory_writer_header(w, 3, bad, NULL), PERP_ERR_ARG);
     assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_OK);
     assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_ERR_ARG);
     assert_int_equal(perp_trajectory_writer_row(w, row), PERP_OK);
@@ -115,7 +190,9 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
     assert_int_equal(perp_trajectory_writer_close(w, NULL, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_rows(t), 2);
+    assert_string_equal(perp_trajectory_name(t, 0), "#t");
     assert_string_equal(perp_trajectory_name(t, 1), "r[1,2]");
+    assert_string_equal(perp_trajectory_name(t, 2), "5\"");
     assert_string_equal(perp_trajectory_unit(t, 2), "m/s");
     for (int c = 0; c < 3; c++) assert_true(perp_trajectory_column(t, c)[0] == row[c]);
     assert_true(isnan(perp_trajectory_column(t, 1)[1]));
@@ -151,6 +228,7 @@ int main(void)
         cmocka_unit_test(reads_names_units_values_and_comments),
         cmocka_unit_test(reads_what_other_programs_write),
         cmocka_unit_test(refuses_with_place_and_reason),
+        cmocka_unit_test(many_columns_are_read_at_once),
         cmocka_unit_test(all_faults_of_the_first_lines_are_reported),
         cmocka_unit_test(what_is_written_is_read_back_to_the_last_bit),
         cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),

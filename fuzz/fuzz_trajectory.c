@@ -1,0 +1,98 @@
+/* The table reader under arbitrary bytes: what it accepts is consistent, and reads back the same
+ * after it was written. With libFuzzer (make fuzz FUZZ=trajectory) coverage guides it; built
+ * plainly, the same file replays the files it is given, as the tests do. */
+
+#include "perp/perp.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds, const char *what)
+{
+    if (holds) return;
+    fprintf(stderr, "not true: %s\n", what);
+    abort();
+}
+
+#define REQUIRE(condition) require(condition, #condition)
+
+static void write_table(const perp_trajectory *t, const char *path)
+{
+    int n = perp_trajectory_columns(t);
+    perp_trajectory_writer *w;
+    const char **name = malloc((size_t)n * sizeof *name);
+    double *row = malloc((size_t)n * sizeof *row);
+    REQUIRE(name && row);
+    for (int c = 0; c < n; c++) name[c] = perp_trajectory_name(t, c);
+    REQUIRE(perp_trajectory_writer_create(path, &w, NULL) == PERP_OK);
+    REQUIRE(perp_trajectory_writer_header(w, n, name, NULL) == PERP_OK);
+    for (int r = 0; r < perp_trajectory_rows(t); r++) {
+        for (int c = 0; c < n; c++) row[c] = perp_trajectory_column(t, c)[r];
+        REQUIRE(perp_trajectory_writer_row(w, row) == PERP_OK);
+    }
+    REQUIRE(perp_trajectory_writer_close(w, NULL, NULL) == PERP_OK);
+    free(name);
+    free(row);
+}
+
+static void compare(const perp_trajectory *t, const perp_trajectory *again)
+{
+    REQUIRE(perp_trajectory_is_complete(again));
+    REQUIRE(perp_trajectory_rows(t) == perp_trajectory_rows(again));
+    REQUIRE(perp_trajectory_columns(t) == perp_trajectory_columns(again));
+    for (int c = 0; c < perp_trajectory_columns(t); c++) {
+        REQUIRE(strcmp(perp_trajectory_name(t, c), perp_trajectory_name(again, c)) == 0);
+        REQUIRE(perp_trajectory_find(again, perp_trajectory_name(t, c)) == c);
+        for (int r = 0; r < perp_trajectory_rows(t); r++) {
+            double x = perp_trajectory_column(t, c)[r], y = perp_trajectory_column(again, c)[r];
+            REQUIRE(x == y || (x != x && y != y));
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    perp_diag diag = {0};
+    perp_trajectory *t, *again;
+    char path[64];
+    perp_status status = perp_trajectory_parse((const char *)data, size, "fuzz.csv", &t, &diag);
+    REQUIRE((status == PERP_OK) == (diag.errors == 0));
+    if (status == PERP_OK) {
+        snprintf(path, sizeof path, "fuzz_trajectory.%ld.csv", (long)getpid());
+        write_table(t, path);
+        status = perp_trajectory_read(path, &again, &diag);
+        if (status != PERP_OK) fprintf(stderr, "%s", perp_diag_text(&diag));
+        REQUIRE(status == PERP_OK);
+        compare(t, again);
+        perp_trajectory_destroy(again);
+        remove(path);
+    }
+    perp_trajectory_destroy(t);
+    perp_diag_clear(&diag);
+    return 0;
+}
+
+#ifndef PERP_LIBFUZZER
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        FILE *file = fopen(argv[i], "rb");
+        uint8_t *data = malloc(1 << 20);
+        if (!file || !data) {
+            fprintf(stderr, "%s: cannot be read\n", argv[i]);
+            return 1;
+        }
+        size_t size = fread(data, 1, 1 << 20, file);
+        fclose(file);
+        LLVMFuzzerTestOneInput(data, size);
+        free(data);
+    }
+    printf("ok: %d inputs\n", argc - 1);
+    return 0;
+}
+#endif

@@ -1,0 +1,123 @@
+/* perp_check: what can be said about a model without running it. */
+
+#include "model/inspect.h"
+#include "simulate/run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
+ * M_ji d_i + M_jj d_j = 0 with d > 0. Two-sided friction written as two forces does so while it
+ * sticks. */
+static void warn_not_unique(const perp_simulation *sim, const perp__elimination *e, const double *M,
+                            perp__source *findings)
+{
+    const perp__step *s = &sim->step;
+    int n = e->nz;
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1; j < n; j++) {
+            double a = M[i + i * n], b = M[i + j * n], c = M[j + i * n], d = M[j + j * n];
+            double tol = 1e-10 * fmax(fabs(a), fabs(d));
+            if (!(a > 0 && d > 0) || fabs(a * d - b * c) > tol * fmax(a, d) || !(b < 0 && c < 0))
+                continue;
+            const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],
+                             *q = &sim->model->pair[s->pair[e->pair[j]].of];
+            perp__error(findings, p->at, p->at,
+                        "warning: '%s' and '%s' can grow together without changing the motion, so "
+                        "they are not unique where "
+                        "both act (two-sided friction while it sticks); compare their net effect",
+                        p->side[(int)e->side[e->pair[i]]], q->side[(int)e->side[e->pair[j]]]);
+        }
+    }
+}
+
+/* M at the initial state, and what it is. */
+static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
+                                perp__source *findings)
+{
+    perp__step *s = &sim->step;
+    int bad_row;
+    report->active = -1;
+    if (!s->A || sim->nstep == 0) return PERP_OK;
+    perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
+    for (int i = 0; i < s->ny; i++) {
+        double *y = &s->ws[s->sym_y + i];
+        if (!isfinite(*y)) *y = 0;
+    }
+    const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
+    perp_status status = PERP_OK;
+    if (e) {
+        const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;
+        perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
+        report->active = e->nz;
+        status = perp_lcp_classify(&lcp, &report->M);
+        if (status == PERP_OK) warn_not_unique(sim, e, M, findings);
+    }
+    perp__run_set_initial(sim);
+    return status;
+}
+
+/* Say in which statements coefficients change, the first few. */
+static void note_changing(const perp_simulation *sim, perp_diag *diag)
+{
+    enum { SHOWN = 5 };
+    const perp__step *s = &sim->step;
+    const perp_model *m = sim->model;
+    const char *last = NULL;
+    int row = 0, said = 0;
+    for (int k = 0; k < s->nentry && said <= SHOWN; k++) {
+        while (s->row_start[row + 1] <= s->entry[k]) row++;
+        int pair = -1, split = row - m->nequation;
+        for (int p = 0; p < s->np && row >= s->nequation; p++) {
+            if (s->pair[p].a == row || s->pair[p].b == row || s->pair[p].off == row)
+                pair = s->pair[p].of;
+        }
+        for (int i = 0; i < m->npair && row >= m->nequation && pair < 0; i++) {
+            if (m->pair[i].two_sided && split-- == 0) pair = i;
+        }
+        perp_statement at = pair < 0 ? perp_model_equation(m, row) : perp_model_pair(m, pair);
+        if (at.text == last) continue;
+        last = at.text;
+        if (said++ < SHOWN)
+            perp__diag_append(diag, "%s:%d:%d: coefficients change here: %s\n", m->source.name,
+                              at.line, at.column, at.text);
+        else
+            perp__diag_append(diag, "%s: and in more places\n", m->source.name);
+    }
+}
+
+perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
+                       perp_check_report *report, perp_diag *diag)
+{
+    if (!model || !report) return PERP_ERR_ARG;
+    memset(report, 0, sizeof *report);
+    perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
+    if (isnan(o.step)) o.step = 1e-3;
+    if (isnan(o.to)) o.to = o.from + o.step; /* one step is all that is looked at */
+    perp_simulation *sim;
+    perp_status status = perp_simulation_create(model, &o, &sim, diag);
+    if (status != PERP_OK) return status;
+
+    perp__source findings = model->source;
+    findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
+    report->unknowns = sim->step.ny;
+    report->equations = sim->step.nequation;
+    report->pairs = sim->step.np;
+    report->affine = !sim->step.nonlinear;
+    report->constant = sim->step.constant;
+    report->coefficients = sim->step.row_start[sim->step.nrow];
+    report->changing = sim->step.nentry;
+    status = check_matrix(sim, report, &findings);
+    if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
+        !perp__inspect_unused(model, &findings))
+        status = PERP_ERR_MEMORY;
+    report->warnings = findings.nerror;
+    int errors = diag ? diag->errors : 0;
+    note_changing(sim, diag);
+    perp__source_report(&findings, diag);
+    if (diag) diag->errors = errors; /* these are warnings */
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
+    perp__source_clear(&findings);
+    perp_simulation_destroy(sim);
+    return status;
+}

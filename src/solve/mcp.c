@@ -1,0 +1,235 @@
+/* Nonlinear complementarity problems: the registry, the driver that believes no method, the residual. */
+
+#include "solve/mcp.h"
+#include "base/base.h"
+#include "base/tol.h"
+#include "solve/newton.h"
+#include "solve/solver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *summary;
+    int (*solve)(perp_mcp_solver *solver);
+} methods[] = {
+#define PERP_MCP_METHOD(name, NAME, summary) {#name, summary, perp__mcp_##name},
+#include "perp/mcp.def"
+#undef PERP_MCP_METHOD
+};
+
+perp_mcp_method perp_mcp_method_find(const char *name)
+{
+    int m = 0;
+    while (m < PERP_MCP_METHOD_COUNT && (!name || strcmp(methods[m].name, name) != 0)) m++;
+    return (perp_mcp_method)m;
+}
+
+const char *perp_mcp_method_name(perp_mcp_method method)
+{
+    return (unsigned)method < PERP_MCP_METHOD_COUNT ? methods[method].name : "unknown";
+}
+
+const char *perp_mcp_method_summary(perp_mcp_method method)
+{
+    return (unsigned)method < PERP_MCP_METHOD_COUNT ? methods[method].summary : "";
+}
+
+perp_mcp_options perp_mcp_options_default(void)
+{
+    return (perp_mcp_options){.tol = PERP_TOL_NONLINEAR, .max_iter = 0};
+}
+
+/* Life ------------------------------------------------------------------------------------------ */
+
+static int pattern_is_valid(const perp_mcp *p)
+{
+    if (!p->row || p->column_start[0] != 0) return 0;
+    for (int j = 0; j < p->n; j++) {
+        if (p->column_start[j + 1] < p->column_start[j]) return 0;
+        for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++) {
+            int ascending = e == p->column_start[j] || p->row[e] > p->row[e - 1];
+            if (p->row[e] < 0 || p->row[e] >= p->n || !ascending) return 0;
+        }
+    }
+    return 1;
+}
+
+/* The pattern of diag + J by rows. Columns are visited in order, so that each row is ascending. */
+static void transpose_pattern(perp_mcp_solver *s, const perp_mcp *p)
+{
+    int n = s->n;
+    for (int pass = 0; pass < 2; pass++) {
+        int *next = s->swap;
+        for (int i = 0; i < n && pass == 1; i++) next[i] = s->start[i];
+        if (pass == 0) memset(s->start, 0, ((size_t)n + 1) * sizeof(int));
+        for (int j = 0; j < n; j++) {
+            int has_diagonal = 0;
+            for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++) {
+                int i = p->row[e];
+                has_diagonal |= i == j;
+                if (pass == 0) {
+                    s->start[i + 1]++;
+                    continue;
+                }
+                if (i == j) s->diagonal[j] = next[i];
+                s->column[next[i]] = j;
+                s->slot[e] = next[i]++;
+            }
+            if (has_diagonal) continue;
+            if (pass == 0) {
+                s->start[j + 1]++;
+                continue;
+            }
+            s->column[next[j]] = j;
+            s->diagonal[j] = next[j]++;
+        }
+        for (int i = 0; i < n && pass == 0; i++) s->start[i + 1] += s->start[i];
+    }
+}
+
+static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
+{
+    size_t n = (size_t)s->n + 1, entries = (size_t)s->nnz + n;
+    if (!perp__sparse_lu_available()) return PERP_ERR_UNAVAILABLE;
+    s->start = malloc(n * sizeof(int));
+    s->column = malloc(entries * sizeof(int));
+    s->slot = malloc(entries * sizeof(int));
+    s->diagonal = malloc(n * sizeof(int));
+    s->value = malloc(entries * sizeof(double));
+    if (!s->start || !s->column || !s->slot || !s->diagonal || !s->value) return PERP_ERR_MEMORY;
+    transpose_pattern(s, p);
+    if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
+    return s->lu || s->n == 0 ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
+{
+    size_t n = (size_t)s->n + 1, nnz = (size_t)s->nnz + 1;
+    s->z = calloc((PERP__NEWTON_WORK + 6) * n, sizeof(double));
+    s->J = malloc(nnz * sizeof(double));
+    s->swap = malloc(n * sizeof(int));
+    if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
+    s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
+    s->trial = s->next + n, s->work = s->trial + n;
+    if (p->column_start) return create_sparse(s, p);
+    s->factors = malloc(nnz * sizeof(double));
+    if (!s->factors) return PERP_ERR_MEMORY;
+    if (s->method != PERP_MCP_JOSEPHY && s->method != PERP_MCP_AUTO) return PERP_OK;
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    o.mixed = 1;
+    return perp_solver_create(PERP_METHOD_AUTO, s->n, &o, &s->linear);
+}
+
+perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
+                                   const perp_mcp_options *options, perp_mcp_solver **out)
+{
+    if (!out) return PERP_ERR_ARG;
+    *out = NULL;
+    perp_mcp_options o = options ? *options : perp_mcp_options_default();
+    if ((unsigned)method >= PERP_MCP_METHOD_COUNT || !p || p->n < 0 || p->n > 1 << 20 ||
+        !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 || (!p->column_start && p->n > 1 << 15) ||
+        (p->column_start && (method == PERP_MCP_JOSEPHY || !pattern_is_valid(p))))
+        return PERP_ERR_ARG;
+    perp_mcp_solver *s = calloc(1, sizeof *s);
+    if (!s) return PERP_ERR_MEMORY;
+    s->method = method, s->options = o, s->n = p->n;
+    if (s->options.max_iter == 0) s->options.max_iter = 200;
+    s->nnz = p->column_start ? p->column_start[p->n] : p->n * p->n;
+    perp_status status = create_parts(s, p);
+    if (status != PERP_OK) {
+        perp_mcp_solver_destroy(s);
+        return status;
+    }
+    *out = s;
+    return PERP_OK;
+}
+
+void perp_mcp_solver_destroy(perp_mcp_solver *s)
+{
+    if (!s) return;
+    perp__sparse_lu_destroy(s->lu);
+    perp_solver_destroy(s->linear);
+    free(s->z);
+    free(s->J);
+    free(s->swap);
+    free(s->factors);
+    free(s->start);
+    free(s->column);
+    free(s->slot);
+    free(s->diagonal);
+    free(s->value);
+    free(s);
+}
+
+/* Driver ---------------------------------------------------------------------------------------- */
+
+double perp_mcp_residual(const perp_mcp *p, const double *z, double *w)
+{
+    if (p->F(p->context, z, w)) return (double)NAN;
+    double largest = 0;
+    for (int i = 0; i < p->n; i++) {
+        double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY, x = z[i] - w[i];
+        double r = fabs(z[i] - (x < lo ? lo : x > hi ? hi : x));
+        if (isnan(r) || isnan(w[i])) return (double)NAN;
+        largest = fmax(largest, r);
+    }
+    return largest;
+}
+
+/* Finite, with bounds the right way round? Moves z between them. */
+static int prepare(const perp_mcp *p, double *z)
+{
+    for (int i = 0; i < p->n; i++) {
+        double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
+        if (!(lo <= hi) || lo == (double)INFINITY || hi == -(double)INFINITY || !isfinite(z[i]))
+            return 0;
+        z[i] = fmin(fmax(z[i], lo), hi);
+    }
+    return 1;
+}
+
+perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, double *w,
+                           perp_mcp_info *info)
+{
+    if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start)
+        return PERP_ERR_ARG;
+    if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz)) return PERP_ERR_DIM;
+    perp_mcp_info result = {.outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
+    size_t bytes = (size_t)s->n * sizeof(double);
+    s->problem = p;
+    if (bytes) memcpy(s->z, z, bytes);
+    if (prepare(p, s->z)) {
+        result.iterations = methods[s->method].solve(s);
+        result.residual = perp_mcp_residual(p, s->z, s->w);
+        result.outcome = result.residual <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
+        if (bytes) memcpy(z, s->z, bytes);
+        if (bytes && w) memcpy(w, s->w, bytes);
+    }
+    if (info) *info = result;
+    return PERP_OK;
+}
+
+/* auto: each method goes on where the one before it ended; then all of them from other points, which are the
+ * same every time. */
+int perp__mcp_auto(perp_mcp_solver *s)
+{
+    enum { STARTS = 10 };
+    const perp_mcp *p = s->problem;
+    int steps = 0;
+    for (int start = 0; start < STARTS; start++) {
+        for (int i = 0; i < s->n && start > 0; i++) {
+            double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
+            double x = ldexp((double)((i + 1) * (2 * start + 5) % 13 + 1) / 7, (start + 1) / 2);
+            s->z[i] = isfinite(lo) ? fmin(lo + x, hi) : isfinite(hi) ? hi - x : start % 2 ? x : -x;
+        }
+        steps += perp__mcp_fb(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        steps += perp__mcp_min(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        if (s->linear) steps += perp__mcp_josephy(s);
+        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+    }
+    return steps;
+}

@@ -1,0 +1,37 @@
+/* Internal: what the methods for nonlinear problems share; the driver is mcp.c. */
+
+#ifndef PERP_SRC_MCP_H
+#define PERP_SRC_MCP_H
+
+#include "perp/mcp.h"
+#include "linalg/sparse_lu.h"
+
+struct perp_mcp_solver {
+    perp_mcp_method method;
+    perp_mcp_options options;
+    int n, nnz;           /* entries of J: n^2 where dense */
+    const perp_mcp *problem; /* of the solve in progress */
+    double *z, *w, *best; /* n each */
+    double *work;         /* PERP__NEWTON_WORK n */
+    double *J;            /* nnz */
+    double *factors;      /* n x n where dense */
+    int *swap;            /* n */
+
+    /* Compressed columns: the pattern of diag + J by rows, for the sparse LU. */
+    perp__sparse_lu *lu;
+    int *start, *column;  /* n + 1, entries */
+    int *slot, *diagonal; /* nnz, n: their places */
+    double *value;        /* entries */
+
+    /* josephy */
+    perp_solver *linear;
+    double *q, *next, *trial; /* n each */
+};
+
+/* Each method goes on from solver->z and leaves its best point there; returns the steps. */
+int perp__mcp_fb(perp_mcp_solver *solver);
+int perp__mcp_min(perp_mcp_solver *solver);
+int perp__mcp_josephy(perp_mcp_solver *solver);
+int perp__mcp_auto(perp_mcp_solver *solver);
+
+#endif

@@ -1,0 +1,56 @@
+/* josephy - Newton for complementarity problems (Josephy 1979).
+ *
+ * 1. At z the function is replaced by F(z) + J (y - z); the mixed linear problem for y goes to auto of
+ * perp/lcp.h.
+ * 2. From z towards y, halved until the natural residual falls; where it never does, the whole step is
+ * taken, a few times at most.
+ *
+ * Locally quadratic under strong regularity, also at degenerate solutions. Fails where the linear problem has no
+ * solution. Cost: one linear problem a step. */
+
+#include "solve/mcp.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The linear problem at z; its solution into next. */
+static int solve_linear(perp_mcp_solver *s)
+{
+    const perp_mcp *p = s->problem;
+    size_t n = (size_t)s->n;
+    perp_solve_info info;
+    if (p->F(p->context, s->z, s->q) || p->J(p->context, s->z, s->J)) return 0;
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++) s->q[i] -= s->J[i + j * n] * s->z[j];
+    }
+    perp_lcp lcp = {s->n, s->J, s->n > 1 ? s->n : 1, s->q, p->lo, p->hi};
+    return perp_lcp_solve(s->linear, &lcp, s->next, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
+}
+
+int perp__mcp_josephy(perp_mcp_solver *s)
+{
+    enum { BLIND_STEPS = 5, HALVINGS = 20 };
+    size_t bytes = (size_t)s->n * sizeof(double);
+    double residual = perp_mcp_residual(s->problem, s->z, s->w), least = residual;
+    int steps = 0, blind = 0;
+    memcpy(s->best, s->z, bytes);
+    while (steps < s->options.max_iter && residual > 0.01 * s->options.tol && solve_linear(s)) {
+        double length = 1, after = (double)NAN;
+        steps++;
+        for (int k = 0; k < HALVINGS && !(after < residual); k++, length /= 2) {
+            for (int i = 0; i < s->n; i++) s->trial[i] = s->z[i] + length * (s->next[i] - s->z[i]);
+            after = perp_mcp_residual(s->problem, s->trial, s->w);
+        }
+        if (!(after < residual)) {
+            if (blind++ == BLIND_STEPS) break;
+            memcpy(s->trial, s->next, bytes);
+            after = perp_mcp_residual(s->problem, s->trial, s->w);
+            if (isnan(after)) break;
+        }
+        memcpy(s->z, s->trial, bytes);
+        residual = after;
+        if (residual < least) least = residual, memcpy(s->best, s->z, bytes);
+    }
+    memcpy(s->z, s->best, bytes);
+    return steps;
+}

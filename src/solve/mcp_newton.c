@@ -1,0 +1,95 @@
+/* fb, min for nonlinear problems: newton.c with J dense (own LU) or in compressed columns (sparse LU).
+ *
+ * Succeeds for uniform P-functions; locally quadratic. Fails at local minima of the merit function. Cost: one
+ * factorisation a step. */
+
+#include "linalg/dense.h"
+#include "solve/mcp.h"
+#include "solve/newton.h"
+
+#include <string.h>
+
+static int evaluate(void *context, const double *z, double *w)
+{
+    const perp_mcp *p = ((perp_mcp_solver *)context)->problem;
+    return p->F(p->context, z, w) == 0;
+}
+
+static int linearize(void *context, const double *z)
+{
+    perp_mcp_solver *s = context;
+    return s->problem->J(s->problem->context, z, s->J) == 0;
+}
+
+static int factor_dense(void *context, const double *dz, const double *dw)
+{
+    perp_mcp_solver *s = context;
+    size_t n = (size_t)s->n;
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = 0; i < n; i++) s->factors[i + j * n] = dw[i] * s->J[i + j * n];
+        s->factors[j + j * n] += dz[j];
+    }
+    return perp__lu(s->n, s->factors, s->n, s->swap) == 0;
+}
+
+static void solve_dense(void *context, double *x)
+{
+    const perp_mcp_solver *s = context;
+    perp__lu_solve(s->n, s->factors, s->n, s->swap, x);
+}
+
+static void transposed_dense(void *context, const double *v, double *out)
+{
+    const perp_mcp_solver *s = context;
+    for (int j = 0; j < s->n; j++) {
+        const double *column = s->J + (size_t)j * (size_t)s->n;
+        out[j] = 0;
+        for (int i = 0; i < s->n; i++) out[j] += column[i] * v[i];
+    }
+}
+
+static int factor_sparse(void *context, const double *dz, const double *dw)
+{
+    perp_mcp_solver *s = context;
+    const perp_mcp *p = s->problem;
+    memset(s->value, 0, (size_t)s->start[s->n] * sizeof *s->value);
+    for (int e = 0; e < s->nnz; e++) s->value[s->slot[e]] = dw[p->row[e]] * s->J[e];
+    for (int i = 0; i < s->n; i++) s->value[s->diagonal[i]] += dz[i];
+    return perp__sparse_lu_factor(s->lu, s->value);
+}
+
+static void solve_sparse(void *context, double *x)
+{
+    perp_mcp_solver *s = context;
+    perp__sparse_lu_solve(s->lu, x);
+}
+
+static void transposed_sparse(void *context, const double *v, double *out)
+{
+    const perp_mcp_solver *s = context;
+    const perp_mcp *p = s->problem;
+    for (int j = 0; j < s->n; j++) {
+        out[j] = 0;
+        for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++)
+            out[j] += s->J[e] * v[p->row[e]];
+    }
+}
+
+static int run(perp_mcp_solver *s, perp__ncp kind)
+{
+    perp__newton_problem p = {s->n,           s->problem->lo, s->problem->hi,  s, evaluate, linearize,
+                              factor_dense, solve_dense,    transposed_dense};
+    if (s->n == 0) return 0;
+    if (s->lu) p.factor = factor_sparse, p.solve = solve_sparse, p.transposed = transposed_sparse;
+    return perp__newton(&p, kind, 0.01 * s->options.tol, s->options.max_iter, s->z, s->work);
+}
+
+int perp__mcp_fb(perp_mcp_solver *s)
+{
+    return run(s, PERP__NCP_FB);
+}
+
+int perp__mcp_min(perp_mcp_solver *s)
+{
+    return run(s, PERP__NCP_MIN);
+}
