@@ -120,21 +120,22 @@ static const char *base_name(const char *path)
 
 /* The model of a run ---------------------------------------------------------------------------- */
 
-/* "# model: NAME (FILE, continuous)": FILE, or 0. */
+/* "# model: NAME (FILE, continuous)" or "# model: NAME (FILE)": FILE, or 0. */
 static int model_file(const perp_trajectory *t, char *file, size_t size)
 {
     const char *line;
     for (int i = 0; (line = perp_trajectory_comment(t, i)) != NULL; i++) {
         const char *open = strncmp(line, "model: ", 7) == 0 ? strstr(line, " (") : NULL;
-        const char *comma = open ? strrchr(open, ',') : NULL;
-        if (!comma) continue;
-        snprintf(file, size, "%.*s", (int)(comma - open - 2), open + 2);
+        const char *end = open ? strrchr(open, ',') : NULL;
+        if (open && !end) end = strrchr(open, ')');
+        if (!end) continue;
+        snprintf(file, size, "%.*s", (int)(end - open - 2), open + 2);
         return 1;
     }
     return 0;
 }
 
-/* "# param NAME = VALUE UNIT" of the run onto the model. */
+/* "# param NAME = VALUE UNIT" of the run onto the model; "# free" where a plan found the value. */
 static void set_parameter(perp_model *model, const char *text, const char *run)
 {
     const char *equals = strstr(text, " = ");
@@ -144,7 +145,9 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     if (!equals || equals - text >= (int)sizeof name) return;
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     double value = strtod(equals + 3, NULL);
-    if (!perp_model_find(model, name, &kind, &i) || kind != PERP_PARAM) {
+    int is_known = perp_model_find(model, name, &kind, &i);
+    if (is_known && kind == PERP_STATE) return; /* a free initial value: the run has it */
+    if (!is_known || kind != PERP_PARAM) {
         fprintf(stderr, "perp report: %s has a parameter '%s' that the model does not have\n", run,
                 name);
         return;
@@ -191,6 +194,7 @@ static perp_status load_model(loaded *l, const request *r, const char *run, perp
     perp_status status = perp_model_load(file, &l->model, diag);
     for (int i = 0; status == PERP_OK && (line = perp_trajectory_comment(l->trajectory, i)); i++) {
         if (strncmp(line, "param ", 6) == 0) set_parameter(l->model, line + 6, run);
+        if (strncmp(line, "free ", 5) == 0) set_parameter(l->model, line + 5, run);
         if (strncmp(line, "input ", 6) == 0) set_input(l->model, line + 6);
     }
     return status;
@@ -241,15 +245,17 @@ static perp_status report(const request *r, const perp_report_run *runs, perp_di
     return status;
 }
 
-perp_status cli_report_run(const char *html, const char *csv, const perp_model *model,
-                           perp_diag *diag)
+perp_status cli_report_run(const char *html, const char *csv, const char *log,
+                           const perp_model *model, perp_diag *diag)
 {
-    perp_trajectory *trajectory;
+    perp_trajectory *trajectory, *iterations = NULL;
     perp_status status = perp_trajectory_read(csv, &trajectory, diag);
+    if (status == PERP_OK && log) status = perp_trajectory_read(log, &iterations, diag);
     perp_report_run run = {model ? perp_model_name(model) : base_name(csv), trajectory, model,
-                           NULL};
+                           iterations};
     if (status == PERP_OK) status = perp_report_write_html(&run, 1, NULL, html, diag);
     perp_trajectory_destroy(trajectory);
+    perp_trajectory_destroy(iterations);
     return status;
 }
 

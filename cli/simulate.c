@@ -370,7 +370,7 @@ static perp_status write_report(run *u, const perp_model *model, const char *rea
     perp_status status = PERP_OK;
     if (u->kept) status = perp_trajectory_writer_close(u->kept, reason, diag);
     if (status == PERP_OK)
-        status = cli_report_run(r->report, has_file(r) ? r->out : u->kept_path, model, diag);
+        status = cli_report_run(r->report, has_file(r) ? r->out : u->kept_path, NULL, model, diag);
     if (u->kept) remove(u->kept_path);
     return status;
 }

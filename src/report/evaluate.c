@@ -26,10 +26,13 @@ static int find_columns(perp__rows *r)
 {
     const perp_model *m = r->model;
     size_t nx = (size_t)m->nitem[PERP_STATE], nv = (size_t)m->nvar;
+    size_t nu = (size_t)m->nitem[PERP_INPUT];
     r->state = malloc((nx + 1) * sizeof *r->state);
     r->var = malloc((nv + 1) * sizeof *r->var);
-    if (!r->state || !r->var) return 0;
+    r->input = malloc((nu + 1) * sizeof *r->input);
+    if (!r->state || !r->var || !r->input) return 0;
     for (size_t i = 0; i < nx; i++) r->state[i] = column_of(r->run, m->item[PERP_STATE][i].name);
+    for (size_t i = 0; i < nu; i++) r->input[i] = column_of(r->run, m->item[PERP_INPUT][i].name);
     for (size_t i = 0; i < nv; i++) r->var[i] = column_of(r->run, m->item[PERP_VAR][i].name);
     return 1;
 }
@@ -110,27 +113,30 @@ void perp__rows_clear(perp__rows *r)
     free(r->ws);
     free(r->state);
     free(r->var);
+    free(r->input);
     free(r->needs_before);
-}
-
-/* Inputs at time t, into one of their two symbols. */
-static void set_inputs(perp__rows *r, double t, int symbol)
-{
-    const perp_model *m = r->model;
-    r->ws[PERP__SYM_T] = t;
-    perp__tape_eval(&r->inputs, r->ws);
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        const perp__item *item = &m->item[PERP_INPUT][i];
-        double u = item->table.n    ? perp__table_value(&item->table, t, &r->hint)
-                   : item->expr < 0 ? (double)NAN
-                                    : r->ws[r->inputs.out[i]];
-        r->ws[item->symbol + symbol] = u;
-    }
 }
 
 static double at_row(const double *column, int i)
 {
     return column && i >= 0 ? column[i] : (double)NAN;
+}
+
+/* Inputs at time t, into one of their two symbols: from row i where the run has them as columns, as
+ * a plan does, else from their function or table. */
+static void set_inputs(perp__rows *r, double t, int i, int symbol)
+{
+    const perp_model *m = r->model;
+    r->ws[PERP__SYM_T] = t;
+    perp__tape_eval(&r->inputs, r->ws);
+    for (int k = 0; k < m->nitem[PERP_INPUT]; k++) {
+        const perp__item *item = &m->item[PERP_INPUT][k];
+        double u = r->input[k]      ? at_row(r->input[k], i)
+                   : item->table.n  ? perp__table_value(&item->table, t, &r->hint)
+                   : item->expr < 0 ? (double)NAN
+                                    : r->ws[r->inputs.out[k]];
+        r->ws[item->symbol + symbol] = u;
+    }
 }
 
 void perp__rows_get(perp__rows *r, int i, double *values)
@@ -139,8 +145,8 @@ void perp__rows_get(perp__rows *r, int i, double *values)
     double t = r->time[i], before = at_row(r->time, i - 1), h = t - before;
     int is_step = isnan(r->step) || fabs(h - r->step) <= 1e-3 * r->step;
     int last = is_step ? i - 1 : -1; /* else the row before is not the step before */
-    set_inputs(r, is_step ? before : (double)NAN, PERP__INPUT_PRE);
-    set_inputs(r, t, PERP__NOW);
+    set_inputs(r, is_step ? before : (double)NAN, last, PERP__INPUT_PRE);
+    set_inputs(r, t, i, PERP__NOW);
     r->ws[PERP__SYM_T_PRE] = is_step ? before : (double)NAN;
     r->ws[PERP__SYM_H] = isnan(r->step) ? h : r->step;
     int is_bare_pre = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;

@@ -16,7 +16,7 @@ typedef struct perp__rows {
     perp__instant instant;
     perp__tape tape, inputs;
     double *ws;
-    const double **state, **var, *time; /* columns; NULL where the run has none */
+    const double **state, **var, **input, *time; /* columns; NULL where the run has none */
     double step;                        /* the run's, NaN if it does not say */
     int n;
     unsigned char *needs_before; /* per expression: it needs the step before */

@@ -165,6 +165,23 @@ static void a_wrong_run_shows_its_violation(void **state)
     perp_model_destroy(model);
 }
 
+/* A plan has its inputs as columns; they replace the function of time that the model gives. */
+static void inputs_that_are_columns_are_used(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 1\nvar p\ninput u = 5\nder(x) = p - 1\n"
+                                    "0 <= p perp x + u >= 0\nsimulate to 1 step 0.5\n");
+    const char *csv = "t,x,p,u\n0,1,nan,0\n0.5,0.5,2,-0.5\n";
+    perp_trajectory *t;
+    assert_int_equal(perp_trajectory_parse(csv, strlen(csv), "run", &t, NULL), PERP_OK);
+    perp__modes m;
+    assert_int_equal(perp__modes_find(&m, model, t, 0), 1);
+    assert_near(m.violation[1], 0, 0);
+    perp__modes_clear(&m);
+    perp_trajectory_destroy(t);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +191,7 @@ int main(void)
         cmocka_unit_test(friction_in_the_plane_is_shown_by_lengths),
         cmocka_unit_test(rows_that_were_left_out_are_not_guessed),
         cmocka_unit_test(a_wrong_run_shows_its_violation),
+        cmocka_unit_test(inputs_that_are_columns_are_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

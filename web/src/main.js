@@ -161,14 +161,17 @@ function accuracy() {
 
 // The iterations of a planner: what spans decades on a logarithmic axis at the right.
 function iterations() {
-    const runs = data.runs.map(run => run.iterations && {name: run.name, t: run.iterations[0].data, time: run.iterations[0].name,
-        timeUnit: '', columns: run.iterations.slice(1)}).filter(Boolean);
+    const runs = data.runs.filter(run => run.iterations).map(run => {
+        const [first, ...columns] = run.iterations, counts = first.data.every((v, i) => i === 0 || v > first.data[i - 1]);
+        return {name: run.name, t: counts ? first.data : first.data.map((v, i) => i), time: counts ? first.name : 'row', timeUnit: '',
+            columns: columns.filter(c => c.data.some(v => v !== 0 && v !== 1))}; // no flags
+    });
     if (!runs.length) return;
-    const isLog = c => /infeas|violation|residual|^mu$|barrier|error|relax/i.test(c.name);
+    const isLog = c => /infeas|violation|residual|stationar|relax|barrier|step|error|^mu$/i.test(c.name);
     const series = runs.flatMap((run, r) => run.columns.map((c, k) => ({run: r, label: label(c.name, run), values: c.data, color: k, dash: dashes[r % 4],
         scale: isLog(c) ? 'right' : 'y'})));
     const host = section('Iterations'), plot = plotHost(host, 'iterations');
-    parts.iterations = timePlot(plot, runs, series, {own: true, label: 'objective', right: 'infeasibility (logarithmic)', rightLog: true});
+    parts.iterations = timePlot(plot, runs, series, {own: true, label: 'cost', right: 'violation, relaxation (logarithmic)', rightLog: true});
 }
 
 // Where it came from ------------------------------------------------------------------------------

@@ -258,6 +258,22 @@ async function iterationsAreShown(csv) {
     await page.close();
 }
 
+// Where this build plans: the push of a block, with its iterations.
+async function planIsShown() {
+    const model = 'examples/opty/push.perp';
+    if (!run('--help').includes('  plan ') || !existsSync(join(source, model))) return;
+    const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
+    run('plan', model, '-o', csv, '--log', log, '--quiet');
+    const html = report('plan', csv, '--log', log);
+    await hoverValuesEqualTheCsv(csv, html, 'plan');
+    const page = await open(html), body = await page.locator('body').innerText();
+    for (const part of ['Modes', 'Phase portrait', 'against the velocity of slip', 'Residual and complementarity', 'Iterations'])
+        check(`plan: ${part}`, body.includes(part));
+    await noEmptyPanel(page, 'plan');
+    quiet(page, 'plan');
+    await page.close();
+}
+
 async function darkAndLight(html) {
     const page = await open(html, {colorScheme: 'dark'});
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -302,6 +318,7 @@ try {
     await faultsAreMessages();
     await textsAreEscaped();
     await iterationsAreShown(block);
+    await planIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
 } catch (error) {
