@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 build: build/Makefile
 	@cmake --build --preset release
 
-run: setup build/Makefile
+run: setup-build build/Makefile
 	@cmake --build --preset release --target perp_cli
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
@@ -43,9 +43,11 @@ fmt:
 clean:
 	rm -rf build out
 
-.PHONY: setup
+.PHONY: setup setup-build
 setup:
 	@scripts/setup
+setup-build:
+	@scripts/setup build
 
 build/Makefile:
 	@cmake --preset release >/dev/null

@@ -77,6 +77,11 @@ void cli_problem_place(char *text, size_t size, const char *file, int k);
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);
 
+/* Write the page of a run from its CSV file, the CSV file of a planner's iterations (nullable) and
+ * its model (nullable); in report.c. */
+perp_status cli_report_run(const char *html, const char *csv, const char *log,
+                           const perp_model *model, perp_diag *diag);
+
 /* The exit code for a failed call. */
 int cli_exit_code(perp_status status);
 

@@ -22,6 +22,7 @@ enum {
     OPT_SOLVER,
     OPT_O,
     OPT_EVERY,
+    OPT_REPORT,
     OPT_QUIET,
     OPT_NO_PLOT,
     OPT_HELP
@@ -41,6 +42,7 @@ static const cli_option options[] = {
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error)"},
     {"every", "N", "write every Nth row, and the last"},
+    {"report", "OUT.html", "write a page that shows the run; see perp report"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
     {"help", NULL, "this text"},
@@ -49,7 +51,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *method, *solver;
+    const char *file, *out, *report, *method, *solver;
     double to, from, step, theta;
     long every;
     int quiet, plot;
@@ -70,6 +72,7 @@ static void print_help(void)
     printf("\nexamples:\n"
            "  perp simulate examples/notes/particle.perp -o particle.csv\n"
            "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
+           "  perp simulate examples/mechanics/square.perp --report square.html\n"
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
            "(the rows so far are kept),\n"
@@ -121,6 +124,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SOLVER: r->solver = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
+        case OPT_REPORT: r->report = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
         case OPT_HELP: print_help(); return -1;
@@ -132,6 +136,11 @@ static int read_request(int argc, char **argv, request *r)
     if (!r->file) {
         fprintf(stderr, "perp simulate: which model? usage: perp simulate FILE.perp [options]; see "
                         "perp simulate --help\n");
+        return CLI_USAGE;
+    }
+    if (r->out && r->report && strcmp(r->out, r->report) == 0) {
+        fprintf(stderr, "perp simulate: the trajectory and the report cannot both go to %s\n",
+                r->out);
         return CLI_USAGE;
     }
     if (!isnan(r->step) && !(r->step > 0)) {
@@ -195,7 +204,8 @@ static double now(void)
 
 typedef struct run {
     const request *request;
-    perp_trajectory_writer *writer;
+    perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
+    char kept_path[4096];
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
@@ -215,6 +225,15 @@ static void show_progress(run *u, long step)
     u->shown = t;
 }
 
+static perp_status write_row(run *u, long step, const double *row)
+{
+    perp_status status = PERP_OK;
+    if (u->writer) status = perp_trajectory_writer_row(u->writer, row);
+    if (u->kept && status == PERP_OK) status = perp_trajectory_writer_row(u->kept, row);
+    if (status == PERP_OK) u->written = step;
+    return status;
+}
+
 static perp_status take_row(void *context, long step, const double *row)
 {
     run *u = context;
@@ -224,10 +243,9 @@ static perp_status take_row(void *context, long step, const double *row)
         cli_plot_add(u->plot, step, row[0], values);
     }
     if (u->progress && (step & 1023) == 0) show_progress(u, step);
-    if (u->writer && (step % u->request->every == 0 || step == u->steps)) {
-        perp_status status = perp_trajectory_writer_row(u->writer, row);
+    if (step % u->request->every == 0 || step == u->steps) {
+        perp_status status = write_row(u, step, row);
         if (status != PERP_OK) return status;
-        u->written = step;
     }
     return interrupted && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
 }
@@ -236,11 +254,11 @@ static perp_status take_row(void *context, long step, const double *row)
 static void write_last_row(run *u, const perp_simulation *sim)
 {
     long step = perp_simulation_get_summary(sim).steps;
-    if (!u->writer || u->written == step) return;
+    if (u->written == step || !(u->writer || u->kept)) return;
     double *row = malloc((size_t)perp_simulation_columns(sim) * sizeof *row);
     if (row) {
         perp_simulation_row(sim, row);
-        perp_trajectory_writer_row(u->writer, row); /* closing tells if this fails */
+        write_row(u, step, row); /* closing tells if this fails */
     }
     free(row);
 }
@@ -298,27 +316,62 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     return status;
 }
 
-static perp_status open_writer(run *u, const perp_model *model, const perp_simulation *sim,
+static perp_status open_writer(const run *u, const char *path, perp_trajectory_writer **writer,
+                               const perp_model *model, const perp_simulation *sim,
                                const perp_simulation_options *o, perp_diag *diag)
 {
     int n = perp_simulation_columns(sim);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
-    perp_status status = names && units
-                             ? perp_trajectory_writer_create(u->request->out, &u->writer, diag)
-                             : PERP_ERR_MEMORY;
+    perp_status status =
+        names && units ? perp_trajectory_writer_create(path, writer, diag) : PERP_ERR_MEMORY;
     for (int i = 0; i < n && status == PERP_OK; i++) {
         names[i] = perp_simulation_column_name(sim, i);
         units[i] = perp_simulation_column_unit(sim, i);
     }
     if (status == PERP_OK) {
-        status = write_metadata(u->writer, model, o, u->request);
-        perp_trajectory_writer_header(u->writer, n, names, units);
+        status = write_metadata(*writer, model, o, u->request);
+        perp_trajectory_writer_header(*writer, n, names, units);
     }
     if (status == PERP_ERR_MEMORY)
         fprintf(stderr, "perp simulate: %s\n", perp_status_message(status));
     free(names);
     free(units);
+    return status;
+}
+
+static int is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static int has_file(const request *r)
+{
+    return r->out && !is_dash(r->out);
+}
+
+/* The trajectory, and the rows for the report where the trajectory is no file. */
+static perp_status open_writers(run *u, const perp_model *model, const perp_simulation *sim,
+                                const perp_simulation_options *o, perp_diag *diag)
+{
+    const request *r = u->request;
+    perp_status status = PERP_OK;
+    if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
+    if (status != PERP_OK || !r->report || has_file(r)) return status;
+    snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
+             is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
+    return open_writer(u, u->kept_path, &u->kept, model, sim, o, diag);
+}
+
+static perp_status write_report(run *u, const perp_model *model, const char *reason,
+                                perp_diag *diag)
+{
+    const request *r = u->request;
+    perp_status status = PERP_OK;
+    if (u->kept) status = perp_trajectory_writer_close(u->kept, reason, diag);
+    if (status == PERP_OK)
+        status = cli_report_run(r->report, has_file(r) ? r->out : u->kept_path, NULL, model, diag);
+    if (u->kept) remove(u->kept_path);
     return status;
 }
 
@@ -394,10 +447,11 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.solves);
     fprintf(out, "\n");
     if (s.steps && s.pairs) print_pairs(out, model, &s);
-    if (!r->out)
+    if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
-    else if (strcmp(r->out, "-") != 0)
+    else if (has_file(r))
         fprintf(out, "trajectory: %s\n", r->out);
+    if (r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
 }
 
 /* Options that would change nothing are refused. */
@@ -433,6 +487,8 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
 
     if (check_method(model, &o, r) != CLI_DONE) return CLI_USAGE;
     perp_simulation *sim = NULL;
+    if (r->report && !perp_report_has_page()) /* before the work */
+        return cli_exit_code(perp_report_write_html(NULL, 0, NULL, r->report, diag));
     perp_status status = perp_simulation_create(model, &o, &sim, diag);
     if (status == PERP_ERR_ARG)
         return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
@@ -445,7 +501,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
              .started = now(),
              .progress = !r->quiet && isatty(2)};
     catch_signals();
-    if (r->out) status = open_writer(&u, model, sim, &o, diag);
+    status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
     double start = now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
@@ -464,8 +520,12 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
             perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
         if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
     }
+    if (r->report && status != PERP_ERR_FILE) {
+        perp_status reported = write_report(&u, model, status == PERP_OK ? NULL : reason, diag);
+        if (status == PERP_OK) status = reported;
+    }
     if (!r->quiet && (u.written >= 0 || !r->out)) {
-        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         print_summary(out, model, sim, &o, r, seconds);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
@@ -489,6 +549,7 @@ int perp__cmd_simulate(int argc, char **argv)
         code = cli_check_output(model, "simulate", r.out);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
     if (code == CLI_DONE && r.out) code = cli_check_output(model, "simulate", r.out);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "simulate", r.report);
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);

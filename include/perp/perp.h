@@ -11,5 +11,6 @@
 #include "perp/model.h"
 #include "perp/simulate.h"
 #include "perp/plan.h"
+#include "perp/report.h"
 
 #endif

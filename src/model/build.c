@@ -2,6 +2,7 @@
  * flattened, and the checks that make a model well posed in form: every name declared once, every
  * var used, as many conditions as unknowns. */
 
+#include "model/draw_block.h"
 #include "model/model.h"
 #include "model/plan_block.h"
 #include "model/syntax.h"
@@ -42,7 +43,7 @@ typedef struct builder {
     perp__arena *arena;
     declared *name;
     int nname, cname;
-    int citem[PERP_SYMBOL_KINDS], cequation, cpair;
+    int citem[PERP_SYMBOL_KINDS], cequation, cpair, cfriction;
     struct {
         const char *name;
         int value;
@@ -916,6 +917,23 @@ static void add_exact_cone(builder *b, const perp__statement *s, const perp_expr
     for (int i = 0; i < 2; i++) push_equation(b, s, f[i], perp__mul(g, w[i], ratio), text);
 }
 
+static void push_friction(builder *b, const perp__statement *s, const value *f, const value *v,
+                          perp_expr bound, perp_expr guard)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->friction, &b->cfriction, m->nfriction + 1, sizeof *m->friction)) {
+        b->failed = 1;
+        return;
+    }
+    m->friction[m->nfriction++] = (perp__friction){f->n,
+                                                   {f->e[0], f->e[f->n - 1]},
+                                                   {v->e[0], v->e[v->n - 1]},
+                                                   bound,
+                                                   guard,
+                                                   s->at,
+                                                   text_of(b, s->at, s->end)};
+}
+
 static void add_friction(builder *b, const perp__statement *s)
 {
     value f = lower_in(b, SCOPE_STEP, s->f), v = lower(b, s->v), bound = lower(b, s->bound);
@@ -939,6 +957,7 @@ static void add_friction(builder *b, const perp__statement *s)
     }
     if (!unroll(b, s, facets + 2)) return;
     perp_expr on = s->guard ? element(&guard, 0) : -1, limit = element(&bound, 0);
+    push_friction(b, s, &f, &v, limit, on);
     if (f.n == 1) {
         const char *text = text_of(b, s->at, s->end);
         push_pair(b, (perp__pair){1,
@@ -994,7 +1013,8 @@ static void add_conditions(builder *b, const perp__statement *s)
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN))
+                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN ||
+                              s->kind == STATEMENT_DRAW))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }
@@ -1061,6 +1081,7 @@ static void read_settings(builder *b, const perp__statement *s)
     perp_model *m = b->model;
     for (; s && !b->failed; s = s->next) {
         if (s->kind == STATEMENT_PLAN && !perp__read_plan(b, m, s)) b->failed = 1;
+        if (s->kind == STATEMENT_DRAW && !perp__read_draw(b, m, s)) b->failed = 1;
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);

@@ -92,6 +92,8 @@ void perp_model_destroy(perp_model *model)
     perp__plan_block_destroy(model->plan);
     free(model->equation);
     free(model->pair);
+    free(model->friction);
+    free(model->shape);
     perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);

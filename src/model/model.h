@@ -54,6 +54,16 @@ typedef struct perp__pair {
 } perp__pair;
 
 typedef struct perp__plan_block perp__plan_block; /* model/plan_block.h */
+/* A friction(...) statement, for reports: its own vars are not columns of a run. */
+typedef struct perp__friction {
+    int n; /* directions, 1 or 2 */
+    perp_expr f[2], v[2], bound;
+    perp_expr guard; /* -1 none */
+    int at;
+    const char *text;
+} perp__friction;
+
+struct perp__shape; /* draw_block.h */
 
 struct perp_model {
     perp__arena arena;
@@ -66,7 +76,10 @@ struct perp_model {
     int nsymbol;
     perp__equation *equation;
     perp__pair *pair;
-    int nequation, npair;
+    perp__friction *friction;
+    int nequation, npair, nfriction;
+    struct perp__shape *shape; /* of the draw block */
+    int nshape, cshape;
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;

@@ -1,0 +1,285 @@
+/* perp report: runs in, pictures out. */
+
+#include "cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
+
+static const cli_option options[] = {
+    {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output"},
+    {"model", "FILE.perp",
+     "the model of the runs (default: the one each run names, if it is there)"},
+    {"log", "LOG.csv", "iterations of a planner, for the first run"},
+    {"svg", "OUT.svg", "write the main plots as SVG; - is standard output"},
+    {"columns", "A,B,...", "show these columns, or arrays of them, only"},
+    {"title", "TEXT", "above the plots (default: the name of the run)"},
+    {"help", NULL, "this text"},
+};
+
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_RUNS = 16, MAX_COLUMNS = 256 };
+
+typedef struct request {
+    const char *file[MAX_RUNS], *html, *svg, *model, *log, *title;
+    int nfile;
+    char *columns;
+} request;
+
+/* A run and what belongs to it. */
+typedef struct loaded {
+    perp_trajectory *trajectory, *log;
+    perp_model *model;
+} loaded;
+
+static void print_help(void)
+{
+    printf(
+        "usage: perp report RUN.csv [RUN2.csv ...] [options]\n\n"
+        "Show one run, or several over each other: every column over time, those of one unit "
+        "together. The page (-o) also\n"
+        "shows modes, friction against velocity, phase portraits, complementarity and, where the "
+        "model has a draw block,\n"
+        "the motion; for these it reads the model, with the parameters of the run.\n\n");
+    cli_print_options(options, NOPTIONS);
+    printf("\nexamples:\n"
+           "  perp simulate examples/notes/particle.perp -o particle.csv\n"
+           "  perp report particle.csv -o particle.html\n"
+           "  perp report particle.csv --columns x,z --svg particle.svg\n\n"
+           "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory\n");
+}
+
+static int keep_file(const cli_args *args, request *r)
+{
+    if (r->nfile == MAX_RUNS) {
+        fprintf(stderr, "perp report: more than %d runs\n", MAX_RUNS);
+        return 0;
+    }
+    r->file[r->nfile++] = args->value;
+    return 1;
+}
+
+/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
+static int read_request(int argc, char **argv, request *r)
+{
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "report",
+                     .options = options,
+                     .noptions = NOPTIONS};
+    *r = (request){0};
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        switch (k) {
+        case OPT_O: r->html = cli_is_standard_output(args.value) ? "-" : args.value; break;
+        case OPT_MODEL: r->model = args.value; break;
+        case OPT_LOG: r->log = args.value; break;
+        case OPT_SVG: r->svg = cli_is_standard_output(args.value) ? "-" : args.value; break;
+        case OPT_COLUMNS: r->columns = (char *)args.value; break;
+        case OPT_TITLE: r->title = args.value; break;
+        case OPT_HELP: print_help(); return -1;
+        case CLI_OPERAND:
+            if (!keep_file(&args, r)) return CLI_USAGE;
+            break;
+        default: return CLI_USAGE;
+        }
+    }
+    if (!r->nfile || (!r->svg && !r->html)) {
+        fprintf(stderr,
+                "perp report: %s usage: perp report RUN.csv [RUN2.csv ...] -o OUT.html or --svg "
+                "OUT.svg; see "
+                "perp report --help\n",
+                r->nfile ? "where to?" : "which run?");
+        return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
+
+/* Cut "a,b,c" at its commas. */
+static int split(char *list, const char **part)
+{
+    int n = 0;
+    for (char *at = list; at && n < MAX_COLUMNS;) {
+        char *comma = at;
+        for (int depth = 0; *comma && (depth || *comma != ','); comma++)
+            depth += (*comma == '[') - (*comma == ']'); /* r[2,1] */
+        part[n++] = at;
+        at = *comma ? comma + 1 : NULL;
+        *comma = 0;
+    }
+    return n;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The model of a run ---------------------------------------------------------------------------- */
+
+/* "# model: NAME (FILE, continuous)" or "# model: NAME (FILE)": FILE, or 0. */
+static int model_file(const perp_trajectory *t, char *file, size_t size)
+{
+    const char *line;
+    for (int i = 0; (line = perp_trajectory_comment(t, i)) != NULL; i++) {
+        const char *open = strncmp(line, "model: ", 7) == 0 ? strstr(line, " (") : NULL;
+        const char *end = open ? strrchr(open, ',') : NULL;
+        if (open && !end) end = strrchr(open, ')');
+        if (!end) continue;
+        snprintf(file, size, "%.*s", (int)(end - open - 2), open + 2);
+        return 1;
+    }
+    return 0;
+}
+
+/* "# param NAME = VALUE UNIT" of the run onto the model; "# free" where a plan found the value. */
+static void set_parameter(perp_model *model, const char *text, const char *run)
+{
+    const char *equals = strstr(text, " = ");
+    char name[256];
+    perp_symbol_kind kind;
+    int i;
+    if (!equals || equals - text >= (int)sizeof name) return;
+    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+    double value = strtod(equals + 3, NULL);
+    int is_known = perp_model_find(model, name, &kind, &i);
+    if (is_known && kind == PERP_STATE) return; /* a free initial value: the run has it */
+    if (!is_known || kind != PERP_PARAM) {
+        fprintf(stderr, "perp report: %s has a parameter '%s' that the model does not have\n", run,
+                name);
+        return;
+    }
+    perp_diag diag = {0};
+    if (perp_model_symbol(model, kind, i).value != value &&
+        perp_model_set(model, name, value, &diag) != PERP_OK)
+        fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
+}
+
+/* "# input NAME=FILE[:COLUMN]" of the run onto the model. */
+static void set_input(perp_model *model, const char *text)
+{
+    perp_diag diag = {0};
+    cli_list setting = {&text, 1};
+    cli_apply_inputs(model, "report", &setting, &diag); /* says what is wrong */
+    fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
+}
+
+static int can_be_read(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (file) fclose(file);
+    return file != NULL;
+}
+
+static perp_status load_model(loaded *l, const request *r, const char *run, perp_diag *diag)
+{
+    char file[4096] = "";
+    const char *line;
+    if (r->model)
+        snprintf(file, sizeof file, "%s", r->model);
+    else if (!model_file(l->trajectory, file, sizeof file))
+        return PERP_OK;
+    else if (!can_be_read(file)) {
+        fprintf(stderr,
+                "perp report: %s: its model %s is not here, so modes and friction are not shown; "
+                "--model FILE names it\n",
+                run, file);
+        return PERP_OK;
+    }
+    perp_status status = perp_model_load(file, &l->model, diag);
+    for (int i = 0; status == PERP_OK && (line = perp_trajectory_comment(l->trajectory, i)); i++) {
+        if (strncmp(line, "param ", 6) == 0) set_parameter(l->model, line + 6, run);
+        if (strncmp(line, "free ", 5) == 0) set_parameter(l->model, line + 5, run);
+        if (strncmp(line, "input ", 6) == 0) set_input(l->model, line + 6);
+    }
+    return status;
+}
+
+/* A page must not take the place of what it is made from. */
+static int overwrites(const request *r, const char *read)
+{
+    const char *written[] = {r->html, r->svg};
+    struct stat x, y;
+    for (int i = 0; i < 2; i++) {
+        int same = written[i] && read && stat(written[i], &x) == 0 && stat(read, &y) == 0 &&
+                   x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+        if (!same) continue;
+        fprintf(stderr, "perp report: %s would be overwritten, and the report is made from it\n",
+                read);
+        return 1;
+    }
+    return 0;
+}
+
+static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
+{
+    if (overwrites(r, r->file[i]) || overwrites(r, r->model) || overwrites(r, r->log))
+        return PERP_ERR_ARG;
+    perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
+    if (status == PERP_OK) status = load_model(l, r, base_name(r->file[i]), diag);
+    if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------------- */
+
+static perp_status report(const request *r, const perp_report_run *runs, perp_diag *diag)
+{
+    const char *columns[MAX_COLUMNS];
+    perp_report_options o = perp_report_options_default();
+    perp_status status = PERP_OK;
+    o.title = r->title;
+    if (r->columns) {
+        o.ncolumns = split(r->columns, columns);
+        o.columns = columns;
+    }
+    if (r->svg) status = perp_report_write_svg(runs, r->nfile, &o, r->svg, diag);
+    if (r->html && r->svg && status == PERP_OK) perp_diag_clear(diag); /* said again below */
+    if (r->html && status == PERP_OK)
+        status = perp_report_write_html(runs, r->nfile, &o, r->html, diag);
+    return status;
+}
+
+perp_status cli_report_run(const char *html, const char *csv, const char *log,
+                           const perp_model *model, perp_diag *diag)
+{
+    perp_trajectory *trajectory, *iterations = NULL;
+    perp_status status = perp_trajectory_read(csv, &trajectory, diag);
+    if (status == PERP_OK && log) status = perp_trajectory_read(log, &iterations, diag);
+    perp_report_run run = {model ? perp_model_name(model) : base_name(csv), trajectory, model,
+                           iterations};
+    if (status == PERP_OK) status = perp_report_write_html(&run, 1, NULL, html, diag);
+    perp_trajectory_destroy(trajectory);
+    perp_trajectory_destroy(iterations);
+    return status;
+}
+
+int perp__cmd_report(int argc, char **argv)
+{
+    request r;
+    int code = read_request(argc, argv, &r);
+    if (code) return code < 0 ? CLI_DONE : code;
+    perp_diag diag = {0};
+    loaded input[MAX_RUNS] = {{0}};
+    perp_report_run runs[MAX_RUNS] = {{0}};
+    perp_status status = PERP_OK;
+    for (int i = 0; i < r.nfile && status == PERP_OK; i++) {
+        status = load(&input[i], &r, i, &diag);
+        runs[i] = (perp_report_run){base_name(r.file[i]), input[i].trajectory, input[i].model,
+                                    input[i].log};
+    }
+    if (status == PERP_OK) status = report(&r, runs, &diag);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
+    for (int i = 0; i < r.nfile; i++) {
+        perp_trajectory_destroy(input[i].trajectory);
+        perp_trajectory_destroy(input[i].log);
+        perp_model_destroy(input[i].model);
+    }
+    return cli_exit_code(status);
+}

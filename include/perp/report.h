@@ -1,0 +1,165 @@
+/// perp/report.h - a run to look at: figures as static SVG, and one self-contained HTML page.
+///
+/// A figure is a title and panels; a panel is a pair of axes with series y over x, or a strip of
+/// modes over time, or a map of values over a rectangle. Everything is a view of the caller's
+/// arrays:
+///
+///     double t[100], x[100];
+///     perp_series series = {.label = "x", .x = t, .y = x, .n = 100};
+///     perp_panel panel = {.x = {.label = "t", .unit = "s"}, .y = {.label = "x", .unit = "m"},
+///                         .series = &series, .nseries = 1};
+///     perp_figure figure = {.title = "a block", .panels = &panel, .npanels = 1};
+///     perp_figure_write_svg(&figure, "block.svg", NULL);
+///
+/// Come back here when numbers should become a picture.
+
+#ifndef PERP_REPORT_H
+#define PERP_REPORT_H
+
+#include "perp/base.h"
+#include "perp/model.h"
+#include "perp/trajectory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How the values of an axis are spaced. On a logarithmic axis values that are not positive, or
+/// twenty decades below the largest, lie on the lower edge.
+typedef enum perp_scale { PERP_SCALE_LINEAR, PERP_SCALE_LOG } perp_scale;
+
+/// How a series is drawn.
+typedef enum perp_style {
+    PERP_STYLE_LINE,
+    PERP_STYLE_DASHED,
+    PERP_STYLE_POINTS,
+    PERP_STYLE_LINE_POINTS,
+    PERP_STYLE_GHOST ///< a wide pale line, for what lies behind the data: a law, a reference
+} perp_style;
+
+/// An axis. lo = hi (as in {0}) takes the range from the data.
+typedef struct perp_axis {
+    const char *label; ///< nullable
+    const char *unit;  ///< nullable or "": none
+    perp_scale scale;
+    double lo, hi;
+} perp_axis;
+
+/// n points. A point with a NaN or an infinity interrupts the line.
+typedef struct perp_series {
+    const char *label; ///< in the legend; nullable: not in it
+    const double *x, *y;
+    int n;
+    perp_style style;
+    int color; ///< 0: by place in the panel; 1..8: that colour of the palette
+} perp_series;
+
+/// A stretch of one row of a strip, from x = from to x = to, in one of its modes.
+typedef struct perp_span {
+    double from, to;
+    int row, mode;
+} perp_span;
+
+/// Rows of coloured stretches, such as stick and slip over time.
+typedef struct perp_strip {
+    const char *const *rows; ///< nrows labels
+    int nrows;
+    const char *const *modes; ///< nmodes words of the legend, "" for none; at most 8
+    int nmodes;
+    const perp_span *spans;
+    int nspans;
+} perp_strip;
+
+/// Values over a rectangle of nx by ny cells, value[j*nx + i] in the i-th cell from the left of the
+/// j-th row from below. NaN leaves a cell empty.
+typedef struct perp_map {
+    const double *value;
+    int nx, ny;
+    double x_lo, x_hi, y_lo, y_hi;
+    const char *label; ///< of the colours; nullable
+} perp_map;
+
+/// A pair of axes with series; or, where they are given, a strip or a map below the series.
+typedef struct perp_panel {
+    const char *title; ///< nullable
+    perp_axis x, y;
+    const perp_series *series;
+    int nseries;
+    const perp_strip *strip; ///< nullable
+    const perp_map *map;     ///< nullable
+    int is_square;           ///< 1: a unit is as long on x as on y
+    int height;              ///< [px]; 0: 220, or what the strip needs
+} perp_panel;
+
+typedef struct perp_figure {
+    const char *title; ///< nullable
+    const perp_panel *panels;
+    int npanels;
+    int columns; ///< panels side by side; 0: 1
+    int width;   ///< [px]; 0: 800
+} perp_figure;
+
+/// Write a figure as SVG: one file, readable on a light and on a dark background, nothing fetched.
+/// Long series are thinned to what the width can show; their extremes stay.
+///
+/// @param path  file name, or "-" for standard output; written under another name and renamed
+/// @param diag  nullable
+/// @return PERP_OK, PERP_ERR_ARG (no panel, NULL data, a width below 200, a strip with a row or a
+///         mode that is not there, an empty map), PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_figure_write_svg(const perp_figure *figure, const char *path,
+                                           perp_diag *diag);
+
+/// The same as text in memory, which the caller frees.
+PERP_API perp_status perp_figure_svg(const perp_figure *figure, char **text, size_t *length);
+
+/// A run to report on; strings and objects are borrowed.
+typedef struct perp_report_run {
+    const char *name; ///< in legends, such as the file's name; nullable: "run 1"
+    const perp_trajectory *trajectory;
+    const perp_model *model; ///< nullable; it gives the modes, the friction laws, complementarity
+                             ///< and the drawing, all evaluated at the rows of the run
+    const perp_trajectory *iterations; ///< nullable: what a planner did, one row an iteration
+} perp_report_run;
+
+/// What to show.
+typedef struct perp_report_options {
+    const char *title;          ///< default NULL: the names of the runs
+    const char *const *columns; ///< names of columns, or of arrays of them; default NULL: all
+    int ncolumns;
+    int max_columns; ///< that are shown when none are named; default 40
+    int max_rows; ///< rows of all runs in a page; longer runs keep, in every stretch of time, the
+                  ///< rows where a column is largest or smallest; default 50000
+} perp_report_options;
+
+PERP_API perp_report_options perp_report_options_default(void);
+
+/// Write the main plots of one or several runs as SVG: every column over time, those of one unit in
+/// one panel, the modes of the runs that have their model, and the residual on a logarithmic axis.
+/// Several runs lie over each other.
+///
+/// @param path  file name, or "-" for standard output; written under another name and renamed
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named column is in no run, nothing to draw: diag
+///         says what is wrong with each run), PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
+                                           const perp_report_options *options, const char *path,
+                                           perp_diag *diag);
+
+/// Write a page: one HTML file that needs nothing else and opens from disk, with the plots of all
+/// columns by unit and, where a run has its model, modes, phase portraits, friction against
+/// velocity, complementarity and the model's drawing in motion. A run that cannot be drawn becomes
+/// a message on the page, and in diag.
+///
+/// @param path  file name, or "-" for standard output; written under another name and renamed
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (a named column is in no run), PERP_ERR_UNAVAILABLE
+///         (this build has no page: diag says how to get it), PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
+                                            const perp_report_options *options, const char *path,
+                                            perp_diag *diag);
+
+/// 1 if this build can write pages.
+PERP_API int perp_report_has_page(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

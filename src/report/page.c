@@ -1,0 +1,404 @@
+/* The HTML page: the program that shows it (web/, embedded at build time) around the data, which
+ * are one JSON object. Numbers are base64 of doubles, so that the page has the values of the run to
+ * the last bit. */
+
+#include "report/modes.h"
+#include "report/text.h"
+#include "report/thin.h"
+#include "report/view.h"
+
+#include "model/draw_block.h"
+#include "report/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 500, FRAMES = 2000 };
+
+#ifdef PERP_HAVE_PAGE
+extern const unsigned char perp__page_head[], perp__page_tail[];
+extern const size_t perp__page_head_size, perp__page_tail_size;
+#endif
+
+int perp_report_has_page(void)
+{
+#ifdef PERP_HAVE_PAGE
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+/* What goes onto the page of one run. */
+typedef struct sheet {
+    const perp_report_run *run;
+    const double *time;
+    int rows, kept;
+    int *row; /* the rows that are kept */
+    double *gathered;
+    perp__modes modes;
+} sheet;
+
+static void key(perp__text *out, const char *name)
+{
+    perp__text_format(out, ",\"%s\":", name);
+}
+
+static void put_string(perp__text *out, const char *name, const char *value)
+{
+    key(out, name);
+    if (value)
+        perp__text_json(out, value);
+    else
+        perp__text_put(out, "null");
+}
+
+/* The kept rows of a column; null if there is no column. */
+static void put_column(perp__text *out, sheet *s, const double *x)
+{
+    if (!x) {
+        perp__text_put(out, "null");
+        return;
+    }
+    for (int i = 0; i < s->kept; i++) s->gathered[i] = x[s->row[i]];
+    perp__text_doubles(out, s->gathered, (size_t)s->kept);
+}
+
+/* Modes --------------------------------------------------------------------------------------- */
+
+/* The mode that most of the rows first..last - 1 have. */
+static int most_common(const signed char *mode, int first, int last)
+{
+    int count[PERP__MODES + 1] = {0}, best = 0;
+    for (int i = first; i < last; i++) count[mode[i] + 1]++;
+    for (int k = 1; k <= PERP__MODES; k++) {
+        if (count[k] > count[best]) best = k;
+    }
+    return best - 1;
+}
+
+static int count_spans(const signed char *mode, int rows)
+{
+    int n = 1;
+    for (int i = 2; i < rows; i++) n += mode[i] != mode[i - 1];
+    return n;
+}
+
+/* Stretches of one mode: their ends, and one letter each. Row i is the step from row i - 1 to it.
+ * Modes that change too often to be seen are replaced by the most common one of short stretches. */
+static void put_spans(perp__text *out, const sheet *s, const signed char *mode)
+{
+    int is_coarse = count_spans(mode, s->rows) > MAX_SPANS, every = is_coarse ? s->rows / BINS : 1;
+    double *end = malloc(((size_t)s->rows / (size_t)every + 2) * sizeof *end);
+    char *word = malloc((size_t)s->rows / (size_t)every + 2);
+    int n = 0;
+    for (int i = 1; i < s->rows && end && word; i += every) {
+        int next = i + every < s->rows ? i + every : s->rows, m = most_common(mode, i, next);
+        char letter = (char)(m < 0 ? '-' : '0' + m);
+        if (n == 0 || word[n - 1] != letter) word[n++] = letter;
+        end[n - 1] = s->time[next - 1];
+    }
+    if (!end || !word) out->failed = 1;
+    perp__text_format(out, "\"coarse\":%s,\"end\":", is_coarse ? "true" : "false");
+    if (!out->failed) {
+        word[n] = 0;
+        perp__text_doubles(out, end, (size_t)n);
+        put_string(out, "mode", word);
+    }
+    free(end);
+    free(word);
+}
+
+static void put_strips(perp__text *out, const sheet *s)
+{
+    perp__text_put(out, ",\"strips\":[");
+    for (int k = 0; k < s->modes.nstrip; k++) {
+        const perp__mode_row *strip = &s->modes.strip[k];
+        perp__text_put(out, k ? ",{" : "{");
+        put_spans(out, s, strip->mode);
+        put_string(out, "kind", strip->kind);
+        put_string(out, "label", strip->label);
+        key(out, "words");
+        for (int w = 0; w < PERP__MODES; w++) {
+            perp__text_put(out, w ? "," : "[");
+            perp__text_json(out, strip->word[w]);
+        }
+        perp__text_put(out, "]}");
+    }
+    perp__text_format(out, "],\"stripsLeftOut\":%d", s->modes.left_out);
+}
+
+static void put_laws(perp__text *out, sheet *s)
+{
+    perp__text_put(out, ",\"laws\":[");
+    for (int k = 0; k < s->modes.nlaw; k++) {
+        const perp__law *law = &s->modes.law[k];
+        perp__text_format(out, "%s{\"planar\":%s", k ? "," : "", law->is_planar ? "true" : "false");
+        put_string(out, "label", law->label);
+        key(out, "v");
+        put_column(out, s, law->v);
+        key(out, "f");
+        put_column(out, s, law->f);
+        key(out, "bound");
+        put_column(out, s, law->bound);
+        perp__text_put(out, "}");
+    }
+    perp__text_put(out, "]");
+    key(out, "violation");
+    put_column(out, s, s->modes.violation);
+    key(out, "product");
+    put_column(out, s, s->modes.product);
+}
+
+/* The drawing --------------------------------------------------------------------------------- */
+
+/* One value over the frames; a number where it does not change. */
+static void put_motion(perp__text *out, const double *x, int n)
+{
+    int is_constant = isfinite(x[0]);
+    for (int i = 1; i < n && is_constant; i++) is_constant = x[i] == x[0];
+    if (is_constant)
+        perp__text_format(out, "%.9g", x[0]);
+    else
+        perp__text_doubles(out, x, (size_t)n);
+}
+
+static void put_shapes(perp__text *out, const perp_model *m, const double *value, int frames)
+{
+    static const char *const word[] = {
+#define PERP_SHAPE_WORD(name, text) text,
+        PERP__SHAPE_LIST(PERP_SHAPE_WORD)
+#undef PERP_SHAPE_WORD
+    };
+    perp__text_put(out, ",\"shapes\":[");
+    for (int s = 0; s < m->nshape; s++) {
+        perp__text_format(out, "%s{\"kind\":\"%s\",\"at\":[", s ? "," : "", word[m->shape[s].kind]);
+        for (int k = 0; k < m->shape[s].n; k++, value += frames) {
+            if (k) perp__text_put(out, ",");
+            put_motion(out, value, frames);
+        }
+        perp__text_put(out, "]}");
+    }
+    perp__text_put(out, "]");
+}
+
+/* The shapes of the draw block at evenly spread rows. */
+static int put_drawing(perp__text *out, const perp_model *m, const perp_trajectory *t, int time)
+{
+    int rows = perp_trajectory_rows(t), frames = rows < FRAMES ? rows : FRAMES, n = 0;
+    for (int s = 0; s < m->nshape; s++) n += m->shape[s].n;
+    perp_expr *e = malloc(((size_t)n + 1) * sizeof *e);
+    double *value = malloc(((size_t)n + 1) * (size_t)(frames + 1) * sizeof *value);
+    double *at = malloc(((size_t)n + 1) * sizeof *at);
+    perp__rows r = {0};
+    int ok = e && value && at;
+    for (int s = 0, k = 0; s < m->nshape && ok; k += m->shape[s++].n)
+        memcpy(e + k, m->shape[s].e, (size_t)m->shape[s].n * sizeof *e);
+    ok = ok && perp__rows_make(&r, m, t, time, PERP__AFTER_STEP, e, n);
+    for (int i = 0; i < frames && ok; i++) {
+        int row = frames > 1 ? (int)((long long)(rows - 1) * i / (frames - 1)) : 0;
+        perp__rows_get(&r, row, at);
+        for (int k = 0; k < n; k++) value[k * frames + i] = at[k];
+        value[n * frames + i] = r.time[row];
+    }
+    if (ok) {
+        key(out, "drawing");
+        perp__text_put(out, "{\"t\":");
+        perp__text_doubles(out, value + n * frames, (size_t)frames);
+        put_shapes(out, m, value, frames);
+        perp__text_put(out, "}");
+    }
+    perp__rows_clear(&r);
+    free(e);
+    free(at);
+    free(value);
+    return ok;
+}
+
+/* A run --------------------------------------------------------------------------------------- */
+
+static void put_notes(perp__text *out, const perp_trajectory *t)
+{
+    const char *line;
+    perp__text_put(out, ",\"notes\":[");
+    for (int i = 0; i < MAX_NOTES && (line = perp_trajectory_comment(t, i)) != NULL; i++) {
+        if (i) perp__text_put(out, ",");
+        perp__text_json(out, line);
+    }
+    perp__text_put(out, "]");
+}
+
+static void put_model(perp__text *out, const perp_model *m)
+{
+    key(out, "model");
+    if (!m) {
+        perp__text_put(out, "null");
+        return;
+    }
+    perp__text_put(out, "{\"name\":");
+    perp__text_json(out, m->name);
+    put_string(out, "file", m->source.name);
+    put_string(out, "text", m->source.text);
+    perp__text_put(out, ",\"states\":[");
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        if (i) perp__text_put(out, ",");
+        perp__text_json(out, m->item[PERP_STATE][i].name);
+    }
+    perp__text_put(out, "]}");
+}
+
+/* All columns of a table that has no more rows than fit: the log of a planner. */
+static void put_iterations(perp__text *out, const perp_trajectory *t)
+{
+    key(out, "iterations");
+    if (!t) {
+        perp__text_put(out, "null");
+        return;
+    }
+    perp__text_put(out, "[");
+    for (int c = 0; c < perp_trajectory_columns(t); c++) {
+        perp__text_put(out, c ? ",{\"name\":" : "{\"name\":");
+        perp__text_json(out, perp_trajectory_name(t, c));
+        put_string(out, "unit", perp_trajectory_unit(t, c));
+        key(out, "data");
+        perp__text_doubles(out, perp_trajectory_column(t, c), (size_t)perp_trajectory_rows(t));
+        perp__text_put(out, "}");
+    }
+    perp__text_put(out, "]");
+}
+
+/* Choose the rows so that every column that is shown keeps its extremes. */
+static int choose_rows(sheet *s, const perp__view *v, int r, const double *residual, int most)
+{
+    size_t room = (size_t)v->nshown + 3 + 3 * PERP__MAX_LAWS;
+    const double **column = malloc(room * sizeof *column);
+    int n = 0;
+    if (!column) return 0;
+    for (int k = 0; k < v->nshown; k++) {
+        const double *x = perp__view_values(v, r, k);
+        if (x) column[n++] = x;
+    }
+    if (residual) column[n++] = residual;
+    if (s->modes.violation) column[n++] = s->modes.violation;
+    for (int k = 0; k < s->modes.nlaw; k++) {
+        column[n++] = s->modes.law[k].v;
+        column[n++] = s->modes.law[k].f;
+    }
+    s->row = perp__thin(column, n, s->rows, most, &s->kept);
+    s->gathered = malloc(((size_t)s->kept + 1) * sizeof *s->gathered);
+    free(column);
+    return s->row && s->gathered;
+}
+
+static int put_values(perp__text *out, const perp__view *v, int r, int most)
+{
+    const perp_report_run *run = &v->runs[r];
+    sheet s = {.run = run, .rows = perp_trajectory_rows(run->trajectory)};
+    s.time = perp__view_times(v, r);
+    const double *residual =
+        perp_trajectory_column(run->trajectory, perp_trajectory_find(run->trajectory, "residual"));
+    int ok = !run->model || perp__modes_find(&s.modes, run->model, run->trajectory, v->time[r]);
+    ok = ok && choose_rows(&s, v, r, residual, most);
+    if (ok) {
+        perp__text_format(out, ",\"kept\":%d,\"t\":", s.kept);
+        put_column(out, &s, s.time);
+        perp__text_put(out, ",\"data\":[");
+        for (int k = 0; k < v->nshown; k++) {
+            if (k) perp__text_put(out, ",");
+            put_column(out, &s, perp__view_values(v, r, k));
+        }
+        perp__text_put(out, "]");
+        key(out, "residual");
+        put_column(out, &s, residual);
+        put_strips(out, &s);
+        put_laws(out, &s);
+        if (run->model && run->model->nshape)
+            ok = put_drawing(out, run->model, run->trajectory, v->time[r]);
+    }
+    free(s.row);
+    free(s.gathered);
+    perp__modes_clear(&s.modes);
+    return ok;
+}
+
+static int put_run(perp__text *out, const perp__view *v, int r, int most)
+{
+    const perp_report_run *run = &v->runs[r];
+    const perp_trajectory *t = run->trajectory;
+    int ok = 1;
+    perp__text_format(out, "{\"rows\":%d,\"complete\":%s", perp_trajectory_rows(t),
+                      perp_trajectory_is_complete(t) ? "true" : "false");
+    put_string(out, "name", v->name[r]);
+    put_string(out, "problem", v->problem[r]);
+    put_string(out, "time", perp_trajectory_name(t, v->time[r]));
+    put_string(out, "timeUnit", perp_trajectory_unit(t, v->time[r]));
+    put_notes(out, t);
+    put_model(out, run->model);
+    put_iterations(out, run->iterations);
+    if (!v->problem[r]) ok = put_values(out, v, r, most);
+    perp__text_put(out, "}");
+    return ok;
+}
+
+/* The page ------------------------------------------------------------------------------------ */
+
+static int put_data(perp__text *out, const perp__view *v, const perp_report_options *o)
+{
+    int ok = 1, most = o->max_rows / v->nruns;
+    perp__text_put(out, "{\"perp\":");
+    perp__text_json(out, perp_version());
+    put_string(out, "title", o->title ? o->title : v->nruns == 1 ? v->name[0] : "perp report");
+    perp__text_format(out, ",\"leftOut\":%d,\"columns\":[", v->left_out);
+    for (int k = 0; k < v->nshown; k++) {
+        perp__text_format(out, "%s{\"group\":%d", k ? "," : "", v->shown[k].group);
+        put_string(out, "name", v->shown[k].name);
+        put_string(out, "unit", v->shown[k].unit);
+        perp__text_put(out, "}");
+    }
+    perp__text_put(out, "],\"runs\":[");
+    for (int r = 0; r < v->nruns && ok; r++) {
+        if (r) perp__text_put(out, ",");
+        ok = put_run(out, v, r, most < 100 ? 100 : most);
+    }
+    perp__text_put(out, "]}");
+    return ok && !out->failed;
+}
+
+static perp_status write_page(const perp__text *data, const char *path, perp_diag *diag)
+{
+#ifdef PERP_HAVE_PAGE
+    perp__text page = {0};
+    perp__text_bytes(&page, (const char *)perp__page_head, perp__page_head_size);
+    perp__text_bytes(&page, data->at, data->length);
+    perp__text_bytes(&page, (const char *)perp__page_tail, perp__page_tail_size);
+    perp_status status = perp__text_write(&page, path, diag);
+    perp__text_clear(&page);
+    return status;
+#else
+    (void)data;
+    (void)path;
+    perp__diag_append(diag, "this build has no page: it was built without node. Run scripts/setup, "
+                            "which installs nodejs, npm and the page's packages, then cmake "
+                            "--preset release and make build. --svg works without\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_UNAVAILABLE;
+#endif
+}
+
+perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
+                                   const perp_report_options *options, const char *path,
+                                   perp_diag *diag)
+{
+    perp_report_options o = options ? *options : perp_report_options_default();
+    if (!path || o.max_rows < 2) return PERP_ERR_ARG;
+    if (!perp_report_has_page()) return write_page(NULL, path, diag);
+    perp__view view;
+    perp__text data = {0};
+    perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
+    if (status == PERP_OK && !put_data(&data, &view, &o)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = write_page(&data, path, diag);
+    perp__text_clear(&data);
+    perp__view_clear(&view);
+    return status;
+}

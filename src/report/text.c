@@ -1,0 +1,198 @@
+#include "report/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void perp__text_clear(perp__text *text)
+{
+    free(text->at);
+    memset(text, 0, sizeof *text);
+}
+
+static int reserve(perp__text *text, size_t more)
+{
+    if (text->failed) return 0;
+    if (text->length + more + 1 <= text->capacity) return 1;
+    size_t capacity = text->capacity ? 2 * text->capacity : 4096;
+    while (capacity < text->length + more + 1) capacity *= 2;
+    char *moved = realloc(text->at, capacity);
+    if (!moved) {
+        text->failed = 1;
+        return 0;
+    }
+    text->at = moved;
+    text->capacity = capacity;
+    return 1;
+}
+
+void perp__text_bytes(perp__text *text, const char *bytes, size_t n)
+{
+    if (!reserve(text, n)) return;
+    memcpy(text->at + text->length, bytes, n);
+    text->length += n;
+    text->at[text->length] = 0;
+}
+
+void perp__text_put(perp__text *text, const char *string)
+{
+    perp__text_bytes(text, string, strlen(string));
+}
+
+void perp__text_format(perp__text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || !reserve(text, (size_t)n)) return;
+    va_start(args, format);
+    vsnprintf(text->at + text->length, (size_t)n + 1, format, args);
+    va_end(args);
+    text->length += (size_t)n;
+}
+
+/* Length of the UTF-8 character at s, or 0 if there is none: a stray byte, an overlong form, a
+ * surrogate. */
+static int utf8_length(const unsigned char *s)
+{
+    int n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : 4;
+    if (n == 4 && (s[0] < 0xF0 || s[0] > 0xF4)) return 0;
+    for (int i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    }
+    if (n == 3 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F))) return 0;
+    if (n == 4 && ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))) return 0;
+    return n;
+}
+
+/* One character of a string, valid or replaced; returns how many bytes were taken. */
+static int put_character(perp__text *text, const char *s)
+{
+    int n = utf8_length((const unsigned char *)s);
+    if (n)
+        perp__text_bytes(text, s, (size_t)n);
+    else
+        perp__text_put(text, "\xEF\xBF\xBD");
+    return n ? n : 1;
+}
+
+void perp__text_xml(perp__text *text, const char *s)
+{
+    while (s && *s) {
+        const char *entity = *s == '<'   ? "&lt;"
+                             : *s == '>' ? "&gt;"
+                             : *s == '&' ? "&amp;"
+                             : *s == '"' ? "&quot;"
+                                         : NULL;
+        int is_control = (unsigned char)*s < 0x20 && *s != '\n' && *s != '\t';
+        if (entity)
+            perp__text_put(text, entity);
+        else if (!is_control) {
+            s += put_character(text, s);
+            continue;
+        }
+        s++;
+    }
+}
+
+void perp__text_json(perp__text *text, const char *s)
+{
+    perp__text_put(text, "\"");
+    while (s && *s) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            perp__text_format(text, "\\%c", c);
+        else if (c < 0x20 || c == '<' || c == '>' || c == '&' || c == 0x7F)
+            perp__text_format(text, "\\u%04x", c);
+        else {
+            s += put_character(text, s);
+            continue;
+        }
+        s++;
+    }
+    perp__text_put(text, "\"");
+}
+
+/* Three bytes to four letters. */
+static void put_base64(char *to, const unsigned char *bytes, size_t n)
+{
+    static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned word = (unsigned)bytes[0] << 16;
+    if (n > 1) word |= (unsigned)bytes[1] << 8;
+    if (n > 2) word |= bytes[2];
+    to[0] = letter[word >> 18];
+    to[1] = letter[word >> 12 & 63];
+    to[2] = n > 1 ? letter[word >> 6 & 63] : '=';
+    to[3] = n > 2 ? letter[word & 63] : '=';
+}
+
+static void little_endian(const double *x, unsigned char *bytes)
+{
+    uint64_t bits;
+    memcpy(&bits, x, sizeof bits);
+    for (int k = 0; k < 8; k++) bytes[k] = (unsigned char)(bits >> (8 * k));
+}
+
+void perp__text_doubles(perp__text *text, const double *x, size_t n)
+{
+    perp__text_put(text, "\"");
+    if (!reserve(text, n * 11 + 8)) return;
+    for (size_t i = 0; i < n; i += 3) { /* 24 bytes are 32 letters */
+        unsigned char bytes[24];
+        size_t count = n - i < 3 ? n - i : 3, size = 8 * count;
+        for (size_t k = 0; k < count; k++) little_endian(&x[i + k], bytes + 8 * k);
+        for (size_t k = 0; k < size; k += 3) {
+            put_base64(text->at + text->length, bytes + k, size - k);
+            text->length += 4;
+        }
+    }
+    perp__text_put(text, "\"");
+}
+
+static perp_status cannot_write(const char *path, perp_diag *diag)
+{
+    perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(errno ? errno : EIO));
+    if (diag) diag->errors++;
+    return PERP_ERR_FILE;
+}
+
+static int write_file(const perp__text *text, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file) return 0;
+    int ok = fwrite(text->at, 1, text->length, file) == text->length;
+    return fclose(file) == 0 && ok;
+}
+
+/* A device or a pipe is written to; only a plain file is replaced. */
+static int is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag)
+{
+    if (text->failed) return PERP_ERR_MEMORY;
+    errno = 0;
+    if (strcmp(path, "-") == 0) {
+        size_t written = fwrite(text->at, 1, text->length, stdout);
+        return written == text->length && fflush(stdout) == 0 ? PERP_OK : cannot_write(path, diag);
+    }
+    if (is_special(path)) return write_file(text, path) ? PERP_OK : cannot_write(path, diag);
+    size_t size = strlen(path) + 32;
+    char *part = malloc(size);
+    if (!part) return PERP_ERR_MEMORY;
+    snprintf(part, size, "%s.%ld.part", path, (long)getpid());
+    int ok = write_file(text, part) && rename(part, path) == 0;
+    perp_status status = ok ? PERP_OK : cannot_write(path, diag);
+    if (!ok) remove(part);
+    free(part);
+    return status;
+}

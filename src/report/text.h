@@ -1,0 +1,34 @@
+/* Text that grows, with the escapes that SVG, HTML and JSON need. Running out of memory is
+ * remembered in `failed`; later appends do nothing. */
+
+#ifndef PERP_SRC_TEXT_H
+#define PERP_SRC_TEXT_H
+
+#include "base/base.h"
+
+typedef struct perp__text {
+    char *at; /* always zero-terminated once something was appended */
+    size_t length, capacity;
+    int failed;
+} perp__text;
+
+void perp__text_clear(perp__text *text);
+void perp__text_bytes(perp__text *text, const char *bytes, size_t n);
+void perp__text_put(perp__text *text, const char *string);
+void perp__text_format(perp__text *text, const char *format, ...) PERP_PRINTF(2, 3);
+
+/* For XML: < > & " are escaped, control characters are left out. NULL is "". */
+void perp__text_xml(perp__text *text, const char *string);
+
+/* A JSON string with its quotes, safe inside a script element: < is written as \u003c. Bytes that
+ * are not UTF-8 become U+FFFD. NULL is "". */
+void perp__text_json(perp__text *text, const char *string);
+
+/* n doubles as base64 of their little-endian bytes, with quotes. */
+void perp__text_doubles(perp__text *text, const double *x, size_t n);
+
+/* Write the text to a file, under another name that is renamed at the end; "-" is standard output,
+ * and a device or a pipe is written to as it is. */
+perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag);
+
+#endif

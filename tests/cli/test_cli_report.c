@@ -1,0 +1,121 @@
+/* perp report as a user meets it. */
+
+#include "cli.h"
+#include "perp/report.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+static void expect(int code, const char *says, const char *arguments)
+{
+    cli_result r = cli_run("%s", arguments);
+    if (r.code != code || !strstr(r.err, says))
+        fail_msg("perp %s: exit code %d, expected %d and '%s' in:\n%s%s", arguments, r.code, code,
+                 says, r.out, r.err);
+    cli_free(&r);
+}
+
+static void svg_has_a_panel_for_each_unit(void **state)
+{
+    (void)state;
+    cli_result r =
+        cli_run("simulate examples/notes/particle.perp --quiet -o '%s'", cli_path("particle.csv"));
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("report '%s' --svg '%s'", cli_path("particle.csv"), cli_path("particle.svg"));
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    char *svg = cli_read(cli_path("particle.svg"));
+    const char *shown[] = {"[m]", "[m/s]", "[N]", ">x<", ">gamma<", ">friction<", ">residual<"};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (!strstr(svg, shown[i])) fail_msg("'%s' is not in the SVG", shown[i]);
+    free(svg);
+    r = cli_run("report '%s' --columns vx --svg -", cli_path("particle.csv"));
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, ">vx<"));
+    assert_null(strstr(r.out, ">vz<"));
+    cli_free(&r);
+}
+
+static int occurrences(const char *text, const char *what)
+{
+    int n = 0;
+    for (; (text = strstr(text, what)) != NULL; text++) n++;
+    return n;
+}
+
+/* A build without the page says how to get it; else the file is one page that needs nothing. */
+static void a_page_is_written_or_refused_with_the_way_to_it(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("simulate examples/mechanics/square.perp --quiet --to 0.2 --report '%s'",
+                           cli_path("square.html"));
+    if (!perp_report_has_page()) {
+        assert_int_equal(r.code, 1);
+        assert_non_null(strstr(r.err, "scripts/setup"));
+        cli_free(&r);
+        return;
+    }
+    if (r.code) fail_msg("%s", r.err);
+    cli_free(&r);
+    char *html = cli_read(cli_path("square.html"));
+    assert_non_null(strstr(html, "\"drawing\":{"));
+    assert_non_null(strstr(html, "\"kind\":\"contact\""));
+    assert_null(strstr(html, "src=\"http"));
+    assert_null(strstr(html, "href=\"http"));
+    int scripts = occurrences(html, "</script");
+    free(html);
+    r = cli_run("report '%s' --title '</script><script>' -o -",
+                cli_file("e.csv", "# param </script><script>\nt,\"</script>\"\n0,1\n1,\n"));
+    assert_int_equal(r.code, 0);
+    assert_int_equal(occurrences(r.out, "</script"), scripts);
+    cli_free(&r);
+}
+
+static void parameters_of_the_run_reach_the_model(void **state)
+{
+    (void)state;
+    if (!perp_report_has_page()) return;
+    cli_result r = cli_run("simulate examples/notes/sliding_one_line.perp --set mu=0.25 --quiet "
+                           "--to 0.01 --every 5 -o '%s'",
+                           cli_path("mu.csv"));
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("report '%s' -o -", cli_path("mu.csv"));
+    assert_int_equal(r.code, 0);
+    /* the bound at three rows: 0.25 * 9.81 = 2.4525 in base64 of doubles */
+    assert_non_null(strstr(r.out, "\"bound\":\"H4XrUbieA0AfhetRuJ4DQB+F61G4ngNA\""));
+    cli_free(&r);
+    r = cli_run("report '%s' --model no-such.perp -o -", cli_path("mu.csv"));
+    assert_int_equal(r.code, 4);
+    cli_free(&r);
+}
+
+static void faults_are_named(void **state)
+{
+    (void)state;
+    char line[2048];
+    expect(1, "which run?", "report");
+    expect(1, "where to?", "report x.csv");
+    expect(4, "no-such.csv", "report no-such.csv --svg x.svg");
+    snprintf(line, sizeof line, "report '%s' --svg '%s'", cli_file("a.csv", "t,x\n0,1\n1,2\n"),
+             cli_path("no/such/x.svg"));
+    expect(4, "cannot be written", line);
+    snprintf(line, sizeof line, "report '%s' --columns y --svg -", cli_path("a.csv"));
+    expect(2, "no run has a column 'y'; there are: t, x", line);
+    snprintf(line, sizeof line, "report '%s' --svg -", cli_file("b.csv", "t,x\n"));
+    expect(2, "b.csv: it has no rows", line);
+    snprintf(line, sizeof line, "report '%s' --svg -", cli_file("c.csv", "t,x\n0,1\n2,1\n1,1\n"));
+    expect(2, "c.csv: row 3: 't' does not increase: 1 after 2", line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(svg_has_a_panel_for_each_unit),
+        cmocka_unit_test(a_page_is_written_or_refused_with_the_way_to_it),
+        cmocka_unit_test(parameters_of_the_run_reach_the_model),
+        cmocka_unit_test(faults_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+// What the parts of the page share: the time of the cursor, the stretch of time that is shown, and
+// the theme. A part listens and redraws itself.
+
+const listeners = {time: [], zoom: [], theme: []};
+export const state = {time: null, zoom: null, whole: null};
+
+export function listen(what, fn) {
+    listeners[what].push(fn);
+}
+
+function tell(what, from) {
+    for (const fn of listeners[what]) if (fn !== from) fn();
+}
+
+export function setTime(time, from) {
+    if (time === state.time) return;
+    state.time = time;
+    tell('time', from);
+}
+
+// null: the whole run
+export function setZoom(zoom, from) {
+    const same = zoom === state.zoom || (zoom && state.zoom && zoom[0] === state.zoom[0] && zoom[1] === state.zoom[1]);
+    if (same) return;
+    state.zoom = zoom;
+    tell('zoom', from);
+}
+
+export function shownRange() {
+    return state.zoom || state.whole;
+}
+
+const colors = new Map(); // of the theme; asking the style sheet is slow
+
+export function setTheme(name) {
+    document.documentElement.dataset.theme = name;
+    colors.clear();
+    tell('theme');
+}
+
+export function color(name) {
+    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim());
+    return colors.get(name);
+}
+
+export function seriesColor(k) {
+    return color(k % 8 + 1);
+}
+
+export function element(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (name === 'text') node.textContent = value;
+        else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+        else node.setAttribute(name, value);
+    }
+    node.append(...children);
+    return node;
+}

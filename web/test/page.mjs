@@ -1,0 +1,330 @@
+// Browser tests of the page: node page.mjs PERP SOURCE_DIR SCRATCH_DIR
+// Runs perp, opens what it wrote in Chromium, and looks at it as a reader would.
+
+import {execFileSync} from 'node:child_process';
+import {existsSync, mkdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
+import {join} from 'node:path';
+
+const [, , perp, source, scratch] = process.argv;
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+if (!chromium) {
+    console.log('skipped: there is no chromium; scripts/setup installs it');
+    process.exit(0);
+}
+const playwright = await import('playwright-core');
+mkdirSync(scratch, {recursive: true});
+
+// Helpers -----------------------------------------------------------------------------------------
+
+let failures = 0, checks = 0;
+
+function check(what, condition, detail = '') {
+    checks++;
+    if (condition) return;
+    failures++;
+    console.log(`FAILED: ${what} ${detail}`);
+}
+
+function run(...args) {
+    return execFileSync(perp, args, {cwd: source, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']});
+}
+
+function scratchFile(name, text) {
+    const path = join(scratch, name);
+    if (text !== undefined) writeFileSync(path, text);
+    return path;
+}
+
+function simulate(model, ...more) {
+    const csv = scratchFile(model.replaceAll(/[/.]/g, '_') + '.csv');
+    run('simulate', model, '-o', csv, '--quiet', ...more);
+    return csv;
+}
+
+function report(name, ...args) {
+    const html = scratchFile(name + '.html');
+    run('report', ...args, '-o', html);
+    return html;
+}
+
+// The table of a CSV file: names, and rows of numbers.
+function table(csv) {
+    const lines = readFileSync(csv, 'utf8').split('\n').filter(l => l && !l.startsWith('#'));
+    const names = [...lines[0].matchAll(/"([^"]*)"|([^,]+)/g)].map(m => m[1] ?? m[2]);
+    return {names, rows: lines.slice(1).map(l => l.split(',').map(x => x === 'nan' ? NaN : Number(x)))};
+}
+
+const shown = v => Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '–';
+const browser = await playwright.chromium.launch({executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+
+async function open(html, options = {}) {
+    const page = await browser.newPage({viewport: {width: 1100, height: 900}, ...options});
+    page.faults = [];
+    page.on('console', m => { if (m.type() === 'error' || m.type() === 'warning') page.faults.push(m.text()); });
+    page.on('pageerror', e => page.faults.push(e.message));
+    page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('data:')) page.faults.push('fetched ' + r.url()); });
+    await page.goto('file://' + html);
+    await page.waitForTimeout(120);
+    return page;
+}
+
+function quiet(page, name) {
+    check(`${name}: no console error, nothing fetched`, page.faults.length === 0, page.faults.join('; '));
+}
+
+// Distinct colours of a canvas: 1 when nothing is on it.
+function colors(locator) {
+    return locator.evaluate(canvas => {
+        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
+        for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 24) ^ (data[i + 1] << 16) ^ (data[i + 2] << 8) ^ data[i + 3]);
+        return seen.size;
+    });
+}
+
+async function noEmptyPanel(page, name) {
+    const canvases = await page.locator('canvas').all();
+    check(`${name}: has panels`, canvases.length >= 3, String(canvases.length));
+    for (const [i, canvas] of canvases.entries()) check(`${name}: panel ${i} is not empty`, await colors(canvas) > 3);
+}
+
+// Hover at a share of the width of a time plot; the values of its legend by name.
+async function hover(page, plot, share) {
+    await plot.scrollIntoViewIfNeeded();
+    const box = await plot.locator('.u-over').boundingBox();
+    await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
+    await page.waitForTimeout(60);
+    return legend(plot);
+}
+
+async function legend(plot) {
+    const entries = await plot.locator('.u-legend .u-series').all(), values = {};
+    for (const e of entries) values[await e.locator('.u-label').innerText()] = await e.locator('.u-value').innerText();
+    return values;
+}
+
+// Tests -------------------------------------------------------------------------------------------
+
+async function hoverValuesEqualTheCsv(csv, html, name) {
+    const page = await open(html), {names, rows} = table(csv), plots = await page.locator('.uplot:not(.strip)').all();
+    const seen = new Set();
+    for (const [i, plot] of plots.entries()) {
+        await plot.scrollIntoViewIfNeeded();
+        for (const share of [0.13, 0.5, 0.87]) {
+            const values = await hover(page, plot, share), row = rows.find(r => shown(r[0]) === values.t);
+            check(`${name}: plot ${i} shows the time of a row`, row, values.t);
+            for (const [label, text] of Object.entries(values)) {
+                const column = names.indexOf(label);
+                if (column < 0 || !row) continue;
+                seen.add(label);
+                check(`${name}: ${label} at t = ${values.t}`, text === shown(row[column]), `${text} is not ${shown(row[column])}`);
+            }
+        }
+    }
+    for (const column of names) check(`${name}: ${column} is shown`, seen.has(column));
+    quiet(page, name);
+    await page.close();
+}
+
+async function panelsAreNotEmpty(html, name, stage) {
+    const page = await open(html);
+    await noEmptyPanel(page, name);
+    check(`${name}: drawing`, (await page.locator('canvas.stage').count()) === (stage ? 1 : 0));
+    await page.screenshot({path: scratchFile(name + '.png'), fullPage: true});
+    check(`${name}: screenshot`, statSync(scratchFile(name + '.png')).size > 20000);
+    quiet(page, name);
+    await page.close();
+}
+
+async function cursorAndZoomAreShared(html) {
+    const page = await open(html), plots = await page.locator('.uplot').all();
+    const ranges = () => page.evaluate(() => perpReport.plots.map(p => [p.plot.scales.x.min, p.plot.scales.x.max]));
+    const whole = await ranges(), first = await hover(page, plots[0], 0.4);
+    for (const [i, plot] of plots.entries()) check(`linked cursor: plot ${i}`, (await legend(plot)).t === first.t, `${(await legend(plot)).t} is not ${first.t}`);
+    check('linked cursor: phase portrait', (await page.locator('.readout').first().innerText()).startsWith('('));
+    await plots[1].scrollIntoViewIfNeeded();
+    const box = await plots[1].locator('.u-over').boundingBox();
+    await page.mouse.move(box.x + 0.25 * box.width, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 0.5 * box.width, box.y + 60, {steps: 4});
+    await page.mouse.up();
+    await page.waitForTimeout(80);
+    const length = whole[0][1] - whole[0][0];
+    for (const [i, [lo, hi]] of (await ranges()).entries()) {
+        check(`zoom: plot ${i}`, Math.abs(lo - whole[0][0] - 0.25 * length) < 0.02 * length && Math.abs(hi - whole[0][0] - 0.5 * length) < 0.02 * length, `${lo}..${hi}`);
+    }
+    await page.keyboard.press('0');
+    await page.waitForTimeout(80);
+    check('zoom: key 0 shows the whole run', JSON.stringify(await ranges()) === JSON.stringify(whole));
+    await page.mouse.move(2, 2);
+    const before = await page.evaluate(() => perpReport.state.time);
+    await page.keyboard.press('ArrowRight');
+    await page.waitForTimeout(60);
+    const after = await page.evaluate(() => perpReport.state.time);
+    check('key: one row on', after > before && after - before < 0.0025, `${before} ${after}`);
+    check('key: legend follows', (await legend(plots[0])).t === shown(after));
+    await page.keyboard.press('+');
+    await page.waitForTimeout(60);
+    check('key: zoom in', (await ranges())[0][1] - (await ranges())[0][0] < 0.6 * length);
+    quiet(page, 'cursor and zoom');
+    await page.close();
+}
+
+async function playMovesTheDrawing(html) {
+    const page = await open(html), stage = page.locator('canvas.stage');
+    const picture = () => stage.evaluate(c => c.toDataURL()), time = () => page.evaluate(() => perpReport.state.time);
+    const before = await picture(), start = await time();
+    await page.locator('button.play').click();
+    await page.waitForTimeout(400);
+    check('play: time runs', await time() > start);
+    await page.locator('button.play').click();
+    const paused = await time(), moved = await picture();
+    check('play: the drawing moves', moved !== before);
+    await page.waitForTimeout(200);
+    check('pause: time stands', await time() === paused);
+    await page.locator('input[type=range]').fill('900');
+    check('scrub: time follows', await time() > paused);
+    check('scrub: the drawing follows', await picture() !== moved);
+    await page.locator('h1').click();
+    await page.keyboard.press(' ');
+    await page.waitForTimeout(150);
+    check('key: space plays', (await page.locator('button.play').innerText()).includes('pause'));
+    quiet(page, 'play');
+    await page.close();
+}
+
+async function modesAreNamed(html, csv) {
+    const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
+    for (const share of [0.01, 0.9]) {
+        const values = await hover(page, strip, share), row = rows.find(r => shown(r[0]) === values.t);
+        const expected = Math.abs(row[names.indexOf('v')]) > 1e-9 ? 'slip +' : 'stick';
+        check(`modes: at t = ${values.t}`, values.f === expected, `${values.f} is not ${expected}`);
+    }
+    await page.close();
+}
+
+async function severalRunsOverlay(a, b) {
+    const page = await open(report('overlay', a, b)), plot = page.locator('.uplot').first();
+    const values = await hover(page, plot, 0.02), labels = Object.keys(values);
+    check('overlay: both runs in the legend', labels.filter(l => l.startsWith('x (')).length === 2, labels.join(', '));
+    check('overlay: they differ', new Set(labels.slice(1).map(l => values[l])).size === 2, JSON.stringify(values));
+    await noEmptyPanel(page, 'overlay');
+    quiet(page, 'overlay');
+    await page.close();
+}
+
+async function faultsAreMessages() {
+    const cases = [
+        ['no rows', 't,x\n', 'cannot be drawn: it has no rows'],
+        ['no time', 't,x\nnan,1\nnan,2\n', "row 1: 't' is not a finite number"],
+        ['back in time', 't,x\n0,1\n1,2\n0.5,3\n', 'does not increase'],
+        ['only nan', 't,x,y\n0,nan,1\n1,nan,2\n', 'no finite values: x'],
+        ['cut short', 't,x\n0,1\n1,2\n', 'was not written to its end'],
+        ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
+        ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
+    ];
+    for (const [name, text, says] of cases) {
+        const csv = scratchFile(name.replaceAll(' ', '_') + '.csv', text), page = await open(report(name.replaceAll(' ', '_'), csv));
+        const body = await page.locator('body').innerText();
+        check(`${name}: says '${says}'`, body.includes(says), body.slice(0, 200));
+        check(`${name}: parameters and origin are there`, body.includes('Parameters and origin'));
+        quiet(page, name);
+        await page.close();
+    }
+}
+
+async function textsAreEscaped() {
+    const evil = '</script><script>window.evil=1</script><img src=x onerror="window.evil=2">';
+    const csv = scratchFile('evil.csv', `# model: ${evil}\n# param m = ${evil}\n# unit x = ${evil}\nt,x,"<b>y</b>"\n0,1,1\n1,2,2\n# stopped: ${evil}\n`);
+    const html = scratchFile('evil.html');
+    run('report', csv, '--title', evil, '-o', html);
+    const page = await open(html);
+    check('escaping: no script ran', await page.evaluate(() => window.evil === undefined));
+    check('escaping: the title is text', (await page.locator('h1').innerText()) === evil);
+    check('escaping: names are text', (await page.locator('.u-label').allInnerTexts()).includes('<b>y</b>'));
+    check('escaping: no image', (await page.locator('img').count()) === 0);
+    quiet(page, 'escaping');
+    await page.close();
+}
+
+async function iterationsAreShown(csv) {
+    const log = scratchFile('log.csv', 'iteration,objective,infeasibility\n' + Array.from({length: 20}, (_, k) => `${k},${10 - k / 4},${10 ** -k}`).join('\n') + '\n# complete: 20 rows\n');
+    const page = await open(report('iterations', csv, '--log', log)), plot = page.locator('section', {hasText: 'Iterations'}).locator('.uplot');
+    check('iterations: a plot', (await plot.count()) === 1);
+    await plot.scrollIntoViewIfNeeded();
+    const values = await hover(page, plot, 0.5);
+    check('iterations: values', values.iteration === '10' || values.iteration === '9', JSON.stringify(values));
+    check('iterations: objective', values.objective === shown(10 - Number(values.iteration) / 4), JSON.stringify(values));
+    quiet(page, 'iterations');
+    await page.close();
+}
+
+// Where this build plans: the push of a block, with its iterations.
+async function planIsShown() {
+    const model = 'examples/opty/push.perp';
+    if (!run('--help').includes('  plan ') || !existsSync(join(source, model))) return;
+    const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
+    run('plan', model, '-o', csv, '--log', log, '--quiet');
+    const html = report('plan', csv, '--log', log);
+    await hoverValuesEqualTheCsv(csv, html, 'plan');
+    const page = await open(html), body = await page.locator('body').innerText();
+    for (const part of ['Modes', 'Phase portrait', 'against the velocity of slip', 'Residual and complementarity', 'Iterations'])
+        check(`plan: ${part}`, body.includes(part));
+    await noEmptyPanel(page, 'plan');
+    quiet(page, 'plan');
+    await page.close();
+}
+
+async function darkAndLight(html) {
+    const page = await open(html, {colorScheme: 'dark'});
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await background();
+    await page.keyboard.press('d');
+    check('theme: d changes it', await background() !== dark && dark === 'rgb(21, 24, 29)', dark);
+    await page.emulateMedia({media: 'print'});
+    check('print: buttons are left out', !(await page.locator('#theme').isVisible()));
+    quiet(page, 'theme');
+    await page.close();
+}
+
+async function longRunsStaySmall() {
+    const rows = 200000, lines = ['t,x,y'];
+    for (let i = 0; i < rows; i++) lines.push(`${i * 1e-3},${i === 123456 ? 99 : Math.sin(i * 0.01)},${i % 1000}`);
+    const csv = scratchFile('long.csv', lines.join('\n') + `\n# complete: ${rows} rows\n`), html = report('long', csv);
+    check('long: file size', statSync(html).size < 3e6, String(statSync(html).size));
+    const started = Date.now(), page = await open(html);
+    check('long: opens quickly', Date.now() - started < 5000, `${Date.now() - started} ms`);
+    const [most, kept] = await page.evaluate(() => [Math.max(...perpReport.data.runs[0].data[0]), perpReport.data.runs[0].kept]);
+    check('long: the peak is kept', most === 99);
+    check('long: rows are left out', kept < 50001 && kept > 1000, String(kept));
+    quiet(page, 'long');
+    await page.close();
+}
+
+// -------------------------------------------------------------------------------------------------
+
+try {
+    const block = simulate('examples/notes/sliding_one_line.perp'), square = simulate('examples/mechanics/square.perp');
+    const traditional = simulate('examples/notes/sliding_traditional.perp', '--set', 'mu=0.3');
+    const blockPage = report('block', block), squarePage = report('square', square);
+    check('size: under 1 MB besides the data', statSync(report('small', scratchFile('small.csv', 't,x\n0,1\n1,2\n'))).size < 2e5);
+    await hoverValuesEqualTheCsv(block, blockPage, 'block');
+    await hoverValuesEqualTheCsv(traditional, report('traditional', traditional), 'traditional');
+    await panelsAreNotEmpty(blockPage, 'block', true);
+    await panelsAreNotEmpty(squarePage, 'square', true);
+    await cursorAndZoomAreShared(blockPage);
+    await playMovesTheDrawing(squarePage);
+    await modesAreNamed(blockPage, block);
+    await severalRunsOverlay(block, traditional);
+    await faultsAreMessages();
+    await textsAreEscaped();
+    await iterationsAreShown(block);
+    await planIsShown();
+    await darkAndLight(blockPage);
+    await longRunsStaySmall();
+} catch (error) {
+    failures++;
+    console.log(error.stack);
+}
+await browser.close();
+console.log(failures ? `${failures} of ${checks} checks failed` : `ok: ${checks} checks`);
+process.exit(failures ? 1 : 0);
