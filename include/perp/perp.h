@@ -10,5 +10,6 @@
 #include "perp/trajectory.h"
 #include "perp/model.h"
 #include "perp/simulate.h"
+#include "perp/identify.h"
 
 #endif

@@ -2,6 +2,7 @@
  * flattened, and the checks that make a model well posed in form: every name declared once, every
  * var used, as many conditions as unknowns. */
 
+#include "model/identify_block.h"
 #include "model/model.h"
 #include "model/syntax.h"
 
@@ -993,7 +994,7 @@ static void add_conditions(builder *b, const perp__statement *s)
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL))
+                              s->kind == STATEMENT_IDENTIFY || s->kind == STATEMENT_MODEL))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }
@@ -1059,6 +1060,7 @@ static void read_settings(builder *b, const perp__statement *s)
 {
     perp_model *m = b->model;
     for (; s && !b->failed; s = s->next) {
+        if (s->kind == STATEMENT_IDENTIFY && !perp__read_identify(m, s)) b->failed = 1;
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);

@@ -53,6 +53,8 @@ typedef struct perp__pair {
     const char *text, *side[2];
 } perp__pair;
 
+typedef struct perp__identify_block perp__identify_block; /* model/identify_block.h */
+
 struct perp_model {
     perp__arena arena;
     perp__source source;
@@ -68,6 +70,7 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;
+    perp__identify_block *identify; /* NULL: no such block */
 };
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the

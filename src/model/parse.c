@@ -521,6 +521,16 @@ static void parse_simulate(parser *p, perp__statement *s)
     }
 }
 
+/* identify { ... }: its tokens are kept for identify_block.c. */
+static void parse_identify(parser *p, perp__statement *s)
+{
+    take(p);
+    expect_symbol(p, '{', "'{'");
+    s->block = p->token;
+    while (!p->bad && p->token->kind != TOKEN_END && !at_symbol(p, '}')) p->token++;
+    expect_symbol(p, '}', "'}' at the end of the block");
+}
+
 static perp__statement *parse_body(parser *p, int nested);
 
 static void parse_for(parser *p, perp__statement *s)
@@ -683,7 +693,9 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_FOR, parse_for(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
         s->kind = STATEMENT_FRICTION, parse_friction(p, s);
-    else if (at_word(p, "plan") || at_word(p, "identify")) {
+    else if (at_word(p, "identify"))
+        s->kind = STATEMENT_IDENTIFY, parse_identify(p, s);
+    else if (at_word(p, "plan")) {
         perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
                     p->token->text);
         p->bad = 1;

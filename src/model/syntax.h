@@ -73,7 +73,8 @@ typedef enum perp__statement_kind {
     STATEMENT_PAIR,
     STATEMENT_FRICTION,
     STATEMENT_FOR,
-    STATEMENT_SIMULATE
+    STATEMENT_SIMULATE,
+    STATEMENT_IDENTIFY
 } perp__statement_kind;
 
 /* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l'
@@ -108,6 +109,8 @@ struct perp__statement {
 
     perp__syntax *from, *to, *step; /* simulate */
     const char *method;
+
+    const perp__token *block; /* identify { ... }: the first token behind the brace */
 };
 
 /* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing
