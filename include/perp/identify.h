@@ -69,21 +69,24 @@ typedef struct perp_measure {
 enum { PERP_IDENTIFY_MOST_PARAMETERS = 64, PERP_IDENTIFY_MOST_MEASURES = 256 };
 
 /// Strings and arrays point into the model that the options come from, or are the caller's.
+///
+/// starts: searches begin at the model's own values and at points spread over the ranges; 0 (default): as many as the
+/// number of parameters asks for. horizon: rows predicted from a measured one, after which the prediction begins anew
+/// (then every state must be measured); 0 (default): the whole run. step: of the simulation; it must divide the data's
+/// interval. NaN (default): the largest one up to the model's own that does; a discrete model takes one step a row.
 typedef struct perp_identify_options {
-    perp_estimator method; ///< default predict, or the model's
-    double tol;   ///< relative change of the cost at which an iteration ends; default 1e-10
-    int max_iter; ///< iterations from one start; default 100
-    int starts; ///< starts: the model's values first, then points spread over the ranges; default 0: as many as the number of parameters asks for
-    unsigned long long seed; ///< of the points and the bootstrap; default 1
-    int threads;             ///< 0: one per processor. The result does not depend on it.
-    int horizon; ///< rows predicted from each measured one; default 0: the whole run. Then all states must be measured.
-    double
-        step; ///< step of the simulation [s]; default the model's, else the data's; the data's interval is a multiple of it
-    double confidence; ///< of the intervals, default 0.95
-    int bootstrap; ///< resampled sets of runs that are identified anew for the intervals; default 0
-    double
-        huber; ///< residuals beyond this many scales count linearly; default 0: all count squared
-    int nparameter; ///< default: the model's identify block, else every parameter with a range
+    perp_estimator method;   ///< default predict, or the model's
+    double tol;              ///< relative gain at which a search ends; default 1e-10
+    int max_iter;            ///< iterations from one start; default 100
+    int starts;              ///< see above
+    unsigned long long seed; ///< of the bootstrap; default 1
+    int threads;             ///< 0: one per processor; the result does not depend on it
+    int horizon;             ///< see above [rows]
+    double step;             ///< see above [s]
+    double confidence;       ///< of the intervals, default 0.95
+    int bootstrap;           ///< sets of runs drawn and identified anew; default 0
+    double huber;            ///< residuals above it count linearly [scales]; default 0: squares
+    int nparameter;          ///< default: the block's, else every parameter with a range
     const char *parameter[PERP_IDENTIFY_MOST_PARAMETERS];
     int nmeasure; ///< default: the block's, else every column that is a state, var or output
     perp_measure measure[PERP_IDENTIFY_MOST_MEASURES];
@@ -95,56 +98,53 @@ typedef struct perp_identify_options {
 PERP_API perp_status perp_identify_options_default(const perp_model *model,
                                                    perp_identify_options *options, perp_diag *diag);
 
-/// What is known of one parameter.
+/// What is known of one parameter. Where the data do not determine it, `value` is one that fits as well as others,
+/// std_error is NaN, and low and high bound the values of the range that fit as well.
 typedef struct perp_estimate {
     const char *name, *unit; ///< the model's
-    double
-        value; ///< the estimate; where it is not identifiable, one value that fits as well as others
-    double lo, hi;    ///< its range
-    double std_error; ///< NaN where the data do not determine it
-    double low,
-        high; ///< interval; where the data do not determine it: the values of the range that fit as well
+    double value;
+    double lo, hi; ///< range
+    double std_error;
+    double low, high; ///< interval
     int identifiable;
-    int at_bound; ///< the estimate is an end of the range: the best value may lie outside
+    int at_bound; ///< value is an end of the range: the best may lie outside
 } perp_estimate;
 
-/// What is left over in one column, in its unit.
+/// What is left over in one column: predicted minus measured, in its unit. The correlation is that of each residual with
+/// the next one of its run: near 1 it says that the model errs, not the measurement.
 typedef struct perp_fit_column {
     const char *name, *unit;
     double scale; ///< s_j
     long samples, missing;
-    double mean, rms, largest; ///< of predicted minus measured
+    double mean, rms, largest;
     int largest_run;
     double largest_time; ///< [s]
-    double
-        correlation; ///< of each residual with the next one of its run: near 1 says that the model errs, not the noise
+    double correlation;
 } perp_fit_column;
 
 /// One start of the search.
 typedef struct perp_fit_start {
     double *from, *to; ///< nparameter each
     double cost;       ///< at `to`; infinite where the model had no solution
-    int iterations;
-    int flat; ///< the search ended because no parameter changed anything there
+    int iterations;    ///< 0: only evaluated, others were better
+    int flat;          ///< it ended where no parameter changed anything
 } perp_fit_start;
 
-/// The answer. Owned by the caller's struct; release with perp_identification_clear.
+/// The answer. Release with perp_identification_clear.
 typedef struct perp_identification {
     perp_estimator method;
     int nparameter, ncolumn, nstart, nfinding;
     perp_estimate *parameter;
     perp_fit_column *column;
     perp_fit_start *start;
-    char **finding; ///< sentences: what the data leave open, what is suspicious
-    double
-        *covariance; ///< nparameter x nparameter; NaN in rows and columns that are not determined
-    double cost;     ///< sum of squares, or its robust form
-    double
-        noise_factor; ///< sqrt(cost / degrees of freedom): 1 where the stated noise explains what is left over
-    double
-        condition; ///< of the information matrix, parameters in units of their ranges; inf if singular
+    char **finding;      ///< sentences: what the data leave open, what is suspicious
+    double *covariance;  ///< nparameter x nparameter; NaN where not determined
+    double cost;         ///< sum of squares, or Huber's
+    double noise_factor; ///< sqrt(cost / degrees of freedom): 1 where the stated noise explains it
+    double condition;    ///< of the information matrix, parameters in units of their ranges
     long samples, missing;
     long evaluations; ///< of the whole cost
+    double step;      ///< of the simulation [s]
     double seconds;
 } perp_identification;
 

@@ -90,7 +90,7 @@ perp_status perp_identify_options_default(const perp_model *model, perp_identify
                                        .tol = 1e-10,
                                        .max_iter = 100,
                                        .seed = 1,
-                                       .step = perp_model_simulate_task(model).step,
+                                       .step = NAN,
                                        .confidence = 0.95};
     perp_status status = model->identify ? read_block(model, options, diag) : PERP_OK;
     return status == PERP_OK ? default_parameters(model, options, diag) : status;

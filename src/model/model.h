@@ -85,6 +85,9 @@ int perp__check_count(perp_model *model);
  * nsymbol entries. Also refreshes the items' values. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
 
+/* A model of one's own with the same text and settings: what is set in one is not seen by the other. */
+perp_status perp__model_clone(const perp_model *model, perp_model **out);
+
 /* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
  * last interval. */
 double perp__table_value(const perp__table *table, double t, int *hint);

@@ -654,6 +654,17 @@ perp__step_result perp__step_solve(perp__step *s)
     return solve_affine(s);
 }
 
+void perp__step_forget(perp__step *s)
+{
+    for (int i = 0; s->mode && i < s->nmode; i++) s->mode[i].used = 0;
+    for (int i = 0; s->elimination && i < s->nelimination; i++)
+        s->elimination[i].used = s->elimination[i].nz = 0;
+    memset(s->on, 0, 4 * (size_t)s->np);
+    s->current = NULL;
+    s->next_mode = s->next_elimination = 0;
+    if (s->sparse) s->mode_row[0] = -2;
+}
+
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)
 {
     evaluate_guards(s);
