@@ -241,7 +241,7 @@ static int say_together(const perp__study *s, const perp__minimum *m, const doub
 static int say_direction(const perp__study *s, perp__problem *p, const perp__minimum *m,
                          const double *v, double allowed, perp_identification *result)
 {
-    int member[MOST], n = 0;
+    int member[MOST] = {0}, n = 0;
     double largest = 0;
     for (int i = 0; i < s->np; i++) largest = fmax(largest, fabs(v[i]));
     for (int i = 0; i < s->np; i++) {
