@@ -8,8 +8,9 @@
 #define FRAME (1.0 / 148)
 #define WIDTH 0.1048
 
-static const char *const columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]", "q[3]", "q[4]",
-                                                  "v[1]", "v[2]", "v[3]", "w[1]", "w[2]", "w[3]"};
+static const char *const columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
+                                                  "q[3]", "q[4]", "v[1]", "v[2]", "v[3]",
+                                                  "w[1]", "w[2]", "w[3]"};
 
 /* A quaternion and its negative are one rotation: keep to the side of the row before. */
 static void unwrap(toss *t)
@@ -27,7 +28,8 @@ static int read_rows(const char *folder, tosses *all, long *n)
     snprintf(path, sizeof path, "%s/tosses.f64", folder);
     FILE *file = fopen(path, "rb");
     if (!file) return 0;
-    int ok = fseek(file, 0, SEEK_END) == 0 && (*n = ftell(file) / (long)(TOSS_COLUMNS * sizeof(double))) > 0;
+    int ok = fseek(file, 0, SEEK_END) == 0 &&
+             (*n = ftell(file) / (long)(TOSS_COLUMNS * sizeof(double))) > 0;
     size_t count = ok ? (size_t)*n * TOSS_COLUMNS : 0;
     all->memory = malloc(count * sizeof(double) + 1);
     ok = ok && all->memory && fseek(file, 0, SEEK_SET) == 0 &&
@@ -47,7 +49,8 @@ int tosses_read(const char *folder, tosses *all)
     int ok = file && fgets(line, sizeof line, file);
     while (ok && fgets(line, sizeof line, file)) {
         int k, first, rows, contact, rest, is_long;
-        if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) != 6) continue;
+        if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) != 6)
+            continue;
         toss *grown = realloc(all->toss, ((size_t)all->n + 1) * sizeof *grown);
         ok = grown && k == all->n && first >= 0 && rows > 1 && first + rows <= n;
         if (grown) all->toss = grown;
@@ -72,13 +75,16 @@ perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_
     char *text = malloc(room);
     if (!text) return PERP_ERR_MEMORY;
     used += (size_t)snprintf(text, room, "t");
-    for (int c = 0; c < TOSS_COLUMNS; c++) used += (size_t)snprintf(text + used, room - used, ",%s", columns[c]);
+    for (int c = 0; c < TOSS_COLUMNS; c++)
+        used += (size_t)snprintf(text + used, room - used, ",%s", columns[c]);
     used += (size_t)snprintf(text + used, room - used, ",n1,n2,n3,n4");
     for (int i = 0; i < of->rows; i++) {
         const double *x = of->row + i * TOSS_COLUMNS;
         used += (size_t)snprintf(text + used, room - used, "\n%.17g", i * FRAME);
-        for (int c = 0; c < TOSS_COLUMNS; c++) used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
-        for (int c = 3; c < 7; c++) used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
+        for (int c = 0; c < TOSS_COLUMNS; c++)
+            used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
+        for (int c = 3; c < 7; c++)
+            used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
     }
     perp_trajectory *table;
     perp_status status = perp_trajectory_parse(text, used, name, &table, diag);

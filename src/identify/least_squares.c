@@ -14,6 +14,9 @@ enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 /* Width of the differences, in units of a range: far above the rounding of a verified step (1e-9), far below the range. */
 #define PERP_IDENTIFY_DZ 1e-5
 
+/* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
+#define PERP_IDENTIFY_LEAST_STEP 1e-6
+
 int perp__problem_allocate(perp__problem *p)
 {
     p->trial = malloc(3 * (size_t)p->n * sizeof(double) + 1);
@@ -167,6 +170,13 @@ static int step_from(const perp__problem *p, const double *z, const double *A, c
     return ok;
 }
 
+static double distance(int n, const double *a, const double *b)
+{
+    double d = 0;
+    for (int i = 0; i < n; i++) d = fmax(d, fabs(a[i] - b[i]));
+    return d;
+}
+
 /* One accepted step, or 0 when none lowers the cost. */
 static int improve(perp__problem *p, perp__minimum *m, double *damping, double *gain)
 {
@@ -179,7 +189,7 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
     for (int i = 0; i < p->np; i++) m->flat &= A[i + i * p->np] == 0;
     *gain = 0;
     if (n == 0) return 0;
-    for (int k = 0; k < TRIES; k++) {
+    for (int k = 0, longer = 1; k < TRIES && longer; k++) {
         if (step_from(p, m->z, A, g, list, n, *damping, to)) {
             double cost = perp__cost_at(p, to, p->trial);
             if (cost < m->cost) {
@@ -190,6 +200,7 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
                 *damping = fmax(*damping / 5, 1e-12);
                 return 1;
             }
+            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP;
         }
         *damping *= 4;
     }

@@ -1,6 +1,6 @@
 /* Many starts: the cost has flat places (where everything sticks) and several valleys (each sequence of contacts its own),
- * so a search from one point may stop anywhere. The cost is looked at in points spread over the box, and searched from the
- * model's own values and from the best of them. */
+ * so a search from one point may stop anywhere. The cost is looked at in the model's own values and in points
+ * spread over the box, and searched from the best of them. */
 
 #include "identify/identify.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCHED = 3 }; /* points that are searched from, besides the model's own values */
+enum { SEARCHED = 2 }; /* points that are searched from */
 
 /* The k-th point of a Kronecker sequence (Roberts 2018), k from 0; in one dimension equally spaced. */
 static void spread_point(int np, int k, int n, double *z)
@@ -28,7 +28,7 @@ static void spread_point(int np, int k, int n, double *z)
 static int number_of_starts(const perp__study *s)
 {
     if (s->options.starts) return s->options.starts;
-    int n = s->np == 1 ? 13 : 8 * s->np + 1;
+    int n = 8 * s->np + 1;
     return n < 49 ? n : 49;
 }
 
@@ -56,6 +56,22 @@ static void search_from(const perp__study *s, perp__problem *p, perp__minimum *m
     start->flat = m->flat;
 }
 
+/* The model's own values, then points of the box. */
+static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum *m,
+                           perp_identification *result)
+{
+    for (int k = 0; k < result->nstart; k++) {
+        perp_fit_start *start = &result->start[k];
+        if (k == 0)
+            perp__to_z(p, s->from, m->z);
+        else
+            spread_point(s->np, k - 1, result->nstart - 1, m->z);
+        perp__to_theta(p, m->z, start->from);
+        memcpy(start->to, start->from, (size_t)s->np * sizeof(double));
+        start->cost = perp__cost_at(p, m->z, m->residual);
+    }
+}
+
 /* The point with the lowest cost that was not searched from; -1 none. */
 static int best_untouched(const perp_identification *result, const char *searched)
 {
@@ -78,17 +94,7 @@ static void keep_better(const perp__problem *p, const perp__minimum *m, perp__mi
 static void search_all(const perp__study *s, perp__problem *p, perp__minimum *m,
                        perp__minimum *best, perp_identification *result, char *searched)
 {
-    memcpy(result->start[0].from, s->from, (size_t)s->np * sizeof(double));
-    search_from(s, p, m, &result->start[0]);
-    keep_better(p, m, best);
-    searched[0] = 1;
-    for (int k = 1; k < result->nstart; k++) {
-        perp_fit_start *start = &result->start[k];
-        spread_point(s->np, k - 1, result->nstart - 1, m->z);
-        start->cost = perp__cost_at(p, m->z, m->residual);
-        perp__to_theta(p, m->z, start->from);
-        memcpy(start->to, start->from, (size_t)s->np * sizeof(double));
-    }
+    look_at_points(s, p, m, result);
     for (int i = 0, k; i < SEARCHED && (k = best_untouched(result, searched)) >= 0; i++) {
         searched[k] = 1;
         search_from(s, p, m, &result->start[k]);
