@@ -104,7 +104,7 @@ static int errors_on_unused(perp_model *model, const tosses *all, double mu, int
 static double compare_starts(perp_model *model, const tosses *all, perp_diag *diag)
 {
     const double starts[] = {0.02, 0.1, 0.3, 1};
-    double low = 1e9, high = 0, seconds = 0, error, slowest = 0, mu = (double)NAN;
+    double low = 1e9, high = 0, seconds = 0, error = 0, slowest = 0, mu = (double)NAN;
     for (int k = 0; k < 4; k++) {
         mu = friction_from(model, all, TRAIN, starts[k], &seconds, &error, diag);
         printf("  from mu = %-5g 16 tosses give %.4f +- %.4f in %.2f s\n", starts[k], mu, error,
@@ -162,6 +162,7 @@ int main(int argc, char **argv)
         return 0;
     }
     toss_error mean, sd;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* lines appear as they are known */
     if (perp_model_load(argv[1], &model, &diag) == PERP_OK) {
         printf("cube: %d recorded tosses\n", all.n);
         double mu = compare_starts(model, &all, &diag);
