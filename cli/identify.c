@@ -49,12 +49,12 @@ static const cli_option options[] = {
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MOST = 256 };
+enum { NOPTIONS = sizeof options / sizeof *options };
 
 typedef struct request {
     const char *file, *out, *method, *estimate;
-    const char *data[MOST], *set[MOST];
-    int ndata, nset, quiet;
+    cli_list data, set;
+    int quiet;
     double number[NOPTIONS]; /* NaN: not given */
 } request;
 
@@ -101,30 +101,20 @@ static int read_request(int argc, char **argv, request *r)
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         int ok = 1;
         switch (k) {
-        case OPT_DATA:
-            if ((ok = r->ndata < MOST)) r->data[r->ndata++] = args.value;
-            break;
-        case OPT_SET:
-            if ((ok = r->nset < MOST)) r->set[r->nset++] = args.value;
-            break;
+        case OPT_DATA: ok = cli_keep(&args, &r->data); break;
+        case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_ESTIMATE: r->estimate = args.value; break;
         case OPT_O: r->out = args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_HELP: print_help(); return -1;
         case CLI_BAD: return CLI_USAGE;
-        case CLI_OPERAND:
-            if ((ok = !r->file))
-                r->file = args.value;
-            else
-                fprintf(stderr, "perp identify: one model file at a time: '%s' and '%s'\n", r->file,
-                        args.value);
-            break;
+        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
         default: ok = cli_number(&args, k, &r->number[k]); break;
         }
         if (!ok) return CLI_USAGE;
     }
-    if (r->file && r->ndata) return CLI_DONE;
+    if (r->file && r->data.n) return CLI_DONE;
     fprintf(stderr,
             "perp identify: %s; usage: perp identify FILE.perp --data RUN.csv; see perp identify "
             "--help\n",
@@ -348,7 +338,7 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
 static int write_file(const char *path, const char *text)
 {
     char name[4096];
-    if (strcmp(path, "-") == 0) return printf("%s\n", text) > 0 && fflush(stdout) == 0;
+    if (cli_is_standard_output(path)) return printf("%s\n", text) > 0 && fflush(stdout) == 0;
     if (snprintf(name, sizeof name, "%s.part", path) >= (int)sizeof name) return 0;
     FILE *file = fopen(name, "w");
     if (!file) return 0;
@@ -384,7 +374,7 @@ static int identify(const perp_model *model, const perp_dataset *data, const req
     if (!take_options(r, names, sizeof names, &o)) return CLI_USAGE;
     status = perp_identify(model, data, &o, &a, diag);
     if (status != PERP_OK) return cli_exit_code(status);
-    FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+    FILE *out = r->out && cli_is_standard_output(r->out) ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
     int code = r->out ? write_report(r->out, report_json(model, data, &o, &a)) : CLI_DONE;
     perp_identification_clear(&a);
@@ -395,20 +385,27 @@ int perp__cmd_identify(int argc, char **argv)
 {
     request r;
     int code = read_request(argc, argv, &r);
-    if (code) return code < 0 ? CLI_DONE : code;
+    if (code) {
+        free(r.data.item);
+        free(r.set.item);
+        return code < 0 ? CLI_DONE : code;
+    }
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "identify", r.set, r.nset, &diag);
+    if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
+    if (code == CLI_DONE && r.out) code = cli_check_output(model, "identify", r.out);
     if (code == CLI_DONE) code = cli_exit_code(perp_dataset_create(&data));
-    for (int i = 0; i < r.ndata && code == CLI_DONE; i++)
-        code = cli_exit_code(perp_dataset_read(data, r.data[i], &diag));
+    for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
+        code = cli_exit_code(perp_dataset_read(data, r.data.item[i], &diag));
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);
     perp_dataset_destroy(data);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
+    free(r.data.item);
+    free(r.set.item);
     return code;
 }

@@ -71,6 +71,7 @@ typedef struct perp__problem {
     const double *lo, *hi;
     const char *log_scale;
     double huber; /* 0: squares */
+    double width; /* of the differences, in units of a range */
     int (*evaluate)(void *context, const double *theta, double *residual);
     void *context;
     long evaluations;          /* counted here */
@@ -95,6 +96,9 @@ double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
+/* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
+ * with a narrow one, as where each sequence of contacts has a valley of its own. */
+void perp__choose_width(perp__problem *problem, const perp__minimum *at);
 /* A = J' W J and g = J' W r with Huber's weights W. */
 void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
                             double *g);

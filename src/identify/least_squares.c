@@ -11,14 +11,17 @@
 
 enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 
-/* Width of the differences, in units of a range: far above the rounding of a verified step (1e-9), far below the range. */
-#define PERP_IDENTIFY_DZ 1e-5
+/* Widths of the differences, in units of a range: far above the rounding of a verified step (1e-9); and wide enough to
+ * look over the steps that a change of contacts makes. */
+#define PERP_IDENTIFY_NARROW 1e-5
+#define PERP_IDENTIFY_WIDE   1e-2
 
 /* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
 #define PERP_IDENTIFY_LEAST_STEP 1e-6
 
 int perp__problem_allocate(perp__problem *p)
 {
+    p->width = PERP_IDENTIFY_NARROW;
     p->trial = malloc(3 * (size_t)p->n * sizeof(double) + 1);
     p->up = p->trial + p->n;
     p->down = p->up + p->n;
@@ -111,10 +114,26 @@ static int difference_column(perp__problem *p, const perp__minimum *at, int j, d
 int perp__differentiate(perp__problem *p, const perp__minimum *at, double *jacobian)
 {
     for (int j = 0; j < p->np; j++) {
-        if (!difference_column(p, at, j, PERP_IDENTIFY_DZ, jacobian + (size_t)j * (size_t)p->n))
-            return 0;
+        if (!difference_column(p, at, j, p->width, jacobian + (size_t)j * (size_t)p->n)) return 0;
     }
     return 1;
+}
+
+void perp__choose_width(perp__problem *p, const perp__minimum *at)
+{
+    double *narrow = malloc(2 * (size_t)p->n * sizeof(double) + 1), *wide = narrow + p->n;
+    for (int j = 0; narrow && j < p->np && p->width < PERP_IDENTIFY_WIDE; j++) {
+        double length = 0, apart = 0;
+        if (!difference_column(p, at, j, PERP_IDENTIFY_NARROW, narrow) ||
+            !difference_column(p, at, j, PERP_IDENTIFY_WIDE, wide))
+            continue;
+        for (long i = 0; i < p->n; i++) {
+            length += wide[i] * wide[i];
+            apart += (narrow[i] - wide[i]) * (narrow[i] - wide[i]);
+        }
+        if (apart > 0.25 * length && length > 0) p->width = PERP_IDENTIFY_WIDE;
+    }
+    free(narrow);
 }
 
 void perp__normal_equations(const perp__problem *p, const perp__minimum *at, double *A, double *g)
@@ -152,8 +171,8 @@ static int free_ones(const perp__problem *p, const double *z, const double *g, c
 static int step_from(const perp__problem *p, const double *z, const double *A, const double *g,
                      const int *list, int n, double damping, double *to)
 {
-    int np = p->np, index[MOST];
-    double *B = malloc(4 * (size_t)(n * n) * sizeof(double) + 1);
+    int np = p->np, index[4 * MOST];
+    double *B = malloc((4 * (size_t)(n * n) + (size_t)n + 1) * sizeof(double));
     if (!B) return 0;
     double *inverse = B + n * n;
     for (int a = 0; a < n; a++) {

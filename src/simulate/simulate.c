@@ -274,7 +274,7 @@ void perp__simulation_restart(perp_simulation *sim, double from)
     sim->done = 0;
     sim->residual = NAN;
     perp__step_forget(&sim->step);
-    set_initial(sim);
+    perp__run_set_initial(sim);
 }
 
 /* Creation ------------------------------------------------------------------------------------ */

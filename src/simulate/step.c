@@ -75,7 +75,7 @@ static perp_status allocate_dense(perp__step *s, perp_method method)
         if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
     }
     s->work = malloc((work + ny * ny + 1) * sizeof(double));
-    s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
+    s->index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->regular = malloc((np * np + 1) * sizeof(double));
     if (!s->work || !s->index || !s->regular) return PERP_ERR_MEMORY;
     return perp_solver_create(method, s->np, NULL, &s->solver);
