@@ -1,0 +1,13 @@
+/* The sections of the LCP notes (2019-08), one file each. */
+
+#ifndef PERP_EXPERIMENT_NOTES_H
+#define PERP_EXPERIMENT_NOTES_H
+
+void falling_block(void);  /* 1 */
+void forward(void);        /* 2.1 */
+void direct(void);         /* 2.2, 2.3 */
+void direct_2(void);       /* 2.5 */
+void traditional(void);    /* 2.6 */
+void mixed(void);          /* 2.6.1 */
+
+#endif
