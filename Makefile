@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run test dev asan bench bench-solvers fuzz fmt clean
+.PHONY: build run test dev asan bench bench-solvers experiments fuzz fmt clean
 
 build: build/Makefile
 	@cmake --build --preset release
@@ -28,6 +28,11 @@ bench: setup build
 bench-solvers: setup build
 	@build/bench_solvers
 
+# Every claim of the reference documents, run and judged: docs/references.md and its figures.
+experiments: setup-build build/Makefile
+	@cmake --build --preset release
+	@experiments/run
+
 # Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
@@ -38,7 +43,8 @@ fuzz:
 	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
-	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c fuzz/*.c
+	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c fuzz/*.c \
+	    experiments/support/*.[ch] experiments/notes/*.[ch]
 
 clean:
 	rm -rf build out

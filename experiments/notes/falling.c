@@ -28,11 +28,24 @@ static void draw(run *r)
     perp_series speed = {.label = "velocity", .x = t, .y = v, .n = (int)r->nrow, .color = 2};
     perp_series force = {.label = "contact force", .x = t, .y = f, .n = (int)r->nrow, .color = 3};
     perp_panel panels[] = {
-        {.x = time, .y = {.label = "x", .unit = "m"}, .series = &height, .nseries = 1, .height = 150},
-        {.x = time, .y = {.label = "v", .unit = "m/s"}, .series = &speed, .nseries = 1, .height = 150},
-        {.x = time, .y = {.label = "lambda", .unit = "N", .scale = PERP_SCALE_LOG, .lo = 1, .hi = 1e4},
-         .series = &force, .nseries = 1, .height = 150}};
-    perp_figure figure = {.title = "Falling block: the impact takes one step, then lambda = m g", .panels = panels, .npanels = 3};
+        {.x = time,
+         .y = {.label = "x", .unit = "m"},
+         .series = &height,
+         .nseries = 1,
+         .height = 150},
+        {.x = time,
+         .y = {.label = "v", .unit = "m/s"},
+         .series = &speed,
+         .nseries = 1,
+         .height = 150},
+        {.x = time,
+         .y = {.label = "lambda", .unit = "N", .scale = PERP_SCALE_LOG, .lo = 1, .hi = 1e4},
+         .series = &force,
+         .nseries = 1,
+         .height = 150}};
+    perp_figure figure = {.title = "Falling block: the impact takes one step, then lambda = m g",
+                          .panels = panels,
+                          .npanels = 3};
     save_figure(&figure, "notes-1-falling-block.svg");
 }
 
@@ -48,10 +61,12 @@ void falling_block(void)
             rest = fmax(rest, fmax(fabs(at(&r, k, "x")), fabs(at(&r, k, "lambda") - g)));
     }
     draw(&r);
-    claim("1", "no penetration: x >= 0 in every step", HOLDS, lowest >= -1e-12, "notes-1-falling-block.svg",
-          "lowest x %.1e m in %ld steps", lowest, r.nrow - 1);
-    claim("1", "a force needs contact; at rest x = 0 and lambda = m g", HOLDS, rest < 1e-8 && fabs(landed - touchdown) < 2 * h,
-          "notes-1-falling-block.svg", "lands at %.3f s (exact %.4f), then |x|, |lambda - m g| <= %.0e", landed, touchdown, rest);
+    claim("1", "no penetration: x >= 0 in every step", HOLDS, lowest >= -1e-12,
+          "notes-1-falling-block.svg", "lowest x %.1e m in %ld steps", lowest, r.nrow - 1);
+    claim("1", "a force needs contact; at rest x = 0 and lambda = m g", HOLDS,
+          rest < 1e-8 && fabs(landed - touchdown) < 2 * h, "notes-1-falling-block.svg",
+          "lands at %.3f s (exact %.4f), then |x|, |lambda - m g| <= %.0e", landed, touchdown,
+          rest);
     double worst = largest_difference(&r, h, g);
     claim("1", "M = 1/dt^2, q = -(x_k + dt v_k - g dt^2)/dt^2", HOLDS, worst < 1e-9, NULL,
           "x as in the run of the model to %.0e m", worst);

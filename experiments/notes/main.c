@@ -16,5 +16,7 @@ int main(int argc, char **argv)
     direct_2();
     traditional();
     mixed();
+    particle();
+    polygon();
     return study_end();
 }

@@ -3,11 +3,13 @@
 #ifndef PERP_EXPERIMENT_NOTES_H
 #define PERP_EXPERIMENT_NOTES_H
 
-void falling_block(void);  /* 1 */
-void forward(void);        /* 2.1 */
-void direct(void);         /* 2.2, 2.3 */
-void direct_2(void);       /* 2.5 */
-void traditional(void);    /* 2.6 */
-void mixed(void);          /* 2.6.1 */
+void falling_block(void); /* 1 */
+void forward(void);       /* 2.1 */
+void direct(void);        /* 2.2, 2.3 */
+void direct_2(void);      /* 2.5 */
+void traditional(void);   /* 2.6 */
+void mixed(void);         /* 2.6.1 */
+void particle(void);      /* 2.7 */
+void polygon(void);       /* 2.8 */
 
 #endif

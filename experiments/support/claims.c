@@ -71,7 +71,8 @@ static const char *verdict_of(errata expected, int holds)
     return holds ? "HOLDS, against the errata" : "does not hold, as the errata says";
 }
 
-void claim(const char *section, const char *text, errata expected, int holds, const char *figure, const char *ours, ...)
+void claim(const char *section, const char *text, errata expected, int holds, const char *figure,
+           const char *ours, ...)
 {
     char measured[1024], link[256] = "";
     va_list args;
@@ -84,8 +85,12 @@ void claim(const char *section, const char *text, errata expected, int holds, co
     printf("  %s | %s | %s | %s\n", section, text, measured, verdict);
     fflush(stdout);
     if (!study.out) return;
-    if (figure) snprintf(link, sizeof link, "[%.*s](figures/%s)", (int)strcspn(figure, "."), figure, figure);
-    if (!study.in_table) fputs("\n| | claim | ours | verdict | figure |\n| --- | --- | --- | --- | --- |\n", study.out);
+    if (figure)
+        snprintf(link, sizeof link, "[%.*s](figures/%s)", (int)strcspn(figure, "."), figure,
+                 figure);
+    if (!study.in_table)
+        fputs("\n| | claim | ours | verdict | figure |\n| --- | --- | --- | --- | --- |\n",
+              study.out);
     study.in_table = 1;
     cell(section), cell(text), cell(measured), cell(verdict), cell(link);
     fputs("|\n", study.out);
@@ -108,7 +113,8 @@ void study_text(const char *format, ...)
 
 int study_end(void)
 {
-    printf("%d claims, %d against the errata, %.1f s\n", study.claims, study.differ, now_s() - study.begin);
+    printf("%d claims, %d against the errata, %.1f s\n", study.claims, study.differ,
+           now_s() - study.begin);
     if (study.out) {
         fputc('\n', study.out);
         if (fclose(study.out) != 0 || rename(study.temporary, study.table) != 0)
@@ -123,10 +129,12 @@ void save_figure(const perp_figure *figure, const char *name)
     perp_diag diag = {0};
     if (!study.figures) return;
     snprintf(path, sizeof path, "%s/%s", study.figures, name);
-    if (perp_figure_write_svg(figure, path, &diag) != PERP_OK) die("%s: %s", path, perp_diag_text(&diag));
+    if (perp_figure_write_svg(figure, path, &diag) != PERP_OK)
+        die("%s: %s", path, perp_diag_text(&diag));
 }
 
-void save_plot(const char *name, const char *title, perp_axis x, perp_axis y, const perp_series *series, int nseries)
+void save_plot(const char *name, const char *title, perp_axis x, perp_axis y,
+               const perp_series *series, int nseries)
 {
     perp_panel panel = {.x = x, .y = y, .series = series, .nseries = nseries, .height = 320};
     perp_figure figure = {.title = title, .panels = &panel, .npanels = 1};

@@ -44,13 +44,15 @@ run run_model(perp_model *model, double to, double step)
     perp_simulation_options o = perp_simulation_options_default(model);
     if (to > 0) o.to = to;
     if (step > 0) o.step = step;
-    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK) die("%s", perp_diag_text(&diag));
+    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK)
+        die("%s", perp_diag_text(&diag));
     r.ncolumn = perp_simulation_columns(r.sim);
     long rows = perp_simulation_steps(r.sim) + 1;
     /* the rows, and room for one copy of each column */
     r.value = allocate(2 * (size_t)rows * (size_t)r.ncolumn * sizeof *r.value);
     double start = now_s();
-    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK) die("%s", perp_diag_text(&diag));
+    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+        die("%s", perp_diag_text(&diag));
     r.seconds = now_s() - start;
     r.summary = perp_simulation_get_summary(r.sim);
     return r;
@@ -116,7 +118,8 @@ perp_outcome solve_by(perp_method method, const small_lcp *p, double *z, double 
 {
     perp_solve_info info;
     perp_lcp lcp = view(p);
-    if (perp_lcp_solve(solver_of(method), &lcp, z, w, &info) != PERP_OK) die("a problem is too large");
+    if (perp_lcp_solve(solver_of(method), &lcp, z, w, &info) != PERP_OK)
+        die("a problem is too large");
     return info.outcome;
 }
 
@@ -146,7 +149,8 @@ solutions all_solutions(const small_lcp *p, const unsigned char *is_free)
 {
     solutions s = {.n = p->n};
     perp_lcp lcp = view(p);
-    if (perp_lcp_enumerate(&lcp, is_free, keep_solution, &s) != PERP_OK) die("a problem is too large");
+    if (perp_lcp_enumerate(&lcp, is_free, keep_solution, &s) != PERP_OK)
+        die("a problem is too large");
     return s;
 }
 

@@ -47,7 +47,8 @@ double now_s(void);
 void save_figure(const perp_figure *figure, const char *name);
 
 /* A figure of one panel with series. */
-void save_plot(const char *name, const char *title, perp_axis x, perp_axis y, const perp_series *series, int nseries);
+void save_plot(const char *name, const char *title, perp_axis x, perp_axis y,
+               const perp_series *series, int nseries);
 
 /* Runs of models ---------------------------------------------------------------------------------- */
 
