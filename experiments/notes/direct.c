@@ -25,12 +25,12 @@ static double random_force(uint64_t *seed, double lo, double hi)
 static void draw_forward(void)
 {
     perp_model *model = load_model("examples/notes/sliding_forward.perp");
-    set_value(model, "mu", 0.2); /* the block starts again and again */
+    set_value(model, "mu", 0.35); /* the block stops and starts again */
     run r = run_model(model, 0, 0);
     double *t = column(&r, "t"), *v = column(&r, "v"), *f = column(&r, "lambda");
     perp_axis time = {.label = "t", .unit = "s"};
     perp_series speed = {.label = "velocity", .x = t, .y = v, .n = (int)r.nrow, .color = 1};
-    double ends[] = {0, 5}, bound[] = {0.2 * 9.81, 0.2 * 9.81};
+    double ends[] = {0, 5}, bound[] = {0.35 * 9.81, 0.35 * 9.81};
     perp_series force[] = {
         {.label = "mu m g", .x = ends, .y = bound, .n = 2, .style = PERP_STYLE_GHOST, .color = 8},
         {.label = "friction", .x = t, .y = f, .n = (int)r.nrow, .color = 2}};
@@ -45,7 +45,7 @@ static void draw_forward(void)
                             .nseries = 2,
                             .height = 180}};
     perp_figure figure = {
-        .title = "Forwards case, m = 1 kg, mu = 0.2, u = 4 |sin 2t| N: friction is never negative",
+        .title = "Forwards case, m = 1 kg, mu = 0.35, u = 4 |sin 2t| N: friction is never negative",
         .panels = panels,
         .npanels = 2};
     save_figure(&figure, "notes-2.1-forward.svg");
