@@ -172,8 +172,8 @@ static void fixed_point_claims(void)
     claim("V.B", "the fixed-point iteration cannot tell a bad guess from no solution", HOLDS,
           above == n && none == n, figure,
           "both diverge. perp's prox reports `%s` without solution and `%s` (%.4g N) for a bad "
-          "guess: its driver solves anew on the "
-          "basis that the last iterate shows",
+          "guess: the iterate overflows "
+          "and is set back to 0, here a solution",
           perp_outcome_name(no_solution), perp_outcome_name(bad_guess), z);
     small_lcp p = make_lcp(1, &G, &(double){-b});
     perp_outcome lemke = solve_by(PERP_METHOD_LEMKE, &p, &z, NULL);

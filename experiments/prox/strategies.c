@@ -149,7 +149,7 @@ static void draw_sweep(const contacts *c)
                                         .n = good,
                                         .style = PERP_STYLE_LINE_POINTS,
                                         .color = k + 1};
-        series[count++] = (perp_series){.label = k ? NULL : "no convergence",
+        series[count++] = (perp_series){.label = k ? NULL : "not in 20000 iterations",
                                         .x = bad_r[k],
                                         .y = bad_n[k],
                                         .n = bad,

@@ -54,6 +54,11 @@ void study_begin(const char *title, int argc, char **argv)
     fprintf(study.out, "## %s\n\n", title);
 }
 
+int study_is_quick(void)
+{
+    return study.out == NULL;
+}
+
 /* A cell of a Markdown table. */
 static void cell(const char *text)
 {

@@ -18,6 +18,9 @@ typedef enum errata { HOLDS, SLIPS } errata;
  * Without them nothing is written. */
 void study_begin(const char *title, int argc, char **argv);
 
+/* 1 where no figures and no table are asked for, as in the tests: long runs may then be cut short. */
+int study_is_quick(void);
+
 /* Print and record `section | claim | ours | verdict`. The experiment fails unless `holds` agrees with the errata.
  * figure: the file name of a saved figure; nullable. */
 #if defined(__GNUC__)
