@@ -106,8 +106,7 @@ static void draw(const record *r)
     perp_figure figure = {.title = "The blog's particle: its program on IPOPT beside perp",
                           .panels = panels,
                           .npanels = 7,
-                          .columns = 2,
-                          .width = 1000};
+                          .columns = 2};
     save_figure(&figure, "blog-plots.svg");
 }
 
@@ -204,8 +203,8 @@ static void stops(const run *perp)
           SPEEDS, solved[0], lagged);
     claim("(15) corrected", "with the velocity after the step it does", HOLDS,
           solved[1] > SPEEDS / 2 && implicit == solved[1], "blog-stick.svg",
-          "IPOPT solves %d of %d; the speed is below 1e-4 m/s after %d of them. perp: exactly 0 in "
-          "all",
+          "IPOPT solves %d of %d; the speed is below 1e-4 m/s after %d of them. perp: at most "
+          "%g m/s",
           solved[1], SPEEDS, implicit, speed_by_perp());
     double ratio = seconds / (perp->seconds / STEPS);
     claim("Result", "\"IPOPT is not really the right solver for this\"", HOLDS, ratio > 100, NULL,
@@ -224,8 +223,8 @@ static void whole_runs(const run *perp)
     draw_floor(r);
     study_text("The program of the blog in its time loop, h = 1e-3 s, beside perp's step. Each "
                "step may take %d iterations of IPOPT here (2000 in "
-               "the post: that takes some minutes, and about half of the steps of the posted "
-               "program still fail); *failed*: IPOPT does not say solved; *wrong*: contact or "
+               "the post, which the single steps above may take); *failed*: IPOPT does not say "
+               "solved; *wrong*: contact or "
                "friction, with the state after the step, violated by more than 1e-3 (m, N); *speed "
                "at rest*: the largest |vx| in the last 0.1 s. "
                "Exact: x = 0.609684 m, speed 0. In flight the program is ill-posed, and the steps "

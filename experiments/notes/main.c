@@ -18,5 +18,6 @@ int main(int argc, char **argv)
     mixed();
     particle();
     polygon();
+    perturbations();
     return study_end();
 }

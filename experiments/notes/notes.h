@@ -11,5 +11,6 @@ void traditional(void);   /* 2.6 */
 void mixed(void);         /* 2.6.1 */
 void particle(void);      /* 2.7 */
 void polygon(void);       /* 2.8 */
+void perturbations(void); /* 3.2 */
 
 #endif
