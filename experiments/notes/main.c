@@ -13,6 +13,7 @@ int main(int argc, char **argv)
     falling_block();
     forward();
     direct();
+    plane();
     direct_2();
     traditional();
     mixed();

@@ -6,6 +6,7 @@
 void falling_block(void); /* 1 */
 void forward(void);       /* 2.1 */
 void direct(void);        /* 2.2, 2.3 */
+void plane(void);         /* 2.4 */
 void direct_2(void);      /* 2.5 */
 void traditional(void);   /* 2.6 */
 void mixed(void);         /* 2.6.1 */
