@@ -44,7 +44,7 @@ fuzz:
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c fuzz/*.c \
-	    experiments/support/*.[ch] experiments/notes/*.[ch] experiments/prox/*.[ch] experiments/blog/*.[ch]
+	    experiments/support/*.[ch] experiments/notes/*.[ch] experiments/prox/*.[ch] experiments/blog/*.[ch] experiments/speed/*.c
 
 clean:
 	rm -rf build out
