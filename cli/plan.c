@@ -18,6 +18,7 @@ enum {
     OPT_PAIRS,
     OPT_BACKEND,
     OPT_START,
+    OPT_GUESS,
     OPT_SEED,
     OPT_RESTARTS,
     OPT_MAX_ITER,
@@ -36,6 +37,7 @@ static const cli_option options[] = {
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
+    {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
     {"seed", "N", "of random starts (default 1)"},
     {"restarts", "N", "from other starts when a run ends in no plan (default 3)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
@@ -51,7 +53,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *log, *method, *pairs, *backend, *start;
+    const char *file, *out, *log, *method, *pairs, *backend, *start, *guess;
     double nodes, seed, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
@@ -119,6 +121,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_PAIRS: r->pairs = args.value; break;
         case OPT_BACKEND: r->backend = args.value; break;
         case OPT_START: r->start = args.value; break;
+        case OPT_GUESS: r->guess = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
@@ -422,6 +425,15 @@ done:
 
 /* The command --------------------------------------------------------------------------------- */
 
+static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
+{
+    perp_trajectory *table = NULL;
+    perp_status status = perp_trajectory_read(file, &table, diag);
+    if (status == PERP_OK) status = perp_plan_set_guess(plan, table, file, diag);
+    perp_trajectory_destroy(table);
+    return status;
+}
+
 static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 {
     perp_plan_options o = perp_plan_options_default(model);
@@ -433,6 +445,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     o.progress = on_progress;
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
+    if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
     if (status == PERP_OK && r->log) status = open_log(&u, r->log, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);

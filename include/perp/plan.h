@@ -163,6 +163,16 @@ PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_o
                                       perp_plan **plan, perp_diag *diag);
 PERP_API void perp_plan_destroy(perp_plan *plan);
 
+/// Start from a table, such as an earlier plan or a simulation: columns named like states, vars and
+/// inputs, over its time, which is stretched to the horizon; a free horizon starts at the table's
+/// length. What the table has no column for keeps the model's guess.
+///
+/// @param name  of the table in messages
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (no "t", times not increasing, no column of the
+/// model's), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table,
+                                         const char *name, perp_diag *diag);
+
 /// Solve. Not finding a plan is an outcome, not an error; diag then says what is known about it.
 ///
 /// @return PERP_OK, PERP_ERR_MEMORY

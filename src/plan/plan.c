@@ -17,6 +17,8 @@ struct perp_plan {
     size_t nW, nP, nR;
     double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
     double *from_w, *from_p;         /* where a phase starts */
+    double *guess_w, *guess_p;       /* from a table */
+    int has_guess;
     double *r, *lambda, *lower, *upper, *slope;
     double *residual, *costate; /* K; nx * (K + 1) */
     double *symbol, *value;     /* of the model, for rows */
@@ -189,7 +191,8 @@ static int allocate(perp_plan *plan)
     return name_costates(plan) && plan->ipm && plan->sides && take(&plan->w, plan->nW) &&
            take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
            take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
-           take(&plan->from_p, plan->nP) && take(&plan->r, plan->nR) &&
+           take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
+           take(&plan->guess_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
            take(&plan->residual, K) && take(&plan->costate, (size_t)g->nx * (K + 1)) &&
@@ -231,9 +234,10 @@ void perp_plan_destroy(perp_plan *plan)
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,      plan->p,        plan->best_w,  plan->best_p, plan->from_w,
-                        plan->from_p, plan->r,        plan->lambda,  plan->lower,  plan->upper,
-                        plan->slope,  plan->residual, plan->costate, plan->symbol, plan->value};
+    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p,   plan->guess_w,
+                        plan->guess_p, plan->from_w, plan->from_p, plan->r,        plan->lambda,
+                        plan->lower,   plan->upper,  plan->slope,  plan->residual, plan->costate,
+                        plan->symbol,  plan->value};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(plan);
 }
@@ -272,6 +276,11 @@ static int set_start(perp_plan *plan, int run)
     perp_plan_start start = plan->options.start;
     unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
     if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
+    if (run == 0 && plan->has_guess) {
+        memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+        return 1;
+    }
     if (!perp__program_guess(g, plan->w, plan->p)) return 0;
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
@@ -471,6 +480,28 @@ static int run(perp_plan *plan, int start, perp_plan_result *result)
                       : stationary  ? PERP_PLAN_OPTIMAL
                                     : PERP_PLAN_FEASIBLE;
     return 1;
+}
+
+perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, const char *name,
+                                perp_diag *diag)
+{
+    if (!plan || !table) return PERP_ERR_ARG;
+    const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
+    int n = perp_trajectory_rows(table), found = 0;
+    const char *fault = !t ? "no column 't'" : n < 2 ? "fewer than two rows" : NULL;
+    for (int i = 1; i < n && !fault; i++)
+        if (!(t[i] > t[i - 1])) fault = "times must increase";
+    if (!fault)
+        found = perp__program_guess_table(plan->program, table, plan->guess_w, plan->guess_p);
+    if (found < 0) return PERP_ERR_MEMORY;
+    if (!fault && found == 0) fault = "no column has the name of a state, var or chosen input";
+    if (fault) {
+        perp__diag_append(diag, "%s: %s\n", name ? name : "table", fault);
+        if (diag) diag->errors++;
+        return PERP_ERR_DATA;
+    }
+    plan->has_guess = 1;
+    return PERP_OK;
 }
 
 /* No run ended in a plan: say why, as far as it can be found out. */

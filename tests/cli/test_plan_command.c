@@ -57,6 +57,22 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     cli_free(&r);
 }
 
+static void a_plan_is_a_guess_for_a_finer_one(void **state)
+{
+    (void)state;
+    const char *out = cli_path("coarse.csv");
+    cli_result r = cli_run("plan " PUSH " --quiet -o '%s'", out);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("plan " PUSH " --nodes 80 --guess '%s' --no-plot", out);
+    assert_non_null(strstr(r.out, "optimal: cost 0.6407746135"));
+    cli_free(&r);
+    char arguments[2048];
+    snprintf(arguments, sizeof arguments, "plan " PUSH " --guess '%s'",
+             cli_file("bad.csv", "t,y\n0,1\n1,2\n"));
+    expect(2, "bad.csv: no column has the name of a state", arguments);
+}
+
 static void options_override_the_block(void **state)
 {
     (void)state;
@@ -124,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
