@@ -142,7 +142,7 @@ typedef struct perp_plan_result {
     double defect;          ///< of the equations
     double bounds;          ///< of ranges
     double conditions;      ///< of the plan block
-    double stationarity;    ///< slope of the Lagrangian with the sides fixed
+    double stationarity;    ///< slope of the Lagrangian with the sides fixed, relative to its terms
     int both_zero;          ///< pairs with both sides 0
     int weak; ///< 0: a strong stationary point: opening those pairs does not lower the cost. Else
               ///< their number: only weakly stationary, and not called optimal

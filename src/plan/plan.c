@@ -19,7 +19,7 @@ struct perp_plan {
     double *from_w, *from_p;         /* where a phase starts */
     double *guess_w, *guess_p;       /* from a table */
     int has_guess;
-    double *r, *lambda, *lower, *upper, *slope;
+    double *r, *lambda, *lower, *upper, *slope, *size;
     double *residual, *costate; /* K; nx * (K + 1) */
     double *symbol, *value;     /* of the model, for rows */
     char **costate_name;        /* nx */
@@ -195,7 +195,8 @@ static int allocate(perp_plan *plan)
            take(&plan->guess_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
-           take(&plan->residual, K) && take(&plan->costate, (size_t)g->nx * (K + 1)) &&
+           take(&plan->size, plan->nW + plan->nP) && take(&plan->residual, K) &&
+           take(&plan->costate, (size_t)g->nx * (K + 1)) &&
            take(&plan->symbol, (size_t)plan->model->nsymbol) &&
            take(&plan->value, (size_t)plan->model->graph.count);
 }
@@ -234,10 +235,10 @@ void perp_plan_destroy(perp_plan *plan)
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p,   plan->guess_w,
-                        plan->guess_p, plan->from_w, plan->from_p, plan->r,        plan->lambda,
-                        plan->lower,   plan->upper,  plan->slope,  plan->residual, plan->costate,
-                        plan->symbol,  plan->value};
+    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p, plan->guess_w,
+                        plan->guess_p, plan->from_w, plan->from_p, plan->r,      plan->lambda,
+                        plan->lower,   plan->upper,  plan->slope,  plan->size,   plan->residual,
+                        plan->costate, plan->symbol, plan->value};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(plan);
 }
@@ -416,9 +417,10 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         if (!solve_sides(plan, "sides fixed", &cost) || plan->stopped) break;
         double slack = 1e-9 * (1 + fabs(cost));
         if (!(cost < best - slack)) break;
-        if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope)) found = -1;
-        result->stationarity =
-            perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->lower, plan->upper);
+        if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope, plan->size))
+            found = -1;
+        result->stationarity = perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->size,
+                                                       plan->lower, plan->upper);
         best = cost;
         if (found < 0 || !find_costates(plan)) return -1;
         found = 1;
@@ -467,9 +469,10 @@ static int run(perp_plan *plan, int start, perp_plan_result *result)
         if (refined == 0) recall(plan);
     }
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
-        memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope);
+        memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope,
+                                  plan->size);
         result->stationarity = perp__plan_stationarity(plan->program, plan->w, plan->p, plan->slope,
-                                                       plan->lower, plan->upper);
+                                                       plan->size, plan->lower, plan->upper);
     }
     int holds = verify(plan, result);
     if (refined < 0 || holds < 0 || !memory || (!refined && !find_costates(plan))) return 0;
