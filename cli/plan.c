@@ -20,6 +20,7 @@ enum {
     OPT_START,
     OPT_GUESS,
     OPT_SEED,
+    OPT_TRIES,
     OPT_RESTARTS,
     OPT_MAX_ITER,
     OPT_O,
@@ -39,7 +40,8 @@ static const cli_option options[] = {
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
     {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
     {"seed", "N", "of random starts (default 1)"},
-    {"restarts", "N", "from other starts when a run ends in no plan (default 3)"},
+    {"tries", "N", "starts from which the best plan is kept (default 1)"},
+    {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -54,7 +56,7 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *log, *method, *pairs, *backend, *start, *guess;
-    double nodes, seed, restarts, max_iter;
+    double nodes, seed, tries, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -103,6 +105,7 @@ static int read_request(int argc, char **argv, request *r)
                      .noptions = NOPTIONS};
     *r = (request){.nodes = -1,
                    .seed = -1,
+                   .tries = -1,
                    .restarts = -1,
                    .max_iter = -1,
                    .plot = 1,
@@ -114,6 +117,7 @@ static int read_request(int argc, char **argv, request *r)
         switch (k) {
         case OPT_NODES: ok = read_whole(&args, k, 2, &r->nodes); break;
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
+        case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
@@ -178,6 +182,7 @@ static int apply_request(const request *r, perp_plan_options *o)
     }
     if (r->nodes > 0) o->nodes = (int)r->nodes;
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
+    if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
@@ -472,7 +477,8 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         if (!r->quiet && r->replay && holds && steps_are_equal)
             print_replay(out, model, plan, &o, &result);
         if (result.outcome == PERP_PLAN_STOPPED)
-            fprintf(stderr, "perp plan: interrupted; this is the last iterate, not an optimum\n");
+            fprintf(stderr,
+                    "perp plan: interrupted; this is the best iterate so far, not an optimum\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;

@@ -124,7 +124,8 @@ typedef struct perp_plan_options {
     double tol;                ///< of the optimality conditions; default 1e-8
     double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
     int max_iter;              ///< of a run of the solver; default 1000
-    int restarts;              ///< from other starts when a run does not end in a plan; default 3
+    int tries;                 ///< starts from which the best plan is kept; default 1
+    int restarts;              ///< further starts while there is no optimal plan; default 3
     int refine;                ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context;
