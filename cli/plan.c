@@ -457,6 +457,8 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         return cli_exit_code(status);
     }
     signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
     double start = now();
     status = perp_plan_solve(plan, &result, diag);
     double seconds = now() - start;
