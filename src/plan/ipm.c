@@ -834,7 +834,7 @@ static int damped_step(perp__ipm *s, double zeta)
         if (!values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) continue;
         if (violation(s, s->trial, s->trial_c) > before + 1e-3 * alpha * slope) continue;
         adopt_trial(s);
-        return alpha > 0.1 ? 2 : 1;
+        return alpha > 0.5 ? 2 : 1;
     }
     return 0;
 }
@@ -843,14 +843,15 @@ static int damped_step(perp__ipm *s, double zeta)
 static int restore(perp__ipm *s)
 {
     double before = norm1(s->c, s->m), mu = s->mu, zeta = 1e-2, weight = fmin(mu, 1e-2 * before);
+    double most = weight;
     int found = 0;
     if (before < 1e-8) return 0;
     add_to_filter(s, before, barrier(s, s->x, s->cost));
-    for (int round = 0; round < 100 && !found && zeta < 1e10; round++) {
+    for (int round = 0; round < 200 && !found && zeta < 1e10; round++) {
         s->mu = weight;
         int taken = damped_step(s, zeta);
         s->mu = mu;
-        if (taken == 2) weight *= 0.3;
+        weight = fmin(most, weight * (taken == 2 ? 0.3 : 1.5));
         zeta *= taken == 2 ? 0.2 : taken ? 1 : 10;
         double theta = norm1(s->c, s->m);
         found =
