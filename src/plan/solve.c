@@ -119,10 +119,14 @@ static int find_costates(perp_plan *plan)
     if (jac && grad)
         perp__program_derivatives(plan->program, plan->w, plan->p, plan->lambda, 1, jac, grad,
                                   NULL);
-    for (int e = 0; jac && grad && e < g->njac; e++)
-        for (size_t k = 0; k < K && g->jac_col[e] < g->nx; k++)
-            plan->costate[(size_t)g->jac_col[e] * (K + 1) + k] +=
-                jac[(size_t)e * K + k] * plan->lambda[(size_t)g->jac_row[e] * K + k];
+    for (int e = 0; jac && grad && e < g->njac; e++) {
+        int row = g->jac_row[e], col = g->jac_col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
+        const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
+        for (size_t k = 0; k < K && col < g->nx; k++)
+            plan->costate[(size_t)col * (K + 1) + k] += J[k] * lambda[k];
+        if (last >= 0 && last < g->nx && g->row[row].condition < 0) /* there is no next step */
+            plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];
+    }
     for (int e = 0; jac && grad && e < g->ngrad; e++)
         for (size_t k = 0; k < K && g->grad_col[e] < g->nx; k++)
             plan->costate[(size_t)g->grad_col[e] * (K + 1) + k] += grad[(size_t)e * K + k];

@@ -91,6 +91,27 @@ static void smooth_problems_reach_their_known_optima(void **state)
     }
 }
 
+/* From x0, v0 to rest at 1 the least effort is 12 (1 - x0)^2 - 12 (1 - x0) v0 + 4 v0^2, with slopes
+ * -24 and -12 at the start; along the optimum u = 6 - 12 t the costates are -24 and -2 u. */
+static void costates_are_the_slopes_of_the_cost(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/double_integrator.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    perp_plan *plan = solve(m, &o, &r);
+    double row[16];
+    assert_string_equal(perp_plan_column_name(plan, 5), "costate_x");
+    for (int k = 0; k < perp_plan_rows(plan); k++) {
+        perp_plan_row(plan, k, row);
+        double t = row[0], u = 6 - 12 * t;
+        assert_near(row[5], -24, 1e-6);
+        assert_near(row[6], -2 * u, 1e-6); /* u = -costate / 2 minimises u^2 + costate u */
+    }
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 /* A weak motor needs more than one swing; the cost falls towards its limit as nodes grow. */
 static void a_pendulum_is_swung_up(void **state)
 {
@@ -259,6 +280,7 @@ int main(void)
         cmocka_unit_test(the_push_follows_its_known_optima_as_nodes_grow),
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
+        cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
