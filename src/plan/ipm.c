@@ -168,6 +168,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     s->mu = o->barrier;
     s->g->relaxation = o->relaxation;
     s->last_delta = 0;
+    s->restorations = 0;
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
@@ -225,9 +226,14 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 static int report(const perp__ipm *s, const perp__ipm_options *o, int iteration, error e,
                   double alpha)
 {
-    perp__ipm_progress p = {iteration, s->cost / s->scale, e.primal,
-                            e.dual,    s->g->relaxation,   s->mu,
-                            alpha,     s->delta_w};
+    perp__ipm_progress p = {iteration + s->restorations,
+                            s->cost / s->scale,
+                            e.primal,
+                            e.dual,
+                            s->g->relaxation,
+                            s->mu,
+                            alpha,
+                            s->delta_w};
     return o->progress && o->progress(o->context, &p);
 }
 
@@ -285,7 +291,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         reset_multipliers(s);
     }
     error e = optimality_error(s, 0);
-    result.iterations = iteration;
+    result.iterations = iteration + s->restorations;
     result.cost = s->cost / s->scale;
     result.infeasibility = e.primal;
     result.dual = e.dual / s->scale;

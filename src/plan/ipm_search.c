@@ -209,6 +209,7 @@ int perp__ipm_restore(perp__ipm *s)
     add_to_filter(s, before, perp__ipm_barrier(s, s->x, s->cost));
     for (int round = 0; round < 200 && !found && zeta < 1e10; round++) {
         s->mu = weight;
+        s->restorations++;
         int taken = damped_step(s, zeta);
         s->mu = mu;
         weight = fmin(most, weight * (taken == 2 ? 0.3 : 1.5));

@@ -41,6 +41,7 @@ struct perp__ipm {
     double mu, delta_w, delta_c, last_delta;
     double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
     int nfilter;
+    int restorations; /* steps of restoration, which count as iterations */
     double theta_max, theta_min;
 };
 

@@ -26,4 +26,12 @@ struct perp_plan {
     int iterations, stopped;
 };
 
+/* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
+ * nodes by way of fewer. 0: memory. */
+int perp__plan_set_start(perp_plan *plan, int run);
+/* The same from the answer of a coarser program; 0 if there is none. */
+int perp__plan_start_coarse(perp_plan *plan, int run);
+/* Relaxed pairs, tighter and tighter. */
+perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start);
+
 #endif

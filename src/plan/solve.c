@@ -33,9 +33,7 @@ static double within(double x, double lo, double hi)
     return fmax(lo, fmin(hi, x));
 }
 
-/* The start of run number `run`: as asked for, then the model's guesses, then random points. 0:
- * memory. */
-static int set_start(perp_plan *plan, int run)
+int perp__plan_set_start(perp_plan *plan, int run)
 {
     perp__program *g = plan->program;
     perp_plan_start start = plan->options.start;
@@ -46,6 +44,7 @@ static int set_start(perp_plan *plan, int run)
         memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
         return 1;
     }
+    if (perp__plan_start_coarse(plan, run)) return 1;
     if (!perp__program_guess(g, plan->w, plan->p)) return 0;
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
@@ -75,8 +74,7 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
     return result;
 }
 
-/* Relaxed pairs, tighter and tighter. */
-static perp__ipm_result run_homotopy(perp_plan *plan, int start)
+perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start)
 {
     const perp_plan_options *po = &plan->options;
     perp__ipm_options o = perp__ipm_options_default();
@@ -227,7 +225,7 @@ static int verify(perp_plan *plan, perp_plan_result *result)
 static int run(perp_plan *plan, int start, perp_plan_result *result)
 {
     const perp_plan_options *o = &plan->options;
-    perp__ipm_result solved = run_homotopy(plan, start);
+    perp__ipm_result solved = perp__plan_run_homotopy(plan, start);
     int refined = 0, memory = 1;
     result->stationarity = solved.dual;
     result->weak = result->both_zero = 0;
@@ -334,7 +332,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     *result = now;
     for (int k = 0; k < most && !plan->stopped; k++) {
         memset(&now, 0, sizeof now);
-        if (!set_start(plan, k) || !run(plan, k, &now)) return PERP_ERR_MEMORY;
+        if (!perp__plan_set_start(plan, k) || !run(plan, k, &now)) return PERP_ERR_MEMORY;
         now.starts = k + 1;
         if (k == 0 || is_better(&now, result)) {
             *result = now;

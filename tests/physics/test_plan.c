@@ -76,6 +76,26 @@ static void the_push_follows_its_known_optima_as_nodes_grow(void **state)
     perp_model_destroy(m);
 }
 
+/* Where a quarter of the steps is a whole number, switches fall on nodes and the error is O(1/N^2). */
+static void many_nodes_take_one_start(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("opty/push.perp");
+    double off[2];
+    for (int i = 0; i < 2; i++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.nodes = 641 + 1920 * i;
+        o.restarts = 0;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+        off[i] = r.cost - 0.632524016341;
+    }
+    assert_true(off[0] > 0 && off[0] < 4e-6);
+    assert_near(off[0] / off[1], 16, 2); /* four times the steps */
+    perp_model_destroy(m);
+}
+
 static void smooth_problems_reach_their_known_optima(void **state)
 {
     (void)state;
@@ -278,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_reaches_its_exact_optimum_from_every_start),
         cmocka_unit_test(the_push_follows_its_known_optima_as_nodes_grow),
+        cmocka_unit_test(many_nodes_take_one_start),
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
