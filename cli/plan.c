@@ -18,7 +18,9 @@ enum {
     OPT_PAIRS,
     OPT_BACKEND,
     OPT_START,
+    OPT_GUESS,
     OPT_SEED,
+    OPT_TRIES,
     OPT_RESTARTS,
     OPT_MAX_ITER,
     OPT_O,
@@ -36,8 +38,10 @@ static const cli_option options[] = {
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
+    {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
     {"seed", "N", "of random starts (default 1)"},
-    {"restarts", "N", "from other starts when a run ends in no plan (default 3)"},
+    {"tries", "N", "starts from which the best plan is kept (default 1)"},
+    {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -51,8 +55,8 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *log, *method, *pairs, *backend, *start;
-    double nodes, seed, restarts, max_iter;
+    const char *file, *out, *log, *method, *pairs, *backend, *start, *guess;
+    double nodes, seed, tries, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -101,6 +105,7 @@ static int read_request(int argc, char **argv, request *r)
                      .noptions = NOPTIONS};
     *r = (request){.nodes = -1,
                    .seed = -1,
+                   .tries = -1,
                    .restarts = -1,
                    .max_iter = -1,
                    .plot = 1,
@@ -112,6 +117,7 @@ static int read_request(int argc, char **argv, request *r)
         switch (k) {
         case OPT_NODES: ok = read_whole(&args, k, 2, &r->nodes); break;
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
+        case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
@@ -119,6 +125,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_PAIRS: r->pairs = args.value; break;
         case OPT_BACKEND: r->backend = args.value; break;
         case OPT_START: r->start = args.value; break;
+        case OPT_GUESS: r->guess = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
@@ -175,6 +182,7 @@ static int apply_request(const request *r, perp_plan_options *o)
     }
     if (r->nodes > 0) o->nodes = (int)r->nodes;
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
+    if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
@@ -422,6 +430,15 @@ done:
 
 /* The command --------------------------------------------------------------------------------- */
 
+static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
+{
+    perp_trajectory *table = NULL;
+    perp_status status = perp_trajectory_read(file, &table, diag);
+    if (status == PERP_OK) status = perp_plan_set_guess(plan, table, file, diag);
+    perp_trajectory_destroy(table);
+    return status;
+}
+
 static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 {
     perp_plan_options o = perp_plan_options_default(model);
@@ -433,12 +450,15 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     o.progress = on_progress;
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
+    if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
     if (status == PERP_OK && r->log) status = open_log(&u, r->log, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return cli_exit_code(status);
     }
     signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
     double start = now();
     status = perp_plan_solve(plan, &result, diag);
     double seconds = now() - start;
@@ -459,7 +479,8 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         if (!r->quiet && r->replay && holds && steps_are_equal)
             print_replay(out, model, plan, &o, &result);
         if (result.outcome == PERP_PLAN_STOPPED)
-            fprintf(stderr, "perp plan: interrupted; this is the last iterate, not an optimum\n");
+            fprintf(stderr,
+                    "perp plan: interrupted; this is the best iterate so far, not an optimum\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;

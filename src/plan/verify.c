@@ -227,7 +227,7 @@ int perp__plan_row_symbols(const perp__program *g, const double *w, const double
 }
 
 int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,
-                     double *slope_of)
+                     double *slope_of, double *size)
 {
     size_t K = (size_t)g->K, nW = (size_t)g->nw * K;
     double *jac = malloc(((size_t)g->njac * K + 1) * sizeof *jac);
@@ -235,6 +235,7 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
     int ok = jac && grad;
     memset(slope_of, 0, (nW + (size_t)g->np) * sizeof *slope_of);
     for (int i = 0; i < g->np; i++) slope_of[nW + (size_t)i] = g->time_weight[i];
+    for (size_t i = 0; i < nW + (size_t)g->np; i++) size[i] = fabs(slope_of[i]);
     if (ok) perp__program_derivatives(g, w, p, lambda, 1, jac, grad, NULL);
     for (int e = 0; ok && e < g->njac + g->ngrad; e++) {
         int row = e < g->njac, f = row ? e : e - g->njac,
@@ -254,6 +255,7 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
             else
                 continue;
             slope_of[at] += x;
+            size[at] += fabs(x);
         }
     }
     free(jac);
@@ -262,7 +264,8 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
 }
 
 double perp__plan_stationarity(const perp__program *g, const double *w, const double *p,
-                               const double *slope_of, const double *lower, const double *upper)
+                               const double *slope_of, const double *size, const double *lower,
+                               const double *upper)
 {
     size_t nW = (size_t)g->nw * (size_t)g->K, n = nW + (size_t)g->np;
     double worst = 0;
@@ -278,6 +281,7 @@ double perp__plan_stationarity(const perp__program *g, const double *w, const do
         double here = fabs(s - zl + zu);
         if (zl != 0) here = fmax(here, fmax(-zl, fabs(zl * (x - lo))));
         if (zu != 0) here = fmax(here, fmax(-zu, fabs(zu * (hi - x))));
+        here /= 1 + size[i];
         if (!(here <= worst)) worst = here;
     }
     return worst;

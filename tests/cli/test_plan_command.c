@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define PUSH "examples/opty/push.perp"
 
@@ -55,6 +56,46 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     assert_near(x, 0, 1e-7); /* the step is 1/60 only to ten digits */
     assert_near(v, 0, 1e-7);
     cli_free(&r);
+}
+
+static void a_plan_is_a_guess_for_a_finer_one(void **state)
+{
+    (void)state;
+    const char *out = cli_path("coarse.csv");
+    cli_result r = cli_run("plan " PUSH " --quiet -o '%s'", out);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("plan " PUSH " --nodes 80 --guess '%s' --no-plot", out);
+    assert_non_null(strstr(r.out, "optimal: cost 0.6407746135"));
+    cli_free(&r);
+    char arguments[2048];
+    snprintf(arguments, sizeof arguments, "plan " PUSH " --guess '%s'",
+             cli_file("bad.csv", "t,y\n0,1\n1,2\n"));
+    expect(2, "bad.csv: no column has the name of a state", arguments);
+}
+
+static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
+{
+    (void)state;
+    const char *signals[] = {"INT", "TERM"};
+    for (int i = 0; i < 2; i++) {
+        char out[1024], log[1024];
+        strcpy(out, cli_path("interrupted.csv"));
+        strcpy(log, cli_path("interrupted_log.csv"));
+        unlink(log);
+        cli_result r =
+            cli_run("plan " PUSH " --nodes 20001 --no-plot -o '%s' --log '%s' & while [ ! "
+                    "-s '%s' ]; do sleep 0.1; done; kill -%s $!; wait $!",
+                    out, log, log, signals[i]);
+        assert_int_equal(r.code, 130);
+        assert_non_null(strstr(r.out, "stopped: cost"));
+        assert_non_null(strstr(r.err, "interrupted; this is the best iterate so far"));
+        cli_free(&r);
+        char *text = cli_read(out);
+        assert_non_null(strstr(text, "\n# stopped: stopped by the caller"));
+        assert_non_null(strstr(text, "\n# plan: stopped"));
+        free(text);
+    }
 }
 
 static void options_override_the_block(void **state)
@@ -124,6 +165,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
+        cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
