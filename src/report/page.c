@@ -204,7 +204,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     }
     if (ok) {
         key(out, "drawing");
-        perp__text_put(out, "{\"t\":");
+        perp__text_format(out, "{\"space\":%s,\"t\":", m->drawn_in == 3 ? "true" : "false");
         perp__text_doubles(out, value + n * frames, (size_t)frames);
         put_shapes(out, m, value, frames);
         perp__text_put(out, "}");

@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import {nearest, range, read, show} from './data.js';
-import {Stage} from './drawing.js';
+import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
 import {axisLabel, emptyNote, plots, timePlot} from './time.js';

@@ -192,6 +192,24 @@ async function playMovesTheDrawing(html) {
     await page.close();
 }
 
+async function spaceTurns(html) {
+    const page = await open(html), stage = page.locator('canvas.stage');
+    const picture = () => stage.evaluate(c => c.toDataURL()), before = await picture();
+    check('space: the drawing is not empty', await colors(stage) > 20);
+    const box = await stage.boundingBox();
+    await page.mouse.move(box.x + 200, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 280, box.y + 220, {steps: 4});
+    await page.mouse.up();
+    const turned = await picture();
+    check('space: dragging turns it', turned !== before);
+    await page.keyboard.press('ArrowRight');
+    await page.evaluate(() => perpReport.setTime(0.2));
+    check('space: it moves', await picture() !== turned);
+    quiet(page, 'space');
+    await page.close();
+}
+
 async function modesAreNamed(html, csv) {
     const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
     for (const share of [0.01, 0.9]) {
@@ -313,6 +331,7 @@ try {
     await panelsAreNotEmpty(squarePage, 'square', true);
     await cursorAndZoomAreShared(blockPage);
     await playMovesTheDrawing(squarePage);
+    await spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3')));
     await modesAreNamed(blockPage, block);
     await severalRunsOverlay(block, traditional);
     await faultsAreMessages();
