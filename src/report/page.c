@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 500, FRAMES = 2000 };
+enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, FRAMES = 2000 };
 
 #ifdef PERP_HAVE_PAGE
 extern const unsigned char perp__page_head[], perp__page_tail[];

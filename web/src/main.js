@@ -43,7 +43,8 @@ function seriesOf(name, values, color, only) {
     return data.runs.flatMap((run, r) => {
         const list = run.problem ? null : values(run);
         if (!list) return [];
-        return [{run: r, label: label(name, run), values: list, color: only ? color + r : color, dash: only ? undefined : dashes[r % 4]}];
+        return [{run: r, label: label(name, run), values: list, color: only ? color + r : color,
+            dash: dashes[(data.runs.length > 1 && !only ? r : Math.floor(color / 8)) % 4]}];
     });
 }
 
