@@ -22,6 +22,7 @@ dev asan: setup
 
 bench: setup build
 	@build/bench_simulate
+	@build/bench_plan
 
 # Complementarity methods beside the installed peers (Debian: libsiconos-numerics-dev, libode-dev).
 bench-solvers: setup build

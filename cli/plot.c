@@ -148,3 +148,15 @@ void cli_plot_print(const cli_plot *p, FILE *out, int plain)
     if (p->any)
         fprintf(out, "%12s %-*.4g%*.4g\n", "t [s]", CELLS / 2, p->first, CELLS / 2, p->last);
 }
+
+int cli_speaks_utf8(void)
+{
+    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") ||
+                   strstr(value, "utf-8");
+    }
+    return 0;
+}

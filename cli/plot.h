@@ -19,4 +19,7 @@ void cli_plot_add(cli_plot *plot, long row, double t, const double *values);
 /* Draw all series over time. Braille dots, or ASCII when `plain`. */
 void cli_plot_print(const cli_plot *plot, FILE *out, int plain);
 
+/* Does the terminal take more than ASCII, by the locale's name? */
+int cli_speaks_utf8(void);
+
 #endif

@@ -120,8 +120,8 @@ static perp_status read_vector(const cJSON *array, const char *key, int n, doubl
 }
 
 /* A list of bounds, null for an infinite one. */
-static perp_status read_bound(const cJSON *list, const char *key, double infinite, const char *where,
-                              problem_lcp *out, double *bound, perp_diag *diag)
+static perp_status read_bound(const cJSON *list, const char *key, double infinite,
+                              const char *where, problem_lcp *out, double *bound, perp_diag *diag)
 {
     char what[128];
     const cJSON *item;
@@ -151,11 +151,11 @@ static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *o
         lo[i] = out->is_free[i] ? -(double)INFINITY : 0;
         hi[i] = (double)INFINITY;
     }
-    perp_status status = read_bound(cJSON_GetObjectItem(p, "lower"), "lower", -(double)INFINITY, where,
-                                    out, lo, diag);
+    perp_status status = read_bound(cJSON_GetObjectItem(p, "lower"), "lower", -(double)INFINITY,
+                                    where, out, lo, diag);
     if (status == PERP_OK)
-        status = read_bound(cJSON_GetObjectItem(p, "upper"), "upper", (double)INFINITY, where, out, hi,
-                            diag);
+        status = read_bound(cJSON_GetObjectItem(p, "upper"), "upper", (double)INFINITY, where, out,
+                            hi, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
         char what[96];
         int is_free = isinf(lo[i]) && isinf(hi[i]);

@@ -12,7 +12,7 @@ typedef struct problem_lcp {
     char name[128];
     int nfree, nbounded;    /* free variables; other bounds than 0 and infinity */
     unsigned char *is_free; /* n */
-    double *numbers;        /* M, q, lo, hi; view.lo and view.hi are NULL where all are 0 and infinity */
+    double *numbers; /* M, q, lo, hi; view.lo and view.hi are NULL where all are 0 and infinity */
 } problem_lcp;
 
 /* The "name" of a cJSON object, "" without one; control characters become question marks. */

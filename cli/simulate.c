@@ -454,18 +454,6 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
 }
 
-static int speaks_utf8(void)
-{
-    const char *names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (int i = 0; i < 3; i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0])
-            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") ||
-                   strstr(value, "utf-8");
-    }
-    return 0;
-}
-
 /* Options that would change nothing are refused. */
 static int check_method(const perp_model *model, const perp_simulation_options *o, const request *r)
 {
@@ -539,7 +527,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         print_summary(out, model, sim, &o, r, seconds);
-        if (u.plot && s.steps) cli_plot_print(u.plot, out, !speaks_utf8());
+        if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
     if (status == PERP_ERR_STOPPED)
         fprintf(stderr, "perp simulate: interrupted after step %ld; the rows so far are kept\n",

@@ -226,8 +226,8 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         return CLI_USAGE;
     }
     if (all && n > PERP_ENUMERATE_MAX)
-        fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n", file,
-                PERP_ENUMERATE_MAX, n);
+        fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n",
+                file, PERP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
     if (!z) code = say_no_memory(file);
     for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
@@ -318,7 +318,8 @@ static perp_formulas *read_formulas(const cJSON *json, const char *file, int *co
     if (!text)
         *code = say_no_memory(file);
     else if (!cJSON_IsArray(F) || n == 0 || i < n)
-        fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n", file);
+        fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n",
+                file);
     else
         *code = cli_exit_code(perp_formulas_create(n, text, file, &formulas, diag));
     free(text);
@@ -360,9 +361,11 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
         perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
         if (status == PERP_ERR_ARG && table) continue; /* not for sparse ones */
         memset(z, 0, (size_t)p.n * sizeof *z);
-        if (!read_start(json, file, p.n, z)) status = PERP_ERR_DATA, code = CLI_BAD_INPUT;
+        if (!read_start(json, file, p.n, z))
+            status = PERP_ERR_DATA, code = CLI_BAD_INPUT;
         else if (status != PERP_OK)
-            fprintf(stderr, "%s: %s: %s\n", file, perp_mcp_method_name((perp_mcp_method)m), perp_status_message(status));
+            fprintf(stderr, "%s: %s: %s\n", file, perp_mcp_method_name((perp_mcp_method)m),
+                    perp_status_message(status));
         if (status != PERP_OK) {
             if (code == CLI_DONE) code = cli_exit_code(status);
             break;
@@ -424,8 +427,10 @@ static void print_help(void)
     printf("usage: perp solve FILE.json [options]\n\n"
            "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
            "same with \"kind\": \"mlcp\" and \"free\":\n"
-           "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", \"F\": [\"x1^2 - 2\"]},\n"
-           "or friction problems {\"kind\": \"fc\", ...}; one object or a list. The residual is recomputed by\n"
+           "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
+           "\"F\": [\"x1^2 - 2\"]},\n"
+           "or friction problems {\"kind\": \"fc\", ...}; one object or a list. The residual is "
+           "recomputed by\n"
            "code that belongs to no solver (for fc: relative to the largest |q|).\n\n");
     cli_print_options(options, NOPTIONS);
     printf(

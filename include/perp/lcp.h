@@ -26,8 +26,9 @@ typedef struct perp_lcp {
     const double *M; ///< n x n, column-major; M[i + j*ldm] is row i, column j
     int ldm;         ///< leading dimension, >= max(1, n)
     const double *q; ///< n
-    const double *lo, *hi; ///< n each, lo <= hi; -INFINITY and INFINITY are allowed, a free z_i has both.
-                           ///< NULL: 0 and INFINITY, the pure problem
+    const double *lo,
+        *hi; ///< n each, lo <= hi; -INFINITY and INFINITY are allowed, a free z_i has both.
+             ///< NULL: 0 and INFINITY, the pure problem
 } perp_lcp;
 
 /// The methods; the list is include/perp/solvers.def.
@@ -41,9 +42,9 @@ typedef enum perp_method {
 /// How a fixed-point iteration z <- mid(lo, z - rho w, hi) chooses rho (Schindler, Nguyen & Trinkle
 /// 2011 leave the choice open; these are the ones in use).
 typedef enum perp_rho {
-    PERP_RHO_FIXED,    ///< the same for all: options.prox.rho
-    PERP_RHO_LOCAL,    ///< 1 / M_ii (contacts: of the largest diagonal entry of the contact's block)
-    PERP_RHO_TRACE,    ///< 1 / trace M (contacts: of the contact's block)
+    PERP_RHO_FIXED, ///< the same for all: options.prox.rho
+    PERP_RHO_LOCAL, ///< 1 / M_ii (contacts: of the largest diagonal entry of the contact's block)
+    PERP_RHO_TRACE, ///< 1 / trace M (contacts: of the contact's block)
     PERP_RHO_SPECTRAL, ///< 1 / (largest eigenvalue, by power iteration) of M scaled to diagonal 1
     PERP_RHO_ADAPTIVE, ///< starts local; shrinks when a step is too long for M, grows when it is short
     PERP_RHO_COUNT
@@ -54,8 +55,8 @@ typedef struct perp_solver_options {
     double tol;   ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
     int warm_start; ///< 1: begin where the last solve ended. Pivoting methods keep the basis (lemke the
-                    ///< whole dictionary, used when M is the same), iterations begin at the given z.
-                    ///< 0 (default): every solve stands alone
+        ///< whole dictionary, used when M is the same), iterations begin at the given z.
+        ///< 0 (default): every solve stands alone
     int mixed; ///< 1: problems may have lo and hi; pivoting methods then need four times the memory. Default 0
     struct {
         double omega; ///< over-relaxation, (0, 2), default 1.3
@@ -63,7 +64,7 @@ typedef struct perp_solver_options {
     struct {
         perp_rho strategy; ///< default PERP_RHO_ADAPTIVE
         double rho;        ///< for PERP_RHO_FIXED, > 0, default 1
-        int gauss_seidel;  ///< 1: one row after the other with the newest values; 0 (default): all at once
+        int gauss_seidel; ///< 1: one row after the other with the newest values; 0 (default): all at once
     } prox;
 } perp_solver_options;
 
@@ -134,10 +135,10 @@ PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *
 
 /// How far the solution may be differentiated.
 typedef struct perp_lcp_sensitivity {
-    int strict;         ///< 1: strict complementarity, z is differentiable. 0: some pair has both sides
-                        ///< at zero (relative 1e-9); the derivative is then one-sided, that of the basis
-    int degenerate;     ///< number of such pairs
-    int worst;          ///< index of the pair closest to degeneracy; -1 where n = 0
+    int strict; ///< 1: strict complementarity, z is differentiable. 0: some pair has both sides
+                ///< at zero (relative 1e-9); the derivative is then one-sided, that of the basis
+    int degenerate;              ///< number of such pairs
+    int worst;                   ///< index of the pair closest to degeneracy; -1 where n = 0
     double reciprocal_condition; ///< of M_bb, estimated: below 1e-14 the derivative means little
 } perp_lcp_sensitivity;
 
@@ -158,7 +159,8 @@ PERP_API perp_status perp_lcp_differentiate(perp_solver *solver, const perp_lcp 
 /// @param dq  n, nullable: 0
 /// @param dz  n, out
 /// @return PERP_OK, PERP_ERR_ARG
-PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const double *dq, double *dz);
+PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const double *dq,
+                                  double *dz);
 
 /// Vector-Jacobian product: the gradients of c'z by q and by M. After perp_lcp_differentiate.
 ///
@@ -170,12 +172,13 @@ PERP_API perp_status perp_lcp_vjp(perp_solver *solver, const double *c, double *
 
 /// Many problems of one size at once.
 typedef struct perp_lcp_batch {
-    int count;       ///< problems, >= 0
-    int n;           ///< pairs of each, >= 0
-    const double *M; ///< problem k at M + k * n * n, column-major with leading dimension n; of all problems
-                     ///< where shared_M
+    int count; ///< problems, >= 0
+    int n;     ///< pairs of each, >= 0
+    const double
+        *M; ///< problem k at M + k * n * n, column-major with leading dimension n; of all problems
+            ///< where shared_M
     const double *q; ///< problem k at q + k * n
-    int shared_M;    ///< 1: one M for all. Then each solve starts from the basis of the one before it
+    int shared_M; ///< 1: one M for all. Then each solve starts from the basis of the one before it
     int interleaved; ///< 1: structure of arrays, entry e of problem k at M[e * count + k], q[e * count + k],
                      ///< and z alike. 0: problem by problem
 } perp_lcp_batch;
@@ -203,8 +206,8 @@ PERP_API void perp_batch_solver_destroy(perp_batch_solver *solver);
 /// @param outcomes  count, out; nullable
 /// @param solved    out: how many are PERP_SOLVED; nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
-PERP_API perp_status perp_lcp_solve_batch(perp_batch_solver *solver, const perp_lcp_batch *batch, double *z,
-                                          perp_outcome *outcomes, int *solved);
+PERP_API perp_status perp_lcp_solve_batch(perp_batch_solver *solver, const perp_lcp_batch *batch,
+                                          double *z, perp_outcome *outcomes, int *solved);
 
 /// Called with each solution that perp_lcp_enumerate finds: z and w of n entries, or with is_ray =
 /// 1 an unbounded direction of the solution set (z sums to 1, w = M z). Return 0 to go on.

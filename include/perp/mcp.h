@@ -23,9 +23,10 @@ typedef struct perp_mcp {
     int (*F)(void *context, const double *z, double *w);
     /// Values of J = dF/dz: n x n column-major, or in the order of `row`. Return as F does.
     int (*J)(void *context, const double *z, double *values);
-    void *context;           ///< handed to F and J
-    const int *column_start; ///< n + 1: the entries of column j are column_start[j] .. column_start[j+1]-1. NULL: J is dense
-    const int *row;          ///< rows of the entries, ascending in each column
+    void *context; ///< handed to F and J
+    const int *
+        column_start; ///< n + 1: the entries of column j are column_start[j] .. column_start[j+1]-1. NULL: J is dense
+    const int *row; ///< rows of the entries, ascending in each column
 } perp_mcp;
 
 /// The methods; the list is include/perp/mcp.def.
@@ -63,7 +64,8 @@ PERP_API perp_mcp_options perp_mcp_options_default(void);
 ///         leaves the matrix; josephy with a pattern), PERP_ERR_MEMORY (also: J can never be regular),
 ///         PERP_ERR_UNAVAILABLE (a pattern, and no sparse LU in this build)
 PERP_API perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *shape,
-                                            const perp_mcp_options *options, perp_mcp_solver **solver);
+                                            const perp_mcp_options *options,
+                                            perp_mcp_solver **solver);
 PERP_API void perp_mcp_solver_destroy(perp_mcp_solver *solver);
 
 /// Solve. With a dense J nothing is allocated; the sparse LU allocates its factors.
@@ -73,8 +75,8 @@ PERP_API void perp_mcp_solver_destroy(perp_mcp_solver *solver);
 /// @param w        n, out: F(z); nullable
 /// @param info     nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM. Not solving is an outcome in info, not an error.
-PERP_API perp_status perp_mcp_solve(perp_mcp_solver *solver, const perp_mcp *problem, double *z, double *w,
-                                    perp_mcp_info *info);
+PERP_API perp_status perp_mcp_solve(perp_mcp_solver *solver, const perp_mcp *problem, double *z,
+                                    double *w, perp_mcp_info *info);
 
 /// Natural residual max_i |z_i - mid(lo_i, z_i - F_i(z), hi_i)|. NaN where F is not defined or anything is NaN.
 ///

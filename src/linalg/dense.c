@@ -55,8 +55,8 @@ static inline PERP_INLINE void pack(int rows, int k, const double *A, int lda, d
 }
 
 /* The same at the border: m <= ROWS rows, any number of columns. */
-static inline PERP_INLINE void border(int m, int n, int k, const double *restrict A, const double *B,
-                                      int ldb, double *C, int ldc)
+static inline PERP_INLINE void border(int m, int n, int k, const double *restrict A,
+                                      const double *B, int ldb, double *C, int ldc)
 {
     for (int j = 0; j < n; j++) {
         double sum[ROWS] = {0};
@@ -70,14 +70,13 @@ static inline PERP_INLINE void border(int m, int n, int k, const double *restric
 
 /* k <= DEPTH. Strips of ROWS rows of A are packed, so that they stay in the first cache. */
 #define VERSION(isa, target)                                                                       \
-    enum { COLUMNS_##isa = sizeof(LANES(isa)) == 64 ? 6 : sizeof(LANES(isa)) == 32 ? 2 : 1 };                                   \
+    enum { COLUMNS_##isa = sizeof(LANES(isa)) == 64 ? 6 : sizeof(LANES(isa)) == 32 ? 2 : 1 };      \
     target static void tile_##isa(int k, const double *restrict A, const double *B, int ldb,       \
-                                  double *C, int ldc)                                              \
-    {                                                                                              \
-        TILE(LANES(isa), COLUMNS_##isa)                                                            \
-    }                                                                                              \
-    target static void product_##isa(int m, int n, int k, const double *A, int lda,                \
-                                     const double *B, int ldb, double *C, int ldc)                 \
+                                  double *C, int ldc){TILE(                                        \
+        LANES(isa), COLUMNS_##isa)} target static void product_##isa(int m, int n, int k,          \
+                                                                     const double *A, int lda,     \
+                                                                     const double *B, int ldb,     \
+                                                                     double *C, int ldc)           \
     {                                                                                              \
         double strip[ROWS * DEPTH];                                                                \
         for (int i = 0; i < m; i += ROWS) {                                                        \

@@ -4,6 +4,7 @@
 
 #include "model/draw_block.h"
 #include "model/model.h"
+#include "model/plan_block.h"
 #include "model/syntax.h"
 
 #include <math.h>
@@ -1012,7 +1013,8 @@ static void add_conditions(builder *b, const perp__statement *s)
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_DRAW))
+                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN ||
+                              s->kind == STATEMENT_DRAW))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }
@@ -1078,6 +1080,7 @@ static void read_settings(builder *b, const perp__statement *s)
 {
     perp_model *m = b->model;
     for (; s && !b->failed; s = s->next) {
+        if (s->kind == STATEMENT_PLAN && !perp__read_plan(b, m, s)) b->failed = 1;
         if (s->kind == STATEMENT_DRAW && !perp__read_draw(b, m, s)) b->failed = 1;
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
@@ -1091,13 +1094,40 @@ static void read_settings(builder *b, const perp__statement *s)
 
 /* Blocks -------------------------------------------------------------------------------------- */
 
-int perp__lower_drawn(struct builder *b, const perp__syntax *s, perp_expr **e, int *n)
+int perp__lower_block(struct builder *b, const perp__syntax *s, int where, perp_expr **e, int *n)
 {
+    static const scope scopes[] = {SCOPE_PARAM, SCOPE_INPUT, SCOPE_OUTPUT};
     int errors = b->source->nerror;
-    value v = lower_in(b, SCOPE_OUTPUT, s);
+    value v = lower_in(b, scopes[where], s);
     *e = v.e;
     *n = v.n;
     return v.e && !b->failed && b->source->nerror == errors;
+}
+
+int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind *kind, int *first,
+                     int *n)
+{
+    int is_name = s->kind == SYNTAX_NAME || s->kind == SYNTAX_INDEX;
+    const declared *d = is_name ? find(b, s->text) : NULL;
+    int index[2] = {1, 1}, nindex = s->kind == SYNTAX_INDEX ? s->n : 0;
+    if (!d || (nindex && nindex != d->ndim)) {
+        char near[300] = "";
+        perp__error(b->source, s->at, s->end, "expected the name of a state, var, input or parameter%s",
+                    is_name && !d ? suggestion(b, s->text, 0, near, sizeof near) : near);
+        return 0;
+    }
+    for (int k = 0; k < nindex; k++) {
+        if (!lower_integer(b, s->item[k], "an index", &index[k])) return 0;
+        if (index[k] >= 1 && index[k] <= d->dim[k]) continue;
+        perp__error(b->source, s->item[k]->at, s->item[k]->end, "index %d of '%s' is outside 1..%d",
+                    index[k], d->name, d->dim[k]);
+        return 0;
+    }
+    *kind = d->kind;
+    *n = nindex ? 1 : d->n;
+    *first = d->first;
+    if (nindex) *first += d->ndim == 1 ? index[0] - 1 : (index[0] - 1) * d->dim[1] + index[1] - 1;
+    return 1;
 }
 
 /* Checks of the whole ------------------------------------------------------------------------- */

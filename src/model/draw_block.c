@@ -12,6 +12,7 @@
  * element. */
 
 #include "model/draw_block.h"
+#include "model/plan_block.h"
 
 #include "base/arena.h"
 
@@ -95,7 +96,7 @@ static void read_value(reader *r)
     perp_expr *e = NULL;
     int n = 0;
     perp__syntax *s = perp__parse_expression(r->source, &r->model->arena, &r->token);
-    if (!s || !perp__lower_drawn(r->builder, s, &e, &n)) {
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
         r->bad = 1;
         return;
     }

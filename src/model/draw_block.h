@@ -38,8 +38,5 @@ struct builder;
 /* Read the block onto model->shape; errors are recorded in the source. 0 when memory is out. */
 int perp__read_draw(struct builder *builder, perp_model *model, const perp__statement *s);
 
-/* In build.c: the elements of an expression of states, vars, inputs and parameters. 0 with an error
- * recorded, or when memory is out. */
-int perp__lower_drawn(struct builder *builder, const perp__syntax *s, perp_expr **e, int *n);
 
 #endif

@@ -14,8 +14,8 @@ struct perp_formulas {
     perp_model *model;
     perp__tape tape; /* F, then the entries of J in order of columns */
     double *ws, *out;
-    int *symbol;       /* n: of x_i */
-    int *start, *row;  /* compressed columns */
+    int *symbol;      /* n: of x_i */
+    int *start, *row; /* compressed columns */
 };
 
 /* "model NAME", "var x1, ..", "0 = F1", .. */
@@ -110,8 +110,8 @@ perp_status perp_formulas_create(int n, const char *const *formulas, const char 
         status = perp_model_parse(text, strlen(text), name ? name : "formulas", &f->model, diag);
     }
     free(text);
-    if (status == PERP_OK && (f->model->nequation != n || f->model->nitem[PERP_VAR] != n ||
-                              f->model->npair > 0))
+    if (status == PERP_OK &&
+        (f->model->nequation != n || f->model->nitem[PERP_VAR] != n || f->model->npair > 0))
         status = PERP_ERR_MODEL; /* a formula that is more than one expression */
     if (status == PERP_OK && !compile(f)) status = PERP_ERR_MEMORY;
     if (status != PERP_OK) {
@@ -161,6 +161,10 @@ static int evaluate_J(void *context, const double *z, double *values)
 
 perp_mcp perp_formulas_mcp(perp_formulas *f)
 {
-    return (perp_mcp){.n = f->n, .F = evaluate_F, .J = evaluate_J, .context = f,
-                      .column_start = f->start, .row = f->row};
+    return (perp_mcp){.n = f->n,
+                      .F = evaluate_F,
+                      .J = evaluate_J,
+                      .context = f,
+                      .column_start = f->start,
+                      .row = f->row};
 }

@@ -181,7 +181,7 @@ static void lex_symbol(lexer *lex)
             return;
         }
     }
-    if (strchr("+-*/^()[]{},=<>;", *s)) {
+    if (strchr("+-*/^()[]{},=<>%:;", *s)) {
         push(lex, TOKEN_OTHER, lex->at, lex->at + 1)->symbol = *s;
     } else {
         perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here", *s);

@@ -1,6 +1,7 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
 #include "model/model.h"
+#include "model/plan_block.h"
 
 #include <errno.h>
 #include <math.h>
@@ -88,6 +89,7 @@ void perp_model_destroy(perp_model *model)
     for (int i = 0; i < model->nitem[PERP_INPUT]; i++)
         clear_table(&model->item[PERP_INPUT][i].table);
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
+    perp__plan_block_destroy(model->plan);
     free(model->equation);
     free(model->pair);
     free(model->friction);

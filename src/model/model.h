@@ -53,6 +53,7 @@ typedef struct perp__pair {
     const char *text, *side[2];
 } perp__pair;
 
+typedef struct perp__plan_block perp__plan_block; /* model/plan_block.h */
 /* A friction(...) statement, for reports: its own vars are not columns of a run. */
 typedef struct perp__friction {
     int n; /* directions, 1 or 2 */
@@ -83,6 +84,7 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;
+    perp__plan_block *plan; /* NULL: no such block */
 };
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the

@@ -542,7 +542,7 @@ static void parse_simulate(parser *p, perp__statement *s)
     }
 }
 
-/* draw { ... }: its tokens are kept for draw_block.c. */
+/* plan { ... }, draw { ... }: the tokens are kept for plan_block.c, draw_block.c. */
 static void parse_block(parser *p, perp__statement *s)
 {
     take(p);
@@ -714,9 +714,11 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_FOR, parse_for(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
         s->kind = STATEMENT_FRICTION, parse_friction(p, s);
+    else if (at_word(p, "plan"))
+        s->kind = STATEMENT_PLAN, parse_block(p, s);
     else if (at_word(p, "draw") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '{')
         s->kind = STATEMENT_DRAW, parse_block(p, s);
-    else if (at_word(p, "plan") || at_word(p, "identify")) {
+    else if (at_word(p, "identify")) {
         perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
                     p->token->text);
         p->bad = 1;

@@ -18,7 +18,7 @@ typedef enum perp__token_kind {
     TOKEN_LE,   /* <=, U+2264 */
     TOKEN_GE,   /* >=, U+2265 */
     TOKEN_DOTS, /* .. */
-    TOKEN_OTHER /* one of + - * / ^ ( ) [ ] { } , = < > ; the character is `symbol` */
+    TOKEN_OTHER /* one of + - * / ^ ( ) [ ] { } , = < > % : the character is `symbol` */
 } perp__token_kind;
 
 typedef struct perp__token {
@@ -74,6 +74,7 @@ typedef enum perp__statement_kind {
     STATEMENT_FRICTION,
     STATEMENT_FOR,
     STATEMENT_SIMULATE,
+    STATEMENT_PLAN,
     STATEMENT_DRAW
 } perp__statement_kind;
 
@@ -110,7 +111,7 @@ struct perp__statement {
     perp__syntax *from, *to, *step; /* simulate */
     const char *method;
 
-    const perp__token *block; /* draw { ... }: the first token behind the brace */
+    const perp__token *block; /* plan, draw { ... }: the first token behind the brace */
 };
 
 /* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing

@@ -90,8 +90,8 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 typedef struct lanes {
     double M[SMALL * SMALL][LANES], q[SMALL][LANES], z[SMALL][LANES];
-    double limit[LANES];    /* on the residual */
-    double is_open[LANES];  /* 1: no answer yet */
+    double limit[LANES];   /* on the residual */
+    double is_open[LANES]; /* 1: no answer yet */
 } lanes;
 
 static const int supports[] = {0, 1, 2, 4, 8, 3, 5, 6, 9, 10, 12, 7, 11, 13, 14, 15};
@@ -108,7 +108,8 @@ static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index
     for (int k = 0; k < m; k++) {
         for (int i = k + 1; i < m; i++) {
             double exchange[LANES];
-            for (int l = 0; l < LANES; l++) exchange[l] = fabs(A[i][k][l]) > fabs(A[k][k][l]) ? 1 : 0;
+            for (int l = 0; l < LANES; l++)
+                exchange[l] = fabs(A[i][k][l]) > fabs(A[k][k][l]) ? 1 : 0;
             for (int j = k; j <= m; j++) {
                 for (int l = 0; l < LANES; l++) {
                     double a = A[k][j][l], b = A[i][j][l];
@@ -135,7 +136,8 @@ static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index
 }
 
 /* Keep x on this support where its residual is small enough. A singular support has NaN: never kept. */
-static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m, double x[SMALL][LANES])
+static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m,
+                                     double x[SMALL][LANES])
 {
     double z[SMALL][LANES] = {{0}}, residual[LANES] = {0};
     for (int k = 0; k < m; k++) memcpy(z[index[k]], x[k], sizeof z[0]);
@@ -202,14 +204,18 @@ static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol,
     size_t n = (size_t)b->n;
     for (int l = 0; l < LANES; l++) {
         int k = first + (l < many ? l : many - 1);
-        double scale = 1;
-        for (size_t e = 0; e < n * n; e++) v->M[e][l] = b->M[place_M(b, e, k)];
+        double scale = 1, finite = 0; /* x - x is 0, or NaN */
+        for (size_t e = 0; e < n * n; e++) {
+            v->M[e][l] = b->M[place_M(b, e, k)];
+            finite += v->M[e][l] - v->M[e][l];
+        }
         for (size_t i = 0; i < n; i++) {
             double q = b->q[place(b, n, i, k)];
             v->q[i][l] = q;
+            finite += q - q;
             scale = 1 + fabs(q) > scale ? 1 + fabs(q) : scale;
         }
-        v->limit[l] = 0.01 * tol * scale;
+        v->limit[l] = finite == 0 ? 0.01 * tol * scale : -1;
         v->is_open[l] = 1;
     }
 }
@@ -231,10 +237,11 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
     return info.outcome;
 }
 
-static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk, double *z,
-                       perp_outcome *outcomes)
+static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk,
+                       double *z, perp_outcome *outcomes)
 {
-    int first = chunk * CHUNK, end = first + CHUNK < b->count ? first + CHUNK : b->count, solved = 0;
+    int first = chunk * CHUNK, end = first + CHUNK < b->count ? first + CHUNK : b->count,
+        solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_METHOD_LEMKE || s->method == PERP_METHOD_AUTO);
     lanes v;

@@ -12,7 +12,8 @@
 #include <string.h>
 
 /* How far pair i is from having both sides zero, relative to the sizes of z and w. */
-static double strictness(const perp_solver *s, const perp_lcp *lcp, int i, double z_size, double w_size)
+static double strictness(const perp_solver *s, const perp_lcp *lcp, int i, double z_size,
+                         double w_size)
 {
     double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
     return fmax(room / z_size, fabs(s->w[i]) / w_size);
@@ -40,13 +41,12 @@ perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp
     double norm = 0;
     for (int j = 0; j < s->nrows; j++) {
         double sum = 0;
-        for (int i = 0; i < s->nrows; i++)
-            sum += fabs(perp__column(lcp, s->rows[j])[s->rows[i]]);
+        for (int i = 0; i < s->nrows; i++) sum += fabs(perp__column(lcp, s->rows[j])[s->rows[i]]);
         norm = fmax(norm, sum);
     }
     if (s->nrows > 0)
-        out->reciprocal_condition =
-            perp__lu_rcond(s->nrows, s->factors, s->nrows, s->swap, norm, s->z2); /* and w2 behind it */
+        out->reciprocal_condition = perp__lu_rcond(s->nrows, s->factors, s->nrows, s->swap, norm,
+                                                   s->z2); /* and w2 behind it */
     if (!(out->reciprocal_condition > 1e-16)) return PERP_ERR_MODEL;
     s->is_differentiated = 1;
     return PERP_OK;

@@ -56,7 +56,8 @@ void perp__lcp_farkas(perp_solver *s, const perp_lcp *lcp)
             for (int a = 0; a < m; a++) is_in |= s->rows[a] == k;
             for (int i = 0; i < n && k >= n; i++)
                 size = fmax(size, fabs(perp__column(lcp, k - n)[i]));
-            if (!is_in && gain / size > fmax(largest, 1e-12 * s->scale)) largest = gain / size, best = k;
+            if (!is_in && gain / size > fmax(largest, 1e-12 * s->scale))
+                largest = gain / size, best = k;
         }
         if (best < 0 || m == n) break;
         s->rows[m] = best, x[m] = 0, m++;

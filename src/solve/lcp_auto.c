@@ -14,7 +14,8 @@ enum { SEARCH_UP_TO = 8 };
 static const struct {
     perp_method method;
     const perp__solver *solver;
-} rest[] = {{PERP_METHOD_BPP, &perp__bpp}, {PERP_METHOD_IPM, &perp__ipm}, {PERP_METHOD_FB, &perp__fb}};
+} rest[] = {
+    {PERP_METHOD_BPP, &perp__bpp}, {PERP_METHOD_IPM, &perp__ipm}, {PERP_METHOD_FB, &perp__fb}};
 
 enum { NREST = sizeof rest / sizeof *rest };
 
@@ -43,7 +44,8 @@ static int run(perp_solver *s, perp_method method, const perp__solver *solver, c
 {
     double *work = s->work;
     int *index = s->index;
-    if (solver != &perp__lemke) s->work += perp__lemke.doubles(s->n_max), s->index += perp__lemke.ints(s->n_max);
+    if (solver != &perp__lemke)
+        s->work += perp__lemke.doubles(s->n_max), s->index += perp__lemke.ints(s->n_max);
     *outcome = perp__lcp_run(s, solver, lcp, iterations);
     s->work = work, s->index = index;
     s->answered = method;

@@ -216,7 +216,8 @@ static int keep_first(void *context, const double *z, const double *w, int is_ra
     return 1;
 }
 
-static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int attempt,
+                                    int *iterations)
 {
     first_point p = {lcp->n, 0, s->z, s->basis};
     (void)attempt;

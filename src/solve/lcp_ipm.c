@@ -9,6 +9,8 @@
  * right in a second solve with the same factors.
  * 3. Steps stop at 0.995 of the way to the boundary. The driver ends the matter on the basis that z
  * and w show.
+ * 4. Where the solutions are unbounded there is no path to follow. The second attempt is a proximal point
+ * iteration: M + d I, q - d z_k, with d = 1e-6 of the largest diagonal entry, a few times.
  *
  * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one LU
  * (2 n^3/3) a step. */
@@ -21,7 +23,7 @@
 
 static size_t ipm_doubles(int n)
 {
-    return 5 * (size_t)n;
+    return 6 * (size_t)n;
 }
 
 static size_t ipm_ints(int n)
@@ -33,13 +35,15 @@ static size_t ipm_ints(int n)
 typedef struct point {
     int n;
     double *z, *w, *dz, *dw, *r, *c; /* r = M z + q - w, c = target of z dw + w dz */
+    double *center, shift;           /* M + shift I, q - shift center */
 } point;
 
 /* r, and the largest of it. */
 static double infeasibility(const point *p, const perp_lcp *lcp)
 {
     double largest = 0;
-    for (int i = 0; i < p->n; i++) p->r[i] = lcp->q[i] - p->w[i];
+    for (int i = 0; i < p->n; i++)
+        p->r[i] = lcp->q[i] - p->w[i] + p->shift * (p->z[i] - p->center[i]);
     for (int j = 0; j < p->n; j++) {
         const double *column = perp__column(lcp, j);
         for (int i = 0; i < p->n; i++) p->r[i] += column[i] * p->z[j];
@@ -54,7 +58,7 @@ static int factor(perp_solver *s, const point *p, const perp_lcp *lcp)
     for (size_t j = 0; j < n; j++) {
         double *column = s->factors + j * n;
         memcpy(column, perp__column(lcp, (int)j), n * sizeof(double));
-        column[j] += p->w[j] / p->z[j];
+        column[j] += p->w[j] / p->z[j] + p->shift;
     }
     return perp__lu(p->n, s->factors, p->n, s->swap) == 0;
 }
@@ -77,37 +81,51 @@ static double step_length(const point *p, double share)
     return length;
 }
 
-static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+/* From the point at hand to the end of the path, or until nothing moves; 0 when numbers run away. */
+static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit, int *iterations)
 {
-    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100;
-    size_t N = (size_t)n;
-    double *b = s->work, largest = 0;
-    point p = {n, s->z, b, b + N, b + 2 * N, b + 3 * N, b + 4 * N};
-    (void)attempt;
-    for (int j = 0; j < n; j++) largest = fmax(largest, fabs(perp__column(lcp, j)[j]));
-    for (int i = 0; i < n; i++) p.z[i] = p.w[i] = fmax(1, sqrt(s->scale / fmax(largest, 1e-3)));
-    for (int k = 0; k < limit && n > 0; k++) {
-        double mu = 0, after = 0, infeasible = infeasibility(&p, lcp);
-        for (int i = 0; i < n; i++) mu += p.z[i] * p.w[i] / n;
-        if (!isfinite(mu) || !isfinite(infeasible)) break;
+    for (int k = 0; k < limit; k++) {
+        double mu = 0, after = 0, infeasible = infeasibility(p, lcp);
+        for (int i = 0; i < p->n; i++) mu += p->z[i] * p->w[i] / p->n;
+        if (!isfinite(mu) || !isfinite(infeasible)) return 0;
         if (infeasible <= 1e-13 * s->scale && mu <= 1e-18 * s->scale * s->scale) break;
         ++*iterations;
-        if (!factor(s, &p, lcp)) break;
-        for (int i = 0; i < n; i++) p.c[i] = -p.z[i] * p.w[i];
-        direction(s, &p);
-        double length = step_length(&p, 1);
-        for (int i = 0; i < n; i++)
-            after += (p.z[i] + length * p.dz[i]) * (p.w[i] + length * p.dw[i]) / n;
+        if (!factor(s, p, lcp)) break;
+        for (int i = 0; i < p->n; i++) p->c[i] = -p->z[i] * p->w[i];
+        direction(s, p);
+        double length = step_length(p, 1);
+        for (int i = 0; i < p->n; i++)
+            after += (p->z[i] + length * p->dz[i]) * (p->w[i] + length * p->dw[i]) / p->n;
         double sigma = pow(after / mu, 3);
-        for (int i = 0; i < n; i++)
-            p.c[i] = sigma * mu - p.z[i] * p.w[i] - p.dz[i] * p.dw[i];
-        direction(s, &p);
-        length = step_length(&p, 0.995);
+        for (int i = 0; i < p->n; i++)
+            p->c[i] = sigma * mu - p->z[i] * p->w[i] - p->dz[i] * p->dw[i];
+        direction(s, p);
+        length = step_length(p, 0.995);
         if (!(length > 1e-12)) break;
-        for (int i = 0; i < n; i++) {
-            p.z[i] += length * p.dz[i];
-            p.w[i] += length * p.dw[i];
+        for (int i = 0; i < p->n; i++) {
+            p->z[i] += length * p->dz[i];
+            p->w[i] += length * p->dw[i];
         }
+    }
+    return 1;
+}
+
+static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    enum { OUTER = 8 };
+    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100;
+    size_t N = (size_t)n;
+    double *b = s->work, largest = 0, size = 0;
+    point p = {n, s->z, b, b + N, b + 2 * N, b + 3 * N, b + 4 * N, b + 5 * N, 0};
+    for (int j = 0; j < n; j++) largest = fmax(largest, fabs(perp__column(lcp, j)[j]));
+    if (attempt > 0) p.shift = 1e-6 * (largest > 0 ? largest : 1);
+    memset(p.center, 0, N * sizeof(double));
+    for (int outer = 0; outer < (attempt > 0 ? OUTER : 1) && n > 0; outer++) {
+        for (int i = 0; i < n; i++) size = fmax(size, fabs(p.center[i]));
+        double start = fmax(fmax(1, size), sqrt(s->scale / fmax(largest, 1e-3)));
+        for (int i = 0; i < n; i++) p.z[i] = p.w[i] = start;
+        if (!follow_path(s, &p, lcp, limit, iterations)) break;
+        memcpy(p.center, p.z, N * sizeof(double));
     }
     for (int i = 0; i < n; i++) {
         if (!isfinite(p.z[i])) p.z[i] = 0;
@@ -117,4 +135,4 @@ static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__ipm = {ipm_doubles, ipm_ints, ipm_solve, 1, 0};
+const perp__solver perp__ipm = {ipm_doubles, ipm_ints, ipm_solve, 2, 0};

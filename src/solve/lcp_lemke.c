@@ -6,7 +6,7 @@
  * leaves (solved) or nothing can (a ray).
  * 2. The dictionary is not kept: of a pivot only its column and row are (product form). The column that
  * enters is made from M by the k pivots so far, in n k operations instead of the n^2 of an update. After
- * n pivots the dictionary is computed once and the list begins anew.
+ * n pivots the dictionary is computed from M by an LU of the basis, and the list begins anew.
  * 3. Ties in the ratio test are broken lexicographically, as if q were q + (e, e^2, ...): no
  * cycling. A row is tied when its value after the step is zero relative to the terms it is the
  * difference of (PERP_TOL_TIE).
@@ -17,36 +17,40 @@
  * ray, for others. Cost: about n/2 to n pivots of n k operations. */
 
 #include "base/tol.h"
+#include "linalg/dense.h"
 #include "linalg/simd.h"
 #include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
 
+enum { LAST_WAY = 4 };
+
 /* Variables: 0 .. n-1 are w, n .. 2n-1 are z, 2n is z0. */
 typedef struct tableau {
-    int n, ld;          /* rows, padded rows: those behind n are 0 */
+    int n, ld;           /* rows, padded rows: those behind n are 0 */
     const perp_lcp *lcp; /* columns of z at the base, where D is not used */
-    double *D;          /* ld x (n + 1): columns of the variables that were not basic at the base */
-    int columns;        /* in D: n, or n + 1 from the first computed dictionary on */
-    double *E;          /* ld x most: column e of each pivot, divided by the pivot p; e_r = 1/p */
-    int *er;            /* most: its row */
-    int ne, most;       /* pivots since the base, room for them */
-    int tie_base;       /* ties are broken as if the pivots before this one had not been */
-    int uses_D;         /* 0: the base is the problem as it is */
-    double *q;          /* ld: values of the basic variables */
-    double *pc;         /* ld: the entering column */
-    double *t;          /* ld: at most 0 where a row may leave */
-    double *y;          /* ld: a column of perturbations, for ties */
-    int *tied;          /* n: rows */
-    double *M;          /* n x n: the M of the last solve (warm start) */
-    double *R, *C;      /* n: the problem is solved for R M C, R q; z = C z' */
-    int *basic;         /* n */
-    int *where;         /* 2n + 1: row of a basic variable; -1 */
-    int *base;          /* 2n: its row at the base, or -1 - its column in D or M */
-    int *kept;          /* n of the tableau left by the last solve or 0; its ne; is it the start */
-    double q_scale;     /* largest |q| of the problem */
-    int is_scaled;      /* by R and C */
+    double *D;      /* ld x (n + 1): columns of the variables that were not basic at the base */
+    double *cover;  /* n: d */
+    perp_solver *s; /* for its factors */
+    double *E;      /* ld x most: column e of each pivot, divided by the pivot p; e_r = 1/p */
+    int *er;        /* most: its row */
+    int ne, most;   /* pivots since the base, room for them */
+    int tie_base;   /* ties are broken as if the pivots before this one had not been */
+    int uses_D;     /* 0: the base is the problem as it is */
+    double *q;      /* ld: values of the basic variables */
+    double *pc;     /* ld: the entering column */
+    double *t;      /* ld: at most 0 where a row may leave */
+    double *y;      /* ld: a column of perturbations, for ties */
+    int *tied;      /* n: rows */
+    double *M;      /* n x n: the M of the last solve (warm start) */
+    double *R, *C;  /* n: the problem is solved for R M C, R q; z = C z' */
+    int *basic;     /* n */
+    int *where;     /* 2n + 1: row of a basic variable; -1 */
+    int *base;      /* 2n: its row at the base, or -1 - its column in D or M */
+    int *kept;      /* n of the tableau left by the last solve or 0; its ne; is it the start */
+    double q_scale; /* largest |q| of the problem */
+    int is_scaled;  /* by R and C */
 } tableau;
 
 /* Whole vectors; not a multiple of 4 KiB, where columns would share few cache lines. */
@@ -65,7 +69,7 @@ static int room_for_pivots(int n)
 static size_t lemke_doubles(int n)
 {
     size_t N = (size_t)n, ld = (size_t)padded(n);
-    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + 4 * ld + N * N + 2 * N;
+    return ld * (N + 1) + ld * (size_t)room_for_pivots(n) + 4 * ld + N * N + 3 * N;
 }
 
 static size_t lemke_ints(int n)
@@ -77,7 +81,7 @@ static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
     size_t N = (size_t)n, ld = (size_t)padded(n);
-    *d = (tableau){.n = n, .ld = (int)ld, .lcp = lcp, .most = room_for_pivots(n), .columns = n};
+    *d = (tableau){.n = n, .ld = (int)ld, .lcp = lcp, .most = room_for_pivots(n), .s = s};
     d->kept = s->index;
     d->basic = s->index + 3;
     d->where = d->basic + n;
@@ -93,6 +97,7 @@ static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
     d->M = d->D + ld * (N + 1);
     d->R = d->M + N * N;
     d->C = d->R + N;
+    d->cover = d->C + N;
 }
 
 /* Beginnings ---------------------------------------------------------------------------------- */
@@ -125,7 +130,7 @@ static void start_cold(tableau *d, int way)
 {
     int n = d->n, ld = d->ld;
     for (int i = 0; i < n; i++) {
-        d->q[i] = d->lcp->q[i], d->pc[i] = 1;
+        d->q[i] = d->lcp->q[i], d->pc[i] = d->cover[i] = 1;
         d->basic[i] = d->where[i] = d->base[i] = i;
         d->where[n + i] = -1, d->base[n + i] = -1 - i;
     }
@@ -139,7 +144,7 @@ static void start_cold(tableau *d, int way)
         const double *source = perp__column(d->lcp, j);
         for (int i = 0; i < ld; i++) column[i] = i < n ? source[i] * d->R[i] * d->C[j] : 0;
         d->q[j] *= d->R[j];
-        if (way > 1) d->pc[j] = 1 + (double)((j + 1) * (2 * way + 3) % 17) / 8;
+        if (way > 1) d->pc[j] = d->cover[j] = 1 + (double)((j + 1) * (2 * way + 3) % 17) / 8;
     }
 }
 
@@ -157,13 +162,42 @@ static int may_start_warm(const tableau *d)
 
 /* Pivoting ------------------------------------------------------------------------------------ */
 
-/* A column of D that is not needed: with z0 basic there are n + 1 others that are not, one more than at the
- * beginning; else that of a variable that has become basic. `scan` begins at 0. */
-static int free_place(tableau *d, int *scan)
+/* Entry i of the column of a variable in w - M z - d z0 = q. */
+static double original(const tableau *d, int variable, int i)
 {
-    if (d->columns == d->n) return d->columns++;
-    while (d->where[*scan] < 0 || d->base[*scan] >= 0) ++*scan;
-    return -1 - d->base[(*scan)++];
+    if (variable < d->n) return variable == i ? 1 : 0;
+    if (variable == 2 * d->n) return -d->cover[i];
+    double m = perp__column(d->lcp, variable - d->n)[i];
+    return d->is_scaled ? -m * d->R[i] * d->C[variable - d->n] : -m;
+}
+
+/* Compute the dictionary from M and the basis, so that rounding does not pile up: it is the new base. 0 where
+ * that is singular, or unknown since the cover is one of a warm start. */
+static int rebase(tableau *d)
+{
+    int n = d->n, ld = d->ld, next = 0;
+    double *B = d->s->factors;
+    if (d->tie_base > 0) return 0;
+    for (int r = 0; r < n; r++) {
+        for (int i = 0; i < n; i++)
+            B[(size_t)i + (size_t)r * (size_t)n] = original(d, d->basic[r], i);
+    }
+    if (perp__lu(n, B, n, d->s->swap) != 0) return 0;
+    for (int v = 0; v < 2 * n; v++) {
+        if (d->where[v] >= 0) {
+            d->base[v] = d->where[v];
+            continue;
+        }
+        double *column = d->D + (size_t)next * (size_t)ld;
+        for (int i = 0; i < ld; i++) column[i] = i < n ? -original(d, v, i) : 0;
+        perp__lu_solve(n, B, n, d->s->swap, column);
+        d->base[v] = -1 - next++;
+    }
+    for (int i = 0; i < n; i++) d->q[i] = d->is_scaled ? d->R[i] * d->lcp->q[i] : d->lcp->q[i];
+    perp__lu_solve(n, B, n, d->s->swap, d->q);
+    d->uses_D = 1;
+    d->ne = 0;
+    return 1;
 }
 
 /* Up to so many padded rows the kernel blends rows by masks: -1 in the row, 0 in all others. */
@@ -191,10 +225,10 @@ static inline PERP_INLINE double sum_of(double a, double b)
 #define TARGET
 #include "solve/lemke_kernel.h"
 #if PERP_ISA_COUNT > 1
-#define ISA avx2
+#define ISA    avx2
 #define TARGET PERP_TARGET_AVX2
 #include "solve/lemke_kernel.h"
-#define ISA avx512
+#define ISA    avx512
 #define TARGET PERP_TARGET_AVX512
 #include "solve/lemke_kernel.h"
 #endif
@@ -208,14 +242,15 @@ static const struct {
 #undef VERSION
 };
 
-/* Row where z0 enters: the most negative q; of equal ones the last (its perturbation is the
- * smallest). */
-static int first_row(int n, const double *q)
+/* Row where z0 enters: the most negative q_i/d_i; of equal ones the last (its perturbation is the
+ * smallest). -1 where no q_i is negative. */
+static int first_row(int n, const double *q, const double *cover)
 {
     int r = -1;
     double least = 0;
     for (int i = 0; i < n; i++) {
-        if (q[i] <= least && q[i] < 0) least = q[i], r = i;
+        double ratio = cover ? q[i] / cover[i] : q[i];
+        if (ratio <= least && ratio < 0) least = ratio, r = i;
     }
     return r;
 }
@@ -245,16 +280,18 @@ static void read_ray(const tableau *d, perp_solver *s, int ray)
     }
 }
 
-static perp_outcome run(tableau *d, perp_solver *s, int *iterations)
+static perp_outcome run(tableau *d, perp_solver *s, int way, int *iterations)
 {
-    int limit = s->options.max_iter ? s->options.max_iter : 10 * d->n + 200, ray = -1;
+    /* paths of more than 5 n pivots are rare, but there are some: the last attempt is patient */
+    int patience = way < LAST_WAY ? 10 : 50, ray = -1;
+    int limit = s->options.max_iter ? s->options.max_iter : patience * d->n + 200;
     int isa = d->ld < 8 && s->isa > 1 ? 1 : s->isa; /* at least one whole vector */
     int warm = d->ne > 0;
     if (warm) {
         kernel[isa].values(d);
         for (int i = 0; i < d->ld; i++) d->pc[i] = i < d->n ? 1 : 0;
     }
-    int r = first_row(d->n, d->q);
+    int r = first_row(d->n, d->q, d->pc);
     perp_outcome outcome = PERP_SOLVED;
     for (int i = 0; i < d->n; i++) {
         double size = fabs(d->q[i]);
@@ -273,7 +310,7 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
 {
     tableau d;
     int n = lcp->n, warm = s->options.warm_start;
-    if (first_row(n, lcp->q) < 0) { /* nothing pushes */
+    if (first_row(n, lcp->q, NULL) < 0) { /* nothing pushes */
         memset(s->z, 0, (size_t)n * sizeof(double));
         memset(s->basis, 0, (size_t)n);
         s->has_basis = 1;
@@ -287,7 +324,7 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     else
         start_cold(&d, way);
     d.kept[0] = 0;
-    perp_outcome outcome = run(&d, s, iterations);
+    perp_outcome outcome = run(&d, s, way, iterations);
     if (!warm || way > 0 || outcome != PERP_SOLVED || d.uses_D) return outcome;
     for (int j = 0; j < n && !same_M; j++)
         memcpy(d.M + (size_t)j * (size_t)n, perp__column(lcp, j), (size_t)n * sizeof(double));
@@ -295,4 +332,4 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     return outcome;
 }
 
-const perp__solver perp__lemke = {lemke_doubles, lemke_ints, lemke_solve, 5, 0};
+const perp__solver perp__lemke = {lemke_doubles, lemke_ints, lemke_solve, LAST_WAY + 1, 0};

@@ -86,7 +86,8 @@ static perp_outcome run(perp_solver *s, const perp_lcp *lcp, perp__ncp kind, int
 {
     int limit = s->options.max_iter ? s->options.max_iter : 200;
     dense d = {s, lcp};
-    perp__newton_problem p = {lcp->n, lcp->lo, lcp->hi, &d, evaluate, linearize, factor, solve, transposed};
+    perp__newton_problem p = {lcp->n,    lcp->lo, lcp->hi, &d,        evaluate,
+                              linearize, factor,  solve,   transposed};
     choose_start(s, lcp, attempt);
     *iterations += perp__newton(&p, kind, 1e-14 * s->scale, limit, s->z, s->work);
     return PERP_LIMIT; /* the driver's residual decides */

@@ -102,7 +102,8 @@ static perp_outcome prox_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
     size_t bytes = (size_t)n * sizeof(double);
     (void)attempt;
     choose_rho(s, lcp, rho, next, wnext);
-    for (int i = 0; i < n; i++) s->z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+    for (int i = 0; i < n; i++)
+        s->z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
     double residual = perp_lcp_residual(lcp, s->z, s->w), last = residual;
     for (int k = 0; k < limit && residual > 0.1 * s->options.tol * s->scale; k++) {
         ++*iterations;

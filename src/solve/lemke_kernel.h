@@ -3,17 +3,17 @@
  * (ld rows; those behind n are 0), and no result depends on the width. */
 
 #define JOIN_(name, isa) name##_##isa
-#define JOIN(name, isa) JOIN_(name, isa)
-#define K(name) JOIN(name, ISA)
-#define INLINE static inline PERP_INLINE TARGET
+#define JOIN(name, isa)  JOIN_(name, isa)
+#define K(name)          JOIN(name, ISA)
+#define INLINE           static inline PERP_INLINE TARGET
 
 typedef PERP_LANES(ISA) K(lanes);
 typedef PERP_MASK(ISA) K(mask);
 enum { K(WIDE) = (int)(sizeof(K(lanes)) / sizeof(double)) };
-#define VEC K(lanes)
-#define WIDTH K(WIDE)
+#define VEC                   K(lanes)
+#define WIDTH                 K(WIDE)
 #define SELECT(mask, yes, no) PERP_SELECT(ISA, mask, yes, no)
-#define AT(array, i) (*(VEC *)((array) + (i)))
+#define AT(array, i)          (*(VEC *)((array) + (i)))
 
 INLINE VEC K(all)(double x)
 {
@@ -112,32 +112,6 @@ INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
     K(apply_all)(d, ld, x);
 }
 
-/* Compute the dictionary: it is the new base. A column that is there already keeps its place. */
-INLINE void K(rebase)(tableau *d)
-{
-    int n = d->n, ld = d->ld, scan = 0;
-    for (int j = 0; j < n && !d->uses_D; j++) {
-        double *column = d->D + (size_t)j * (size_t)ld;
-        const double *source = perp__column(d->lcp, j);
-        for (int i = 0; i < ld; i++) column[i] = i < n ? source[i] : 0;
-    }
-    d->uses_D = 1;
-    for (int v = 0; v < 2 * n; v++) {
-        if (d->where[v] < 0 && d->base[v] < 0)
-            K(apply_all)(d, ld, d->D + (size_t)(-1 - d->base[v]) * (size_t)ld);
-    }
-    for (int v = 0; v < 2 * n; v++) {
-        if (d->where[v] >= 0 || d->base[v] < 0) continue;
-        int place = free_place(d, &scan);
-        K(column)(d, n, ld, v, d->D + (size_t)place * (size_t)ld);
-        d->base[v] = -1 - place;
-    }
-    for (int i = 0; i < n; i++) {
-        if (d->basic[i] < 2 * n) d->base[d->basic[i]] = i;
-    }
-    d->ne = d->tie_base = 0;
-}
-
 /* The least ratio of a row whose entry in pc is below `smallest`, and the largest entry of pc. */
 INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *largest)
 {
@@ -204,7 +178,8 @@ INLINE int K(ratio_test)(tableau *d, int ld)
             VEC terms = K(larger)(K(larger)(b, -b) - moved, floor);
             VEC excess = SELECT(x < smallest, b + moved - terms * PERP_TOL_TIE, one);
             AT(t, i) = excess;
-            count += SELECT(excess <= zero, number + SELECT(x < bound, zero, zero + negligible_row), zero);
+            count += SELECT(excess <= zero, number + SELECT(x < bound, zero, zero + negligible_row),
+                            zero);
             number += (double)WIDTH;
         }
         sum = REDUCE(sum_of, count);
@@ -233,7 +208,8 @@ INLINE void K(pivot)(tableau *d, int ld, int r, int enters)
 }
 
 /* From z0's entering in row r, with its column in pc, to its leaving. On a ray *ray is the variable. */
-INLINE perp_outcome K(follow_)(tableau *d, int n, int ld, int r, int limit, int *iterations, int *ray)
+INLINE perp_outcome K(follow_)(tableau *d, int n, int ld, int r, int limit, int *iterations,
+                               int *ray)
 {
     int enters = 2 * n, k = 0;
     perp_outcome outcome = PERP_LIMIT;
@@ -245,7 +221,7 @@ INLINE perp_outcome K(follow_)(tableau *d, int n, int ld, int r, int limit, int 
             outcome = PERP_SOLVED;
             break;
         }
-        if (d->ne == d->most) K(rebase)(d);
+        if (d->ne == d->most && !rebase(d)) break;
         enters = leaves < n ? leaves + n : leaves - n; /* its complement */
         K(column)(d, n, ld, enters, d->pc);
         r = K(ratio_test)(d, ld);

@@ -196,7 +196,8 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start)
         return PERP_ERR_ARG;
     if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz)) return PERP_ERR_DIM;
-    perp_mcp_info result = {.outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
+    perp_mcp_info result = {
+        .outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
     size_t bytes = (size_t)s->n * sizeof(double);
     s->problem = p;
     if (bytes) memcpy(s->z, z, bytes);

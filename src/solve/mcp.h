@@ -9,13 +9,13 @@
 struct perp_mcp_solver {
     perp_mcp_method method;
     perp_mcp_options options;
-    int n, nnz;           /* entries of J: n^2 where dense */
+    int n, nnz;              /* entries of J: n^2 where dense */
     const perp_mcp *problem; /* of the solve in progress */
-    double *z, *w, *best; /* n each */
-    double *work;         /* PERP__NEWTON_WORK n */
-    double *J;            /* nnz */
-    double *factors;      /* n x n where dense */
-    int *swap;            /* n */
+    double *z, *w, *best;    /* n each */
+    double *work;            /* PERP__NEWTON_WORK n */
+    double *J;               /* nnz */
+    double *factors;         /* n x n where dense */
+    int *swap;               /* n */
 
     /* Compressed columns: the pattern of diag + J by rows, for the sparse LU. */
     perp__sparse_lu *lu;

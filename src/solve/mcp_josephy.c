@@ -24,7 +24,8 @@ static int solve_linear(perp_mcp_solver *s)
         for (size_t i = 0; i < n; i++) s->q[i] -= s->J[i + j * n] * s->z[j];
     }
     perp_lcp lcp = {s->n, s->J, s->n > 1 ? s->n : 1, s->q, p->lo, p->hi};
-    return perp_lcp_solve(s->linear, &lcp, s->next, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
+    return perp_lcp_solve(s->linear, &lcp, s->next, NULL, &info) == PERP_OK &&
+           info.outcome == PERP_SOLVED;
 }
 
 int perp__mcp_josephy(perp_mcp_solver *s)

@@ -77,7 +77,7 @@ static void transposed_sparse(void *context, const double *v, double *out)
 
 static int run(perp_mcp_solver *s, perp__ncp kind)
 {
-    perp__newton_problem p = {s->n,           s->problem->lo, s->problem->hi,  s, evaluate, linearize,
+    perp__newton_problem p = {s->n,         s->problem->lo, s->problem->hi,  s, evaluate, linearize,
                               factor_dense, solve_dense,    transposed_dense};
     if (s->n == 0) return 0;
     if (s->lu) p.factor = factor_sparse, p.solve = solve_sparse, p.transposed = transposed_sparse;

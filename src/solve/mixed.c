@@ -17,14 +17,14 @@
 #include <string.h>
 
 typedef struct layout {
-    int n, most;                /* pairs of the mixed problem; leading dimension of the pure one */
-    double *M, *q;              /* most x most, most */
-    double *z0, *shifted;       /* n: origin of y; q + M z0 */
-    double *factors;            /* n x n: LU of M_FF */
-    double *work;               /* 2 n */
-    int *kept, *sign;           /* 2 n each: entry a of the pure problem is sign * z_kept */
-    int *free_rows, *swap;      /* n each */
-    int *counts;                /* kept entries (without t), free rows that were eliminated */
+    int n, most;           /* pairs of the mixed problem; leading dimension of the pure one */
+    double *M, *q;         /* most x most, most */
+    double *z0, *shifted;  /* n: origin of y; q + M z0 */
+    double *factors;       /* n x n: LU of M_FF */
+    double *work;          /* 2 n */
+    int *kept, *sign;      /* 2 n each: entry a of the pure problem is sign * z_kept */
+    int *free_rows, *swap; /* n each */
+    int *counts;           /* kept entries (without t), free rows that were eliminated */
 } layout;
 
 size_t perp__mixed_doubles(int n)
@@ -132,7 +132,8 @@ perp_lcp perp__mixed_reduce(perp_solver *s, const perp_lcp *lcp)
             l.shifted[i] += perp__column(lcp, j)[i] * l.z0[j];
     }
     for (int a = 0; a < nk; a++)
-        reduced_column(&l, lcp, perp__column(lcp, l.kept[a]), l.sign[a], l.M + (size_t)a * (size_t)ld);
+        reduced_column(&l, lcp, perp__column(lcp, l.kept[a]), l.sign[a],
+                       l.M + (size_t)a * (size_t)ld);
     reduced_column(&l, lcp, l.shifted, 1, l.q);
     for (int b = 0; b < boxes; b++) {
         int a = first_box + b, i = l.kept[a];

@@ -114,8 +114,16 @@ int perp__newton(const perp__newton_problem *p, perp__ncp kind, double target, i
                  double *work)
 {
     size_t n = (size_t)p->n;
-    newton s = {p,          kind,         z,           work,        work + n,
-                work + 2 * n, work + 3 * n, work + 4 * n, work + 5 * n, work + 6 * n};
+    newton s = {p,
+                kind,
+                z,
+                work,
+                work + n,
+                work + 2 * n,
+                work + 3 * n,
+                work + 4 * n,
+                work + 5 * n,
+                work + 6 * n};
     double value = merit(&s, z);
     int steps = 0;
     for (; steps < limit && isfinite(value) && natural_residual(&s) > target; steps++) {

@@ -6,7 +6,7 @@
 
 typedef enum perp__ncp {
     PERP__NCP_MIN, /* z - mid(lo, z - w, hi) */
-    PERP__NCP_FB   /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2), nested for two bounds (Billups 1995) */
+    PERP__NCP_FB /* Fischer-Burmeister: a + b - sqrt(a^2 + b^2), nested for two bounds (Billups 1995) */
 } perp__ncp;
 
 /* The problem, as operations on the derivative J of w at the last linearize. */
@@ -16,8 +16,9 @@ typedef struct perp__newton_problem {
     void *context;
     int (*evaluate)(void *context, const double *z, double *w); /* 0: not defined at z */
     int (*linearize)(void *context, const double *z);           /* 0: not defined at z */
-    int (*factor)(void *context, const double *dz, const double *dw); /* diag(dz) + diag(dw) J; 0: singular */
-    void (*solve)(void *context, double *x);                    /* with that, in place */
+    int (*factor)(void *context, const double *dz,
+                  const double *dw);         /* diag(dz) + diag(dw) J; 0: singular */
+    void (*solve)(void *context, double *x); /* with that, in place */
     void (*transposed)(void *context, const double *v, double *out); /* J'v */
 } perp__newton_problem;
 

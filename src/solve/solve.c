@@ -130,8 +130,7 @@ static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double 
                      *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
         double za = z[j], zb = z[j + 1], zc = z[j + 2], zd = z[j + 3];
         if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
-        for (int i = 0; i < n; i++)
-            w[i] = w[i] + (a[i] * za + b[i] * zb) + (c[i] * zc + d[i] * zd);
+        for (int i = 0; i < n; i++) w[i] = w[i] + (a[i] * za + b[i] * zb) + (c[i] * zc + d[i] * zd);
     }
     for (; j < n; j++) {
         const double *a = perp__column(lcp, j);
@@ -156,7 +155,8 @@ static double row_of_w(const perp_lcp *lcp, const double *z, int i)
     double sum = lcp->q[i];
     int j = 0;
     for (; j + 4 <= lcp->n; j += 4, row += 4 * ld)
-        sum = sum + (row[0] * z[j] + row[ld] * z[j + 1]) + (row[2 * ld] * z[j + 2] + row[3 * ld] * z[j + 3]);
+        sum = sum + (row[0] * z[j] + row[ld] * z[j + 1]) +
+              (row[2 * ld] * z[j + 2] + row[3 * ld] * z[j + 3]);
     for (; j < lcp->n; j++, row += ld) sum += row[0] * z[j];
     return sum;
 }
@@ -318,15 +318,15 @@ static int bounds_are_valid(const perp_lcp *lcp)
 perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations)
 {
-    perp_outcome outcome = PERP_LIMIT;
+    perp_outcome outcome = PERP_LIMIT; /* a ray, if any attempt ends on one */
     for (int attempt = 0; attempt < method->attempts; attempt++) {
-        s->has_basis = s->has_ray = 0;
+        s->has_basis = 0;
         s->nrows = -1;
-        outcome = method->solve(s, lcp, attempt, iterations);
+        if (method->solve(s, lcp, attempt, iterations) == PERP_RAY) outcome = PERP_RAY;
         perp__lcp_verify(s, lcp);
         if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;
     }
-    return outcome == PERP_SOLVED ? PERP_LIMIT : outcome;
+    return outcome;
 }
 
 void perp__lcp_forget(perp_solver *s)

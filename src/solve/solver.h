@@ -13,21 +13,22 @@ struct perp_solver {
     perp_method method, answered; /* the one asked for, the one that gave the answer */
     perp_solver_options options;
     int n_max;
-    int isa;              /* of linalg/simd.h */
-    double *z, *w;        /* n each; a method leaves its answer in z, the driver computes w */
-    double *z2, *w2;      /* n each: the driver's, for an answer computed anew on the basis */
-    double *start;        /* n: the caller's z, where options.warm_start */
-    double *ray;          /* n: direction of z a pivoting method ended on */
-    double *certificate;  /* n: u >= 0, M'u <= 0, q'u < 0 */
-    double *scratch;      /* n: the driver's */
-    unsigned char *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
-    double *factors;      /* n x n: LU of the basis */
-    int *swap, *rows;     /* n each: of the factors */
-    double *work;         /* the method's, from the first cache line in work_block */
+    int isa;             /* of linalg/simd.h */
+    double *z, *w;       /* n each; a method leaves its answer in z, the driver computes w */
+    double *z2, *w2;     /* n each: the driver's, for an answer computed anew on the basis */
+    double *start;       /* n: the caller's z, where options.warm_start */
+    double *ray;         /* n: direction of z a pivoting method ended on */
+    double *certificate; /* n: u >= 0, M'u <= 0, q'u < 0 */
+    double *scratch;     /* n: the driver's */
+    unsigned char
+        *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
+    double *factors;  /* n x n: LU of the basis */
+    int *swap, *rows; /* n each: of the factors */
+    double *work;     /* the method's, from the first cache line in work_block */
     void *work_block;
-    int *index;           /* the method's, zero at creation */
-    int nrows;            /* order of the factors; -1 when there are none of this solve */
-    int n;                /* size of the last problem that was solved; -1 if none */
+    int *index; /* the method's, zero at creation */
+    int nrows;  /* order of the factors; -1 when there are none of this solve */
+    int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
     double scale;                     /* 1 + max|q| */
     double residual, residual_scaled; /* of z */
@@ -46,7 +47,7 @@ typedef struct perp__solver {
      * or the best point; add to *iterations. The driver checks it, and tries the next way if there
      * is one. */
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
-    int attempts;    /* at least 1 */
+    int attempts;     /* at least 1 */
     int takes_bounds; /* problems with lo and hi as they are; the others get a pure one */
 } perp__solver;
 

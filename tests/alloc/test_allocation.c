@@ -138,6 +138,75 @@ static void a_solve_allocates_nothing(void **state)
     }
 }
 
+static void batches_bounds_and_derivatives_allocate_nothing(void **state)
+{
+    (void)state;
+    enum { COUNT = 200 };
+    static double M[COUNT * 9], q[COUNT * 3], z[COUNT * 3];
+    const double lo[3] = {-1, 0, 0}, hi[3] = {1, 2, 3};
+    for (int e = 0; e < COUNT * 9; e++) M[e] = e % 9 % 4 == 0 ? 2 : sin(e);
+    for (int e = 0; e < COUNT * 3; e++) q[e] = cos(e);
+    perp_batch_solver *batch;
+    perp_lcp_batch b = {.count = COUNT, .n = 3, .M = M, .q = q};
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, 3, 1, NULL, &batch), PERP_OK);
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    perp_solver *solver;
+    perp_lcp lcp = {3, M, 3, q, lo, hi};
+    perp_solve_info info;
+    perp_lcp_sensitivity how;
+    o.mixed = 1;
+    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 3, &o, &solver), PERP_OK);
+    long before = allocations;
+    assert_int_equal(perp_lcp_solve_batch(batch, &b, z, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_OK);
+    assert_int_equal(perp_lcp_vjp(solver, q, z, NULL), PERP_OK);
+    assert_int_equal(allocations, before);
+    perp_solver_destroy(solver);
+    perp_batch_solver_destroy(batch);
+}
+
+/* 0 <= z perp z^2 + z - 1 in both unknowns */
+static int square(void *context, const double *z, double *w)
+{
+    (void)context;
+    for (int i = 0; i < 2; i++) w[i] = z[i] * z[i] + z[i] - 1;
+    return 0;
+}
+
+static int square_slope(void *context, const double *z, double *J)
+{
+    (void)context;
+    for (int e = 0; e < 4; e++) J[e] = e % 3 ? 0 : 2 * z[e / 3] + 1;
+    return 0;
+}
+
+static void nonlinear_problems_allocate_nothing(void **state)
+{
+    (void)state;
+    perp_mcp p = {.n = 2, .F = square, .J = square_slope};
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        perp_mcp_solver *solver = NULL;
+        perp_mcp_info info;
+        double z[2] = {3, 0};
+        perp_status status = PERP_ERR_MEMORY;
+        for (long k = 1; status != PERP_OK; k++) {
+            long start = live;
+            allocations = 0, fail_at = k;
+            status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
+            fail_at = 0;
+            assert_true(status == PERP_OK || (status == PERP_ERR_MEMORY && live == start));
+        }
+        long before = allocations;
+        assert_int_equal(perp_mcp_solve(solver, &p, z, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_true(fabs(z[0] - (sqrt(5) - 1) / 2) < 1e-9);
+        assert_int_equal(allocations, before);
+        perp_mcp_solver_destroy(solver);
+    }
+}
+
 static void failing_solver_creation_leaks_nothing(void **state)
 {
     (void)state;
@@ -148,7 +217,9 @@ static void failing_solver_creation_leaks_nothing(void **state)
             long before = live;
             allocations = 0;
             fail_at = k;
-            status = perp_solver_create((perp_method)m, 10, NULL, &solver);
+            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            o.mixed = 1;
+            status = perp_solver_create((perp_method)m, 10, &o, &solver);
             fail_at = 0;
             assert_true(status == PERP_OK || (status == PERP_ERR_MEMORY && solver == NULL));
             perp_solver_destroy(solver);
@@ -165,6 +236,8 @@ int main(void)
         cmocka_unit_test(a_step_allocates_nothing),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(a_solve_allocates_nothing),
+        cmocka_unit_test(batches_bounds_and_derivatives_allocate_nothing),
+        cmocka_unit_test(nonlinear_problems_allocate_nothing),
         cmocka_unit_test(failing_solver_creation_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,10 @@ static void every_example_runs(void **state)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         if (strstr(found.gl_pathv[i], "sliding_direct2"))
             continue; /* has no solution, by design; see test_notes */
+        char *text = cli_read(found.gl_pathv[i]);
+        int is_plan = strstr(text, "\nplan {") != NULL;
+        free(text);
+        if (is_plan) continue; /* its inputs are chosen, not given; see test_plan */
         run_file(found.gl_pathv[i], found.gl_pathv[i]);
     }
     globfree(&found);

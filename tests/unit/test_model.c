@@ -304,7 +304,7 @@ static void mistakes_are_named(void **state)
         {"}", "expected a statement"},
         {"simulate untl 5", "expected from, to, step, method"},
         {"model a\nmodel b", "the model has a name already"},
-        {"plan { }", "this version has no 'plan' block"},
+        {"plan { nodes 3", "expected '}' at the end of the block"},
         {"input u = table(\"nosuch.csv\")\nstate x = 0\nder(x) = u", "No such file"},
         {"x = 1", "unknown name 'x'"},
         {"param a = 1e999", "is too large"},

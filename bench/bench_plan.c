@@ -1,0 +1,144 @@
+/* perp plan beside IPOPT on the same programs in the same run: the push over the number of nodes, from
+ * its guesses; then N = 40 from lines, zeros and 20 random starts; then the smooth examples. */
+
+#include "perp/perp.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct timed {
+    perp_plan_result result;
+    double seconds, create; /* best of the repetitions */
+    int is_there;
+} timed;
+
+static timed solve(const perp_model *m, perp_plan_options o, int repetitions)
+{
+    timed best = {.seconds = INFINITY, .create = INFINITY};
+    for (int i = 0; i < repetitions; i++) {
+        perp_plan *plan;
+        double start = now();
+        if (perp_plan_create(m, &o, &plan, NULL) != PERP_OK) return best;
+        double created = now();
+        perp_plan_solve(plan, &best.result, NULL);
+        best.seconds = fmin(best.seconds, now() - created);
+        best.create = fmin(best.create, created - start);
+        best.is_there = 1;
+        perp_plan_destroy(plan);
+    }
+    return best;
+}
+
+static perp_model *load(const char *file)
+{
+    perp_diag diag = {0};
+    perp_model *m;
+    if (perp_model_load(file, &m, &diag) == PERP_OK) return m;
+    fprintf(stderr, "%s(run from the source directory)\n", perp_diag_text(&diag));
+    exit(1);
+}
+
+static void print_line(const char *name, int nodes, timed own, timed ipopt, double known)
+{
+    printf("%-18s %5d  %.10f %9.1e %-9s %5d %9.3f", name, nodes, own.result.cost,
+           own.result.cost - known, perp_plan_outcome_name(own.result.outcome),
+           own.result.iterations, 1e3 * own.seconds);
+    if (ipopt.is_there)
+        printf("  | %.10f %-9s %5d %10.2f %6.0fx", ipopt.result.cost,
+               perp_plan_outcome_name(ipopt.result.outcome), ipopt.result.iterations,
+               1e3 * ipopt.seconds, ipopt.seconds / own.seconds);
+    printf("\n");
+}
+
+static void print_head(const char *title)
+{
+    printf("\n%s\n%-18s %5s  %12s %9s %-9s %5s %9s  | %12s %-9s %5s %10s %7s\n", title, "example",
+           "nodes", "own cost", "off by", "outcome", "iter", "ms", "IPOPT cost", "outcome", "iter",
+           "ms", "ratio");
+}
+
+static timed with_ipopt(const perp_model *m, perp_plan_options o)
+{
+    o.backend = PERP_PLAN_IPOPT;
+    return solve(m, o, 1);
+}
+
+static void bench_nodes(void)
+{
+    static const double known[] = {0.65, 0.640774613, 0.636542562, 0.634524189, NAN, NAN, NAN};
+    perp_model *m = load("examples/opty/push.perp");
+    print_head("the push, from straight lines; own: best of 5");
+    double first = 0, last = 0;
+    for (int i = 0, nodes = 40; nodes <= 2560; nodes *= 2, i++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        o.nodes = nodes;
+        timed own = solve(m, o, 5), ipopt = {.is_there = 0};
+        if (nodes <= 640) ipopt = with_ipopt(m, o);
+        print_line("push", nodes, own, ipopt, known[i]);
+        last = own.seconds / own.result.iterations / nodes;
+        if (i == 0) first = last;
+    }
+    printf("time an iteration and node at N = 2560 over that at N = 40: %.2f\n", last / first);
+    perp_model_destroy(m);
+}
+
+static void bench_starts(void)
+{
+    perp_model *m = load("examples/opty/push.perp");
+    double worst = 0, total = 0, off = 0;
+    int optimal = 0, n = 22;
+    for (int k = 0; k < n; k++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        o.start = k == 0   ? PERP_PLAN_START_MODEL
+                  : k == 1 ? PERP_PLAN_START_ZEROS
+                           : PERP_PLAN_START_RANDOM;
+        o.seed = (unsigned)k;
+        o.restarts = 0;
+        timed own = solve(m, o, 3);
+        optimal += own.result.outcome == PERP_PLAN_OPTIMAL;
+        worst = fmax(worst, own.seconds);
+        total += own.seconds;
+        off = fmax(off, fabs(own.result.cost - 0.65));
+    }
+    printf(
+        "\nthe push, N = 40, lines, zeros and 20 random starts, no restarts: %d of %d optimal, at "
+        "most %.1e off 0.65, %.2f ms on average, %.2f ms at most\n",
+        optimal, n, off, 1e3 * total / n, 1e3 * worst);
+    perp_model_destroy(m);
+}
+
+static void bench_examples(void)
+{
+    static const struct {
+        const char *name, *file;
+        double known;
+    } examples[] = {{"push, phases", "examples/opty/push_phases.perp", 0.632524016341},
+                    {"brachistochrone", "examples/control/brachistochrone.perp", 1.790301924},
+                    {"double integrator", "examples/control/double_integrator.perp", 12},
+                    {"hypersensitive", "examples/control/hypersensitive.perp", 6.72411381},
+                    {"swing-up", "examples/control/swing_up.perp", NAN}};
+    print_head("other examples, as they are written");
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        perp_model *m = load(examples[i].file);
+        perp_plan_options o = perp_plan_options_default(m);
+        print_line(examples[i].name, o.nodes, solve(m, o, 3), with_ipopt(m, o), examples[i].known);
+        perp_model_destroy(m);
+    }
+}
+
+int main(void)
+{
+    bench_nodes();
+    bench_starts();
+    bench_examples();
+    return 0;
+}

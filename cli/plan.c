@@ -1,0 +1,488 @@
+/* perp plan: a model with a plan block in, a verified optimal trajectory out. */
+
+#include "cli.h"
+#include "plot.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    OPT_NODES,
+    OPT_SET,
+    OPT_METHOD,
+    OPT_PAIRS,
+    OPT_BACKEND,
+    OPT_START,
+    OPT_SEED,
+    OPT_RESTARTS,
+    OPT_MAX_ITER,
+    OPT_O,
+    OPT_LOG,
+    OPT_NO_REPLAY,
+    OPT_QUIET,
+    OPT_NO_PLOT,
+    OPT_HELP
+};
+
+static const cli_option options[] = {
+    {"nodes", "N", "number of nodes (default: the model's, else 41)"},
+    {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
+    {"method", "NAME", "of a step: backward-euler (default), radau3, radau5"},
+    {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
+    {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
+    {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
+    {"seed", "N", "of random starts (default 1)"},
+    {"restarts", "N", "from other starts when a run ends in no plan (default 3)"},
+    {"max-iter", "N", "iterations of a run (default 1000)"},
+    {"o", "OUT.csv",
+     "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
+    {"log", "FILE.csv", "write every iteration: cost, violations, relaxation"},
+    {"no-replay", NULL, "do not simulate with the inputs found"},
+    {"quiet", NULL, "no summary, plot or progress"},
+    {"no-plot", NULL, "no plot"},
+    {"help", NULL, "this text"},
+};
+
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
+
+typedef struct request {
+    const char *file, *out, *log, *method, *pairs, *backend, *start;
+    double nodes, seed, restarts, max_iter;
+    int quiet, plot, replay;
+    cli_list set;
+    int argc;
+    char **argv;
+} request;
+
+static void print_help(void)
+{
+    printf("usage: perp plan FILE.perp [options]\n\n"
+           "Find the inputs, the motion and the free values that the model's plan block asks for. "
+           "The answer is called\n"
+           "optimal only when every condition as written in the model holds, checked by code that "
+           "belongs to no solver.\n"
+           "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays "
+           "it.\n\n");
+    cli_print_options(options, NOPTIONS);
+    printf("\nexamples:\n"
+           "  perp plan examples/opty/push.perp -o push.csv\n"
+           "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
+           "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
+           "0.0166666666666666\n\n"
+           "exit codes: 0 a plan that holds, 1 usage, 2 bad model or data, 3 no plan was found, 4 "
+           "file or memory,\n"
+           "130 interrupted (the best iterate is written)\n");
+}
+
+/* Command line -------------------------------------------------------------------------------- */
+
+static int read_whole(const cli_args *args, int option, double least, double *x)
+{
+    if (!cli_number(args, option, x)) return 0;
+    if (*x >= least && *x <= 1e6 && *x == floor(*x)) return 1;
+    fprintf(stderr, "perp plan: --%s needs a whole number from %g on, not '%s'\n",
+            options[option].name, least, args->value);
+    return 0;
+}
+
+/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
+static int read_request(int argc, char **argv, request *r)
+{
+    cli_args args = {.argc = argc,
+                     .argv = argv,
+                     .at = 1,
+                     .command = "plan",
+                     .options = options,
+                     .noptions = NOPTIONS};
+    *r = (request){.nodes = -1,
+                   .seed = -1,
+                   .restarts = -1,
+                   .max_iter = -1,
+                   .plot = 1,
+                   .replay = 1,
+                   .argc = argc,
+                   .argv = argv};
+    for (int k; (k = cli_next(&args)) != CLI_END;) {
+        int ok = 1;
+        switch (k) {
+        case OPT_NODES: ok = read_whole(&args, k, 2, &r->nodes); break;
+        case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
+        case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
+        case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
+        case OPT_SET: ok = cli_keep(&args, &r->set); break;
+        case OPT_METHOD: r->method = args.value; break;
+        case OPT_PAIRS: r->pairs = args.value; break;
+        case OPT_BACKEND: r->backend = args.value; break;
+        case OPT_START: r->start = args.value; break;
+        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
+        case OPT_LOG: r->log = args.value; break;
+        case OPT_NO_REPLAY: r->replay = 0; break;
+        case OPT_QUIET: r->quiet = 1; break;
+        case OPT_NO_PLOT: r->plot = 0; break;
+        case OPT_HELP: print_help(); return -1;
+        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
+        default: return CLI_USAGE;
+        }
+        if (!ok) return CLI_USAGE;
+    }
+    if (r->file) return CLI_DONE;
+    fprintf(stderr,
+            "perp plan: which model? usage: perp plan FILE.perp [options]; see perp plan --help\n");
+    return CLI_USAGE;
+}
+
+static int unknown_word(const char *what, const char *word, const char *const *words, int n)
+{
+    const char *near = cli_nearest(word, words, n);
+    fprintf(stderr, "perp plan: unknown %s '%s'", what, word);
+    if (near) fprintf(stderr, "; did you mean '%s'?", near);
+    fprintf(stderr, " There are:");
+    for (int k = 0; k < n; k++) fprintf(stderr, " %s", words[k]);
+    fprintf(stderr, "\n");
+    return CLI_USAGE;
+}
+
+/* The command line's words over the model's options. */
+static int apply_request(const request *r, perp_plan_options *o)
+{
+    const char *words[8];
+    static const char *const starts[] = {"model", "zeros", "random"};
+    int n = 0;
+    if (r->method && (o->method = perp_plan_method_find(r->method)) == PERP_PLAN_METHOD_COUNT) {
+        for (; n < PERP_PLAN_METHOD_COUNT; n++)
+            words[n] = perp_plan_method_name((perp_plan_method)n);
+        return unknown_word("method", r->method, words, n);
+    }
+    if (r->pairs && (o->pairs = perp_plan_pairs_find(r->pairs)) == PERP_PLAN_PAIRS_COUNT) {
+        for (; n < PERP_PLAN_PAIRS_COUNT; n++) words[n] = perp_plan_pairs_name((perp_plan_pairs)n);
+        return unknown_word("treatment of pairs", r->pairs, words, n);
+    }
+    if (r->backend &&
+        (o->backend = perp_plan_backend_find(r->backend)) == PERP_PLAN_BACKEND_COUNT) {
+        for (; n < PERP_PLAN_BACKEND_COUNT; n++)
+            words[n] = perp_plan_backend_name((perp_plan_backend)n);
+        return unknown_word("back end", r->backend, words, n);
+    }
+    if (r->start) {
+        while (n < 3 && strcmp(r->start, starts[n]) != 0) n++;
+        if (n == 3) return unknown_word("start", r->start, starts, 3);
+        o->start = (perp_plan_start)n;
+    }
+    if (r->nodes > 0) o->nodes = (int)r->nodes;
+    if (r->seed >= 0) o->seed = (unsigned)r->seed;
+    if (r->restarts >= 0) o->restarts = (int)r->restarts;
+    if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
+    return CLI_DONE;
+}
+
+/* Progress ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct watch {
+    perp_trajectory_writer *log;
+    int is_shown;
+    double started, shown;
+} watch;
+
+static int on_progress(void *context, const perp_plan_progress *p)
+{
+    watch *u = context;
+    double t = now();
+    if (u->log) {
+        double row[] = {p->iteration,    strcmp(p->phase, "homotopy") != 0,
+                        p->cost,         p->infeasibility,
+                        p->stationarity, p->relaxation,
+                        p->barrier,      p->step};
+        perp_trajectory_writer_row(u->log, row);
+    }
+    if (u->is_shown && t - u->started > 0.3 && t - u->shown > 0.1) {
+        fprintf(stderr, "\r  %s: iteration %d, cost %.6g, violation %.1e, relaxation %.1e   ",
+                p->phase, p->iteration, p->cost, p->infeasibility, p->relaxation);
+        fflush(stderr);
+        u->shown = t;
+    }
+    return interrupted;
+}
+
+static perp_status open_log(watch *u, const char *path, perp_diag *diag)
+{
+    static const char *const names[] = {"iteration",    "refined",    "cost",    "infeasibility",
+                                        "stationarity", "relaxation", "barrier", "step"};
+    perp_status status = perp_trajectory_writer_create(path, &u->log, diag);
+    if (status != PERP_OK) return status;
+    perp_trajectory_writer_comment(u->log, "iterations of perp plan; refined = 1: sides fixed");
+    return perp_trajectory_writer_header(u->log, 8, names, NULL);
+}
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
+                           const perp_plan *plan, const perp_plan_result *result, const request *r)
+{
+    char line[8192];
+    int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
+    for (int i = 0; i < r->argc && n < (int)sizeof line; i++)
+        n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    perp_trajectory_writer_comment(w, line);
+    snprintf(line, sizeof line, "model: %s (%s)\nplan: %s, cost %.17g, horizon %.17g",
+             perp_model_name(model), perp_model_file(model),
+             perp_plan_outcome_name(result->outcome), result->cost, result->horizon);
+    perp_trajectory_writer_comment(w, line);
+    for (int i = 0; perp_plan_free_name(plan, i); i++) {
+        snprintf(line, sizeof line, "free %s = %.17g", perp_plan_free_name(plan, i),
+                 perp_plan_free_value(plan, i));
+        perp_trajectory_writer_comment(w, line);
+    }
+}
+
+static perp_status write_plan(const perp_model *model, const perp_plan *plan,
+                              const perp_plan_result *result, const request *r, perp_diag *diag)
+{
+    int n = perp_plan_columns(plan);
+    const char **names = malloc((size_t)n * sizeof *names),
+               **units = malloc((size_t)n * sizeof *units);
+    double *row = malloc((size_t)n * sizeof *row);
+    perp_trajectory_writer *w = NULL;
+    perp_status status =
+        names && units && row ? perp_trajectory_writer_create(r->out, &w, diag) : PERP_ERR_MEMORY;
+    for (int c = 0; c < n && status == PERP_OK; c++) {
+        names[c] = perp_plan_column_name(plan, c);
+        units[c] = perp_plan_column_unit(plan, c);
+    }
+    if (status == PERP_OK) {
+        int holds = result->outcome == PERP_PLAN_OPTIMAL || result->outcome == PERP_PLAN_FEASIBLE;
+        write_metadata(w, model, plan, result, r);
+        perp_trajectory_writer_header(w, n, names, units);
+        for (int k = 0; k < perp_plan_rows(plan); k++) {
+            perp_plan_row(plan, k, row);
+            perp_trajectory_writer_row(w, row);
+        }
+        status = perp_trajectory_writer_close(
+            w, holds ? NULL : perp_plan_outcome_message(result->outcome), diag);
+    }
+    free(names);
+    free(units);
+    free(row);
+    return status;
+}
+
+/* States, then inputs. */
+static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out)
+{
+    int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR);
+    int n = perp_plan_columns(plan), columns[MAX_PLOTTED], np = 0;
+    int ni = n - 2 - 2 * ns - nv - perp_model_count(model, PERP_OUTPUT);
+    const char *names[MAX_PLOTTED], *units[MAX_PLOTTED];
+    double *row = malloc((size_t)n * sizeof *row), values[MAX_PLOTTED];
+    for (int i = 0; i < ns + ni && np < MAX_PLOTTED; i++) columns[np++] = 1 + (i < ns ? i : i + nv);
+    for (int i = 0; i < np; i++) {
+        names[i] = perp_plan_column_name(plan, columns[i]);
+        units[i] = perp_plan_column_unit(plan, columns[i]);
+    }
+    cli_plot *plot = cli_plot_create(np, names, units, perp_plan_rows(plan));
+    for (int k = 0; k < perp_plan_rows(plan) && plot && row; k++) {
+        perp_plan_row(plan, k, row);
+        for (int i = 0; i < np; i++) values[i] = row[columns[i]];
+        cli_plot_add(plot, k, row[0], values);
+    }
+    if (plot) cli_plot_print(plot, out, !cli_speaks_utf8());
+    cli_plot_destroy(plot);
+    free(row);
+}
+
+static void print_summary(FILE *out, const perp_model *model, const perp_plan *plan,
+                          const perp_plan_result *r, const perp_plan_options *o, double seconds)
+{
+    perp_plan_size size = perp_plan_get_size(plan);
+    fprintf(out, "%s: %d steps (%s), %d unknowns, %d conditions, %d pairs\n",
+            perp_model_name(model), size.steps, perp_plan_method_name(o->method), size.unknowns,
+            size.rows, size.pairs);
+    fprintf(out, "%s: cost %.10g, horizon %.10g s; %d iterations, %d start%s, %.3g s\n",
+            perp_plan_outcome_name(r->outcome), r->cost, r->horizon, r->iterations, r->starts,
+            r->starts == 1 ? "" : "s", seconds);
+    fprintf(out,
+            "checked as written: equations %.1e, pairs %.1e, ranges %.1e, conditions of the plan "
+            "%.1e\n",
+            r->defect, r->complementarity, r->bounds, r->conditions);
+    fprintf(out, "stationarity %.1e", r->stationarity);
+    if (size.pairs)
+        fprintf(out, ", %s stationary; %d pair%s with both sides zero",
+                r->weak ? "weakly" : "strongly", r->both_zero, r->both_zero == 1 ? "" : "s");
+    fprintf(out, "\n");
+    for (int i = 0; perp_plan_free_name(plan, i); i++)
+        fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
+}
+
+/* Replay -------------------------------------------------------------------------------------- */
+
+typedef struct replay {
+    const perp_plan *plan;
+    double *row;
+    int nx, worst_state;
+    double worst;
+    long steps;
+} replay;
+
+static perp_status compare_row(void *context, long step, const double *row)
+{
+    replay *u = context;
+    if (step >= perp_plan_rows(u->plan)) return PERP_OK;
+    perp_plan_row(u->plan, (int)step, u->row);
+    for (int i = 1; i <= u->nx; i++) {
+        double d = fabs(row[i] - u->row[i]);
+        if (!(d <= u->worst)) u->worst = d, u->worst_state = i;
+    }
+    u->steps = step;
+    return PERP_OK;
+}
+
+/* The plan's columns t and inputs as a table. NULL when memory is out. */
+static perp_trajectory *input_table(const perp_plan *plan, int first, int n, double *row)
+{
+    int rows = perp_plan_rows(plan), columns = n + 1;
+    size_t room = (size_t)(rows + 2) * (size_t)columns * 320, length = 0;
+    char *text = malloc(room);
+    perp_trajectory *table = NULL;
+    if (!text) return NULL;
+    length += (size_t)snprintf(text, room, "t");
+    for (int i = 0; i < n; i++)
+        length += (size_t)snprintf(text + length, room - length, ",%s",
+                                   perp_plan_column_name(plan, first + i));
+    for (int k = 0; k < rows; k++) {
+        perp_plan_row(plan, k, row);
+        length += (size_t)snprintf(text + length, room - length, "\n%.17g", row[0]);
+        for (int i = 0; i < n; i++)
+            length += (size_t)snprintf(text + length, room - length, ",%.17g", row[first + i]);
+    }
+    length += (size_t)snprintf(text + length, room - length, "\n");
+    perp_trajectory_parse(text, length, "the plan", &table, NULL);
+    free(text);
+    return table;
+}
+
+/* Simulate with the inputs found and say how far the states come apart. The model's inputs and values
+ * are changed for it. */
+static void print_replay(FILE *out, perp_model *model, const perp_plan *plan,
+                         const perp_plan_options *o, const perp_plan_result *r)
+{
+    int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
+    int first = 1 + ns + perp_model_count(model, PERP_VAR),
+        ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);
+    replay u = {.plan = plan, .nx = ns, .row = malloc((size_t)n * sizeof *u.row)};
+    perp_diag diag = {0};
+    perp_simulation *sim = NULL;
+    perp_simulation_options so = perp_simulation_options_default(model);
+    perp_trajectory *table = u.row ? input_table(plan, first, ni, u.row) : NULL;
+    if (!table) goto done;
+    perp_plan_row(plan, 0, u.row);
+    for (int i = 0; i < ns; i++)
+        perp_model_set(model, perp_plan_column_name(plan, 1 + i), u.row[1 + i], &diag);
+    for (int i = 0; perp_plan_free_name(plan, i); i++)
+        perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i), &diag);
+    for (int i = 0; i < ni; i++)
+        perp_model_set_input_table(model, perp_plan_column_name(plan, first + i), table, NULL,
+                                   "the plan", &diag);
+    so.from = o->from;
+    so.to = o->from + r->horizon * (1 + 1e-12); /* rounding must not cost the last step */
+    so.step = r->horizon / (perp_plan_rows(plan) - 1);
+    so.integrator = PERP_BACKWARD_EULER;
+    perp_status status = perp_simulation_create(model, &so, &sim, &diag);
+    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, &u, &diag);
+    if (status == PERP_OK)
+        fprintf(out, "replayed: a simulation with these inputs differs by at most %.1e (%s)\n",
+                u.worst, u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
+    else
+        fprintf(out, "replayed: the simulation ended after step %ld: %s", u.steps,
+                perp_diag_text(&diag));
+done:
+    perp_simulation_destroy(sim);
+    perp_trajectory_destroy(table);
+    perp_diag_clear(&diag);
+    free(u.row);
+}
+
+/* The command --------------------------------------------------------------------------------- */
+
+static int plan_model(perp_model *model, const request *r, perp_diag *diag)
+{
+    perp_plan_options o = perp_plan_options_default(model);
+    int code = apply_request(r, &o);
+    if (code != CLI_DONE) return code;
+    watch u = {.is_shown = !r->quiet && isatty(2), .started = now()};
+    perp_plan *plan = NULL;
+    perp_plan_result result;
+    o.progress = on_progress;
+    o.context = &u;
+    perp_status status = perp_plan_create(model, &o, &plan, diag);
+    if (status == PERP_OK && r->log) status = open_log(&u, r->log, diag);
+    if (status != PERP_OK) {
+        perp_plan_destroy(plan);
+        return cli_exit_code(status);
+    }
+    signal(SIGINT, on_interrupt);
+    double start = now();
+    status = perp_plan_solve(plan, &result, diag);
+    double seconds = now() - start;
+    if (u.shown > 0) fprintf(stderr, "\r%78s\r", "");
+    if (u.log) {
+        perp_status closed = perp_trajectory_writer_close(u.log, NULL, diag);
+        if (status == PERP_OK) status = closed;
+    }
+    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, diag);
+    code = cli_exit_code(status);
+    if (status == PERP_OK) {
+        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+        int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
+        int steps_are_equal = o.method == PERP_PLAN_BACKWARD_EULER && perp_plan_is_uniform(plan);
+        if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
+        if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
+        if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
+        if (!r->quiet && r->replay && holds && steps_are_equal)
+            print_replay(out, model, plan, &o, &result);
+        if (result.outcome == PERP_PLAN_STOPPED)
+            fprintf(stderr, "perp plan: interrupted; this is the last iterate, not an optimum\n");
+        code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
+               : holds                             ? CLI_DONE
+                                                   : CLI_NO_SOLUTION;
+    }
+    perp_plan_destroy(plan);
+    return code;
+}
+
+int perp__cmd_plan(int argc, char **argv)
+{
+    request r;
+    perp_diag diag = {0};
+    perp_model *model = NULL;
+    int code = read_request(argc, argv, &r);
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
+    if (code == CLI_DONE && r.out) code = cli_check_output(model, "plan", r.out);
+    if (code == CLI_DONE && r.log) code = cli_check_output(model, "plan", r.log);
+    if (code == CLI_DONE) code = plan_model(model, &r, &diag);
+    fflush(stdout);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    free(r.set.item);
+    return code < 0 ? CLI_DONE : code;
+}

@@ -1,0 +1,198 @@
+/// perp/plan.h - optimal control through stick, slip and impact: the model's conditions, pairs
+/// included, are constraints of an optimisation over all nodes of a horizon at once,
+///
+///     minimise  sum of costs,   F(x_k-1, y_k) = 0,   0 <= a_i(y_k) perp b_i(y_k) >= 0,
+///               bounds and conditions at nodes,      y_k = (states, vars, inputs) at node k.
+///
+/// The study is stated in the model's plan block (docs/plan.md). Pairs are relaxed to a b <= eps and
+/// eps is driven down; in the end the sides seen are fixed and the answer is refined on them. An
+/// answer is called optimal only when the conditions as written hold, checked by code that belongs
+/// to no solver. Typical use: options from the model, create, solve, read rows, destroy.
+
+#ifndef PERP_PLAN_H
+#define PERP_PLAN_H
+
+#include "perp/base.h"
+#include "perp/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// How a step is discretised: everything at the step's end, or at the points of Radau IIA.
+#define PERP_PLAN_METHOD_LIST(X)                                                                   \
+    X(PERP_PLAN_BACKWARD_EULER, "backward-euler", "everything at the end of the step; order 1")    \
+    X(PERP_PLAN_RADAU3, "radau3", "Radau IIA of two points; order 3 where the motion is smooth")   \
+    X(PERP_PLAN_RADAU5, "radau5", "Radau IIA of three points; order 5 where the motion is smooth")
+
+typedef enum perp_plan_method {
+#define PERP_PLAN_METHOD_ENUM(name, word, text) name,
+    PERP_PLAN_METHOD_LIST(PERP_PLAN_METHOD_ENUM)
+#undef PERP_PLAN_METHOD_ENUM
+        PERP_PLAN_METHOD_COUNT
+} perp_plan_method;
+
+/// How a pair 0 <= a perp b >= 0 enters the program.
+#define PERP_PLAN_PAIRS_LIST(X)                                                                    \
+    X(PERP_PLAN_SCHOLTES, "scholtes", "a, b >= 0 and a b <= eps, eps driven down")                 \
+    X(PERP_PLAN_PRODUCTS, "products", "a, b >= 0 and a b <= 0 from the start")                     \
+    X(PERP_PLAN_L1, "l1", "a, b >= 0 and a penalty on the sum of a b")                             \
+    X(PERP_PLAN_FISCHER_BURMEISTER, "fischer-burmeister",                                          \
+      "a + b = sqrt(a^2 + b^2 + 2 eps), eps driven down")
+
+typedef enum perp_plan_pairs {
+#define PERP_PLAN_PAIRS_ENUM(name, word, text) name,
+    PERP_PLAN_PAIRS_LIST(PERP_PLAN_PAIRS_ENUM)
+#undef PERP_PLAN_PAIRS_ENUM
+        PERP_PLAN_PAIRS_COUNT
+} perp_plan_pairs;
+
+/// What solves the program.
+#define PERP_PLAN_BACKEND_LIST(X)                                                                  \
+    X(PERP_PLAN_OWN, "own", "interior point by stages; time grows linearly with the nodes")        \
+    X(PERP_PLAN_IPOPT, "ipopt", "IPOPT with exact derivatives, when this build has it")
+
+typedef enum perp_plan_backend {
+#define PERP_PLAN_BACKEND_ENUM(name, word, text) name,
+    PERP_PLAN_BACKEND_LIST(PERP_PLAN_BACKEND_ENUM)
+#undef PERP_PLAN_BACKEND_ENUM
+        PERP_PLAN_BACKEND_COUNT
+} perp_plan_backend;
+
+/// Words such as "backward-euler"; NULL outside the enum. The find functions give the COUNT for an
+/// unknown word.
+PERP_API const char *perp_plan_method_name(perp_plan_method method);
+PERP_API perp_plan_method perp_plan_method_find(const char *name);
+PERP_API const char *perp_plan_pairs_name(perp_plan_pairs pairs);
+PERP_API perp_plan_pairs perp_plan_pairs_find(const char *name);
+PERP_API const char *perp_plan_backend_name(perp_plan_backend backend);
+PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
+
+/// What a plan came to.
+#define PERP_PLAN_OUTCOME_LIST(X)                                                                  \
+    X(PERP_PLAN_OPTIMAL, "optimal",                                                                \
+      "every condition as written holds, and so do the conditions of "                             \
+      "a local optimum")                                                                           \
+    X(PERP_PLAN_FEASIBLE, "feasible",                                                              \
+      "every condition as written holds; that it is optimal is not "                               \
+      "verified")                                                                                  \
+    X(PERP_PLAN_INFEASIBLE, "infeasible",                                                          \
+      "no plan was found that keeps all conditions; the "                                          \
+      "diagnostics say which conflict")                                                            \
+    X(PERP_PLAN_LIMIT, "limit", "no plan that holds was found within the limit of iterations")     \
+    X(PERP_PLAN_STOPPED, "stopped", "stopped by the caller; the best iterate so far")
+
+typedef enum perp_plan_outcome {
+#define PERP_PLAN_OUTCOME_ENUM(name, word, text) name,
+    PERP_PLAN_OUTCOME_LIST(PERP_PLAN_OUTCOME_ENUM)
+#undef PERP_PLAN_OUTCOME_ENUM
+        PERP_PLAN_OUTCOME_COUNT
+} perp_plan_outcome;
+
+PERP_API const char *perp_plan_outcome_name(perp_plan_outcome outcome);
+PERP_API const char *perp_plan_outcome_message(perp_plan_outcome outcome);
+
+/// Where the iterations begin.
+typedef enum perp_plan_start {
+    PERP_PLAN_START_MODEL, ///< the plan block's guesses; where it is silent, straight lines and middles
+    PERP_PLAN_START_ZEROS,
+    PERP_PLAN_START_RANDOM ///< within the ranges, at most 10 in size, from `seed`
+} perp_plan_start;
+
+/// An iterate, as it is reported while the solver works.
+typedef struct perp_plan_progress {
+    const char *phase; ///< "homotopy", "sides fixed"
+    int iteration;     ///< over all phases
+    double cost;
+    double infeasibility; ///< largest violation of the relaxed program's conditions
+    double stationarity;  ///< slope of its Lagrangian
+    double relaxation;    ///< of the pairs: a b <= relaxation
+    double barrier, step;
+} perp_plan_progress;
+
+typedef struct perp_plan_options {
+    int nodes;                 ///< from 2; default the model's, else 41
+    perp_plan_method method;   ///< default the model's, else backward Euler
+    perp_plan_pairs pairs;     ///< default the model's, else Scholtes
+    perp_plan_backend backend; ///< default own
+    perp_plan_start start;     ///< default the model's guesses
+    unsigned seed;             ///< of random starts; default 1
+    double from;               ///< time of the first node; default 0
+    double relaxation;         ///< of the pairs at first; default 10
+    double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
+    double penalty;            ///< weight of the l1 penalty; default 10
+    double tol;                ///< of the optimality conditions; default 1e-8
+    double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
+    int max_iter;              ///< of a run of the solver; default 1000
+    int restarts;              ///< from other starts when a run does not end in a plan; default 3
+    int refine;                ///< 1: fix the sides seen and solve again (default); 0: do not
+    int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
+    void *context;
+} perp_plan_options;
+
+/// What was found. Residuals are computed from the model's own expressions.
+typedef struct perp_plan_result {
+    perp_plan_outcome outcome;
+    double cost;
+    double horizon;
+    int iterations;         ///< of the solver, over all phases and starts
+    int starts;             ///< runs from a start
+    int rounds;             ///< times the sides were fixed
+    double complementarity; ///< natural map of the pairs
+    double defect;          ///< of the equations
+    double bounds;          ///< of ranges
+    double conditions;      ///< of the plan block
+    double stationarity;    ///< slope of the Lagrangian with the sides fixed
+    int both_zero;          ///< pairs with both sides 0
+    int weak; ///< 0: a strong stationary point: opening those pairs does not lower the cost. Else
+              ///< their number: only weakly stationary, and not called optimal
+} perp_plan_result;
+
+typedef struct perp_plan perp_plan;
+
+/// Options with the model's plan block filled in.
+PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
+
+/// Transcribe the model's plan block and derive it; allocate everything.
+///
+/// @param model  must outlive the plan; later perp_model_set calls do not reach it
+/// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
+/// cannot be transcribed: diag says where), PERP_ERR_UNAVAILABLE (no such back end in this build),
+/// PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
+                                      perp_plan **plan, perp_diag *diag);
+PERP_API void perp_plan_destroy(perp_plan *plan);
+
+/// Solve. Not finding a plan is an outcome, not an error; diag then says what is known about it.
+///
+/// @return PERP_OK, PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag);
+
+/// Size of the program: unknowns, rows of conditions, entries of its derivatives.
+typedef struct perp_plan_size {
+    int steps, unknowns, rows, pairs;
+    long jacobian, hessian;
+} perp_plan_size;
+PERP_API perp_plan_size perp_plan_get_size(const perp_plan *plan);
+
+/// Rows of the answer, one a node. Columns: t, states, vars, inputs that are chosen, outputs,
+/// residual, and the costates: the change of the cost with the state at that node. In the first row
+/// vars have no value (NaN), and inputs that of the first step.
+PERP_API int perp_plan_rows(const perp_plan *plan);
+PERP_API int perp_plan_columns(const perp_plan *plan);
+PERP_API const char *perp_plan_column_name(const perp_plan *plan, int column);
+PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
+/// @param row  perp_plan_columns entries
+PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
+
+/// 1 if all steps have the same length, as a simulation's do.
+PERP_API int perp_plan_is_uniform(const perp_plan *plan);
+
+/// Free parameters of the plan and their values; the name is NULL when i is out of range.
+PERP_API const char *perp_plan_free_name(const perp_plan *plan, int i);
+PERP_API double perp_plan_free_value(const perp_plan *plan, int i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,415 @@
+/* The plan block, read from its tokens line by line: docs/language.md has its grammar. */
+
+#include "model/plan_block.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reader {
+    struct builder *builder;
+    perp_model *model;
+    perp__source *source;
+    perp__plan_block *block;
+    const perp__token *token;
+    int bad;    /* the line at hand has an error */
+    int failed; /* memory */
+} reader;
+
+/* Tokens -------------------------------------------------------------------------------------- */
+
+static int at_symbol(const reader *r, char symbol)
+{
+    return r->token->kind == TOKEN_OTHER && r->token->symbol == symbol;
+}
+
+static int at_word(const reader *r, const char *word)
+{
+    return r->token->kind == TOKEN_NAME && strcmp(r->token->text, word) == 0;
+}
+
+static int take_symbol(reader *r, char symbol)
+{
+    return at_symbol(r, symbol) ? (r->token++, 1) : 0;
+}
+
+static int take_word(reader *r, const char *word)
+{
+    return at_word(r, word) ? (r->token++, 1) : 0;
+}
+
+static void expected(reader *r, const char *what)
+{
+    const perp__token *t = r->token;
+    if (r->bad) return;
+    r->bad = 1;
+    if (t->kind == TOKEN_NEWLINE)
+        perp__error(r->source, t->at, t->at, "expected %s, found the end of the line", what);
+    else
+        perp__error(r->source, t->at, t->end, "expected %s, found '%.*s'", what,
+                    t->end - t->at > 40 ? 40 : t->end - t->at, r->source->text + t->at);
+}
+
+static void expect_symbol(reader *r, char symbol, const char *what)
+{
+    if (!r->bad && !take_symbol(r, symbol)) expected(r, what);
+}
+
+static perp__syntax *expression(reader *r)
+{
+    if (r->bad) return NULL;
+    perp__syntax *s = perp__parse_expression(r->source, &r->model->arena, &r->token);
+    if (!s) r->bad = 1;
+    return s;
+}
+
+/* An expression that is one number, of parameters only. */
+static perp_expr number(reader *r)
+{
+    perp_expr *e = NULL;
+    int n = 0;
+    perp__syntax *s = expression(r);
+    if (r->bad || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) {
+        r->bad = 1;
+        return -1;
+    }
+    if (n != 1) {
+        perp__error(r->source, s->at, s->end, "expected a number");
+        r->bad = 1;
+        return -1;
+    }
+    return e[0];
+}
+
+static void range(reader *r, perp_expr *lo, perp_expr *hi)
+{
+    expect_symbol(r, '[', "'[' and the range: in [lo, hi]");
+    *lo = number(r);
+    expect_symbol(r, ',', "',' between lo and hi");
+    *hi = number(r);
+    expect_symbol(r, ']', "']'");
+}
+
+/* Room for one more element of a list. */
+static int room(reader *r, void *list, int *capacity, int n, size_t size)
+{
+    if (perp__grow(list, capacity, n + 1, size)) return 1;
+    r->failed = r->bad = 1;
+    return 0;
+}
+
+/* Settings ------------------------------------------------------------------------------------ */
+
+/* horizon 5   or   horizon free in [0.1, 10] guess 2 */
+static void read_horizon(reader *r)
+{
+    perp__plan_block *p = r->block;
+    p->horizon_at = r->token[-1].at;
+    p->is_free = take_word(r, "free");
+    if (!p->is_free) {
+        p->horizon = number(r);
+        return;
+    }
+    if (take_word(r, "in")) range(r, &p->horizon_lo, &p->horizon_hi);
+    if (!r->bad && take_word(r, "guess")) p->horizon = number(r);
+}
+
+static void push_cost(reader *r, perp__plan_cost cost)
+{
+    perp__plan_block *p = r->block;
+    if (room(r, &p->cost, &p->ccost, p->ncost, sizeof *p->cost)) p->cost[p->ncost++] = cost;
+}
+
+/* [weight *] time | integral(e) | end(e) */
+static void read_cost(reader *r, int sign)
+{
+    perp__graph *g = &r->model->graph;
+    perp__plan_cost cost = {.weight = perp__const(g, sign), .e = 0};
+    static const char *const words[] = {"time", "integral", "end"};
+    size_t k = 0;
+    while (k < 3 && !at_word(r, words[k])) k++;
+    if (k == 3) {
+        const perp__token *t = r->token;
+        perp_expr weight = -1;
+        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_NAME) {
+            perp__syntax *s = perp__parse_primary(r->source, &r->model->arena, &r->token);
+            perp_expr *e = NULL;
+            int n = 0;
+            if (s && perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n) && n == 1)
+                weight = e[0];
+            else
+                r->bad = 1;
+        }
+        if (!r->bad && weight < 0) expected(r, "time, integral(...) or end(...)");
+        expect_symbol(r, '*', "'*' between the weight and time, integral(...) or end(...)");
+        if (r->bad) return;
+        cost.weight = perp__mul(g, cost.weight, weight);
+        for (k = 0; k < 3 && !at_word(r, words[k]);) k++;
+        if (k == 3) expected(r, "time, integral(...) or end(...)");
+    }
+    if (r->bad) return;
+    r->token++;
+    cost.kind = (perp__plan_cost_kind)k;
+    if (k > 0) {
+        perp_expr *e = NULL;
+        int n = 0;
+        expect_symbol(r, '(', "'('");
+        perp__syntax *s = expression(r);
+        expect_symbol(r, ')', "')'");
+        if (r->bad || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
+            r->bad = 1;
+            return;
+        }
+        if (n != 1) {
+            perp__error(r->source, s->at, s->end, "what is minimised is one number, not %d", n);
+            r->bad = 1;
+            return;
+        }
+        cost.e = e[0];
+    }
+    push_cost(r, cost);
+}
+
+static void read_minimize(reader *r)
+{
+    int sign = take_symbol(r, '-') ? -1 : 1;
+    read_cost(r, sign);
+    while (!r->bad && (at_symbol(r, '+') || at_symbol(r, '-'))) {
+        sign = at_symbol(r, '-') ? -1 : 1;
+        r->token++;
+        read_cost(r, sign);
+    }
+}
+
+/* Conditions ---------------------------------------------------------------------------------- */
+
+static const char *text_between(reader *r, int at, int end)
+{
+    const char *text =
+        perp__arena_string(&r->model->arena, r->source->text + at, (size_t)(end - at));
+    if (!text) r->failed = 1;
+    return text ? text : "";
+}
+
+static void push_condition(reader *r, perp__plan_condition c)
+{
+    perp__plan_block *p = r->block;
+    if (room(r, &p->condition, &p->ccondition, p->ncondition, sizeof *p->condition))
+        p->condition[p->ncondition++] = c;
+}
+
+/* The relation at the token: '=', 'l', 'g', or 0. */
+static char relation(const reader *r)
+{
+    if (r->token->kind == TOKEN_LE) return 'l';
+    if (r->token->kind == TOKEN_GE) return 'g';
+    return at_symbol(r, '=') ? '=' : 0;
+}
+
+/* e = e   e <= e   e <= e <= e   and with >=; arrays by element */
+static void read_condition(reader *r, perp__plan_where where, perp_expr place)
+{
+    perp__syntax *s[3];
+    perp_expr *e[3];
+    int n[3], count = 0, size = 1;
+    char rel[2] = {0, 0};
+    int at = r->token->at;
+    s[count++] = expression(r);
+    while (!r->bad && count < 3 && (rel[count - 1] = relation(r)) != 0) {
+        if (count == 2 && (rel[0] == '=' || rel[0] != rel[1])) {
+            expected(r, rel[0] == '=' ? "',' or the end of the line"
+                                      : "both inequalities to point the same way: lo <= e <= hi");
+            return;
+        }
+        r->token++;
+        s[count++] = expression(r);
+    }
+    if (!r->bad && count == 1) expected(r, "=, <= or >=");
+    if (r->bad) return;
+    int end = r->token[-1].end;
+    for (int k = 0; k < count; k++) {
+        if (!perp__lower_block(r->builder, s[k], PERP__OF_NODE, &e[k], &n[k])) {
+            r->bad = 1;
+            return;
+        }
+        if (n[k] > 1 && size > 1 && n[k] != size) {
+            perp__error(r->source, s[k]->at, s[k]->end, "the sizes differ: %d and %d elements",
+                        size, n[k]);
+            r->bad = 1;
+            return;
+        }
+        if (n[k] > size) size = n[k];
+    }
+    const char *text = text_between(r, at, end);
+    for (int i = 0; i < size && !r->bad; i++) {
+        perp_expr v[3];
+        for (int k = 0; k < count; k++) v[k] = e[k][n[k] == 1 ? 0 : i];
+        perp__plan_condition c = {where, place, v[count == 3], -1, -1, at, end, text};
+        if (count == 3) {
+            c.lo = v[rel[0] == 'l' ? 0 : 2];
+            c.hi = v[rel[0] == 'l' ? 2 : 0];
+        } else {
+            if (rel[0] != 'l') c.lo = v[1];
+            if (rel[0] != 'g') c.hi = v[1];
+        }
+        push_condition(r, c);
+    }
+}
+
+/* start | end | 50% | t = 2, after "at" */
+static void read_at(reader *r)
+{
+    perp__plan_where where = PLAN_START;
+    perp_expr place = -1;
+    if (take_word(r, "start")) {
+        where = PLAN_START;
+    } else if (take_word(r, "end")) {
+        where = PLAN_END;
+    } else if (at_word(r, "t") && r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '=') {
+        r->token += 2;
+        where = PLAN_TIME;
+        place = number(r);
+    } else {
+        where = PLAN_SHARE;
+        place = number(r);
+        expect_symbol(r, '%', "'%': at 50%: ... is half way; or at start, at end, at t = 2");
+    }
+    expect_symbol(r, ':', "':' and conditions: at end: x = 0, v = 0");
+    do
+        if (!r->bad) read_condition(r, where, place);
+    while (!r->bad && take_symbol(r, ','));
+}
+
+/* free NAME [in [lo, hi]] */
+static void read_free(reader *r)
+{
+    perp__plan_block *p = r->block;
+    perp_expr lo = -1, hi = -1;
+    perp_symbol_kind kind;
+    int first, n;
+    const perp__syntax *s = expression(r);
+    if (r->bad || !perp__find_block(r->builder, s, &kind, &first, &n)) {
+        r->bad = 1;
+        return;
+    }
+    if (kind == PERP_VAR || kind == PERP_OUTPUT) {
+        perp__error(r->source, s->at, s->end,
+                    "only a parameter, an input, or the initial value of a state can be made free");
+        r->bad = 1;
+        return;
+    }
+    if (take_word(r, "in")) range(r, &lo, &hi);
+    for (int i = 0; i < n && !r->bad; i++) {
+        if (room(r, &p->free_, &p->cfree, p->nfree, sizeof *p->free_))
+            p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi};
+    }
+}
+
+/* guess NAME = EXPR of t */
+static void read_guess(reader *r)
+{
+    perp__plan_block *p = r->block;
+    perp_symbol_kind kind;
+    int first, n, size;
+    perp_expr *e = NULL;
+    const perp__syntax *name = expression(r);
+    expect_symbol(r, '=', "'=' and the guess");
+    const perp__syntax *s = expression(r);
+    if (r->bad || !perp__find_block(r->builder, name, &kind, &first, &n) ||
+        !perp__lower_block(r->builder, s, PERP__OF_TIME, &e, &size)) {
+        r->bad = 1;
+        return;
+    }
+    if (kind == PERP_OUTPUT || (size != 1 && size != n)) {
+        perp__error(r->source, name->at, s->end,
+                    kind == PERP_OUTPUT ? "an output is computed and takes no guess"
+                                        : "the sizes differ: %d and %d elements",
+                    n, size);
+        r->bad = 1;
+        return;
+    }
+    for (int i = 0; i < n && !r->bad; i++) {
+        if (room(r, &p->guess, &p->cguess, p->nguess, sizeof *p->guess))
+            p->guess[p->nguess++] = (perp__plan_guess){kind, first + i, e[size == 1 ? 0 : i]};
+    }
+}
+
+/* A word with dashes, such as backward-euler. */
+static const char *read_word(reader *r, const char *what)
+{
+    int at = r->token->at, end = at;
+    while ((r->token->kind == TOKEN_NAME || at_symbol(r, '-') || r->token->kind == TOKEN_NUMBER) &&
+           r->token->at == end)
+        end = r->token++->end;
+    if (end == at) expected(r, what);
+    return text_between(r, at, end);
+}
+
+static void read_line(reader *r)
+{
+    perp__plan_block *p = r->block;
+    if (take_word(r, "horizon")) {
+        read_horizon(r);
+    } else if (take_word(r, "nodes")) {
+        p->nodes_at = r->token->at;
+        p->nodes = number(r);
+    } else if (take_word(r, "phases")) {
+        p->runs_at = r->token->at;
+        p->runs = number(r);
+    } else if (take_word(r, "minimize")) {
+        read_minimize(r);
+    } else if (take_word(r, "at")) {
+        read_at(r);
+    } else if (take_word(r, "free")) {
+        read_free(r);
+    } else if (take_word(r, "guess")) {
+        read_guess(r);
+    } else if (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) {
+        r->token++;
+        p->holds_inputs = at_word(r, "held");
+        if (!take_word(r, "held") && !take_word(r, "free"))
+            expected(r, "held (constant over a step) or free (at each point of the method)");
+    } else if (take_word(r, "method")) {
+        p->method = read_word(r, "a method, such as backward-euler");
+    } else if (take_word(r, "complementarity")) {
+        p->complementarity = read_word(r, "a way to treat the pairs, such as scholtes");
+    } else {
+        do read_condition(r, PLAN_ALWAYS, -1);
+        while (!r->bad && take_symbol(r, ','));
+    }
+    if (!r->bad && r->token->kind != TOKEN_NEWLINE && !at_symbol(r, '}'))
+        expected(r, "the end of the line");
+}
+
+int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s)
+{
+    if (model->plan) {
+        perp__error(&model->source, s->at, s->at + 4, "the model has a plan block already");
+        return 1;
+    }
+    perp__plan_block *p = model->plan = calloc(1, sizeof *p);
+    if (!p) return 0;
+    p->at = s->at;
+    p->horizon = p->horizon_lo = p->horizon_hi = p->nodes = p->runs = -1;
+    reader r = {
+        .builder = b, .model = model, .source = &model->source, .block = p, .token = s->block};
+    while (!r.failed) {
+        while (r.token->kind == TOKEN_NEWLINE) r.token++;
+        if (at_symbol(&r, '}') || r.token->kind == TOKEN_END) break;
+        r.bad = 0;
+        read_line(&r);
+        while (r.bad && r.token->kind != TOKEN_NEWLINE && r.token->kind != TOKEN_END) r.token++;
+    }
+    return !r.failed;
+}
+
+void perp__plan_block_destroy(perp__plan_block *p)
+{
+    if (!p) return;
+    free(p->cost);
+    free(p->condition);
+    free(p->free_);
+    free(p->guess);
+    free(p);
+}

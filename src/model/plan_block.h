@@ -1,0 +1,87 @@
+/* The plan { ... } block of a model: what is minimised over which horizon, subject to which
+ * conditions. Read by plan_block.c from the block's tokens; src/plan turns it into a program. All
+ * expressions live in the model's graph. */
+
+#ifndef PERP_SRC_PLAN_BLOCK_H
+#define PERP_SRC_PLAN_BLOCK_H
+
+#include "model/model.h"
+#include "model/syntax.h"
+
+typedef enum perp__plan_where {
+    PLAN_START,
+    PLAN_END,
+    PLAN_SHARE, /* at `place` percent of the nodes */
+    PLAN_TIME,  /* at t = `place` */
+    PLAN_ALWAYS
+} perp__plan_where;
+
+/* lo <= e <= hi at a node; lo = hi for an equation; -1 where there is no bound. */
+typedef struct perp__plan_condition {
+    perp__plan_where where;
+    perp_expr place;
+    perp_expr e, lo, hi;
+    int at, end;
+    const char *text;
+} perp__plan_condition;
+
+typedef enum perp__plan_cost_kind {
+    PLAN_COST_TIME,
+    PLAN_COST_INTEGRAL,
+    PLAN_COST_END
+} perp__plan_cost_kind;
+
+typedef struct perp__plan_cost {
+    perp__plan_cost_kind kind;
+    perp_expr weight, e; /* e is not used for time */
+} perp__plan_cost;
+
+/* A parameter, an input with a value of its own, or the initial value of a state, that the plan
+ * chooses. */
+typedef struct perp__plan_free {
+    perp_symbol_kind kind;
+    int item;
+    perp_expr lo, hi; /* -1: the item's own range */
+} perp__plan_free;
+
+/* Starting values of a state, var or input over time, or of a free parameter. */
+typedef struct perp__plan_guess {
+    perp_symbol_kind kind;
+    int item;
+    perp_expr e;
+} perp__plan_guess;
+
+struct perp__plan_block {
+    int at;
+    int holds_inputs;                                       /* an input is constant over a step */
+    int is_free;                                            /* the horizon is chosen */
+    perp_expr horizon, horizon_lo, horizon_hi, nodes, runs; /* -1 where silent */
+    int horizon_at, nodes_at, runs_at;
+    perp__plan_cost *cost;
+    perp__plan_condition *condition;
+    perp__plan_free *free_;
+    perp__plan_guess *guess;
+    int ncost, ncondition, nfree, nguess;
+    int ccost, ccondition, cfree, cguess;
+    const char *method, *complementarity;
+};
+
+/* Read the block that statement s holds into model->plan. 0 when memory is out; faults of the text
+ * are recorded in the source. `b` is the builder of build.c. */
+struct builder;
+int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s);
+void perp__plan_block_destroy(perp__plan_block *block);
+
+/* What build.c gives the readers of blocks ---------------------------------------------------- */
+
+enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE }; /* what an expression may speak of */
+
+/* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.
+ */
+int perp__lower_block(struct builder *b, const perp__syntax *s, int scope, perp_expr **e, int *n);
+
+/* The items a name stands for: a kind, the first item, and how many. 0 with an error recorded. */
+int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind *kind, int *first,
+                     int *n);
+
+#endif

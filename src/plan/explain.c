@@ -1,0 +1,151 @@
+/* What makes a plan impossible: with the conditions at nodes allowed to be missed, the least total
+ * miss is sought; what is at its bound then, with a multiplier, is what stands in the way. */
+
+#include "model/plan_block.h"
+#include "plan/nlp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double MISSED = 1e-4,
+                    PULLS = 1e-4; /* of a miss; of a multiplier, the miss's being 1 */
+
+typedef struct explainer {
+    perp__program *g;
+    perp__ipm *ipm;
+    double *w, *p;
+    perp_diag *diag;
+} explainer;
+
+static void say_place(const explainer *u, int at)
+{
+    int line, column;
+    perp__source_place(&u->g->model->source, at, &line, &column);
+    perp__diag_append(u->diag, "%s:%d:%d: ", u->g->model->source.name, line, column);
+}
+
+static double missed_by(const explainer *u, int i)
+{
+    size_t K = (size_t)u->g->K,
+           at = (size_t)(u->g->soft_w + 2 * i) * K + (size_t)u->g->soft_step[i];
+    return fmax(u->w[at], u->w[at + K]);
+}
+
+static int say_missed(const explainer *u)
+{
+    const perp__plan_block *b = u->g->model->plan;
+    int missed = 0;
+    for (int i = 0; i < u->g->nsoft; i++) {
+        const perp__plan_condition *c = &b->condition[u->g->soft_condition[i]];
+        if (missed_by(u, i) < MISSED) continue;
+        if (!missed++)
+            perp__diag_append(u->diag,
+                              "%s: no plan keeps all conditions; the nearest one found "
+                              "misses\n",
+                              u->g->model->source.name);
+        say_place(u, c->at);
+        perp__diag_append(u->diag, "'%s' by %.4g\n", c->text, missed_by(u, i));
+    }
+    return missed;
+}
+
+/* Ranges of an unknown that pull: at how many steps. */
+static void say_range(const explainer *u, const perp__item *item, int first)
+{
+    const perp__program *g = u->g;
+    const double *lower = perp__ipm_lower(u->ipm), *upper = perp__ipm_upper(u->ipm);
+    int at_lo = 0, at_hi = 0;
+    for (int c = 0; c < g->npoint; c++)
+        for (int k = 0; k < g->K; k++) {
+            size_t at = (size_t)(c * g->nb + first) * (size_t)g->K + (size_t)k;
+            at_lo += lower[at] > PULLS && isfinite(item->lo);
+            at_hi += upper[at] > PULLS && isfinite(item->hi);
+        }
+    if (at_lo + at_hi == 0) return;
+    say_place(u, item->at);
+    perp__diag_append(u->diag, "the range of '%s': ", item->name);
+    if (at_lo)
+        perp__diag_append(u->diag, "at %g in %d of %d steps", item->lo, at_lo, g->K * g->npoint);
+    if (at_hi)
+        perp__diag_append(u->diag, "%sat %g in %d of %d steps", at_lo ? ", " : "", item->hi, at_hi,
+                          g->K * g->npoint);
+    perp__diag_append(u->diag, "\n");
+}
+
+static void say_horizon(const explainer *u)
+{
+    const perp__program *g = u->g;
+    const perp__plan_block *b = g->model->plan;
+    double T = 0;
+    if (!b->is_free) {
+        say_place(u, b->horizon_at);
+        perp__diag_append(u->diag, "the horizon of %g\n", g->horizon);
+        return;
+    }
+    for (int q = 0; q < g->nrun; q++) T += u->p[g->run_p + q];
+    for (int q = 0; q < g->nrun; q++) {
+        double x = u->p[g->run_p + q], lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q];
+        if (x - lo > 1e-4 * (1 + fabs(x)) && hi - x > 1e-4 * (1 + fabs(x))) continue;
+        say_place(u, b->horizon_at);
+        perp__diag_append(u->diag, "the range of the horizon, which is %g\n", T);
+        return;
+    }
+}
+
+/* Conditions of the plan that hold, but pull. */
+static void say_conditions(const explainer *u)
+{
+    const perp__program *g = u->g;
+    const perp__plan_block *b = g->model->plan;
+    const double *lambda = perp__ipm_lambda(u->ipm);
+    for (int i = 0; i < b->ncondition; i++) {
+        int pulls = 0, missed = 0;
+        for (int r = 0; r < g->nrow; r++)
+            for (int k = 0; k < g->K && g->row[r].condition == i; k++)
+                pulls += fabs(lambda[(size_t)r * (size_t)g->K + (size_t)k]) > PULLS;
+        for (int s = 0; s < g->nsoft; s++)
+            missed |= g->soft_condition[s] == i && missed_by(u, s) >= MISSED;
+        if (!pulls || missed) continue;
+        say_place(u, b->condition[i].at);
+        perp__diag_append(u->diag, "'%s'\n", b->condition[i].text);
+    }
+}
+
+static void say_conflict(const explainer *u)
+{
+    const perp__program *g = u->g;
+    const perp_model *m = g->model;
+    perp__diag_append(u->diag, "%s: in conflict with\n", m->source.name);
+    say_horizon(u);
+    for (int i = 0; i < g->nx; i++) say_range(u, &m->item[PERP_STATE][i], i);
+    for (int i = 0; i < m->nvar; i++) say_range(u, &m->item[PERP_VAR][i], g->nx + i);
+    for (int i = 0; i < g->nu; i++)
+        say_range(u, &m->item[PERP_INPUT][g->input_item[i]], g->nx + g->nv + g->nsplit + i);
+    say_conditions(u);
+}
+
+int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
+                       const perp__ipm_options *ipm_options, perp_diag *diag)
+{
+    perp__program_options o = *options;
+    perp_status status;
+    explainer u = {.diag = diag};
+    int result = -1;
+    o.soft = 1;
+    u.g = perp__program_create(hard->model, &o, &status, NULL);
+    if (!u.g) return status == PERP_ERR_MEMORY ? -1 : 0;
+    u.ipm = perp__ipm_create(u.g);
+    u.w = calloc((size_t)u.g->nw * (size_t)u.g->K + 1, sizeof *u.w);
+    u.p = calloc((size_t)u.g->np + 1, sizeof *u.p);
+    if (u.ipm && u.w && u.p &&
+        perp__program_guess(hard, u.w, u.p)) { /* hard's unknowns come first */
+        perp__ipm_result run = perp__ipm_solve(u.ipm, ipm_options, u.w, u.p);
+        result = run.infeasibility < 1e-4 && run.status != IPM_STOPPED && say_missed(&u);
+        if (result > 0) say_conflict(&u);
+    }
+    perp__ipm_destroy(u.ipm);
+    perp__program_destroy(u.g);
+    free(u.w);
+    free(u.p);
+    return result;
+}

@@ -1,0 +1,130 @@
+/* Where a plan starts from: the guesses of the plan block, straight lines between the values that
+ * are given, middles of ranges. */
+
+#include "model/plan_block.h"
+#include "plan/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct guesser {
+    const perp__program *program;
+    const perp_model *model;
+    double *symbol; /* of the model: parameters and time */
+    int failed;
+} guesser;
+
+static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kind, int item)
+{
+    const perp__plan_block *b = u->model->plan;
+    for (int k = 0; k < b->nguess; k++) {
+        if (b->guess[k].kind == kind && b->guess[k].item == item) return &b->guess[k];
+    }
+    return NULL;
+}
+
+static double value_at(guesser *u, perp_expr e, double t)
+{
+    double x = NAN;
+    u->symbol[PERP__SYM_T] = t;
+    if (!perp__graph_value(&u->model->graph, e, u->symbol, &x)) u->failed = 1;
+    return x;
+}
+
+/* x within [lo, hi], or the nearest finite thing to it. */
+static double clip(double x, double lo, double hi)
+{
+    if (isnan(x)) x = isfinite(lo) && isfinite(hi) ? 0.5 * (lo + hi) : 0;
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static void guess_globals(guesser *u, double *p)
+{
+    const perp__program *g = u->program;
+    const perp_model *m = u->model;
+    const perp__plan_block *b = m->plan;
+    for (int q = 0; q < g->nrun; q++) {
+        double lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q], T = g->horizon;
+        if (isnan(T)) T = isfinite(hi) ? 0.5 * (lo + hi) : fmax(1, 2 * lo);
+        p[g->run_p + q] = clip(b->horizon >= 0 ? T / g->nrun : T, lo, hi);
+    }
+    for (int i = 0; i < g->nparam; i++) {
+        int item = g->param_item[i], j = g->param_p + i;
+        const perp__plan_guess *own = find_guess(u, PERP_PARAM, item);
+        double x = own ? value_at(u, own->e, g->from) : m->item[PERP_PARAM][item].value;
+        p[j] = clip(x, g->plo[j], g->phi[j]);
+        u->symbol[m->item[PERP_PARAM][item].symbol] = p[j];
+    }
+    for (int i = 0; i < g->nstart; i++) {
+        int item = g->start_state[i], j = g->start_p + i;
+        const perp__plan_guess *own = find_guess(u, PERP_STATE, item);
+        double x = own ? value_at(u, own->e, g->from) : m->item[PERP_STATE][item].value;
+        p[j] = clip(x, g->plo[j], g->phi[j]);
+    }
+}
+
+/* Straight lines between the start and the nodes where the state is given; level behind the last. */
+static void guess_line(const perp__program *g, const double *p, int i, double *w)
+{
+    int K = g->K, j = (g->npoint - 1) * g->nb + i, from = -1;
+    double before = g->x0_of[i] >= 0 ? p[g->x0_of[i]] : g->x0[i];
+    const double *lo = g->wlo + (size_t)j * (size_t)K, *hi = g->whi + (size_t)j * (size_t)K;
+    for (int k = 0; k <= K; k++) {
+        int given = k < K && lo[k] == hi[k];
+        if (!given && k < K) continue;
+        double after = given ? lo[k] : before;
+        int to = given ? k : K - 1;
+        for (int s = from + 1; s <= to; s++)
+            for (int c = 0; c < g->npoint; c++)
+                w[(size_t)(c * g->nb + i) * (size_t)K + (size_t)s] =
+                    before +
+                    (after - before) * ((double)(s - from - 1) + g->c[c]) / (double)(to - from);
+        before = after;
+        from = to;
+    }
+}
+
+/* The expression that guesses unknown j of a point; -1 if there is none. */
+static perp_expr expression_of(const guesser *u, int j)
+{
+    const perp__program *g = u->program;
+    const perp__plan_guess *own = NULL;
+    if (j < g->nx)
+        own = find_guess(u, PERP_STATE, j);
+    else if (j < g->nx + g->nv)
+        own = find_guess(u, PERP_VAR, j - g->nx);
+    else if (j >= g->nx + g->nv + g->nsplit) {
+        int item = g->input_item[j - g->nx - g->nv - g->nsplit];
+        own = find_guess(u, PERP_INPUT, item);
+        if (!own) return u->model->item[PERP_INPUT][item].expr;
+    }
+    return own ? own->e : -1;
+}
+
+int perp__program_guess(const perp__program *g, double *w, double *p)
+{
+    const perp_model *m = g->model;
+    size_t K = (size_t)g->K;
+    guesser u = {.program = g, .model = m};
+    u.symbol = malloc((size_t)m->nsymbol * sizeof *u.symbol);
+    if (!u.symbol) return 0;
+    for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        u.symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    guess_globals(&u, p);
+    for (int i = 0; i < g->nx; i++) guess_line(g, p, i, w);
+    for (int c = 0; c < g->npoint; c++)
+        for (int j = 0; j < g->nb; j++) {
+            perp_expr e = expression_of(&u, j);
+            double *row = w + (size_t)(c * g->nb + j) * K;
+            const double *lo = g->wlo + (size_t)(c * g->nb + j) * K,
+                         *hi = g->whi + (size_t)(c * g->nb + j) * K;
+            for (int k = 0; k < g->K; k++) {
+                double t = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
+                double x = e >= 0 ? value_at(&u, e, t) : j < g->nx ? row[k] : (double)NAN;
+                row[k] = clip(x, lo[k], hi[k]);
+            }
+        }
+    free(u.symbol);
+    return !u.failed;
+}

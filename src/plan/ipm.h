@@ -1,0 +1,59 @@
+/* An interior-point method for programs over stages (src/plan/program.h): primal-dual barrier steps
+ * from a stagewise factorisation, a filter line search (Waechter and Biegler 2006), corrections of
+ * the inertia, and the relaxation of the pairs driven down together with the barrier. */
+
+#ifndef PERP_SRC_IPM_H
+#define PERP_SRC_IPM_H
+
+#include "plan/program.h"
+
+typedef enum perp__ipm_status {
+    IPM_SOLVED,
+    IPM_LIMIT,     /* of iterations */
+    IPM_STALLED,   /* no step is accepted any more */
+    IPM_STOPPED,   /* by the callback */
+    IPM_NOT_FINITE /* values are not finite at the start */
+} perp__ipm_status;
+
+typedef struct perp__ipm_progress {
+    int iteration;
+    double cost, infeasibility, dual, relaxation, barrier, step, regularisation;
+} perp__ipm_progress;
+
+typedef struct perp__ipm_options {
+    double tol;   /* of the optimality error */
+    double gap;   /* the barrier's share of the cost at the end, relative; default: any */
+    int max_iter; /* default 1000 */
+    double barrier, barrier_min;       /* first and last */
+    double relaxation, relaxation_min; /* of the pairs, first and last */
+    double weight;                     /* of the cost against the barrier, default 1 */
+    double push;                       /* how far inside its bounds a start is moved, default 0.1 */
+    int is_warm;                       /* multipliers are given; stay near the point */
+    int (*progress)(void *context, const perp__ipm_progress *progress); /* not 0: stop; nullable */
+    void *context;
+} perp__ipm_options;
+
+typedef struct perp__ipm_result {
+    perp__ipm_status status;
+    int iterations;
+    double cost, infeasibility, dual, complementarity; /* at the end, unscaled, barrier 0 */
+} perp__ipm_result;
+
+typedef struct perp__ipm perp__ipm;
+
+perp__ipm_options perp__ipm_options_default(void);
+perp__ipm *perp__ipm_create(perp__program *program); /* NULL: memory */
+void perp__ipm_destroy(perp__ipm *ipm);
+
+/* Solve from w (nw * K), p (np), which become the answer. The program's bounds may have changed
+ * since the last call. */
+perp__ipm_result perp__ipm_solve(perp__ipm *ipm, const perp__ipm_options *options, double *w,
+                                 double *p);
+
+/* Multipliers of the last solve: of rows (nrow * K), of lower and upper bounds of w (nw * K each),
+ * all for minimise cost + lambda'r. */
+const double *perp__ipm_lambda(const perp__ipm *ipm);
+const double *perp__ipm_lower(const perp__ipm *ipm);
+const double *perp__ipm_upper(const perp__ipm *ipm);
+
+#endif

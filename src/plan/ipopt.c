@@ -1,0 +1,282 @@
+/* IPOPT through its C interface; the only file that includes its header. The relaxation of the pairs
+ * is driven down from solve to solve, each starting from the last. */
+
+#include "plan/nlp.h"
+
+#ifdef PERP_HAVE_IPOPT
+
+#include <IpStdCInterface.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct nlp {
+    perp__program *g;
+    const perp__ipm_options *options;
+    size_t nW, n, m, K;
+    long *row_of; /* nrow * K: IPOPT's row, or -1 */
+    double *lambda, *r, *jac, *grad, *hess;
+    long njac, nhess;
+    double cost;
+    int iterations, last, stopped; /* of all solves before, of this one */
+    double infeasibility, dual;
+} nlp;
+
+/* Index of column `col` of stage k in (w, p); -1: a given initial state. */
+static long index_of(const nlp *u, int col, size_t k)
+{
+    const perp__program *g = u->g;
+    if (col >= g->nx + g->nw) return (long)u->nW + col - g->nx - g->nw;
+    if (col >= g->nx) return (long)(col - g->nx) * g->K + (long)k;
+    if (k > 0) return (long)((g->npoint - 1) * g->nb + col) * g->K + (long)k - 1;
+    return g->x0_of[col] >= 0 ? (long)u->nW + g->x0_of[col] : -1;
+}
+
+static Bool eval_f(Index n, Number *x, Bool is_new, Number *f, UserDataPtr data)
+{
+    nlp *u = data;
+    (void)n, (void)is_new;
+    perp__program_values(u->g, x, x + u->nW, u->r, f);
+    return isfinite(*f) ? TRUE : FALSE;
+}
+
+static Bool eval_grad_f(Index n, Number *x, Bool is_new, Number *grad, UserDataPtr data)
+{
+    nlp *u = data;
+    const perp__program *g = u->g;
+    (void)is_new;
+    memset(grad, 0, (size_t)n * sizeof *grad);
+    for (int i = 0; i < g->np; i++) grad[u->nW + (size_t)i] = g->time_weight[i];
+    if (g->ngrad == 0) return TRUE;
+    perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
+    for (int e = 0; e < g->ngrad; e++)
+        for (size_t k = 0; k < u->K; k++) {
+            long at = index_of(u, g->grad_col[e], k);
+            if (at >= 0) grad[at] += u->grad[(size_t)e * u->K + k];
+        }
+    return TRUE;
+}
+
+static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *r, UserDataPtr data)
+{
+    nlp *u = data;
+    double cost;
+    (void)n, (void)is_new, (void)m;
+    perp__program_values(u->g, x, x + u->nW, u->r, &cost);
+    for (size_t i = 0; i < (size_t)u->g->nrow * u->K; i++)
+        if (u->row_of[i] >= 0) r[u->row_of[i]] = u->r[i];
+    return TRUE;
+}
+
+static Bool eval_jac_g(Index n, Number *x, Bool is_new, Index m, Index count, Index *row,
+                       Index *col, Number *value, UserDataPtr data)
+{
+    nlp *u = data;
+    const perp__program *g = u->g;
+    long z = 0;
+    (void)n, (void)is_new, (void)m, (void)count;
+    if (value) perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
+    for (int e = 0; e < g->njac; e++)
+        for (size_t k = 0; k < u->K; k++) {
+            long r = u->row_of[(size_t)g->jac_row[e] * u->K + k], c = index_of(u, g->jac_col[e], k);
+            if (r < 0 || c < 0) continue;
+            if (value) {
+                value[z++] = u->jac[(size_t)e * u->K + k];
+            } else {
+                row[z] = (Index)r;
+                col[z++] = (Index)c;
+            }
+        }
+    return TRUE;
+}
+
+static Bool eval_h(Index n, Number *x, Bool is_new, Number sigma, Index m, Number *lambda,
+                   Bool new_lambda, Index count, Index *row, Index *col, Number *value,
+                   UserDataPtr data)
+{
+    nlp *u = data;
+    const perp__program *g = u->g;
+    long z = 0;
+    (void)n, (void)is_new, (void)m, (void)new_lambda, (void)count;
+    if (value) {
+        for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
+            u->lambda[i] = u->row_of[i] >= 0 ? lambda[u->row_of[i]] : 0;
+        perp__program_derivatives(u->g, x, x + u->nW, u->lambda, sigma, u->jac, u->grad, u->hess);
+    }
+    for (int e = 0; e < g->nhess; e++)
+        for (size_t k = 0; k < u->K; k++) {
+            long i = index_of(u, g->hess_i[e], k), j = index_of(u, g->hess_j[e], k);
+            if (i < 0 || j < 0) continue;
+            if (value) {
+                value[z] = u->hess[(size_t)e * u->K + k];
+                if (i == j && g->hess_i[e] != g->hess_j[e]) value[z] *= 2;
+            } else {
+                row[z] = (Index)(i > j ? i : j);
+                col[z] = (Index)(i > j ? j : i);
+            }
+            z++;
+        }
+    return TRUE;
+}
+
+static Bool progress(Index mode, Index iteration, Number cost, Number primal, Number dual,
+                     Number mu, Number norm, Number delta, Number alpha_z, Number alpha,
+                     Index trials, UserDataPtr data)
+{
+    nlp *u = data;
+    (void)mode, (void)norm, (void)delta, (void)alpha_z, (void)trials;
+    perp__ipm_progress p = {u->iterations + iteration, cost, primal, dual,
+                            u->g->relaxation,          mu,   alpha,  0};
+    u->last = iteration;
+    u->infeasibility = primal;
+    u->dual = dual;
+    u->stopped = u->options->progress && u->options->progress(u->options->context, &p);
+    return u->stopped ? FALSE : TRUE;
+}
+
+static double bound(double x)
+{
+    return x < -1e19 ? -2e19 : x > 1e19 ? 2e19 : x;
+}
+
+int perp__ipopt_available(void)
+{
+    return 1;
+}
+
+static int allocate(nlp *u)
+{
+    const perp__program *g = u->g;
+    size_t rows = (size_t)g->nrow * u->K;
+    u->row_of = malloc((rows + 1) * sizeof *u->row_of);
+    u->lambda = malloc((rows + 1) * sizeof *u->lambda);
+    u->r = malloc((rows + 1) * sizeof *u->r);
+    u->jac = malloc(((size_t)g->njac * u->K + 1) * sizeof *u->jac);
+    u->grad = malloc(((size_t)g->ngrad * u->K + 1) * sizeof *u->grad);
+    u->hess = malloc(((size_t)g->nhess * u->K + 1) * sizeof *u->hess);
+    return u->row_of && u->lambda && u->r && u->jac && u->grad && u->hess;
+}
+
+/* IPOPT's rows are those that are not off; entries of the derivatives are counted. */
+static void lay_out(nlp *u)
+{
+    const perp__program *g = u->g;
+    for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
+        u->row_of[i] = g->rlo[i] < -1e19 && g->rhi[i] > 1e19 ? -1 : (long)u->m++;
+    for (size_t k = 0; k < u->K; k++) {
+        for (int e = 0; e < g->njac; e++)
+            u->njac += u->row_of[(size_t)g->jac_row[e] * u->K + k] >= 0 &&
+                       index_of(u, g->jac_col[e], k) >= 0;
+        for (int e = 0; e < g->nhess; e++)
+            u->nhess += index_of(u, g->hess_i[e], k) >= 0 && index_of(u, g->hess_j[e], k) >= 0;
+    }
+}
+
+static void set_options(IpoptProblem problem, const perp__ipm_options *o, int is_warm)
+{
+    AddIpoptIntOption(problem, "print_level", 0);
+    AddIpoptStrOption(problem, "sb", "yes");
+    AddIpoptIntOption(problem, "max_iter", o->max_iter);
+    AddIpoptNumOption(problem, "tol", o->tol);
+    AddIpoptNumOption(problem, "compl_inf_tol", 0.01 * o->tol);
+    AddIpoptNumOption(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
+    AddIpoptStrOption(problem, "honor_original_bounds", "yes");
+    if (!is_warm) return;
+    AddIpoptStrOption(problem, "warm_start_init_point", "yes");
+    AddIpoptNumOption(problem, "warm_start_bound_push", 1e-6);
+    AddIpoptNumOption(problem, "warm_start_mult_bound_push", 1e-6);
+    AddIpoptNumOption(problem, "mu_init", 1e-4);
+}
+
+perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
+                                   double *p, double *lambda, double *lower, double *upper)
+{
+    perp__ipm_result result = {.status = IPM_NOT_FINITE};
+    nlp u = {.g = g, .options = o, .K = (size_t)g->K};
+    u.nW = (size_t)g->nw * u.K;
+    u.n = u.nW + (size_t)g->np;
+    double *x = malloc((u.n + 1) * sizeof *x), *lo = malloc((u.n + 1) * sizeof *lo);
+    double *hi = malloc((u.n + 1) * sizeof *hi), *zl = calloc(u.n + 1, sizeof *zl);
+    double *zu = calloc(u.n + 1, sizeof *zu), *y = NULL, *rlo = NULL, *rhi = NULL;
+    if (!x || !lo || !hi || !zl || !zu || !allocate(&u)) goto done;
+    lay_out(&u);
+    y = calloc(u.m + 1, sizeof *y);
+    rlo = malloc((u.m + 1) * sizeof *rlo);
+    rhi = malloc((u.m + 1) * sizeof *rhi);
+    if (!y || !rlo || !rhi) goto done;
+    memcpy(x, w, u.nW * sizeof *x);
+    memcpy(x + u.nW, p, (size_t)g->np * sizeof *x);
+    for (size_t i = 0; i < u.n; i++) {
+        lo[i] = bound(i < u.nW ? g->wlo[i] : g->plo[i - u.nW]);
+        hi[i] = bound(i < u.nW ? g->whi[i] : g->phi[i - u.nW]);
+    }
+    for (size_t i = 0; i < (size_t)g->nrow * u.K; i++) {
+        if (u.row_of[i] < 0) continue;
+        rlo[u.row_of[i]] = bound(g->rlo[i]);
+        rhi[u.row_of[i]] = bound(g->rhi[i]);
+    }
+    int is_warm = 0;
+    double relaxation = fmin(1, o->relaxation);
+    for (;;) {
+        g->relaxation = relaxation = fmax(relaxation, o->relaxation_min);
+        IpoptProblem problem =
+            CreateIpoptProblem((Index)u.n, lo, hi, (Index)u.m, rlo, rhi, (Index)u.njac,
+                               (Index)u.nhess, 0, eval_f, eval_g, eval_grad_f, eval_jac_g, eval_h);
+        if (!problem) break;
+        set_options(problem, o, is_warm);
+        SetIntermediateCallback(problem, progress);
+        enum ApplicationReturnStatus status = IpoptSolve(problem, x, NULL, &u.cost, y, zl, zu, &u);
+        FreeIpoptProblem(problem);
+        u.iterations += u.last;
+        result.status = u.stopped ? IPM_STOPPED
+                        : status == Solve_Succeeded || status == Solved_To_Acceptable_Level
+                            ? IPM_SOLVED
+                        : status == Maximum_Iterations_Exceeded ? IPM_LIMIT
+                                                                : IPM_STALLED;
+        if (u.stopped || relaxation <= o->relaxation_min) break;
+        relaxation *= 0.01;
+        is_warm = 1;
+    }
+    memcpy(w, x, u.nW * sizeof *w);
+    memcpy(p, x + u.nW, (size_t)g->np * sizeof *p);
+    memcpy(lower, zl, u.nW * sizeof *lower);
+    memcpy(upper, zu, u.nW * sizeof *upper);
+    for (size_t i = 0; i < (size_t)g->nrow * u.K; i++)
+        lambda[i] = u.row_of[i] >= 0 ? y[u.row_of[i]] : 0;
+    result.iterations = u.iterations;
+    result.cost = u.cost;
+    result.infeasibility = u.infeasibility;
+    result.dual = u.dual;
+done:
+    free(x);
+    free(lo);
+    free(hi);
+    free(zl);
+    free(zu);
+    free(y);
+    free(rlo);
+    free(rhi);
+    free(u.row_of);
+    free(u.lambda);
+    free(u.r);
+    free(u.jac);
+    free(u.grad);
+    free(u.hess);
+    return result;
+}
+
+#else
+
+int perp__ipopt_available(void)
+{
+    return 0;
+}
+
+perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
+                                   double *p, double *lambda, double *lower, double *upper)
+{
+    (void)g, (void)o, (void)w, (void)p, (void)lambda, (void)lower, (void)upper;
+    return (perp__ipm_result){.status = IPM_NOT_FINITE};
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* Internal to src/plan: what solves a program, and how a plan is refined and explained. */
+
+#ifndef PERP_SRC_NLP_H
+#define PERP_SRC_NLP_H
+
+#include "plan/ipm.h"
+#include "plan/program.h"
+
+/* IPOPT on the same program (ipopt.c is the only file that knows it). multipliers: of rows, lower
+ * and upper bounds of w, as perp__ipm_lambda and so on. */
+int perp__ipopt_available(void);
+perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_options *options,
+                                   double *w, double *p, double *lambda, double *lower,
+                                   double *upper);
+
+/* Why there is no plan: solve for the least miss of the conditions at nodes and name those that are
+ * missed and what they conflict with. 1: they conflict; 0: no conflict was found; -1: memory. */
+int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
+                       const perp__ipm_options *ipm, perp_diag *diag);
+
+/* Sides ---------------------------------------------------------------------------------------- */
+
+enum { PERP__SIDE_OPEN = 2 }; /* neither side of a pair is held */
+
+/* Which side of each pair is held at 0: side[i * K + k] is 0, 1 or open. */
+typedef struct perp__sides {
+    perp__program *program;
+    signed char *side;
+    double *wlo, *whi, *rlo, *rhi; /* the program's bounds without sides fixed */
+} perp__sides;
+
+perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
+void perp__sides_destroy(perp__sides *sides);
+/* Hold the smaller side of every pair at w, p. r: rows' values. */
+void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
+/* Open the pairs with both sides 0 (to tol). How many. */
+int perp__sides_open(perp__sides *sides, const double *w, const double *r, double tol);
+void perp__sides_fix(perp__sides *sides);     /* bounds of the program with the sides fixed */
+void perp__sides_release(perp__sides *sides); /* and without */
+
+#endif

@@ -1,0 +1,523 @@
+/* Programs: layout of the unknowns, compilation of values and derivatives, evaluation over the
+ * stages in chunks, guesses. */
+
+#include "plan/program.h"
+
+#include "plan/transcribe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 64,
+    MAX_STEPS = 1000000
+}; /* stages evaluated at once: their workspace stays in cache */
+
+static size_t at(const perp__program *g, int i, int k)
+{
+    return (size_t)i * (size_t)g->K + (size_t)k;
+}
+
+/* Method -------------------------------------------------------------------------------------- */
+
+/* D[c][j]: slope at point c of the polynomial through 0 and the points, times h. */
+static void differentiate(perp__program *g)
+{
+    int n = g->npoint + 1;
+    double node[4] = {0};
+    for (int j = 1; j < n; j++) node[j] = g->c[j - 1];
+    for (int c = 0; c < g->npoint; c++) {
+        for (int j = 0; j < n; j++) {
+            double slope = 0;
+            for (int k = 0; k < n; k++) { /* derivative of the Lagrange polynomial of node j */
+                if (k == j) continue;
+                double term = 1 / (node[j] - node[k]);
+                for (int l = 0; l < n; l++)
+                    if (l != j && l != k) term *= (node[c + 1] - node[l]) / (node[j] - node[l]);
+                slope += term;
+            }
+            g->D[c][j] = slope;
+        }
+    }
+}
+
+static void set_method(perp__program *g, perp_plan_method method)
+{
+    double r = sqrt(6);
+    static const double one[3] = {1, 0, 0}, c2[3] = {1.0 / 3, 1, 0}, b2[3] = {0.75, 0.25, 0};
+    double c3[3] = {(4 - r) / 10, (4 + r) / 10, 1}, b3[3] = {(16 - r) / 36, (16 + r) / 36, 1.0 / 9};
+    g->npoint = method == PERP_PLAN_RADAU5 ? 3 : method == PERP_PLAN_RADAU3 ? 2 : 1;
+    memcpy(g->c, g->npoint == 3 ? c3 : g->npoint == 2 ? c2 : one, sizeof g->c);
+    memcpy(g->b, g->npoint == 3 ? b3 : g->npoint == 2 ? b2 : one, sizeof g->b);
+    g->method = method;
+    differentiate(g);
+}
+
+/* Layout -------------------------------------------------------------------------------------- */
+
+static int is_freed(const perp__plan_block *b, perp_symbol_kind kind, int item)
+{
+    for (int k = 0; k < b->nfree; k++) {
+        if (b->free_[k].kind == kind && b->free_[k].item == item) return 1;
+    }
+    return 0;
+}
+
+/* The value of an expression of parameters that are not free; NaN otherwise. */
+static double known_value(perp__transcriber *t, perp_expr e)
+{
+    const perp_model *m = t->model;
+    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), value = NAN;
+    if (!symbol) t->failed = 1;
+    for (int s = 0; s < m->nsymbol && symbol; s++) symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && symbol; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        if (!is_freed(t->block, PERP_PARAM, i)) symbol[item->symbol] = item->value;
+    }
+    if (symbol && e >= 0 && !perp__graph_value(&m->graph, e, symbol, &value)) t->failed = 1;
+    free(symbol);
+    return value;
+}
+
+/* Initial states: the model's, unless a condition at the start gives or frees them. */
+static void read_start(perp__transcriber *t, char *is_free)
+{
+    perp__program *g = t->program;
+    const perp_model *m = t->model;
+    for (int i = 0; i < g->nx; i++) {
+        g->x0[i] = m->item[PERP_STATE][i].value;
+        is_free[i] = (char)is_freed(t->block, PERP_STATE, i);
+    }
+    for (int k = 0; k < t->block->ncondition && !t->failed; k++) {
+        const perp__plan_condition *c = &t->block->condition[k];
+        if (c->where != PLAN_START) continue;
+        const perp__node *node = &m->graph.node[c->e];
+        double value = c->lo == c->hi ? known_value(t, c->lo) : (double)NAN;
+        perp_expr parts[3] = {c->e, c->lo >= 0 ? c->lo : c->e, c->hi >= 0 ? c->hi : c->e};
+        int n, *reach = perp__graph_reach(&m->graph, parts, 3, &n);
+        if (!reach) t->failed = 1;
+        for (int i = 0; i < g->nx && reach; i++) {
+            int symbol = m->item[PERP_STATE][i].symbol;
+            int fixes = node->op == PERP__SYMBOL && node->a == symbol && !isnan(value);
+            if (fixes && !is_free[i]) g->x0[i] = value;
+            for (int r = 0; r < n && !fixes; r++) {
+                const perp__node *part = &m->graph.node[reach[r]];
+                if (part->op == PERP__SYMBOL && part->a == symbol) is_free[i] = 1;
+            }
+        }
+        free(reach);
+    }
+}
+
+static int ints(int **array, int n)
+{
+    *array = malloc(((size_t)n + 1) * sizeof **array);
+    return *array != NULL;
+}
+
+static int doubles(double **array, size_t n)
+{
+    *array = calloc(n + 1, sizeof **array);
+    return *array != NULL;
+}
+
+/* Which inputs, parameters and initial states are unknowns. */
+static int choose_unknowns(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    const perp_model *m = t->model;
+    char *is_free = calloc((size_t)g->nx + 1, 1);
+    int ok = is_free && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
+             ints(&g->param_item, m->nitem[PERP_PARAM]) && ints(&g->start_state, g->nx) &&
+             ints(&g->x0_of, g->nx) && doubles(&g->x0, (size_t)g->nx);
+    if (ok) read_start(t, is_free);
+    for (int i = 0; ok && i < m->nitem[PERP_INPUT]; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        int chosen = is_freed(t->block, PERP_INPUT, i) || (item->expr < 0 && !item->table.n);
+        if (chosen)
+            g->input_item[g->nu++] = i;
+        else if (item->table.n)
+            perp__plan_error(t, item->at, "input '%s' is a table; a plan takes functions of time",
+                             item->name);
+    }
+    for (int i = 0; ok && i < m->nitem[PERP_PARAM]; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        if (!is_freed(t->block, PERP_PARAM, i)) continue;
+        if (item->is_structural)
+            perp__plan_error(t, t->block->at, "'%s' sets the size of the model and cannot be free",
+                             item->name);
+        g->param_item[g->nparam++] = i;
+    }
+    for (int i = 0; ok && i < g->nx; i++) {
+        g->x0_of[i] = -1;
+        if (is_free[i]) g->start_state[g->nstart++] = i;
+    }
+    free(is_free);
+    g->run_p = 0;
+    g->param_p = g->nrun;
+    g->start_p = g->param_p + g->nparam;
+    g->np = g->start_p + g->nstart;
+    for (int i = 0; ok && i < g->nstart; i++) g->x0_of[g->start_state[i]] = g->start_p + i;
+    return ok && !t->failed;
+}
+
+/* Steps are shared out over the runs evenly; a run's steps are of equal length. */
+static void set_steps(perp__program *g)
+{
+    int runs = g->nrun ? g->nrun : 1, k = 0;
+    for (int q = 0; q < runs; q++) {
+        int last = (int)((long)g->K * (q + 1) / runs), n = last - k;
+        for (int i = 0; i < n; i++, k++) {
+            g->step[at(g, q, k)] = 1.0 / n;
+            g->frac[at(g, q, k)] = (double)i / n;
+            for (int r = 0; r < q; r++) g->frac[at(g, r, k)] = 1;
+        }
+    }
+}
+
+static int count_soft(const perp__plan_block *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->ncondition; i++)
+        n += b->condition[i].where != PLAN_START && b->condition[i].where != PLAN_ALWAYS;
+    return n;
+}
+
+static int lay_out(perp__transcriber *t, const perp__program_options *o)
+{
+    perp__program *g = t->program;
+    const perp_model *m = t->model;
+    g->K = o->steps;
+    g->pairs = o->pairs;
+    g->from = o->from;
+    set_method(g, m->kind == PERP_DISCRETE ? PERP_PLAN_BACKWARD_EULER : o->method);
+    g->nx = m->nitem[PERP_STATE];
+    g->nv = m->nitem[PERP_VAR];
+    g->held = t->block->holds_inputs;
+    for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
+    double runs = t->block->runs >= 0 ? known_value(t, t->block->runs) : 1;
+    if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {
+        perp__plan_error(t, t->block->runs_at,
+                         "phases must be a whole number from 1 to the number of "
+                         "steps, %d",
+                         g->K);
+        runs = 1;
+    }
+    g->horizon = known_value(t, t->block->horizon);
+    g->nrun = t->block->is_free || runs > 1 ? (int)runs : 0;
+    if (!t->block->is_free && !(g->horizon > 0 && isfinite(g->horizon)))
+        perp__plan_error(t, t->block->horizon_at ? t->block->horizon_at : t->block->at,
+                         "the plan needs a horizon: 'horizon 5', or 'horizon free'");
+    if (!choose_unknowns(t)) return 0;
+    g->nb = g->nx + g->nv + g->nsplit + g->nu;
+    g->soft_w = g->nb * g->npoint;
+    g->nw = g->soft_w + 2 * (o->soft ? count_soft(t->block) : 0);
+    g->ncol = g->nx + g->nw + g->np;
+    int runs_or_one = g->nrun ? g->nrun : 1;
+    g->sym_step = g->ncol;
+    g->sym_frac = g->sym_step + runs_or_one;
+    g->sym_end = g->sym_frac + runs_or_one;
+    g->sym_relaxation = g->sym_end + 1;
+    g->sym_penalty = g->sym_relaxation + 1;
+    g->sym_sigma = g->sym_penalty + 1;
+    g->sym_lambda = g->sym_sigma + 1;
+    g->nsymbol = g->sym_lambda; /* and the rows' multipliers, once the rows are known */
+    size_t nK = (size_t)g->K;
+    if (!ints(&g->soft_condition, g->nw - g->soft_w) || !ints(&g->soft_step, g->nw - g->soft_w))
+        return 0;
+    if (!doubles(&g->wlo, (size_t)g->nw * nK) || !doubles(&g->whi, (size_t)g->nw * nK) ||
+        !doubles(&g->plo, (size_t)g->np) || !doubles(&g->phi, (size_t)g->np) ||
+        !doubles(&g->time_weight, (size_t)g->np) || !doubles(&g->step, (size_t)runs_or_one * nK) ||
+        !doubles(&g->frac, (size_t)runs_or_one * nK))
+        return 0;
+    set_steps(g);
+    return 1;
+}
+
+/* Compilation --------------------------------------------------------------------------------- */
+
+typedef struct roots {
+    perp_expr *e;
+    int n, capacity;
+} roots;
+
+/* A derivative's entry: a number, or a root of the tape. Returns the root, -1, or -2: memory. */
+static int push_root(roots *list, const perp__graph *graph, perp_expr e, double *value)
+{
+    const perp__node *node = &graph->node[e];
+    *value = node->op == PERP__CONST ? node->value : 0;
+    if (node->op == PERP__CONST) return -1;
+    if (!perp__grow(&list->e, &list->capacity, list->n + 1, sizeof *list->e)) return -2;
+    list->e[list->n] = e;
+    return list->n++;
+}
+
+/* Append the entries of a sparse row to parallel arrays of rows, columns, roots and values. */
+static int push_entries(roots *list, const perp__graph *graph, const perp__sparse_row *from, int n,
+                        int *capacity, int **column, int **root, double **value)
+{
+    for (int k = 0; k < from->count; k++, n++) {
+        int c[3] = {*capacity, *capacity, *capacity};
+        if (!perp__grow(column, &c[0], n + 1, sizeof **column) ||
+            !perp__grow(root, &c[1], n + 1, sizeof **root) ||
+            !perp__grow(value, &c[2], n + 1, sizeof **value))
+            return -1;
+        *capacity = c[0];
+        (*column)[n] = from->column[k];
+        (*root)[n] = push_root(list, graph, from->entry[k], &(*value)[n]);
+        if ((*root)[n] == -2) return -1;
+    }
+    return n;
+}
+
+static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
+{
+    perp__program *g = t->program;
+    perp__sparse_row row = {0};
+    int capacity = 0, crow = 0, n = 0;
+    for (int i = 0; i < g->nrow && n >= 0; i++) {
+        int before = n;
+        if (!perp__gradient(&g->graph, t->row[i], column_of, &row)) n = -1;
+        if (n >= 0)
+            n = push_entries(list, &g->graph, &row, n, &capacity, &g->jac_col, &g->jac_root,
+                             &g->jac_value);
+        if (n >= 0 && !perp__grow(&g->jac_row, &crow, n + 1, sizeof *g->jac_row)) n = -1;
+        for (int k = before; k < n; k++) g->jac_row[k] = i;
+    }
+    g->njac = n < 0 ? 0 : n;
+    perp__sparse_row_clear(&row);
+    return n >= 0;
+}
+
+/* The Hessian of sigma * cost + lambda' rows, and the gradient of the cost. */
+static int derive_second(perp__transcriber *t, roots *list, const int *column_of)
+{
+    perp__program *g = t->program;
+    perp__graph *graph = &g->graph;
+    perp__sparse_row row = {0};
+    int cgrad = 0, chess = 0;
+    int ok = perp__gradient(graph, t->cost, column_of, &row);
+    if (ok)
+        g->ngrad =
+            push_entries(list, graph, &row, 0, &cgrad, &g->grad_col, &g->grad_root, &g->grad_value);
+    perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym_sigma), t->cost);
+    for (int i = 0; i < g->nrow && ok; i++) {
+        int degree = perp__degree(graph, t->row[i], column_of, NULL);
+        ok = degree >= 0;
+        if (degree == 2)
+            L = perp__add(graph, L,
+                          perp__mul(graph, perp__symbol(graph, g->sym_lambda + i), t->row[i]));
+    }
+    ok = ok && g->ngrad >= 0 && perp__hessian(graph, L, column_of, g->ncol, &row);
+    if (ok)
+        g->nhess =
+            push_entries(list, graph, &row, 0, &chess, &g->hess_i, &g->hess_root, &g->hess_value);
+    ok = ok && g->nhess >= 0 && ints(&g->hess_j, g->nhess);
+    for (int k = 0; k < g->nhess && ok; k++) {
+        g->hess_j[k] = g->hess_i[k] % g->ncol;
+        g->hess_i[k] /= g->ncol;
+    }
+    perp__sparse_row_clear(&row);
+    return ok && !graph->failed;
+}
+
+static int compile(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    roots list = {0};
+    g->nsymbol = g->sym_lambda + g->nrow;
+    int *column_of = malloc((size_t)(g->nsymbol + g->nx) * sizeof *column_of);
+    int ok = column_of && perp__grow(&t->row, &t->crow, g->nrow + 1, sizeof *t->row);
+    for (int s = 0; s < g->nsymbol + g->nx && ok; s++) column_of[s] = s < g->ncol ? s : -1;
+    if (ok) t->row[g->nrow] = t->cost;
+    ok = ok && perp__tape_compile(&g->values, &g->graph, t->row, g->nrow + 1, g->nsymbol) &&
+         derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
+         perp__tape_compile(&g->derivatives, &g->graph, list.e, list.n,
+                            perp__tape_end(&g->values)) &&
+         doubles(&g->ws, (size_t)perp__tape_end(&g->derivatives) * CHUNK);
+    free(list.e);
+    free(column_of);
+    return ok;
+}
+
+perp__program *perp__program_create(const perp_model *model, const perp__program_options *options,
+                                    perp_status *status, perp_diag *diag)
+{
+    perp__program *g = calloc(1, sizeof *g);
+    perp__transcriber t = {.program = g, .model = model, .block = model->plan, .diag = diag};
+    *status = PERP_ERR_MEMORY;
+    if (!g || !perp__graph_init(&g->graph)) goto done;
+    g->model = model;
+    t.graph = &g->graph;
+    int ok = lay_out(&t, options);
+    if (ok && !t.errors) perp__transcribe(&t);
+    if (t.errors) *status = PERP_ERR_MODEL;
+    if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
+done:
+    free(t.map);
+    free(t.value);
+    free(t.row);
+    free(t.rate_column);
+    free(t.zero_rate);
+    if (*status != PERP_OK) {
+        perp__program_destroy(g);
+        return NULL;
+    }
+    return g;
+}
+
+void perp__program_destroy(perp__program *g)
+{
+    if (!g) return;
+    free(g->input_item);
+    free(g->param_item);
+    free(g->start_state);
+    free(g->soft_condition);
+    free(g->soft_step);
+    free(g->x0);
+    free(g->x0_of);
+    free(g->wlo);
+    free(g->whi);
+    free(g->rlo);
+    free(g->rhi);
+    free(g->plo);
+    free(g->phi);
+    free(g->time_weight);
+    free(g->pair);
+    free(g->row);
+    free(g->step);
+    free(g->frac);
+    free(g->jac_row);
+    free(g->jac_col);
+    free(g->jac_root);
+    free(g->jac_value);
+    free(g->grad_col);
+    free(g->grad_root);
+    free(g->grad_value);
+    free(g->hess_i);
+    free(g->hess_j);
+    free(g->hess_root);
+    free(g->hess_value);
+    free(g->ws);
+    perp__tape_clear(&g->values);
+    perp__tape_clear(&g->derivatives);
+    perp__graph_clear(&g->graph);
+    free(g);
+}
+
+/* Evaluation ---------------------------------------------------------------------------------- */
+
+double perp__program_pre(const perp__program *g, const double *w, const double *p, int i, int k)
+{
+    if (k > 0) return w[at(g, (g->npoint - 1) * g->nb + i, k - 1)];
+    return g->x0_of[i] >= 0 ? p[g->x0_of[i]] : g->x0[i];
+}
+
+double perp__program_step(const perp__program *g, const double *p, int k)
+{
+    double h = 0;
+    if (!g->nrun) return g->step[k] * g->horizon;
+    for (int q = 0; q < g->nrun; q++) h += g->step[at(g, q, k)] * p[g->run_p + q];
+    return h;
+}
+
+double perp__program_time(const perp__program *g, const double *p, int k)
+{
+    double t = g->from;
+    if (!g->nrun) return t + g->frac[k] * g->horizon;
+    for (int q = 0; q < g->nrun; q++) t += g->frac[at(g, q, k)] * p[g->run_p + q];
+    return t;
+}
+
+static void fill(double *slot, int n, double x)
+{
+    for (int i = 0; i < n; i++) slot[i] = x;
+}
+
+/* The symbols of stages k0 .. k0 + n - 1. */
+static void load_symbols(perp__program *g, const double *w, const double *p, int k0, int n)
+{
+    size_t size = (size_t)n * sizeof(double);
+    double *slot = g->ws;
+    for (int i = 0; i < g->nx; i++, slot += n) {
+        int j = (g->npoint - 1) * g->nb + i;
+        if (k0 > 0) {
+            memcpy(slot, w + at(g, j, k0 - 1), size);
+        } else {
+            slot[0] = perp__program_pre(g, w, p, i, 0);
+            memcpy(slot + 1, w + at(g, j, 0), size - sizeof(double));
+        }
+    }
+    for (int i = 0; i < g->nw; i++, slot += n) memcpy(slot, w + at(g, i, k0), size);
+    for (int i = 0; i < g->np; i++, slot += n) fill(slot, n, p[i]);
+    int runs = g->nrun ? g->nrun : 1;
+    for (int q = 0; q < runs; q++, slot += n) memcpy(slot, g->step + at(g, q, k0), size);
+    for (int q = 0; q < runs; q++, slot += n) memcpy(slot, g->frac + at(g, q, k0), size);
+    fill(slot, n, 0);
+    if (k0 + n == g->K) slot[n - 1] = 1;
+    slot += n;
+    fill(slot, n, g->relaxation);
+    fill(slot + n, n, g->penalty);
+}
+
+static int chunk_of(const perp__program *g, int k0)
+{
+    return g->K - k0 < CHUNK ? g->K - k0 : CHUNK;
+}
+
+void perp__program_values(perp__program *g, const double *w, const double *p, double *r,
+                          double *cost)
+{
+    double total = g->fixed_cost;
+    for (int i = 0; i < g->np; i++)
+        if (g->time_weight[i] != 0) total += g->time_weight[i] * p[i];
+    for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
+        int n = chunk_of(g, k0);
+        load_symbols(g, w, p, k0, n);
+        perp__tape_prepare(&g->values, g->ws, n);
+        perp__tape_eval_many(&g->values, g->ws, n);
+        for (int i = 0; i < g->nrow; i++)
+            memcpy(r + at(g, i, k0), g->ws + (size_t)g->values.out[i] * (size_t)n,
+                   (size_t)n * sizeof *r);
+        const double *f = g->ws + (size_t)g->values.out[g->nrow] * (size_t)n;
+        for (int k = 0; k < n; k++) total += f[k];
+    }
+    *cost = total;
+}
+
+/* Copy the roots of a kind of derivative to their entries; constants are filled in. */
+static void store(const perp__program *g, int count, const int *root, const double *value, int k0,
+                  int n, double *to)
+{
+    for (int e = 0; e < count; e++) {
+        if (root[e] < 0)
+            fill(to + at(g, e, k0), n, value[e]);
+        else
+            memcpy(to + at(g, e, k0), g->ws + (size_t)g->derivatives.out[root[e]] * (size_t)n,
+                   (size_t)n * sizeof *to);
+    }
+}
+
+void perp__program_derivatives(perp__program *g, const double *w, const double *p,
+                               const double *lambda, double sigma, double *jac, double *grad,
+                               double *hess)
+{
+    for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
+        int n = chunk_of(g, k0);
+        load_symbols(g, w, p, k0, n);
+        fill(g->ws + (size_t)g->sym_sigma * (size_t)n, n, sigma);
+        for (int i = 0; i < g->nrow; i++) {
+            double *slot = g->ws + (size_t)(g->sym_lambda + i) * (size_t)n;
+            if (lambda)
+                memcpy(slot, lambda + at(g, i, k0), (size_t)n * sizeof *slot);
+            else
+                fill(slot, n, 0);
+        }
+        perp__tape_prepare(&g->derivatives, g->ws, n);
+        perp__tape_eval_many(&g->derivatives, g->ws, n);
+        store(g, g->njac, g->jac_root, g->jac_value, k0, n, jac);
+        store(g, g->ngrad, g->grad_root, g->grad_value, k0, n, grad);
+        if (hess) store(g, g->nhess, g->hess_root, g->hess_value, k0, n, hess);
+    }
+}

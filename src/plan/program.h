@@ -1,0 +1,112 @@
+/* A plan as a program over stages. Step k of K has the unknowns w_k (states, vars, parts of split
+ * pairs and inputs, at each point of the step); global unknowns p (lengths of the horizon's runs,
+ * free parameters, free initial states) are shared by all. Stage k speaks of w_k, p and the states
+ * at the end of step k - 1 only:
+ *
+ *     minimise  sum_k f_k + time_weight' p
+ *     rlo <= r_k(pre_k, w_k, p) <= rhi,   wlo <= w <= whi,   plo <= p <= phi,    pre_k = states of w_k-1
+ *
+ * Arrays over stages are structure of arrays: entry i of stage k is at [i * K + k]. */
+
+#ifndef PERP_SRC_PROGRAM_H
+#define PERP_SRC_PROGRAM_H
+
+#include "model/model.h"
+#include "model/tape.h"
+#include "perp/plan.h"
+
+/* Which rows a pair has, and what its sides are: sign * (w - offset) where that is one unknown (row
+ * is -1 then), else a row (w is -1). */
+typedef struct perp__plan_pair {
+    int w[2], row[2];
+    double sign[2], offset[2];
+    int product; /* row of a b <= eps; -1 if the relaxation has none */
+    int pair;    /* of the model */
+    int point;
+    int half; /* of a two-sided pair: 0 at lo, 1 at hi */
+} perp__plan_pair;
+
+/* A condition of the plan at a node, however it entered, for reports. */
+typedef struct perp__plan_row {
+    const char *text;
+    int at;        /* in the model's text */
+    int condition; /* of the plan block, or -1 */
+} perp__plan_row;
+
+typedef struct perp__program {
+    const perp_model *model;
+    perp_plan_method method;
+    perp_plan_pairs pairs;
+    int K;                  /* steps */
+    int npoint, nb;         /* points a step; unknowns a point */
+    int held;               /* inputs are constant over a step: those of the last point count */
+    int nx, nv, nsplit, nu; /* the parts of a point, in this order */
+    int nw, np, nrow, npair;
+    int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
+    int soft_w, *soft_condition, *soft_step;
+    int nrun, run_p;                   /* free lengths of the horizon; their place in p */
+    double from, horizon;              /* start time; its length where fixed */
+    double c[3], b[3], D[3][4];        /* points, quadrature, differentiation */
+    int *input_item;                   /* nu: which inputs are chosen */
+    int *param_item, nparam, param_p;  /* free parameters */
+    int *start_state, nstart, start_p; /* free initial states */
+    double *x0;                        /* nx: initial states where fixed */
+    int *x0_of;                        /* nx: place in p, or -1 */
+
+    double *wlo, *whi, *rlo, *rhi, *plo, *phi;
+    double *time_weight; /* np */
+    double fixed_cost;   /* of a horizon that is given */
+    perp__plan_pair *pair;
+    perp__plan_row *row;
+    double *step, *frac; /* nrun or 1: step length, and time at its start, per unit of each run */
+    double relaxation, penalty;
+
+    /* symbols of the tapes, in this order: pre, w, p, then */
+    int sym_step, sym_frac, sym_end, sym_relaxation, sym_penalty, sym_lambda, sym_sigma, nsymbol;
+    int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
+    perp__graph graph;
+    perp__tape values;      /* rows, cost */
+    perp__tape derivatives; /* changing entries of J, gradient of the cost, Hessian of L */
+    int njac, *jac_row, *jac_col, *jac_root; /* root of the derivatives' tape, or -1: constant */
+    double *jac_value;                       /* njac: where constant */
+    int ngrad, *grad_col, *grad_root;
+    double *grad_value;
+    int nhess, *hess_i, *hess_j, *hess_root; /* hess_i >= hess_j */
+    double *hess_value;
+    double *ws; /* of a chunk of stages */
+} perp__program;
+
+typedef struct perp__program_options {
+    int steps;
+    perp_plan_method method;
+    perp_plan_pairs pairs;
+    double from;
+    int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */
+} perp__program_options;
+
+/* Transcribe the model's plan block. NULL with messages in diag; *status says why. */
+perp__program *perp__program_create(const perp_model *model, const perp__program_options *options,
+                                    perp_status *status, perp_diag *diag);
+void perp__program_destroy(perp__program *program);
+
+/* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. 0: memory. */
+int perp__program_guess(const perp__program *program, double *w, double *p);
+
+/* Rows r (nrow * K) and the cost. */
+void perp__program_values(perp__program *program, const double *w, const double *p, double *r,
+                          double *cost);
+
+/* Entries of J (njac * K), of the cost's gradient (ngrad * K), and of the Hessian of
+ * sigma * cost + lambda'r (nhess * K; NULL: not wanted). */
+void perp__program_derivatives(perp__program *program, const double *w, const double *p,
+                               const double *lambda, double sigma, double *jac, double *grad,
+                               double *hess);
+
+/* State i at the start of step k. */
+double perp__program_pre(const perp__program *program, const double *w, const double *p, int i,
+                         int k);
+/* Length of step k, and the time at its start. */
+double perp__program_step(const perp__program *program, const double *p, int k);
+double perp__program_time(const perp__program *program, const double *p, int k);
+
+#endif

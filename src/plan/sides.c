@@ -1,0 +1,112 @@
+/* The active set of a plan's pairs: each has one side at 0. With the sides fixed the program is an
+ * ordinary one. */
+
+#include "plan/nlp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double *copy_of(const double *x, size_t n)
+{
+    double *copy = malloc((n + 1) * sizeof *copy);
+    if (copy) memcpy(copy, x, n * sizeof *copy);
+    return copy;
+}
+
+perp__sides *perp__sides_create(perp__program *g)
+{
+    perp__sides *s = calloc(1, sizeof *s);
+    size_t K = (size_t)g->K;
+    if (!s) return NULL;
+    s->program = g;
+    s->side = calloc((size_t)g->npair * K + 1, 1);
+    s->wlo = copy_of(g->wlo, (size_t)g->nw * K);
+    s->whi = copy_of(g->whi, (size_t)g->nw * K);
+    s->rlo = copy_of(g->rlo, (size_t)g->nrow * K);
+    s->rhi = copy_of(g->rhi, (size_t)g->nrow * K);
+    if (s->side && s->wlo && s->whi && s->rlo && s->rhi) return s;
+    perp__sides_destroy(s);
+    return NULL;
+}
+
+void perp__sides_destroy(perp__sides *s)
+{
+    if (!s) return;
+    free(s->side);
+    free(s->wlo);
+    free(s->whi);
+    free(s->rlo);
+    free(s->rhi);
+    free(s);
+}
+
+static size_t entry(const perp__program *g, int i, int k)
+{
+    return (size_t)i * (size_t)g->K + (size_t)k;
+}
+
+/* The value of a side at step k. */
+static double value_of(const perp__program *g, const perp__plan_pair *pair, int side, int k,
+                       const double *w, const double *r)
+{
+    if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)];
+    return pair->sign[side] * (w[entry(g, pair->w[side], k)] - pair->offset[side]);
+}
+
+void perp__sides_choose(perp__sides *s, const double *w, const double *r)
+{
+    const perp__program *g = s->program;
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++)
+            s->side[entry(g, i, k)] =
+                value_of(g, &g->pair[i], 0, k, w, r) > value_of(g, &g->pair[i], 1, k, w, r);
+}
+
+void perp__sides_release(perp__sides *s)
+{
+    perp__program *g = s->program;
+    size_t K = (size_t)g->K;
+    memcpy(g->wlo, s->wlo, (size_t)g->nw * K * sizeof *g->wlo);
+    memcpy(g->whi, s->whi, (size_t)g->nw * K * sizeof *g->whi);
+    memcpy(g->rlo, s->rlo, (size_t)g->nrow * K * sizeof *g->rlo);
+    memcpy(g->rhi, s->rhi, (size_t)g->nrow * K * sizeof *g->rhi);
+}
+
+void perp__sides_fix(perp__sides *s)
+{
+    perp__program *g = s->program;
+    perp__sides_release(s);
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++) {
+            const perp__plan_pair *pair = &g->pair[i];
+            int side = s->side[entry(g, i, k)];
+            if (pair->product >= 0) {
+                g->rlo[entry(g, pair->product, k)] = -INFINITY;
+                g->rhi[entry(g, pair->product, k)] = INFINITY;
+            }
+            if (side == PERP__SIDE_OPEN) continue;
+            if (pair->row[side] >= 0) {
+                size_t at = entry(g, pair->row[side], k);
+                g->rlo[at] = g->rhi[at] = 0;
+            } else {
+                size_t at = entry(g, pair->w[side], k);
+                g->wlo[at] = g->whi[at] = pair->offset[side];
+            }
+        }
+}
+
+int perp__sides_open(perp__sides *s, const double *w, const double *r, double tol)
+{
+    const perp__program *g = s->program;
+    int open = 0;
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++) {
+            const perp__plan_pair *pair = &g->pair[i];
+            signed char *side = &s->side[entry(g, i, k)];
+            if (*side > 1 || value_of(g, pair, 1 - *side, k, w, r) > tol) continue;
+            *side = PERP__SIDE_OPEN;
+            open++;
+        }
+    return open;
+}

@@ -1,0 +1,57 @@
+/* Internal to src/plan: the model's statements as expressions of a program's graph. */
+
+#ifndef PERP_SRC_TRANSCRIBE_H
+#define PERP_SRC_TRANSCRIBE_H
+
+#include "model/plan_block.h"
+#include "plan/program.h"
+
+/* What a model's symbols stand for. */
+typedef enum perp__instant {
+    PERP__AT_RATES, /* at a point; der(x) is a symbol of its own */
+    PERP__AT_POINT, /* at a point; der(x) is the slope of the polynomial */
+    PERP__AT_NODE,  /* the same for conditions and costs: a bare state is the value of the row */
+    PERP__AT_START  /* at the start of the step: states only */
+} perp__instant;
+
+typedef struct perp__transcriber {
+    perp__program *program;
+    const perp_model *model;
+    const perp__plan_block *block;
+    perp__graph *graph;
+    perp_diag *diag;
+    perp_expr *map;     /* model symbol -> expression */
+    perp_expr *value;   /* param item -> expression */
+    perp_expr *row;     /* rows so far */
+    perp_expr cost;     /* of a stage */
+    perp_expr h, start; /* step length, time at its start */
+    int crow, cpair, crinfo;
+    int *rate_column; /* symbol -> state of a rate, or -1 */
+    perp_expr *zero_rate;
+    int errors;
+    int failed; /* memory */
+} perp__transcriber;
+
+/* Fill the program's graph, rows, pairs and bounds. */
+void perp__transcribe(perp__transcriber *t);
+
+/* Set the map for point c at an instant, and translate an expression of the model with it. */
+void perp__set_instant(perp__transcriber *t, perp__instant instant, int c);
+perp_expr perp__translate(perp__transcriber *t, perp_expr e);
+
+/* An error at a place in the model's text. */
+void perp__plan_error(perp__transcriber *t, int at, const char *format, ...) PERP_PRINTF(3, 4);
+
+/* The number that an expression of parameters has; NaN if it depends on anything else. */
+double perp__plan_number(perp__transcriber *t, perp_expr e);
+
+/* transcribe_conditions.c: bounds, conditions at nodes and costs. */
+void perp__transcribe_ranges(perp__transcriber *t);
+void perp__transcribe_conditions(perp__transcriber *t);
+void perp__transcribe_costs(perp__transcriber *t);
+
+/* A new row lo <= e <= hi at every step; its index, or -1 when memory is out. */
+int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const char *text, int at,
+                  int condition);
+
+#endif

@@ -1,0 +1,300 @@
+/* From the plan block to the program: ranges, conditions at nodes, costs. A condition on one unknown
+ * becomes its bound, so that a value that is given is no unknown at all; others become rows. */
+
+#include "plan/transcribe.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void set_range(perp__program *g, int j, double lo, double hi)
+{
+    for (int k = 0; k < g->K; k++) {
+        g->wlo[(size_t)j * (size_t)g->K + (size_t)k] = lo;
+        g->whi[(size_t)j * (size_t)g->K + (size_t)k] = hi;
+    }
+}
+
+static void range_of_point(perp__transcriber *t, int c)
+{
+    perp__program *g = t->program;
+    const perp_model *m = t->model;
+    int first = c * g->nb;
+    for (int i = 0; i < g->nx; i++)
+        set_range(g, first + i, m->item[PERP_STATE][i].lo, m->item[PERP_STATE][i].hi);
+    for (int i = 0; i < g->nv; i++)
+        set_range(g, first + g->nx + i, m->item[PERP_VAR][i].lo, m->item[PERP_VAR][i].hi);
+    for (int i = 0; i < g->nsplit; i++) set_range(g, first + g->nx + g->nv + i, 0, INFINITY);
+    for (int i = 0; i < g->nu; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][g->input_item[i]];
+        double lo = item->lo, hi = item->hi;
+        for (int k = 0; k < t->block->nfree; k++) {
+            const perp__plan_free *f = &t->block->free_[k];
+            if (f->kind != PERP_INPUT || f->item != g->input_item[i] || f->lo < 0) continue;
+            lo = perp__plan_number(t, f->lo);
+            hi = perp__plan_number(t, f->hi);
+        }
+        if (g->held && c < g->npoint - 1) lo = hi = 0; /* no unknown */
+        set_range(g, first + g->nx + g->nv + g->nsplit + i, lo, hi);
+    }
+}
+
+/* The range of a free parameter or initial state: given with `free`, else the declaration's. */
+static void range_of_free(perp__transcriber *t, perp_symbol_kind kind, int item, double *lo,
+                          double *hi)
+{
+    *lo = t->model->item[kind][item].lo;
+    *hi = t->model->item[kind][item].hi;
+    for (int k = 0; k < t->block->nfree; k++) {
+        const perp__plan_free *f = &t->block->free_[k];
+        if (f->kind != kind || f->item != item || f->lo < 0) continue;
+        *lo = perp__plan_number(t, f->lo);
+        *hi = perp__plan_number(t, f->hi);
+    }
+}
+
+void perp__transcribe_ranges(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    for (int c = 0; c < g->npoint; c++) range_of_point(t, c);
+    double lo = perp__plan_number(t, t->block->horizon_lo),
+           hi = perp__plan_number(t, t->block->horizon_hi);
+    if (!(lo >= 0)) lo = 0;
+    if (isnan(hi)) hi = INFINITY;
+    if (g->nrun && !t->block->is_free) lo = hi = g->horizon;
+    for (int q = 0; q < g->nrun; q++) {
+        g->plo[g->run_p + q] = g->nrun == 1 ? lo : 0;
+        g->phi[g->run_p + q] = hi;
+    }
+    if (g->nrun > 1 && (lo > 0 || isfinite(hi))) { /* their sum, as a row of the last step */
+        perp_expr sum = perp__const(t->graph, 0);
+        for (int q = 0; q < g->nrun; q++)
+            sum = perp__add(t->graph, sum, perp__symbol(t->graph, g->nx + g->nw + g->run_p + q));
+        int row = perp__add_row(t, sum, -INFINITY, INFINITY, "horizon", t->block->horizon_at, -1);
+        if (row < 0) return;
+        g->rlo[(size_t)(row + 1) * (size_t)g->K - 1] = lo;
+        g->rhi[(size_t)(row + 1) * (size_t)g->K - 1] = hi;
+    }
+    for (int i = 0; i < g->nparam; i++)
+        range_of_free(t, PERP_PARAM, g->param_item[i], &g->plo[g->param_p + i],
+                      &g->phi[g->param_p + i]);
+    for (int i = 0; i < g->nstart; i++)
+        range_of_free(t, PERP_STATE, g->start_state[i], &g->plo[g->start_p + i],
+                      &g->phi[g->start_p + i]);
+}
+
+/* Conditions ---------------------------------------------------------------------------------- */
+
+/* The step whose end a condition is about; -1 with an error. */
+static int step_of(perp__transcriber *t, const perp__plan_condition *c)
+{
+    const perp__program *g = t->program;
+    if (c->where == PLAN_END) return g->K - 1;
+    double place = perp__plan_number(t, c->place), node;
+    if (c->where == PLAN_SHARE) {
+        node = floor(place / 100 * g->K + 0.5);
+    } else if (g->nrun) {
+        perp__plan_error(t, c->at,
+                         "the horizon is free, so no node stands at a given time; write "
+                         "'at 50%%:' for a share of the nodes");
+        return -1;
+    } else {
+        node = floor((place - g->from) / g->horizon * g->K + 0.5);
+        if (fabs(node * g->horizon / g->K + g->from - place) > 1e-9 * (1 + fabs(place))) {
+            perp__plan_error(t, c->at,
+                             "t = %g is between two nodes; choose the nodes so that it "
+                             "is one",
+                             place);
+            return -1;
+        }
+    }
+    if (node >= 1 && node <= g->K) return (int)node - 1;
+    perp__plan_error(t, c->at,
+                     node == 0 ? "this is the start: write 'at start:'"
+                               : "this is outside the horizon");
+    return -1;
+}
+
+static void intersect(perp__transcriber *t, const perp__plan_condition *c, double *wlo, double *whi,
+                      double lo, double hi)
+{
+    double slack = 1e-12 * (1 + fabs(lo));
+    if (lo == hi && lo >= *wlo - slack && lo <= *whi + slack) {
+        *wlo = *whi = lo;
+        return;
+    }
+    if (lo > *wlo) *wlo = lo;
+    if (hi < *whi) *whi = hi;
+    if (!(*wlo <= *whi))
+        perp__plan_error(t, c->at,
+                         "'%s' contradicts a range or another condition: it leaves "
+                         "nothing between %g and %g",
+                         c->text, *wlo, *whi);
+}
+
+/* Is e an unknown of the last point? Its index in w, or -1. */
+static int unknown_index(const perp__transcriber *t, perp_expr e)
+{
+    const perp__program *g = t->program;
+    const perp__node *node = &t->graph->node[e];
+    return node->op == PERP__SYMBOL && node->a >= g->nx && node->a < g->nx + g->nw ? node->a - g->nx
+                                                                                   : -1;
+}
+
+static void add_general(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
+                        double lo, double hi, int step)
+{
+    perp__program *g = t->program;
+    int row = perp__add_row(t, e, lo, hi, c->text, c->at, index);
+    for (int k = 0; k < g->K && step >= 0 && row >= 0; k++) {
+        if (k == step) continue;
+        g->rlo[(size_t)row * (size_t)g->K + (size_t)k] = -INFINITY;
+        g->rhi[(size_t)row * (size_t)g->K + (size_t)k] = INFINITY;
+    }
+}
+
+/* A condition at a node that may be missed: e + below - above, at a price of below + above. */
+static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
+{
+    perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    int at = g->soft_w + 2 * g->nsoft;
+    if (g->nsoft && g->soft_condition[g->nsoft - 1] == index) at -= 2; /* its other bound */
+    perp_expr below = perp__symbol(graph, g->nx + at), above = perp__symbol(graph, g->nx + at + 1);
+    if (at == g->soft_w + 2 * g->nsoft) {
+        g->soft_condition[g->nsoft] = index;
+        g->soft_step[g->nsoft++] = step;
+        g->whi[(size_t)at * (size_t)g->K + (size_t)step] = INFINITY;
+        g->whi[(size_t)(at + 1) * (size_t)g->K + (size_t)step] = INFINITY;
+        t->cost = perp__add(graph, t->cost, perp__add(graph, below, above));
+    }
+    return perp__add(graph, e, perp__sub(graph, below, above));
+}
+
+/* lo <= e <= hi at step `step`, or at all (-1), with the map set. */
+static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int step)
+{
+    perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    perp_expr e = perp__translate(t, c->e), side[2] = {-1, -1};
+    double bound[2] = {-INFINITY, INFINITY};
+    int numbers = 1;
+    for (int k = 0; k < 2; k++) {
+        perp_expr given = k ? c->hi : c->lo;
+        if (given < 0) continue;
+        side[k] = perp__translate(t, given);
+        bound[k] = perp__plan_number(t, given);
+        if (isnan(bound[k])) numbers = 0;
+    }
+    int j = unknown_index(t, e);
+    if (g->nw > g->soft_w && c->where != PLAN_START && c->where != PLAN_ALWAYS)
+        e = soften(t, e, index, step), j = -1;
+    if (j >= 0 && numbers) {
+        for (int k = step < 0 ? 0 : step; k < (step < 0 ? g->K : step + 1); k++) {
+            size_t at = (size_t)j * (size_t)g->K + (size_t)k;
+            int errors = t->errors;
+            intersect(t, c, &g->wlo[at], &g->whi[at], bound[0], bound[1]);
+            if (t->errors > errors) return;
+        }
+    } else if (numbers) {
+        add_general(t, c, index, e, bound[0], bound[1], step);
+    } else if (c->lo == c->hi) {
+        add_general(t, c, index, perp__sub(graph, e, side[0]), 0, 0, step);
+    } else {
+        if (side[0] >= 0) add_general(t, c, index, perp__sub(graph, e, side[0]), 0, INFINITY, step);
+        if (side[1] >= 0) add_general(t, c, index, perp__sub(graph, side[1], e), 0, INFINITY, step);
+    }
+}
+
+/* At the start: what fixes a state has been read with the layout; a range of a free one narrows its
+ * bounds; the rest are rows of the first step. */
+static void add_start(perp__transcriber *t, const perp__plan_condition *c, int index)
+{
+    perp__program *g = t->program;
+    const perp__node *node = &t->model->graph.node[c->e];
+    double lo = c->lo >= 0 ? perp__plan_number(t, c->lo) : (double)-INFINITY,
+           hi = c->hi >= 0 ? perp__plan_number(t, c->hi) : (double)INFINITY;
+    for (int i = 0; i < g->nx && node->op == PERP__SYMBOL && !isnan(lo) && !isnan(hi); i++) {
+        if (node->a != t->model->item[PERP_STATE][i].symbol) continue;
+        if (g->x0_of[i] >= 0)
+            intersect(t, c, &g->plo[g->x0_of[i]], &g->phi[g->x0_of[i]], lo, hi);
+        else if (lo != hi || g->x0[i] != lo)
+            perp__plan_error(t, c->at, "'%s' contradicts another condition at the start", c->text);
+        return;
+    }
+    add_condition(t, c, index, 0);
+}
+
+/* Does every symbol of e have a meaning in the present map? */
+static int is_meant(perp__transcriber *t, perp_expr e)
+{
+    int n, ok = 1;
+    if (e < 0) return 1;
+    int *reach = perp__graph_reach(&t->model->graph, &e, 1, &n);
+    if (!reach) t->failed = 1;
+    for (int k = 0; reach && k < n; k++) {
+        const perp__node *node = &t->model->graph.node[reach[k]];
+        if (node->op == PERP__SYMBOL && t->map[node->a] < 0) ok = 0;
+    }
+    free(reach);
+    return ok;
+}
+
+void perp__transcribe_conditions(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
+        const perp__plan_condition *c = &t->block->condition[i];
+        int start = c->where == PLAN_START, always = c->where == PLAN_ALWAYS;
+        for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
+            perp__set_instant(t, start ? PERP__AT_START : PERP__AT_NODE, point);
+            if (!is_meant(t, c->e) || !is_meant(t, c->lo) || !is_meant(t, c->hi)) {
+                perp__plan_error(t, c->at,
+                                 start ? "at the start only states have a value: vars, "
+                                         "inputs and der() belong to steps"
+                                       : "pre() of an input that is chosen has no value");
+                break;
+            }
+            if (start) {
+                add_start(t, c, i);
+                break;
+            }
+            int step = always ? -1 : step_of(t, c);
+            if (always || step >= 0) add_condition(t, c, i, step);
+        }
+    }
+}
+
+/* Costs --------------------------------------------------------------------------------------- */
+
+void perp__transcribe_costs(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    for (int i = 0; i < t->block->ncost && !t->failed && g->nw == g->soft_w; i++) {
+        const perp__plan_cost *cost = &t->block->cost[i];
+        double weight = perp__plan_number(t, cost->weight);
+        if (isnan(weight)) {
+            perp__plan_error(t, t->block->at,
+                             "a weight in 'minimize' must be a number that the "
+                             "plan does not choose");
+            return;
+        }
+        perp_expr w = perp__const(graph, weight);
+        if (cost->kind == PLAN_COST_TIME) {
+            for (int q = 0; q < g->nrun; q++) g->time_weight[g->run_p + q] += weight;
+            if (!g->nrun) g->fixed_cost += weight * g->horizon;
+        } else if (cost->kind == PLAN_COST_END) {
+            perp__set_instant(t, PERP__AT_NODE, g->npoint - 1);
+            w = perp__mul(graph, w, perp__symbol(graph, g->sym_end));
+            t->cost = perp__add(graph, t->cost, perp__mul(graph, w, perp__translate(t, cost->e)));
+        } else {
+            w = perp__mul(graph, w, t->h);
+            for (int c = 0; c < g->npoint; c++) {
+                perp__set_instant(t, PERP__AT_NODE, c);
+                perp_expr part = perp__mul(graph, perp__const(graph, g->b[c]), w);
+                t->cost =
+                    perp__add(graph, t->cost, perp__mul(graph, part, perp__translate(t, cost->e)));
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+#include "plan/verify.h"
+
+#include "model/plan_block.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct checker {
+    const perp__program *g;
+    const perp_model *m;
+    const double *w, *p;
+    double *symbol, *value; /* of the model's symbols and nodes */
+    perp__plan_check *check;
+    int step;
+    double here; /* the worst of the step */
+} checker;
+
+static double unknown(const checker *u, int c, int j)
+{
+    if (u->g->held && j >= u->g->nb - u->g->nu) c = u->g->npoint - 1;
+    return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
+}
+
+/* Slope at point c of the polynomial through the start of the step and its points. */
+static double slope(const checker *u, int c, int i, double pre, double h)
+{
+    const perp__program *g = u->g;
+    if (g->npoint == 1) return (unknown(u, 0, i) - pre) / h;
+    double sum = g->D[c][0] * pre;
+    for (int j = 0; j < g->npoint; j++) sum += g->D[c][j + 1] * unknown(u, j, i);
+    return sum / h;
+}
+
+/* Parameters; those written in terms of free ones follow. */
+static int set_params(checker *u)
+{
+    const perp_model *m = u->m;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        double x = item->value;
+        if (!item->is_set && item->expr >= 0 &&
+            !perp__graph_value(&m->graph, item->expr, u->symbol, &x))
+            return 0;
+        for (int k = 0; k < u->g->nparam; k++)
+            if (u->g->param_item[k] == i) x = u->p[u->g->param_p + k];
+        u->symbol[item->symbol] = x;
+    }
+    return 1;
+}
+
+/* The model's symbols at point c of the step, or at its start (c = -1). `rows`: a bare state of a
+ * discrete model is the value of the row. 0: memory. */
+static int set_symbols(checker *u, int c, int rows)
+{
+    const perp__program *g = u->g;
+    const perp_model *m = u->m;
+    double h = perp__program_step(g, u->p, u->step), start = perp__program_time(g, u->p, u->step);
+    double t = c < 0 ? start : start + g->c[c] * h;
+    u->symbol[PERP__SYM_H] = h;
+    u->symbol[PERP__SYM_T_PRE] = start;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        int k = 0;
+        double *now = &u->symbol[item->symbol + PERP__NOW],
+               *before = &u->symbol[item->symbol + PERP__INPUT_PRE];
+        while (k < g->nu && g->input_item[k] != i) k++;
+        *now = *before = NAN;
+        if (k < g->nu) {
+            if (c >= 0) *now = unknown(u, c, g->nx + g->nv + g->nsplit + k);
+            continue;
+        }
+        u->symbol[PERP__SYM_T] = start;
+        if (!perp__graph_value(&m->graph, item->expr, u->symbol, before)) return 0;
+        u->symbol[PERP__SYM_T] = t;
+        if (!perp__graph_value(&m->graph, item->expr, u->symbol, now)) return 0;
+    }
+    u->symbol[PERP__SYM_T] = t;
+    for (int i = 0; i < g->nx; i++) {
+        double *s = u->symbol + m->item[PERP_STATE][i].symbol;
+        s[PERP__PRE] = perp__program_pre(g, u->w, u->p, i, u->step);
+        s[PERP__NEXT] = c < 0 ? (double)NAN : unknown(u, c, i);
+        s[PERP__DER] = c < 0 ? (double)NAN : slope(u, c, i, s[PERP__PRE], h);
+        s[PERP__NOW] = c < 0 || (m->kind == PERP_DISCRETE && !rows) ? s[PERP__PRE] : s[PERP__NEXT];
+    }
+    for (int i = 0; i < g->nv; i++)
+        u->symbol[m->item[PERP_VAR][i].symbol] = c < 0 ? (double)NAN : unknown(u, c, g->nx + i);
+    perp__graph_values(&m->graph, u->symbol, u->value);
+    return 1;
+}
+
+/* Keep the worst of a kind and of all. */
+static void note(checker *u, double *kind, double violation, double scale, int at)
+{
+    double x = fabs(violation) / (1 + fabs(scale));
+    if (!(x <= *kind)) *kind = x;
+    if (!(x <= u->here)) u->here = x;
+    if (x <= u->check->worst) return;
+    u->check->worst = x;
+    u->check->worst_at = at;
+    u->check->worst_step = u->step;
+}
+
+static double outside(double x, double lo, double hi)
+{
+    return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
+}
+
+static void check_conditions_of_model(checker *u)
+{
+    const perp_model *m = u->m;
+    const double *v = u->value;
+    perp__plan_check *check = u->check;
+    for (int i = 0; i < m->nequation; i++) {
+        const perp__equation *e = &m->equation[i];
+        note(u, &check->defect, v[e->left] - v[e->right], fmax(fabs(v[e->left]), fabs(v[e->right])),
+             e->at);
+    }
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *q = &m->pair[i];
+        double a = v[q->a], b = v[q->b], gap = fmin(a, b);
+        if (q->two_sided) gap = a - fmin(fmax(a - b, v[q->lo]), v[q->hi]);
+        note(u, &check->pairs, gap, 0, q->at);
+    }
+}
+
+static void check_ranges(checker *u, int c)
+{
+    const perp__program *g = u->g;
+    const perp_model *m = u->m;
+    static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT};
+    int counts[] = {g->nx, g->nv, g->nu}, first[] = {0, g->nx, g->nx + g->nv + g->nsplit};
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; i < counts[kind]; i++) {
+            int index = kind == 2 ? g->input_item[i] : i;
+            const perp__item *item = &m->item[kinds[kind]][index];
+            double lo = item->lo, hi = item->hi, x = unknown(u, c, first[kind] + i);
+            for (int k = 0; k < m->plan->nfree && kind == 2; k++) {
+                const perp__plan_free *f = &m->plan->free_[k];
+                if (f->kind != PERP_INPUT || f->item != index || f->lo < 0) continue;
+                lo = u->value[f->lo];
+                hi = u->value[f->hi];
+            }
+            note(u, &u->check->bounds, outside(x, lo, hi), x, item->at);
+        }
+}
+
+static int is_at(const checker *u, const perp__plan_condition *c)
+{
+    const perp__program *g = u->g;
+    double share = c->place >= 0 ? u->value[c->place] : 0;
+    switch (c->where) {
+    case PLAN_ALWAYS: return 1;
+    case PLAN_END: return u->step == g->K - 1;
+    case PLAN_SHARE: return u->step + 1 == (int)floor(share / 100 * g->K + 0.5);
+    case PLAN_TIME: return fabs(u->symbol[PERP__SYM_T] - share) < 1e-6 * g->horizon / g->K;
+    default: return 0;
+    }
+}
+
+static void check_plan(checker *u, int c)
+{
+    const perp__plan_block *b = u->m->plan;
+    const double *v = u->value;
+    for (int i = 0; i < b->ncondition; i++) {
+        const perp__plan_condition *q = &b->condition[i];
+        int here = c < 0 ? q->where == PLAN_START
+                         : q->where == PLAN_ALWAYS || (c == u->g->npoint - 1 && is_at(u, q));
+        if (!here) continue;
+        double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
+               hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY;
+        note(u, &u->check->conditions, outside(v[q->e], lo, hi), v[q->e], q->at);
+    }
+}
+
+static void check_globals(checker *u)
+{
+    const perp__program *g = u->g;
+    double horizon = 0;
+    for (int i = 0; i < g->np; i++)
+        note(u, &u->check->bounds, outside(u->p[i], g->plo[i], g->phi[i]), u->p[i], u->m->plan->at);
+    for (int q = 0; q < g->nrun; q++) horizon += u->p[g->run_p + q];
+    if (g->nrun && !u->m->plan->is_free)
+        note(u, &u->check->conditions, horizon - g->horizon, horizon, u->m->plan->at);
+}
+
+int perp__plan_verify(const perp__program *g, const double *w, const double *p,
+                      perp__plan_check *check, double *residual)
+{
+    const perp_model *m = g->model;
+    checker u = {.g = g, .m = m, .w = w, .p = p, .check = check};
+    int ok = 0;
+    memset(check, 0, sizeof *check);
+    check->worst_at = -1;
+    u.symbol = malloc((size_t)m->nsymbol * sizeof *u.symbol);
+    u.value = malloc((size_t)m->graph.count * sizeof *u.value);
+    if (!u.symbol || !u.value) goto done;
+    for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
+    if (!set_params(&u) || !set_symbols(&u, -1, 1)) goto done;
+    check_plan(&u, -1);
+    check_globals(&u);
+    for (u.step = 0; u.step < g->K; u.step++) {
+        u.here = 0;
+        for (int c = 0; c < g->npoint; c++) {
+            if (!set_symbols(&u, c, 0)) goto done;
+            check_conditions_of_model(&u);
+            if (m->kind == PERP_DISCRETE && !set_symbols(&u, c, 1)) goto done;
+            check_ranges(&u, c);
+            check_plan(&u, c);
+        }
+        if (residual) residual[u.step] = u.here;
+    }
+    ok = 1;
+done:
+    free(u.symbol);
+    free(u.value);
+    return ok;
+}
+
+int perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
+                           double *symbol, double *value)
+{
+    checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
+    for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
+    u.step = node > 0 ? node - 1 : 0;
+    return set_params(&u) && set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
+}
+
+int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,
+                     double *slope_of)
+{
+    size_t K = (size_t)g->K, nW = (size_t)g->nw * K;
+    double *jac = malloc(((size_t)g->njac * K + 1) * sizeof *jac);
+    double *grad = malloc(((size_t)g->ngrad * K + 1) * sizeof *grad);
+    int ok = jac && grad;
+    memset(slope_of, 0, (nW + (size_t)g->np) * sizeof *slope_of);
+    for (int i = 0; i < g->np; i++) slope_of[nW + (size_t)i] = g->time_weight[i];
+    if (ok) perp__program_derivatives(g, w, p, lambda, 1, jac, grad, NULL);
+    for (int e = 0; ok && e < g->njac + g->ngrad; e++) {
+        int row = e < g->njac, f = row ? e : e - g->njac,
+            col = row ? g->jac_col[f] : g->grad_col[f];
+        for (size_t k = 0; k < K; k++) {
+            size_t at;
+            double x = row ? jac[(size_t)f * K + k] * lambda[(size_t)g->jac_row[f] * K + k]
+                           : grad[(size_t)f * K + k];
+            if (col >= g->nx + g->nw)
+                at = nW + (size_t)(col - g->nx - g->nw);
+            else if (col >= g->nx)
+                at = (size_t)(col - g->nx) * K + k;
+            else if (k > 0)
+                at = (size_t)((g->npoint - 1) * g->nb + col) * K + k - 1;
+            else if (g->x0_of[col] >= 0)
+                at = nW + (size_t)g->x0_of[col];
+            else
+                continue;
+            slope_of[at] += x;
+        }
+    }
+    free(jac);
+    free(grad);
+    return ok;
+}
+
+double perp__plan_stationarity(const perp__program *g, const double *w, const double *p,
+                               const double *slope_of, const double *lower, const double *upper)
+{
+    size_t nW = (size_t)g->nw * (size_t)g->K, n = nW + (size_t)g->np;
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        int is_global = i >= nW;
+        double lo = is_global ? g->plo[i - nW] : g->wlo[i],
+               hi = is_global ? g->phi[i - nW] : g->whi[i];
+        double x = is_global ? p[i - nW] : w[i], s = slope_of[i], zl, zu;
+        if (lo == hi) continue;
+        /* globals: the multiplier that the slope asks for, if the bound is there */
+        zl = !is_global ? lower[i] : s > 0 && x - lo < 1e-6 * (1 + fabs(x)) ? s : 0;
+        zu = !is_global ? upper[i] : s < 0 && hi - x < 1e-6 * (1 + fabs(x)) ? -s : 0;
+        double here = fabs(s - zl + zu);
+        if (zl != 0) here = fmax(here, fmax(-zl, fabs(zl * (x - lo))));
+        if (zu != 0) here = fmax(here, fmax(-zu, fabs(zu * (hi - x))));
+        if (!(here <= worst)) worst = here;
+    }
+    return worst;
+}

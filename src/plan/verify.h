@@ -1,0 +1,36 @@
+/* Checks of a plan by code that shares nothing with its solution: the conditions as written in the
+ * model are evaluated from the model's own expressions, step by step. */
+
+#ifndef PERP_SRC_PLAN_VERIFY_H
+#define PERP_SRC_PLAN_VERIFY_H
+
+#include "plan/program.h"
+
+typedef struct perp__plan_check {
+    double defect;     /* of equations, relative to 1 + their sides */
+    double pairs;      /* natural map of the pairs, the same */
+    double bounds;     /* ranges of states, vars, inputs and free values */
+    double conditions; /* of the plan block */
+    int worst_at;      /* where the worst of all stands in the model's text, or -1 */
+    int worst_step;
+    double worst;
+} perp__plan_check;
+
+/* residual: K, nullable: the worst of each step. 0 when memory is out. */
+int perp__plan_verify(const perp__program *program, const double *w, const double *p,
+                      perp__plan_check *check, double *residual);
+
+/* The model's symbols (nsymbol) at a node, as rows of a table mean them. 0 when memory is out. */
+int perp__plan_row_symbols(const perp__program *program, const double *w, const double *p, int node,
+                           double *symbol, double *value);
+
+/* Slope of cost + lambda'r at w, p: over w (nw * K), then p. 0 when memory is out. */
+int perp__plan_slope(perp__program *program, const double *w, const double *p, const double *lambda,
+                     double *slope);
+
+/* How far from stationary: the slope less lower plus upper over what is free (given sides and values
+ * excluded), and the products of bounds and their multipliers. lower, upper: nw * K. */
+double perp__plan_stationarity(const perp__program *program, const double *w, const double *p,
+                               const double *slope, const double *lower, const double *upper);
+
+#endif

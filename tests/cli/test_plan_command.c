@@ -1,0 +1,132 @@
+/* perp plan as a user meets it. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+#define PUSH "examples/opty/push.perp"
+
+static void expect(int code, const char *says, const char *arguments)
+{
+    cli_result r = cli_run("%s", arguments);
+    if (r.code != code || !strstr(r.err, says))
+        fail_msg("perp %s\nexit code %d, expected %d with '%s'; got\n%s", arguments, r.code, code,
+                 says, r.err);
+    cli_free(&r);
+}
+
+static void expect_model(int code, const char *says, const char *text)
+{
+    char arguments[2048];
+    snprintf(arguments, sizeof arguments, "plan '%s'", cli_file("model.perp", text));
+    expect(code, says, arguments);
+}
+
+static void the_push_is_planned_verified_and_replayed(void **state)
+{
+    (void)state;
+    const char *out = cli_path("push.csv"), *log = cli_path("log.csv");
+    cli_result r = cli_run("plan " PUSH " -o '%s' --log '%s'", out, log);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "optimal: cost 0.65, horizon 0.65 s"));
+    assert_non_null(strstr(r.out, "strongly stationary"));
+    const char *replayed = strstr(r.out, "differs by at most ");
+    assert_non_null(replayed);
+    assert_true(atof(replayed + strlen("differs by at most ")) < 1e-9);
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\nt,x,v,lp,ln,gamma,F,residual,costate_x,costate_v\n"));
+    assert_non_null(strstr(text, "\n# complete: 40 rows\n"));
+    free(text);
+    text = cli_read(log);
+    assert_non_null(strstr(text, "\niteration,refined,cost,infeasibility,stationarity,relaxation,"
+                                 "barrier,step\n0,0,"));
+    free(text);
+    /* the same through the simulator: at rest, where it began */
+    r = cli_run("simulate " PUSH " --input F='%s' --to 0.65 --step 0.016666666666666666 -o - "
+                "--no-plot",
+                out);
+    assert_int_equal(r.code, 0);
+    const char *end = strstr(r.out, "\n# complete: 40 rows"), *row = end - 1;
+    while (row[-1] != '\n') row--;
+    double t, x, v;
+    assert_int_equal(sscanf(row, "%lf,%lf,%lf", &t, &x, &v), 3);
+    assert_near(x, 0, 1e-7); /* the step is 1/60 only to ten digits */
+    assert_near(v, 0, 1e-7);
+    cli_free(&r);
+}
+
+static void options_override_the_block(void **state)
+{
+    (void)state;
+    const struct {
+        const char *options, *says;
+    } cases[] = {{"--nodes 80", "79 steps"},
+                 {"--start zeros", "optimal: cost 0.65"},
+                 {"--start random --seed 7", "optimal: cost 0.65"},
+                 {"--pairs fischer-burmeister", "optimal: cost 0.65"},
+                 {"--method radau3 --nodes 9", "(radau3)"},
+                 {"--set mu=0", "optimal"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
+        if (r.code != 0 || !strstr(r.out, cases[i].says))
+            fail_msg("%s: exit code %d\n%s%s", cases[i].options, r.code, r.out, r.err);
+        cli_free(&r);
+    }
+}
+
+static void mistakes_are_named(void **state)
+{
+    (void)state;
+    expect(1, "which model?", "plan");
+    expect(1, "unknown method 'radau'; did you mean 'radau3'?", "plan " PUSH " --method radau");
+    expect(1, "unknown back end 'ipot'; did you mean 'ipopt'?", "plan " PUSH " --backend ipot");
+    expect(1, "unknown treatment of pairs 'x'", "plan " PUSH " --pairs x");
+    expect(1, "unknown start 'zero'; did you mean 'zeros'?", "plan " PUSH " --start zero");
+    expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 1");
+    expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
+    expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
+    expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
+    expect(4, "No such file", "plan nosuch.perp");
+    expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");
+    expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
+}
+
+#define MODEL "input F\nstate x = 0 in [0, 5]\nder(x) = F\n"
+
+static void faults_of_the_block_are_named_with_their_place(void **state)
+{
+    (void)state;
+    expect_model(2, ":4:1: the plan needs a horizon", MODEL "plan { at end: x = 1\n }");
+    expect_model(2, ":5:8: nodes must be a whole number", MODEL "plan {\n nodes 1\nhorizon 1\n }");
+    expect_model(2, "the horizon is free, so no node stands at a given time",
+                 MODEL "plan {\n horizon free\n at t = 1: x = 1\n }");
+    expect_model(2, "t = 0.33 is between two nodes",
+                 MODEL "plan {\n horizon 1\n nodes 11\n at t = 0.33: x = 1\n }");
+    expect_model(2, "this is outside the horizon",
+                 MODEL "plan {\n horizon 1\n nodes 11\n at t = 2: x = 1\n }");
+    expect_model(2, "this is the start: write 'at start:'",
+                 MODEL "plan {\n horizon 1\n nodes 11\n at 0%: x = 1\n }");
+    expect_model(2, "'x = 6' contradicts a range", MODEL "plan {\n horizon 1\n at end: x = 6\n }");
+    expect_model(2, "at the start only states have a value",
+                 MODEL "plan {\n horizon 1\n at start: F = 1\n }");
+    expect_model(
+        2, "cannot switch a pair by 'when'",
+        "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
+        "plan {\n horizon 1\n }");
+    expect_model(2, "unknown method", MODEL "plan {\n horizon 1\n method euler\n }");
+    expect_model(2, "phases must be a whole number",
+                 MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(options_override_the_block),
+        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

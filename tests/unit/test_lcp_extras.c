@@ -1,0 +1,282 @@
+/* Bounds, derivatives, warm starts, batches. */
+
+#include "unit.h"
+
+#include "lcp_classes.h"
+#include "perp/lcp.h"
+
+static void free_problem(perp_lcp *lcp)
+{
+    free((void *)(uintptr_t)lcp->M);
+}
+
+/* lo <= z <= hi perp w with random bounds: all methods that solve agree with the residual's own words. */
+static void problems_with_bounds_are_solved(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 60; seed++) {
+        double lo[9], hi[9], z[9], w[9];
+        perp_lcp lcp = lcp_generate(seed % 2 ? LCP_definite : LCP_p_matrix, 9, seed);
+        for (int i = 0; i < 9; i++) {
+            unsigned kind = (seed * 7 + (unsigned)i * 3) % 5;
+            lo[i] = kind == 0 || kind == 3 ? -(double)INFINITY : kind == 1 ? 0 : -0.05 * i;
+            hi[i] = kind == 0 || kind == 1 ? (double)INFINITY : kind == 4 ? lo[i] : 0.05;
+        }
+        lcp.lo = lo, lcp.hi = hi;
+        static const perp_method methods[] = {PERP_METHOD_AUTO, PERP_METHOD_LEMKE, PERP_METHOD_BPP,
+                                              PERP_METHOD_IPM, PERP_METHOD_FB};
+        for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+            perp_solver *solver;
+            perp_solve_info info;
+            perp_solver_options o = perp_solver_options_default(methods[m]);
+            o.mixed = 1;
+            assert_int_equal(perp_solver_create(methods[m], 9, &o, &solver), PERP_OK);
+            assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
+            if (info.outcome != PERP_SOLVED)
+                fail_msg("seed %u: %s ends in %s", seed, perp_method_name(methods[m]),
+                         perp_outcome_name(info.outcome));
+            for (int i = 0; i < 9; i++) {
+                assert_true(z[i] >= lo[i] - 1e-8 && z[i] <= hi[i] + 1e-8);
+                if (z[i] > lo[i] + 1e-7) assert_true(w[i] < 1e-7);
+                if (z[i] < hi[i] - 1e-7) assert_true(w[i] > -1e-7);
+            }
+            perp_solver_destroy(solver);
+        }
+        free_problem(&lcp);
+    }
+}
+
+/* z1 - z2 = 1 twice over: M of the free rows is singular, and there are solutions. */
+static void singular_free_rows_are_split(void **state)
+{
+    (void)state;
+    const double M[] = {1, 1, 0, -1, -1, 0, 0, 0, 1}, q[] = {-1, -1, -2};
+    const double lo[] = {-INFINITY, -INFINITY, 0};
+    double z[3];
+    perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q, .lo = lo};
+    perp_solver *solver;
+    perp_solve_info info;
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    o.mixed = 1;
+    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 3, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_near(z[0] - z[1], 1, 1e-12);
+    assert_near(z[2], 2, 1e-12);
+    perp_solver_destroy(solver);
+}
+
+static void bounds_need_the_option_and_must_not_cross(void **state)
+{
+    (void)state;
+    const double M[] = {1}, q[] = {1}, lo[] = {1}, hi[] = {0};
+    double z[1];
+    perp_lcp lcp = {1, M, 1, q, lo, NULL};
+    perp_solver *solver;
+    perp_solve_info info;
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_LEMKE);
+    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_ARG);
+    perp_solver_destroy(solver);
+    o.mixed = 1;
+    lcp.hi = hi;
+    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_BAD_INPUT);
+    perp_solver_destroy(solver);
+}
+
+/* Both products against central differences of the solution. */
+static void derivatives_agree_with_differences(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        perp_lcp lcp = lcp_generate(seed % 2 ? LCP_definite : LCP_p_matrix, N, seed);
+        perp_solver *solver, *other;
+        perp_solve_info info;
+        perp_lcp_sensitivity how;
+        double z[N], dM[N * N], dq[N], dz[N], M[N * N], q[N], z1[N], z2[N], c[N], gq[N], gM[N * N];
+        double eps = 1e-6, largest = 0, forward = 0, backward = 0;
+        assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, N, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, N, NULL, &other), PERP_OK);
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_OK);
+        assert_true(how.strict && how.degenerate == 0);
+        for (int i = 0; i < N * N; i++) dM[i] = sin(3.0 * i + seed);
+        for (int i = 0; i < N; i++) dq[i] = cos(2.0 * i + seed), c[i] = sin(5.0 * i);
+        assert_int_equal(perp_lcp_jvp(solver, dM, dq, dz), PERP_OK);
+        assert_int_equal(perp_lcp_vjp(solver, c, gq, gM), PERP_OK);
+        for (int side = -1; side <= 1; side += 2) {
+            for (int i = 0; i < N * N; i++) M[i] = lcp.M[i] + side * eps * dM[i];
+            for (int i = 0; i < N; i++) q[i] = lcp.q[i] + side * eps * dq[i];
+            perp_lcp moved = {N, M, N, q, NULL, NULL};
+            assert_int_equal(perp_lcp_solve(other, &moved, side < 0 ? z1 : z2, NULL, &info),
+                             PERP_OK);
+        }
+        for (int i = 0; i < N; i++) largest = fmax(largest, fabs(dz[i]));
+        for (int i = 0; i < N; i++)
+            assert_near((z2[i] - z1[i]) / (2 * eps), dz[i], 1e-5 * (1 + largest));
+        for (int i = 0; i < N; i++) forward += c[i] * dz[i], backward += gq[i] * dq[i];
+        for (int i = 0; i < N * N; i++) backward += gM[i] * dM[i];
+        assert_near(forward, backward, 1e-10 * (1 + fabs(forward)));
+        perp_solver_destroy(solver);
+        perp_solver_destroy(other);
+        free_problem(&lcp);
+    }
+}
+
+/* 0 <= z perp z + q >= 0 at q = 0: the derivative is one-sided. */
+static void degeneracy_is_told(void **state)
+{
+    (void)state;
+    const double M[] = {1, 0, 0, 1}, q[] = {-1, 0}, dq[] = {0, 1};
+    double z[2], dz[2];
+    perp_lcp lcp = {2, M, 2, q, NULL, NULL};
+    perp_solver *solver;
+    perp_lcp_sensitivity how;
+    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 2, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_ERR_ARG);
+    assert_int_equal(perp_lcp_jvp(solver, NULL, dq, dz), PERP_ERR_ARG);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_OK);
+    assert_false(how.strict);
+    assert_int_equal(how.degenerate, 1);
+    assert_int_equal(how.worst, 1);
+    assert_int_equal(perp_lcp_jvp(solver, NULL, dq, dz), PERP_OK);
+    assert_true(dz[1] == 0 || dz[1] == -1); /* of w or of z, whichever the basis holds */
+    perp_solver_destroy(solver);
+}
+
+/* A slowly changing q: the same answers as cold, in fewer pivots. */
+static void warm_starts_give_the_same_answers_with_less_work(void **state)
+{
+    (void)state;
+    static const perp_method methods[] = {PERP_METHOD_LEMKE, PERP_METHOD_BPP, PERP_METHOD_AUTO,
+                                          PERP_METHOD_PGS, PERP_METHOD_FB};
+    enum { N = 30 };
+    perp_lcp lcp = lcp_generate(LCP_definite, N, 5);
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
+        perp_solver *warm, *cold;
+        perp_solver_options o = perp_solver_options_default(methods[m]);
+        int with = 0, without = 0;
+        double z[N], y[N], q[N];
+        assert_int_equal(perp_solver_create(methods[m], N, NULL, &cold), PERP_OK);
+        o.warm_start = 1;
+        assert_int_equal(perp_solver_create(methods[m], N, &o, &warm), PERP_OK);
+        memset(z, 0, sizeof z);
+        for (int k = 0; k < 50; k++) {
+            perp_solve_info info;
+            for (int i = 0; i < N; i++) q[i] = lcp.q[i] * (1 + 0.01 * sin(k + i));
+            perp_lcp moved = {N, lcp.M, N, q, NULL, NULL};
+            assert_int_equal(perp_lcp_solve(warm, &moved, z, NULL, &info), PERP_OK);
+            assert_int_equal(info.outcome, PERP_SOLVED);
+            with += info.iterations;
+            assert_int_equal(perp_lcp_solve(cold, &moved, y, NULL, &info), PERP_OK);
+            without += info.iterations;
+            for (int i = 0; i < N; i++) assert_near(z[i], y[i], 1e-8);
+        }
+        if (with >= without)
+            fail_msg("%s: %d iterations warm, %d cold", perp_method_name(methods[m]), with,
+                     without);
+        perp_solver_destroy(warm);
+        perp_solver_destroy(cold);
+    }
+    free_problem(&lcp);
+}
+
+/* Batches in every arrangement and number of threads give the bits of each other, and right answers. */
+static void batches_do_not_depend_on_threads_or_arrangement(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    static const lcp_class classes[] = {LCP_definite, LCP_box, LCP_murty};
+    for (int n = 1; n <= 9; n++) {
+        for (size_t c = 0; c < 3; c++) {
+            int size = lcp_class_size(classes[c], n);
+            size_t N = (size_t)size;
+            double *M = malloc(COUNT * N * N * sizeof *M), *q = malloc(COUNT * N * sizeof *q);
+            double *Mi = malloc(COUNT * N * N * sizeof *M), *qi = malloc(COUNT * N * sizeof *q);
+            double *z = calloc(COUNT * N, sizeof *z), *zi = calloc(COUNT * N, sizeof *z),
+                   *zt = calloc(COUNT * N, sizeof *z);
+            for (size_t k = 0; k < COUNT; k++) {
+                perp_lcp lcp = lcp_generate(classes[c], n, k + 1);
+                for (size_t e = 0; e < N * N; e++) M[k * N * N + e] = Mi[e * COUNT + k] = lcp.M[e];
+                for (size_t e = 0; e < N; e++) q[k * N + e] = qi[e * COUNT + k] = lcp.q[e];
+                free_problem(&lcp);
+            }
+            perp_batch_solver *one, *three;
+            perp_outcome outcomes[COUNT];
+            int solved;
+            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 1, NULL, &one),
+                             PERP_OK);
+            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 3, NULL, &three),
+                             PERP_OK);
+            perp_lcp_batch b = {.count = COUNT, .n = size, .M = M, .q = q};
+            assert_int_equal(perp_lcp_solve_batch(one, &b, z, outcomes, &solved), PERP_OK);
+            assert_int_equal(solved, COUNT);
+            for (size_t k = 0; k < COUNT; k++) {
+                perp_lcp lcp = {size, M + k * N * N, size, q + k * N, NULL, NULL};
+                double scale = 1;
+                for (size_t i = 0; i < N; i++) scale = fmax(scale, 1 + fabs(lcp.q[i]));
+                assert_int_equal(outcomes[k], PERP_SOLVED);
+                assert_true(perp_lcp_residual(&lcp, z + k * N, NULL) <= 1e-10 * scale);
+            }
+            assert_int_equal(perp_lcp_solve_batch(three, &b, zt, NULL, &solved), PERP_OK);
+            assert_memory_equal(z, zt, COUNT * N * sizeof *z);
+            b = (perp_lcp_batch){.count = COUNT, .n = size, .M = Mi, .q = qi, .interleaved = 1};
+            assert_int_equal(perp_lcp_solve_batch(three, &b, zi, NULL, &solved), PERP_OK);
+            for (size_t k = 0; k < COUNT; k++)
+                for (size_t i = 0; i < N; i++) assert_true(z[k * N + i] == zi[i * COUNT + k]);
+            b = (perp_lcp_batch){.count = COUNT, .n = size, .M = M, .q = q, .shared_M = 1};
+            if (classes[c] != LCP_box) {
+                assert_int_equal(perp_lcp_solve_batch(one, &b, z, NULL, &solved), PERP_OK);
+                assert_int_equal(solved, COUNT);
+                assert_int_equal(perp_lcp_solve_batch(three, &b, zt, NULL, NULL), PERP_OK);
+                assert_memory_equal(z, zt, COUNT * N * sizeof *z);
+            }
+            perp_batch_solver_destroy(one);
+            perp_batch_solver_destroy(three);
+            free(M), free(q), free(Mi), free(qi), free(z), free(zi), free(zt);
+        }
+    }
+}
+
+static void a_batch_judges_each_problem(void **state)
+{
+    (void)state;
+    const double M[] = {1, -1, NAN, 1, 1}, q[] = {-1, -1, 0, 5, INFINITY};
+    double z[5];
+    perp_outcome outcomes[5];
+    int solved;
+    perp_batch_solver *solver;
+    perp_lcp_batch b = {.count = 5, .n = 1, .M = M, .q = q};
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, 1, 0, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_OK);
+    assert_int_equal(solved, 2);
+    assert_int_equal(outcomes[0], PERP_SOLVED);
+    assert_int_equal(outcomes[1], PERP_INFEASIBLE);
+    assert_int_equal(outcomes[2], PERP_BAD_INPUT);
+    assert_int_equal(outcomes[3], PERP_SOLVED);
+    assert_int_equal(outcomes[4], PERP_BAD_INPUT);
+    b.n = 2;
+    assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_ERR_DIM);
+    perp_batch_solver_destroy(solver);
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, -1, 0, NULL, &solver),
+                     PERP_ERR_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(problems_with_bounds_are_solved),
+        cmocka_unit_test(singular_free_rows_are_split),
+        cmocka_unit_test(bounds_need_the_option_and_must_not_cross),
+        cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(degeneracy_is_told),
+        cmocka_unit_test(warm_starts_give_the_same_answers_with_less_work),
+        cmocka_unit_test(batches_do_not_depend_on_threads_or_arrangement),
+        cmocka_unit_test(a_batch_judges_each_problem),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* Nonlinear complementarity problems: known ones, sparse ones, formulas, bad input. */
+
+#include "unit.h"
+
+#include "perp/mcp.h"
+#include "perp/model.h"
+
+/* Kojima & Shindo 1986: solutions (sqrt(6)/2, 0, 0, 1/2), degenerate, and (1, 0, 3, 0). */
+static int kojima(void *context, const double *x, double *w)
+{
+    (void)context;
+    double a = x[0], b = x[1], c = x[2], d = x[3];
+    w[0] = 3 * a * a + 2 * a * b + 2 * b * b + c + 3 * d - 6;
+    w[1] = 2 * a * a + a + b * b + 10 * c + 2 * d - 2;
+    w[2] = 3 * a * a + a * b + 2 * b * b + 2 * c + 9 * d - 9;
+    w[3] = a * a + 3 * b * b + 2 * c + 3 * d - 3;
+    return 0;
+}
+
+static int kojima_slope(void *context, const double *x, double *J)
+{
+    (void)context;
+    double a = x[0], b = x[1];
+    const double rows[4][4] = {{6 * a + 2 * b, 2 * a + 4 * b, 1, 3},
+                               {4 * a + 1, 2 * b, 10, 2},
+                               {6 * a + b, a + 4 * b, 2, 9},
+                               {2 * a, 6 * b, 2, 3}};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++) J[i + 4 * j] = rows[i][j];
+    return 0;
+}
+
+static perp_mcp_info solve(perp_mcp_method method, const perp_mcp *p, double *z)
+{
+    perp_mcp_solver *solver;
+    perp_mcp_info info;
+    double *w = calloc((size_t)p->n + 1, sizeof *w);
+    assert_int_equal(perp_mcp_solver_create(method, p, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_mcp_solve(solver, p, z, w, &info), PERP_OK);
+    if (info.outcome == PERP_SOLVED)
+        assert_true(perp_mcp_residual(p, z, w) == info.residual && info.residual <= 1e-9);
+    perp_mcp_solver_destroy(solver);
+    free(w);
+    return info;
+}
+
+static void kojima_and_shindo_is_solved_from_many_points(void **state)
+{
+    (void)state;
+    perp_mcp p = {.n = 4, .F = kojima, .J = kojima_slope};
+    for (int k = 0; k < 30; k++) {
+        double z[4] = {k % 2, k % 3, k % 5, k % 7};
+        assert_int_equal(solve(PERP_MCP_AUTO, &p, z).outcome, PERP_SOLVED);
+        int first = fabs(z[0] - sqrt(1.5)) < 1e-6 && fabs(z[3] - 0.5) < 1e-6;
+        int second = fabs(z[0] - 1) < 1e-6 && fabs(z[2] - 3) < 1e-6;
+        assert_true(first || second);
+    }
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        double z[4] = {1, 0, 2.5, 0};
+        assert_int_equal(solve((perp_mcp_method)m, &p, z).outcome, PERP_SOLVED);
+    }
+}
+
+/* Obstacle problem on a line of n points, -u'' >= -1/4, u >= hat, sparse: tridiagonal J; z = u - hat. */
+typedef struct obstacle {
+    int n;
+    double *hat;
+} obstacle;
+
+static int obstacle_F(void *context, const double *z, double *w)
+{
+    const obstacle *o = context;
+    double h = 1.0 / (o->n + 1);
+    for (int i = 0; i < o->n; i++) {
+        double left = i > 0 ? z[i - 1] + o->hat[i - 1] : 0;
+        double right = i + 1 < o->n ? z[i + 1] + o->hat[i + 1] : 0;
+        w[i] = 2 * (z[i] + o->hat[i]) - left - right + h * h * (1 + pow(z[i] + o->hat[i], 3));
+    }
+    return 0;
+}
+
+static int obstacle_J(void *context, const double *z, double *values)
+{
+    const obstacle *o = context;
+    double h = 1.0 / (o->n + 1);
+    int e = 0;
+    for (int j = 0; j < o->n; j++) {
+        if (j > 0) values[e++] = -1;
+        values[e++] = 2 + 3 * h * h * (z[j] + o->hat[j]) * (z[j] + o->hat[j]);
+        if (j + 1 < o->n) values[e++] = -1;
+    }
+    return 0;
+}
+
+static void a_sparse_obstacle_problem_is_solved(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    static double hat[N], z[N], w[N];
+    static int start[N + 1], row[3 * N];
+    obstacle o = {N, hat};
+    for (int j = 0; j < N; j++) {
+        double x = (j + 1.0) / (N + 1);
+        hat[j] = 0.25 - fabs(x - 0.5);
+        start[j + 1] = start[j];
+        for (int i = j - 1; i <= j + 1; i++)
+            if (i >= 0 && i < N) row[start[j + 1]++] = i;
+    }
+    perp_mcp p = {
+        .n = N, .F = obstacle_F, .J = obstacle_J, .context = &o, .column_start = start, .row = row};
+    static const perp_mcp_method methods[] = {PERP_MCP_AUTO, PERP_MCP_MIN};
+    for (size_t k = 0; k < 2; k++) {
+        perp_mcp_method m = methods[k];
+        perp_mcp_solver *solver;
+        perp_mcp_info info;
+        perp_status status = perp_mcp_solver_create(m, &p, NULL, &solver);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            print_message("skipped: no sparse LU in this build\n");
+            return;
+        }
+        assert_int_equal(status, PERP_OK);
+        memset(z, 0, sizeof z);
+        assert_int_equal(perp_mcp_solve(solver, &p, z, w, &info), PERP_OK);
+        if (info.outcome != PERP_SOLVED)
+            fail_msg("%s: %s, residual %g after %d steps", perp_mcp_method_name(m),
+                     perp_outcome_name(info.outcome), info.residual, info.iterations);
+        int touching = 0;
+        for (int i = 0; i < N; i++) touching += z[i] < 1e-9;
+        assert_true(touching > 0 && touching < N / 2);
+        perp_mcp_solver_destroy(solver);
+    }
+}
+
+/* z^3 = 8 with z free; -1 <= z <= 1 with F = z - 5 and F = z + 5: all kinds of bounds. */
+static int cubes(void *context, const double *z, double *w)
+{
+    (void)context;
+    w[0] = z[0] * z[0] * z[0] - 8, w[1] = z[1] - 5, w[2] = z[2] + 5;
+    return 0;
+}
+
+static int cubes_slope(void *context, const double *z, double *J)
+{
+    (void)context;
+    memset(J, 0, 9 * sizeof *J);
+    J[0] = 3 * z[0] * z[0], J[4] = J[8] = 1;
+    return 0;
+}
+
+static void all_kinds_of_bounds_are_met(void **state)
+{
+    (void)state;
+    const double lo[] = {-(double)INFINITY, -1, -1}, hi[] = {(double)INFINITY, 1, 1};
+    perp_mcp p = {.n = 3, .lo = lo, .hi = hi, .F = cubes, .J = cubes_slope};
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        double z[3] = {1, 0, 0};
+        assert_int_equal(solve((perp_mcp_method)m, &p, z).outcome, PERP_SOLVED);
+        assert_near(z[0], 2, 1e-8);
+        assert_near(z[1], 1, 1e-8);
+        assert_near(z[2], -1, 1e-8);
+    }
+}
+
+/* log(z) - 1: not defined for z <= 0, where every step that leads there is shortened. */
+static int logarithm(void *context, const double *z, double *w)
+{
+    (void)context;
+    if (!(z[0] > 0)) return 1;
+    w[0] = log(z[0]) - 1;
+    return 0;
+}
+
+static int logarithm_slope(void *context, const double *z, double *J)
+{
+    (void)context;
+    J[0] = 1 / z[0];
+    return 0;
+}
+
+static void a_function_may_be_undefined_somewhere(void **state)
+{
+    (void)state;
+    perp_mcp p = {.n = 1, .F = logarithm, .J = logarithm_slope};
+    double z = 20;
+    assert_int_equal(solve(PERP_MCP_FB, &p, &z).outcome, PERP_SOLVED);
+    assert_near(z, exp(1), 1e-8);
+    z = 0;
+    assert_int_equal(solve(PERP_MCP_FB, &p, &z).outcome, PERP_LIMIT);
+    z = NAN;
+    assert_int_equal(solve(PERP_MCP_FB, &p, &z).outcome, PERP_BAD_INPUT);
+}
+
+static void formulas_have_exact_derivatives(void **state)
+{
+    (void)state;
+    const char *text[] = {"x1^2 + sin(x2)*x3 - 2", "exp(x1) - x2", "x3^3 + x1*x2 - 1"};
+    perp_formulas *f;
+    double z[] = {0.3, 0.7, 1.1}, w[3], w1[3], w2[3], J[9];
+    assert_int_equal(perp_formulas_create(3, text, "test", &f, NULL), PERP_OK);
+    perp_mcp p = perp_formulas_mcp(f);
+    assert_int_equal(p.F(p.context, z, w), 0);
+    assert_near(w[0], 0.09 + sin(0.7) * 1.1 - 2, 1e-15);
+    assert_int_equal(p.J(p.context, z, J), 0);
+    for (int j = 0; j < 3; j++) {
+        double keep = z[j], eps = 1e-6;
+        double dense[3] = {0, 0, 0};
+        for (int e = p.column_start[j]; e < p.column_start[j + 1]; e++) dense[p.row[e]] = J[e];
+        z[j] = keep - eps, p.F(p.context, z, w1);
+        z[j] = keep + eps, p.F(p.context, z, w2);
+        z[j] = keep;
+        for (int i = 0; i < 3; i++) assert_near((w2[i] - w1[i]) / (2 * eps), dense[i], 1e-8);
+    }
+    perp_formulas_destroy(f);
+}
+
+static void bad_formulas_are_told(void **state)
+{
+    (void)state;
+    const char *const wrong[] = {"x1 +", "y + x1", "x1\nvar q", "x1 perp x1", ""};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        perp_formulas *f;
+        perp_diag diag = {0};
+        assert_int_equal(perp_formulas_create(1, &wrong[k], "test", &f, &diag), PERP_ERR_MODEL);
+        assert_null(f);
+        perp_diag_clear(&diag);
+    }
+}
+
+static void patterns_are_checked(void **state)
+{
+    (void)state;
+    const int start[] = {0, 1, 2}, row[] = {0, 2}, twice[] = {0, 2, 2}, same[] = {0, 0};
+    perp_mcp p = {.n = 2, .F = cubes, .J = cubes_slope, .column_start = start, .row = row};
+    perp_mcp_solver *solver;
+    assert_int_equal(perp_mcp_solver_create(PERP_MCP_FB, &p, NULL, &solver), PERP_ERR_ARG);
+    p.column_start = twice, p.row = same;
+    assert_int_equal(perp_mcp_solver_create(PERP_MCP_FB, &p, NULL, &solver), PERP_ERR_ARG);
+    p.row = NULL;
+    assert_int_equal(perp_mcp_solver_create(PERP_MCP_FB, &p, NULL, &solver), PERP_ERR_ARG);
+    assert_int_equal(perp_mcp_method_find("josephy"), PERP_MCP_JOSEPHY);
+    assert_int_equal(perp_mcp_method_find("nosuch"), PERP_MCP_METHOD_COUNT);
+    perp_mcp_solver_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kojima_and_shindo_is_solved_from_many_points),
+        cmocka_unit_test(a_sparse_obstacle_problem_is_solved),
+        cmocka_unit_test(all_kinds_of_bounds_are_met),
+        cmocka_unit_test(a_function_may_be_undefined_somewhere),
+        cmocka_unit_test(formulas_have_exact_derivatives),
+        cmocka_unit_test(bad_formulas_are_told),
+        cmocka_unit_test(patterns_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
