@@ -120,7 +120,7 @@ static int read_vector(reader *r)
     perp_expr *e = NULL;
     int n = 0;
     perp__syntax *s = perp__parse_expression(r->source, &r->model->arena, &r->token);
-    if (!s || !perp__lower_drawn(r->builder, s, &e, &n)) {
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
         r->bad = 1;
         return 0;
     }
