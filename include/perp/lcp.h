@@ -89,7 +89,8 @@ PERP_API perp_solver_options perp_solver_options_default(perp_method method);
 /// @param n_max    largest problem, >= 0
 /// @param options  nullable: the defaults
 /// @param solver   out; NULL on error
-/// @return PERP_OK, PERP_ERR_ARG (unknown method, n_max < 0, options out of range), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (unknown method, n_max < 0, options out of range), PERP_ERR_MEMORY,
+///         PERP_ERR_UNAVAILABLE (nlp, in a build without IPOPT)
 PERP_API perp_status perp_solver_create(perp_method method, int n_max,
                                         const perp_solver_options *options, perp_solver **solver);
 PERP_API void perp_solver_destroy(perp_solver *solver);

@@ -12,5 +12,6 @@
 #include "perp/simulate.h"
 #include "perp/plan.h"
 #include "perp/report.h"
+#include "perp/identify.h"
 
 #endif

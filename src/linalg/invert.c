@@ -18,34 +18,36 @@ static double row_scale(int n, const double *row)
     return ldexp(1, -exponent);
 }
 
-/* Rows with one entry left among the open columns, else the largest open entry. 0 if it is too
- * small. */
-static int choose_pivot(int n, const double *W, const int *row_done, const int *column_done,
-                        int *pr, int *pc)
+/* Of a row, among the open columns: how many entries it has, and the first of the largest. */
+static void look_at_row(int n, const double *row, const int *column_done, int *entries, int *at,
+                        double *largest)
 {
-    double best = 0;
+    *entries = 0, *largest = 0, *at = -1;
+    for (int j = 0; j < n; j++) {
+        double x = fabs(row[j]);
+        if (x == 0 || column_done[j]) continue;
+        ++*entries;
+        if (x > *largest) *largest = x, *at = j;
+    }
+}
+
+/* The first row with one entry left, else the largest open entry. -1 if it is too small. */
+static int choose_row(int n, const int *row_done, const int *entries, const double *largest)
+{
+    int best = -1;
     for (int i = 0; i < n; i++) {
         if (row_done[i]) continue;
-        int entries = 0, column = -1;
-        for (int j = 0; j < n; j++) {
-            double x = fabs(W[i * 2 * n + j]);
-            if (column_done[j] || x == 0) continue;
-            entries++;
-            column = j;
-            if (x > best) best = x, *pr = i, *pc = j;
-        }
-        if (entries == 1 && fabs(W[i * 2 * n + column]) > SINGULAR) {
-            *pr = i, *pc = column;
-            return 1;
-        }
+        if (entries[i] == 1 && largest[i] > SINGULAR) return i;
+        if (best < 0 || largest[i] > largest[best]) best = i;
     }
-    return best > SINGULAR;
+    return best >= 0 && largest[best] > SINGULAR ? best : -1;
 }
 
 int perp__invert(int n, const double *A, int lda, double *inverse, double *work, int *index)
 {
     double *W = work; /* [A | I], row-major, n x 2n, rows scaled */
-    int *row_done = index, *column_done = index + n;
+    int *row_done = index, *column_done = index + n, *entries = column_done + n, *at = entries + n;
+    double *largest = W + 2 * (size_t)n * (size_t)n;
     for (int i = 0; i < n; i++) {
         double *row = W + (size_t)i * 2 * (size_t)n,
                scale = row_scale(n, A + (size_t)i * (size_t)lda);
@@ -55,19 +57,24 @@ int perp__invert(int n, const double *A, int lda, double *inverse, double *work,
         row[n + i] = scale;
         row_done[i] = column_done[i] = 0;
     }
+    for (int i = 0; i < n; i++)
+        look_at_row(n, W + (size_t)i * 2 * (size_t)n, column_done, &entries[i], &at[i],
+                    &largest[i]);
     for (int step = 0; step < n; step++) {
-        int r = -1, c = -1;
-        if (!choose_pivot(n, W, row_done, column_done, &r, &c)) return 0;
+        int r = choose_row(n, row_done, entries, largest);
+        if (r < 0) return 0;
+        int c = at[r];
         double *pivot_row = W + (size_t)r * 2 * (size_t)n, p = pivot_row[c];
         for (int j = 0; j < 2 * n; j++) pivot_row[j] /= p;
+        row_done[r] = 1 + c; /* row r now gives unknown c */
+        column_done[c] = 1;
         for (int i = 0; i < n; i++) {
             double *row = W + (size_t)i * 2 * (size_t)n, f = row[c];
             if (i == r || f == 0) continue;
             for (int j = 0; j < 2 * n; j++) row[j] -= f * pivot_row[j];
             row[c] = 0;
+            if (!row_done[i]) look_at_row(n, row, column_done, &entries[i], &at[i], &largest[i]);
         }
-        row_done[r] = 1 + c; /* row r now gives unknown c */
-        column_done[c] = 1;
     }
     for (int r = 0; r < n; r++) {
         int c = row_done[r] - 1;

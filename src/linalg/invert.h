@@ -5,7 +5,7 @@
  * single entry are used first, so that what they fix (a velocity held at 0) is exact in the
  * inverse; then the largest entry is the pivot.
  *
- * work: 2 n^2 doubles; index: 2 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest
+ * work: 2 n^2 + n doubles, of which A may overlap the last n; index: 4 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest
  * entry. */
 int perp__invert(int n, const double *A, int lda, double *inverse, double *work, int *index);
 

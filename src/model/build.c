@@ -3,6 +3,7 @@
  * var used, as many conditions as unknowns. */
 
 #include "model/draw_block.h"
+#include "model/identify_block.h"
 #include "model/model.h"
 #include "model/plan_block.h"
 #include "model/syntax.h"
@@ -1014,7 +1015,7 @@ static void add_conditions(builder *b, const perp__statement *s)
             add_loop(b, s);
         else if (b->nloop && (is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
                               s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN ||
-                              s->kind == STATEMENT_DRAW))
+                              s->kind == STATEMENT_DRAW || s->kind == STATEMENT_IDENTIFY))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }
@@ -1082,6 +1083,7 @@ static void read_settings(builder *b, const perp__statement *s)
     for (; s && !b->failed; s = s->next) {
         if (s->kind == STATEMENT_PLAN && !perp__read_plan(b, m, s)) b->failed = 1;
         if (s->kind == STATEMENT_DRAW && !perp__read_draw(b, m, s)) b->failed = 1;
+        if (s->kind == STATEMENT_IDENTIFY && !perp__read_identify(m, s)) b->failed = 1;
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);

@@ -9,6 +9,10 @@
 /* Units that do not match: both sides are named. */
 int perp__inspect_units(const perp_model *model, perp__source *findings);
 
+/* 1 if the units have the same dimension, and how many b are one a; 0 if they do not; -1 if one is empty or not
+ * understood. */
+int perp__unit_ratio(const char *a, const char *b, double *ratio);
+
 /* Divisions, roots and logarithms whose argument can leave the domain. */
 int perp__inspect_domains(const perp_model *model, perp__source *findings);
 

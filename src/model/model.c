@@ -281,6 +281,54 @@ double perp__table_value(const perp__table *table, double t, int *hint)
     return table->value[k] + s * (table->value[k + 1] - table->value[k]);
 }
 
+/* Copies ---------------------------------------------------------------------------------------
+ */
+
+static int copy_table(perp__table *to, const perp__table *from)
+{
+    size_t bytes = (size_t)from->n * sizeof(double);
+    *to = (perp__table){from->n, malloc(bytes), malloc(bytes), malloc(strlen(from->name) + 1)};
+    if (!to->time || !to->value || !to->name) return 0;
+    memcpy(to->time, from->time, bytes);
+    memcpy(to->value, from->value, bytes);
+    strcpy(to->name, from->name);
+    return 1;
+}
+
+/* Settings of `from` that its text does not have. */
+static int copy_settings(perp_model *to, const perp_model *from)
+{
+    for (int i = 0; i < from->nitem[PERP_INPUT]; i++) {
+        const perp__item *was = &from->item[PERP_INPUT][i];
+        perp__item *item = &to->item[PERP_INPUT][i];
+        const perp__node *node = was->expr >= 0 ? &from->graph.node[was->expr] : NULL;
+        clear_table(&item->table);
+        if (was->table.n > 0 && !copy_table(&item->table, &was->table)) return 0;
+        if (was->table.n > 0) item->expr = -1;
+        if (node && node->op == PERP__CONST) item->expr = perp__const(&to->graph, node->value);
+    }
+    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind += PERP_STATE - PERP_PARAM) {
+        for (int i = 0; i < from->nitem[kind]; i++) {
+            to->item[kind][i].is_set = from->item[kind][i].is_set;
+            to->item[kind][i].value = from->item[kind][i].value;
+        }
+    }
+    double *symbol = malloc((size_t)to->nsymbol * sizeof *symbol);
+    int ok = symbol && perp__model_values(to, symbol) && !to->graph.failed;
+    free(symbol);
+    return ok;
+}
+
+perp_status perp__model_clone(const perp_model *model, perp_model **out)
+{
+    perp_status status = perp_model_parse(model->source.text, (size_t)model->source.length,
+                                          model->source.name, out, NULL);
+    if (status != PERP_OK || copy_settings(*out, model)) return status;
+    perp_model_destroy(*out);
+    *out = NULL;
+    return PERP_ERR_MEMORY;
+}
+
 /* Queries ------------------------------------------------------------------------------------- */
 
 const char *perp_model_name(const perp_model *model)

@@ -64,6 +64,7 @@ typedef struct perp__friction {
 } perp__friction;
 
 struct perp__shape; /* draw_block.h */
+typedef struct perp__identify_block perp__identify_block; /* model/identify_block.h */
 
 struct perp_model {
     perp__arena arena;
@@ -85,6 +86,7 @@ struct perp_model {
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;
     perp__plan_block *plan; /* NULL: no such block */
+    perp__identify_block *identify; /* NULL: no such block */
 };
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
@@ -98,6 +100,9 @@ int perp__check_count(perp_model *model);
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
  * nsymbol entries. Also refreshes the items' values. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
+
+/* A model of one's own with the same text and settings: what is set in one is not seen by the other. */
+perp_status perp__model_clone(const perp_model *model, perp_model **out);
 
 /* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
  * last interval. */

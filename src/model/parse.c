@@ -542,7 +542,7 @@ static void parse_simulate(parser *p, perp__statement *s)
     }
 }
 
-/* plan { ... }, draw { ... }: the tokens are kept for plan_block.c, draw_block.c. */
+/* plan { ... }, draw { ... }, identify { ... }: the tokens are kept for <name>_block.c. */
 static void parse_block(parser *p, perp__statement *s)
 {
     take(p);
@@ -718,13 +718,10 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_PLAN, parse_block(p, s);
     else if (at_word(p, "draw") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '{')
         s->kind = STATEMENT_DRAW, parse_block(p, s);
-    else if (at_word(p, "identify")) {
-        perp__error(p->source, p->token->at, p->token->end, "this version has no '%s' block",
-                    p->token->text);
-        p->bad = 1;
-    } else if (!is_misspelt_keyword(p)) {
+    else if (at_word(p, "identify"))
+        s->kind = STATEMENT_IDENTIFY, parse_block(p, s);
+    else if (!is_misspelt_keyword(p))
         parse_equation_or_pair(p, s);
-    }
     finish_statement(p, s);
     if (!p->bad) {
         *start = s;

@@ -75,7 +75,8 @@ typedef enum perp__statement_kind {
     STATEMENT_FOR,
     STATEMENT_SIMULATE,
     STATEMENT_PLAN,
-    STATEMENT_DRAW
+    STATEMENT_DRAW,
+    STATEMENT_IDENTIFY
 } perp__statement_kind;
 
 /* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l'
@@ -111,7 +112,7 @@ struct perp__statement {
     perp__syntax *from, *to, *step; /* simulate */
     const char *method;
 
-    const perp__token *block; /* plan, draw { ... }: the first token behind the brace */
+    const perp__token *block; /* plan, draw, identify { ... }: the first token behind the brace */
 };
 
 /* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing

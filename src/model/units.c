@@ -245,3 +245,14 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     free(in.node);
     return ok;
 }
+
+int perp__unit_ratio(const char *a, const char *b, double *ratio)
+{
+    unit u, v;
+    if (!a[0] || !b[0] || !parse_unit(a, &u) || !parse_unit(b, &v)) return -1;
+    *ratio = u.scale / v.scale;
+    for (int i = 0; i < BASES; i++) {
+        if (fabs(u.power[i] - v.power[i]) > 1e-9) return 0;
+    }
+    return 1;
+}

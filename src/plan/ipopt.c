@@ -1,11 +1,9 @@
-/* IPOPT through its C interface; the only file that includes its header. The relaxation of the pairs
- * is driven down from solve to solve, each starting from the last. */
+/* A plan's program on IPOPT. The relaxation of the pairs is driven down from solve to solve, each starting
+ * from the last. */
 
+#include "linalg/nlp.h"
 #include "plan/nlp.h"
 
-#ifdef PERP_HAVE_IPOPT
-
-#include <IpStdCInterface.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +16,7 @@ typedef struct nlp {
     double *lambda, *r, *jac, *grad, *hess;
     long njac, nhess;
     double cost;
-    int iterations, last, stopped; /* of all solves before, of this one */
+    int iterations, last; /* of all solves before, of this one */
     double infeasibility, dual;
 } nlp;
 
@@ -32,49 +30,44 @@ static long index_of(const nlp *u, int col, size_t k)
     return g->x0_of[col] >= 0 ? (long)u->nW + g->x0_of[col] : -1;
 }
 
-static Bool eval_f(Index n, Number *x, Bool is_new, Number *f, UserDataPtr data)
+static int eval_f(void *context, const double *x, double *f)
 {
-    nlp *u = data;
-    (void)n, (void)is_new;
+    nlp *u = context;
     perp__program_values(u->g, x, x + u->nW, u->r, f);
-    return isfinite(*f) ? TRUE : FALSE;
+    return 1;
 }
 
-static Bool eval_grad_f(Index n, Number *x, Bool is_new, Number *grad, UserDataPtr data)
+static int eval_gradient(void *context, const double *x, double *grad)
 {
-    nlp *u = data;
+    nlp *u = context;
     const perp__program *g = u->g;
-    (void)is_new;
-    memset(grad, 0, (size_t)n * sizeof *grad);
+    memset(grad, 0, u->n * sizeof *grad);
     for (int i = 0; i < g->np; i++) grad[u->nW + (size_t)i] = g->time_weight[i];
-    if (g->ngrad == 0) return TRUE;
+    if (g->ngrad == 0) return 1;
     perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
     for (int e = 0; e < g->ngrad; e++)
         for (size_t k = 0; k < u->K; k++) {
             long at = index_of(u, g->grad_col[e], k);
             if (at >= 0) grad[at] += u->grad[(size_t)e * u->K + k];
         }
-    return TRUE;
+    return 1;
 }
 
-static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *r, UserDataPtr data)
+static int eval_g(void *context, const double *x, double *r)
 {
-    nlp *u = data;
+    nlp *u = context;
     double cost;
-    (void)n, (void)is_new, (void)m;
     perp__program_values(u->g, x, x + u->nW, u->r, &cost);
     for (size_t i = 0; i < (size_t)u->g->nrow * u->K; i++)
         if (u->row_of[i] >= 0) r[u->row_of[i]] = u->r[i];
-    return TRUE;
+    return 1;
 }
 
-static Bool eval_jac_g(Index n, Number *x, Bool is_new, Index m, Index count, Index *row,
-                       Index *col, Number *value, UserDataPtr data)
+static int eval_jacobian(void *context, const double *x, int *row, int *col, double *value)
 {
-    nlp *u = data;
+    nlp *u = context;
     const perp__program *g = u->g;
     long z = 0;
-    (void)n, (void)is_new, (void)m, (void)count;
     if (value) perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
     for (int e = 0; e < g->njac; e++)
         for (size_t k = 0; k < u->K; k++) {
@@ -83,21 +76,19 @@ static Bool eval_jac_g(Index n, Number *x, Bool is_new, Index m, Index count, In
             if (value) {
                 value[z++] = u->jac[(size_t)e * u->K + k];
             } else {
-                row[z] = (Index)r;
-                col[z++] = (Index)c;
+                row[z] = (int)r;
+                col[z++] = (int)c;
             }
         }
-    return TRUE;
+    return 1;
 }
 
-static Bool eval_h(Index n, Number *x, Bool is_new, Number sigma, Index m, Number *lambda,
-                   Bool new_lambda, Index count, Index *row, Index *col, Number *value,
-                   UserDataPtr data)
+static int eval_hessian(void *context, const double *x, double sigma, const double *lambda,
+                        int *row, int *col, double *value)
 {
-    nlp *u = data;
+    nlp *u = context;
     const perp__program *g = u->g;
     long z = 0;
-    (void)n, (void)is_new, (void)m, (void)new_lambda, (void)count;
     if (value) {
         for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
             u->lambda[i] = u->row_of[i] >= 0 ? lambda[u->row_of[i]] : 0;
@@ -111,37 +102,29 @@ static Bool eval_h(Index n, Number *x, Bool is_new, Number sigma, Index m, Numbe
                 value[z] = u->hess[(size_t)e * u->K + k];
                 if (i == j && g->hess_i[e] != g->hess_j[e]) value[z] *= 2;
             } else {
-                row[z] = (Index)(i > j ? i : j);
-                col[z] = (Index)(i > j ? j : i);
+                row[z] = (int)(i > j ? i : j);
+                col[z] = (int)(i > j ? j : i);
             }
             z++;
         }
-    return TRUE;
+    return 1;
 }
 
-static Bool progress(Index mode, Index iteration, Number cost, Number primal, Number dual,
-                     Number mu, Number norm, Number delta, Number alpha_z, Number alpha,
-                     Index trials, UserDataPtr data)
+static int progress(void *context, int iteration, double cost, double primal, double dual,
+                    double mu, double alpha)
 {
-    nlp *u = data;
-    (void)mode, (void)norm, (void)delta, (void)alpha_z, (void)trials;
+    nlp *u = context;
     perp__ipm_progress p = {u->iterations + iteration, cost, primal, dual,
                             u->g->relaxation,          mu,   alpha,  0};
     u->last = iteration;
     u->infeasibility = primal;
     u->dual = dual;
-    u->stopped = u->options->progress && u->options->progress(u->options->context, &p);
-    return u->stopped ? FALSE : TRUE;
-}
-
-static double bound(double x)
-{
-    return x < -1e19 ? -2e19 : x > 1e19 ? 2e19 : x;
+    return !u->options->progress || !u->options->progress(u->options->context, &p);
 }
 
 int perp__ipopt_available(void)
 {
-    return 1;
+    return perp__nlp_available();
 }
 
 static int allocate(nlp *u)
@@ -172,22 +155,6 @@ static void lay_out(nlp *u)
     }
 }
 
-static void set_options(IpoptProblem problem, const perp__ipm_options *o, int is_warm)
-{
-    AddIpoptIntOption(problem, "print_level", 0);
-    AddIpoptStrOption(problem, "sb", "yes");
-    AddIpoptIntOption(problem, "max_iter", o->max_iter);
-    AddIpoptNumOption(problem, "tol", o->tol);
-    AddIpoptNumOption(problem, "compl_inf_tol", 0.01 * o->tol);
-    AddIpoptNumOption(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
-    AddIpoptStrOption(problem, "honor_original_bounds", "yes");
-    if (!is_warm) return;
-    AddIpoptStrOption(problem, "warm_start_init_point", "yes");
-    AddIpoptNumOption(problem, "warm_start_bound_push", 1e-6);
-    AddIpoptNumOption(problem, "warm_start_mult_bound_push", 1e-6);
-    AddIpoptNumOption(problem, "mu_init", 1e-4);
-}
-
 perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
                                    double *p, double *lambda, double *lower, double *upper)
 {
@@ -207,35 +174,31 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
     memcpy(x, w, u.nW * sizeof *x);
     memcpy(x + u.nW, p, (size_t)g->np * sizeof *x);
     for (size_t i = 0; i < u.n; i++) {
-        lo[i] = bound(i < u.nW ? g->wlo[i] : g->plo[i - u.nW]);
-        hi[i] = bound(i < u.nW ? g->whi[i] : g->phi[i - u.nW]);
+        lo[i] = i < u.nW ? g->wlo[i] : g->plo[i - u.nW];
+        hi[i] = i < u.nW ? g->whi[i] : g->phi[i - u.nW];
     }
     for (size_t i = 0; i < (size_t)g->nrow * u.K; i++) {
         if (u.row_of[i] < 0) continue;
-        rlo[u.row_of[i]] = bound(g->rlo[i]);
-        rhi[u.row_of[i]] = bound(g->rhi[i]);
+        rlo[u.row_of[i]] = g->rlo[i];
+        rhi[u.row_of[i]] = g->rhi[i];
     }
-    int is_warm = 0;
+    perp__nlp_problem problem = {(int)u.n, (int)u.m,      (int)u.njac,  (int)u.nhess, lo,
+                                 hi,       rlo,           rhi,          eval_f,       eval_gradient,
+                                 eval_g,   eval_jacobian, eval_hessian, progress,     &u};
+    perp__nlp_options options = {.tol = o->tol, .max_iter = o->max_iter};
     double relaxation = fmin(1, o->relaxation);
     for (;;) {
         g->relaxation = relaxation = fmax(relaxation, o->relaxation_min);
-        IpoptProblem problem =
-            CreateIpoptProblem((Index)u.n, lo, hi, (Index)u.m, rlo, rhi, (Index)u.njac,
-                               (Index)u.nhess, 0, eval_f, eval_g, eval_grad_f, eval_jac_g, eval_h);
-        if (!problem) break;
-        set_options(problem, o, is_warm);
-        SetIntermediateCallback(problem, progress);
-        enum ApplicationReturnStatus status = IpoptSolve(problem, x, NULL, &u.cost, y, zl, zu, &u);
-        FreeIpoptProblem(problem);
+        perp__nlp_status status = perp__nlp_solve(&problem, &options, x, y, zl, zu, &u.cost);
         u.iterations += u.last;
-        result.status = u.stopped ? IPM_STOPPED
-                        : status == Solve_Succeeded || status == Solved_To_Acceptable_Level
-                            ? IPM_SOLVED
-                        : status == Maximum_Iterations_Exceeded ? IPM_LIMIT
-                                                                : IPM_STALLED;
-        if (u.stopped || relaxation <= o->relaxation_min) break;
+        result.status = status == PERP__NLP_STOPPED       ? IPM_STOPPED
+                        : status == PERP__NLP_SOLVED      ? IPM_SOLVED
+                        : status == PERP__NLP_LIMIT       ? IPM_LIMIT
+                        : status == PERP__NLP_UNAVAILABLE ? IPM_NOT_FINITE
+                                                          : IPM_STALLED;
+        if (status == PERP__NLP_STOPPED || relaxation <= o->relaxation_min) break;
         relaxation *= 0.01;
-        is_warm = 1;
+        options.is_warm = 1;
     }
     memcpy(w, x, u.nW * sizeof *w);
     memcpy(p, x + u.nW, (size_t)g->np * sizeof *p);
@@ -264,19 +227,3 @@ done:
     free(u.hess);
     return result;
 }
-
-#else
-
-int perp__ipopt_available(void)
-{
-    return 0;
-}
-
-perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
-                                   double *p, double *lambda, double *lower, double *upper)
-{
-    (void)g, (void)o, (void)w, (void)p, (void)lambda, (void)lower, (void)upper;
-    return (perp__ipm_result){.status = IPM_NOT_FINITE};
-}
-
-#endif

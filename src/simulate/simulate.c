@@ -268,6 +268,15 @@ void perp__run_set_initial(perp_simulation *sim)
             &sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
 }
 
+void perp__simulation_restart(perp_simulation *sim, double from)
+{
+    sim->options.from = from;
+    sim->done = 0;
+    sim->residual = NAN;
+    perp__step_forget(&sim->step);
+    perp__run_set_initial(sim);
+}
+
 /* Creation ------------------------------------------------------------------------------------ */
 
 static void say_pair(const perp_model *m, int pair, perp_diag *diag)

@@ -75,7 +75,7 @@ static perp_status allocate_dense(perp__step *s, perp_method method)
         if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
     }
     s->work = malloc((work + ny * ny + 1) * sizeof(double));
-    s->index = malloc((perp__sides_ints(s->ny, s->np) + 1) * sizeof(int));
+    s->index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->regular = malloc((np * np + 1) * sizeof(double));
     if (!s->work || !s->index || !s->regular) return PERP_ERR_MEMORY;
     return perp_solver_create(method, s->np, NULL, &s->solver);
@@ -652,6 +652,17 @@ perp__step_result perp__step_solve(perp__step *s)
     if (s->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);
     return solve_affine(s);
+}
+
+void perp__step_forget(perp__step *s)
+{
+    for (int i = 0; s->mode && i < s->nmode; i++) s->mode[i].used = 0;
+    for (int i = 0; s->elimination && i < s->nelimination; i++)
+        s->elimination[i].used = s->elimination[i].nz = 0;
+    memset(s->on, 0, 4 * (size_t)s->np);
+    s->current = NULL;
+    s->next_mode = s->next_elimination = 0;
+    if (s->sparse) s->mode_row[0] = -2;
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)

@@ -149,6 +149,13 @@ void perp__step_free(perp__step *step);
 
 perp__step_result perp__step_solve(perp__step *step);
 
+/* Forget what earlier steps left behind: the next one is solved as if it were the first. */
+void perp__step_forget(perp__step *step);
+
+/* simulate.c: begin again at time `from`, with the initial states and input tables that the model has now; its parameters
+ * stay those of the creation. */
+void perp__simulation_restart(perp_simulation *simulation, double from);
+
 /* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
  * asked. NULL if no sides could be chosen; then step->bad and *bad_row tell which pairs or which
  * row. */

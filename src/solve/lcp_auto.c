@@ -67,4 +67,9 @@ static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
     return outcome;
 }
 
-const perp__solver perp__auto = {auto_doubles, auto_ints, auto_solve, 1, 0};
+const perp__solver perp__auto = {
+    .doubles = auto_doubles,
+    .ints = auto_ints,
+    .solve = auto_solve,
+    .attempts = 1,
+};

@@ -112,4 +112,9 @@ static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     return PERP_LIMIT;
 }
 
-const perp__solver perp__bpp = {bpp_doubles, bpp_ints, bpp_solve, 1, 0};
+const perp__solver perp__bpp = {
+    .doubles = bpp_doubles,
+    .ints = bpp_ints,
+    .solve = bpp_solve,
+    .attempts = 1,
+};

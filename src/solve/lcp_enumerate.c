@@ -229,4 +229,9 @@ static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int att
     return p.have ? PERP_SOLVED : PERP_RAY;
 }
 
-const perp__solver perp__enumerate = {no_doubles, no_doubles, enumerate_first, 1, 0};
+const perp__solver perp__enumerate = {
+    .doubles = no_doubles,
+    .ints = no_doubles,
+    .solve = enumerate_first,
+    .attempts = 1,
+};

@@ -135,4 +135,9 @@ static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__ipm = {ipm_doubles, ipm_ints, ipm_solve, 2, 0};
+const perp__solver perp__ipm = {
+    .doubles = ipm_doubles,
+    .ints = ipm_ints,
+    .solve = ipm_solve,
+    .attempts = 2,
+};

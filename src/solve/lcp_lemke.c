@@ -332,4 +332,9 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     return outcome;
 }
 
-const perp__solver perp__lemke = {lemke_doubles, lemke_ints, lemke_solve, LAST_WAY + 1, 0};
+const perp__solver perp__lemke = {
+    .doubles = lemke_doubles,
+    .ints = lemke_ints,
+    .solve = lemke_solve,
+    .attempts = LAST_WAY + 1,
+};

@@ -68,4 +68,9 @@ static perp_outcome murty_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     return outcome;
 }
 
-const perp__solver perp__murty = {murty_doubles, murty_ints, murty_solve, 1, 0};
+const perp__solver perp__murty = {
+    .doubles = murty_doubles,
+    .ints = murty_ints,
+    .solve = murty_solve,
+    .attempts = 1,
+};

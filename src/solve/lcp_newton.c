@@ -103,5 +103,17 @@ static perp_outcome min_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     return run(s, lcp, PERP__NCP_MIN, attempt, iterations);
 }
 
-const perp__solver perp__fb = {newton_doubles, newton_ints, fb_solve, 2, 1};
-const perp__solver perp__min = {newton_doubles, newton_ints, min_solve, 2, 1};
+const perp__solver perp__fb = {
+    .doubles = newton_doubles,
+    .ints = newton_ints,
+    .solve = fb_solve,
+    .attempts = 2,
+    .takes_bounds = 1,
+};
+const perp__solver perp__min = {
+    .doubles = newton_doubles,
+    .ints = newton_ints,
+    .solve = min_solve,
+    .attempts = 2,
+    .takes_bounds = 1,
+};

@@ -134,4 +134,10 @@ static perp_outcome prox_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-const perp__solver perp__prox = {prox_doubles, prox_ints, prox_solve, 1, 1};
+const perp__solver perp__prox = {
+    .doubles = prox_doubles,
+    .ints = prox_ints,
+    .solve = prox_solve,
+    .attempts = 1,
+    .takes_bounds = 1,
+};

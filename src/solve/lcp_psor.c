@@ -57,5 +57,17 @@ static perp_outcome pgs_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     return sweep(s, lcp, 1, iterations);
 }
 
-const perp__solver perp__psor = {no_work, no_work, psor_solve, 1, 1};
-const perp__solver perp__pgs = {no_work, no_work, pgs_solve, 1, 1};
+const perp__solver perp__psor = {
+    .doubles = no_work,
+    .ints = no_work,
+    .solve = psor_solve,
+    .attempts = 1,
+    .takes_bounds = 1,
+};
+const perp__solver perp__pgs = {
+    .doubles = no_work,
+    .ints = no_work,
+    .solve = pgs_solve,
+    .attempts = 1,
+    .takes_bounds = 1,
+};

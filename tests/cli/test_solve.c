@@ -252,7 +252,9 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
             perp_solve_info info;
             perp_solver_options o = perp_solver_options_default((perp_method)m);
             o.mixed = p.view.lo != NULL;
-            assert_int_equal(perp_solver_create((perp_method)m, p.view.n, &o, &solver), PERP_OK);
+            perp_status created = perp_solver_create((perp_method)m, p.view.n, &o, &solver);
+            if (created == PERP_ERR_UNAVAILABLE) continue;
+            assert_int_equal(created, PERP_OK);
             assert_int_equal(perp_lcp_solve(solver, &p.view, z, NULL, &info), PERP_OK);
             int has = cJSON_GetArraySize(solutions) > 0;
             if (info.outcome == PERP_SOLVED)

@@ -58,7 +58,9 @@ static void check_class(perp_method method, lcp_class c, int n, int count)
 {
     perp_solver *solver;
     int size = lcp_class_size(c, n), solved = 0;
-    assert_int_equal(perp_solver_create(method, size, NULL, &solver), PERP_OK);
+    perp_status status = perp_solver_create(method, size, NULL, &solver);
+    if (status == PERP_ERR_UNAVAILABLE) return;
+    assert_int_equal(status, PERP_OK);
     for (unsigned seed = 1; seed <= (unsigned)count; seed++) {
         perp_lcp lcp = lcp_generate(c, n, seed);
         assert_non_null(lcp.M);
@@ -169,10 +171,13 @@ static void broken_numbers_end_in_bad_input_or_a_verified_answer(void **state)
             perp_solver *solver;
             perp_solver_options o = perp_solver_options_default((perp_method)m);
             o.max_iter = 300;
-            assert_int_equal(perp_solver_create((perp_method)m, n, &o, &solver), PERP_OK);
-            perp_outcome outcome = judge(solver, &lcp, "broken", seed);
-            assert_int_equal(outcome == PERP_BAD_INPUT, !is_finite);
-            perp_solver_destroy(solver);
+            perp_status status = perp_solver_create((perp_method)m, n, &o, &solver);
+            if (status != PERP_ERR_UNAVAILABLE) {
+                assert_int_equal(status, PERP_OK);
+                perp_outcome outcome = judge(solver, &lcp, "broken", seed);
+                assert_int_equal(outcome == PERP_BAD_INPUT, !is_finite);
+                perp_solver_destroy(solver);
+            }
             free(M);
         }
     }

@@ -70,9 +70,9 @@ static int has_solution(const affine *s)
 {
     int unsure = 0;
     for (int mode = 0; mode < 1 << s->npair; mode++) {
-        double B[MAX_N * MAX_N], c[MAX_N], inverse[MAX_N * MAX_N], work[2 * MAX_N * MAX_N],
+        double B[MAX_N * MAX_N], c[MAX_N], inverse[MAX_N * MAX_N], work[2 * MAX_N * MAX_N + MAX_N],
             y[MAX_N];
-        int index[2 * MAX_N], n = s->n, good = 1;
+        int index[4 * MAX_N], n = s->n, good = 1;
         for (int i = 0; i < n; i++) {
             int p = i - s->nequation, r = p < 0 ? i : s->nequation + 2 * p + (mode >> p & 1);
             memcpy(B + i * n, s->row[r], (size_t)n * sizeof(double));

@@ -1,0 +1,127 @@
+#include "tosses.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAME (1.0 / 148)
+#define WIDTH 0.1048
+
+static const char *const columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
+                                                  "q[3]", "q[4]", "v[1]", "v[2]", "v[3]",
+                                                  "w[1]", "w[2]", "w[3]"};
+
+/* A quaternion and its negative are one rotation: keep to the side of the row before. */
+static void unwrap(toss *t)
+{
+    for (int i = 1; i < t->rows; i++) {
+        double *q = t->row + i * TOSS_COLUMNS + 3, dot = 0;
+        for (int k = 0; k < 4; k++) dot += q[k] * q[k - TOSS_COLUMNS];
+        for (int k = 0; k < 4 && dot < 0; k++) q[k] = -q[k];
+    }
+}
+
+static int read_rows(const char *folder, tosses *all, long *n)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tosses.f64", folder);
+    FILE *file = fopen(path, "rb");
+    if (!file) return 0;
+    int ok = fseek(file, 0, SEEK_END) == 0 &&
+             (*n = ftell(file) / (long)(TOSS_COLUMNS * sizeof(double))) > 0;
+    size_t count = ok ? (size_t)*n * TOSS_COLUMNS : 0;
+    all->memory = malloc(count * sizeof(double) + 1);
+    ok = ok && all->memory && fseek(file, 0, SEEK_SET) == 0 &&
+         fread(all->memory, sizeof(double), count, file) == count;
+    fclose(file);
+    return ok;
+}
+
+int tosses_read(const char *folder, tosses *all)
+{
+    char path[4096], line[256];
+    long n;
+    *all = (tosses){0};
+    if (!read_rows(folder, all, &n)) return 0;
+    snprintf(path, sizeof path, "%s/index.csv", folder);
+    FILE *file = fopen(path, "r");
+    int ok = file && fgets(line, sizeof line, file);
+    while (ok && fgets(line, sizeof line, file)) {
+        int k, first, rows, contact, rest, is_long;
+        if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) != 6)
+            continue;
+        toss *grown = realloc(all->toss, ((size_t)all->n + 1) * sizeof *grown);
+        ok = grown && k == all->n && first >= 0 && rows > 1 && first + rows <= n;
+        if (grown) all->toss = grown;
+        if (!ok) break;
+        all->toss[all->n] = (toss){rows, is_long, all->memory + (size_t)first * TOSS_COLUMNS};
+        unwrap(&all->toss[all->n++]);
+    }
+    if (file) fclose(file);
+    return ok && all->n > 0;
+}
+
+void tosses_free(tosses *all)
+{
+    free(all->toss);
+    free(all->memory);
+    *all = (tosses){0};
+}
+
+perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_diag *diag)
+{
+    size_t room = 256 + (size_t)of->rows * (TOSS_COLUMNS + 5) * 26, used = 0;
+    char *text = malloc(room);
+    if (!text) return PERP_ERR_MEMORY;
+    used += (size_t)snprintf(text, room, "t");
+    for (int c = 0; c < TOSS_COLUMNS; c++)
+        used += (size_t)snprintf(text + used, room - used, ",%s", columns[c]);
+    used += (size_t)snprintf(text + used, room - used, ",n1,n2,n3,n4");
+    for (int i = 0; i < of->rows; i++) {
+        const double *x = of->row + i * TOSS_COLUMNS;
+        used += (size_t)snprintf(text + used, room - used, "\n%.17g", i * FRAME);
+        for (int c = 0; c < TOSS_COLUMNS; c++)
+            used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
+        for (int c = 3; c < 7; c++)
+            used += (size_t)snprintf(text + used, room - used, ",%.17g", x[c]);
+    }
+    perp_trajectory *table;
+    perp_status status = perp_trajectory_parse(text, used, name, &table, diag);
+    free(text);
+    return status == PERP_OK ? perp_dataset_add(data, table, name, diag) : status;
+}
+
+static void add_row(const double *sim, const double *row, toss_error *sum)
+{
+    double distance = 0, dot = 0, length = 0;
+    for (int k = 0; k < 3; k++) distance += (sim[k] - row[k]) * (sim[k] - row[k]);
+    for (int k = 3; k < 7; k++) dot += sim[k] * row[k], length += sim[k] * sim[k];
+    sum->position += 100 * sqrt(distance) / WIDTH;
+    sum->rotation += 2 * acos(fmin(1, fabs(dot) / sqrt(length))) * 180 / 3.141592653589793;
+}
+
+perp_status toss_simulate(perp_model *model, const toss *of, toss_error *error, perp_diag *diag)
+{
+    double row[512];
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_status status = PERP_OK;
+    *error = (toss_error){0, 0};
+    o.step = FRAME;
+    o.to = (of->rows - 1) * FRAME;
+    for (int c = 0; c < TOSS_COLUMNS && status == PERP_OK; c++)
+        status = perp_model_set(model, columns[c], of->row[c], diag);
+    if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
+    if (status != PERP_OK) return status;
+    if (perp_simulation_columns(sim) > (int)(sizeof row / sizeof *row)) status = PERP_ERR_DIM;
+    for (int i = 0; i < of->rows && status == PERP_OK; i++) {
+        if (i > 0) status = perp_simulation_step(sim, NULL, diag);
+        perp_simulation_row(sim, row);
+        add_row(row + 1, of->row + i * TOSS_COLUMNS, error);
+    }
+    error->position /= of->rows;
+    error->rotation /= of->rows;
+    perp_simulation_destroy(sim);
+    return status;
+}

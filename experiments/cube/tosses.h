@@ -1,0 +1,36 @@
+/* The recorded tosses (../shared/data/cube-tosses, README there) and errors of open-loop rollouts on them. */
+
+#ifndef PERP_EXPERIMENT_TOSSES_H
+#define PERP_EXPERIMENT_TOSSES_H
+
+#include "perp/perp.h"
+
+enum { TOSS_COLUMNS = 13 }; /* p (3), q (4), v (3), w (3) */
+
+typedef struct toss {
+    int rows, is_long;
+    double *row; /* rows x TOSS_COLUMNS */
+} toss;
+
+typedef struct tosses {
+    int n;
+    toss *toss;
+    double *memory;
+} tosses;
+
+/* 0 when the files are not there or are not what the README says. */
+int tosses_read(const char *folder, tosses *all);
+void tosses_free(tosses *all);
+
+/* Add a toss to the data as a run with the columns of the model: states, and the unit quaternion as n1..n4. */
+perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_diag *diag);
+
+typedef struct toss_error {
+    double position; /* mean over the rows of |p_sim - p_data|, in % of the width 104.8 mm */
+    double rotation; /* mean over the rows of the angle between them, in degrees */
+} toss_error;
+
+/* Simulate from row 0, one step a frame. */
+perp_status toss_simulate(perp_model *model, const toss *of, toss_error *error, perp_diag *diag);
+
+#endif

@@ -1,0 +1,166 @@
+/// perp/identify.h - parameters of a model from measured motion, how well the data determine them,
+/// and what the data cannot tell.
+///
+/// Given runs of measured columns y_k and a model with parameters theta in a box, find
+///
+///     min over theta of  sum over runs, rows k and columns j of  ((y_jk(theta) - y_jk) / s_j)^2
+///
+/// where y(theta) is what the model predicts (method predict: by simulating it from the first row of
+/// the run) and s_j the noise of the column. Columns are matched to the model by name: a state's
+/// column gives the initial value, an input's column drives the input, and states, vars and outputs
+/// can be compared. The estimate comes with a standard error, an interval, statistics of what is left over,
+/// and sentences about what the data leave open.
+///
+/// Typical use: dataset, options from the model, identify, read the result, clear.
+
+#ifndef PERP_IDENTIFY_H
+#define PERP_IDENTIFY_H
+
+#include "perp/base.h"
+#include "perp/model.h"
+#include "perp/trajectory.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Estimators: PERP_ESTIMATOR_PREDICT and the like.
+typedef enum perp_estimator {
+#define PERP_ESTIMATOR(name, suffix, summary) PERP_ESTIMATOR_##suffix,
+#include "perp/estimators.def"
+#undef PERP_ESTIMATOR
+    PERP_ESTIMATOR_COUNT
+} perp_estimator;
+
+PERP_API const char *perp_estimator_name(perp_estimator estimator);
+PERP_API const char *perp_estimator_summary(perp_estimator estimator);
+/// PERP_ESTIMATOR_COUNT for an unknown word.
+PERP_API perp_estimator perp_estimator_find(const char *name);
+
+/// Recorded runs. Each is a table with a column "t" [s] and columns named as in the model.
+typedef struct perp_dataset perp_dataset;
+
+PERP_API perp_status perp_dataset_create(perp_dataset **out);
+PERP_API void perp_dataset_destroy(perp_dataset *data);
+
+/// Add a run; the dataset owns the table from now on, also when this fails. Times must be finite and
+/// increase by equal steps, no value may be infinite; an empty field or nan is a missing sample.
+///
+/// @param name  of the table in messages (its file name)
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (diag names the row and column), PERP_ERR_MEMORY
+PERP_API perp_status perp_dataset_add(perp_dataset *data, perp_trajectory *table, const char *name,
+                                      perp_diag *diag);
+
+/// Add a CSV file, or all *.csv files of a folder in the order of their names.
+PERP_API perp_status perp_dataset_read(perp_dataset *data, const char *path, perp_diag *diag);
+
+PERP_API int perp_dataset_runs(const perp_dataset *data);
+PERP_API const char *perp_dataset_name(const perp_dataset *data, int run);
+PERP_API const perp_trajectory *perp_dataset_table(const perp_dataset *data, int run);
+
+/// A column that is compared, and how it is weighed. Without noise or weight (both NaN) the column's own
+/// standard deviation over all runs is its scale.
+typedef struct perp_measure {
+    const char *name; ///< a state, var or output
+    double noise;     ///< standard deviation of a sample, in the column's unit; NaN: not known
+    double weight;    ///< 1 / scale; NaN: none. Not both.
+} perp_measure;
+
+enum { PERP_IDENTIFY_MOST_PARAMETERS = 64, PERP_IDENTIFY_MOST_MEASURES = 256 };
+
+/// Strings and arrays point into the model that the options come from, or are the caller's.
+///
+/// starts: searches begin at the model's own values and at points spread over the ranges; 0 (default): as many as the
+/// number of parameters asks for. horizon: rows predicted from a measured one, after which the prediction begins anew
+/// (then every state must be measured); 0 (default): the whole run. step: of the simulation; it must divide the data's
+/// interval. NaN (default): the largest one up to the model's own that does; a discrete model takes one step a row.
+typedef struct perp_identify_options {
+    perp_estimator method;   ///< default predict, or the model's
+    double tol;              ///< relative gain at which a search ends; default 1e-10
+    int max_iter;            ///< iterations from one start; default 100
+    int starts;              ///< see above
+    unsigned long long seed; ///< of the bootstrap; default 1
+    int threads;             ///< 0: one per processor; the result does not depend on it
+    int horizon;             ///< see above [rows]
+    double step;             ///< see above [s]
+    double confidence;       ///< of the intervals, default 0.95
+    int bootstrap;           ///< sets of runs drawn and identified anew; default 0
+    double huber;            ///< residuals above it count linearly [scales]; default 0: squares
+    int nparameter;          ///< default: the block's, else every parameter with a range
+    const char *parameter[PERP_IDENTIFY_MOST_PARAMETERS];
+    int nmeasure; ///< default: the block's, else every column that is a state, var or output
+    perp_measure measure[PERP_IDENTIFY_MOST_MEASURES];
+} perp_identify_options;
+
+/// Options with the model's own identify block filled in.
+///
+/// @return PERP_OK, PERP_ERR_ARG (more parameters or measured columns than there is room for; a method that does not exist)
+PERP_API perp_status perp_identify_options_default(const perp_model *model,
+                                                   perp_identify_options *options, perp_diag *diag);
+
+/// What is known of one parameter. Where the data do not determine it, `value` is one that fits as well as others,
+/// std_error is NaN, and low and high bound the values of the range that fit as well.
+typedef struct perp_estimate {
+    const char *name, *unit; ///< the model's
+    double value;
+    double lo, hi; ///< range
+    double std_error;
+    double low, high; ///< interval
+    int identifiable;
+    int at_bound; ///< value is an end of the range: the best may lie outside
+} perp_estimate;
+
+/// What is left over in one column: predicted minus measured, in its unit. The correlation is that of each residual with
+/// the next one of its run: near 1 it says that the model errs, not the measurement.
+typedef struct perp_fit_column {
+    const char *name, *unit;
+    double scale; ///< s_j
+    long samples, missing;
+    double mean, rms, largest;
+    int largest_run;
+    double largest_time; ///< [s]
+    double correlation;
+} perp_fit_column;
+
+/// One start of the search.
+typedef struct perp_fit_start {
+    double *from, *to; ///< nparameter each
+    double cost;       ///< at `to`; infinite where the model had no solution
+    int iterations;    ///< 0: only evaluated, others were better
+    int flat;          ///< it ended where no parameter changed anything
+} perp_fit_start;
+
+/// The answer. Release with perp_identification_clear.
+typedef struct perp_identification {
+    perp_estimator method;
+    int nparameter, ncolumn, nstart, nfinding;
+    perp_estimate *parameter;
+    perp_fit_column *column;
+    perp_fit_start *start;
+    char **finding;      ///< sentences: what the data leave open, what is suspicious
+    double *covariance;  ///< nparameter x nparameter; NaN where not determined
+    double cost;         ///< sum of squares, or Huber's
+    double noise_factor; ///< sqrt(cost / degrees of freedom): 1 where the stated noise explains it
+    double condition;    ///< of the information matrix, parameters in units of their ranges
+    long samples, missing;
+    long evaluations; ///< of the whole cost
+    double step;      ///< of the simulation [s]
+    double seconds;
+} perp_identification;
+
+/// Estimate parameters.
+///
+/// @param model    not changed; its parameter values are the first start
+/// @param result   filled when the status is PERP_OK, else empty
+/// @return PERP_OK, PERP_ERR_ARG (options), PERP_ERR_DATA (columns that do not fit the model, too few
+/// samples), PERP_ERR_MODEL, PERP_ERR_NO_SOLUTION (the model has no verified solution from any start),
+/// PERP_ERR_UNAVAILABLE, PERP_ERR_MEMORY
+PERP_API perp_status perp_identify(const perp_model *model, const perp_dataset *data,
+                                   const perp_identify_options *options,
+                                   perp_identification *result, perp_diag *diag);
+PERP_API void perp_identification_clear(perp_identification *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* The public call: make a study, hand it to the estimator, clear up. */
+
+#include "identify/identify.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const perp__estimator *const estimators[] = {
+#define PERP_ESTIMATOR(name, suffix, summary) &perp__estimator_##name,
+#include "perp/estimators.def"
+#undef PERP_ESTIMATOR
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+perp_status perp_identify(const perp_model *model, const perp_dataset *data,
+                          const perp_identify_options *options, perp_identification *result,
+                          perp_diag *diag)
+{
+    perp__study study;
+    if (!result) return PERP_ERR_ARG;
+    memset(result, 0, sizeof *result);
+    if (!model || !data || !options) return PERP_ERR_ARG;
+    double start = now();
+    perp_status status = perp__study_create(&study, model, data, options, diag);
+    if (status != PERP_OK) return status;
+    result->method = options->method;
+    result->step = study.step;
+    status = estimators[options->method]->run(&study, result);
+    perp__study_clear(&study);
+    result->seconds = now() - start;
+    if (status != PERP_OK) perp_identification_clear(result);
+    return status;
+}
+
+void perp_identification_clear(perp_identification *result)
+{
+    if (!result) return;
+    for (int k = 0; k < result->nstart; k++) free(result->start[k].from);
+    for (int k = 0; k < result->nfinding; k++) free(result->finding[k]);
+    free(result->parameter);
+    free(result->column);
+    free(result->start);
+    free(result->finding);
+    free(result->covariance);
+    memset(result, 0, sizeof *result);
+}

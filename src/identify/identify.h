@@ -1,0 +1,125 @@
+/* Internal: what the estimators share. identify.c checks options and data and makes a study of them; an estimator
+ * searches the box of the parameters for the smallest cost; report.c says what the answer is worth. */
+
+#ifndef PERP_SRC_IDENTIFY_H
+#define PERP_SRC_IDENTIFY_H
+
+#include "base/base.h"
+#include "perp/identify.h"
+
+/* A measured column: where it stands in a row of the simulation, and how it is weighed. */
+typedef struct perp__measured {
+    const char *name, *unit;
+    perp_symbol_kind kind;
+    int index;     /* among the model's symbols of this kind */
+    int sim;       /* column of a simulation's row */
+    double scale;  /* a residual is (predicted - measured) / scale */
+    int has_noise; /* scale is the noise of a sample */
+    int moves;     /* its samples are not all the same */
+} perp__measured;
+
+/* One run; columns are NULL where the table has none. */
+typedef struct perp__recording {
+    const perp_trajectory *table;
+    const char *name;
+    int rows;
+    const double *t;
+    const double **state, **input; /* per state and input of the model */
+    const double **measure;        /* per measured column; NaN: a missing sample */
+    long *at;                      /* steps of the simulation from the first row to this one */
+} perp__recording;
+
+typedef struct perp__study {
+    const perp_model *model;
+    const perp_dataset *data;
+    perp_identify_options options;
+    int np, nm, nrun, nstate, ninput;
+    int *param;             /* indices among the model's parameters */
+    double *lo, *hi, *from; /* np: range, and the model's own values */
+    char *log_scale;        /* np: searched in the logarithm */
+    char *depends; /* nstate: its initial value is written in terms of an estimated parameter, not
+                      taken from the data */
+    perp__measured *measured;
+    perp__recording *run;
+    double step;
+    int threads;
+    perp_diag *diag;
+} perp__study;
+
+/* study.c */
+perp_status perp__study_create(perp__study *study, const perp_model *model,
+                               const perp_dataset *data, const perp_identify_options *options,
+                               perp_diag *diag);
+void perp__study_clear(perp__study *study);
+/* 0 when memory is out. */
+int perp__set_parameters(const perp__study *study, perp_model *model, const double *theta);
+
+/* predictor.c: the model run from the data's initial states. Residuals are ordered by run, row,
+ * measured column; NaN where there is no sample. */
+typedef struct perp__predictor perp__predictor;
+perp_status perp__predictor_create(const perp__study *study, perp__predictor **out);
+void perp__predictor_destroy(perp__predictor *predictor);
+long perp__predictor_residuals(const perp__predictor *predictor);
+/* 1, or 0 where the model has no verified solution; the first reason is kept. */
+int perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
+const char *perp__predictor_fault(const perp__predictor *predictor);
+
+/* least_squares.c: minimise sum rho(r_i(theta)) over the box, in coordinates z in [0, 1]. */
+typedef struct perp__problem {
+    int np;
+    long n;
+    const double *lo, *hi;
+    const char *log_scale;
+    double huber; /* 0: squares */
+    double width; /* of the differences, in units of a range */
+    int (*evaluate)(void *context, const double *theta, double *residual);
+    void *context;
+    long evaluations;          /* counted here */
+    double *trial, *up, *down; /* n each: work space */
+} perp__problem;
+
+typedef struct perp__minimum {
+    double *z, *theta; /* np */
+    double *residual;  /* n */
+    double *jacobian;  /* n x np, column-major: d residual / d z */
+    double cost;       /* infinite: no value */
+    int iterations, flat;
+} perp__minimum;
+
+int perp__problem_allocate(perp__problem *problem);
+void perp__problem_free(perp__problem *problem);
+int perp__minimum_allocate(perp__minimum *minimum, const perp__problem *problem);
+void perp__minimum_free(perp__minimum *minimum);
+void perp__to_theta(const perp__problem *problem, const double *z, double *theta);
+void perp__to_z(const perp__problem *problem, const double *theta, double *z);
+double perp__cost_at(perp__problem *problem, const double *z, double *residual);
+/* Levenberg-Marquardt from minimum->z, a point of the box. */
+void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
+int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
+/* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
+ * with a narrow one, as where each sequence of contacts has a valley of its own. */
+void perp__choose_width(perp__problem *problem, const perp__minimum *at);
+/* A = J' W J and g = J' W r with Huber's weights W. */
+void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
+                            double *g);
+
+/* search.c: from many starts to the best minimum, differentiated; the starts go into the result. */
+perp_status perp__search(const perp__study *study, perp__problem *problem, perp__minimum *best,
+                         perp_identification *result);
+
+/* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. */
+perp_status perp__report(const perp__study *study, perp__problem *problem,
+                         const perp__minimum *minimum, perp_identification *result);
+/* Add a sentence; 0 when memory is out. */
+int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
+
+/* An estimator fills the result from a study. */
+typedef struct perp__estimator {
+    perp_status (*run)(perp__study *study, perp_identification *result);
+} perp__estimator;
+
+#define PERP_ESTIMATOR(name, suffix, summary) extern const perp__estimator perp__estimator_##name;
+#include "perp/estimators.def"
+#undef PERP_ESTIMATOR
+
+#endif

@@ -1,0 +1,241 @@
+/* Levenberg-Marquardt in a box (Marquardt 1963; Nocedal & Wright, Numerical Optimization, 10.3), in coordinates z in
+ * [0, 1] that run linearly, or in the logarithm, over each parameter's range. A residual that is NaN is a missing sample.
+ * Huber's loss is minimised by weights that are kept during a step. */
+
+#include "identify/identify.h"
+#include "linalg/invert.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
+
+/* Widths of the differences, in units of a range: far above the rounding of a verified step (1e-9); and wide enough to
+ * look over the steps that a change of contacts makes. */
+#define PERP_IDENTIFY_NARROW 1e-5
+#define PERP_IDENTIFY_WIDE   1e-2
+
+/* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
+#define PERP_IDENTIFY_LEAST_STEP 1e-6
+
+int perp__problem_allocate(perp__problem *p)
+{
+    p->width = PERP_IDENTIFY_NARROW;
+    p->trial = malloc(3 * (size_t)p->n * sizeof(double) + 1);
+    p->up = p->trial + p->n;
+    p->down = p->up + p->n;
+    return p->trial != NULL;
+}
+
+void perp__problem_free(perp__problem *p)
+{
+    free(p->trial);
+    p->trial = NULL;
+}
+
+int perp__minimum_allocate(perp__minimum *m, const perp__problem *p)
+{
+    size_t np = (size_t)p->np, n = (size_t)p->n;
+    m->z = calloc(2 * np + n + np * n + 1, sizeof(double));
+    if (!m->z) return 0;
+    m->theta = m->z + np;
+    m->residual = m->theta + np;
+    m->jacobian = m->residual + n;
+    m->cost = INFINITY;
+    return 1;
+}
+
+void perp__minimum_free(perp__minimum *m)
+{
+    free(m->z);
+    m->z = NULL;
+}
+
+void perp__to_theta(const perp__problem *p, const double *z, double *theta)
+{
+    for (int i = 0; i < p->np; i++) {
+        double x = p->log_scale[i] ? p->lo[i] * pow(p->hi[i] / p->lo[i], z[i])
+                                   : p->lo[i] + z[i] * (p->hi[i] - p->lo[i]);
+        theta[i] = z[i] <= 0 ? p->lo[i] : z[i] >= 1 ? p->hi[i] : fmin(fmax(x, p->lo[i]), p->hi[i]);
+    }
+}
+
+void perp__to_z(const perp__problem *p, const double *theta, double *z)
+{
+    for (int i = 0; i < p->np; i++) {
+        double x = p->log_scale[i] ? log(theta[i] / p->lo[i]) / log(p->hi[i] / p->lo[i])
+                                   : (theta[i] - p->lo[i]) / (p->hi[i] - p->lo[i]);
+        z[i] = fmin(fmax(x, 0), 1);
+    }
+}
+
+static double cost_of(const perp__problem *p, const double *residual)
+{
+    double sum = 0, k = p->huber;
+    for (long i = 0; i < p->n; i++) {
+        double r = fabs(residual[i]);
+        if (isnan(r)) continue;
+        sum += k > 0 && r > k ? k * (2 * r - k) : r * r;
+    }
+    return sum;
+}
+
+double perp__cost_at(perp__problem *p, const double *z, double *residual)
+{
+    double theta[MOST];
+    perp__to_theta(p, z, theta);
+    p->evaluations++;
+    return p->evaluate(p->context, theta, residual) ? cost_of(p, residual) : (double)INFINITY;
+}
+
+/* Central differences, one-sided at the ends of the range and where one side has no value. 0 where neither has. */
+static int difference_column(perp__problem *p, const perp__minimum *at, int j, double dz,
+                             double *column)
+{
+    double z[MOST], a, b;
+    memcpy(z, at->z, (size_t)p->np * sizeof(double));
+    a = fmin(at->z[j] + dz, 1);
+    b = fmax(at->z[j] - dz, 0);
+    z[j] = a;
+    const double *up = p->up, *down = p->down;
+    if (!(a > at->z[j]) || !isfinite(perp__cost_at(p, z, p->up))) up = at->residual, a = at->z[j];
+    z[j] = b;
+    if (!(b < at->z[j]) || !isfinite(perp__cost_at(p, z, p->down)))
+        down = at->residual, b = at->z[j];
+    if (!(a > b)) return 0;
+    for (long i = 0; i < p->n; i++) {
+        double d = (up[i] - down[i]) / (a - b);
+        column[i] = isnan(d) ? 0 : d;
+    }
+    return 1;
+}
+
+int perp__differentiate(perp__problem *p, const perp__minimum *at, double *jacobian)
+{
+    for (int j = 0; j < p->np; j++) {
+        if (!difference_column(p, at, j, p->width, jacobian + (size_t)j * (size_t)p->n)) return 0;
+    }
+    return 1;
+}
+
+void perp__choose_width(perp__problem *p, const perp__minimum *at)
+{
+    double *narrow = malloc(2 * (size_t)p->n * sizeof(double) + 1), *wide = narrow + p->n;
+    for (int j = 0; narrow && j < p->np && p->width < PERP_IDENTIFY_WIDE; j++) {
+        double length = 0, apart = 0;
+        if (!difference_column(p, at, j, PERP_IDENTIFY_NARROW, narrow) ||
+            !difference_column(p, at, j, PERP_IDENTIFY_WIDE, wide))
+            continue;
+        for (long i = 0; i < p->n; i++) {
+            length += wide[i] * wide[i];
+            apart += (narrow[i] - wide[i]) * (narrow[i] - wide[i]);
+        }
+        if (apart > 0.25 * length && length > 0) p->width = PERP_IDENTIFY_WIDE;
+    }
+    free(narrow);
+}
+
+void perp__normal_equations(const perp__problem *p, const perp__minimum *at, double *A, double *g)
+{
+    int np = p->np;
+    memset(A, 0, (size_t)(np * np) * sizeof(double));
+    memset(g, 0, (size_t)np * sizeof(double));
+    for (long i = 0; i < p->n; i++) {
+        double r = at->residual[i], w = p->huber > 0 && fabs(r) > p->huber ? p->huber / fabs(r) : 1;
+        if (isnan(r)) continue;
+        for (int a = 0; a < np; a++) {
+            double x = w * at->jacobian[i + (long)a * p->n];
+            g[a] += x * r;
+            for (int b = 0; b <= a; b++) A[a + b * np] += x * at->jacobian[i + (long)b * p->n];
+        }
+    }
+    for (int a = 0; a < np; a++) {
+        for (int b = 0; b < a; b++) A[b + a * np] = A[a + b * np];
+    }
+}
+
+/* Parameters that a bound holds: there, and the gradient points outward. */
+static int free_ones(const perp__problem *p, const double *z, const double *g, const double *A,
+                     int *list)
+{
+    int n = 0;
+    for (int i = 0; i < p->np; i++) {
+        int held = (z[i] <= 0 && g[i] > 0) || (z[i] >= 1 && g[i] < 0) || !(A[i + i * p->np] > 0);
+        if (!held) list[n++] = i;
+    }
+    return n;
+}
+
+/* The damped step, clipped to the box; 0 where the system cannot be solved. */
+static int step_from(const perp__problem *p, const double *z, const double *A, const double *g,
+                     const int *list, int n, double damping, double *to)
+{
+    int np = p->np, index[4 * MOST];
+    double *B = malloc((4 * (size_t)(n * n) + (size_t)n + 1) * sizeof(double));
+    if (!B) return 0;
+    double *inverse = B + n * n;
+    for (int a = 0; a < n; a++) {
+        for (int b = 0; b < n; b++) B[a + b * n] = A[list[a] + list[b] * np];
+        B[a + a * n] *= 1 + damping;
+    }
+    int ok = perp__invert(n, B, n, inverse, inverse + n * n, index);
+    memcpy(to, z, (size_t)np * sizeof(double));
+    for (int a = 0; a < n && ok; a++) {
+        for (int b = 0; b < n; b++) to[list[a]] -= inverse[a + b * n] * g[list[b]];
+        to[list[a]] = fmin(fmax(to[list[a]], 0), 1);
+    }
+    free(B);
+    return ok;
+}
+
+static double distance(int n, const double *a, const double *b)
+{
+    double d = 0;
+    for (int i = 0; i < n; i++) d = fmax(d, fabs(a[i] - b[i]));
+    return d;
+}
+
+/* One accepted step, or 0 when none lowers the cost. */
+static int improve(perp__problem *p, perp__minimum *m, double *damping, double *gain)
+{
+    enum { TRIES = 12 };
+    double A[MOST * MOST], g[MOST], to[MOST];
+    int list[MOST];
+    perp__normal_equations(p, m, A, g);
+    int n = free_ones(p, m->z, g, A, list);
+    m->flat = 1;
+    for (int i = 0; i < p->np; i++) m->flat &= A[i + i * p->np] == 0;
+    *gain = 0;
+    if (n == 0) return 0;
+    for (int k = 0, longer = 1; k < TRIES && longer; k++) {
+        if (step_from(p, m->z, A, g, list, n, *damping, to)) {
+            double cost = perp__cost_at(p, to, p->trial);
+            if (cost < m->cost) {
+                *gain = m->cost - cost;
+                m->cost = cost;
+                memcpy(m->z, to, (size_t)p->np * sizeof(double));
+                memcpy(m->residual, p->trial, (size_t)p->n * sizeof(double));
+                *damping = fmax(*damping / 5, 1e-12);
+                return 1;
+            }
+            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP;
+        }
+        *damping *= 4;
+    }
+    return 0;
+}
+
+void perp__minimise(perp__problem *p, perp__minimum *m, int max_iter, double tol)
+{
+    double damping = 1e-3, gain = 0;
+    m->cost = perp__cost_at(p, m->z, m->residual);
+    m->iterations = m->flat = 0;
+    while (isfinite(m->cost) && m->iterations < max_iter) {
+        if (!perp__differentiate(p, m, m->jacobian)) break;
+        if (!improve(p, m, &damping, &gain)) break;
+        m->iterations++;
+        if (gain <= tol * m->cost) break;
+    }
+    perp__to_theta(p, m->z, m->theta);
+}

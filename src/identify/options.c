@@ -1,0 +1,97 @@
+/* The table of estimators, and the options that a model's identify block sets. */
+
+#include "identify/identify.h"
+#include "model/identify_block.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *summary;
+} estimators[] = {
+#define PERP_ESTIMATOR(name, suffix, summary) {#name, summary},
+#include "perp/estimators.def"
+#undef PERP_ESTIMATOR
+};
+
+const char *perp_estimator_name(perp_estimator estimator)
+{
+    return (unsigned)estimator < PERP_ESTIMATOR_COUNT ? estimators[estimator].name : "unknown";
+}
+
+const char *perp_estimator_summary(perp_estimator estimator)
+{
+    return (unsigned)estimator < PERP_ESTIMATOR_COUNT ? estimators[estimator].summary : "";
+}
+
+perp_estimator perp_estimator_find(const char *name)
+{
+    int k = 0;
+    while (k < PERP_ESTIMATOR_COUNT && (!name || strcmp(estimators[k].name, name) != 0)) k++;
+    return (perp_estimator)k;
+}
+
+static perp_status refuse(const perp_model *model, const char *what, perp_diag *diag)
+{
+    perp__diag_append(diag, "%s: %s\n", model->source.name, what);
+    if (diag) diag->errors++;
+    return PERP_ERR_ARG;
+}
+
+/* Without a block, every parameter with a range is estimated. */
+static perp_status default_parameters(const perp_model *model, perp_identify_options *o,
+                                      perp_diag *diag)
+{
+    const perp__identify_block *b = model->identify;
+    int listed = b && b->nparam, n = listed ? b->nparam : model->nitem[PERP_PARAM];
+    for (int i = 0; i < n; i++) {
+        const perp__item *item = &model->item[PERP_PARAM][listed ? b->param[i] : i];
+        if (!(isfinite(item->lo) && isfinite(item->hi)) || item->is_structural) continue;
+        if (o->nparameter == PERP_IDENTIFY_MOST_PARAMETERS)
+            return refuse(model, "more than 64 parameters to estimate; choose with 'estimate'",
+                          diag);
+        o->parameter[o->nparameter++] = item->name;
+    }
+    return PERP_OK;
+}
+
+static perp_status read_block(const perp_model *model, perp_identify_options *o, perp_diag *diag)
+{
+    const perp__identify_block *b = model->identify;
+    if (b->nmeasure > PERP_IDENTIFY_MOST_MEASURES)
+        return refuse(model, "more than 256 measured columns", diag);
+    for (int i = 0; i < b->nmeasure; i++)
+        o->measure[i] =
+            (perp_measure){b->measure[i].name, b->measure[i].noise, b->measure[i].weight};
+    o->nmeasure = b->nmeasure;
+    if (!isnan(b->horizon)) o->horizon = (int)b->horizon;
+    if (!isnan(b->starts)) o->starts = (int)b->starts;
+    if (!isnan(b->seed)) o->seed = (unsigned long long)b->seed;
+    if (!isnan(b->step)) o->step = b->step;
+    if (!b->method) return PERP_OK;
+    o->method = perp_estimator_find(b->method);
+    if (o->method != PERP_ESTIMATOR_COUNT) return PERP_OK;
+    int line, column;
+    perp__source_place(&model->source, b->at, &line, &column);
+    perp__diag_append(diag, "%s:%d: no method named '%s' in the identify block; there are:",
+                      model->source.name, line, b->method);
+    for (int k = 0; k < PERP_ESTIMATOR_COUNT; k++)
+        perp__diag_append(diag, " %s", estimators[k].name);
+    perp__diag_append(diag, "\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_ARG;
+}
+
+perp_status perp_identify_options_default(const perp_model *model, perp_identify_options *options,
+                                          perp_diag *diag)
+{
+    if (!model || !options) return PERP_ERR_ARG;
+    *options = (perp_identify_options){.method = PERP_ESTIMATOR_PREDICT,
+                                       .tol = 1e-10,
+                                       .max_iter = 100,
+                                       .seed = 1,
+                                       .step = NAN,
+                                       .confidence = 0.95};
+    perp_status status = model->identify ? read_block(model, options, diag) : PERP_OK;
+    return status == PERP_OK ? default_parameters(model, options, diag) : status;
+}

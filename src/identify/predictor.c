@@ -1,0 +1,217 @@
+/* The model run from the data's initial states, all runs at once.
+ *
+ * Every thread has a model and one simulation for the present parameters, which is restarted for each run: its
+ * parameters are constants there, so that what does not depend on the state is eliminated once. A restart forgets
+ * everything, so the result does not depend on which thread takes which run. */
+
+#include "base/parallel.h"
+#include "identify/identify.h"
+#include "model/model.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct worker {
+    perp_model *model;
+    perp_simulation *sim; /* for the present parameters; NULL until the first run */
+    double *row;
+    perp_diag diag;
+    perp_status status; /* of creating the simulation */
+} worker;
+
+struct perp__predictor {
+    const perp__study *study;
+    int nworker;
+    worker *worker;
+    long *offset;        /* nrun + 1: where each run's residuals begin */
+    perp_status *status; /* of each run */
+    const double *theta;
+    double *residual;
+    char *fault;
+};
+
+/* Memory -------------------------------------------------------------------------------------- */
+
+static perp_status create_worker(const perp__study *s, worker *w)
+{
+    int columns = 2;
+    for (int k = PERP_STATE; k <= PERP_OUTPUT; k++)
+        columns += perp_model_count(s->model, (perp_symbol_kind)k);
+    w->row = malloc((size_t)columns * sizeof(double));
+    return w->row ? perp__model_clone(s->model, &w->model) : PERP_ERR_MEMORY;
+}
+
+perp_status perp__predictor_create(const perp__study *study, perp__predictor **out)
+{
+    perp__predictor *p = calloc(1, sizeof *p);
+    perp_status status = p ? PERP_OK : PERP_ERR_MEMORY;
+    *out = p;
+    if (!p) return status;
+    p->study = study;
+    p->nworker = study->threads < study->nrun ? study->threads : study->nrun;
+    p->worker = calloc((size_t)p->nworker, sizeof *p->worker);
+    p->offset = calloc((size_t)study->nrun + 1, sizeof *p->offset);
+    p->status = calloc((size_t)study->nrun, sizeof *p->status);
+    if (!p->worker || !p->offset || !p->status) status = PERP_ERR_MEMORY;
+    for (int r = 0; r < study->nrun && status == PERP_OK; r++)
+        p->offset[r + 1] = p->offset[r] + (long)study->run[r].rows * study->nm;
+    for (int i = 0; i < p->nworker && status == PERP_OK; i++)
+        status = create_worker(study, &p->worker[i]);
+    if (status == PERP_OK) return status;
+    perp__predictor_destroy(p);
+    *out = NULL;
+    return status;
+}
+
+void perp__predictor_destroy(perp__predictor *p)
+{
+    if (!p) return;
+    for (int i = 0; p->worker && i < p->nworker; i++) {
+        perp_simulation_destroy(p->worker[i].sim);
+        perp_model_destroy(p->worker[i].model);
+        perp_diag_clear(&p->worker[i].diag);
+        free(p->worker[i].row);
+    }
+    free(p->worker);
+    free(p->offset);
+    free(p->status);
+    free(p->fault);
+    free(p);
+}
+
+long perp__predictor_residuals(const perp__predictor *p)
+{
+    return p->offset[p->study->nrun];
+}
+
+const char *perp__predictor_fault(const perp__predictor *p)
+{
+    return p->fault ? p->fault : "";
+}
+
+/* Runs ---------------------------------------------------------------------------------------- */
+
+/* Initial states of a prediction that begins at `row`. */
+static int set_states(const perp__study *s, const perp__recording *r, int row, perp_model *model)
+{
+    for (int k = 0; k < s->nstate; k++) {
+        if (!r->state[k] || s->depends[k]) continue;
+        double x = r->state[k][row];
+        if (isnan(x) ||
+            perp_model_set(model, perp_model_symbol(model, PERP_STATE, k).name, x, NULL) != PERP_OK)
+            return 0;
+    }
+    return 1;
+}
+
+static perp_status set_inputs(const perp__study *s, const perp__recording *r, perp_model *model)
+{
+    perp_status status = PERP_OK;
+    for (int k = 0; k < s->ninput && status == PERP_OK; k++) {
+        if (r->input[k])
+            status = perp_model_set_input_table(model, perp_model_symbol(model, PERP_INPUT, k).name,
+                                                r->table, NULL, r->name, NULL);
+    }
+    return status;
+}
+
+/* The simulation of the present parameters, created at the first run's start whichever run is wanted. */
+static perp_status create_simulation(const perp__study *s, worker *w, const double *theta)
+{
+    const perp__recording *first = &s->run[0];
+    perp_simulation_options o = perp_simulation_options_default(w->model);
+    o.step = s->step;
+    o.from = first->t[0];
+    o.to = o.from + (double)first->at[first->rows - 1] * s->step;
+    if (!perp__set_parameters(s, w->model, theta)) return PERP_ERR_MEMORY;
+    perp_status status = set_inputs(s, first, w->model);
+    if (status == PERP_OK && !set_states(s, first, 0, w->model)) status = PERP_ERR_MEMORY;
+    return status == PERP_OK ? perp_simulation_create(w->model, &o, &w->sim, &w->diag) : status;
+}
+
+/* Residuals of one row; the first row of a prediction is compared only where its value was not taken from the data. */
+static void compare(const perp__study *s, const perp__recording *r, int row, int is_first,
+                    const double *predicted, double *residual)
+{
+    for (int j = 0; j < s->nm; j++) {
+        const perp__measured *m = &s->measured[j];
+        double x = r->measure[j] ? r->measure[j][row] : (double)NAN;
+        int given =
+            is_first && (m->kind != PERP_STATE || (r->state[m->index] && !s->depends[m->index]));
+        residual[j] = given ? (double)NAN : (predicted[m->sim] - x) / m->scale;
+    }
+}
+
+/* From row `first` to row `last`. */
+static perp_status predict_rows(const perp__study *s, worker *w, const perp__recording *r,
+                                int first, int last, double *residual)
+{
+    if (!set_states(s, r, first, w->model))
+        return PERP_OK; /* a state is missing there: nothing to predict from */
+    perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step);
+    perp_simulation_row(w->sim, w->row);
+    if (first == 0) compare(s, r, 0, 1, w->row, residual);
+    for (int i = first + 1; i <= last; i++) {
+        for (long k = r->at[i - 1]; k < r->at[i]; k++) {
+            perp_status status = perp_simulation_step(w->sim, NULL, &w->diag);
+            if (status != PERP_OK) return status;
+        }
+        perp_simulation_row(w->sim, w->row);
+        compare(s, r, i, 0, w->row, residual + (size_t)i * (size_t)s->nm);
+    }
+    return PERP_OK;
+}
+
+static perp_status predict_run(perp__predictor *p, worker *w, int run)
+{
+    const perp__study *s = p->study;
+    const perp__recording *r = &s->run[run];
+    double *residual = p->residual + p->offset[run];
+    int horizon = s->options.horizon ? s->options.horizon : r->rows;
+    for (long i = 0; i < (long)r->rows * s->nm; i++) residual[i] = NAN;
+    perp_status status = w->sim ? PERP_OK : w->status;
+    if (status == PERP_OK && !w->sim) status = w->status = create_simulation(s, w, p->theta);
+    if (status == PERP_OK) status = set_inputs(s, r, w->model);
+    for (int first = 0; first < r->rows - 1 && status == PERP_OK; first += horizon) {
+        int last = first + horizon < r->rows ? first + horizon : r->rows - 1;
+        status = predict_rows(s, w, r, first, last, residual);
+    }
+    return status;
+}
+
+static void job(void *context, int thread, int run)
+{
+    perp__predictor *p = context;
+    p->status[run] = predict_run(p, &p->worker[thread], run);
+}
+
+/* Keep the first message for a caller who wants to know why there was no value. */
+static void keep_fault(perp__predictor *p)
+{
+    for (int i = 0; i < p->nworker && !p->fault; i++) {
+        const char *text = perp_diag_text(&p->worker[i].diag);
+        if (!text[0]) continue;
+        p->fault = malloc(strlen(text) + 1);
+        if (p->fault) strcpy(p->fault, text);
+    }
+}
+
+int perp__predictor_evaluate(void *predictor, const double *theta, double *residual)
+{
+    perp__predictor *p = predictor;
+    p->theta = theta;
+    p->residual = residual;
+    for (int i = 0; i < p->nworker; i++) {
+        perp_simulation_destroy(p->worker[i].sim);
+        p->worker[i].sim = NULL;
+        p->worker[i].status = PERP_OK;
+        perp_diag_clear(&p->worker[i].diag);
+    }
+    perp__parallel(p->nworker, p->study->nrun, job, p);
+    int ok = 1;
+    for (int r = 0; r < p->study->nrun; r++) ok &= p->status[r] == PERP_OK;
+    if (!ok) keep_fault(p);
+    return ok;
+}

@@ -1,0 +1,382 @@
+/* What an estimate is worth: Gauss-Newton covariance, the directions that the information matrix leaves open, in words,
+ * and statistics of what is left over. */
+
+#include "identify/identify.h"
+#include "linalg/symmetric.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
+
+/* A direction counts as not determined when its information is below this share of the largest: the differences that
+ * make the Jacobian are good to 1e-5 of its entries, and information is their square. */
+#define OPEN_SHARE 1e-10
+
+/* ... or when the interval along it is wider than the whole range. */
+#define OPEN_WIDTH 0.5
+
+int perp__finding(perp_identification *result, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = n >= 0 ? malloc((size_t)n + 1) : NULL;
+    char **grown =
+        text ? realloc(result->finding, ((size_t)result->nfinding + 1) * sizeof *grown) : NULL;
+    if (!grown) {
+        free(text);
+        return 0;
+    }
+    result->finding = grown;
+    va_start(args, format);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    result->finding[result->nfinding++] = text;
+    return 1;
+}
+
+/* Quantiles ----------------------------------------------------------------------------------- */
+
+/* x with P(|X| <= x) = confidence for a normal X, by Newton's method on erf. */
+static double normal_quantile(double confidence)
+{
+    double x = 1;
+    for (int i = 0; i < 50; i++) {
+        double slope = sqrt(2 / 3.141592653589793) * exp(-x * x / 2);
+        double step = (erf(x / sqrt(2)) - confidence) / slope;
+        x -= fmin(fmax(step, -1), 1);
+        if (fabs(step) < 1e-14) break;
+    }
+    return x;
+}
+
+/* The same for Student's t, by the expansion in 1 / dof (Abramowitz & Stegun 26.7.5). */
+static double student_quantile(double confidence, long dof)
+{
+    double x = normal_quantile(confidence), n = (double)(dof > 2 ? dof : 2), x2 = x * x;
+    double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
+           g3 = (((3 * x2 + 19) * x2 + 17) * x2 - 15) * x / 384;
+    return x + (g1 + (g2 + g3 / n) / n) / n;
+}
+
+/* Left-overs ---------------------------------------------------------------------------------- */
+
+typedef struct moments {
+    double n, sum, squares, product, before, after; /* product: of neighbours, with their squares */
+    double predicted, measured;                     /* squared changes since the first row */
+} moments;
+
+static void add_row(const perp__study *s, const perp__minimum *m, int run, int row, int j, long at,
+                    moments *sum, perp_fit_column *c)
+{
+    const perp__recording *r = &s->run[run];
+    double x = m->residual[at] * c->scale,
+           before = row ? m->residual[at - s->nm] * c->scale : (double)NAN;
+    if (!r->measure[j] || isnan(r->measure[j][row])) {
+        c->missing += row > 0;
+        return;
+    }
+    if (isnan(x)) return;
+    c->samples++;
+    sum->sum += x;
+    sum->squares += x * x;
+    if (fabs(x) > fabs(c->largest))
+        c->largest = x, c->largest_run = run, c->largest_time = r->t[row];
+    double change = r->measure[j][row] - r->measure[j][0];
+    if (!isnan(change))
+        sum->measured += change * change, sum->predicted += (change + x) * (change + x);
+    if (isnan(before)) return;
+    sum->product += x * before, sum->before += before * before, sum->after += x * x;
+}
+
+static void fill_column(const perp__study *s, const perp__minimum *m, int j, perp_fit_column *c,
+                        moments *sum)
+{
+    long at = j;
+    *c = (perp_fit_column){
+        .name = s->measured[j].name, .unit = s->measured[j].unit, .scale = s->measured[j].scale};
+    *sum = (moments){0};
+    for (int run = 0; run < s->nrun; run++) {
+        for (int row = 0; row < s->run[run].rows; row++, at += s->nm)
+            add_row(s, m, run, row, j, at, sum, c);
+    }
+    double n = (double)(c->samples > 0 ? c->samples : 1);
+    c->mean = sum->sum / n;
+    c->rms = sqrt(sum->squares / n);
+    c->correlation =
+        sum->before > 0 && sum->after > 0 ? sum->product / sqrt(sum->before * sum->after) : 0;
+}
+
+/* A column whose changes the model makes far too large or too small is likely in another unit. */
+static int suspect_unit(perp_identification *result, const perp_fit_column *c, const moments *sum)
+{
+    if (!(sum->measured > 0 && sum->predicted > 0)) return 1;
+    double ratio = sqrt(sum->measured / sum->predicted);
+    if (ratio < 30 && ratio > 1 / 30.0) return 1;
+    return perp__finding(result,
+                         "column '%s': its measured changes are %.3g times the predicted ones; is "
+                         "it in another unit than the "
+                         "model's '%s'%s%s%s?",
+                         c->name, ratio, c->name, c->unit[0] ? " [" : "", c->unit,
+                         c->unit[0] ? "]" : "");
+}
+
+static int report_columns(const perp__study *s, const perp__minimum *m, perp_identification *result)
+{
+    char list[512] = "";
+    result->column = calloc((size_t)s->nm, sizeof *result->column);
+    if (!result->column) return 0;
+    result->ncolumn = s->nm;
+    for (int j = 0; j < s->nm; j++) {
+        moments sum;
+        perp_fit_column *c = &result->column[j];
+        fill_column(s, m, j, c, &sum);
+        result->samples += c->samples;
+        result->missing += c->missing;
+        if (!suspect_unit(result, c, &sum)) return 0;
+        size_t n = strlen(list);
+        if (c->correlation > 0.5 && c->samples > 20 && c->rms > 1e-6 * c->scale)
+            snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", c->name);
+    }
+    if (!list[0]) return 1;
+    return perp__finding(
+        result,
+        "what is left over in %s goes on from row to row: the model errs there, not only the "
+        "measurement, and the standard errors are too small%s",
+        list, s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
+}
+
+/* Directions ---------------------------------------------------------------------------------- */
+
+/* Relative change of parameter i when z_i changes by dz. */
+static double relative_change(const perp__study *s, const perp__minimum *m, int i, double dz)
+{
+    if (s->log_scale[i]) return dz * log(s->hi[i] / s->lo[i]);
+    return m->theta[i] != 0 ? dz * (s->hi[i] - s->lo[i]) / m->theta[i] : dz * (s->hi[i] - s->lo[i]);
+}
+
+/* Does anything depend on parameter i here? */
+static int changes_nothing(const perp__problem *p, const perp__minimum *m, int i)
+{
+    for (long k = 0; k < p->n; k++) {
+        if (m->jacobian[k + (long)i * p->n] != 0) return 0;
+    }
+    return 1;
+}
+
+/* How far parameter i can go towards `end` (0 or 1 in z) before the cost rises by more than `allowed`: bisection, which
+ * takes the cost for flat up to there. */
+static double reach(perp__problem *p, const perp__minimum *m, int i, double end, double allowed)
+{
+    double z[MOST], good = m->z[i], bad = end;
+    memcpy(z, m->z, (size_t)p->np * sizeof(double));
+    z[i] = end;
+    if (perp__cost_at(p, z, p->trial) <= m->cost + allowed) return end;
+    for (int k = 0; k < 20; k++) {
+        z[i] = 0.5 * (good + bad);
+        if (perp__cost_at(p, z, p->trial) <= m->cost + allowed)
+            good = z[i];
+        else
+            bad = z[i];
+    }
+    return good;
+}
+
+static int say_alone(const perp__study *s, perp__problem *p, const perp__minimum *m, int i,
+                     double allowed, perp_identification *result)
+{
+    perp_estimate *e = &result->parameter[i];
+    double low[MOST], high[MOST], z[MOST];
+    memcpy(z, m->z, (size_t)p->np * sizeof(double));
+    z[i] = reach(p, m, i, 0, allowed);
+    perp__to_theta(p, z, low);
+    z[i] = reach(p, m, i, 1, allowed);
+    perp__to_theta(p, z, high);
+    e->low = low[i], e->high = high[i];
+    int whole = e->low <= s->lo[i] && e->high >= s->hi[i], flat = changes_nothing(p, m, i);
+    if (whole)
+        return perp__finding(result, "%s: not identifiable from these data: %s", e->name,
+                             flat ? "no predicted sample depends on it"
+                                  : "every value of its range fits as well");
+    return perp__finding(
+        result,
+        "%s: not identifiable from these data: every value from %.6g to %.6g fits as well%s",
+        e->name, e->low, e->high,
+        flat ? "; its derivative is zero there, so a search that starts there cannot leave" : "");
+}
+
+static int say_together(const perp__study *s, const perp__minimum *m, const double *V,
+                        const int *member, int n, perp_identification *result)
+{
+    char text[1024] = "", names[512] = "";
+    double first = relative_change(s, m, member[0], V[member[0]]), second = 0;
+    for (int k = 0; k < n; k++) {
+        int i = member[k];
+        size_t a = strlen(text), b = strlen(names);
+        second = relative_change(s, m, i, V[i]) / first;
+        snprintf(text + a, sizeof text - a, "%s%s by %+.3g %%", k ? " and " : "",
+                 s->options.parameter[i], second);
+        snprintf(names + b, sizeof names - b, "%s%s", k ? (k == n - 1 ? " and " : ", ") : "",
+                 s->options.parameter[i]);
+    }
+    const char *a = s->options.parameter[member[0]], *b = s->options.parameter[member[n > 1]];
+    char known[256] = "";
+    if (n == 2 && fabs(second - 1) < 0.02)
+        snprintf(known, sizeof known, "; only the ratio %s/%s is determined", a, b);
+    if (n == 2 && fabs(second + 1) < 0.02)
+        snprintf(known, sizeof known, "; only the product %s*%s is determined", a, b);
+    return perp__finding(result,
+                         "%s: not identifiable separately from these data: changing %s together "
+                         "changes nothing that "
+                         "was measured%s",
+                         names, text, known);
+}
+
+/* One direction that is not determined, v in z. */
+static int say_direction(const perp__study *s, perp__problem *p, const perp__minimum *m,
+                         const double *v, double allowed, perp_identification *result)
+{
+    int member[MOST] = {0}, n = 0;
+    double largest = 0;
+    for (int i = 0; i < s->np; i++) largest = fmax(largest, fabs(v[i]));
+    for (int i = 0; i < s->np; i++) {
+        if (fabs(v[i]) < 0.05 * largest) continue;
+        member[n++] = i;
+        result->parameter[i].identifiable = 0;
+    }
+    return n == 1 ? say_alone(s, p, m, member[0], allowed, result)
+                  : say_together(s, m, v, member, n, result);
+}
+
+/* Covariance in z from the directions that are determined; the others are spoken of. */
+static int report_directions(const perp__study *s, perp__problem *p, const perp__minimum *m,
+                             double variance, double quantile, double *covariance,
+                             perp_identification *result)
+{
+    int np = s->np, ok = 1;
+    double A[MOST * MOST], V[MOST * MOST], g[MOST], value[MOST];
+    double allowed = variance * quantile * quantile + 1e-9 * m->cost + 1e-12;
+    perp__normal_equations(p, m, A, g);
+    perp__symmetric_eigen(np, A, value, V);
+    double largest = fmax(value[np - 1], 0);
+    result->condition =
+        value[0] > 0 && value[0] > 1e-16 * largest ? largest / value[0] : (double)INFINITY;
+    for (int k = 0; k < np && ok; k++) {
+        double sd = value[k] > 0 ? sqrt(variance / value[k]) : (double)INFINITY;
+        int open = !(value[k] > OPEN_SHARE * largest) || quantile * sd > OPEN_WIDTH;
+        if (open) {
+            ok = say_direction(s, p, m, V + k * np, allowed, result);
+            continue;
+        }
+        for (int i = 0; i < np; i++) {
+            for (int j = 0; j < np; j++)
+                covariance[i + j * np] += sd * sd * V[i + k * np] * V[j + k * np];
+        }
+    }
+    return ok;
+}
+
+/* d theta / d z */
+static double slope(const perp__study *s, const perp__minimum *m, int i)
+{
+    return s->log_scale[i] ? m->theta[i] * log(s->hi[i] / s->lo[i]) : s->hi[i] - s->lo[i];
+}
+
+static int fill_estimates(const perp__study *s, const perp__minimum *m, double quantile,
+                          double *covariance, perp_identification *result)
+{
+    int np = s->np, ok = 1;
+    for (int i = 0; i < np; i++) {
+        for (int j = 0; j < np; j++) {
+            int known = result->parameter[i].identifiable && result->parameter[j].identifiable;
+            covariance[i + j * np] =
+                known ? covariance[i + j * np] * slope(s, m, i) * slope(s, m, j) : (double)NAN;
+        }
+    }
+    for (int i = 0; i < np && ok; i++) {
+        perp_estimate *e = &result->parameter[i];
+        if (!e->identifiable) continue;
+        e->std_error = sqrt(covariance[i + i * np]);
+        double relative = e->std_error / e->value, q = quantile;
+        e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
+        e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
+        e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);
+        e->at_bound = m->z[i] <= 0 || m->z[i] >= 1;
+        if (e->at_bound)
+            ok = perp__finding(result,
+                               "%s: the estimate is the %s end of its range [%.6g, %.6g]; the best "
+                               "value may lie outside",
+                               e->name, m->z[i] <= 0 ? "lower" : "upper", e->lo, e->hi);
+    }
+    return ok;
+}
+
+/* Where something is not identifiable, a column that never changes is likely why. */
+static int say_still_columns(const perp__study *s, perp_identification *result)
+{
+    int open = 0, still = 0;
+    for (int i = 0; i < s->np; i++) open |= !result->parameter[i].identifiable;
+    for (int j = 0; j < s->nm; j++) still += !s->measured[j].moves;
+    if (!open || !still) return 1;
+    if (still == s->nm)
+        return perp__finding(
+            result,
+            "no measured column ever changes in these data: everything sticks or rests, which says "
+            "nothing about what moves it");
+    for (int j = 0; j < s->nm; j++) {
+        if (!s->measured[j].moves &&
+            !perp__finding(result, "column '%s' never changes in these data", s->measured[j].name))
+            return 0;
+    }
+    return 1;
+}
+
+static int prepare(const perp__study *s, const perp__minimum *m, perp_identification *result)
+{
+    size_t np = (size_t)s->np;
+    result->nparameter = s->np;
+    result->parameter = calloc(np, sizeof *result->parameter);
+    result->covariance = calloc(np * np, sizeof(double));
+    if (!result->parameter || !result->covariance) return 0;
+    for (int i = 0; i < s->np; i++) {
+        perp_symbol symbol = perp_model_symbol(s->model, PERP_PARAM, s->param[i]);
+        result->parameter[i] = (perp_estimate){.name = symbol.name,
+                                               .unit = symbol.unit,
+                                               .value = m->theta[i],
+                                               .lo = s->lo[i],
+                                               .hi = s->hi[i],
+                                               .std_error = NAN,
+                                               .low = s->lo[i],
+                                               .high = s->hi[i],
+                                               .identifiable = 1};
+    }
+    return 1;
+}
+
+perp_status perp__report(const perp__study *s, perp__problem *p, const perp__minimum *m,
+                         perp_identification *result)
+{
+    if (!prepare(s, m, result) || !report_columns(s, m, result)) return PERP_ERR_MEMORY;
+    long dof = result->samples - s->np;
+    if (dof < 1) {
+        perp__diag_append(s->diag, "%ld samples for %d parameters: too few\n", result->samples,
+                          s->np);
+        if (s->diag) s->diag->errors++;
+        return PERP_ERR_DATA;
+    }
+    double variance = m->cost / (double)dof,
+           quantile = student_quantile(s->options.confidence, dof);
+    result->cost = m->cost;
+    result->noise_factor = sqrt(variance);
+    if (!report_directions(s, p, m, variance, quantile, result->covariance, result) ||
+        !fill_estimates(s, m, quantile, result->covariance, result) ||
+        !say_still_columns(s, result))
+        return PERP_ERR_MEMORY;
+    result->evaluations = p->evaluations;
+    return PERP_OK;
+}

@@ -1,0 +1,139 @@
+#include "linalg/nlp.h"
+
+#ifdef PERP_HAVE_IPOPT
+
+#include <IpStdCInterface.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct call {
+    const perp__nlp_problem *nlp;
+    int stopped;
+} call;
+
+static Bool answer(int ok)
+{
+    return ok ? TRUE : FALSE;
+}
+
+static Bool eval_f(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
+{
+    const perp__nlp_problem *p = ((call *)data)->nlp;
+    (void)n, (void)is_new;
+    return answer(p->f(p->context, x, value) && isfinite(*value));
+}
+
+static Bool eval_gradient(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
+{
+    const perp__nlp_problem *p = ((call *)data)->nlp;
+    (void)n, (void)is_new;
+    return answer(p->gradient(p->context, x, value));
+}
+
+static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *value, UserDataPtr data)
+{
+    const perp__nlp_problem *p = ((call *)data)->nlp;
+    (void)n, (void)is_new, (void)m;
+    return answer(p->g(p->context, x, value));
+}
+
+static Bool eval_jacobian(Index n, Number *x, Bool is_new, Index m, Index count, Index *row,
+                          Index *col, Number *value, UserDataPtr data)
+{
+    const perp__nlp_problem *p = ((call *)data)->nlp;
+    (void)n, (void)is_new, (void)m, (void)count;
+    return answer(p->jacobian(p->context, x, row, col, value));
+}
+
+static Bool eval_hessian(Index n, Number *x, Bool is_new, Number sigma, Index m, Number *lambda,
+                         Bool is_new_lambda, Index count, Index *row, Index *col, Number *value,
+                         UserDataPtr data)
+{
+    const perp__nlp_problem *p = ((call *)data)->nlp;
+    (void)n, (void)is_new, (void)m, (void)is_new_lambda, (void)count;
+    return answer(p->hessian(p->context, x, sigma, lambda, row, col, value));
+}
+
+static Bool report(Index mode, Index iteration, Number cost, Number primal, Number dual, Number mu,
+                   Number norm, Number delta, Number alpha_dual, Number alpha, Index trials,
+                   UserDataPtr data)
+{
+    call *c = data;
+    const perp__nlp_problem *p = c->nlp;
+    (void)mode, (void)norm, (void)delta, (void)alpha_dual, (void)trials;
+    c->stopped = p->progress && !p->progress(p->context, iteration, cost, primal, dual, mu, alpha);
+    return answer(!c->stopped);
+}
+
+int perp__nlp_available(void)
+{
+    return 1;
+}
+
+/* Copies with what is beyond 1e19 made infinite in IPOPT's terms. */
+static void copy_bounds(int n, const double *from, double *to)
+{
+    for (int i = 0; i < n; i++) to[i] = from[i] < -1e19 ? -2e19 : from[i] > 1e19 ? 2e19 : from[i];
+}
+
+static void set_options(IpoptProblem problem, const perp__nlp_options *o)
+{
+    AddIpoptIntOption(problem, "print_level", 0);
+    AddIpoptStrOption(problem, "sb", "yes");
+    AddIpoptIntOption(problem, "max_iter", o->max_iter);
+    AddIpoptNumOption(problem, "tol", o->tol);
+    AddIpoptNumOption(problem, "compl_inf_tol", 0.01 * o->tol);
+    AddIpoptNumOption(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
+    AddIpoptStrOption(problem, "honor_original_bounds", "yes");
+    if (!o->is_warm) return;
+    AddIpoptStrOption(problem, "warm_start_init_point", "yes");
+    AddIpoptNumOption(problem, "warm_start_bound_push", 1e-6);
+    AddIpoptNumOption(problem, "warm_start_mult_bound_push", 1e-6);
+    AddIpoptNumOption(problem, "mu_init", 1e-4);
+}
+
+perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_options *o,
+                                 double *x, double *lambda, double *lower, double *upper,
+                                 double *cost)
+{
+    int n = nlp->n, m = nlp->m;
+    call c = {nlp, 0};
+    double *bounds = malloc((2 * (size_t)n + 2 * (size_t)m + 1) * sizeof *bounds);
+    if (!bounds) return PERP__NLP_STALLED;
+    double *xlo = bounds, *xhi = xlo + n, *glo = xhi + n, *ghi = glo + m;
+    copy_bounds(n, nlp->xlo, xlo);
+    copy_bounds(n, nlp->xhi, xhi);
+    copy_bounds(m, nlp->glo, glo);
+    copy_bounds(m, nlp->ghi, ghi);
+    IpoptProblem problem =
+        CreateIpoptProblem(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f, eval_g,
+                           eval_gradient, eval_jacobian, eval_hessian);
+    free(bounds); /* it keeps copies */
+    if (!problem) return PERP__NLP_STALLED;
+    set_options(problem, o);
+    SetIntermediateCallback(problem, report);
+    enum ApplicationReturnStatus status =
+        IpoptSolve(problem, x, NULL, cost, lambda, lower, upper, &c);
+    FreeIpoptProblem(problem);
+    return c.stopped                                                           ? PERP__NLP_STOPPED
+           : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED
+           : status == Maximum_Iterations_Exceeded                             ? PERP__NLP_LIMIT
+                                                                               : PERP__NLP_STALLED;
+}
+
+#else
+
+int perp__nlp_available(void)
+{
+    return 0;
+}
+
+perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_options *o,
+                                 double *x, double *lambda, double *lower, double *upper,
+                                 double *cost)
+{
+    (void)nlp, (void)o, (void)x, (void)lambda, (void)lower, (void)upper, (void)cost;
+    return PERP__NLP_UNAVAILABLE;
+}
+
+#endif

@@ -1,0 +1,252 @@
+#include "model/identify_block.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct reader {
+    perp_model *model;
+    perp__identify_block *block;
+    const perp__token *token;
+    int bad;
+} reader;
+
+static int at_symbol(const reader *r, char symbol)
+{
+    return r->token->kind == TOKEN_OTHER && r->token->symbol == symbol;
+}
+
+static int at_word(const reader *r, const char *word)
+{
+    return r->token->kind == TOKEN_NAME && strcmp(r->token->text, word) == 0;
+}
+
+static int at_end(const reader *r)
+{
+    return r->token->kind == TOKEN_NEWLINE || r->token->kind == TOKEN_END || at_symbol(r, '}');
+}
+
+static int take_word(reader *r, const char *word)
+{
+    int found = at_word(r, word);
+    r->token += found;
+    return found;
+}
+
+static void expected(reader *r, const char *what)
+{
+    const perp__token *t = r->token;
+    if (r->bad) return;
+    r->bad = 1;
+    if (t->kind == TOKEN_NEWLINE || t->kind == TOKEN_END)
+        perp__error(&r->model->source, t->at, t->at, "expected %s, found the end of the line",
+                    what);
+    else
+        perp__error(&r->model->source, t->at, t->end, "expected %s, found '%.*s'", what,
+                    t->end - t->at, r->model->source.text + t->at);
+}
+
+static double take_number(reader *r, const char *what)
+{
+    if (r->token->kind == TOKEN_NUMBER) return (r->token++)->number;
+    expected(r, what);
+    return NAN;
+}
+
+static double take_positive(reader *r, const char *what)
+{
+    const perp__token *t = r->token;
+    double x = take_number(r, what);
+    if (r->bad || (x > 0 && isfinite(x))) return x;
+    perp__error(&r->model->source, t->at, t->end, "expected %s", what);
+    r->bad = 1;
+    return NAN;
+}
+
+/* Names --------------------------------------------------------------------------------------- */
+
+/* NAME or NAME[i] or NAME[i,j], as the flattened items are called; the text lives in the arena. */
+static const char *take_name(reader *r, const perp__token **start)
+{
+    const perp__source *source = &r->model->source;
+    *start = r->token;
+    if (r->token->kind != TOKEN_NAME) {
+        expected(r, "a name");
+        return NULL;
+    }
+    const perp__token *last = r->token++;
+    if (at_symbol(r, '[') && r->token->at == last->end) {
+        while (!at_symbol(r, ']') && !at_end(r)) r->token++;
+        if (!at_symbol(r, ']')) {
+            expected(r, "']'");
+            return NULL;
+        }
+        last = r->token++;
+    }
+    char *name = perp__arena_string(&r->model->arena, source->text + (*start)->at,
+                                    (size_t)(last->end - (*start)->at));
+    int n = 0;
+    for (const char *c = name; name && *c; c++) {
+        if (*c != ' ') name[n++] = *c;
+    }
+    if (name) name[n] = 0;
+    return name;
+}
+
+/* Is `item` the name itself, or an element of the array of that name? */
+static int belongs_to(const char *item, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(item, name, n) == 0 && (item[n] == 0 || item[n] == '[');
+}
+
+static void unknown(reader *r, const perp__token *at, const char *name, const char *what,
+                    perp_symbol_kind first, perp_symbol_kind last)
+{
+    enum { MOST = 256 };
+    const char *candidate[MOST];
+    int n = 0;
+    for (int k = (int)first; k <= (int)last; k++) {
+        for (int i = 0; i < perp_model_count(r->model, (perp_symbol_kind)k) && n < MOST; i++)
+            candidate[n++] = r->model->item[k][i].name;
+    }
+    const char *near = perp__nearest(name, candidate, n);
+    perp__error(&r->model->source, at->at, at->end, "no %s named '%s'%s%s%s", what, name,
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    r->bad = 1;
+}
+
+/* Lines --------------------------------------------------------------------------------------- */
+
+static int add_parameter(reader *r, int index, const perp__token *at)
+{
+    const perp__item *item = &r->model->item[PERP_PARAM][index];
+    perp__identify_block *b = r->block;
+    if (!(isfinite(item->lo) && isfinite(item->hi))) {
+        perp__error(&r->model->source, at->at, at->end,
+                    "'%s' has no range; declare it as param %s = %g in [lo, hi]", item->name,
+                    item->name, item->value);
+        r->bad = 1;
+    } else if (item->is_structural) {
+        perp__error(&r->model->source, at->at, at->end,
+                    "'%s' sets the size of the model and cannot be estimated", item->name);
+        r->bad = 1;
+    }
+    for (int i = 0; i < b->nparam; i++) {
+        if (b->param[i] == index) return 1;
+    }
+    b->param[b->nparam++] = index;
+    return 1;
+}
+
+static void read_estimate(reader *r)
+{
+    do {
+        const perp__token *at;
+        const char *name = take_name(r, &at);
+        int found = 0;
+        for (int i = 0; name && i < r->model->nitem[PERP_PARAM]; i++) {
+            if (belongs_to(r->model->item[PERP_PARAM][i].name, name))
+                found = add_parameter(r, i, at);
+        }
+        if (name && !found) unknown(r, at, name, "parameter", PERP_PARAM, PERP_PARAM);
+    } while (!r->bad && at_symbol(r, ',') && r->token++);
+}
+
+static void read_measure(reader *r)
+{
+    perp__identify_block *b = r->block;
+    do {
+        const perp__token *at;
+        const char *name = take_name(r, &at);
+        perp__measure m = {NULL, NAN, NAN};
+        int first = b->nmeasure;
+        for (int k = PERP_STATE; name && k <= PERP_OUTPUT; k++) {
+            for (int i = 0; i < perp_model_count(r->model, (perp_symbol_kind)k); i++) {
+                m.name = r->model->item[k][i].name;
+                if (belongs_to(m.name, name)) b->measure[b->nmeasure++] = m;
+            }
+        }
+        if (name && b->nmeasure == first)
+            unknown(r, at, name, "state, var or output", PERP_STATE, PERP_OUTPUT);
+        for (int i = 0; i < first && !r->bad; i++) {
+            if (!belongs_to(b->measure[i].name, name)) continue;
+            perp__error(&r->model->source, at->at, at->end, "'%s' is measured twice",
+                        b->measure[i].name);
+            r->bad = 1;
+        }
+        if (!r->bad && take_word(r, "noise"))
+            m.noise = take_positive(r, "the standard deviation of a sample, a positive number");
+        else if (!r->bad && take_word(r, "weight"))
+            m.weight = take_positive(r, "the weight, a positive number");
+        for (int i = first; i < b->nmeasure; i++)
+            b->measure[i].noise = m.noise, b->measure[i].weight = m.weight;
+        if (r->bad) b->nmeasure = first;
+    } while (!r->bad && at_symbol(r, ',') && r->token++);
+}
+
+static void read_whole(reader *r, double *to, double least, const char *what)
+{
+    const perp__token *t = r->token;
+    *to = take_number(r, what);
+    if (r->bad || (*to >= least && *to == floor(*to) && *to < 1e9)) return;
+    perp__error(&r->model->source, t->at, t->end, "expected %s", what);
+    r->bad = 1;
+}
+
+static void read_line(reader *r)
+{
+    perp__identify_block *b = r->block;
+    if (take_word(r, "estimate"))
+        read_estimate(r);
+    else if (take_word(r, "measure"))
+        read_measure(r);
+    else if (take_word(r, "method")) {
+        if (r->token->kind == TOKEN_NAME)
+            b->method = (r->token++)->text;
+        else
+            expected(r, "a method, such as predict");
+    } else if (take_word(r, "horizon"))
+        read_whole(r, &b->horizon, 0, "a whole number of rows to predict (0: the whole run)");
+    else if (take_word(r, "starts"))
+        read_whole(r, &b->starts, 1, "a whole number of starts, from 1");
+    else if (take_word(r, "seed"))
+        read_whole(r, &b->seed, 0, "a whole number");
+    else if (take_word(r, "step"))
+        b->step = take_positive(r, "the step, a positive number");
+    else
+        expected(r, "estimate, measure, method, horizon, starts, seed, step or '}'");
+    if (!at_end(r)) expected(r, "',' or the end of the line");
+    while (!at_end(r)) r->token++;
+    r->bad = 0;
+}
+
+static int allocate_block(perp_model *m, perp__identify_block *b)
+{
+    size_t np = (size_t)m->nitem[PERP_PARAM] + 1, nm = 1;
+    for (int k = PERP_STATE; k <= PERP_OUTPUT; k++) nm += (size_t)m->nitem[k];
+    b->param = perp__arena_alloc(&m->arena, np * sizeof *b->param);
+    b->measure =
+        perp__arena_alloc(&m->arena, 2 * nm * sizeof *b->measure); /* room for one line too many */
+    return b->param && b->measure;
+}
+
+int perp__read_identify(perp_model *model, const perp__statement *s)
+{
+    if (model->identify) {
+        perp__error(&model->source, s->at, s->at + 8, "a model has one identify block");
+        return 1;
+    }
+    perp__identify_block *b = perp__arena_alloc(&model->arena, sizeof *b);
+    if (!b || !allocate_block(model, b)) return 0;
+    b->at = s->at;
+    b->horizon = b->starts = b->seed = b->step = NAN;
+    model->identify = b;
+    reader r = {.model = model, .block = b, .token = s->block};
+    while (!at_symbol(&r, '}') && r.token->kind != TOKEN_END) {
+        if (r.token->kind == TOKEN_NEWLINE)
+            r.token++;
+        else
+            read_line(&r);
+    }
+    return !model->arena.failed;
+}

@@ -1,0 +1,113 @@
+/* perp identify as a user runs it. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include <stdio.h>
+
+#define BLOCK "examples/identify/block.perp --data examples/identify/block.csv "
+
+static void says(const char *text, const char *what)
+{
+    if (!strstr(text, what)) fail_msg("'%s' expected in\n%s", what, text);
+}
+
+static void the_example_finds_mass_and_friction(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("identify " BLOCK "-o %s", cli_path("block.json"));
+    assert_int_equal(r.code, 0);
+    double m = 0, mu = 0;
+    const char *line = strstr(r.out, "\n  m  ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " m %lf", &m), 1);
+    line = strstr(r.out, "\n  mu ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, " mu %lf", &mu), 1);
+    assert_near(m, 1.3, 0.005);
+    assert_near(mu, 0.37, 0.0015);
+    char *json = cli_read(cli_path("block.json"));
+    says(json, "\"identifiable\":\ttrue");
+    says(json, "\"method\":\t\"predict\"");
+    free(json);
+    cli_free(&r);
+}
+
+static void the_report_is_the_same_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    cli_result
+        a = cli_run(
+            "identify " BLOCK
+            "--data examples/identify/block.csv --threads 1 -o - 2>/dev/null | grep -v seconds"),
+        b = cli_run(
+            "identify " BLOCK
+            "--data examples/identify/block.csv --threads 2 -o - 2>/dev/null | grep -v seconds");
+    assert_true(strlen(a.out) > 1000);
+    assert_string_equal(a.out, b.out);
+    cli_free(&a);
+    cli_free(&b);
+}
+
+static void a_folder_is_read_in_the_order_of_its_names(void **state)
+{
+    (void)state;
+    cli_result r =
+        cli_run("identify examples/identify/block.perp --data examples/identify -o - --quiet");
+    assert_int_equal(r.code, 0);
+    says(r.out, "examples/identify/block.csv");
+    cli_free(&r);
+}
+
+static void mistakes_are_explained(void **state)
+{
+    (void)state;
+    const struct {
+        const char *command;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"identify", 1, "which model?"},
+        {"identify examples/identify/block.perp", 1, "which data?"},
+        {"identify " BLOCK "--methd predict", 1, "did you mean '--method'?"},
+        {"identify " BLOCK "--method guess", 1, "unknown method 'guess'; there are: predict"},
+        {"identify " BLOCK "--estimate mo", 1, "no parameter named 'mo' to estimate"},
+        {"identify " BLOCK "--estimate g", 1, "'g' needs a range to be estimated"},
+        {"identify " BLOCK "--starts 1.5", 1, "--starts needs a whole number from 1 on, not 1.5"},
+        {"identify " BLOCK "--confidence 2", 1, "the confidence must lie between 0 and 1"},
+        {"identify " BLOCK "--step 0.03", 2, "is not a whole number of steps of 0.03"},
+        {"identify examples/identify/block.perp --data no.csv", 4, "no.csv"},
+        {"identify examples/identify/block.perp --data tests", 2, "no .csv file in this folder"},
+        {"identify no.perp --data examples/identify/block.csv", 4, "no.perp"},
+        {"identify " BLOCK "-o /nowhere/at/all.json", 4, "cannot write '/nowhere/at/all.json'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("%s", cases[i].command);
+        if (r.code != cases[i].code)
+            fail_msg("%s: exit code %d\n%s", cases[i].command, r.code, r.err);
+        says(r.err, cases[i].says);
+        cli_free(&r);
+    }
+}
+
+static void help_lists_the_methods(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("identify --help");
+    assert_int_equal(r.code, 0);
+    says(r.out, "predict");
+    says(r.out, "--bootstrap");
+    cli_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_example_finds_mass_and_friction),
+        cmocka_unit_test(the_report_is_the_same_for_any_number_of_threads),
+        cmocka_unit_test(a_folder_is_read_in_the_order_of_its_names),
+        cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(help_lists_the_methods),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

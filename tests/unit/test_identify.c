@@ -1,0 +1,417 @@
+/* The identify block, the options it sets, and what is said about a wrong one. */
+
+#include "recorded.h"
+
+#define BLOCK                                                                                      \
+    "param m = 1 in [0.1, 10] \"kg\", mu = 0.5 in [0, 2]\nparam g = 9.81\nstate x = 0, v = 1\n"    \
+    "var f\nder(x) = v\nm*der(v) = f\n-mu*m*g <= f <= mu*m*g perp v\noutput speed = abs(v)\n"
+
+static perp_identify_options options_of(const char *block, perp_model **model)
+{
+    char text[2048];
+    perp_diag diag = {0};
+    perp_identify_options o;
+    snprintf(text, sizeof text, "%s%s", BLOCK, block);
+    *model = parse_model(text);
+    if (perp_identify_options_default(*model, &o, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return o;
+}
+
+static void the_block_sets_the_options(void **state)
+{
+    (void)state;
+    perp_model *model;
+    perp_identify_options o =
+        options_of("identify {\n  estimate mu  # only friction\n"
+                   "  measure x noise 1e-3, v weight 2\n  measure speed\n"
+                   "  method predict\n  horizon 20\n  starts 3\n  seed 7\n  step 0.01\n}\n",
+                   &model);
+    assert_int_equal(o.nparameter, 1);
+    assert_string_equal(o.parameter[0], "mu");
+    assert_int_equal(o.nmeasure, 3);
+    assert_string_equal(o.measure[0].name, "x");
+    assert_near(o.measure[0].noise, 1e-3, 0);
+    assert_true(isnan(o.measure[0].weight));
+    assert_near(o.measure[1].weight, 2, 0);
+    assert_true(isnan(o.measure[2].noise) && isnan(o.measure[2].weight));
+    assert_int_equal(o.method, PERP_ESTIMATOR_PREDICT);
+    assert_int_equal(o.horizon, 20);
+    assert_int_equal(o.starts, 3);
+    assert_true(o.seed == 7);
+    assert_near(o.step, 0.01, 0);
+    perp_model_destroy(model);
+}
+
+static void without_a_block_every_parameter_with_a_range_is_estimated(void **state)
+{
+    (void)state;
+    perp_model *model;
+    perp_identify_options o = options_of("", &model);
+    assert_int_equal(o.nparameter, 2);
+    assert_string_equal(o.parameter[0], "m");
+    assert_string_equal(o.parameter[1], "mu");
+    assert_int_equal(o.nmeasure, 0);
+    perp_model_destroy(model);
+}
+
+static void an_array_stands_for_its_elements(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param a[2] = [1, 2] in [0, 3]\nstate x[2] = [0, 1]\n"
+                                    "for i in 1..2 { der(x[i]) = a[i] }\n"
+                                    "identify { estimate a\n measure x[2], x[1] noise 2 }\n");
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    assert_int_equal(o.nparameter, 2);
+    assert_string_equal(o.parameter[1], "a[2]");
+    assert_int_equal(o.nmeasure, 2);
+    assert_string_equal(o.measure[0].name, "x[2]");
+    assert_string_equal(o.measure[1].name, "x[1]");
+    perp_model_destroy(model);
+}
+
+static void a_wrong_block_is_refused_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *block, *says;
+    } cases[] = {
+        {"identify { estimate mo }", "no parameter named 'mo'; did you mean 'mu'?"},
+        {"identify { estimate g }", "'g' has no range; declare it as param g = 9.81 in [lo, hi]"},
+        {"identify { measure m }", "no state, var or output named 'm'"},
+        {"identify { measure x noise 0 }", "expected the standard deviation of a sample"},
+        {"identify { measure x noise }", "expected the standard deviation of a sample"},
+        {"identify { measure x weight -1 }", "expected the weight, a positive number"},
+        {"identify { measure x, x }", "'x' is measured twice"},
+        {"identify { starts 0 }", "a whole number of starts, from 1"},
+        {"identify { horizon 1.5 }", "a whole number of rows"},
+        {"identify { colour blue }", "expected estimate, measure, method"},
+        {"identify { estimate mu m }", "expected ',' or the end of the line, found 'm'"},
+        {"identify { }\nidentify { }", "a model has one identify block"},
+        {"identify { estimate mu", "expected '}' at the end of the block"},
+        {"identify\n", "expected '{'"},
+        {"for i in 1..2 { identify { } }", "only equations, pairs and loops can stand in a loop"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        perp_diag diag = {0};
+        perp_model *model;
+        snprintf(text, sizeof text, "%s%s", BLOCK, cases[i].block);
+        assert_int_equal(perp_model_parse(text, strlen(text), "b.perp", &model, &diag),
+                         PERP_ERR_MODEL);
+        if (!strstr(perp_diag_text(&diag), cases[i].says))
+            fail_msg("%s: '%s' expected in\n%s", cases[i].block, cases[i].says,
+                     perp_diag_text(&diag));
+        perp_diag_clear(&diag);
+    }
+    perp_model *model;
+    char text[2048];
+    perp_diag diag = {0};
+    perp_identify_options o;
+    snprintf(text, sizeof text, "%sidentify { method guess }", BLOCK);
+    assert_int_equal(perp_model_parse(text, strlen(text), "b.perp", &model, NULL), PERP_OK);
+    assert_int_equal(perp_identify_options_default(model, &o, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag),
+                           "no method named 'guess' in the identify block; there are: predict"));
+    perp_diag_clear(&diag);
+    perp_model_destroy(model);
+}
+
+/* Estimates ----------------------------------------------------------------------------------- */
+
+#define PUSHED                                                                                     \
+    "param m = 1 in [0.2, 5]\nparam mu = 0.5 in [0.01, 100]\nparam g = 9.81\n"                     \
+    "input u = 8*sin(3*t)\nstate x = 0, v = 1\nvar f\nder(x) = v\nm*der(v) = u + f\n"              \
+    "-mu*m*g <= f <= mu*m*g perp v\nsimulate to 3 step 0.01\n"
+
+static const char *const xv[] = {"x", "v"};
+
+/* The block of PUSHED with these values. */
+static perp_model *pushed(double m, double mu)
+{
+    perp_model *model = parse_model(PUSHED);
+    set_value(model, "m", m);
+    set_value(model, "mu", mu);
+    return model;
+}
+
+static void exact_data_give_back_the_parameters(void **state)
+{
+    (void)state;
+    perp_dataset *data = new_dataset();
+    record(data, pushed(1.3, 0.37), 1, xv, 2, 0, NULL);
+    const double starts[] = {0.01, 0.3, 3, 100};
+    for (int k = 0; k < 4; k++) {
+        perp_model *model = pushed(0.5, starts[k]);
+        perp_identification r = identify(model, data, NULL);
+        assert_near(r.parameter[0].value, 1.3, 1e-6);
+        assert_near(r.parameter[1].value, 0.37, 1e-6);
+        assert_true(r.parameter[0].identifiable && r.parameter[1].identifiable);
+        perp_identification_clear(&r);
+        perp_model_destroy(model);
+    }
+    perp_dataset_destroy(data);
+}
+
+/* 40 data sets with known noise: the 95 % intervals hold the truth about as often as they say, and the standard error is
+ * the spread of the estimates. */
+static void intervals_hold_the_truth_as_often_as_they_say(void **state)
+{
+    (void)state;
+    enum { SETS = 40 };
+    uint64_t seed = 11;
+    int inside = 0;
+    double sum = 0, squares = 0, error = 0;
+    for (int k = 0; k < SETS; k++) {
+        perp_dataset *data = new_dataset();
+        record(data, pushed(1, 0.37), 5, xv, 2, 0.02, &seed);
+        perp_model *model = pushed(1, 0.5);
+        perp_identify_options o;
+        assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+        o.nmeasure = 2;
+        o.measure[0] = (perp_measure){"x", 0.02, NAN};
+        o.measure[1] = (perp_measure){"v", 0.02, NAN};
+        perp_identification r = identify(model, data, &o);
+        inside += r.parameter[1].low <= 0.37 && 0.37 <= r.parameter[1].high;
+        sum += r.parameter[1].value, squares += r.parameter[1].value * r.parameter[1].value;
+        error += r.parameter[1].std_error / SETS;
+        assert_near(r.noise_factor, 1, 0.25);
+        perp_identification_clear(&r);
+        perp_model_destroy(model);
+        perp_dataset_destroy(data);
+    }
+    double spread = sqrt(squares / SETS - (sum / SETS) * (sum / SETS));
+    print_message("spread %g, standard error %g, %d of %d inside\n", spread, error, inside, SETS);
+    assert_true(inside >= 33);
+    assert_near(spread / error, 1, 0.35);
+}
+
+static void only_a_ratio_is_said_to_be_a_ratio(void **state)
+{
+    (void)state;
+    const char *text = "param m = 1 in [0.2, 5], k = 3 in [1, 20]\nstate x = 1, v = 0\nder(x) = "
+                       "v\nm*der(v) = -k*x\n"
+                       "simulate to 3 step 0.01\n";
+    perp_dataset *data = new_dataset();
+    record(data, parse_model(text), 2, xv, 2, 0, NULL);
+    perp_model *model = parse_model(text);
+    set_value(model, "k", 5);
+    perp_identification r = identify(model, data, NULL);
+    assert_near(r.parameter[1].value / r.parameter[0].value, 3, 1e-5);
+    assert_true(!r.parameter[0].identifiable && !r.parameter[1].identifiable);
+    assert_true(isnan(r.parameter[0].std_error));
+    if (!finds(&r, "only the ratio m/k is determined"))
+        fail_msg("%s", r.nfinding ? r.finding[0] : "nothing found");
+    perp_identification_clear(&r);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
+/* The block at rest under a push of 3 N: anything from mu m g = 3 on explains it. */
+static void sticking_data_bound_friction_from_below(void **state)
+{
+    (void)state;
+    const char *text =
+        "param mu = 0.5 in [0.01, 100]\nparam g = 9.81\nstate x = 0, v = 0\nvar f\nder(x) = v\n"
+        "der(v) = 3 + f\n-mu*g <= f <= mu*g perp v\nsimulate to 1 step 0.01\n";
+    perp_dataset *data = new_dataset();
+    record(data, parse_model(text), 1, xv, 2, 0, NULL);
+    const double starts[] = {0.02, 0.5, 90};
+    for (int k = 0; k < 3; k++) {
+        perp_model *model = parse_model(text);
+        set_value(model, "mu", starts[k]);
+        perp_identification r = identify(model, data, NULL);
+        assert_false(r.parameter[0].identifiable);
+        assert_near(r.parameter[0].low, 3 / 9.81, 1e-4);
+        assert_near(r.parameter[0].high, 100, 0);
+        assert_true(finds(&r, "mu: not identifiable from these data: every value from 0.30"));
+        assert_true(finds(&r, "everything sticks or rests"));
+        perp_identification_clear(&r);
+        perp_model_destroy(model);
+    }
+    perp_dataset_destroy(data);
+}
+
+static void what_acts_on_nothing_is_not_identifiable(void **state)
+{
+    (void)state;
+    const char *text = "param e = 0.5 in [0, 1], a = 1 in [0, 3]\nstate x = 1, v = 0\nvar "
+                       "p\nder(x) = v\nder(v) = -a + p\n"
+                       "0 <= p perp v + e*pre(v) >= 0 when x <= 0\nsimulate to 1 step 0.01\n";
+    perp_dataset *data = new_dataset();
+    record(data, parse_model(text), 1, xv, 2, 0, NULL); /* it does not reach the ground */
+    perp_model *model = parse_model(text);
+    set_value(model, "a", 0.2);
+    perp_identification r = identify(model, data, NULL);
+    assert_near(r.parameter[1].value, 1, 1e-7);
+    assert_true(r.parameter[1].identifiable);
+    assert_true(
+        finds(&r, "e: not identifiable from these data: no predicted sample depends on it"));
+    perp_identification_clear(&r);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
+static void the_result_does_not_depend_on_the_threads(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    perp_dataset *data = new_dataset();
+    for (int k = 0; k < 5; k++) record(data, pushed(1, 0.3 + 0.02 * k), 5, xv, 2, 0.01, &seed);
+    perp_model *model = pushed(1, 0.5);
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    double value[3][2];
+    for (int k = 0; k < 3; k++) {
+        o.threads = k == 0 ? 1 : k == 1 ? 2 : 5;
+        perp_identification r = identify(model, data, &o);
+        for (int i = 0; i < 2; i++) value[k][i] = r.parameter[i].value;
+        perp_identification_clear(&r);
+    }
+    assert_memory_equal(value[0], value[1], sizeof value[0]);
+    assert_memory_equal(value[0], value[2], sizeof value[0]);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
+/* Missing samples are left out, an initial value that is a parameter is found, and the horizon begins anew in mid-run. */
+static void missing_samples_initial_values_and_horizons(void **state)
+{
+    (void)state;
+    const char *text = "param v0 = 1 in [0, 5], a = 1 in [0, 3]\nstate x = 0, v = v0\nder(x) = "
+                       "v\nder(v) = -a\nsimulate to 1 step 0.1\n";
+    perp_model *model = parse_model(text);
+    perp_dataset *data =
+        dataset_of("t,x\n0,0\n0.1,0.18\n0.2,\n0.3,nan\n0.4,0.6\n0.6,0.78\n"); /* v0 = 2, a = 2 */
+    perp_identification r = identify(model, data, NULL);
+    assert_near(r.parameter[0].value, 2, 1e-6);
+    assert_near(r.parameter[1].value, 2, 1e-6);
+    assert_int_equal(r.missing, 2);
+    assert_int_equal(r.samples, 3);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+
+    perp_model *block = pushed(1, 0.5);
+    uint64_t seed = 3;
+    data = new_dataset();
+    record(data, pushed(1, 0.37), 5, xv, 2, 1e-4, &seed);
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(block, &o, NULL), PERP_OK);
+    o.horizon = 4;
+    r = identify(block, data, &o);
+    assert_near(r.parameter[1].value, 0.37, 2e-3);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(block);
+}
+
+/* Bad data ------------------------------------------------------------------------------------ */
+
+static void bad_data_are_refused_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        const char *data, *says;
+    } cases[] = {
+        {"t,x,v\n0,0,1\n0.1,0.1,1\n0.1,0.2,1\n",
+         "run.csv: row 3: time 0.1 is not after 0.1; column 't' must increase"},
+        {"t,x,v\n0,0,1\nnan,0.1,1\n", "run.csv: row 2: the time 't' is nan"},
+        {"x,v\n0,1\n0,1\n", "run.csv: no column 't' (time [s]); it has: x, v"},
+        {"t,x,v\n0,0,1\n", "run.csv: 1 rows; a run needs at least two"},
+        {"t,x,v\n0,0,1\n0.1,inf,1\n", "run.csv: row 2: column 'x' is infinite"},
+        {"t,x,v\n0,nan,1\n0.1,0.1,1\n",
+         "run.csv: row 1: column 'x' is missing, but it is the initial value"},
+        {"t,x,v\n0,0,1\n0.1,0.1,1\n0.13,0.1,1\n0.17,0.1,1\n0.2,0.1,1\n",
+         "is not a whole number of steps"},
+        {"t,y,w\n0,0,1\n0.1,0.1,1\n",
+         "run.csv: no column is a state, var or output of the model; it has: t, y, w"},
+        {"# unit x = mm\nt,x,v\n0,0,1\n0.1,0.1,1\n",
+         "run.csv: column 'x' is in 'mm', but the model has 'x' in 'm': multiply"},
+        {"# unit v = N\nt,x,v\n0,0,1\n0.1,0.1,1\n",
+         "run.csv: column 'v' is in 'N', but the model has 'v' in 'm/s'"},
+        {"t,x,v,u\n0,0,1,0\n0.1,0.1,1,\n",
+         "run.csv: row 2: column 'u' is missing; an input must be known in every row"},
+        {"t,x,v\n0,0,1\n0.1,,\n", "0 samples for 1 parameters: too few"},
+    };
+    perp_model *model = parse_model("param mu = 0.5 in [0, 2]\ninput u = 0\nstate x = 0 \"m\", v = "
+                                    "1 \"m/s\"\nvar f\nder(x) = v\n"
+                                    "der(v) = u + f\n-mu <= f <= mu perp v\n");
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_trajectory *table;
+        perp_diag diag = {0};
+        perp_identification r;
+        perp_dataset *data = new_dataset();
+        assert_int_equal(
+            perp_trajectory_parse(cases[i].data, strlen(cases[i].data), "run.csv", &table, NULL),
+            PERP_OK);
+        perp_status status = perp_dataset_add(data, table, "run.csv", &diag);
+        if (status == PERP_OK) status = perp_identify(model, data, &o, &r, &diag);
+        if (status != PERP_ERR_DATA || !strstr(perp_diag_text(&diag), cases[i].says))
+            fail_msg("%s\nexpected: %s\ngot %s: %s", cases[i].data, cases[i].says,
+                     perp_status_name(status), perp_diag_text(&diag));
+        assert_true(diag.errors > 0);
+        perp_diag_clear(&diag);
+        perp_dataset_destroy(data);
+    }
+    perp_model_destroy(model);
+}
+
+/* Without units in the file, a column of millimetres shows in what it leaves over. */
+static void a_column_in_another_unit_is_suspected(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param a = 1 in [0, 3]\nstate x = 0 \"m\", v = 1\nder(x) = "
+                                    "v\nder(v) = -a\nsimulate to 1 step 0.1\n");
+    perp_dataset *data =
+        dataset_of("t,x,v\n0,0,2\n0.1,180,1.8\n0.2,340,1.6\n0.3,480,1.4\n0.4,600,1.2\n");
+    perp_identification r = identify(model, data, NULL);
+    if (!finds(&r, "column 'x': its measured changes are"))
+        fail_msg("%s", r.nfinding ? r.finding[0] : "nothing found");
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+static void a_model_without_a_solution_is_reported(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param a = 1 in [0.5, 3]\nstate x = 0\nvar p\nder(x) = p\n0 <= "
+                                    "p perp -p - a >= 0\nsimulate to 1 step 0.1\n");
+    perp_dataset *data = dataset_of("t,x\n0,0\n0.1,0\n0.2,0\n");
+    perp_identify_options o;
+    perp_identification r;
+    perp_diag diag = {0};
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(
+        strstr(perp_diag_text(&diag), "no verified solution over the data from any of the starts"));
+    assert_non_null(strstr(perp_diag_text(&diag), "no solution at step 1"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_block_sets_the_options),
+        cmocka_unit_test(without_a_block_every_parameter_with_a_range_is_estimated),
+        cmocka_unit_test(an_array_stands_for_its_elements),
+        cmocka_unit_test(a_wrong_block_is_refused_by_name),
+        cmocka_unit_test(exact_data_give_back_the_parameters),
+        cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
+        cmocka_unit_test(only_a_ratio_is_said_to_be_a_ratio),
+        cmocka_unit_test(sticking_data_bound_friction_from_below),
+        cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),
+        cmocka_unit_test(the_result_does_not_depend_on_the_threads),
+        cmocka_unit_test(missing_samples_initial_values_and_horizons),
+        cmocka_unit_test(bad_data_are_refused_by_name),
+        cmocka_unit_test(a_column_in_another_unit_is_suspected),
+        cmocka_unit_test(a_model_without_a_solution_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
