@@ -237,7 +237,8 @@ async function faultsAreMessages() {
         ['no time', 't,x\nnan,1\nnan,2\n', "row 1: 't' is not a finite number"],
         ['back in time', 't,x\n0,1\n1,2\n0.5,3\n', 'does not increase'],
         ['only nan', 't,x,y\n0,nan,1\n1,nan,2\n', 'no finite values: x'],
-        ['cut short', 't,x\n0,1\n1,2\n', 'was not written to its end'],
+        ['cut short', '# perp 0.1.0\nt,x\n0,1\n1,2\n', 'was not written to its end'],
+        ['recorded', 't,x\n0,1\n1,2\n', 'by another program'],
         ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
         ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
     ];
@@ -277,10 +278,9 @@ async function iterationsAreShown(csv) {
     await page.close();
 }
 
-// Where this build plans: the push of a block, with its iterations.
+// The push of a block, with its iterations.
 async function planIsShown() {
     const model = 'examples/opty/push.perp';
-    if (!run('--help').includes('  plan ') || !existsSync(join(source, model))) return;
     const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
     run('plan', model, '-o', csv, '--log', log, '--quiet');
     const html = report('plan', csv, '--log', log);
@@ -292,6 +292,17 @@ async function planIsShown() {
         check(`plan: ${part}`, body.includes(part));
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
+    await page.close();
+}
+
+async function fitIsShown() {
+    const html = scratchFile('fit.html');
+    run('identify', 'examples/identify/block.perp', '--data', 'examples/identify/block.csv', '--report', html, '--quiet');
+    const page = await open(html), values = await hover(page, page.locator('.uplot').first(), 0.5);
+    check('fit: measured and predicted', Math.abs(values['x (measured)'] - values['x (predicted)']) < 0.02, JSON.stringify(values));
+    check('fit: the interval', /estimated, 0\.36\d+ to 0\.37\d+/.test(await page.locator('body').innerText()));
+    await noEmptyPanel(page, 'fit');
+    quiet(page, 'fit');
     await page.close();
 }
 
@@ -341,6 +352,7 @@ try {
     await textsAreEscaped();
     await iterationsAreShown(block);
     await planIsShown();
+    await fitIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
 } catch (error) {
