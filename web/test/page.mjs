@@ -332,6 +332,21 @@ async function longRunsStaySmall() {
     await page.close();
 }
 
+async function wideRunsStaySmall() {
+    const rows = 40000, columns = 40, lines = [['t', ...Array.from({length: columns}, (_, k) => `y${k}`)].join(',')];
+    for (let i = 0; i < rows; i++) {
+        let line = String(i);
+        for (let k = 0; k < columns; k++) line += ',' + Math.round(1000 * Math.sin(i * (k + 1) * 12.9898)) / 1000;
+        lines.push(line);
+    }
+    const html = report('wide', scratchFile('wide.csv', lines.join('\n') + `\n# complete: ${rows} rows\n`));
+    check('wide: file size', statSync(html).size < 20e6, String(statSync(html).size));
+    const page = await open(html);
+    check('wide: all columns', (await page.locator('.u-label').count()) === columns + 1);
+    quiet(page, 'wide');
+    await page.close();
+}
+
 // -------------------------------------------------------------------------------------------------
 
 try {
@@ -355,6 +370,7 @@ try {
     await fitIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
+    await wideRunsStaySmall();
 } catch (error) {
     failures++;
     console.log(error.stack);
