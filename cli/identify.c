@@ -23,6 +23,7 @@ enum {
     OPT_SEED,
     OPT_THREADS,
     OPT_O,
+    OPT_REPORT,
     OPT_QUIET,
     OPT_HELP
 };
@@ -45,6 +46,8 @@ static const cli_option options[] = {
     {"threads", "N", "default: one per processor; the result is the same"},
     {"o", "REPORT.json",
      "write the whole result; - is standard output (the text then goes to standard error)"},
+    {"report", "OUT.html",
+     "write a page: the first run and, over it, what the estimates predict; see perp report"},
     {"quiet", NULL, "no text"},
     {"help", NULL, "this text"},
 };
@@ -52,7 +55,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options };
 
 typedef struct request {
-    const char *file, *out, *method, *estimate;
+    const char *file, *out, *report, *method, *estimate;
     cli_list data, set;
     int quiet;
     double number[NOPTIONS]; /* NaN: not given */
@@ -106,6 +109,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_METHOD: r->method = args.value; break;
         case OPT_ESTIMATE: r->estimate = args.value; break;
         case OPT_O: r->out = args.value; break;
+        case OPT_REPORT: r->report = args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_HELP: print_help(); return -1;
         case CLI_BAD: return CLI_USAGE;
@@ -363,8 +367,7 @@ static int write_report(const char *path, cJSON *root)
 
 /* --------------------------------------------------------------------------------------------- */
 
-static int identify(const perp_model *model, const perp_dataset *data, const request *r,
-                    perp_diag *diag)
+static int identify(perp_model *model, const perp_dataset *data, const request *r, perp_diag *diag)
 {
     perp_identify_options o;
     perp_identification a;
@@ -374,9 +377,13 @@ static int identify(const perp_model *model, const perp_dataset *data, const req
     if (!take_options(r, names, sizeof names, &o)) return CLI_USAGE;
     status = perp_identify(model, data, &o, &a, diag);
     if (status != PERP_OK) return cli_exit_code(status);
-    FILE *out = r->out && cli_is_standard_output(r->out) ? stderr : stdout;
+    int is_busy = (r->out && cli_is_standard_output(r->out)) ||
+                  (r->report && cli_is_standard_output(r->report));
+    FILE *out = is_busy ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
     int code = r->out ? write_report(r->out, report_json(model, data, &o, &a)) : CLI_DONE;
+    if (code == CLI_DONE && r->report)
+        code = cli_exit_code(cli_report_fit(r->report, model, data, &a, diag));
     perp_identification_clear(&a);
     return code;
 }
@@ -396,6 +403,9 @@ int perp__cmd_identify(int argc, char **argv)
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
     if (code == CLI_DONE && r.out) code = cli_check_output(model, "identify", r.out);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "identify", r.report);
+    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
+        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = cli_exit_code(perp_dataset_create(&data));
     for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
         code = cli_exit_code(perp_dataset_read(data, r.data.item[i], &diag));

@@ -25,6 +25,7 @@ enum {
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
+    OPT_REPORT,
     OPT_NO_REPLAY,
     OPT_QUIET,
     OPT_NO_PLOT,
@@ -46,6 +47,7 @@ static const cli_option options[] = {
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
     {"log", "FILE.csv", "write every iteration: cost, violations, relaxation"},
+    {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report"},
     {"no-replay", NULL, "do not simulate with the inputs found"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
@@ -55,7 +57,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *log, *method, *pairs, *backend, *start, *guess;
+    const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
     double nodes, seed, tries, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
@@ -128,6 +130,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_GUESS: r->guess = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
+        case OPT_REPORT: r->report = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
@@ -263,7 +266,8 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
 }
 
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
-                              const perp_plan_result *result, const request *r, perp_diag *diag)
+                              const perp_plan_result *result, const request *r, const char *path,
+                              perp_diag *diag)
 {
     int n = perp_plan_columns(plan);
     const char **names = malloc((size_t)n * sizeof *names),
@@ -271,7 +275,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     double *row = malloc((size_t)n * sizeof *row);
     perp_trajectory_writer *w = NULL;
     perp_status status =
-        names && units && row ? perp_trajectory_writer_create(r->out, &w, diag) : PERP_ERR_MEMORY;
+        names && units && row ? perp_trajectory_writer_create(path, &w, diag) : PERP_ERR_MEMORY;
     for (int c = 0; c < n && status == PERP_OK; c++) {
         names[c] = perp_plan_column_name(plan, c);
         units[c] = perp_plan_column_unit(plan, c);
@@ -291,6 +295,53 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     free(units);
     free(row);
     return status;
+}
+
+/* The page is made from tables: those of -o and --log, or others that are removed again. */
+typedef struct tables {
+    char plan[4096], log[4096];
+    int plan_is_kept, log_is_kept;
+} tables;
+
+static int is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static void name_tables(tables *t, const request *r)
+{
+    const char *beside = !r->report || is_dash(r->report) ? "perp-plan" : r->report;
+    t->plan_is_kept = r->out && !is_dash(r->out);
+    t->log_is_kept = r->log != NULL;
+    if (t->plan_is_kept)
+        snprintf(t->plan, sizeof t->plan, "%s", r->out);
+    else
+        snprintf(t->plan, sizeof t->plan, "%s.%ld.csv", beside, (long)getpid());
+    if (t->log_is_kept)
+        snprintf(t->log, sizeof t->log, "%s", r->log);
+    else
+        snprintf(t->log, sizeof t->log, "%s.%ld.log.csv", beside, (long)getpid());
+}
+
+/* The page of the plan; the model takes the values that the plan found. */
+static perp_status write_report(perp_model *model, const perp_plan *plan,
+                                const perp_plan_result *result, const request *r, const tables *t,
+                                perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, diag);
+    for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
+        status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
+                                diag);
+    if (status == PERP_OK) status = cli_report_run(r->report, t->plan, t->log, model, diag);
+    return status;
+}
+
+static void remove_tables(const tables *t, const request *r)
+{
+    if (!r->report) return;
+    if (!t->plan_is_kept) remove(t->plan);
+    if (!t->log_is_kept) remove(t->log);
 }
 
 /* States, then inputs. */
@@ -450,8 +501,10 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     o.progress = on_progress;
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
+    tables t = {.plan_is_kept = 0};
+    if (r->log || r->report) name_tables(&t, r);
     if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
-    if (status == PERP_OK && r->log) status = open_log(&u, r->log, diag);
+    if (status == PERP_OK && (r->log || r->report)) status = open_log(&u, t.log, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return cli_exit_code(status);
@@ -467,14 +520,17 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         perp_status closed = perp_trajectory_writer_close(u.log, NULL, diag);
         if (status == PERP_OK) status = closed;
     }
-    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, diag);
+    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, r->out, diag);
+    if (status == PERP_OK && r->report) status = write_report(model, plan, &result, r, &t, diag);
+    remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
         int steps_are_equal = o.method == PERP_PLAN_BACKWARD_EULER && perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
+        if (!r->quiet && r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && r->replay && holds && steps_are_equal)
             print_replay(out, model, plan, &o, &result);
@@ -499,6 +555,9 @@ int perp__cmd_plan(int argc, char **argv)
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
     if (code == CLI_DONE && r.out) code = cli_check_output(model, "plan", r.out);
     if (code == CLI_DONE && r.log) code = cli_check_output(model, "plan", r.log);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "plan", r.report);
+    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
+        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);
