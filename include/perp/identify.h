@@ -126,7 +126,7 @@ typedef struct perp_fit_column {
 typedef struct perp_fit_start {
     double *from, *to; ///< nparameter each
     double cost;       ///< at `to`; infinite where the model had no solution
-    int iterations;    ///< 0: only evaluated, others were better
+    int iterations;    ///< 0: only looked at (over a part of the runs), others were better
     int flat;          ///< it ended where no parameter changed anything
 } perp_fit_start;
 

@@ -62,6 +62,8 @@ void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
 /* 1, or 0 where the model has no verified solution; the first reason is kept. */
 int perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
+/* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
+void perp__predictor_take_part(void *predictor, int part);
 const char *perp__predictor_fault(const perp__predictor *predictor);
 
 /* least_squares.c: minimise sum rho(r_i(theta)) over the box, in coordinates z in [0, 1]. */
@@ -74,7 +76,10 @@ typedef struct perp__problem {
     double width; /* of the differences, in units of a range */
     int (*evaluate)(void *context, const double *theta, double *residual);
     void *context;
-    long evaluations;          /* counted here */
+    void (*take_part)(
+        void *context,
+        int part);    /* NULL, or: from now on look at a part of the data (1), at all (0) */
+    long evaluations; /* counted here */
     double *trial, *up, *down; /* n each: work space */
 } perp__problem;
 

@@ -16,8 +16,8 @@ enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 #define PERP_IDENTIFY_NARROW 1e-5
 #define PERP_IDENTIFY_WIDE   1e-2
 
-/* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
-#define PERP_IDENTIFY_LEAST_STEP 1e-6
+/* A step shorter than this share of the width is not worth a simulation. */
+#define PERP_IDENTIFY_LEAST_STEP 0.1
 
 int perp__problem_allocate(perp__problem *p)
 {
@@ -212,14 +212,15 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
         if (step_from(p, m->z, A, g, list, n, *damping, to)) {
             double cost = perp__cost_at(p, to, p->trial);
             if (cost < m->cost) {
-                *gain = m->cost - cost;
+                int is_short = distance(p->np, to, m->z) <= PERP_IDENTIFY_LEAST_STEP * p->width;
+                *gain = is_short && p->width > PERP_IDENTIFY_NARROW ? 0 : m->cost - cost;
                 m->cost = cost;
                 memcpy(m->z, to, (size_t)p->np * sizeof(double));
                 memcpy(m->residual, p->trial, (size_t)p->n * sizeof(double));
                 *damping = fmax(*damping / 5, 1e-12);
                 return 1;
             }
-            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP;
+            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP * p->width;
         }
         *damping *= 4;
     }
