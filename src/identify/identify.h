@@ -115,6 +115,8 @@ perp_status perp__search(const perp__study *study, perp__problem *problem, perp_
 /* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. */
 perp_status perp__report(const perp__study *study, perp__problem *problem,
                          const perp__minimum *minimum, perp_identification *result);
+/* x with P(|T| <= x) = confidence, T of Student's distribution. */
+double perp__student_quantile(double confidence, long dof);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
 

@@ -56,7 +56,7 @@ static double normal_quantile(double confidence)
 }
 
 /* The same for Student's t, by the expansion in 1 / dof (Abramowitz & Stegun 26.7.5). */
-static double student_quantile(double confidence, long dof)
+double perp__student_quantile(double confidence, long dof)
 {
     double x = normal_quantile(confidence), n = (double)(dof > 2 ? dof : 2), x2 = x * x;
     double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
@@ -370,7 +370,7 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
         return PERP_ERR_DATA;
     }
     double variance = m->cost / (double)dof,
-           quantile = student_quantile(s->options.confidence, dof);
+           quantile = perp__student_quantile(s->options.confidence, dof);
     result->cost = m->cost;
     result->noise_factor = sqrt(variance);
     if (!report_directions(s, p, m, variance, quantile, result->covariance, result) ||
