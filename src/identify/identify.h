@@ -72,8 +72,9 @@ typedef struct perp__problem {
     long n;
     const double *lo, *hi;
     const char *log_scale;
-    double huber; /* 0: squares */
-    double width; /* of the differences, in units of a range */
+    double huber;         /* 0: squares */
+    const double *weight; /* n: of each rho(r_i); NULL: 1 */
+    double width;         /* of the differences, in units of a range */
     int (*evaluate)(void *context, const double *theta, double *residual);
     void *context;
     void (*take_part)(
@@ -117,6 +118,9 @@ perp_status perp__report(const perp__study *study, perp__problem *problem,
                          const perp__minimum *minimum, perp_identification *result);
 /* x with P(|T| <= x) = confidence, T of Student's distribution. */
 double perp__student_quantile(double confidence, long dof);
+/* bootstrap.c: standard errors and intervals from resampled runs, when the options ask for them. */
+perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
+                            const perp__minimum *best, perp_identification *result);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
 

@@ -76,7 +76,7 @@ static double cost_of(const perp__problem *p, const double *residual)
     for (long i = 0; i < p->n; i++) {
         double r = fabs(residual[i]);
         if (isnan(r)) continue;
-        sum += k > 0 && r > k ? k * (2 * r - k) : r * r;
+        sum += (p->weight ? p->weight[i] : 1) * (k > 0 && r > k ? k * (2 * r - k) : r * r);
     }
     return sum;
 }
@@ -143,6 +143,7 @@ void perp__normal_equations(const perp__problem *p, const perp__minimum *at, dou
     memset(g, 0, (size_t)np * sizeof(double));
     for (long i = 0; i < p->n; i++) {
         double r = at->residual[i], w = p->huber > 0 && fabs(r) > p->huber ? p->huber / fabs(r) : 1;
+        if (p->weight) w *= p->weight[i];
         if (isnan(r)) continue;
         for (int a = 0; a < np; a++) {
             double x = w * at->jacobian[i + (long)a * p->n];

@@ -275,6 +275,123 @@ static void the_result_does_not_depend_on_the_threads(void **state)
     perp_dataset_destroy(data);
 }
 
+/* Runs with different friction: samples of one run go wrong together, which the curvature does not know and the bootstrap
+ * does. The spread of mu over 12 runs is 0.05 / sqrt(12). */
+static void the_bootstrap_sees_that_runs_differ(void **state)
+{
+    (void)state;
+    uint64_t seed = 17;
+    perp_dataset *data = new_dataset();
+    for (int k = 0; k < 12; k++)
+        record(data, pushed(1, 0.37 + 0.05 * normal(&seed)), 5, xv, 2, 1e-3, &seed);
+    perp_model *model = pushed(1, 0.5);
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.nparameter = 1;
+    o.parameter[0] = "mu";
+    perp_identification curvature = identify(model, data, &o);
+    o.bootstrap = 100;
+    perp_identification resampled = identify(model, data, &o);
+    double expected = 0.05 / sqrt(12);
+    assert_near(resampled.parameter[0].value, curvature.parameter[0].value, 0);
+    assert_near(resampled.parameter[0].std_error / expected, 1, 0.5);
+    assert_true(curvature.parameter[0].std_error < 0.5 * resampled.parameter[0].std_error);
+    assert_true(resampled.parameter[0].low <= 0.37 && 0.37 <= resampled.parameter[0].high);
+    assert_true(finds(&curvature, "--bootstrap"));
+    perp_identification_clear(&curvature);
+    perp_identification_clear(&resampled);
+    perp_dataset_destroy(data);
+    data = new_dataset();
+    record(data, pushed(1, 0.37), 5, xv, 2, 0, NULL);
+    perp_diag diag = {0};
+    assert_int_equal(perp_identify(model, data, &o, &resampled, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "needs at least 5 of them"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* lp and svd ---------------------------------------------------------------------------------- */
+
+/* The friction bound and the mass from measured forces: affine in b and k = 1/m. */
+#define MEASURED                                                                                   \
+    "param b = 1 in [0, 5], k = 1 in [0.1, 10]\ninput u\nstate v = 0\nvar lp, ln, gamma\n"         \
+    "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"                         \
+    "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n"
+
+static void lp_and_svd_find_what_the_conditions_hold(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"v", "lp", "ln", "gamma", "u_"};
+    perp_model *truth =
+        parse_model("param b = 1.5, k = 0.5\ninput u = 4*sin(t)\nstate v = 0\nvar lp, ln, gamma\n"
+                    "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"
+                    "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n"
+                    "output u_ = 4*sin(t)\nsimulate to 10 step 0.1\n");
+    perp_dataset *data = new_dataset();
+    record(data, truth, 1, columns, 5, 0, NULL);
+    perp_model *model = parse_model(MEASURED);
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 2; k++) {
+        o.method = k ? PERP_ESTIMATOR_SVD : PERP_ESTIMATOR_LP;
+        /* the data call the force u_, so the input is not there */
+        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            perp_diag_clear(&diag);
+            continue;
+        }
+        assert_int_equal(status, PERP_ERR_DATA);
+        assert_non_null(strstr(perp_diag_text(&diag), "no run has a column 'u'"));
+        perp_diag_clear(&diag);
+    }
+    perp_model_destroy(model);
+    model = parse_model("param b = 1 in [0, 5], k = 1 in [0.1, 10]\ninput u = 4*sin(t)\nstate v = "
+                        "0\nvar lp, ln, gamma\n"
+                        "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"
+                        "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n");
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 2; k++) {
+        o.method = k ? PERP_ESTIMATOR_SVD : PERP_ESTIMATOR_LP;
+        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            assert_non_null(strstr(perp_diag_text(&diag), "Clp"));
+            perp_diag_clear(&diag);
+            continue;
+        }
+        if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        assert_near(r.parameter[0].value, 1.5, 1e-9);
+        assert_near(r.parameter[1].value, 0.5, 1e-9);
+        assert_true(r.parameter[0].identifiable && r.parameter[1].identifiable);
+        perp_identification_clear(&r);
+    }
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
+static void lp_and_svd_refuse_what_is_not_affine(void **state)
+{
+    (void)state;
+    perp_model *model =
+        parse_model("param mu = 0.5 in [0, 2], m = 1 in [0.1, 2]\nstate v = 1\nvar f\nder(v) = f\n"
+                    "0 <= f perp v - mu*m >= 0\n");
+    perp_dataset *data = dataset_of("t,v,f\n0,1,0\n1,1,0\n");
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_SVD;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_MODEL);
+    assert_non_null(
+        strstr(perp_diag_text(&diag),
+               "test.perp:5:1: method svd needs conditions that are affine in the parameters"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* Missing samples are left out, an initial value that is a parameter is found, and the horizon begins anew in mid-run. */
 static void missing_samples_initial_values_and_horizons(void **state)
 {
@@ -408,6 +525,9 @@ int main(void)
         cmocka_unit_test(sticking_data_bound_friction_from_below),
         cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
+        cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
+        cmocka_unit_test(lp_and_svd_find_what_the_conditions_hold),
+        cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
         cmocka_unit_test(bad_data_are_refused_by_name),
         cmocka_unit_test(a_column_in_another_unit_is_suspected),
