@@ -150,6 +150,48 @@ static void other_parameters(perp_model *model, const tosses *all, perp_diag *di
     perp_dataset_destroy(data);
 }
 
+/* Deceleration while the cube slides flat, as a friction coefficient, over all such phases of at least 8 frames. */
+static double measured_sliding(const tosses *all, double *sd, int *phases)
+{
+    double sum = 0, squares = 0;
+    int n = 0;
+    for (int k = 0; k < all->n; k++) {
+        const toss *t = &all->toss[k];
+        for (int i = 0, j; i < t->rows && !t->is_long; i = j + 1) {
+            for (j = i; j < t->rows; j++) {
+                const double *x = t->row + j * TOSS_COLUMNS;
+                int flat =
+                    fabs(x[2] - 0.0512) < 0.0025 && fabs(x[9]) < 0.06 && hypot(x[7], x[8]) > 0.05;
+                if (!flat) break;
+            }
+            if (j - i < 8) continue;
+            const double *a = t->row + (i + 2) * TOSS_COLUMNS, *b = t->row + (j - 2) * TOSS_COLUMNS;
+            double mu = (hypot(a[7], a[8]) - hypot(b[7], b[8])) * 148 / (j - i - 4) / 9.81;
+            sum += mu, squares += mu * mu, n++;
+        }
+    }
+    *phases = n;
+    *sd = sqrt(squares / n - sum / n * (sum / n));
+    return sum / n;
+}
+
+/* Sliding and rollouts ask for different coefficients: how much does each cost the other? */
+static void compare_sliding(perp_model *model, const tosses *all, double mu, int every,
+                            perp_diag *diag)
+{
+    toss_error mean, sd;
+    double spread;
+    int phases, n;
+    double sliding = measured_sliding(all, &spread, &phases);
+    printf("  flat sliding: mu = %.4f (sd %.4f over %d phases) by deceleration\n", sliding, spread,
+           phases);
+    n = errors_on_unused(model, all, sliding, every, &mean, &sd, diag);
+    printf("  rollouts with that mu on %d unused tosses: position %.2f %%, rotation %.2f deg\n", n,
+           mean.position, mean.rotation);
+    verdict("one constant cannot do both: sliding says more than rollouts by over 3 sd of its mean",
+            sliding - mu > 3 * spread / sqrt(phases));
+}
+
 int main(int argc, char **argv)
 {
     tosses all;
@@ -178,6 +220,7 @@ int main(int argc, char **argv)
         verdict("position error on unused tosses at most 13.5 % of the width",
                 n && mean.position <= 13.5);
         verdict("rotation error on unused tosses at most 19 degrees", n && mean.rotation <= 19);
+        compare_sliding(model, &all, mu, 8, &diag);
         if (!quick) other_parameters(model, &all, &diag);
     }
     fputs(perp_diag_text(&diag), stderr);
