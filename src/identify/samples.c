@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed only while the samples are made: a model of one's own, whose graph may grow. */
-typedef struct builder {
-    const perp__study *study;
-    perp_model *model;
-    perp_expr *
-        map; /* symbol -> expression: parameters that are not estimated become numbers, inputs functions of t */
-    perp_expr *zero; /* symbol -> itself, estimated parameters 0 */
-    int *column;     /* symbol -> estimated parameter, or -1 */
-    perp_expr *root; /* per condition: other side, value at zero, slopes */
-    int nroot;
-} builder;
-
 static void complain(const perp__study *s)
 {
     if (s->diag) s->diag->errors++;
@@ -34,7 +22,7 @@ void perp__samples_clear(perp__samples *x)
 
 /* Symbols ------------------------------------------------------------------------------------- */
 
-static void map_parameters(builder *b)
+static void map_parameters(perp__builder *b)
 {
     perp_model *m = b->model;
     perp__graph *g = &m->graph;
@@ -50,7 +38,7 @@ static void map_parameters(builder *b)
 }
 
 /* An input that has no column is what the model says it is. */
-static void map_inputs(builder *b)
+static void map_inputs(perp__builder *b)
 {
     perp_model *m = b->model;
     perp__graph *g = &m->graph;
@@ -67,7 +55,7 @@ static void map_inputs(builder *b)
     }
 }
 
-static int prepare_maps(builder *b)
+static int prepare_maps(perp__builder *b)
 {
     perp_model *m = b->model;
     size_t n = (size_t)m->nsymbol;
@@ -85,14 +73,14 @@ static int prepare_maps(builder *b)
 
 /* Conditions ---------------------------------------------------------------------------------- */
 
-static perp_expr translate(builder *b, perp_expr e)
+perp_expr perp__translate(perp__builder *b, perp_expr e)
 {
     perp_expr result = 0;
     perp__graph_copy(&b->model->graph, &b->model->graph, &e, 1, b->map, &result);
     return result;
 }
 
-static perp_status not_affine(const builder *b, const perp_statement *s)
+static perp_status not_affine(const perp__builder *b, const perp_statement *s)
 {
     perp__diag_append(b->study->diag,
                       "%s:%d:%d: method %s needs conditions that are affine in the parameters, "
@@ -104,8 +92,8 @@ static perp_status not_affine(const builder *b, const perp_statement *s)
 }
 
 /* Add the condition `side` (perp other, or = 0) if it contains a parameter. */
-static perp_status add_condition(builder *b, perp__samples *x, perp_expr side, perp_expr other,
-                                 int is_equation, perp_statement s)
+static perp_status add_condition(perp__builder *b, perp__samples *x, perp_expr side,
+                                 perp_expr other, int is_equation, perp_statement s)
 {
     perp__graph *g = &b->model->graph;
     int degree = perp__degree(g, side, b->column, NULL),
@@ -126,24 +114,26 @@ static perp_status add_condition(builder *b, perp__samples *x, perp_expr side, p
     return ok && !g->failed ? PERP_OK : PERP_ERR_MEMORY;
 }
 
-static perp_status add_pair(builder *b, perp__samples *x, int i)
+static perp_status add_pair(perp__builder *b, perp__samples *x, int i)
 {
     const perp__pair *p = &b->model->pair[i];
     perp_statement s = perp_model_pair(b->study->model, i);
-    perp_expr a = translate(b, p->a), e = translate(b, p->b);
+    perp_expr a = perp__translate(b, p->a), e = perp__translate(b, p->b);
     int first = perp__degree(&b->model->graph, a, b->column, NULL);
     if (p->two_sided || p->guard >= 0) {
         int depends = first != 0 || perp__degree(&b->model->graph, e, b->column, NULL) != 0;
         if (p->two_sided) {
-            depends |= perp__degree(&b->model->graph, translate(b, p->lo), b->column, NULL) != 0;
-            depends |= perp__degree(&b->model->graph, translate(b, p->hi), b->column, NULL) != 0;
+            depends |=
+                perp__degree(&b->model->graph, perp__translate(b, p->lo), b->column, NULL) != 0;
+            depends |=
+                perp__degree(&b->model->graph, perp__translate(b, p->hi), b->column, NULL) != 0;
         }
         return depends ? not_affine(b, &s) : PERP_OK;
     }
     return first > 0 ? add_condition(b, x, a, e, 0, s) : add_condition(b, x, e, a, 0, s);
 }
 
-static perp_status collect_conditions(builder *b, perp__samples *x)
+static perp_status collect_conditions(perp__builder *b, perp__samples *x)
 {
     const perp_model *m = b->model;
     size_t most = (size_t)(m->nequation + m->npair);
@@ -152,8 +142,8 @@ static perp_status collect_conditions(builder *b, perp__samples *x)
     x->condition = calloc(most + 1, sizeof *x->condition);
     if (!b->root || !x->condition) return PERP_ERR_MEMORY;
     for (int i = 0; i < m->nequation && status == PERP_OK; i++) {
-        perp_expr side = perp__sub(&b->model->graph, translate(b, m->equation[i].left),
-                                   translate(b, m->equation[i].right));
+        perp_expr side = perp__sub(&b->model->graph, perp__translate(b, m->equation[i].left),
+                                   perp__translate(b, m->equation[i].right));
         status = add_condition(b, x, side, perp__const(&b->model->graph, 0), 1,
                                perp_model_equation(b->study->model, i));
     }
@@ -169,7 +159,8 @@ static perp_status collect_conditions(builder *b, perp__samples *x)
 /* Data ---------------------------------------------------------------------------------------- */
 
 /* Values of one step, from row i - 1 to row i; NaN where nothing was measured. */
-static void fill_step(const builder *b, const perp__recording *r, int i, double *symbol, int stride)
+void perp__fill_step(const perp__builder *b, const perp__recording *r, int i, double *symbol,
+                     int stride)
 {
     const perp_model *m = b->model;
     int discrete = m->kind == PERP_DISCRETE;
@@ -199,14 +190,16 @@ static void fill_step(const builder *b, const perp__recording *r, int i, double 
 }
 
 /* The first quantity that the conditions need and no run has. */
-static const char *find_unmeasured(const builder *b, const double *ws, int n, const int *reach,
-                                   int count)
+static const char *find_unmeasured(const perp__builder *b, const double *ws, int n,
+                                   const int *reach, int count)
 {
     const perp_model *m = b->model;
     for (int k = 0; k < count; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
         int missing = 0;
-        if (node->op != PERP__SYMBOL || b->column[node->a] >= 0) continue;
+        if (node->op != PERP__SYMBOL || b->column[node->a] >= 0 ||
+            (b->solved && b->solved[node->a]))
+            continue;
         for (int s = 0; s < n; s++) missing += isnan(ws[(size_t)node->a * (size_t)n + (size_t)s]);
         if (missing < n) continue;
         for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) {
@@ -221,7 +214,7 @@ static const char *find_unmeasured(const builder *b, const double *ws, int n, co
     return NULL;
 }
 
-static perp_status check_measured(const builder *b, const double *ws, int n)
+perp_status perp__check_measured(const perp__builder *b, const double *ws, int n)
 {
     int count;
     int *reach = perp__graph_reach(&b->model->graph, b->root, b->nroot, &count);
@@ -238,7 +231,7 @@ static perp_status check_measured(const builder *b, const double *ws, int n)
 }
 
 /* Keep the steps whose values are all numbers. */
-static void keep_complete(const builder *b, const perp__tape *tape, const double *ws, int n,
+static void keep_complete(const perp__builder *b, const perp__tape *tape, const double *ws, int n,
                           perp__samples *x)
 {
     for (int s = 0; s < n; s++) {
@@ -265,7 +258,7 @@ static void keep_complete(const builder *b, const perp__tape *tape, const double
     }
 }
 
-static perp_status evaluate_steps(builder *b, perp__samples *x)
+static perp_status evaluate_steps(perp__builder *b, perp__samples *x)
 {
     const perp__study *s = b->study;
     perp__tape tape = {0};
@@ -282,9 +275,10 @@ static perp_status evaluate_steps(builder *b, perp__samples *x)
     if (ws) {
         perp__tape_prepare(&tape, ws, n);
         for (int r = 0; r < s->nrun; r++) {
-            for (int i = 1; i < s->run[r].rows; i++) fill_step(b, &s->run[r], i, ws + at++, n);
+            for (int i = 1; i < s->run[r].rows; i++)
+                perp__fill_step(b, &s->run[r], i, ws + at++, n);
         }
-        status = check_measured(b, ws, n);
+        status = perp__check_measured(b, ws, n);
         perp__tape_eval_many(&tape, ws, n);
         keep_complete(b, &tape, ws, n, x);
     }
@@ -293,13 +287,32 @@ static perp_status evaluate_steps(builder *b, perp__samples *x)
     return status;
 }
 
+perp_status perp__builder_create(const perp__study *study, perp__builder *b)
+{
+    *b = (perp__builder){.study = study};
+    perp_status status = perp__model_clone(study->model, &b->model);
+    if (status == PERP_OK && !prepare_maps(b)) status = PERP_ERR_MEMORY;
+    if (status != PERP_OK) perp__builder_clear(b);
+    return status;
+}
+
+void perp__builder_clear(perp__builder *b)
+{
+    free(b->map);
+    free(b->zero);
+    free(b->column);
+    free(b->root);
+    perp_model_destroy(b->model);
+    *b = (perp__builder){.study = NULL};
+}
+
 perp_status perp__samples_create(const perp__study *study, perp__samples *x)
 {
-    builder b = {.study = study};
+    perp__builder b;
     *x = (perp__samples){.np = study->np};
-    perp_status status = perp__model_clone(study->model, &b.model);
-    if (status == PERP_OK && !prepare_maps(&b)) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = collect_conditions(&b, x);
+    perp_status status = perp__builder_create(study, &b);
+    if (status != PERP_OK) return status;
+    status = collect_conditions(&b, x);
     if (status == PERP_OK) status = evaluate_steps(&b, x);
     if (status == PERP_OK && x->n == 0) {
         perp__diag_append(study->diag, "no step of the data has all that is needed\n");
@@ -307,11 +320,7 @@ perp_status perp__samples_create(const perp__study *study, perp__samples *x)
         status = PERP_ERR_DATA;
     }
     if (status != PERP_OK) perp__samples_clear(x);
-    free(b.map);
-    free(b.zero);
-    free(b.column);
-    free(b.root);
-    perp_model_destroy(b.model);
+    perp__builder_clear(&b);
     return status;
 }
 

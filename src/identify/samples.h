@@ -8,6 +8,32 @@
 #define PERP_SRC_SAMPLES_H
 
 #include "identify/identify.h"
+#include "model/graph.h"
+
+/* A model of one's own, whose graph may grow, and what its symbols become. */
+typedef struct perp__builder {
+    const perp__study *study;
+    perp_model *model;
+    perp_expr *
+        map; /* parameters that are not estimated become numbers, inputs without data functions of t */
+    perp_expr *zero;    /* estimated parameters become 0 */
+    int *column;        /* symbol -> estimated parameter, or -1 */
+    const char *solved; /* symbol -> 1 where it is solved for and need not be measured; nullable */
+    perp_expr *root;
+    int nroot;
+} perp__builder;
+
+perp_status perp__builder_create(const perp__study *study, perp__builder *builder);
+void perp__builder_clear(perp__builder *builder);
+perp_expr perp__translate(perp__builder *builder, perp_expr e);
+
+/* Values of the model's symbols over one step, from row i - 1 to row i of a run, `stride` apart; NaN where nothing was
+ * measured. */
+void perp__fill_step(const perp__builder *builder, const perp__recording *run, int i,
+                     double *symbol, int stride);
+
+/* PERP_ERR_DATA, with the name, if the roots need a quantity that was measured at none of n steps. */
+perp_status perp__check_measured(const perp__builder *builder, const double *ws, int n);
 
 typedef struct perp__condition {
     int is_equation;
