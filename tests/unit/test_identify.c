@@ -371,6 +371,60 @@ static void lp_and_svd_find_what_the_conditions_hold(void **state)
     perp_dataset_destroy(data);
 }
 
+static const char *const block_3_2 =
+    "param mu = 1 in [0.01, 20]\ninput u\nstate v = 0\nvar lp, ln, gamma\nnext(v) = v + u + lp - "
+    "ln\n"
+    "0 <= lp perp gamma + v + u + lp - ln >= 0\n0 <= ln perp gamma - v - u - lp + ln >= 0\n"
+    "0 <= gamma perp mu - lp - ln >= 0\n";
+
+static void implicit_needs_no_forces_and_matches_remark_6(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(block_3_2);
+    perp_dataset *data = dataset_of("t,v,u\n0,1,0\n1,2,2\n");
+    const double at[] = {0.5, 1.6, 3, 6.5, 9},
+                 J[] = {0.25, 0.36, 2, 3 * 6.5 - 11.5 * 11.5 / 8 + 1, 4};
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT;
+    for (int k = 0; k < 5; k++) {
+        set_value(model, "mu", at[k]);
+        o.starts = 1, o.max_iter = 0;
+        perp_identification r = identify(model, data, &o);
+        assert_near(r.start[0].cost, J[k], 1e-12);
+        perp_identification_clear(&r);
+    }
+    o.starts = 0, o.max_iter = 100;
+    perp_identification r = identify(model, data, &o);
+    assert_near(r.parameter[0].value, 1, 1e-3);
+    assert_true(finds(&r, "as many samples as parameters"));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* The falling particle, m = 1, mu = 0.5: with the normal force unknown the inner program is not convex. */
+static void implicit_refuses_an_inner_program_that_is_not_convex(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(
+        "param mu = 0.5 in [0.1, 1]\nstate vx = 1, vy = 0\nvar fn, lp, ln, gamma\n"
+        "next(vx) = vx + lp - ln\nnext(vy) = vy - 1 + fn\n0 <= fn perp vy - 1 + fn >= 0\n"
+        "0 <= lp perp gamma + vx + lp - ln >= 0\n0 <= ln perp gamma - vx - lp + ln >= 0\n"
+        "0 <= gamma perp mu*fn - lp - ln >= 0\n");
+    perp_dataset *data = dataset_of("t,vx,vy\n0,1,0\n1,0.5,0\n2,0,0\n");
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "the inner program is not convex"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 static void lp_and_svd_refuse_what_is_not_affine(void **state)
 {
     (void)state;
@@ -527,6 +581,8 @@ int main(void)
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
         cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
         cmocka_unit_test(lp_and_svd_find_what_the_conditions_hold),
+        cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
+        cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
         cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
         cmocka_unit_test(bad_data_are_refused_by_name),
