@@ -185,11 +185,13 @@ static void print_parameters(FILE *out, const perp_identification *a, double con
             100 * confidence);
     for (int i = 0; i < a->nparameter; i++) {
         const perp_estimate *e = &a->parameter[i];
-        if (e->identifiable)
-            fprintf(out, "  %-12s %12.6g %12.2g   [%.6g, %.6g]", e->name, e->value, e->std_error,
-                    e->low, e->high);
-        else
+        if (!e->identifiable)
             fprintf(out, "  %-12s %12s %12s   fits from %.6g to %.6g", e->name, "not known", "-",
+                    e->low, e->high);
+        else if (isnan(e->std_error))
+            fprintf(out, "  %-12s %12.6g %12s   -", e->name, e->value, "-");
+        else
+            fprintf(out, "  %-12s %12.6g %12.2g   [%.6g, %.6g]", e->name, e->value, e->std_error,
                     e->low, e->high);
         fprintf(out, "%s%s\n", e->unit[0] ? "  " : "", e->unit);
     }
@@ -216,9 +218,12 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
             a->samples, a->step, a->evaluations, a->seconds);
     print_parameters(out, a, o->confidence);
     if (a->ncolumn) print_columns(out, a);
-    fprintf(out, "\n  condition of the information matrix %.2g; ", a->condition);
-    fprintf(out, "left over are %.3g scales (1 where the stated noise explains it)\n",
-            a->noise_factor);
+    if (!isnan(a->condition))
+        fprintf(out, "\n  condition of the information matrix %.2g", a->condition);
+    if (!isnan(a->noise_factor))
+        fprintf(out, "; left over are %.3g scales (1 where the stated noise explains it)",
+                a->noise_factor);
+    fprintf(out, "\n");
     if (a->nfinding) fprintf(out, "\n");
     for (int k = 0; k < a->nfinding; k++) fprintf(out, "  - %s\n", a->finding[k]);
 }

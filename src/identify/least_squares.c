@@ -16,8 +16,8 @@ enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 #define PERP_IDENTIFY_NARROW 1e-5
 #define PERP_IDENTIFY_WIDE   1e-2
 
-/* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
-#define PERP_IDENTIFY_LEAST_STEP 1e-6
+/* A step shorter than this share of the width is not worth a simulation. */
+#define PERP_IDENTIFY_LEAST_STEP 0.1
 
 int perp__problem_allocate(perp__problem *p)
 {
@@ -76,7 +76,7 @@ static double cost_of(const perp__problem *p, const double *residual)
     for (long i = 0; i < p->n; i++) {
         double r = fabs(residual[i]);
         if (isnan(r)) continue;
-        sum += k > 0 && r > k ? k * (2 * r - k) : r * r;
+        sum += (p->weight ? p->weight[i] : 1) * (k > 0 && r > k ? k * (2 * r - k) : r * r);
     }
     return sum;
 }
@@ -143,6 +143,7 @@ void perp__normal_equations(const perp__problem *p, const perp__minimum *at, dou
     memset(g, 0, (size_t)np * sizeof(double));
     for (long i = 0; i < p->n; i++) {
         double r = at->residual[i], w = p->huber > 0 && fabs(r) > p->huber ? p->huber / fabs(r) : 1;
+        if (p->weight) w *= p->weight[i];
         if (isnan(r)) continue;
         for (int a = 0; a < np; a++) {
             double x = w * at->jacobian[i + (long)a * p->n];
@@ -212,14 +213,15 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
         if (step_from(p, m->z, A, g, list, n, *damping, to)) {
             double cost = perp__cost_at(p, to, p->trial);
             if (cost < m->cost) {
-                *gain = m->cost - cost;
+                int is_short = distance(p->np, to, m->z) <= PERP_IDENTIFY_LEAST_STEP * p->width;
+                *gain = is_short && p->width > PERP_IDENTIFY_NARROW ? 0 : m->cost - cost;
                 m->cost = cost;
                 memcpy(m->z, to, (size_t)p->np * sizeof(double));
                 memcpy(m->residual, p->trial, (size_t)p->n * sizeof(double));
                 *damping = fmax(*damping / 5, 1e-12);
                 return 1;
             }
-            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP;
+            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP * p->width;
         }
         *damping *= 4;
     }

@@ -56,10 +56,11 @@ static void search_from(const perp__study *s, perp__problem *p, perp__minimum *m
     start->flat = m->flat;
 }
 
-/* The model's own values, then points of the box. */
+/* The model's own values, then points of the box; on a part of the data where that is enough. */
 static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum *m,
                            perp_identification *result)
 {
+    if (p->take_part) p->take_part(p->context, 1);
     for (int k = 0; k < result->nstart; k++) {
         perp_fit_start *start = &result->start[k];
         if (k == 0)
@@ -70,6 +71,7 @@ static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum
         memcpy(start->to, start->from, (size_t)s->np * sizeof(double));
         start->cost = perp__cost_at(p, m->z, m->residual);
     }
+    if (p->take_part) p->take_part(p->context, 0);
 }
 
 /* The point with the lowest cost that was not searched from; -1 none. */
