@@ -1,6 +1,6 @@
 /* A sliding block for three coefficients of friction, drawn as one figure: position, velocity, and the phase portrait.
  *
- *     build/example_03_figure [OUT.svg]        (default build/block.svg)
+ *     build/example_04_figure [OUT.svg]        (default build/block.svg)
  */
 
 #include "perp/perp.h"
