@@ -3,7 +3,7 @@
 import {mark, range, show, ticks} from './data.js';
 import {color, element, listen, seriesColor, setTime, shownRange, state} from './state.js';
 
-const piece = 250;
+const piece = 250, few = 200;
 const margin = {left: 70, right: 14, top: 10, bottom: 40};
 
 function padded(pair) {
@@ -62,6 +62,7 @@ export class Curves {
             while (first < last && s.t[first] < from) first++;
             while (last > first && s.t[last - 1] > to) last--;
             this.line(ctx, f, s, first, last, seriesColor(s.color), 1.6, 1);
+            if (s.t.length <= few) this.dots(ctx, f, s, first, last);
         }
         ctx.restore();
         this.drawNow();
@@ -91,6 +92,17 @@ export class Curves {
         ctx.stroke();
         ctx.setLineDash([]);
         ctx.globalAlpha = 1;
+    }
+
+    // The nodes of a plan, or few samples.
+    dots(ctx, f, s, first, last) {
+        ctx.fillStyle = seriesColor(s.color);
+        for (let i = first; i < last; i++) {
+            if (!Number.isFinite(s.x[i]) || !Number.isFinite(s.y[i])) continue;
+            ctx.beginPath();
+            ctx.arc(f.toX(s.x[i]), f.toY(s.y[i]), 2.2, 0, 7);
+            ctx.fill();
+        }
     }
 
     drawAxes(ctx, f) {
