@@ -1,10 +1,6 @@
 /* A sliding block for three coefficients of friction, drawn as one figure: position, velocity, and the phase portrait.
  *
-<<<<<<<< HEAD:examples/c/05_figure.c
  *     build/example_05_figure [OUT.svg]        (default build/block.svg)
-========
- *     build/example_04_figure [OUT.svg]        (default build/block.svg)
->>>>>>>> f0ec120fb371e1c3394d10f95aaef15d18310336:examples/c/04_figure.c
  */
 
 #include "perp/perp.h"
