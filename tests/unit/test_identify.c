@@ -233,6 +233,34 @@ static void sticking_data_bound_friction_from_below(void **state)
     perp_dataset_destroy(data);
 }
 
+/* With friction far too large the block sticks all the way and every derivative is zero; the smoothed continuation leaves that
+ * place also from a single start. */
+static void a_single_start_leaves_the_place_where_everything_sticks(void **state)
+{
+    (void)state;
+    const char *text =
+        "param mu = 0.5 in [0.01, 100]\nparam g = 9.81\ninput u = 8*sin(3*t)\nstate x = 0, v = "
+        "0\nvar f\n"
+        "der(x) = v\nder(v) = u + f\n-mu*g <= f <= mu*g perp v\nsimulate to 3 step 0.01\n";
+    perp_model *truth = parse_model(text), *model = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "mu", 0.2);
+    record(data, truth, 1, xv, 2, 0, NULL);
+    const double starts[] = {2, 20, 100};
+    for (int k = 0; k < 3; k++) {
+        perp_identify_options o;
+        set_value(model, "mu", starts[k]);
+        assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+        o.starts = 1;
+        perp_identification r = identify(model, data, &o);
+        assert_near(r.parameter[0].value, 0.2, 1e-6);
+        assert_true(r.parameter[0].identifiable);
+        perp_identification_clear(&r);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 static void what_acts_on_nothing_is_not_identifiable(void **state)
 {
     (void)state;
@@ -579,6 +607,7 @@ int main(void)
         cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
         cmocka_unit_test(only_a_ratio_is_said_to_be_a_ratio),
         cmocka_unit_test(sticking_data_bound_friction_from_below),
+        cmocka_unit_test(a_single_start_leaves_the_place_where_everything_sticks),
         cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
         cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
