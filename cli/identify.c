@@ -18,6 +18,8 @@ enum {
     OPT_HORIZON,
     OPT_STEP,
     OPT_HUBER,
+    OPT_SOFT_SIDES,
+    OPT_SOFT_VARS,
     OPT_BOOTSTRAP,
     OPT_CONFIDENCE,
     OPT_SEED,
@@ -40,6 +42,9 @@ static const cli_option options[] = {
     {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)"},
     {"step", "H", "step of the simulation [s] (default: the model's, or the data's)"},
     {"huber", "K", "residuals beyond K scales count linearly (default 0: all squared)"},
+    {"soft-sides", "W",
+     "implicit: second sides of pairs may be negative, at W times as much (default: none may)"},
+    {"soft-vars", "W", "implicit: the same for first sides"},
     {"bootstrap", "N", "intervals from N resampled sets of runs instead of from the curvature"},
     {"confidence", "P", "of the intervals (default 0.95)"},
     {"seed", "N", "of the bootstrap (default 1)"},
@@ -166,6 +171,8 @@ static int take_options(const request *r, char *names, size_t size, perp_identif
     o->seed = (unsigned long long)seed;
     if (!isnan(x[OPT_STEP])) o->step = x[OPT_STEP];
     if (!isnan(x[OPT_HUBER])) o->huber = x[OPT_HUBER];
+    if (!isnan(x[OPT_SOFT_SIDES])) o->soft_sides = x[OPT_SOFT_SIDES];
+    if (!isnan(x[OPT_SOFT_VARS])) o->soft_vars = x[OPT_SOFT_VARS];
     if (!isnan(x[OPT_CONFIDENCE])) o->confidence = x[OPT_CONFIDENCE];
     if (!r->method) return 1;
     o->method = perp_estimator_find(r->method);

@@ -187,8 +187,9 @@ static void open_entries(const perp_model *model, perp_diag *diag)
 static void compare_under_noise(const perp_model *model, int inside, double error[2],
                                 perp_diag *diag)
 {
-    static const perp_estimator methods[] = {PERP_ESTIMATOR_LP, PERP_ESTIMATOR_SVD};
-    for (int k = 0; k < 2; k++) {
+    static const perp_estimator methods[] = {PERP_ESTIMATOR_LP, PERP_ESTIMATOR_SVD,
+                                             PERP_ESTIMATOR_PENALTY};
+    for (int k = 0; k < 3; k++) {
         double worst = 0;
         error[k] = 0;
         for (uint64_t seed = 0; seed < NOISY_SEEDS; seed++) {
@@ -196,7 +197,7 @@ static void compare_under_noise(const perp_model *model, int inside, double erro
             error[k] += (r.done ? r.relative : 1) / NOISY_SEEDS;
             worst += (r.done ? r.error : 1) / NOISY_SEEDS;
         }
-        printf("  %s data, %-3s: %5.2f %% of the norm, worst entry off by %.4f\n",
+        printf("  %s data, %-7s: %5.2f %% of the norm, worst entry off by %.4f\n",
                inside ? "segment" : "vertex", perp_estimator_name(methods[k]), 100 * error[k],
                worst);
     }
@@ -204,7 +205,7 @@ static void compare_under_noise(const perp_model *model, int inside, double erro
 
 static void noise(const perp_model *model, perp_diag *diag)
 {
-    double vertex[2], inside[2];
+    double vertex[3], inside[3];
     printf("noise of 1e-2 in all columns, %d points, means over %d sets\n", NOISY, NOISY_SEEDS);
     compare_under_noise(model, 0, vertex, diag);
     compare_under_noise(model, 1, inside, diag);

@@ -101,6 +101,9 @@ void perp__to_z(const perp__problem *problem, const double *theta, double *z);
 double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
+/* One step from a flat place: the derivatives are differences over `width`, which are those of the motion smoothed over it, and
+ * the step's length is the best of several. 1 if it lowered the cost. */
+int perp__move_smoothed(perp__problem *problem, perp__minimum *minimum, double width);
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
 /* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
  * with a narrow one, as where each sequence of contacts has a valley of its own. */

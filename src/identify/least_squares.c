@@ -173,7 +173,7 @@ static int step_from(const perp__problem *p, const double *z, const double *A, c
                      const int *list, int n, double damping, double *to)
 {
     int np = p->np, index[4 * MOST];
-    double *B = malloc((4 * (size_t)(n * n) + (size_t)n + 1) * sizeof(double));
+    double *B = calloc(4 * (size_t)(n * n) + (size_t)n + 1, sizeof(double));
     if (!B) return 0;
     double *inverse = B + n * n;
     for (int a = 0; a < n; a++) {
@@ -226,6 +226,30 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
         *damping *= 4;
     }
     return 0;
+}
+
+int perp__move_smoothed(perp__problem *p, perp__minimum *m, double width)
+{
+    enum { LENGTHS = 12 };
+    double A[MOST * MOST], g[MOST], to[MOST], z[MOST], best[MOST], usual = p->width,
+                                                                   least = m->cost;
+    int list[MOST];
+    p->width = width;
+    int ok = perp__differentiate(p, m, m->jacobian);
+    p->width = usual;
+    if (!ok) return 0;
+    perp__normal_equations(p, m, A, g);
+    int n = free_ones(p, m->z, g, A, list);
+    if (n == 0 || !step_from(p, m->z, A, g, list, n, 1e-6, to)) return 0;
+    for (int k = 1; k <= LENGTHS; k++) {
+        for (int i = 0; i < p->np; i++)
+            z[i] = fmin(fmax(m->z[i] + 0.25 * k * (to[i] - m->z[i]), 0), 1);
+        double cost = perp__cost_at(p, z, p->trial);
+        if (cost < least) least = cost, memcpy(best, z, (size_t)p->np * sizeof(double));
+    }
+    if (!(least < m->cost)) return 0;
+    memcpy(m->z, best, (size_t)p->np * sizeof(double));
+    return 1;
 }
 
 void perp__minimise(perp__problem *p, perp__minimum *m, int max_iter, double tol)
