@@ -108,6 +108,8 @@ static void options_override_the_block(void **state)
                  {"--start random --seed 7", "optimal: cost 0.65"},
                  {"--pairs fischer-burmeister", "optimal: cost 0.65"},
                  {"--method radau3 --nodes 9", "(radau3)"},
+                 {"--relaxation 1 --relaxation-min 1e-5 --tol 1e-7", "optimal: cost 0.65"},
+                 {"--pairs l1 --penalty 0.05", "optimal: cost 0.65"},
                  {"--set mu=0", "optimal"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
@@ -127,6 +129,7 @@ static void mistakes_are_named(void **state)
     expect(1, "unknown start 'zero'; did you mean 'zeros'?", "plan " PUSH " --start zero");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 1");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
+    expect(1, "--tol needs a positive number, not '0'", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
     expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
     expect(4, "No such file", "plan nosuch.perp");
