@@ -24,6 +24,7 @@ struct perp_plan {
     char **costate_name;        /* nx */
     const char *phase;
     int iterations, stopped;
+    int is_not_finite; /* the last run had no numbers to start from */
 };
 
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many

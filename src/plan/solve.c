@@ -270,6 +270,7 @@ static int run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
     int refined = run_phases(plan, start, &solved, result), memory = 1;
+    plan->is_not_finite = solved.status == IPM_NOT_FINITE;
     if (refined <= 0) result->weak = result->both_zero = 0;
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
         memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope,
@@ -359,6 +360,38 @@ static int is_better(const perp_plan_result *a, const perp_plan_result *b)
     return a->outcome < b->outcome;
 }
 
+/* No start gave finite numbers: name a condition that did not. */
+static void say_not_finite(perp_plan *plan, perp_diag *diag)
+{
+    const perp__program *g = plan->program;
+    const perp__source *source = &plan->model->source;
+    const char *text = "what is minimised";
+    int at = plan->model->plan->at, line, column;
+    double cost;
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    for (int i = g->nrow - 1; i >= 0; i--)
+        for (int k = 0; k < g->K; k++)
+            if (!isfinite(plan->r[i * g->K + k])) text = g->row[i].text, at = g->row[i].at;
+    perp__source_place(source, at, &line, &column);
+    perp__diag_append(
+        diag,
+        "%s:%d:%d: '%s' is not a finite number where the search starts; give a guess, "
+        "or ranges, within its domain\n",
+        source->name, line, column, text);
+    if (diag) diag->errors++;
+}
+
+/* A cost this low, and no optimum: something is missing in the study. */
+static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
+{
+    if (result->outcome != PERP_PLAN_FEASIBLE || result->cost > -1e9) return;
+    perp__diag_append(
+        diag,
+        "%s: the cost falls to %.2g and further; ranges of inputs or states, or a price "
+        "on them, are missing\n",
+        plan->model->source.name, result->cost);
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
@@ -381,5 +414,9 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (plan->stopped) result->outcome = PERP_PLAN_STOPPED;
     result->starts = now.starts;
     result->iterations = plan->iterations;
-    return result->outcome == PERP_PLAN_LIMIT ? explain(plan, result, diag) : PERP_OK;
+    warn_unbounded(plan, result, diag);
+    if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
+    if (!plan->is_not_finite) return explain(plan, result, diag);
+    say_not_finite(plan, diag);
+    return PERP_OK;
 }

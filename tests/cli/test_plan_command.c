@@ -160,6 +160,13 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
         "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
         "plan {\n horizon 1\n }");
     expect_model(2, "unknown method", MODEL "plan {\n horizon 1\n method euler\n }");
+    expect_model(3,
+                 ":3:1: 'der(x) = u + log(x - 20)' is not a finite number where the search starts",
+                 "input u in [-3, 3]\nstate x = 0.5\nder(x) = u + log(x - 20)\n"
+                 "plan {\n horizon 1\n at end: x = 1\n }");
+    expect_model(0, "the cost falls to",
+                 "input u\nstate x = 0\nder(x) = u\n"
+                 "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
 }
