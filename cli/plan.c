@@ -16,6 +16,10 @@ enum {
     OPT_SET,
     OPT_METHOD,
     OPT_PAIRS,
+    OPT_RELAXATION,
+    OPT_RELAXATION_MIN,
+    OPT_PENALTY,
+    OPT_TOL,
     OPT_BACKEND,
     OPT_START,
     OPT_GUESS,
@@ -37,6 +41,10 @@ static const cli_option options[] = {
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
     {"method", "NAME", "of a step: backward-euler (default), radau3, radau5"},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
+    {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
+    {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
+    {"penalty", "W", "weight of the l1 penalty (default 0.1)"},
+    {"tol", "EPS", "of the optimality conditions (default 1e-8)"},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
     {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
@@ -58,6 +66,7 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
+    double relaxation, relaxation_min, penalty, tol; /* NaN: not given */
     double nodes, seed, tries, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
@@ -96,6 +105,15 @@ static int read_whole(const cli_args *args, int option, double least, double *x)
     return 0;
 }
 
+static int read_positive(const cli_args *args, int option, double *x)
+{
+    if (!cli_number(args, option, x)) return 0;
+    if (*x > 0) return 1;
+    fprintf(stderr, "perp plan: --%s needs a positive number, not '%s'\n", options[option].name,
+            args->value);
+    return 0;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -105,7 +123,11 @@ static int read_request(int argc, char **argv, request *r)
                      .command = "plan",
                      .options = options,
                      .noptions = NOPTIONS};
-    *r = (request){.nodes = -1,
+    *r = (request){.relaxation = (double)NAN,
+                   .relaxation_min = (double)NAN,
+                   .penalty = (double)NAN,
+                   .tol = (double)NAN,
+                   .nodes = -1,
                    .seed = -1,
                    .tries = -1,
                    .restarts = -1,
@@ -125,6 +147,10 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_PAIRS: r->pairs = args.value; break;
+        case OPT_RELAXATION: ok = read_positive(&args, k, &r->relaxation); break;
+        case OPT_RELAXATION_MIN: ok = read_positive(&args, k, &r->relaxation_min); break;
+        case OPT_PENALTY: ok = read_positive(&args, k, &r->penalty); break;
+        case OPT_TOL: ok = read_positive(&args, k, &r->tol); break;
         case OPT_BACKEND: r->backend = args.value; break;
         case OPT_START: r->start = args.value; break;
         case OPT_GUESS: r->guess = args.value; break;
@@ -183,6 +209,10 @@ static int apply_request(const request *r, perp_plan_options *o)
         if (n == 3) return unknown_word("start", r->start, starts, 3);
         o->start = (perp_plan_start)n;
     }
+    if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
+    if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
+    if (!isnan(r->penalty)) o->penalty = r->penalty;
+    if (!isnan(r->tol)) o->tol = r->tol;
     if (r->nodes > 0) o->nodes = (int)r->nodes;
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
     if (r->tries > 0) o->tries = (int)r->tries;

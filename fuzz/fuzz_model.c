@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         po.nodes = 4;
         po.max_iter = 5;
         po.restarts = 0;
+        po.refine = size % 8 == 0; /* slower */
         if (perp_plan_create(model, &po, &plan, &diag) == PERP_OK)
             perp_plan_solve(plan, &result, &diag);
         perp_plan_destroy(plan);

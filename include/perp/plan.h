@@ -120,7 +120,7 @@ typedef struct perp_plan_options {
     double from;               ///< time of the first node; default 0
     double relaxation;         ///< of the pairs at first; default 10
     double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
-    double penalty;            ///< weight of the l1 penalty; default 10
+    double penalty;            ///< weight of the l1 penalty; default 0.1
     double tol;                ///< of the optimality conditions; default 1e-8
     double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
     int max_iter;              ///< of a run of the solver; default 1000

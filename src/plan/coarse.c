@@ -41,7 +41,7 @@ int perp__plan_start_coarse(perp_plan *plan, int start)
     o.nodes = g->K / COARSER + 1;
     if (perp_plan_create(plan->model, &o, &coarse, NULL) != PERP_OK) return 0;
     if (coarse->program->np == g->np && perp__plan_set_start(coarse, start)) {
-        perp__ipm_result run = perp__plan_run_homotopy(coarse, start);
+        perp__ipm_result run = perp__plan_run_homotopy(coarse, start, o.relaxation_min, 0);
         plan->iterations += coarse->iterations;
         plan->stopped |= coarse->stopped;
         found = run.infeasibility < 1e-3;

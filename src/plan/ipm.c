@@ -4,6 +4,9 @@
 #include <string.h>
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
+/* Ours: a barrier is not solved for longer than this when its violation is down to that. */
+enum { LONG = 50 };
+static const double NEARLY_FEASIBLE = 1e-2;
 /* Ours: theirs is 1.5, but the relaxation of the pairs comes down with the barrier. */
 static const double THETA_MU = 1.2;
 perp__ipm_options perp__ipm_options_default(void)
@@ -223,6 +226,22 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
     return 1;
 }
 
+/* Lower the barrier as long as the point solves it, or once if it has been tried for long. 1 if it
+ * was lowered. */
+static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, double primal)
+{
+    int lowered = 0;
+    while (optimality_error(s, s->mu).total <= KAPPA_EPS * s->mu && lower_barrier(s, o)) {
+        perp__ipm_differentiate(s);
+        lowered = 1;
+    }
+    if (!lowered && tried >= LONG && primal < NEARLY_FEASIBLE && lower_barrier(s, o)) {
+        perp__ipm_differentiate(s);
+        lowered = 1;
+    }
+    return lowered;
+}
+
 static int report(const perp__ipm *s, const perp__ipm_options *o, int iteration, error e,
                   double alpha)
 {
@@ -253,7 +272,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
 {
     perp__ipm_result result = {.status = IPM_LIMIT};
     double alpha = 0;
-    int iteration = 0, finite = start(s, o, w, p);
+    int iteration = 0, level = 0 /* since it was lowered */, finite = start(s, o, w, p);
     if (!finite) result.status = IPM_NOT_FINITE;
     for (; finite && iteration < o->max_iter; iteration++) {
         perp__ipm_differentiate(s);
@@ -267,8 +286,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
             result.status = IPM_SOLVED;
             break;
         }
-        while (optimality_error(s, s->mu).total <= KAPPA_EPS * s->mu && lower_barrier(s, o))
-            perp__ipm_differentiate(s);
+        if (update_barrier(s, o, iteration - level, e.primal)) level = iteration;
         if (!perp__ipm_factor(s)) {
             result.status = IPM_STALLED;
             break;

@@ -78,7 +78,7 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .seed = 1,
                            .relaxation = 10,
                            .relaxation_min = 1e-7,
-                           .penalty = 10,
+                           .penalty = 0.1,
                            .tol = 1e-8,
                            .verify_tol = 1e-6,
                            .max_iter = 1000,

@@ -24,6 +24,7 @@ struct perp_plan {
     char **costate_name;        /* nx */
     const char *phase;
     int iterations, stopped;
+    int is_not_finite; /* the last run had no numbers to start from */
 };
 
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
@@ -31,7 +32,7 @@ struct perp_plan {
 int perp__plan_set_start(perp_plan *plan, int run);
 /* The same from the answer of a coarser program; 0 if there is none. */
 int perp__plan_start_coarse(perp_plan *plan, int run);
-/* Relaxed pairs, tighter and tighter. */
-perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start);
+/* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
+perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
 
 #endif

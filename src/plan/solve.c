@@ -74,7 +74,7 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
     return result;
 }
 
-perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start)
+perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on)
 {
     const perp_plan_options *po = &plan->options;
     perp__ipm_options o = perp__ipm_options_default();
@@ -82,9 +82,15 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start)
     o.max_iter = po->max_iter;
     o.weight = start == 0 ? 1 : 30; /* another path */
     o.tol = refines ? 1e-6 : po->tol;
-    o.barrier_min = refines ? 1e-9 : 1e-11;
+    o.barrier_min = refines ? fmin(1e-9, 0.1 * last) : 1e-11;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
-    o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation_min;
+    o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
+    if (goes_on) {
+        o.relaxation = 100 * o.relaxation_min;
+        o.barrier = 10 * o.relaxation_min;
+        o.push = 1e-4;
+        o.is_warm = 1;
+    }
     o.progress = forward_progress;
     o.context = plan;
     plan->program->penalty = po->penalty;
@@ -134,9 +140,9 @@ static int find_costates(perp_plan *plan)
     return ok;
 }
 
-/* Solve with the sides as they are now fixed, from nearer or farther inside the bounds. 1: solved,
- * with the rows' values and *cost. */
-static int solve_sides(perp_plan *plan, const char *phase, double *cost)
+/* Solve with the sides as they are now fixed, and pairs that are relaxed driven on from `relaxation`;
+ * from nearer or farther inside the bounds. 1: solved, with the rows' values and *cost. */
+static int solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost)
 {
     static const struct {
         double push, barrier;
@@ -147,7 +153,8 @@ static int solve_sides(perp_plan *plan, const char *phase, double *cost)
     o.gap = 1e-10;
     o.tol = 0.1 * plan->options.tol;
     o.barrier_min = 1e-11;
-    o.relaxation = o.relaxation_min = 0;
+    o.relaxation = relaxation;
+    o.relaxation_min = 1e-4 * relaxation;
     o.progress = forward_progress;
     o.context = plan;
     memcpy(plan->from_w, plan->w, plan->nW * sizeof *plan->w);
@@ -167,6 +174,22 @@ static int solve_sides(perp_plan *plan, const char *phase, double *cost)
     return solved;
 }
 
+/* Fix the sides seen and solve. Where that is impossible, pairs with both sides small are driven on
+ * for a while before their sides are fixed. */
+static int solve_smaller_sides(perp_plan *plan, double *cost)
+{
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    if (solve_sides(plan, "sides fixed", 0, cost) || plan->stopped) return 1;
+    memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, cost);
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    if (!perp__sides_treat(plan->sides, plan->w, plan->r, 0.01, PERP__SIDE_RELAXED)) return 0;
+    if (!solve_sides(plan, "small pairs relaxed", plan->options.relaxation_min, cost)) return 0;
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    return solve_sides(plan, "sides fixed", 0, cost);
+}
+
 /* Fix the sides seen and solve. Pairs with both sides 0 are then opened, that is, asked for no more
  * than both sides >= 0: where this does not lower the cost the point is strongly stationary (Scheel
  * and Scholtes 2000); where it does, the sides it would rather have are tried. 1: an answer; 0:
@@ -178,9 +201,8 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     double cost, opened, best = INFINITY;
     int found = 0;
     perp__program_values(g, plan->w, plan->p, plan->r, &cost);
-    perp__sides_choose(plan->sides, plan->w, plan->r);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
-        if (!solve_sides(plan, "sides fixed", &cost) || plan->stopped) break;
+        if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
         double slack = 1e-9 * (1 + fabs(cost));
         if (!(cost < best - slack)) break;
         if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope, plan->size))
@@ -193,11 +215,10 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         keep(plan);
         result->rounds = round;
         result->weak = 0;
-        result->both_zero = perp__sides_open(plan->sides, plan->w, plan->r, 1e-6);
+        result->both_zero = perp__sides_treat(plan->sides, plan->w, plan->r, 1e-6, PERP__SIDE_OPEN);
         if (result->both_zero == 0) break;
-        if (solve_sides(plan, "both zero opened", &opened) && opened >= best - slack) break;
+        if (solve_sides(plan, "both zero opened", 0, &opened) && opened >= best - slack) break;
         result->weak = result->both_zero;
-        perp__sides_choose(plan->sides, plan->w, plan->r);
     }
     if (found > 0) recall(plan);
     perp__sides_release(plan->sides);
@@ -221,19 +242,36 @@ static int verify(perp_plan *plan, perp_plan_result *result)
     return check.worst <= plan->options.verify_tol;
 }
 
-/* One run from a start. The outcome is in result; 0: memory. */
-static int run(perp_plan *plan, int start, perp_plan_result *result)
+/* Homotopy and fixed sides. Where no sides come out that can be, the pairs are driven further; then,
+ * from the start again, less far. 1: the sides are fixed; 0: they are not; -1: memory. */
+static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
+                      perp_plan_result *result)
 {
-    const perp_plan_options *o = &plan->options;
-    perp__ipm_result solved = perp__plan_run_homotopy(plan, start);
-    int refined = 0, memory = 1;
-    result->stationarity = solved.dual;
-    result->weak = result->both_zero = 0;
-    if (!plan->stopped && o->refine && plan->program->npair && solved.infeasibility < 1e-2) {
+    static const struct {
+        double factor;
+        int goes_on;
+    } ways[] = {{1, 0}, {0.01, 1}, {100, 0}};
+    int refined = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && !refined && !plan->stopped; i++) {
+        if (i > 0 && !ways[i].goes_on && !perp__plan_set_start(plan, start)) return -1;
+        *solved = perp__plan_run_homotopy(
+            plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
+        if (!plan->options.refine || plan->program->npair == 0) return 0;
+        if (plan->stopped || !(solved->infeasibility < 1e-2)) return 0;
         keep(plan);
         refined = refine(plan, result);
         if (refined == 0) recall(plan);
     }
+    return refined;
+}
+
+/* One run from a start. The outcome is in result; 0: memory. */
+static int run(perp_plan *plan, int start, perp_plan_result *result)
+{
+    perp__ipm_result solved = {0};
+    int refined = run_phases(plan, start, &solved, result), memory = 1;
+    plan->is_not_finite = solved.status == IPM_NOT_FINITE;
+    if (refined <= 0) result->weak = result->both_zero = 0;
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
         memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope,
                                   plan->size);
@@ -322,6 +360,38 @@ static int is_better(const perp_plan_result *a, const perp_plan_result *b)
     return a->outcome < b->outcome;
 }
 
+/* No start gave finite numbers: name a condition that did not. */
+static void say_not_finite(perp_plan *plan, perp_diag *diag)
+{
+    const perp__program *g = plan->program;
+    const perp__source *source = &plan->model->source;
+    const char *text = "what is minimised";
+    int at = plan->model->plan->at, line, column;
+    double cost;
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    for (int i = g->nrow - 1; i >= 0; i--)
+        for (int k = 0; k < g->K; k++)
+            if (!isfinite(plan->r[i * g->K + k])) text = g->row[i].text, at = g->row[i].at;
+    perp__source_place(source, at, &line, &column);
+    perp__diag_append(
+        diag,
+        "%s:%d:%d: '%s' is not a finite number where the search starts; give a guess, "
+        "or ranges, within its domain\n",
+        source->name, line, column, text);
+    if (diag) diag->errors++;
+}
+
+/* A cost this low, and no optimum: something is missing in the study. */
+static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
+{
+    if (result->outcome != PERP_PLAN_FEASIBLE || result->cost > -1e9) return;
+    perp__diag_append(
+        diag,
+        "%s: the cost falls to %.2g and further; ranges of inputs or states, or a price "
+        "on them, are missing\n",
+        plan->model->source.name, result->cost);
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
@@ -344,5 +414,9 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (plan->stopped) result->outcome = PERP_PLAN_STOPPED;
     result->starts = now.starts;
     result->iterations = plan->iterations;
-    return result->outcome == PERP_PLAN_LIMIT ? explain(plan, result, diag) : PERP_OK;
+    warn_unbounded(plan, result, diag);
+    if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
+    if (!plan->is_not_finite) return explain(plan, result, diag);
+    say_not_finite(plan, diag);
+    return PERP_OK;
 }

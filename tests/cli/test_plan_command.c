@@ -108,6 +108,8 @@ static void options_override_the_block(void **state)
                  {"--start random --seed 7", "optimal: cost 0.65"},
                  {"--pairs fischer-burmeister", "optimal: cost 0.65"},
                  {"--method radau3 --nodes 9", "(radau3)"},
+                 {"--relaxation 1 --relaxation-min 1e-5 --tol 1e-7", "optimal: cost 0.65"},
+                 {"--pairs l1 --penalty 0.05", "optimal: cost 0.65"},
                  {"--set mu=0", "optimal"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
@@ -127,6 +129,7 @@ static void mistakes_are_named(void **state)
     expect(1, "unknown start 'zero'; did you mean 'zeros'?", "plan " PUSH " --start zero");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 1");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
+    expect(1, "--tol needs a positive number, not '0'", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
     expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
     expect(4, "No such file", "plan nosuch.perp");
@@ -157,6 +160,13 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
         "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
         "plan {\n horizon 1\n }");
     expect_model(2, "unknown method", MODEL "plan {\n horizon 1\n method euler\n }");
+    expect_model(3,
+                 ":3:1: 'der(x) = u + log(x - 20)' is not a finite number where the search starts",
+                 "input u in [-3, 3]\nstate x = 0.5\nder(x) = u + log(x - 20)\n"
+                 "plan {\n horizon 1\n at end: x = 1\n }");
+    expect_model(0, "the cost falls to",
+                 "input u\nstate x = 0\nder(x) = u\n"
+                 "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
 }
