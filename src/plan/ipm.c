@@ -113,17 +113,19 @@ static error optimality_error(const perp__ipm *s, double mu)
         double d = perp__ipm_lagrangian_slope(s, i);
         if (s->lo[i] > -UNBOUNDED) {
             d -= s->zl[i];
-            e.complementarity = fmax(e.complementarity, fabs((s->x[i] - s->lo[i]) * s->zl[i] - mu));
+            e.complementarity =
+                perp__ipm_worse(e.complementarity, (s->x[i] - s->lo[i]) * s->zl[i] - mu);
             zsum += s->zl[i];
             nz++;
         }
         if (s->hi[i] < UNBOUNDED) {
             d += s->zu[i];
-            e.complementarity = fmax(e.complementarity, fabs((s->hi[i] - s->x[i]) * s->zu[i] - mu));
+            e.complementarity =
+                perp__ipm_worse(e.complementarity, (s->hi[i] - s->x[i]) * s->zu[i] - mu);
             zsum += s->zu[i];
             nz++;
         }
-        if (!(fabs(d) <= e.dual)) e.dual = fabs(d);
+        e.dual = perp__ipm_worse(e.dual, d);
     }
     e.primal = perp__ipm_norm_inf(s->c, s->m);
     double sd = fmax(S_MAX, (sum + zsum) / (double)(s->m + nz + 1)) / S_MAX;

@@ -56,6 +56,12 @@ static inline int perp__ipm_kind_of(const perp__ipm *s, int col)
     return col < s->nx ? PRE : col < s->nx + s->nw ? UNKNOWN : GLOBAL;
 }
 
+/* The larger of most and |x|; what is no number is worst of all. */
+static inline double perp__ipm_worse(double most, double x)
+{
+    return isnan(x) ? UNBOUNDED : fabs(x) > most ? fabs(x) : most;
+}
+
 /* Index in (w, p) of column `col` of stage k; -1: a given initial state. */
 static inline long perp__ipm_index_of(const perp__ipm *s, int col, int k)
 {

@@ -66,8 +66,7 @@ double perp__ipm_norm1(const double *x, size_t n)
 double perp__ipm_norm_inf(const double *x, size_t n)
 {
     double most = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(x[i]) <= most)) most = fabs(x[i]);
+    for (size_t i = 0; i < n; i++) most = perp__ipm_worse(most, x[i]);
     return most;
 }
 

@@ -93,8 +93,9 @@ static int set_symbols(checker *u, int c, int rows)
 static void note(checker *u, double *kind, double violation, double scale, int at)
 {
     double x = fabs(violation) / (1 + fabs(scale));
-    if (!(x <= *kind)) *kind = x;
-    if (!(x <= u->here)) u->here = x;
+    if (isnan(x)) x = INFINITY; /* what is no number does not hold, and stays so */
+    if (x > *kind) *kind = x;
+    if (x > u->here) u->here = x;
     if (x <= u->check->worst) return;
     u->check->worst = x;
     u->check->worst_at = at;
@@ -279,10 +280,11 @@ double perp__plan_stationarity(const perp__program *g, const double *w, const do
         zl = !is_global ? lower[i] : s > 0 && x - lo < 1e-6 * (1 + fabs(x)) ? s : 0;
         zu = !is_global ? upper[i] : s < 0 && hi - x < 1e-6 * (1 + fabs(x)) ? -s : 0;
         double here = fabs(s - zl + zu);
+        if (isnan(here)) return INFINITY;
         if (zl != 0) here = fmax(here, fmax(-zl, fabs(zl * (x - lo))));
         if (zu != 0) here = fmax(here, fmax(-zu, fabs(zu * (hi - x))));
         here /= 1 + size[i];
-        if (!(here <= worst)) worst = here;
+        if (here > worst) worst = here;
     }
     return worst;
 }
