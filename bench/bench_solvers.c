@@ -116,6 +116,31 @@ static void measure_warm(const batch *b, perp_method method, const char *class_n
     perp_solver_destroy(cold);
 }
 
+/* All of them in one call, on one thread. */
+static void measure_batch(const batch *b, const char *class_name)
+{
+    size_t n = (size_t)b->n, count = (size_t)b->count;
+    double *M = malloc((count * n * n + 2 * count * n) * sizeof *M), best = INFINITY, begin = now();
+    double *q = M + count * n * n, *z = q + count * n;
+    perp_batch_solver *solver;
+    int solved = 0;
+    if (!M || perp_batch_solver_create(PERP_METHOD_AUTO, b->n, 1, NULL, &solver) != PERP_OK) return;
+    for (size_t k = 0; k < count; k++) {
+        memcpy(M + k * n * n, b->problem[k].M, n * n * sizeof *M);
+        memcpy(q + k * n, b->problem[k].q, n * sizeof *q);
+    }
+    perp_lcp_batch all = {.count = b->count, .n = b->n, .M = M, .q = q};
+    for (int round = 0; round < 200 && (round < 2 || now() - begin < 0.3); round++) {
+        double start = now();
+        perp_lcp_solve_batch(solver, &all, z, NULL, &solved);
+        best = fmin(best, (now() - start) / b->count);
+    }
+    printf("%-11s n %-5d %-18s %12.3f us  %5d/%d\n", class_name, b->n, "auto, as a batch",
+           1e6 * best, solved, b->count);
+    perp_batch_solver_destroy(solver);
+    free(M);
+}
+
 static void measure_class(const settings *s, lcp_class c, int n)
 {
     int count = s->count ? s->count : n <= 64 ? 64 : n <= 256 ? 10 : 3;
@@ -123,7 +148,9 @@ static void measure_class(const settings *s, lcp_class c, int n)
     for (int k = 0; k < count; k++) b.problem[k] = lcp_generate(c, n, (unsigned long long)k + 1);
     for (int m = 0; m < PERP_METHOD_COUNT; m++) {
         runner r = {.name = perp_method_name((perp_method)m)};
-        if (!s->methods[m] || (m == PERP_METHOD_ENUMERATE && b.n > 8)) continue;
+        if (!s->methods[m] || (m == PERP_METHOD_ENUMERATE && b.n > 8) ||
+            (m == PERP_METHOD_NLP && b.n > 16))
+            continue;
         if (s->warm) {
             measure_warm(&b, (perp_method)m, lcp_class_name(c));
         } else if (perp_solver_create((perp_method)m, b.n, NULL, &r.solver) == PERP_OK) {
@@ -131,6 +158,7 @@ static void measure_class(const settings *s, lcp_class c, int n)
             perp_solver_destroy(r.solver);
         }
     }
+    if (s->methods[PERP_METHOD_AUTO] && !s->warm && b.n <= 16) measure_batch(&b, lcp_class_name(c));
     for (const peer *p = perp_bench_peers; p->name && s->peers && !s->warm; p++) {
         if (p->definite_only && c != LCP_definite) continue;
         runner r = {.name = p->name, .other = p, .state = p->create(b.n)};

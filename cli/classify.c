@@ -20,10 +20,10 @@ static void print_class(const char *name, const perp_lcp_class *c)
            answer(c->positive_semidefinite), answer(c->p_matrix), answer(c->p0_matrix),
            answer(c->copositive), answer(c->z_matrix));
     if (c->positive_definite > 0 || c->p_matrix > 0)
-        printf("  exactly one solution for every q; lemke must find it\n");
+        printf("  exactly one solution for every q; auto, lemke, bpp, murty and fb must find it\n");
     else if (c->positive_semidefinite > 0)
         printf("  a solution wherever w >= 0, z >= 0 can be met; lemke finds it or proves there is "
-               "none; w is unique if M is symmetric\n");
+               "none, ipm finds it; w is unique if M is symmetric\n");
     else if (c->copositive > 0)
         printf("  a solution for every q that no ray of the homogeneous problem excludes; lemke "
                "finds it or ends on such a ray\n");

@@ -82,6 +82,11 @@ void cli_print_options(const cli_option *options, int n);
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
                            const perp_model *model, perp_diag *diag);
 
+/* Write the page of the first measured run and what the estimates predict for it, which the model
+ * takes over; in identify_report.c. */
+perp_status cli_report_fit(const char *html, perp_model *model, const perp_dataset *data,
+                           const perp_identification *identification, perp_diag *diag);
+
 /* The exit code for a failed call. */
 int cli_exit_code(perp_status status);
 

@@ -18,11 +18,14 @@ enum {
     OPT_HORIZON,
     OPT_STEP,
     OPT_HUBER,
+    OPT_SOFT_SIDES,
+    OPT_SOFT_VARS,
     OPT_BOOTSTRAP,
     OPT_CONFIDENCE,
     OPT_SEED,
     OPT_THREADS,
     OPT_O,
+    OPT_REPORT,
     OPT_QUIET,
     OPT_HELP
 };
@@ -39,12 +42,17 @@ static const cli_option options[] = {
     {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)"},
     {"step", "H", "step of the simulation [s] (default: the model's, or the data's)"},
     {"huber", "K", "residuals beyond K scales count linearly (default 0: all squared)"},
+    {"soft-sides", "W",
+     "implicit: second sides of pairs may be negative, at W times as much (default: none may)"},
+    {"soft-vars", "W", "implicit: the same for first sides"},
     {"bootstrap", "N", "intervals from N resampled sets of runs instead of from the curvature"},
     {"confidence", "P", "of the intervals (default 0.95)"},
     {"seed", "N", "of the bootstrap (default 1)"},
     {"threads", "N", "default: one per processor; the result is the same"},
     {"o", "REPORT.json",
      "write the whole result; - is standard output (the text then goes to standard error)"},
+    {"report", "OUT.html",
+     "write a page: the first run and, over it, what the estimates predict; see perp report"},
     {"quiet", NULL, "no text"},
     {"help", NULL, "this text"},
 };
@@ -52,7 +60,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options };
 
 typedef struct request {
-    const char *file, *out, *method, *estimate;
+    const char *file, *out, *report, *method, *estimate;
     cli_list data, set;
     int quiet;
     double number[NOPTIONS]; /* NaN: not given */
@@ -106,6 +114,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_METHOD: r->method = args.value; break;
         case OPT_ESTIMATE: r->estimate = args.value; break;
         case OPT_O: r->out = args.value; break;
+        case OPT_REPORT: r->report = args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_HELP: print_help(); return -1;
         case CLI_BAD: return CLI_USAGE;
@@ -162,6 +171,8 @@ static int take_options(const request *r, char *names, size_t size, perp_identif
     o->seed = (unsigned long long)seed;
     if (!isnan(x[OPT_STEP])) o->step = x[OPT_STEP];
     if (!isnan(x[OPT_HUBER])) o->huber = x[OPT_HUBER];
+    if (!isnan(x[OPT_SOFT_SIDES])) o->soft_sides = x[OPT_SOFT_SIDES];
+    if (!isnan(x[OPT_SOFT_VARS])) o->soft_vars = x[OPT_SOFT_VARS];
     if (!isnan(x[OPT_CONFIDENCE])) o->confidence = x[OPT_CONFIDENCE];
     if (!r->method) return 1;
     o->method = perp_estimator_find(r->method);
@@ -181,11 +192,13 @@ static void print_parameters(FILE *out, const perp_identification *a, double con
             100 * confidence);
     for (int i = 0; i < a->nparameter; i++) {
         const perp_estimate *e = &a->parameter[i];
-        if (e->identifiable)
-            fprintf(out, "  %-12s %12.6g %12.2g   [%.6g, %.6g]", e->name, e->value, e->std_error,
-                    e->low, e->high);
-        else
+        if (!e->identifiable)
             fprintf(out, "  %-12s %12s %12s   fits from %.6g to %.6g", e->name, "not known", "-",
+                    e->low, e->high);
+        else if (isnan(e->std_error))
+            fprintf(out, "  %-12s %12.6g %12s   -", e->name, e->value, "-");
+        else
+            fprintf(out, "  %-12s %12.6g %12.2g   [%.6g, %.6g]", e->name, e->value, e->std_error,
                     e->low, e->high);
         fprintf(out, "%s%s\n", e->unit[0] ? "  " : "", e->unit);
     }
@@ -212,9 +225,12 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
             a->samples, a->step, a->evaluations, a->seconds);
     print_parameters(out, a, o->confidence);
     if (a->ncolumn) print_columns(out, a);
-    fprintf(out, "\n  condition of the information matrix %.2g; ", a->condition);
-    fprintf(out, "left over are %.3g scales (1 where the stated noise explains it)\n",
-            a->noise_factor);
+    if (!isnan(a->condition))
+        fprintf(out, "\n  condition of the information matrix %.2g", a->condition);
+    if (!isnan(a->noise_factor))
+        fprintf(out, "; left over are %.3g scales (1 where the stated noise explains it)",
+                a->noise_factor);
+    fprintf(out, "\n");
     if (a->nfinding) fprintf(out, "\n");
     for (int k = 0; k < a->nfinding; k++) fprintf(out, "  - %s\n", a->finding[k]);
 }
@@ -363,8 +379,7 @@ static int write_report(const char *path, cJSON *root)
 
 /* --------------------------------------------------------------------------------------------- */
 
-static int identify(const perp_model *model, const perp_dataset *data, const request *r,
-                    perp_diag *diag)
+static int identify(perp_model *model, const perp_dataset *data, const request *r, perp_diag *diag)
 {
     perp_identify_options o;
     perp_identification a;
@@ -374,9 +389,13 @@ static int identify(const perp_model *model, const perp_dataset *data, const req
     if (!take_options(r, names, sizeof names, &o)) return CLI_USAGE;
     status = perp_identify(model, data, &o, &a, diag);
     if (status != PERP_OK) return cli_exit_code(status);
-    FILE *out = r->out && cli_is_standard_output(r->out) ? stderr : stdout;
+    int is_busy = (r->out && cli_is_standard_output(r->out)) ||
+                  (r->report && cli_is_standard_output(r->report));
+    FILE *out = is_busy ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
     int code = r->out ? write_report(r->out, report_json(model, data, &o, &a)) : CLI_DONE;
+    if (code == CLI_DONE && r->report)
+        code = cli_exit_code(cli_report_fit(r->report, model, data, &a, diag));
     perp_identification_clear(&a);
     return code;
 }
@@ -396,6 +415,9 @@ int perp__cmd_identify(int argc, char **argv)
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
     if (code == CLI_DONE && r.out) code = cli_check_output(model, "identify", r.out);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "identify", r.report);
+    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
+        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = cli_exit_code(perp_dataset_create(&data));
     for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
         code = cli_exit_code(perp_dataset_read(data, r.data.item[i], &diag));

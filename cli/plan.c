@@ -16,13 +16,20 @@ enum {
     OPT_SET,
     OPT_METHOD,
     OPT_PAIRS,
+    OPT_RELAXATION,
+    OPT_RELAXATION_MIN,
+    OPT_PENALTY,
+    OPT_TOL,
     OPT_BACKEND,
     OPT_START,
+    OPT_GUESS,
     OPT_SEED,
+    OPT_TRIES,
     OPT_RESTARTS,
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
+    OPT_REPORT,
     OPT_NO_REPLAY,
     OPT_QUIET,
     OPT_NO_PLOT,
@@ -34,14 +41,21 @@ static const cli_option options[] = {
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
     {"method", "NAME", "of a step: backward-euler (default), radau3, radau5"},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
+    {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
+    {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
+    {"penalty", "W", "weight of the l1 penalty (default 0.1)"},
+    {"tol", "EPS", "of the optimality conditions (default 1e-8)"},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
+    {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
     {"seed", "N", "of random starts (default 1)"},
-    {"restarts", "N", "from other starts when a run ends in no plan (default 3)"},
+    {"tries", "N", "starts from which the best plan is kept (default 1)"},
+    {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
     {"log", "FILE.csv", "write every iteration: cost, violations, relaxation"},
+    {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report"},
     {"no-replay", NULL, "do not simulate with the inputs found"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
@@ -51,8 +65,9 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *log, *method, *pairs, *backend, *start;
-    double nodes, seed, restarts, max_iter;
+    const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
+    double relaxation, relaxation_min, penalty, tol; /* NaN: not given */
+    double nodes, seed, tries, restarts, max_iter;
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -90,6 +105,15 @@ static int read_whole(const cli_args *args, int option, double least, double *x)
     return 0;
 }
 
+static int read_positive(const cli_args *args, int option, double *x)
+{
+    if (!cli_number(args, option, x)) return 0;
+    if (*x > 0) return 1;
+    fprintf(stderr, "perp plan: --%s needs a positive number, not '%s'\n", options[option].name,
+            args->value);
+    return 0;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -99,8 +123,13 @@ static int read_request(int argc, char **argv, request *r)
                      .command = "plan",
                      .options = options,
                      .noptions = NOPTIONS};
-    *r = (request){.nodes = -1,
+    *r = (request){.relaxation = (double)NAN,
+                   .relaxation_min = (double)NAN,
+                   .penalty = (double)NAN,
+                   .tol = (double)NAN,
+                   .nodes = -1,
                    .seed = -1,
+                   .tries = -1,
                    .restarts = -1,
                    .max_iter = -1,
                    .plot = 1,
@@ -112,15 +141,22 @@ static int read_request(int argc, char **argv, request *r)
         switch (k) {
         case OPT_NODES: ok = read_whole(&args, k, 2, &r->nodes); break;
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
+        case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_PAIRS: r->pairs = args.value; break;
+        case OPT_RELAXATION: ok = read_positive(&args, k, &r->relaxation); break;
+        case OPT_RELAXATION_MIN: ok = read_positive(&args, k, &r->relaxation_min); break;
+        case OPT_PENALTY: ok = read_positive(&args, k, &r->penalty); break;
+        case OPT_TOL: ok = read_positive(&args, k, &r->tol); break;
         case OPT_BACKEND: r->backend = args.value; break;
         case OPT_START: r->start = args.value; break;
+        case OPT_GUESS: r->guess = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
+        case OPT_REPORT: r->report = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
@@ -173,8 +209,13 @@ static int apply_request(const request *r, perp_plan_options *o)
         if (n == 3) return unknown_word("start", r->start, starts, 3);
         o->start = (perp_plan_start)n;
     }
+    if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
+    if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
+    if (!isnan(r->penalty)) o->penalty = r->penalty;
+    if (!isnan(r->tol)) o->tol = r->tol;
     if (r->nodes > 0) o->nodes = (int)r->nodes;
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
+    if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
@@ -255,7 +296,8 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
 }
 
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
-                              const perp_plan_result *result, const request *r, perp_diag *diag)
+                              const perp_plan_result *result, const request *r, const char *path,
+                              perp_diag *diag)
 {
     int n = perp_plan_columns(plan);
     const char **names = malloc((size_t)n * sizeof *names),
@@ -263,7 +305,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     double *row = malloc((size_t)n * sizeof *row);
     perp_trajectory_writer *w = NULL;
     perp_status status =
-        names && units && row ? perp_trajectory_writer_create(r->out, &w, diag) : PERP_ERR_MEMORY;
+        names && units && row ? perp_trajectory_writer_create(path, &w, diag) : PERP_ERR_MEMORY;
     for (int c = 0; c < n && status == PERP_OK; c++) {
         names[c] = perp_plan_column_name(plan, c);
         units[c] = perp_plan_column_unit(plan, c);
@@ -283,6 +325,53 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     free(units);
     free(row);
     return status;
+}
+
+/* The page is made from tables: those of -o and --log, or others that are removed again. */
+typedef struct tables {
+    char plan[4096], log[4096];
+    int plan_is_kept, log_is_kept;
+} tables;
+
+static int is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static void name_tables(tables *t, const request *r)
+{
+    const char *beside = !r->report || is_dash(r->report) ? "perp-plan" : r->report;
+    t->plan_is_kept = r->out && !is_dash(r->out);
+    t->log_is_kept = r->log != NULL;
+    if (t->plan_is_kept)
+        snprintf(t->plan, sizeof t->plan, "%s", r->out);
+    else
+        snprintf(t->plan, sizeof t->plan, "%s.%ld.csv", beside, (long)getpid());
+    if (t->log_is_kept)
+        snprintf(t->log, sizeof t->log, "%s", r->log);
+    else
+        snprintf(t->log, sizeof t->log, "%s.%ld.log.csv", beside, (long)getpid());
+}
+
+/* The page of the plan; the model takes the values that the plan found. */
+static perp_status write_report(perp_model *model, const perp_plan *plan,
+                                const perp_plan_result *result, const request *r, const tables *t,
+                                perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, diag);
+    for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
+        status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
+                                diag);
+    if (status == PERP_OK) status = cli_report_run(r->report, t->plan, t->log, model, diag);
+    return status;
+}
+
+static void remove_tables(const tables *t, const request *r)
+{
+    if (!r->report) return;
+    if (!t->plan_is_kept) remove(t->plan);
+    if (!t->log_is_kept) remove(t->log);
 }
 
 /* States, then inputs. */
@@ -422,6 +511,15 @@ done:
 
 /* The command --------------------------------------------------------------------------------- */
 
+static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
+{
+    perp_trajectory *table = NULL;
+    perp_status status = perp_trajectory_read(file, &table, diag);
+    if (status == PERP_OK) status = perp_plan_set_guess(plan, table, file, diag);
+    perp_trajectory_destroy(table);
+    return status;
+}
+
 static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 {
     perp_plan_options o = perp_plan_options_default(model);
@@ -433,12 +531,17 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     o.progress = on_progress;
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
-    if (status == PERP_OK && r->log) status = open_log(&u, r->log, diag);
+    tables t = {.plan_is_kept = 0};
+    if (r->log || r->report) name_tables(&t, r);
+    if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
+    if (status == PERP_OK && (r->log || r->report)) status = open_log(&u, t.log, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return cli_exit_code(status);
     }
     signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    signal(SIGHUP, on_interrupt);
     double start = now();
     status = perp_plan_solve(plan, &result, diag);
     double seconds = now() - start;
@@ -447,19 +550,23 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         perp_status closed = perp_trajectory_writer_close(u.log, NULL, diag);
         if (status == PERP_OK) status = closed;
     }
-    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, diag);
+    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, r->out, diag);
+    if (status == PERP_OK && r->report) status = write_report(model, plan, &result, r, &t, diag);
+    remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        FILE *out = r->out && strcmp(r->out, "-") == 0 ? stderr : stdout;
+        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
         int steps_are_equal = o.method == PERP_PLAN_BACKWARD_EULER && perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
+        if (!r->quiet && r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && r->replay && holds && steps_are_equal)
             print_replay(out, model, plan, &o, &result);
         if (result.outcome == PERP_PLAN_STOPPED)
-            fprintf(stderr, "perp plan: interrupted; this is the last iterate, not an optimum\n");
+            fprintf(stderr,
+                    "perp plan: interrupted; this is the best iterate so far, not an optimum\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;
@@ -478,6 +585,9 @@ int perp__cmd_plan(int argc, char **argv)
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
     if (code == CLI_DONE && r.out) code = cli_check_output(model, "plan", r.out);
     if (code == CLI_DONE && r.log) code = cli_check_output(model, "plan", r.log);
+    if (code == CLI_DONE && r.report) code = cli_check_output(model, "plan", r.report);
+    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
+        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);

@@ -1,5 +1,5 @@
 /* The language front end under arbitrary bytes: parse, and if that succeeds prepare a run and take
- * a few steps. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
+ * a few steps, and plan it if it has a plan. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
  * the files it is given, as the tests do. */
 
 #include "perp/perp.h"
@@ -23,6 +23,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (perp_simulation_create(model, &o, &sim, &diag) == PERP_OK)
             perp_simulation_run(sim, NULL, NULL, &diag);
         perp_simulation_destroy(sim);
+    }
+    if (model) {
+        perp_plan_options po = perp_plan_options_default(model);
+        perp_plan_result result;
+        perp_plan *plan = NULL;
+        po.nodes = 4;
+        po.max_iter = 5;
+        po.restarts = 0;
+        po.refine = size % 8 == 0; /* slower */
+        if (perp_plan_create(model, &po, &plan, &diag) == PERP_OK)
+            perp_plan_solve(plan, &result, &diag);
+        perp_plan_destroy(plan);
     }
     perp_model_destroy(model);
     perp_diag_clear(&diag);

@@ -77,7 +77,7 @@ enum { PERP_IDENTIFY_MOST_PARAMETERS = 64, PERP_IDENTIFY_MOST_MEASURES = 256 };
 typedef struct perp_identify_options {
     perp_estimator method;   ///< default predict, or the model's
     double tol;              ///< relative gain at which a search ends; default 1e-10
-    int max_iter;            ///< iterations from one start; default 100
+    int max_iter;            ///< iterations from one start; default 100; 0: only look at the starts
     int starts;              ///< see above
     unsigned long long seed; ///< of the bootstrap; default 1
     int threads;             ///< 0: one per processor; the result does not depend on it
@@ -86,7 +86,10 @@ typedef struct perp_identify_options {
     double confidence;       ///< of the intervals, default 0.95
     int bootstrap;           ///< sets of runs drawn and identified anew; default 0
     double huber;            ///< residuals above it count linearly [scales]; default 0: squares
-    int nparameter;          ///< default: the block's, else every parameter with a range
+    double
+        soft_sides; ///< implicit: weight of negative second sides of pairs; default 0: none may be
+    double soft_vars; ///< implicit: weight of negative first sides; default 0: none may be
+    int nparameter;   ///< default: the block's, else every parameter with a range
     const char *parameter[PERP_IDENTIFY_MOST_PARAMETERS];
     int nmeasure; ///< default: the block's, else every column that is a state, var or output
     perp_measure measure[PERP_IDENTIFY_MOST_MEASURES];
@@ -126,7 +129,7 @@ typedef struct perp_fit_column {
 typedef struct perp_fit_start {
     double *from, *to; ///< nparameter each
     double cost;       ///< at `to`; infinite where the model had no solution
-    int iterations;    ///< 0: only evaluated, others were better
+    int iterations;    ///< 0: only looked at (over a part of the runs), others were better
     int flat;          ///< it ended where no parameter changed anything
 } perp_fit_start;
 

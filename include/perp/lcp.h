@@ -232,8 +232,8 @@ typedef struct perp_lcp_class {
     int positive_definite;     ///< x'Mx > 0: exactly one solution for every q
     int positive_semidefinite; ///< a solution whenever w >= 0, z >= 0 is feasible; Lemke finds it
                                ///< or proves there is none
-    int p_matrix;   ///< all principal minors > 0: exactly one solution for every q. n <= 16
-    int p0_matrix;  ///< all principal minors >= 0. n <= 16
+    int p_matrix;   ///< all principal minors > 0: exactly one solution for every q. n <= 20
+    int p0_matrix;  ///< all principal minors >= 0. n <= 20
     int copositive; ///< x'Mx >= 0 for x >= 0: a solution if q'z >= 0 for all z >= 0, Mz >= 0, z'Mz
                     ///< = 0. n <= 12
     int z_matrix;   ///< nothing positive off the diagonal: a least solution if any

@@ -120,11 +120,12 @@ typedef struct perp_plan_options {
     double from;               ///< time of the first node; default 0
     double relaxation;         ///< of the pairs at first; default 10
     double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
-    double penalty;            ///< weight of the l1 penalty; default 10
+    double penalty;            ///< weight of the l1 penalty; default 0.1
     double tol;                ///< of the optimality conditions; default 1e-8
     double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
     int max_iter;              ///< of a run of the solver; default 1000
-    int restarts;              ///< from other starts when a run does not end in a plan; default 3
+    int tries;                 ///< starts from which the best plan is kept; default 1
+    int restarts;              ///< further starts while there is no optimal plan; default 3
     int refine;                ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context;
@@ -142,7 +143,7 @@ typedef struct perp_plan_result {
     double defect;          ///< of the equations
     double bounds;          ///< of ranges
     double conditions;      ///< of the plan block
-    double stationarity;    ///< slope of the Lagrangian with the sides fixed
+    double stationarity;    ///< slope of the Lagrangian with the sides fixed, relative to its terms
     int both_zero;          ///< pairs with both sides 0
     int weak; ///< 0: a strong stationary point: opening those pairs does not lower the cost. Else
               ///< their number: only weakly stationary, and not called optimal
@@ -162,6 +163,16 @@ PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
 PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
                                       perp_plan **plan, perp_diag *diag);
 PERP_API void perp_plan_destroy(perp_plan *plan);
+
+/// Start from a table, such as an earlier plan or a simulation: columns named like states, vars and
+/// inputs, over its time, which is stretched to the horizon; a free horizon starts at the table's
+/// length. What the table has no column for keeps the model's guess.
+///
+/// @param name  of the table in messages
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (no "t", times not increasing, no column of the
+/// model's), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table,
+                                         const char *name, perp_diag *diag);
 
 /// Solve. Not finding a plan is an outcome, not an error; diag then says what is known about it.
 ///

@@ -62,6 +62,8 @@ void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
 /* 1, or 0 where the model has no verified solution; the first reason is kept. */
 int perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
+/* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
+void perp__predictor_take_part(void *predictor, int part);
 const char *perp__predictor_fault(const perp__predictor *predictor);
 
 /* least_squares.c: minimise sum rho(r_i(theta)) over the box, in coordinates z in [0, 1]. */
@@ -70,11 +72,15 @@ typedef struct perp__problem {
     long n;
     const double *lo, *hi;
     const char *log_scale;
-    double huber; /* 0: squares */
-    double width; /* of the differences, in units of a range */
+    double huber;         /* 0: squares */
+    const double *weight; /* n: of each rho(r_i); NULL: 1 */
+    double width;         /* of the differences, in units of a range */
     int (*evaluate)(void *context, const double *theta, double *residual);
     void *context;
-    long evaluations;          /* counted here */
+    void (*take_part)(
+        void *context,
+        int part);    /* NULL, or: from now on look at a part of the data (1), at all (0) */
+    long evaluations; /* counted here */
     double *trial, *up, *down; /* n each: work space */
 } perp__problem;
 
@@ -95,6 +101,9 @@ void perp__to_z(const perp__problem *problem, const double *theta, double *z);
 double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
+/* One step from a flat place: the derivatives are differences over `width`, which are those of the motion smoothed over it, and
+ * the step's length is the best of several. 1 if it lowered the cost. */
+int perp__move_smoothed(perp__problem *problem, perp__minimum *minimum, double width);
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
 /* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
  * with a narrow one, as where each sequence of contacts has a valley of its own. */
@@ -110,6 +119,11 @@ perp_status perp__search(const perp__study *study, perp__problem *problem, perp_
 /* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. */
 perp_status perp__report(const perp__study *study, perp__problem *problem,
                          const perp__minimum *minimum, perp_identification *result);
+/* x with P(|T| <= x) = confidence, T of Student's distribution. */
+double perp__student_quantile(double confidence, long dof);
+/* bootstrap.c: standard errors and intervals from resampled runs, when the options ask for them. */
+perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
+                            const perp__minimum *best, perp_identification *result);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
 

@@ -16,8 +16,8 @@ enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 #define PERP_IDENTIFY_NARROW 1e-5
 #define PERP_IDENTIFY_WIDE   1e-2
 
-/* A shorter step is not worth a simulation when the longer ones did not lower the cost. */
-#define PERP_IDENTIFY_LEAST_STEP 1e-6
+/* A step shorter than this share of the width is not worth a simulation. */
+#define PERP_IDENTIFY_LEAST_STEP 0.1
 
 int perp__problem_allocate(perp__problem *p)
 {
@@ -76,7 +76,7 @@ static double cost_of(const perp__problem *p, const double *residual)
     for (long i = 0; i < p->n; i++) {
         double r = fabs(residual[i]);
         if (isnan(r)) continue;
-        sum += k > 0 && r > k ? k * (2 * r - k) : r * r;
+        sum += (p->weight ? p->weight[i] : 1) * (k > 0 && r > k ? k * (2 * r - k) : r * r);
     }
     return sum;
 }
@@ -143,6 +143,7 @@ void perp__normal_equations(const perp__problem *p, const perp__minimum *at, dou
     memset(g, 0, (size_t)np * sizeof(double));
     for (long i = 0; i < p->n; i++) {
         double r = at->residual[i], w = p->huber > 0 && fabs(r) > p->huber ? p->huber / fabs(r) : 1;
+        if (p->weight) w *= p->weight[i];
         if (isnan(r)) continue;
         for (int a = 0; a < np; a++) {
             double x = w * at->jacobian[i + (long)a * p->n];
@@ -172,7 +173,7 @@ static int step_from(const perp__problem *p, const double *z, const double *A, c
                      const int *list, int n, double damping, double *to)
 {
     int np = p->np, index[4 * MOST];
-    double *B = malloc((4 * (size_t)(n * n) + (size_t)n + 1) * sizeof(double));
+    double *B = calloc(4 * (size_t)(n * n) + (size_t)n + 1, sizeof(double));
     if (!B) return 0;
     double *inverse = B + n * n;
     for (int a = 0; a < n; a++) {
@@ -212,18 +213,43 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
         if (step_from(p, m->z, A, g, list, n, *damping, to)) {
             double cost = perp__cost_at(p, to, p->trial);
             if (cost < m->cost) {
-                *gain = m->cost - cost;
+                int is_short = distance(p->np, to, m->z) <= PERP_IDENTIFY_LEAST_STEP * p->width;
+                *gain = is_short && p->width > PERP_IDENTIFY_NARROW ? 0 : m->cost - cost;
                 m->cost = cost;
                 memcpy(m->z, to, (size_t)p->np * sizeof(double));
                 memcpy(m->residual, p->trial, (size_t)p->n * sizeof(double));
                 *damping = fmax(*damping / 5, 1e-12);
                 return 1;
             }
-            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP;
+            longer = distance(p->np, to, m->z) > PERP_IDENTIFY_LEAST_STEP * p->width;
         }
         *damping *= 4;
     }
     return 0;
+}
+
+int perp__move_smoothed(perp__problem *p, perp__minimum *m, double width)
+{
+    enum { LENGTHS = 12 };
+    double A[MOST * MOST], g[MOST], to[MOST], z[MOST], best[MOST], usual = p->width,
+                                                                   least = m->cost;
+    int list[MOST];
+    p->width = width;
+    int ok = perp__differentiate(p, m, m->jacobian);
+    p->width = usual;
+    if (!ok) return 0;
+    perp__normal_equations(p, m, A, g);
+    int n = free_ones(p, m->z, g, A, list);
+    if (n == 0 || !step_from(p, m->z, A, g, list, n, 1e-6, to)) return 0;
+    for (int k = 1; k <= LENGTHS; k++) {
+        for (int i = 0; i < p->np; i++)
+            z[i] = fmin(fmax(m->z[i] + 0.25 * k * (to[i] - m->z[i]), 0), 1);
+        double cost = perp__cost_at(p, z, p->trial);
+        if (cost < least) least = cost, memcpy(best, z, (size_t)p->np * sizeof(double));
+    }
+    if (!(least < m->cost)) return 0;
+    memcpy(m->z, best, (size_t)p->np * sizeof(double));
+    return 1;
 }
 
 void perp__minimise(perp__problem *p, perp__minimum *m, int max_iter, double tol)

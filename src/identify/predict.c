@@ -27,7 +27,8 @@ static perp_status run(perp__study *s, perp_identification *result)
                        .hi = s->hi,
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
-                       .evaluate = perp__predictor_evaluate};
+                       .evaluate = perp__predictor_evaluate,
+                       .take_part = perp__predictor_take_part};
     perp__minimum best = {0};
     perp_status status = perp__predictor_create(s, &predictor);
     if (status != PERP_OK) return status;
@@ -37,6 +38,7 @@ static perp_status run(perp__study *s, perp_identification *result)
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
     if (status == PERP_OK && !isfinite(best.cost)) status = no_solution(s, predictor);
     if (status == PERP_OK) status = perp__report(s, &p, &best, result);
+    if (status == PERP_OK) status = perp__bootstrap(s, &p, &best, result);
     perp__minimum_free(&best);
     perp__problem_free(&p);
     perp__predictor_destroy(predictor);

@@ -27,10 +27,13 @@ struct perp__predictor {
     worker *worker;
     long *offset;        /* nrun + 1: where each run's residuals begin */
     perp_status *status; /* of each run */
+    int stride;          /* every how many runs are looked at */
     const double *theta;
     double *residual;
     char *fault;
 };
+
+enum { PART = 4 }; /* runs that are enough to tell good points from bad ones */
 
 /* Memory -------------------------------------------------------------------------------------- */
 
@@ -50,6 +53,7 @@ perp_status perp__predictor_create(const perp__study *study, perp__predictor **o
     *out = p;
     if (!p) return status;
     p->study = study;
+    p->stride = 1;
     p->nworker = study->threads < study->nrun ? study->threads : study->nrun;
     p->worker = calloc((size_t)p->nworker, sizeof *p->worker);
     p->offset = calloc((size_t)study->nrun + 1, sizeof *p->offset);
@@ -79,6 +83,12 @@ void perp__predictor_destroy(perp__predictor *p)
     free(p->status);
     free(p->fault);
     free(p);
+}
+
+void perp__predictor_take_part(void *predictor, int part)
+{
+    perp__predictor *p = predictor;
+    p->stride = part && p->study->nrun > PART ? p->study->nrun / PART : 1;
 }
 
 long perp__predictor_residuals(const perp__predictor *p)
@@ -171,6 +181,7 @@ static perp_status predict_run(perp__predictor *p, worker *w, int run)
     double *residual = p->residual + p->offset[run];
     int horizon = s->options.horizon ? s->options.horizon : r->rows;
     for (long i = 0; i < (long)r->rows * s->nm; i++) residual[i] = NAN;
+    if (run % p->stride != 0) return PERP_OK;
     perp_status status = w->sim ? PERP_OK : w->status;
     if (status == PERP_OK && !w->sim) status = w->status = create_simulation(s, w, p->theta);
     if (status == PERP_OK) status = set_inputs(s, r, w->model);

@@ -56,7 +56,7 @@ static double normal_quantile(double confidence)
 }
 
 /* The same for Student's t, by the expansion in 1 / dof (Abramowitz & Stegun 26.7.5). */
-static double student_quantile(double confidence, long dof)
+double perp__student_quantile(double confidence, long dof)
 {
     double x = normal_quantile(confidence), n = (double)(dof > 2 ? dof : 2), x2 = x * x;
     double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
@@ -129,7 +129,7 @@ static int suspect_unit(perp_identification *result, const perp_fit_column *c, c
 static int report_columns(const perp__study *s, const perp__minimum *m, perp_identification *result)
 {
     char list[512] = "";
-    result->column = calloc((size_t)s->nm, sizeof *result->column);
+    result->column = calloc((size_t)s->nm + 1, sizeof *result->column);
     if (!result->column) return 0;
     result->ncolumn = s->nm;
     for (int j = 0; j < s->nm; j++) {
@@ -358,19 +358,31 @@ static int prepare(const perp__study *s, const perp__minimum *m, perp_identifica
     return 1;
 }
 
+/* With as many samples as parameters nothing is left over to judge the noise by. */
+static int say_no_interval(perp_identification *result)
+{
+    for (int i = 0; i < result->nparameter; i++) {
+        perp_estimate *e = &result->parameter[i];
+        if (e->identifiable) e->std_error = NAN, e->low = e->lo, e->high = e->hi;
+    }
+    result->noise_factor = NAN;
+    return perp__finding(
+        result, "there are as many samples as parameters: how well they are known cannot be said");
+}
+
 perp_status perp__report(const perp__study *s, perp__problem *p, const perp__minimum *m,
                          perp_identification *result)
 {
     if (!prepare(s, m, result) || !report_columns(s, m, result)) return PERP_ERR_MEMORY;
     long dof = result->samples - s->np;
-    if (dof < 1) {
+    if (dof < 0 || result->samples == 0) {
         perp__diag_append(s->diag, "%ld samples for %d parameters: too few\n", result->samples,
                           s->np);
         if (s->diag) s->diag->errors++;
         return PERP_ERR_DATA;
     }
-    double variance = m->cost / (double)dof,
-           quantile = student_quantile(s->options.confidence, dof);
+    double variance = dof > 0 ? m->cost / (double)dof : 0,
+           quantile = perp__student_quantile(s->options.confidence, dof);
     result->cost = m->cost;
     result->noise_factor = sqrt(variance);
     if (!report_directions(s, p, m, variance, quantile, result->covariance, result) ||
@@ -378,5 +390,5 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
         !say_still_columns(s, result))
         return PERP_ERR_MEMORY;
     result->evaluations = p->evaluations;
-    return PERP_OK;
+    return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;
 }

@@ -45,21 +45,35 @@ static int allocate_starts(const perp__study *s, perp_identification *result, in
     return result->start != NULL;
 }
 
+/* Where nothing depends on the parameters (all contacts stick): the motion smoothed over less and less of the range. */
+static void leave_flat(const perp__study *s, perp__problem *p, perp__minimum *m)
+{
+    static const double widths[] = {0.8, 0.4, 0.2, 0.1};
+    for (int k = 0; k < 4 && m->flat; k++) {
+        if (!perp__move_smoothed(p, m, widths[k])) continue;
+        int before = m->iterations;
+        perp__minimise(p, m, s->options.max_iter, s->options.tol);
+        m->iterations += before + 1;
+    }
+}
+
 static void search_from(const perp__study *s, perp__problem *p, perp__minimum *m,
                         perp_fit_start *start)
 {
     perp__to_z(p, start->from, m->z);
     perp__minimise(p, m, s->options.max_iter, s->options.tol);
+    if (m->flat && m->cost > 0) leave_flat(s, p, m);
     memcpy(start->to, m->theta, (size_t)s->np * sizeof(double));
     start->cost = m->cost;
     start->iterations = m->iterations;
     start->flat = m->flat;
 }
 
-/* The model's own values, then points of the box. */
+/* The model's own values, then points of the box; on a part of the data where that is enough. */
 static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum *m,
                            perp_identification *result)
 {
+    if (p->take_part) p->take_part(p->context, 1);
     for (int k = 0; k < result->nstart; k++) {
         perp_fit_start *start = &result->start[k];
         if (k == 0)
@@ -70,6 +84,7 @@ static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum
         memcpy(start->to, start->from, (size_t)s->np * sizeof(double));
         start->cost = perp__cost_at(p, m->z, m->residual);
     }
+    if (p->take_part) p->take_part(p->context, 0);
 }
 
 /* The point with the lowest cost that was not searched from; -1 none. */

@@ -297,7 +297,7 @@ double perp__norm1(int n, const double *A, int lda)
 }
 
 /* An exponent of all ones carries into the sign bit. */
-int perp__are_finite(int n, const double *x)
+static inline PERP_INLINE int finite_body(int n, const double *x)
 {
     uint64_t carry = 0;
     for (int i = 0; i < n; i++) {
@@ -306,4 +306,23 @@ int perp__are_finite(int n, const double *x)
         carry |= (bits & 0x7ff0000000000000u) + 0x0010000000000000u;
     }
     return carry >> 63 == 0;
+}
+
+#define VERSION(isa, target)                                                                       \
+    target static int finite_##isa(int n, const double *x)                                         \
+    {                                                                                              \
+        return finite_body(n, x);                                                                  \
+    }
+PERP_ISA_LIST(VERSION)
+#undef VERSION
+
+static int (*const finite_tests[])(int n, const double *x) = {
+#define VERSION(isa, target) finite_##isa,
+    PERP_ISA_LIST(VERSION)
+#undef VERSION
+};
+
+int perp__are_finite(int n, const double *x)
+{
+    return n < 32 ? finite_body(n, x) : finite_tests[perp__isa()](n, x);
 }

@@ -7,7 +7,9 @@
  *     polygon (x, y), (x, y), (x, y), ...
  *     force at (x, y) = (fx, fy) [scale s]
  *
- * Where an expression is an array, the shape is drawn once for each element. */
+ * In space points have three coordinates, size too, and a box has `rotation q` or `rotation R`. A
+ * point is also a vector: at p. Where a coordinate is an array, the shape is drawn once for each
+ * element. */
 
 #include "model/draw_block.h"
 #include "model/plan_block.h"
@@ -112,14 +114,59 @@ static void read_value(reader *r)
     push(r, e, n);
 }
 
-/* (a, b) */
-static void read_two(reader *r, const char *what)
+/* The elements of a vector as single values. */
+static int read_vector(reader *r)
 {
-    expect_symbol(r, '(', what);
-    read_value(r);
-    expect_symbol(r, ',', "',' and the second coordinate (drawings are in the plane)");
-    read_value(r);
-    expect_symbol(r, ')', "')'");
+    perp_expr *e = NULL;
+    int n = 0;
+    perp__syntax *s = perp__parse_expression(r->source, &r->model->arena, &r->token);
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
+        r->bad = 1;
+        return 0;
+    }
+    if (n > 9 || r->n + n > PERP__SHAPE_MOST) {
+        perp__error(r->source, s->at, s->end, "a vector of %d elements has no place here", n);
+        r->bad = 1;
+        return 0;
+    }
+    for (int k = 0; k < n; k++) push(r, e + k, 1);
+    return n;
+}
+
+/* (a, b), (a, b, c), or a vector of two or three elements. All shapes have as many coordinates. */
+static void read_point(reader *r, const char *what)
+{
+    int n = 0, at = r->token->at;
+    if (r->bad) return;
+    if (at_symbol(r, '(')) {
+        do {
+            r->token++;
+            read_value(r);
+            n++;
+        } while (!r->bad && n < 4 && at_symbol(r, ','));
+        expect_symbol(r, ')', "',' or ')'");
+    } else if (r->token->kind == TOKEN_NAME || at_symbol(r, '[')) {
+        n = read_vector(r);
+    } else {
+        expected(r, what);
+    }
+    if (r->bad) return;
+    int *in = &r->model->drawn_in;
+    if ((n == 2 || n == 3) && (*in == 0 || *in == n)) {
+        *in = n;
+        return;
+    }
+    r->bad = 1;
+    if (*in)
+        perp__error(r->source, at, r->token[-1].end,
+                    "%d coordinates, but the drawing began with %d", n, *in);
+    else
+        perp__error(r->source, at, r->token[-1].end, "a point has two or three coordinates");
+}
+
+static int in_space(const reader *r)
+{
+    return !r->bad && r->model->drawn_in == 3;
 }
 
 static void read_angle(reader *r)
@@ -135,26 +182,39 @@ static void read_angle(reader *r)
 static void read_box(reader *r)
 {
     expect_word(r, "at", "'at' and the centre: box at (x, y) size (w, h)");
-    read_two(r, "'(' and the centre");
+    read_point(r, "'(' and the centre");
     expect_word(r, "size", "'size' and width and height: box at (x, y) size (w, h)");
-    read_two(r, "'(' and the width");
-    read_angle(r);
+    read_point(r, "'(' and the width");
+    if (!in_space(r)) {
+        read_angle(r);
+    } else if (take_word(r, "rotation")) {
+        int n = read_vector(r);
+        if (!r->bad && n != 4 && n != 9)
+            perp__error(r->source, r->token[-1].at, r->token[-1].end,
+                        "a rotation is a quaternion of 4 elements or a matrix of 9, not %d", n);
+        r->bad = r->bad || (n != 4 && n != 9);
+    }
 }
 
 static void read_circle(reader *r)
 {
     expect_word(r, "at", "'at' and the centre: circle at (x, y) radius r");
-    read_two(r, "'(' and the centre");
+    read_point(r, "'(' and the centre");
     expect_word(r, "radius", "'radius': circle at (x, y) radius r");
     read_value(r);
-    read_angle(r);
+    if (!in_space(r)) read_angle(r);
 }
 
 static void read_ground(reader *r)
 {
     expect_word(r, "at", "'at': ground at y = 0, or ground at (x, y) angle a");
     if (!r->bad && at_symbol(r, '(')) {
-        read_two(r, "'('");
+        const perp__token *point = r->token;
+        read_point(r, "'('");
+        if (in_space(r)) {
+            r->token = point;
+            expected(r, "the name of the height: in space the ground is level");
+        }
         read_angle(r);
         return;
     }
@@ -171,27 +231,28 @@ static void read_ground(reader *r)
 static void read_line(reader *r)
 {
     expect_word(r, "from", "'from': line from (x, y) to (x, y)");
-    read_two(r, "'(' and a point");
+    read_point(r, "'(' and a point");
     expect_word(r, "to", "'to': line from (x, y) to (x, y)");
-    read_two(r, "'(' and a point");
+    read_point(r, "'(' and a point");
 }
 
 static void read_polygon(reader *r)
 {
-    read_two(r, "'(' and a corner: polygon (x, y), (x, y), (x, y)");
+    read_point(r, "'(' and a corner: polygon (x, y), (x, y), (x, y)");
     while (!r->bad && at_symbol(r, ',')) {
         r->token++;
-        read_two(r, "'(' and a corner");
+        read_point(r, "'(' and a corner");
     }
-    if (!r->bad && r->n < 6) expected(r, "',' and another corner: a polygon has three or more");
+    if (!r->bad && r->n < 3 * r->model->drawn_in)
+        expected(r, "',' and another corner: a polygon has three or more");
 }
 
 static void read_force(reader *r)
 {
     expect_word(r, "at", "'at' and a point: force at (x, y) = (fx, fy)");
-    read_two(r, "'(' and the point where it acts");
+    read_point(r, "'(' and the point where it acts");
     expect_symbol(r, '=', "'=' and the force: force at (x, y) = (fx, fy)");
-    read_two(r, "'(' and the force's components");
+    read_point(r, "'(' and the force's components");
     if (take_word(r, "scale"))
         read_value(r);
     else if (!r->bad)

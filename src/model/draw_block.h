@@ -6,14 +6,17 @@
 #include "model/model.h"
 #include "model/syntax.h"
 
-/* Every shape: word, what its expressions are. */
+/* Every shape: word, what its expressions are in the plane; and in space, where points are x, y, z. */
 #define PERP__SHAPE_LIST(X)                                                                        \
-    X(BOX, "box")         /* x, y, width, height, angle */                                         \
-    X(CIRCLE, "circle")   /* x, y, radius, angle */                                                \
-    X(GROUND, "ground")   /* x, y, angle: the line through a point, hatched below */               \
-    X(LINE, "line")       /* x, y, x, y */                                                         \
-    X(POLYGON, "polygon") /* x, y, x, y, x, y, ... */                                              \
-    X(FORCE, "force")     /* x, y, fx, fy, length of a unit (0: to fit) */
+    X(BOX, "box") /* point, width, height, angle; point, three sizes, then nothing, a        \
+                             quaternion (scalar first) or a matrix (body to world, row by row) */     \
+    X(CIRCLE, "circle") /* point, radius, angle; point, radius: a ball */                          \
+    X(GROUND,                                                                                      \
+      "ground")     /* x, y, angle: the line through a point, hatched below; in space y is     \
+                             the height */   \
+    X(LINE, "line") /* point, point */                                                             \
+    X(POLYGON, "polygon") /* point, point, point, ... */                                           \
+    X(FORCE, "force")     /* point, components, length of a unit (0: to fit) */
 
 typedef enum perp__shape_kind {
 #define PERP__SHAPE_ENUM(name, word) PERP__SHAPE_##name,

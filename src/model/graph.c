@@ -293,9 +293,9 @@ static int prepare_scratch(perp__graph *graph)
 {
     int before = graph->cstamp;
     if (!perp__grow(&graph->stamp, &graph->cstamp, graph->count, sizeof *graph->stamp)) return 0;
-    if (!perp__grow(&graph->place, &graph->cplace, graph->count, sizeof *graph->place)) return 0;
-    if (graph->cstamp > before)
+    if (graph->cstamp > before) /* also where what follows fails */
         memset(graph->stamp + before, 0, (size_t)(graph->cstamp - before) * sizeof(int));
+    if (!perp__grow(&graph->place, &graph->cplace, graph->count, sizeof *graph->place)) return 0;
     if (graph->now == INT32_MAX) {
         memset(graph->stamp, 0, (size_t)graph->cstamp * sizeof(int));
         graph->now = 0;

@@ -81,6 +81,7 @@ struct perp_model {
     int nequation, npair, nfriction;
     struct perp__shape *shape; /* of the draw block */
     int nshape, cshape;
+    int drawn_in; /* 2 or 3 dimensions; 0 while no shape has said */
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;

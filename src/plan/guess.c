@@ -128,3 +128,61 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
     free(u.symbol);
     return !u.failed;
 }
+
+/* The column's value at a share of the table's time; rows without a value are skipped. */
+static double column_at(const double *t, const double *x, int n, double share)
+{
+    double time = t[0] + share * (t[n - 1] - t[0]);
+    int before = -1, after = -1;
+    for (int i = 0; i < n && after < 0; i++) {
+        if (isnan(x[i])) continue;
+        if (t[i] <= time) before = i;
+        if (t[i] >= time) after = i;
+    }
+    if (before < 0 || after < 0)
+        return before < 0 ? (after < 0 ? (double)NAN : x[after]) : x[before];
+    if (after == before) return x[before];
+    return x[before] + (x[after] - x[before]) * (time - t[before]) / (t[after] - t[before]);
+}
+
+static const char *name_of(const perp__program *g, int j)
+{
+    const perp_model *m = g->model;
+    if (j < g->nx) return m->item[PERP_STATE][j].name;
+    if (j < g->nx + m->nvar) return m->item[PERP_VAR][j - g->nx].name;
+    if (j >= g->nx + g->nv + g->nsplit)
+        return m->item[PERP_INPUT][g->input_item[j - g->nx - g->nv - g->nsplit]].name;
+    return NULL;
+}
+
+int perp__program_guess_table(const perp__program *g, const perp_trajectory *table, double *w,
+                              double *p)
+{
+    int n = perp_trajectory_rows(table), found = 0;
+    const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
+    size_t K = (size_t)g->K;
+    if (!perp__program_guess(g, w, p)) return -1;
+    for (int q = 0; q < g->nrun; q++) {
+        int j = g->run_p + q;
+        p[j] = clip((t[n - 1] - t[0]) / g->nrun, g->plo[j], g->phi[j]);
+    }
+    double from = perp__program_time(g, p, 0), length = 0;
+    for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);
+    for (int j = 0; j < g->nb; j++) {
+        int column = name_of(g, j) ? perp_trajectory_find(table, name_of(g, j)) : -1;
+        if (column < 0) continue;
+        const double *x = perp_trajectory_column(table, column);
+        found++;
+        for (int c = 0; c < g->npoint; c++)
+            for (int k = 0; k < g->K; k++) {
+                size_t at = (size_t)(c * g->nb + j) * K + (size_t)k;
+                double now = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
+                w[at] = clip(column_at(t, x, n, (now - from) / length), g->wlo[at], g->whi[at]);
+            }
+        if (j < g->nx && g->x0_of[j] >= 0) {
+            int at = g->x0_of[j];
+            p[at] = clip(column_at(t, x, n, 0), g->plo[at], g->phi[at]);
+        }
+    }
+    return found;
+}

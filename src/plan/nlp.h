@@ -20,7 +20,8 @@ int perp__plan_explain(const perp__program *hard, const perp__program_options *o
 
 /* Sides ---------------------------------------------------------------------------------------- */
 
-enum { PERP__SIDE_OPEN = 2 }; /* neither side of a pair is held */
+/* Neither side of a pair is held: the pair is open, or relaxed. */
+enum { PERP__SIDE_OPEN = 2, PERP__SIDE_RELAXED = 3 };
 
 /* Which side of each pair is held at 0: side[i * K + k] is 0, 1 or open. */
 typedef struct perp__sides {
@@ -33,8 +34,9 @@ perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
 void perp__sides_destroy(perp__sides *sides);
 /* Hold the smaller side of every pair at w, p. r: rows' values. */
 void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
-/* Open the pairs with both sides 0 (to tol). How many. */
-int perp__sides_open(perp__sides *sides, const double *w, const double *r, double tol);
+/* Give the pairs whose larger side is at most tol another treatment: open, or relaxed. How many. */
+int perp__sides_treat(perp__sides *sides, const double *w, const double *r, double tol,
+                      int treatment);
 void perp__sides_fix(perp__sides *sides);     /* bounds of the program with the sides fixed */
 void perp__sides_release(perp__sides *sides); /* and without */
 

@@ -1,29 +1,12 @@
-/* The public face of planning: options, the phases of a solve, results, rows. */
+/* The public face of planning: words, options, lifecycle, rows. */
+
+#include "plan/plan.h"
 
 #include "model/plan_block.h"
-#include "plan/nlp.h"
-#include "plan/verify.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct perp_plan {
-    const perp_model *model;
-    perp_plan_options options;
-    perp__program *program;
-    perp__ipm *ipm;
-    perp__sides *sides;
-    size_t nW, nP, nR;
-    double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
-    double *from_w, *from_p;         /* where a phase starts */
-    double *r, *lambda, *lower, *upper, *slope;
-    double *residual, *costate; /* K; nx * (K + 1) */
-    double *symbol, *value;     /* of the model, for rows */
-    char **costate_name;        /* nx */
-    const char *phase;
-    int iterations, stopped;
-};
 
 /* Words --------------------------------------------------------------------------------------- */
 
@@ -95,10 +78,11 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .seed = 1,
                            .relaxation = 10,
                            .relaxation_min = 1e-7,
-                           .penalty = 10,
+                           .penalty = 0.1,
                            .tol = 1e-8,
                            .verify_tol = 1e-6,
                            .max_iter = 1000,
+                           .tries = 1,
                            .restarts = 3,
                            .refine = 1};
     const perp__plan_block *b = model ? model->plan : NULL;
@@ -147,7 +131,7 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
                       "this build has no IPOPT; it needs coinor-libipopt-dev");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
-        !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
+        o->tries < 1 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
     return PERP_OK;
 }
@@ -189,10 +173,14 @@ static int allocate(perp_plan *plan)
     return name_costates(plan) && plan->ipm && plan->sides && take(&plan->w, plan->nW) &&
            take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
            take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
-           take(&plan->from_p, plan->nP) && take(&plan->r, plan->nR) &&
+           take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
+           take(&plan->guess_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
-           take(&plan->residual, K) && take(&plan->costate, (size_t)g->nx * (K + 1)) &&
+           take(&plan->size, plan->nW + plan->nP) && take(&plan->residual, K) &&
+           take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
+           take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
+           take(&plan->kept[3], (size_t)g->nx * (K + 1)) &&
            take(&plan->symbol, (size_t)plan->model->nsymbol) &&
            take(&plan->value, (size_t)plan->model->graph.count);
 }
@@ -231,290 +219,13 @@ void perp_plan_destroy(perp_plan *plan)
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,      plan->p,        plan->best_w,  plan->best_p, plan->from_w,
-                        plan->from_p, plan->r,        plan->lambda,  plan->lower,  plan->upper,
-                        plan->slope,  plan->residual, plan->costate, plan->symbol, plan->value};
+    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p, plan->guess_w,
+                        plan->guess_p, plan->from_w, plan->from_p, plan->r,      plan->lambda,
+                        plan->lower,   plan->upper,  plan->slope,  plan->size,   plan->residual,
+                        plan->costate, plan->symbol, plan->value};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    for (int i = 0; i < 4; i++) free(plan->kept[i]);
     free(plan);
-}
-
-/* Solve --------------------------------------------------------------------------------------- */
-
-static int forward_progress(void *context, const perp__ipm_progress *q)
-{
-    perp_plan *plan = context;
-    const perp_plan_options *o = &plan->options;
-    if (!o->progress) return 0;
-    perp_plan_progress p = {plan->phase, plan->iterations + q->iteration,
-                            q->cost,     q->infeasibility,
-                            q->dual,     q->relaxation,
-                            q->barrier,  q->step};
-    plan->stopped |= o->progress(o->context, &p);
-    return plan->stopped;
-}
-
-static double uniform(unsigned long long *state, double lo, double hi)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static double within(double x, double lo, double hi)
-{
-    return fmax(lo, fmin(hi, x));
-}
-
-/* The start of run number `run`: as asked for, then the model's guesses, then random points. 0:
- * memory. */
-static int set_start(perp_plan *plan, int run)
-{
-    perp__program *g = plan->program;
-    perp_plan_start start = plan->options.start;
-    unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
-    if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
-    if (!perp__program_guess(g, plan->w, plan->p)) return 0;
-    for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
-        int is_p = i >= plan->nW;
-        size_t j = is_p ? i - plan->nW : i;
-        double lo = is_p ? g->plo[j] : g->wlo[j], hi = is_p ? g->phi[j] : g->whi[j];
-        double x =
-            start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
-        *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
-    }
-    return 1;
-}
-
-static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, const char *phase)
-{
-    perp__ipm_result result;
-    plan->phase = phase;
-    if (plan->options.backend == PERP_PLAN_IPOPT) {
-        result = perp__ipopt_solve(plan->program, o, plan->w, plan->p, plan->lambda, plan->lower,
-                                   plan->upper);
-    } else {
-        result = perp__ipm_solve(plan->ipm, o, plan->w, plan->p);
-        memcpy(plan->lambda, perp__ipm_lambda(plan->ipm), plan->nR * sizeof *plan->lambda);
-        memcpy(plan->lower, perp__ipm_lower(plan->ipm), plan->nW * sizeof *plan->lower);
-        memcpy(plan->upper, perp__ipm_upper(plan->ipm), plan->nW * sizeof *plan->upper);
-    }
-    plan->iterations += result.iterations;
-    return result;
-}
-
-/* Relaxed pairs, tighter and tighter. */
-static perp__ipm_result run_homotopy(perp_plan *plan, int start)
-{
-    const perp_plan_options *po = &plan->options;
-    perp__ipm_options o = perp__ipm_options_default();
-    int refines = po->refine && plan->program->npair > 0;
-    o.max_iter = po->max_iter;
-    o.weight = start == 0 ? 1 : 30; /* another path */
-    o.tol = refines ? 1e-6 : po->tol;
-    o.barrier_min = refines ? 1e-9 : 1e-11;
-    o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
-    o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation_min;
-    o.progress = forward_progress;
-    o.context = plan;
-    plan->program->penalty = po->penalty;
-    perp__ipm_result result = run_solver(plan, &o, "homotopy");
-    plan->program->penalty = 0;
-    return result;
-}
-
-static void keep(perp_plan *plan)
-{
-    memcpy(plan->best_w, plan->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->best_p, plan->p, plan->nP * sizeof *plan->p);
-}
-
-static void recall(perp_plan *plan)
-{
-    memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
-}
-
-/* Costates: the slope of the cost along the state at a node is what the next step's conditions make
- * of it. 0: memory. */
-static int find_costates(perp_plan *plan)
-{
-    const perp__program *g = plan->program;
-    size_t K = (size_t)g->K;
-    double *jac = calloc((size_t)g->njac * K + 1, sizeof *jac);
-    double *grad = calloc((size_t)g->ngrad * K + 1, sizeof *grad);
-    memset(plan->costate, 0, (size_t)g->nx * (K + 1) * sizeof *plan->costate);
-    if (jac && grad)
-        perp__program_derivatives(plan->program, plan->w, plan->p, plan->lambda, 1, jac, grad,
-                                  NULL);
-    for (int e = 0; jac && grad && e < g->njac; e++)
-        for (size_t k = 0; k < K && g->jac_col[e] < g->nx; k++)
-            plan->costate[(size_t)g->jac_col[e] * (K + 1) + k] +=
-                jac[(size_t)e * K + k] * plan->lambda[(size_t)g->jac_row[e] * K + k];
-    for (int e = 0; jac && grad && e < g->ngrad; e++)
-        for (size_t k = 0; k < K && g->grad_col[e] < g->nx; k++)
-            plan->costate[(size_t)g->grad_col[e] * (K + 1) + k] += grad[(size_t)e * K + k];
-    int ok = jac && grad;
-    free(jac);
-    free(grad);
-    return ok;
-}
-
-/* Solve with the sides as they are now fixed, from nearer or farther inside the bounds. 1: solved,
- * with the rows' values and *cost. */
-static int solve_sides(perp_plan *plan, const char *phase, double *cost)
-{
-    static const struct {
-        double push, barrier;
-        int max_iter, is_warm;
-    } tries[] = {{1e-3, 1e-4, 60, 1}, {1e-2, 1e-2, 100, 1}, {0.1, 1, 300, 0}};
-    perp__ipm_options o = perp__ipm_options_default();
-    int solved = 0;
-    o.gap = 1e-10;
-    o.tol = 0.1 * plan->options.tol;
-    o.barrier_min = 1e-11;
-    o.relaxation = o.relaxation_min = 0;
-    o.progress = forward_progress;
-    o.context = plan;
-    memcpy(plan->from_w, plan->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->from_p, plan->p, plan->nP * sizeof *plan->p);
-    perp__sides_fix(plan->sides);
-    for (size_t k = 0; k < sizeof tries / sizeof *tries && !solved && !plan->stopped; k++) {
-        o.push = tries[k].push;
-        o.barrier = tries[k].barrier;
-        o.max_iter = tries[k].max_iter;
-        o.is_warm = tries[k].is_warm;
-        memcpy(plan->w, plan->from_w, plan->nW * sizeof *plan->w);
-        memcpy(plan->p, plan->from_p, plan->nP * sizeof *plan->p);
-        perp__ipm_result run = run_solver(plan, &o, phase);
-        solved = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
-    }
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, cost);
-    return solved;
-}
-
-/* Fix the sides seen and solve. Pairs with both sides 0 are then opened, that is, asked for no more
- * than both sides >= 0: where this does not lower the cost the point is strongly stationary (Scheel
- * and Scholtes 2000); where it does, the sides it would rather have are tried. 1: an answer; 0:
- * none; -1: memory. */
-static int refine(perp_plan *plan, perp_plan_result *result)
-{
-    enum { MAX_ROUNDS = 20 };
-    perp__program *g = plan->program;
-    double cost, opened, best = INFINITY;
-    int found = 0;
-    perp__program_values(g, plan->w, plan->p, plan->r, &cost);
-    perp__sides_choose(plan->sides, plan->w, plan->r);
-    for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
-        if (!solve_sides(plan, "sides fixed", &cost) || plan->stopped) break;
-        double slack = 1e-9 * (1 + fabs(cost));
-        if (!(cost < best - slack)) break;
-        if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope)) found = -1;
-        result->stationarity =
-            perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->lower, plan->upper);
-        best = cost;
-        if (found < 0 || !find_costates(plan)) return -1;
-        found = 1;
-        keep(plan);
-        result->rounds = round;
-        result->weak = 0;
-        result->both_zero = perp__sides_open(plan->sides, plan->w, plan->r, 1e-6);
-        if (result->both_zero == 0) break;
-        if (solve_sides(plan, "both zero opened", &opened) && opened >= best - slack) break;
-        result->weak = result->both_zero;
-        perp__sides_choose(plan->sides, plan->w, plan->r);
-    }
-    if (found > 0) recall(plan);
-    perp__sides_release(plan->sides);
-    return found;
-}
-
-/* Residuals of the plan at hand; 1 if it holds, -1: memory. */
-static int verify(perp_plan *plan, perp_plan_result *result)
-{
-    perp__program *g = plan->program;
-    perp__plan_check check;
-    if (!perp__plan_verify(g, plan->w, plan->p, &check, plan->residual)) return -1;
-    result->complementarity = check.pairs;
-    result->defect = check.defect;
-    result->bounds = check.bounds;
-    result->conditions = check.conditions;
-    g->penalty = 0;
-    perp__program_values(g, plan->w, plan->p, plan->r, &result->cost);
-    result->horizon = g->nrun ? 0 : g->horizon;
-    for (int q = 0; q < g->nrun; q++) result->horizon += plan->p[g->run_p + q];
-    return check.worst <= plan->options.verify_tol;
-}
-
-/* One run from a start. The outcome is in result; 0: memory. */
-static int run(perp_plan *plan, int start, perp_plan_result *result)
-{
-    const perp_plan_options *o = &plan->options;
-    perp__ipm_result solved = run_homotopy(plan, start);
-    int refined = 0, memory = 1;
-    result->stationarity = solved.dual;
-    result->weak = result->both_zero = 0;
-    if (!plan->stopped && o->refine && plan->program->npair && solved.infeasibility < 1e-2) {
-        keep(plan);
-        refined = refine(plan, result);
-        if (refined == 0) recall(plan);
-    }
-    if (refined == 0 && solved.status != IPM_NOT_FINITE) {
-        memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope);
-        result->stationarity = perp__plan_stationarity(plan->program, plan->w, plan->p, plan->slope,
-                                                       plan->lower, plan->upper);
-    }
-    int holds = verify(plan, result);
-    if (refined < 0 || holds < 0 || !memory || (!refined && !find_costates(plan))) return 0;
-    int stationary = (refined > 0 || plan->program->npair == 0) && result->weak == 0 &&
-                     result->stationarity <= 1e-5;
-    result->outcome = plan->stopped ? PERP_PLAN_STOPPED
-                      : !holds      ? PERP_PLAN_LIMIT
-                      : stationary  ? PERP_PLAN_OPTIMAL
-                                    : PERP_PLAN_FEASIBLE;
-    return 1;
-}
-
-/* No run ended in a plan: say why, as far as it can be found out. */
-static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
-{
-    const perp_plan_options *po = &plan->options;
-    perp__program_options p = {.steps = plan->program->K,
-                               .method = po->method,
-                               .pairs = po->pairs == PERP_PLAN_L1 ? PERP_PLAN_SCHOLTES : po->pairs,
-                               .from = po->from};
-    perp__ipm_options o = perp__ipm_options_default();
-    o.max_iter = po->max_iter;
-    o.tol = 1e-6;
-    o.barrier_min = 1e-8;
-    o.relaxation_min = 1e-6;
-    o.weight = 100; /* the miss before the barrier: sticking is a trap */
-    o.progress = forward_progress;
-    o.context = plan;
-    plan->phase = "conditions may be missed";
-    int conflict = perp__plan_explain(plan->program, &p, &o, diag);
-    if (conflict < 0) return PERP_ERR_MEMORY;
-    if (conflict > 0) result->outcome = PERP_PLAN_INFEASIBLE;
-    if (conflict == 0)
-        perp__diag_append(diag,
-                          "%s: no plan was found from %d starts; the conditions could not be "
-                          "shown to conflict. Another guess, or more nodes, may help\n",
-                          plan->model->source.name, result->starts);
-    if (diag) diag->errors++;
-    return PERP_OK;
-}
-
-perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
-{
-    if (!plan || !result) return PERP_ERR_ARG;
-    memset(result, 0, sizeof *result);
-    plan->iterations = plan->stopped = 0;
-    result->outcome = PERP_PLAN_LIMIT;
-    for (int k = 0; k <= plan->options.restarts; k++) {
-        if (!set_start(plan, k) || !run(plan, k, result)) return PERP_ERR_MEMORY;
-        result->starts = k + 1;
-        if (result->outcome == PERP_PLAN_OPTIMAL || result->outcome == PERP_PLAN_STOPPED) break;
-    }
-    result->iterations = plan->iterations;
-    return result->outcome == PERP_PLAN_LIMIT ? explain(plan, result, diag) : PERP_OK;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */

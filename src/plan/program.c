@@ -352,7 +352,7 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
     t.graph = &g->graph;
     int ok = lay_out(&t, options);
     if (ok && !t.errors) perp__transcribe(&t);
-    if (t.errors) *status = PERP_ERR_MODEL;
+    if (t.errors && !t.failed && !g->graph.failed) *status = PERP_ERR_MODEL;
     if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
 done:
     free(t.map);

@@ -92,6 +92,10 @@ void perp__program_destroy(perp__program *program);
 /* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. 0: memory. */
 int perp__program_guess(const perp__program *program, double *w, double *p);
 
+/* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
+int perp__program_guess_table(const perp__program *program, const perp_trajectory *table, double *w,
+                              double *p);
+
 /* Rows r (nrow * K) and the cost. */
 void perp__program_values(perp__program *program, const double *w, const double *p, double *r,
                           double *cost);

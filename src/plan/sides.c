@@ -81,6 +81,7 @@ void perp__sides_fix(perp__sides *s)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             int side = s->side[entry(g, i, k)];
+            if (side == PERP__SIDE_RELAXED) continue;
             if (pair->product >= 0) {
                 g->rlo[entry(g, pair->product, k)] = -INFINITY;
                 g->rhi[entry(g, pair->product, k)] = INFINITY;
@@ -96,17 +97,17 @@ void perp__sides_fix(perp__sides *s)
         }
 }
 
-int perp__sides_open(perp__sides *s, const double *w, const double *r, double tol)
+int perp__sides_treat(perp__sides *s, const double *w, const double *r, double tol, int treatment)
 {
     const perp__program *g = s->program;
-    int open = 0;
+    int count = 0;
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
             if (*side > 1 || value_of(g, pair, 1 - *side, k, w, r) > tol) continue;
-            *side = PERP__SIDE_OPEN;
-            open++;
+            *side = (signed char)treatment;
+            count++;
         }
-    return open;
+    return count;
 }

@@ -93,8 +93,9 @@ static int set_symbols(checker *u, int c, int rows)
 static void note(checker *u, double *kind, double violation, double scale, int at)
 {
     double x = fabs(violation) / (1 + fabs(scale));
-    if (!(x <= *kind)) *kind = x;
-    if (!(x <= u->here)) u->here = x;
+    if (isnan(x)) x = INFINITY; /* what is no number does not hold, and stays so */
+    if (x > *kind) *kind = x;
+    if (x > u->here) u->here = x;
     if (x <= u->check->worst) return;
     u->check->worst = x;
     u->check->worst_at = at;
@@ -227,7 +228,7 @@ int perp__plan_row_symbols(const perp__program *g, const double *w, const double
 }
 
 int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,
-                     double *slope_of)
+                     double *slope_of, double *size)
 {
     size_t K = (size_t)g->K, nW = (size_t)g->nw * K;
     double *jac = malloc(((size_t)g->njac * K + 1) * sizeof *jac);
@@ -235,6 +236,7 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
     int ok = jac && grad;
     memset(slope_of, 0, (nW + (size_t)g->np) * sizeof *slope_of);
     for (int i = 0; i < g->np; i++) slope_of[nW + (size_t)i] = g->time_weight[i];
+    for (size_t i = 0; i < nW + (size_t)g->np; i++) size[i] = fabs(slope_of[i]);
     if (ok) perp__program_derivatives(g, w, p, lambda, 1, jac, grad, NULL);
     for (int e = 0; ok && e < g->njac + g->ngrad; e++) {
         int row = e < g->njac, f = row ? e : e - g->njac,
@@ -254,6 +256,7 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
             else
                 continue;
             slope_of[at] += x;
+            size[at] += fabs(x);
         }
     }
     free(jac);
@@ -262,7 +265,8 @@ int perp__plan_slope(perp__program *g, const double *w, const double *p, const d
 }
 
 double perp__plan_stationarity(const perp__program *g, const double *w, const double *p,
-                               const double *slope_of, const double *lower, const double *upper)
+                               const double *slope_of, const double *size, const double *lower,
+                               const double *upper)
 {
     size_t nW = (size_t)g->nw * (size_t)g->K, n = nW + (size_t)g->np;
     double worst = 0;
@@ -276,9 +280,11 @@ double perp__plan_stationarity(const perp__program *g, const double *w, const do
         zl = !is_global ? lower[i] : s > 0 && x - lo < 1e-6 * (1 + fabs(x)) ? s : 0;
         zu = !is_global ? upper[i] : s < 0 && hi - x < 1e-6 * (1 + fabs(x)) ? -s : 0;
         double here = fabs(s - zl + zu);
+        if (isnan(here)) return INFINITY;
         if (zl != 0) here = fmax(here, fmax(-zl, fabs(zl * (x - lo))));
         if (zu != 0) here = fmax(here, fmax(-zu, fabs(zu * (hi - x))));
-        if (!(here <= worst)) worst = here;
+        here /= 1 + size[i];
+        if (here > worst) worst = here;
     }
     return worst;
 }

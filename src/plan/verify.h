@@ -24,13 +24,16 @@ int perp__plan_verify(const perp__program *program, const double *w, const doubl
 int perp__plan_row_symbols(const perp__program *program, const double *w, const double *p, int node,
                            double *symbol, double *value);
 
-/* Slope of cost + lambda'r at w, p: over w (nw * K), then p. 0 when memory is out. */
+/* Slope of cost + lambda'r at w, p: over w (nw * K), then p; and the sum of its terms' sizes. 0 when
+ * memory is out. */
 int perp__plan_slope(perp__program *program, const double *w, const double *p, const double *lambda,
-                     double *slope);
+                     double *slope, double *size);
 
-/* How far from stationary: the slope less lower plus upper over what is free (given sides and values
- * excluded), and the products of bounds and their multipliers. lower, upper: nw * K. */
+/* How far from stationary, relative to 1 + the sizes: the slope less lower plus upper over what is
+ * free (given sides and values excluded), and the products of bounds and their multipliers. lower,
+ * upper: nw * K. */
 double perp__plan_stationarity(const perp__program *program, const double *w, const double *p,
-                               const double *slope, const double *lower, const double *upper);
+                               const double *slope, const double *size, const double *lower,
+                               const double *upper);
 
 #endif

@@ -14,7 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 500, FRAMES = 2000 };
+enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, FRAMES = 2000 };
+
+/* Numbers of all runs in a page, at 11 bytes each: it stays under 20 MB. */
+enum { MAX_VALUES = 1400000, MAX_DRAWN = 300000 };
 
 #ifdef PERP_HAVE_PAGE
 extern const unsigned char perp__page_head[], perp__page_tail[];
@@ -188,6 +191,8 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
 {
     int rows = perp_trajectory_rows(t), frames = rows < FRAMES ? rows : FRAMES, n = 0;
     for (int s = 0; s < m->nshape; s++) n += m->shape[s].n;
+    if (frames > 2 && frames > MAX_DRAWN / (n + 1))
+        frames = n < MAX_DRAWN / 2 ? MAX_DRAWN / (n + 1) : 2;
     perp_expr *e = malloc(((size_t)n + 1) * sizeof *e);
     double *value = malloc(((size_t)n + 1) * (size_t)(frames + 1) * sizeof *value);
     double *at = malloc(((size_t)n + 1) * sizeof *at);
@@ -204,7 +209,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     }
     if (ok) {
         key(out, "drawing");
-        perp__text_put(out, "{\"t\":");
+        perp__text_format(out, "{\"space\":%s,\"t\":", m->drawn_in == 3 ? "true" : "false");
         perp__text_doubles(out, value + n * frames, (size_t)frames);
         put_shapes(out, m, value, frames);
         perp__text_put(out, "}");
@@ -285,6 +290,8 @@ static int choose_rows(sheet *s, const perp__view *v, int r, const double *resid
         column[n++] = s->modes.law[k].v;
         column[n++] = s->modes.law[k].f;
     }
+    int each = MAX_VALUES / v->nruns / (n + 3 + s->modes.nlaw); /* time, product, bounds */
+    if (most > each) most = each > 2 ? each : 2;
     s->row = perp__thin(column, n, s->rows, most, &s->kept);
     s->gathered = malloc(((size_t)s->kept + 1) * sizeof *s->gathered);
     free(column);

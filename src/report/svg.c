@@ -42,14 +42,20 @@ static double share(perp_scale scale, double lo, double hi, double v)
     return v > lo ? log(v / lo) / log(hi / lo) : 0;
 }
 
+/* What is far outside is drawn not quite so far outside. */
+static double within(double share)
+{
+    return fmin(fmax(share, -100), 100);
+}
+
 static double to_x(const frame *f, double v)
 {
-    return f->left + share(f->x_scale, f->x_lo, f->x_hi, v) * (f->right - f->left);
+    return f->left + within(share(f->x_scale, f->x_lo, f->x_hi, v)) * (f->right - f->left);
 }
 
 static double to_y(const frame *f, double v)
 {
-    return f->bottom - share(f->y_scale, f->y_lo, f->y_hi, v) * (f->bottom - f->top);
+    return f->bottom - within(share(f->y_scale, f->y_lo, f->y_hi, v)) * (f->bottom - f->top);
 }
 
 static double width_of(const char *text)
@@ -482,7 +488,7 @@ static int map_is_valid(const perp_map *m)
 
 static int axis_is_valid(const perp_axis *a)
 {
-    return isfinite(a->lo) && isfinite(a->hi) &&
+    return fabs(a->lo) <= 1e300 && fabs(a->hi) <= 1e300 &&
            (a->scale == PERP_SCALE_LINEAR || !(a->lo < a->hi) || a->lo > 0);
 }
 

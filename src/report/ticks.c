@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double LARGEST = 1e300, SMALLEST = 1e-300;
+
 /* 1, 2 or 5 times a power of ten, at least x. */
 static double nice_step(double x)
 {
@@ -99,8 +101,11 @@ void perp__range_finish(double *lo, double *hi, perp_scale scale, double room)
         *lo = scale == PERP_SCALE_LOG ? 0.1 : 0;
         *hi = 1;
     }
+    *lo = fmin(fmax(*lo, -LARGEST), LARGEST); /* differences stay finite */
+    *hi = fmin(fmax(*hi, -LARGEST), LARGEST);
     if (scale == PERP_SCALE_LOG) {
-        *lo = fmax(*lo, 1e-20 * *hi);
+        *lo = fmax(*lo, fmax(1e-20 * *hi, SMALLEST));
+        *hi = fmax(*hi, *lo);
         if (*hi < 2 * *lo) {
             *lo /= 2;
             *hi *= 2;
@@ -112,8 +117,8 @@ void perp__range_finish(double *lo, double *hi, perp_scale scale, double room)
         return;
     }
     double size = fmax(fabs(*lo), fabs(*hi)), width = *hi - *lo;
-    if (!(width > 1e-12 * size)) {
-        double half = size > 0 ? 0.1 * size : 1;
+    if (!(width > 1e-12 * size) || width < SMALLEST) {
+        double half = size > SMALLEST ? 0.1 * size : 1;
         *lo -= half;
         *hi += half;
         return;

@@ -101,8 +101,9 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
             perp__source_place(&m->source, item->at, &line, &column);
             perp__diag_append(diag,
                               "%s:%d:%d: input '%s' has no value; write 'input %s = expression of "
-                              "t', or give --input %s=file.csv\n",
-                              m->source.name, line, column, item->name, item->name, item->name);
+                              "t', or give --input %s=file.csv%s\n",
+                              m->source.name, line, column, item->name, item->name, item->name,
+                              m->plan ? ", such as perp plan -o writes" : "");
         } else if (table->n > 0 && sim->nstep > 0 &&
                    (isnan(perp__table_value(table, uses_start(m, i) ? o->from : first, &hint)) ||
                     isnan(perp__table_value(table, last, &hint)))) {

@@ -3,7 +3,7 @@
  * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
  * nothing outside it, so that the number of threads changes nothing.
  * 2. n <= 4, lemke or auto: LANES problems side by side. All supports are tried in one order, each by
- * elimination with row exchanges in every lane; a lane keeps the first answer whose natural residual,
+ * elimination without a choice of pivots; a lane keeps the first answer whose natural residual,
  * from its M and q, is within a hundredth of the tolerance. The rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
@@ -106,18 +106,6 @@ static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index
         for (int l = 0; l < LANES; l++) A[i][m][l] = -v->q[index[i]][l];
     }
     for (int k = 0; k < m; k++) {
-        for (int i = k + 1; i < m; i++) {
-            double exchange[LANES];
-            for (int l = 0; l < LANES; l++)
-                exchange[l] = fabs(A[i][k][l]) > fabs(A[k][k][l]) ? 1 : 0;
-            for (int j = k; j <= m; j++) {
-                for (int l = 0; l < LANES; l++) {
-                    double a = A[k][j][l], b = A[i][j][l];
-                    A[k][j][l] = exchange[l] != 0 ? b : a;
-                    A[i][j][l] = exchange[l] != 0 ? a : b;
-                }
-            }
-        }
         for (int i = k + 1; i < m; i++) {
             double f[LANES];
             for (int l = 0; l < LANES; l++) f[l] = A[i][k][l] / A[k][k][l];

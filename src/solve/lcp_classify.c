@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_P = 16, MAX_COPOSITIVE = 12 };
+enum { MAX_P = 20, MAX_COPOSITIVE = 12 };
 
 static double entry(const perp_lcp *lcp, int i, int j)
 {
@@ -39,7 +39,7 @@ static int definiteness(const perp_lcp *lcp, double tol, double *S)
         if (S[p * n + p] <= tol) { /* what is left must vanish */
             for (int i = k; i < n; i++) {
                 for (int j = k; j < n; j++) {
-                    if (fabs(S[i * n + j]) > sqrt(tol) * 1e-3 + tol) return 0;
+                    if (fabs(S[i * n + j]) > 1e-9) return 0;
                 }
             }
             return 1;
@@ -139,24 +139,28 @@ static int is_copositive(const perp_lcp *lcp, double shift)
 perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
 {
     if (!lcp || !out || lcp->n < 0 || (lcp->n > 0 && !lcp->M)) return PERP_ERR_ARG;
-    int n = lcp->n;
-    double *S = malloc(((size_t)n * (size_t)n + 1) * sizeof *S), scale = largest_entry(lcp),
-           tol = 1e-12 * scale;
+    int n = lcp->n, exponent;
+    size_t size = (size_t)n * (size_t)n;
+    double *S = malloc((2 * size + 1) * sizeof *S), *M = S + size, tol = 1e-12;
     if (!S) return PERP_ERR_MEMORY;
+    frexp(largest_entry(lcp), &exponent); /* M with its largest entry between 1/2 and 1, exactly */
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++) M[i + j * n] = ldexp(entry(lcp, i, j), -exponent);
+    }
+    perp_lcp unit = {n, M, n > 1 ? n : 1, NULL, NULL, NULL};
     *out = (perp_lcp_class){.symmetric = 1, .z_matrix = 1};
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
-            if (fabs(entry(lcp, i, j) - entry(lcp, j, i)) > tol) out->symmetric = 0;
-            if (i != j && entry(lcp, i, j) > tol) out->z_matrix = 0;
+            if (fabs(entry(&unit, i, j) - entry(&unit, j, i)) > tol) out->symmetric = 0;
+            if (i != j && entry(&unit, i, j) > tol) out->z_matrix = 0;
         }
     }
-    int definite = definiteness(lcp, tol, S);
-    free(S);
+    int definite = definiteness(&unit, tol, S);
     out->positive_definite = definite == 2;
     out->positive_semidefinite = definite >= 1;
-    out->p_matrix = definite == 2 ? 1 : principal_class(lcp, 0, tol);
-    out->p0_matrix =
-        definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(lcp, 1e-8 * scale, 0);
-    out->copositive = definite >= 1 ? 1 : is_copositive(lcp, 1e-10 * scale);
+    out->p_matrix = definite == 2 ? 1 : principal_class(&unit, 0, tol);
+    out->p0_matrix = definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(&unit, 1e-8, 0);
+    out->copositive = definite >= 1 ? 1 : is_copositive(&unit, 1e-10);
+    free(S);
     return PERP_OK;
 }

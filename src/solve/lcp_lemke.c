@@ -264,7 +264,7 @@ static void read_solution(const tableau *d, perp_solver *s)
         int at = d->where[n + i], is_basic = at >= 0;
         double value = d->q[is_basic ? at : 0];
         s->basis[i] = (unsigned char)is_basic;
-        s->z[i] = is_basic & (value > 0) ? value : 0;
+        s->z[i] = (is_basic & (value > 0)) ? value : 0;
     }
     for (int i = 0; i < n && d->is_scaled; i++) s->z[i] *= d->C[i];
 }

@@ -90,6 +90,32 @@ static void mistakes_are_explained(void **state)
     }
 }
 
+/* Every method that needs no more than the notes' data point, and what it says of it. */
+static void the_bilevel_point_is_identified_from_the_command(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "--soft-sides 5", "--soft-vars 5",
+                                          "--method predict"};
+    for (int k = 0; k < 4; k++) {
+        cli_result r = cli_run("identify experiments/bilevel/block.perp --data "
+                               "experiments/bilevel/point.csv --set mu=4 %s",
+                               options[k]);
+        double mu = 0;
+        assert_int_equal(r.code, 0);
+        const char *line = strstr(r.out, "\n  mu ");
+        assert_non_null(line);
+        assert_int_equal(sscanf(line, " mu %lf", &mu), 1);
+        if (!near(mu, 1, 0.01)) fail_msg("%s: mu = %g\n%s", options[k], mu, r.out);
+        says(r.out, "there are as many samples as parameters");
+        cli_free(&r);
+    }
+    cli_result r = cli_run(
+        "identify experiments/bilevel/block.perp --data experiments/bilevel/point.csv --method lp");
+    assert_int_not_equal(r.code, 0); /* no force was measured (or the build has no Clp) */
+    assert_true(strstr(r.err, "column 'lp'") || strstr(r.err, "Clp"));
+    cli_free(&r);
+}
+
 static void help_lists_the_methods(void **state)
 {
     (void)state;
@@ -107,6 +133,7 @@ int main(void)
         cmocka_unit_test(the_report_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(a_folder_is_read_in_the_order_of_its_names),
         cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(the_bilevel_point_is_identified_from_the_command),
         cmocka_unit_test(help_lists_the_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

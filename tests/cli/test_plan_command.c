@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define PUSH "examples/opty/push.perp"
 
@@ -57,6 +58,46 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     cli_free(&r);
 }
 
+static void a_plan_is_a_guess_for_a_finer_one(void **state)
+{
+    (void)state;
+    const char *out = cli_path("coarse.csv");
+    cli_result r = cli_run("plan " PUSH " --quiet -o '%s'", out);
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("plan " PUSH " --nodes 80 --guess '%s' --no-plot", out);
+    assert_non_null(strstr(r.out, "optimal: cost 0.6407746135"));
+    cli_free(&r);
+    char arguments[2048];
+    snprintf(arguments, sizeof arguments, "plan " PUSH " --guess '%s'",
+             cli_file("bad.csv", "t,y\n0,1\n1,2\n"));
+    expect(2, "bad.csv: no column has the name of a state", arguments);
+}
+
+static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
+{
+    (void)state;
+    const char *signals[] = {"INT", "TERM"};
+    for (int i = 0; i < 2; i++) {
+        char out[1024], log[1024];
+        strcpy(out, cli_path("interrupted.csv"));
+        strcpy(log, cli_path("interrupted_log.csv"));
+        unlink(log);
+        cli_result r =
+            cli_run("plan " PUSH " --nodes 20001 --no-plot -o '%s' --log '%s' & while [ ! "
+                    "-s '%s' ]; do sleep 0.1; done; kill -%s $!; wait $!",
+                    out, log, log, signals[i]);
+        assert_int_equal(r.code, 130);
+        assert_non_null(strstr(r.out, "stopped: cost"));
+        assert_non_null(strstr(r.err, "interrupted; this is the best iterate so far"));
+        cli_free(&r);
+        char *text = cli_read(out);
+        assert_non_null(strstr(text, "\n# stopped: stopped by the caller"));
+        assert_non_null(strstr(text, "\n# plan: stopped"));
+        free(text);
+    }
+}
+
 static void options_override_the_block(void **state)
 {
     (void)state;
@@ -67,6 +108,8 @@ static void options_override_the_block(void **state)
                  {"--start random --seed 7", "optimal: cost 0.65"},
                  {"--pairs fischer-burmeister", "optimal: cost 0.65"},
                  {"--method radau3 --nodes 9", "(radau3)"},
+                 {"--relaxation 1 --relaxation-min 1e-5 --tol 1e-7", "optimal: cost 0.65"},
+                 {"--pairs l1 --penalty 0.05", "optimal: cost 0.65"},
                  {"--set mu=0", "optimal"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
@@ -86,6 +129,7 @@ static void mistakes_are_named(void **state)
     expect(1, "unknown start 'zero'; did you mean 'zeros'?", "plan " PUSH " --start zero");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 1");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
+    expect(1, "--tol needs a positive number, not '0'", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
     expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
     expect(4, "No such file", "plan nosuch.perp");
@@ -116,6 +160,13 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
         "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
         "plan {\n horizon 1\n }");
     expect_model(2, "unknown method", MODEL "plan {\n horizon 1\n method euler\n }");
+    expect_model(3,
+                 ":3:1: 'der(x) = u + log(x - 20)' is not a finite number where the search starts",
+                 "input u in [-3, 3]\nstate x = 0.5\nder(x) = u + log(x - 20)\n"
+                 "plan {\n horizon 1\n at end: x = 1\n }");
+    expect_model(0, "the cost falls to",
+                 "input u\nstate x = 0\nder(x) = u\n"
+                 "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
 }
@@ -124,6 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
+        cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),

@@ -58,6 +58,25 @@ static void arrays_draw_a_shape_for_each_element(void **state)
     perp_diag_clear(&diag);
 }
 
+static void drawings_in_space_have_vectors_and_rotations(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    perp_model *m =
+        parse("param q[4] = [1, 0, 0, 0]\ndraw {\n ground at z = 0\n"
+              " box at r + 2*r size (1, 2, 3) rotation q\n circle at (x, y, a) radius 1\n"
+              " force at r = [0, 0, x] }",
+              &diag);
+    if (!m) fail_msg("%s", perp_diag_text(&diag));
+    assert_int_equal(m->drawn_in, 3);
+    assert_int_equal(m->nshape, 4);
+    assert_int_equal(m->shape[1].n, 10);
+    assert_int_equal(m->shape[2].n, 4);
+    assert_int_equal(m->shape[3].n, 7);
+    perp_model_destroy(m);
+    perp_diag_clear(&diag);
+}
+
 static void draw_stays_a_name(void **state)
 {
     (void)state;
@@ -80,8 +99,16 @@ static void mistakes_are_named(void **state)
          "d.perp:7:8: expected a shape: box, circle, ground, line, polygon or force, found 'hox'"},
         {"draw { box at (x, q) size (1, 1) }", "unknown name 'q'"},
         {"draw { box at (x, y) }", "expected 'size'"},
-        {"draw { box at (x, y, 1) size (1, 1) }", "expected ')', found ','"},
-        {"draw { box at x size (1, 1) }", "expected '(' and the centre, found 'x'"},
+        {"draw { box at (x, y, 1) size (1, 1) }", "2 coordinates, but the drawing began with 3"},
+        {"draw { line from (0, 0) to (1, 1)\nline from (0, 0, 0) to (1, 1, 1) }",
+         "3 coordinates, but the drawing began with 2"},
+        {"draw { box at (x, y, 1) size (1, 1, 1) rotation r }",
+         "a quaternion of 4 elements or a matrix of 9, not 3"},
+        {"draw { box at (x, y, 1) size (1, 1, 1) angle 1 }", "found 'angle'"},
+        {"draw { line from (x) to (y) }", "a point has two or three coordinates"},
+        {"draw { ground at (x, y, 1) }", "in space the ground is level"},
+        {"draw { box at x size (1, 1) }", "a point has two or three coordinates"},
+        {"draw { box at 1 size (1, 1) }", "expected '(' and the centre, found '1'"},
         {"draw { polygon (0, 0), (1, 0) }", "a polygon has three or more"},
         {"draw { ground y = 0 }", "expected 'at'"},
         {"draw { force at (x, y) (1, 0) }", "expected '=' and the force"},
@@ -109,7 +136,7 @@ static void all_mistakes_of_a_block_are_found(void **state)
     (void)state;
     perp_diag diag = {0};
     assert_null(parse("draw {\n box at x\n circle at (q, 0) radius 1\n}", &diag));
-    assert_non_null(strstr(diag.text, "d.perp:8:9: expected '('"));
+    assert_non_null(strstr(diag.text, "d.perp:8:9: a point has two or three"));
     assert_non_null(strstr(diag.text, "d.perp:9:13: unknown name 'q'"));
     perp_diag_clear(&diag);
 }
@@ -119,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_read_in_order),
         cmocka_unit_test(arrays_draw_a_shape_for_each_element),
+        cmocka_unit_test(drawings_in_space_have_vectors_and_rotations),
         cmocka_unit_test(draw_stays_a_name),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(all_mistakes_of_a_block_are_found),

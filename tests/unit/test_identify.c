@@ -233,6 +233,34 @@ static void sticking_data_bound_friction_from_below(void **state)
     perp_dataset_destroy(data);
 }
 
+/* With friction far too large the block sticks all the way and every derivative is zero; the smoothed continuation leaves that
+ * place also from a single start. */
+static void a_single_start_leaves_the_place_where_everything_sticks(void **state)
+{
+    (void)state;
+    const char *text =
+        "param mu = 0.5 in [0.01, 100]\nparam g = 9.81\ninput u = 8*sin(3*t)\nstate x = 0, v = "
+        "0\nvar f\n"
+        "der(x) = v\nder(v) = u + f\n-mu*g <= f <= mu*g perp v\nsimulate to 3 step 0.01\n";
+    perp_model *truth = parse_model(text), *model = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "mu", 0.2);
+    record(data, truth, 1, xv, 2, 0, NULL);
+    const double starts[] = {2, 20, 100};
+    for (int k = 0; k < 3; k++) {
+        perp_identify_options o;
+        set_value(model, "mu", starts[k]);
+        assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+        o.starts = 1;
+        perp_identification r = identify(model, data, &o);
+        assert_near(r.parameter[0].value, 0.2, 1e-6);
+        assert_true(r.parameter[0].identifiable);
+        perp_identification_clear(&r);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 static void what_acts_on_nothing_is_not_identifiable(void **state)
 {
     (void)state;
@@ -273,6 +301,179 @@ static void the_result_does_not_depend_on_the_threads(void **state)
     assert_memory_equal(value[0], value[2], sizeof value[0]);
     perp_model_destroy(model);
     perp_dataset_destroy(data);
+}
+
+/* Runs with different friction: samples of one run go wrong together, which the curvature does not know and the bootstrap
+ * does. The spread of mu over 12 runs is 0.05 / sqrt(12). */
+static void the_bootstrap_sees_that_runs_differ(void **state)
+{
+    (void)state;
+    uint64_t seed = 17;
+    perp_dataset *data = new_dataset();
+    for (int k = 0; k < 12; k++)
+        record(data, pushed(1, 0.37 + 0.05 * normal(&seed)), 5, xv, 2, 1e-3, &seed);
+    perp_model *model = pushed(1, 0.5);
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.nparameter = 1;
+    o.parameter[0] = "mu";
+    perp_identification curvature = identify(model, data, &o);
+    o.bootstrap = 100;
+    perp_identification resampled = identify(model, data, &o);
+    double expected = 0.05 / sqrt(12);
+    assert_near(resampled.parameter[0].value, curvature.parameter[0].value, 0);
+    assert_near(resampled.parameter[0].std_error / expected, 1, 0.5);
+    assert_true(curvature.parameter[0].std_error < 0.5 * resampled.parameter[0].std_error);
+    assert_true(resampled.parameter[0].low <= 0.37 && 0.37 <= resampled.parameter[0].high);
+    assert_true(finds(&curvature, "--bootstrap"));
+    perp_identification_clear(&curvature);
+    perp_identification_clear(&resampled);
+    perp_dataset_destroy(data);
+    data = new_dataset();
+    record(data, pushed(1, 0.37), 5, xv, 2, 0, NULL);
+    perp_diag diag = {0};
+    assert_int_equal(perp_identify(model, data, &o, &resampled, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "needs at least 5 of them"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* lp and svd ---------------------------------------------------------------------------------- */
+
+/* The friction bound and the mass from measured forces: affine in b and k = 1/m. */
+#define MEASURED                                                                                   \
+    "param b = 1 in [0, 5], k = 1 in [0.1, 10]\ninput u\nstate v = 0\nvar lp, ln, gamma\n"         \
+    "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"                         \
+    "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n"
+
+static void lp_svd_and_penalty_find_what_the_conditions_hold(void **state)
+{
+    (void)state;
+    static const char *const columns[] = {"v", "lp", "ln", "gamma", "u_"};
+    perp_model *truth =
+        parse_model("param b = 1.5, k = 0.5\ninput u = 4*sin(t)\nstate v = 0\nvar lp, ln, gamma\n"
+                    "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"
+                    "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n"
+                    "output u_ = 4*sin(t)\nsimulate to 10 step 0.1\n");
+    perp_dataset *data = new_dataset();
+    record(data, truth, 1, columns, 5, 0, NULL);
+    perp_model *model = parse_model(MEASURED);
+    const perp_estimator methods[] = {PERP_ESTIMATOR_LP, PERP_ESTIMATOR_SVD,
+                                      PERP_ESTIMATOR_PENALTY};
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) {
+        o.method = methods[k];
+        /* the data call the force u_, so the input is not there */
+        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            perp_diag_clear(&diag);
+            continue;
+        }
+        assert_int_equal(status, PERP_ERR_DATA);
+        assert_non_null(strstr(perp_diag_text(&diag), "no run has a column 'u'"));
+        perp_diag_clear(&diag);
+    }
+    perp_model_destroy(model);
+    model = parse_model("param b = 1 in [0, 5], k = 1 in [0.1, 10]\ninput u = 4*sin(t)\nstate v = "
+                        "0\nvar lp, ln, gamma\n"
+                        "next(v) = v + h*k*(u + lp - ln)\n0 <= lp perp gamma + next(v) >= 0\n"
+                        "0 <= ln perp gamma - next(v) >= 0\n0 <= gamma perp b - lp - ln >= 0\n");
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) {
+        o.method = methods[k];
+        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_ERR_UNAVAILABLE) {
+            assert_non_null(strstr(perp_diag_text(&diag), "Clp"));
+            perp_diag_clear(&diag);
+            continue;
+        }
+        if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        assert_near(r.parameter[0].value, 1.5, k < 2 ? 1e-9 : 1e-6);
+        assert_near(r.parameter[1].value, 0.5, k < 2 ? 1e-9 : 1e-6);
+        assert_true(r.parameter[0].identifiable && r.parameter[1].identifiable);
+        perp_identification_clear(&r);
+    }
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
+static const char *const block_3_2 =
+    "param mu = 1 in [0.01, 20]\ninput u\nstate v = 0\nvar lp, ln, gamma\nnext(v) = v + u + lp - "
+    "ln\n"
+    "0 <= lp perp gamma + v + u + lp - ln >= 0\n0 <= ln perp gamma - v - u - lp + ln >= 0\n"
+    "0 <= gamma perp mu - lp - ln >= 0\n";
+
+static void implicit_needs_no_forces_and_matches_remark_6(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(block_3_2);
+    perp_dataset *data = dataset_of("t,v,u\n0,1,0\n1,2,2\n");
+    const double at[] = {0.5, 1.6, 3, 6.5, 9},
+                 J[] = {0.25, 0.36, 2, 3 * 6.5 - 11.5 * 11.5 / 8 + 1, 4};
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT;
+    for (int k = 0; k < 5; k++) {
+        set_value(model, "mu", at[k]);
+        o.starts = 1, o.max_iter = 0;
+        perp_identification r = identify(model, data, &o);
+        assert_near(r.start[0].cost, J[k], 1e-12);
+        perp_identification_clear(&r);
+    }
+    o.starts = 0, o.max_iter = 100;
+    perp_identification r = identify(model, data, &o);
+    assert_near(r.parameter[0].value, 1, 1e-3);
+    assert_true(finds(&r, "as many samples as parameters"));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* The falling particle, m = 1, mu = 0.5: with the normal force unknown the inner program is not convex. */
+static void implicit_refuses_an_inner_program_that_is_not_convex(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(
+        "param mu = 0.5 in [0.1, 1]\nstate vx = 1, vy = 0\nvar fn, lp, ln, gamma\n"
+        "next(vx) = vx + lp - ln\nnext(vy) = vy - 1 + fn\n0 <= fn perp vy - 1 + fn >= 0\n"
+        "0 <= lp perp gamma + vx + lp - ln >= 0\n0 <= ln perp gamma - vx - lp + ln >= 0\n"
+        "0 <= gamma perp mu*fn - lp - ln >= 0\n");
+    perp_dataset *data = dataset_of("t,vx,vy\n0,1,0\n1,0.5,0\n2,0,0\n");
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "the inner program is not convex"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+static void lp_and_svd_refuse_what_is_not_affine(void **state)
+{
+    (void)state;
+    perp_model *model =
+        parse_model("param mu = 0.5 in [0, 2], m = 1 in [0.1, 2]\nstate v = 1\nvar f\nder(v) = f\n"
+                    "0 <= f perp v - mu*m >= 0\n");
+    perp_dataset *data = dataset_of("t,v,f\n0,1,0\n1,1,0\n");
+    perp_identify_options o;
+    perp_diag diag = {0};
+    perp_identification r;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_SVD;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_MODEL);
+    assert_non_null(
+        strstr(perp_diag_text(&diag),
+               "test.perp:5:1: method svd needs conditions that are affine in the parameters"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
 }
 
 /* Missing samples are left out, an initial value that is a parameter is found, and the horizon begins anew in mid-run. */
@@ -406,8 +607,14 @@ int main(void)
         cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
         cmocka_unit_test(only_a_ratio_is_said_to_be_a_ratio),
         cmocka_unit_test(sticking_data_bound_friction_from_below),
+        cmocka_unit_test(a_single_start_leaves_the_place_where_everything_sticks),
         cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
+        cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
+        cmocka_unit_test(lp_svd_and_penalty_find_what_the_conditions_hold),
+        cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
+        cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
+        cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
         cmocka_unit_test(bad_data_are_refused_by_name),
         cmocka_unit_test(a_column_in_another_unit_is_suspected),

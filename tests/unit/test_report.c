@@ -129,6 +129,30 @@ static void values_without_a_logarithm_lie_on_the_lower_edge(void **state)
     free(svg);
 }
 
+static void any_finite_values_can_be_drawn(void **state)
+{
+    (void)state;
+    const double odd[] = {0,     1e308, -1e308, 5e-324,   -5e-324,   1e-310, 1,
+                          1e300, -1,    1e16,   1e16 + 2, 123456789, 1e-5};
+    enum { N = sizeof odd / sizeof *odd };
+    for (int i = 0; i < N; i++) {
+        for (int j = 0; j < N; j++) {
+            for (int scale = 0; scale < 4; scale++) {
+                double x[] = {odd[j], odd[i], 0.5 * odd[i]}, y[] = {odd[i], odd[j], odd[i]};
+                perp_series s = {
+                    .label = "y", .x = x, .y = y, .n = 3, .style = PERP_STYLE_LINE_POINTS};
+                perp_panel panel = {.x = {.scale = (perp_scale)(scale & 1)},
+                                    .y = {.scale = (perp_scale)(scale >> 1)},
+                                    .series = &s,
+                                    .nseries = 1};
+                char *svg = draw(&panel);
+                assert_true(strlen(svg) < 12000);
+                free(svg);
+            }
+        }
+    }
+}
+
 static void strips_and_maps_are_drawn(void **state)
 {
     (void)state;
@@ -203,6 +227,7 @@ int main(void)
         cmocka_unit_test(long_series_are_thinned_and_keep_their_extremes),
         cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(values_without_a_logarithm_lie_on_the_lower_edge),
+        cmocka_unit_test(any_finite_values_can_be_drawn),
         cmocka_unit_test(strips_and_maps_are_drawn),
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(a_pipe_is_written_to_not_replaced),

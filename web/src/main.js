@@ -1,7 +1,7 @@
 // Puts the page together.
 
 import {nearest, range, read, show} from './data.js';
-import {Stage} from './drawing.js';
+import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
 import {axisLabel, emptyNote, plots, timePlot} from './time.js';
@@ -43,7 +43,8 @@ function seriesOf(name, values, color, only) {
     return data.runs.flatMap((run, r) => {
         const list = run.problem ? null : values(run);
         if (!list) return [];
-        return [{run: r, label: label(name, run), values: list, color: only ? color + r : color, dash: only ? undefined : dashes[r % 4]}];
+        return [{run: r, label: label(name, run), values: list, color: only ? color + r : color,
+            dash: dashes[(data.runs.length > 1 && !only ? r : Math.floor(color / 8)) % 4]}];
     });
 }
 
@@ -182,6 +183,11 @@ function facts(rows) {
     return table;
 }
 
+// Tables that perp wrote say when they are complete.
+function isOurs(run) {
+    return run.notes.some(n => /^perp \d|^stopped:/.test(n));
+}
+
 function origin(run) {
     const host = section(data.runs.length > 1 ? `Parameters and origin of ${run.name}` : 'Parameters and origin');
     const notes = run.notes.filter(n => !n.startsWith('unit '));
@@ -189,7 +195,7 @@ function origin(run) {
     if (params.length) host.append(params.length > 12 ? element('div', {class: 'many'}, ...params.map(p => element('span', {text: p.join(' = ')}))) : facts(params));
     host.append(element('h2', {text: 'Run'}), facts([
         ['file', run.name], ['rows', run.kept < run.rows ? `${run.rows}, of which ${run.kept} are in this page (extremes kept)` : String(run.rows)],
-        ['written', run.complete ? 'completely' : 'not completely'], ['report', `perp ${data.perp}`],
+        ['written', run.complete ? 'completely' : isOurs(run) ? 'not completely' : 'by another program'], ['report', `perp ${data.perp}`],
     ]), element('pre', {text: notes.filter(n => !n.startsWith('param ')).join('\n')}));
     if (run.model) host.append(element('h2', {text: `Model ${run.model.name}`}), element('pre', {text: run.model.text}));
 }
@@ -251,7 +257,7 @@ function build() {
     setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
     for (const run of data.runs) {
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
-        else if (!run.complete) message(`${run.name} was not written to its end: ${run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short'}`);
+        else if (!run.complete && isOurs(run)) message(`${run.name} was not written to its end: ${run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short'}`);
     }
     const drawn = data.runs.filter(run => !run.problem);
     if (drawn.length) {

@@ -3,6 +3,7 @@
 import {mark, range, show, ticks} from './data.js';
 import {color, element, listen, seriesColor, setTime, shownRange, state} from './state.js';
 
+const piece = 250, few = 200;
 const margin = {left: 70, right: 14, top: 10, bottom: 40};
 
 function padded(pair) {
@@ -19,7 +20,8 @@ export class Curves {
         this.readout = element('div', {class: 'readout'});
         host.append(this.canvas, this.readout);
         this.canvas.addEventListener('mousemove', e => this.hover(e));
-        for (const what of ['time', 'zoom', 'theme']) listen(what, () => this.draw());
+        listen('time', () => this.drawNow());
+        for (const what of ['zoom', 'theme']) listen(what, () => this.draw());
         new ResizeObserver(() => this.draw()).observe(host);
     }
 
@@ -35,12 +37,16 @@ export class Curves {
         };
     }
 
+    // Everything but the points of the moment, which come on top of a copy.
     draw() {
-        const f = this.f = this.frame(), ctx = this.canvas.getContext('2d'), scale = devicePixelRatio || 1;
+        const f = this.f = this.frame(), scale = devicePixelRatio || 1;
         this.canvas.width = f.width * scale;
         this.canvas.height = this.height * scale;
         this.canvas.style.width = f.width + 'px';
         this.canvas.style.height = this.height + 'px';
+        const still = this.still = document.createElement('canvas'), ctx = still.getContext('2d');
+        still.width = this.canvas.width;
+        still.height = this.canvas.height;
         ctx.setTransform(scale, 0, 0, scale, 0, 0);
         this.drawAxes(ctx, f);
         ctx.save();
@@ -51,29 +57,52 @@ export class Curves {
         for (const g of this.ghosts) this.line(ctx, f, g, 0, g.x.length, color('8'), 7, 0.35);
         const [from, to] = shownRange();
         for (const s of this.series) {
-            this.line(ctx, f, s, 0, s.x.length, seriesColor(s.color), 1, 0.3);
+            if (state.zoom) this.line(ctx, f, s, 0, s.x.length, seriesColor(s.color), 1, 0.3);
             let first = 0, last = s.t.length;
             while (first < last && s.t[first] < from) first++;
             while (last > first && s.t[last - 1] > to) last--;
             this.line(ctx, f, s, first, last, seriesColor(s.color), 1.6, 1);
+            if (s.t.length <= few) this.dots(ctx, f, s, first, last);
         }
         ctx.restore();
-        this.drawNow(ctx, f);
+        this.drawNow();
     }
 
+    // In pieces: one long path that crosses itself takes seconds to fill in.
     line(ctx, f, s, first, last, stroke, width, alpha) {
-        ctx.beginPath();
-        let down = false;
-        for (let i = first; i < last; i++) {
-            const is = Number.isFinite(s.x[i]) && Number.isFinite(s.y[i]);
-            if (is) ctx[down ? 'lineTo' : 'moveTo'](f.toX(s.x[i]), f.toY(s.y[i]));
-            down = is;
-        }
         Object.assign(ctx, {strokeStyle: stroke, lineWidth: width, globalAlpha: alpha});
         ctx.setLineDash(s.dash || []);
+        let n = 0, x = 0, y = 0;
+        ctx.beginPath();
+        for (let i = first; i < last; i++) {
+            const is = Number.isFinite(s.x[i]) && Number.isFinite(s.y[i]);
+            if (is) {
+                if (n === piece) {
+                    ctx.stroke();
+                    ctx.beginPath();
+                    ctx.moveTo(x, y);
+                    n = 1;
+                }
+                x = f.toX(s.x[i]);
+                y = f.toY(s.y[i]);
+                ctx[n ? 'lineTo' : 'moveTo'](x, y);
+            }
+            n = is ? n + 1 : 0;
+        }
         ctx.stroke();
         ctx.setLineDash([]);
         ctx.globalAlpha = 1;
+    }
+
+    // The nodes of a plan, or few samples.
+    dots(ctx, f, s, first, last) {
+        ctx.fillStyle = seriesColor(s.color);
+        for (let i = first; i < last; i++) {
+            if (!Number.isFinite(s.x[i]) || !Number.isFinite(s.y[i])) continue;
+            ctx.beginPath();
+            ctx.arc(f.toX(s.x[i]), f.toY(s.y[i]), 2.2, 0, 7);
+            ctx.fill();
+        }
     }
 
     drawAxes(ctx, f) {
@@ -109,8 +138,13 @@ export class Curves {
     }
 
     // Where each curve is at the time of the cursor.
-    drawNow(ctx, f) {
-        const parts = [];
+    drawNow() {
+        const parts = [], f = this.f, ctx = this.canvas.getContext('2d'), scale = devicePixelRatio || 1;
+        if (!f) return;
+        ctx.setTransform(1, 0, 0, 1, 0, 0);
+        ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
+        ctx.drawImage(this.still, 0, 0);
+        ctx.setTransform(scale, 0, 0, scale, 0, 0);
         if (state.time !== null) {
             for (const s of this.series) {
                 let i = 0, j = s.t.length - 1;

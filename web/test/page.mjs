@@ -111,6 +111,7 @@ async function hoverValuesEqualTheCsv(csv, html, name) {
         await plot.scrollIntoViewIfNeeded();
         for (const share of [0.13, 0.5, 0.87]) {
             const values = await hover(page, plot, share), row = rows.find(r => shown(r[0]) === values.t);
+            if (values.t === undefined) continue; // over iterations
             check(`${name}: plot ${i} shows the time of a row`, row, values.t);
             for (const [label, text] of Object.entries(values)) {
                 const column = names.indexOf(label);
@@ -192,6 +193,24 @@ async function playMovesTheDrawing(html) {
     await page.close();
 }
 
+async function spaceTurns(html) {
+    const page = await open(html), stage = page.locator('canvas.stage');
+    const picture = () => stage.evaluate(c => c.toDataURL()), before = await picture();
+    check('space: the drawing is not empty', await colors(stage) > 20);
+    const box = await stage.boundingBox();
+    await page.mouse.move(box.x + 200, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 280, box.y + 220, {steps: 4});
+    await page.mouse.up();
+    const turned = await picture();
+    check('space: dragging turns it', turned !== before);
+    await page.keyboard.press('ArrowRight');
+    await page.evaluate(() => perpReport.setTime(0.2));
+    check('space: it moves', await picture() !== turned);
+    quiet(page, 'space');
+    await page.close();
+}
+
 async function modesAreNamed(html, csv) {
     const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
     for (const share of [0.01, 0.9]) {
@@ -218,7 +237,8 @@ async function faultsAreMessages() {
         ['no time', 't,x\nnan,1\nnan,2\n', "row 1: 't' is not a finite number"],
         ['back in time', 't,x\n0,1\n1,2\n0.5,3\n', 'does not increase'],
         ['only nan', 't,x,y\n0,nan,1\n1,nan,2\n', 'no finite values: x'],
-        ['cut short', 't,x\n0,1\n1,2\n', 'was not written to its end'],
+        ['cut short', '# perp 0.1.0\nt,x\n0,1\n1,2\n', 'was not written to its end'],
+        ['recorded', 't,x\n0,1\n1,2\n', 'by another program'],
         ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
         ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
     ];
@@ -258,19 +278,31 @@ async function iterationsAreShown(csv) {
     await page.close();
 }
 
-// Where this build plans: the push of a block, with its iterations.
+// The push of a block, with its iterations.
 async function planIsShown() {
     const model = 'examples/opty/push.perp';
-    if (!run('--help').includes('  plan ') || !existsSync(join(source, model))) return;
     const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
     run('plan', model, '-o', csv, '--log', log, '--quiet');
     const html = report('plan', csv, '--log', log);
     await hoverValuesEqualTheCsv(csv, html, 'plan');
+    run('plan', model, '--report', scratchFile('plan_direct.html'), '--quiet');
+    check('plan: its own report is the same page', readFileSync(scratchFile('plan_direct.html'), 'utf8').includes('"iterations":[{'));
     const page = await open(html), body = await page.locator('body').innerText();
     for (const part of ['Modes', 'Phase portrait', 'against the velocity of slip', 'Residual and complementarity', 'Iterations'])
         check(`plan: ${part}`, body.includes(part));
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
+    await page.close();
+}
+
+async function fitIsShown() {
+    const html = scratchFile('fit.html');
+    run('identify', 'examples/identify/block.perp', '--data', 'examples/identify/block.csv', '--report', html, '--quiet');
+    const page = await open(html), values = await hover(page, page.locator('.uplot').first(), 0.5);
+    check('fit: measured and predicted', Math.abs(values['x (measured)'] - values['x (predicted)']) < 0.02, JSON.stringify(values));
+    check('fit: the interval', /estimated, 0\.36\d+ to 0\.37\d+/.test(await page.locator('body').innerText()));
+    await noEmptyPanel(page, 'fit');
+    quiet(page, 'fit');
     await page.close();
 }
 
@@ -300,6 +332,21 @@ async function longRunsStaySmall() {
     await page.close();
 }
 
+async function wideRunsStaySmall() {
+    const rows = 40000, columns = 40, lines = [['t', ...Array.from({length: columns}, (_, k) => `y${k}`)].join(',')];
+    for (let i = 0; i < rows; i++) {
+        let line = String(i);
+        for (let k = 0; k < columns; k++) line += ',' + Math.round(1000 * Math.sin(i * (k + 1) * 12.9898)) / 1000;
+        lines.push(line);
+    }
+    const html = report('wide', scratchFile('wide.csv', lines.join('\n') + `\n# complete: ${rows} rows\n`));
+    check('wide: file size', statSync(html).size < 20e6, String(statSync(html).size));
+    const page = await open(html);
+    check('wide: all columns', (await page.locator('.u-label').count()) === columns + 1);
+    quiet(page, 'wide');
+    await page.close();
+}
+
 // -------------------------------------------------------------------------------------------------
 
 try {
@@ -313,14 +360,17 @@ try {
     await panelsAreNotEmpty(squarePage, 'square', true);
     await cursorAndZoomAreShared(blockPage);
     await playMovesTheDrawing(squarePage);
+    await spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3')));
     await modesAreNamed(blockPage, block);
     await severalRunsOverlay(block, traditional);
     await faultsAreMessages();
     await textsAreEscaped();
     await iterationsAreShown(block);
     await planIsShown();
+    await fitIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
+    await wideRunsStaySmall();
 } catch (error) {
     failures++;
     console.log(error.stack);

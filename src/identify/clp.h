@@ -1,0 +1,24 @@
+/* A linear program through Clp (Forrest and others), whose header is included by clp.c alone:
+ *
+ *     minimise c'x   subject to   row_lo <= A x <= row_hi,   lo <= x <= hi
+ *
+ * by the simplex method, so that the answer is a vertex. A is given by columns. */
+
+#ifndef PERP_SRC_CLP_H
+#define PERP_SRC_CLP_H
+
+typedef struct perp__lp {
+    int nrow, ncolumn;
+    int *start, *index; /* ncolumn + 1; nonzeros */
+    double *value;
+    double *lo, *hi, *cost;  /* ncolumn */
+    double *row_lo, *row_hi; /* nrow */
+} perp__lp;
+
+/* Is Clp in this build? */
+int perp__lp_available(void);
+
+/* 1 and x (ncolumn), or 0: infeasible, unbounded, or memory is out. */
+int perp__lp_solve(const perp__lp *lp, double *x);
+
+#endif

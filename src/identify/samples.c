@@ -1,0 +1,360 @@
+#include "identify/samples.h"
+#include "model/model.h"
+#include "model/tape.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void complain(const perp__study *s)
+{
+    if (s->diag) s->diag->errors++;
+}
+
+void perp__samples_clear(perp__samples *x)
+{
+    free(x->condition);
+    free(x->other);
+    free(x->at_zero);
+    free(x->slope);
+    memset(x, 0, sizeof *x);
+}
+
+/* Symbols ------------------------------------------------------------------------------------- */
+
+static void map_parameters(perp__builder *b)
+{
+    perp_model *m = b->model;
+    perp__graph *g = &m->graph;
+    for (int i = 0; i < b->study->np; i++)
+        b->column[m->item[PERP_PARAM][b->study->param[i]].symbol] = i;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        if (b->column[item->symbol] >= 0) continue;
+        perp_expr e = perp__const(g, item->value);
+        if (!item->is_set && item->expr >= 0) perp__graph_copy(g, g, &item->expr, 1, b->map, &e);
+        b->map[item->symbol] = e;
+    }
+}
+
+/* An input that has no column is what the model says it is. */
+static void map_inputs(perp__builder *b)
+{
+    perp_model *m = b->model;
+    perp__graph *g = &m->graph;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        if (b->study->run[0].input[i] || item->expr < 0) continue;
+        perp_expr now = 0, before = 0, t = b->map[PERP__SYM_T];
+        perp__graph_copy(g, g, &item->expr, 1, b->map, &now);
+        b->map[PERP__SYM_T] = b->map[PERP__SYM_T_PRE];
+        perp__graph_copy(g, g, &item->expr, 1, b->map, &before);
+        b->map[PERP__SYM_T] = t;
+        b->map[item->symbol + PERP__NOW] = now;
+        b->map[item->symbol + PERP__INPUT_PRE] = before;
+    }
+}
+
+static int prepare_maps(perp__builder *b)
+{
+    perp_model *m = b->model;
+    size_t n = (size_t)m->nsymbol;
+    b->map = malloc(n * sizeof *b->map);
+    b->zero = malloc(n * sizeof *b->zero);
+    b->column = malloc(n * sizeof *b->column);
+    if (!b->map || !b->zero || !b->column) return 0;
+    for (int s = 0; s < m->nsymbol; s++) b->map[s] = perp__symbol(&m->graph, s), b->column[s] = -1;
+    map_parameters(b);
+    map_inputs(b);
+    for (int s = 0; s < m->nsymbol; s++)
+        b->zero[s] = b->column[s] >= 0 ? perp__const(&m->graph, 0) : perp__symbol(&m->graph, s);
+    return !m->graph.failed;
+}
+
+/* Conditions ---------------------------------------------------------------------------------- */
+
+perp_expr perp__in_samples(perp__builder *b, perp_expr e)
+{
+    perp_expr result = 0;
+    perp__graph_copy(&b->model->graph, &b->model->graph, &e, 1, b->map, &result);
+    return result;
+}
+
+static perp_status not_affine(const perp__builder *b, const perp_statement *s)
+{
+    perp__diag_append(b->study->diag,
+                      "%s:%d:%d: method %s needs conditions that are affine in the parameters, "
+                      "which this is not: %s\n",
+                      perp_model_file(b->study->model), s->line, s->column,
+                      perp_estimator_name(b->study->options.method), s->text);
+    complain(b->study);
+    return PERP_ERR_MODEL;
+}
+
+/* Add the condition `side` (perp other, or = 0) if it contains a parameter. */
+static perp_status add_condition(perp__builder *b, perp__samples *x, perp_expr side,
+                                 perp_expr other, int is_equation, perp_statement s)
+{
+    perp__graph *g = &b->model->graph;
+    int degree = perp__degree(g, side, b->column, NULL),
+        other_degree = perp__degree(g, other, b->column, NULL);
+    if (degree < 0 || other_degree < 0) return PERP_ERR_MEMORY;
+    if (degree == 0) return PERP_OK;
+    if (degree > 1 || other_degree > 0) return not_affine(b, &s);
+    perp__sparse_row slope = {0};
+    perp_expr *root = &b->root[b->nroot];
+    int ok = perp__gradient(g, side, b->column, &slope);
+    root[0] = other;
+    perp__graph_copy(g, g, &side, 1, b->zero, &root[1]);
+    for (int i = 0; i < x->np; i++) root[2 + i] = perp__const(g, 0);
+    for (int k = 0; ok && k < slope.count; k++) root[2 + slope.column[k]] = slope.entry[k];
+    perp__sparse_row_clear(&slope);
+    b->nroot += 2 + x->np;
+    x->condition[x->ncondition++] = (perp__condition){is_equation, s};
+    return ok && !g->failed ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+static perp_status add_pair(perp__builder *b, perp__samples *x, int i)
+{
+    const perp__pair *p = &b->model->pair[i];
+    perp_statement s = perp_model_pair(b->study->model, i);
+    perp_expr a = perp__in_samples(b, p->a), e = perp__in_samples(b, p->b);
+    int first = perp__degree(&b->model->graph, a, b->column, NULL);
+    if (p->two_sided || p->guard >= 0) {
+        int depends = first != 0 || perp__degree(&b->model->graph, e, b->column, NULL) != 0;
+        if (p->two_sided) {
+            depends |=
+                perp__degree(&b->model->graph, perp__in_samples(b, p->lo), b->column, NULL) != 0;
+            depends |=
+                perp__degree(&b->model->graph, perp__in_samples(b, p->hi), b->column, NULL) != 0;
+        }
+        return depends ? not_affine(b, &s) : PERP_OK;
+    }
+    return first > 0 ? add_condition(b, x, a, e, 0, s) : add_condition(b, x, e, a, 0, s);
+}
+
+static perp_status collect_conditions(perp__builder *b, perp__samples *x)
+{
+    const perp_model *m = b->model;
+    size_t most = (size_t)(m->nequation + m->npair);
+    perp_status status = PERP_OK;
+    b->root = malloc((most * (size_t)(2 + x->np) + 1) * sizeof *b->root);
+    x->condition = calloc(most + 1, sizeof *x->condition);
+    if (!b->root || !x->condition) return PERP_ERR_MEMORY;
+    for (int i = 0; i < m->nequation && status == PERP_OK; i++) {
+        perp_expr side = perp__sub(&b->model->graph, perp__in_samples(b, m->equation[i].left),
+                                   perp__in_samples(b, m->equation[i].right));
+        status = add_condition(b, x, side, perp__const(&b->model->graph, 0), 1,
+                               perp_model_equation(b->study->model, i));
+    }
+    for (int i = 0; i < m->npair && status == PERP_OK; i++) status = add_pair(b, x, i);
+    if (status != PERP_OK || x->ncondition) return status;
+    perp__diag_append(b->study->diag,
+                      "%s: no pair or equation contains the parameters that are estimated\n",
+                      perp_model_file(b->study->model));
+    complain(b->study);
+    return PERP_ERR_MODEL;
+}
+
+/* Data ---------------------------------------------------------------------------------------- */
+
+/* Values of one step, from row i - 1 to row i; NaN where nothing was measured. */
+void perp__fill_step(const perp__builder *b, const perp__recording *r, int i, double *symbol,
+                     int stride)
+{
+    const perp_model *m = b->model;
+    int discrete = m->kind == PERP_DISCRETE;
+    double h = r->t[i] - r->t[i - 1];
+    symbol[PERP__SYM_T * stride] = r->t[i];
+    symbol[PERP__SYM_T_PRE * stride] = r->t[i - 1];
+    symbol[PERP__SYM_H * stride] = h;
+    for (int k = 0; k < m->nitem[PERP_STATE]; k++) {
+        double *x = symbol + m->item[PERP_STATE][k].symbol * stride;
+        double now = r->state[k] ? r->state[k][i] : (double)NAN,
+               before = r->state[k] ? r->state[k][i - 1] : (double)NAN;
+        x[PERP__NOW * stride] = discrete ? before : now;
+        x[PERP__DER * stride] = (now - before) / h;
+        x[PERP__NEXT * stride] = now;
+        x[PERP__PRE * stride] = before;
+    }
+    for (int k = 0; k < m->nitem[PERP_INPUT]; k++) {
+        double *x = symbol + m->item[PERP_INPUT][k].symbol * stride;
+        x[PERP__NOW * stride] = r->input[k] ? r->input[k][i] : (double)NAN;
+        x[PERP__INPUT_PRE * stride] = r->input[k] ? r->input[k][i - 1] : (double)NAN;
+    }
+    for (int k = 0; k < m->nvar; k++) {
+        int c = perp_trajectory_find(r->table, m->item[PERP_VAR][k].name);
+        symbol[m->item[PERP_VAR][k].symbol * stride] =
+            c < 0 ? (double)NAN : perp_trajectory_column(r->table, c)[i];
+    }
+}
+
+/* The first quantity that the conditions need and no run has. */
+static const char *find_unmeasured(const perp__builder *b, const double *ws, int n,
+                                   const int *reach, int count)
+{
+    const perp_model *m = b->model;
+    for (int k = 0; k < count; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        int missing = 0;
+        if (node->op != PERP__SYMBOL || b->column[node->a] >= 0 ||
+            (b->solved && b->solved[node->a]))
+            continue;
+        for (int s = 0; s < n; s++) missing += isnan(ws[(size_t)node->a * (size_t)n + (size_t)s]);
+        if (missing < n) continue;
+        for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) {
+            for (int i = 0; i < m->nitem[kind]; i++) {
+                int first = m->item[kind][i].symbol, size = kind == PERP_STATE   ? 4
+                                                            : kind == PERP_INPUT ? 2
+                                                                                 : 1;
+                if (node->a >= first && node->a < first + size) return m->item[kind][i].name;
+            }
+        }
+    }
+    return NULL;
+}
+
+perp_status perp__check_measured(const perp__builder *b, const double *ws, int n)
+{
+    int count;
+    int *reach = perp__graph_reach(&b->model->graph, b->root, b->nroot, &count);
+    if (!reach) return PERP_ERR_MEMORY;
+    const char *name = find_unmeasured(b, ws, n, reach, count);
+    free(reach);
+    if (!name) return PERP_OK;
+    perp__diag_append(
+        b->study->diag,
+        "method %s needs every quantity of a condition to be measured; no run has a column '%s'\n",
+        perp_estimator_name(b->study->options.method), name);
+    complain(b->study);
+    return PERP_ERR_DATA;
+}
+
+/* Keep the steps whose values are all numbers. */
+static void keep_complete(const perp__builder *b, const perp__tape *tape, const double *ws, int n,
+                          perp__samples *x)
+{
+    for (int s = 0; s < n; s++) {
+        int complete = 1;
+        for (int r = 0; r < b->nroot; r++)
+            complete &= isfinite(ws[(size_t)tape->out[r] * (size_t)n + (size_t)s]) != 0;
+        if (complete) x->n++;
+    }
+    int at = 0;
+    for (int s = 0; s < n; s++) {
+        int complete = 1;
+        for (int r = 0; r < b->nroot; r++)
+            complete &= isfinite(ws[(size_t)tape->out[r] * (size_t)n + (size_t)s]) != 0;
+        if (!complete) continue;
+        for (int c = 0; c < x->ncondition; c++) {
+            const int *out = tape->out + c * (2 + x->np);
+            x->other[c * x->n + at] = ws[(size_t)out[0] * (size_t)n + (size_t)s];
+            x->at_zero[c * x->n + at] = ws[(size_t)out[1] * (size_t)n + (size_t)s];
+            for (int k = 0; k < x->np; k++)
+                x->slope[(c * x->np + k) * x->n + at] =
+                    ws[(size_t)out[2 + k] * (size_t)n + (size_t)s];
+        }
+        at++;
+    }
+}
+
+static perp_status evaluate_steps(perp__builder *b, perp__samples *x)
+{
+    const perp__study *s = b->study;
+    perp__tape tape = {0};
+    int n = 0, at = 0;
+    for (int r = 0; r < s->nrun; r++) n += s->run[r].rows - 1;
+    size_t size = (size_t)x->ncondition * (size_t)n + 1;
+    x->other = malloc(size * sizeof(double));
+    x->at_zero = malloc(size * sizeof(double));
+    x->slope = malloc(size * (size_t)x->np * sizeof(double));
+    int ok = x->other && x->at_zero && x->slope &&
+             perp__tape_compile(&tape, &b->model->graph, b->root, b->nroot, b->model->nsymbol);
+    double *ws = ok ? calloc((size_t)perp__tape_end(&tape) * (size_t)n + 1, sizeof *ws) : NULL;
+    perp_status status = ws ? PERP_OK : PERP_ERR_MEMORY;
+    if (ws) {
+        perp__tape_prepare(&tape, ws, n);
+        for (int r = 0; r < s->nrun; r++) {
+            for (int i = 1; i < s->run[r].rows; i++)
+                perp__fill_step(b, &s->run[r], i, ws + at++, n);
+        }
+        status = perp__check_measured(b, ws, n);
+        perp__tape_eval_many(&tape, ws, n);
+        keep_complete(b, &tape, ws, n, x);
+    }
+    free(ws);
+    perp__tape_clear(&tape);
+    return status;
+}
+
+perp_status perp__builder_create(const perp__study *study, perp__builder *b)
+{
+    *b = (perp__builder){.study = study};
+    perp_status status = perp__model_clone(study->model, &b->model);
+    if (status == PERP_OK && !prepare_maps(b)) status = PERP_ERR_MEMORY;
+    if (status != PERP_OK) perp__builder_clear(b);
+    return status;
+}
+
+void perp__builder_clear(perp__builder *b)
+{
+    free(b->map);
+    free(b->zero);
+    free(b->column);
+    free(b->root);
+    perp_model_destroy(b->model);
+    *b = (perp__builder){.study = NULL};
+}
+
+perp_status perp__samples_create(const perp__study *study, perp__samples *x)
+{
+    perp__builder b;
+    *x = (perp__samples){.np = study->np};
+    perp_status status = perp__builder_create(study, &b);
+    if (status != PERP_OK) return status;
+    status = collect_conditions(&b, x);
+    if (status == PERP_OK) status = evaluate_steps(&b, x);
+    if (status == PERP_OK && x->n == 0) {
+        perp__diag_append(study->diag, "no step of the data has all that is needed\n");
+        complain(study);
+        status = PERP_ERR_DATA;
+    }
+    if (status != PERP_OK) perp__samples_clear(x);
+    perp__builder_clear(&b);
+    return status;
+}
+
+double perp__samples_value(const perp__samples *x, int condition, int sample, const double *theta)
+{
+    double value = x->at_zero[condition * x->n + sample];
+    for (int k = 0; k < x->np; k++)
+        value += x->slope[(condition * x->np + k) * x->n + sample] * theta[k];
+    return value;
+}
+
+int perp__samples_report(const perp__study *s, const perp__samples *x, const double *theta,
+                         perp_identification *result)
+{
+    size_t np = (size_t)s->np;
+    result->parameter = calloc(np, sizeof *result->parameter);
+    result->covariance = malloc(np * np * sizeof(double));
+    if (!result->parameter || !result->covariance) return 0;
+    result->nparameter = s->np;
+    for (size_t i = 0; i < np * np; i++) result->covariance[i] = NAN;
+    for (int i = 0; i < s->np; i++) {
+        perp_symbol symbol = perp_model_symbol(s->model, PERP_PARAM, s->param[i]);
+        result->parameter[i] = (perp_estimate){.name = symbol.name,
+                                               .unit = symbol.unit,
+                                               .value = theta[i],
+                                               .lo = s->lo[i],
+                                               .hi = s->hi[i],
+                                               .std_error = NAN,
+                                               .low = theta[i],
+                                               .high = theta[i],
+                                               .identifiable = 1};
+    }
+    result->samples = (long)x->n * x->ncondition;
+    result->condition = NAN;
+    result->noise_factor = NAN;
+    return 1;
+}

@@ -1,0 +1,55 @@
+/* Many nodes are begun from few: the relaxed program of an eighth of the steps is solved first, and
+ * its answer is the start of the finer one. */
+
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; below, the plain start is as quick */
+
+/* Stretch the coarse program's w over the fine one's steps: states along straight lines between nodes,
+ * the rest step by step. */
+static void stretch(const perp__program *fine, double *w, const perp__program *coarse,
+                    const double *cw, const double *cp)
+{
+    for (int j = 0; j < fine->soft_w; j++) {
+        int c = j / fine->nb, i = j % fine->nb, last = (fine->npoint - 1) * fine->nb + i;
+        const double *from = cw + (size_t)(i < fine->nx ? last : j) * (size_t)coarse->K;
+        double *to = w + (size_t)j * (size_t)fine->K;
+        for (int k = 0; k < fine->K; k++) {
+            double place = ((double)k + fine->c[c]) / fine->K * coarse->K;
+            int step = (int)fmin(floor(place - 1e-9), coarse->K - 1);
+            if (step < 0) step = 0;
+            double share = fmin(1, place - step),
+                   before = i < fine->nx ? perp__program_pre(coarse, cw, cp, i, step) : 0;
+            to[k] = i < fine->nx ? before + share * (from[step] - before) : from[step];
+            to[k] = fmax(fine->wlo[(size_t)j * (size_t)fine->K + (size_t)k],
+                         fmin(fine->whi[(size_t)j * (size_t)fine->K + (size_t)k], to[k]));
+        }
+    }
+}
+
+int perp__plan_start_coarse(perp_plan *plan, int start)
+{
+    const perp__program *g = plan->program;
+    perp_plan_options o = plan->options;
+    perp_plan *coarse = NULL;
+    int found = 0;
+    if (g->K < COARSE_FROM) return 0;
+    o.nodes = g->K / COARSER + 1;
+    if (perp_plan_create(plan->model, &o, &coarse, NULL) != PERP_OK) return 0;
+    if (coarse->program->np == g->np && perp__plan_set_start(coarse, start)) {
+        perp__ipm_result run = perp__plan_run_homotopy(coarse, start, o.relaxation_min, 0);
+        plan->iterations += coarse->iterations;
+        plan->stopped |= coarse->stopped;
+        found = run.infeasibility < 1e-3;
+    }
+    if (found) {
+        stretch(g, plan->w, coarse->program, coarse->w, coarse->p);
+        memcpy(plan->p, coarse->p, plan->nP * sizeof *plan->p);
+    }
+    perp_plan_destroy(coarse);
+    return found;
+}

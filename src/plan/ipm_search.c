@@ -1,0 +1,227 @@
+/* The filter line search and the restoration of feasibility. */
+
+#include "plan/ipm_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4, S_THETA = 1.1, S_PHI = 2.3;
+/* Ours: nearer to the solution than this, steps are not judged by differences of phi. */
+static const double NEARBY = 1e-9;
+/* Filter -------------------------------------------------------------------------------------- */
+
+void perp__ipm_reset_filter(perp__ipm *s)
+{
+    s->nfilter = 0;
+}
+
+static int filter_accepts(const perp__ipm *s, double theta, double phi)
+{
+    if (!(theta <= s->theta_max) || !isfinite(phi)) return 0;
+    for (int i = 0; i < s->nfilter; i++)
+        if (theta >= s->filter_theta[i] && phi >= s->filter_phi[i]) return 0;
+    return 1;
+}
+
+static void add_to_filter(perp__ipm *s, double theta, double phi)
+{
+    theta *= 1 - GAMMA_THETA;
+    phi -= GAMMA_PHI * theta;
+    int n = 0;
+    for (int i = 0; i < s->nfilter; i++) { /* drop what the new entry dominates */
+        if (s->filter_theta[i] >= theta && s->filter_phi[i] >= phi) continue;
+        s->filter_theta[n] = s->filter_theta[i];
+        s->filter_phi[n++] = s->filter_phi[i];
+    }
+    if (n == MAX_FILTER) n--;
+    s->filter_theta[n] = theta;
+    s->filter_phi[n++] = phi;
+    s->nfilter = n;
+}
+
+/* The trial point. Rounding must not put it on a bound: it stays an ulp or two inside. */
+static void move(perp__ipm *s, double alpha)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        double x = s->x[i] + alpha * s->dx[i];
+        if (s->is_free[i]) {
+            double lo = s->lo[i] + 4e-16 * fmax(1e-3, fabs(s->lo[i]));
+            double hi = s->hi[i] - 4e-16 * fmax(1e-3, fabs(s->hi[i]));
+            if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
+            if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
+        }
+        s->trial[i] = x;
+    }
+}
+
+void perp__ipm_adopt_trial(perp__ipm *s)
+{
+    double *x = s->x, *r = s->r, *c = s->c;
+    s->x = s->trial, s->trial = x;
+    s->r = s->trial_r, s->trial_r = r;
+    s->c = s->trial_c, s->trial_c = c;
+    s->cost = s->trial_cost;
+}
+
+/* Where a line search starts. */
+typedef struct search {
+    double theta, phi, slope;
+} search;
+
+/* Does a trial point satisfy the switching and Armijo conditions, or make enough progress? */
+static int accept(perp__ipm *s, const search *from, double alpha, double theta_t, double phi_t,
+                  int *is_descent)
+{
+    double theta = from->theta, phi = from->phi, slope = from->slope;
+    double slack = 10 * 2.3e-16 * fabs(phi);
+    *is_descent =
+        theta <= s->theta_min && slope < 0 && alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
+    /* so near the solution that differences of phi are rounding: Newton's step as it is */
+    if (theta <= NEARBY && theta_t <= NEARBY && fabs(alpha * slope) <= NEARBY * (1 + fabs(phi)))
+        return phi_t <= phi + NEARBY * (1 + fabs(phi));
+    if (!filter_accepts(s, theta_t, phi_t)) return 0;
+    if (*is_descent) return phi_t <= phi + ETA * alpha * slope + slack;
+    return theta_t <= (1 - GAMMA_THETA) * theta || phi_t <= phi - GAMMA_PHI * theta + slack;
+}
+
+/* Try x + alpha dx; `full` is what the conditions of descent are judged by. */
+static int try_step(perp__ipm *s, const search *from, double alpha, double full, double *theta_t,
+                    int *is_descent)
+{
+    move(s, alpha);
+    *theta_t = UNBOUNDED;
+    if (!perp__ipm_values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) return 0;
+    *theta_t = perp__ipm_norm1(s->trial_c, s->m);
+    return accept(s, from, full, *theta_t, perp__ipm_barrier(s, s->trial, s->trial_cost),
+                  is_descent);
+}
+
+/* Second-order corrections: solve again for the violation that the step leaves behind. */
+static int correct_step(perp__ipm *s, const search *from, double alpha, double tau, int *is_descent)
+{
+    double last = from->theta, step = alpha, theta_t;
+    memcpy(s->soc_c, s->c, s->m * sizeof *s->soc_c);
+    memcpy(s->soc_dx, s->dx, s->n * sizeof *s->soc_dx);
+    memcpy(s->soc_dl, s->dlambda, s->m * sizeof *s->soc_dl);
+    for (int round = 0; round < 4; round++) {
+        for (size_t i = 0; i < s->m; i++) s->soc_c[i] = step * s->soc_c[i] + s->trial_c[i];
+        perp__ipm_direction(s, s->soc_c);
+        step = perp__ipm_longest_primal(s, tau);
+        if (try_step(s, from, step, alpha, &theta_t, is_descent)) return 1;
+        if (!(theta_t <= 0.99 * last)) break;
+        last = theta_t;
+    }
+    memcpy(s->dx, s->soc_dx, s->n * sizeof *s->soc_dx);
+    memcpy(s->dlambda, s->soc_dl, s->m * sizeof *s->soc_dl);
+    perp__ipm_bound_multiplier_steps(s);
+    return 0;
+}
+
+/* Take a step along the direction, with second-order corrections of the first try. The length, or 0.
+ */
+double perp__ipm_line_search(perp__ipm *s, double tau)
+{
+    double alpha = perp__ipm_longest_primal(s, tau), theta_t = 0, slope = 0;
+    int is_descent = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->is_free[i]) continue;
+        /* the slope of the barrier function alone: without the multipliers' part */
+        slope += perp__ipm_barrier_slope(s, i) * s->dx[i];
+    }
+    /* remove lambda'(J dx - ds) = -lambda' c (1 up to the linear solve) */
+    for (size_t i = 0; i < s->m; i++) s->res_c[i] = 0;
+    perp__ipm_add_product(s, s->dx, s->res_c);
+    for (size_t i = 0; i < s->m; i++)
+        if (s->local_r[i] >= 0) slope -= s->lambda[i] * (s->res_c[i] - s->dx[s->nW + s->nP + i]);
+    search from = {perp__ipm_norm1(s->c, s->m), perp__ipm_barrier(s, s->x, s->cost), slope};
+    for (int try = 0; try < 40 && alpha > 1e-13; try++, alpha *= 0.5) {
+        int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent);
+        if (!ok && try == 0 && theta_t >= from.theta)
+            ok = correct_step(s, &from, alpha, tau, &is_descent);
+        if (!ok) continue;
+        if (!is_descent) add_to_filter(s, from.theta, from.phi);
+        return alpha;
+    }
+    return 0;
+}
+
+/* Restoration --------------------------------------------------------------------------------- */
+
+/* What restoration brings down: |c|^2 / 2 and the barrier of the bounds. */
+static double violation(const perp__ipm *s, const double *x, const double *c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->m; i++) sum += c[i] * c[i];
+    return 0.5 * sum + perp__ipm_barrier(s, x, 0);
+}
+
+/* A Levenberg-Marquardt step for it: rows enter as -(J dx - ds + c - lambda) = 0, so that lambda is
+ * what is left of c. 0 if the matrix is singular. */
+static int feasibility_step(perp__ipm *s, double zeta)
+{
+    memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    perp__program_derivatives(s->g, s->x, s->x + s->nW, NULL, 0, s->jac, s->grad, s->hess);
+    memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
+    for (size_t i = 0; i < s->n; i++) {
+        double scale = fmax(1, fabs(s->x[i])), to_lo = s->x[i] - s->lo[i],
+               to_hi = s->hi[i] - s->x[i];
+        s->sigma[i] = 1e-20;
+        if (!s->is_free[i]) continue;
+        s->sigma[i] = zeta / (scale * scale);
+        if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->mu / (to_lo * to_lo);
+        if (s->hi[i] < UNBOUNDED) s->sigma[i] += s->mu / (to_hi * to_hi);
+    }
+    s->delta_w = 0;
+    s->delta_c = 1;
+    if (perp__ipm_factor_once(s) < 0) return 0;
+    perp__ipm_direction(s, s->c);
+    return 1;
+}
+
+/* One damped step of restoration; 0 when no step helps at this damping. */
+static int damped_step(perp__ipm *s, double zeta)
+{
+    double before = violation(s, s->x, s->c), slope = 0;
+    if (!feasibility_step(s, zeta)) return 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->is_free[i]) slope -= s->sigma[i] * s->dx[i] * s->dx[i];
+    for (size_t i = 0; i < s->m; i++)
+        slope -= (s->c[i] - s->dlambda[i]) * (s->c[i] - s->dlambda[i]);
+    double alpha = perp__ipm_longest_primal(s, 0.95);
+    for (int try = 0; try < 12 && alpha > 1e-8; try++, alpha *= 0.3) {
+        move(s, alpha);
+        if (!perp__ipm_values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) continue;
+        if (violation(s, s->trial, s->trial_c) > before + 1e-3 * alpha * slope) continue;
+        perp__ipm_adopt_trial(s);
+        return alpha > 0.5 ? 2 : 1;
+    }
+    return 0;
+}
+
+/* Bring the violation down until the filter takes the point again. 0 if that fails. */
+int perp__ipm_restore(perp__ipm *s)
+{
+    double before = perp__ipm_norm1(s->c, s->m), mu = s->mu, zeta = 1e-2,
+           weight = fmin(mu, 1e-2 * before);
+    double most = weight;
+    int found = 0;
+    if (before < 1e-8) return 0;
+    add_to_filter(s, before, perp__ipm_barrier(s, s->x, s->cost));
+    for (int round = 0; round < 200 && !found && zeta < 1e10; round++) {
+        s->mu = weight;
+        s->restorations++;
+        int taken = damped_step(s, zeta);
+        s->mu = mu;
+        weight = fmin(most, weight * (taken == 2 ? 0.3 : 1.5));
+        zeta *= taken == 2 ? 0.2 : taken ? 1 : 10;
+        double theta = perp__ipm_norm1(s->c, s->m);
+        found = taken && theta < 0.1 * before &&
+                filter_accepts(s, theta, perp__ipm_barrier(s, s->x, s->cost));
+    }
+    memset(s->lambda, 0, s->m * sizeof *s->lambda);
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->zl[i] > 0) s->zl[i] = fmin(1e3, s->mu / (s->x[i] - s->lo[i]));
+        if (s->zu[i] > 0) s->zu[i] = fmin(1e3, s->mu / (s->hi[i] - s->x[i]));
+    }
+    return found;
+}

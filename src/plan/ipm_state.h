@@ -1,0 +1,133 @@
+/* Internal to the interior point: its state, and what its parts ask of each other. ipm.c has the main
+ * loop, ipm_system.c the values and the linear systems, ipm_search.c the line search and the
+ * restoration. The method is that of Waechter and Biegler (2006); constants are
+ * those of their section 3 and table 1 unless said otherwise. */
+
+#ifndef PERP_SRC_IPM_STATE_H
+#define PERP_SRC_IPM_STATE_H
+
+#include "plan/ipm.h"
+#include "plan/stages.h"
+
+#include <math.h>
+
+#define UNBOUNDED ((double)INFINITY)
+
+enum { MAX_FILTER = 400 };
+
+/* Kinds of entries of H and J, by what their columns are. */
+enum { PRE, UNKNOWN, GLOBAL };
+
+struct perp__ipm {
+    perp__program *g;
+    int K, nx, nw, np, nrow;
+    size_t nW, nP, nS, n, m; /* unknowns of steps, globals, slacks, all; rows */
+    perp__stages *stages;
+    int *local_w, *local_r; /* place in a stage, or -1 */
+    int *local_p;           /* place in the border, or -1 */
+
+    /* primal: w, p, slacks of rows; their bounds and multipliers */
+    double *x, *lo, *hi, *zl, *zu, *dx, *dzl, *dzu, *sigma;
+    char *is_free;
+    double *lambda, *dlambda;
+    double *r, *c, *trial, *trial_r, *trial_c; /* c = r - s of active rows */
+    double *jac, *grad, *hess;
+    double *gradient; /* of cost + lambda'c without bound terms */
+    double *rhs_x, *rhs_c, *res_x, *res_c;
+    double *soc_c, *soc_dx, *soc_dl; /* of second-order corrections */
+    double *xk, *yk;                 /* right-hand side by stages, and border */
+    double scale;                    /* of the cost */
+    double cost, trial_cost;         /* scaled */
+    double mu, delta_w, delta_c, last_delta;
+    double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
+    int nfilter;
+    int restorations; /* steps of restoration, which count as iterations */
+    double theta_max, theta_min;
+};
+
+static inline int perp__ipm_is_off(const perp__ipm *s, size_t row)
+{
+    size_t at = s->nW + s->nP + row;
+    return s->lo[at] == -UNBOUNDED && s->hi[at] == UNBOUNDED;
+}
+
+static inline int perp__ipm_kind_of(const perp__ipm *s, int col)
+{
+    return col < s->nx ? PRE : col < s->nx + s->nw ? UNKNOWN : GLOBAL;
+}
+
+/* The larger of most and |x|; what is no number is worst of all. */
+static inline double perp__ipm_worse(double most, double x)
+{
+    return isnan(x) ? UNBOUNDED : fabs(x) > most ? fabs(x) : most;
+}
+
+/* Index in (w, p) of column `col` of stage k; -1: a given initial state. */
+static inline long perp__ipm_index_of(const perp__ipm *s, int col, int k)
+{
+    const perp__program *g = s->g;
+    switch (perp__ipm_kind_of(s, col)) {
+    case PRE:
+        if (k == 0) return g->x0_of[col] >= 0 ? (long)s->nW + g->x0_of[col] : -1;
+        return (long)((g->npoint - 1) * g->nb + col) * s->K + k - 1;
+    case UNKNOWN: return (long)(col - s->nx) * s->K + k;
+    default: return (long)s->nW + col - s->nx - s->nw;
+    }
+}
+
+/* Gradient of the Lagrangian with respect to entry i of (w, p, s), without bound terms. */
+static inline double perp__ipm_lagrangian_slope(const perp__ipm *s, size_t i)
+{
+    return i < s->nW + s->nP ? s->gradient[i] : -s->lambda[i - s->nW - s->nP];
+}
+
+/* Gradient of the barrier function's Lagrangian at entry i. */
+static inline double perp__ipm_barrier_slope(const perp__ipm *s, size_t i)
+{
+    double d = perp__ipm_lagrangian_slope(s, i);
+    if (s->lo[i] > -UNBOUNDED) d -= s->mu / (s->x[i] - s->lo[i]);
+    if (s->hi[i] < UNBOUNDED) d += s->mu / (s->hi[i] - s->x[i]);
+    return d;
+}
+
+/* ipm_system.c -------------------------------------------------------------------------------- */
+
+/* Bounds from the program, and the places of what is free in its stage. */
+void perp__ipm_read_bounds(perp__ipm *s);
+
+double perp__ipm_norm1(const double *x, size_t n);
+double perp__ipm_norm_inf(const double *x, size_t n);
+
+/* Rows r, violations c and the scaled cost at x. 0 if they are not finite. */
+int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost);
+/* The barrier function: cost - mu sum log(distance to the bounds). */
+double perp__ipm_barrier(const perp__ipm *s, const double *x, double cost);
+/* Derivatives at x, and the gradient of cost + lambda'c. */
+void perp__ipm_differentiate(perp__ipm *s);
+/* y += J v */
+void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y);
+
+/* Assemble and factor with sigma, delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
+ * singular. */
+int perp__ipm_factor_once(perp__ipm *s);
+/* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
+int perp__ipm_factor(perp__ipm *s);
+/* The step for violations c: dx, dlambda, dzl, dzu. */
+void perp__ipm_direction(perp__ipm *s, const double *c);
+/* dzl and dzu for dx. */
+void perp__ipm_bound_multiplier_steps(perp__ipm *s);
+/* Largest step that keeps a fraction 1 - tau of the distance to the bounds. */
+double perp__ipm_longest_primal(const perp__ipm *s, double tau);
+double perp__ipm_longest_dual(const perp__ipm *s, double tau);
+
+/* ipm_search.c -------------------------------------------------------------------------------- */
+
+void perp__ipm_reset_filter(perp__ipm *s);
+/* Make the trial point the point. */
+void perp__ipm_adopt_trial(perp__ipm *s);
+/* Find a step along the direction; the trial point is at its end. Its length, or 0. */
+double perp__ipm_line_search(perp__ipm *s, double tau);
+/* Bring the violation down until the filter takes the point again. 0 if that fails. */
+int perp__ipm_restore(perp__ipm *s);
+
+#endif

@@ -1,0 +1,453 @@
+/* Values, derivatives and linear systems of the interior point. Kinds of entries of H and J go by what
+ * their columns are. */
+
+#include "plan/ipm_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Structure ----------------------------------------------------------------------------------- */
+
+/* Bounds from the program, and the places of what is free in its stage. */
+void perp__ipm_read_bounds(perp__ipm *s)
+{
+    const perp__program *g = s->g;
+    perp__stages *b = s->stages;
+    size_t K = (size_t)s->K;
+    memcpy(s->lo, g->wlo, s->nW * sizeof *s->lo);
+    memcpy(s->hi, g->whi, s->nW * sizeof *s->hi);
+    memcpy(s->lo + s->nW, g->plo, s->nP * sizeof *s->lo);
+    memcpy(s->hi + s->nW, g->phi, s->nP * sizeof *s->hi);
+    memcpy(s->lo + s->nW + s->nP, g->rlo, s->nS * sizeof *s->lo);
+    memcpy(s->hi + s->nW + s->nP, g->rhi, s->nS * sizeof *s->hi);
+    for (size_t i = 0; i < s->n; i++) s->is_free[i] = s->lo[i] < s->hi[i];
+    for (size_t i = 0; i < s->m; i++)
+        if (perp__ipm_is_off(s, i)) s->is_free[s->nW + s->nP + i] = 0;
+    for (size_t k = 0; k < K; k++) {
+        int n = 0;
+        for (int i = 0; i < s->nw; i++) {
+            size_t at = (size_t)i * K + k;
+            s->local_w[at] = s->is_free[at] ? n++ : -1;
+        }
+        for (int i = 0; i < s->nrow; i++) {
+            size_t at = (size_t)i * K + k;
+            s->local_r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
+        }
+        b->n[k] = n;
+        for (int i = 0; i < s->nx; i++)
+            b->link[k * (size_t)s->nx + (size_t)i] =
+                s->local_w[(size_t)((g->npoint - 1) * g->nb + i) * K + k];
+    }
+    for (size_t i = 0; i < s->nP; i++) s->local_p[i] = s->is_free[s->nW + i] ? (int)i : -1;
+}
+
+/* Values -------------------------------------------------------------------------------------- */
+
+int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost)
+{
+    perp__program_values(s->g, x, x + s->nW, r, cost);
+    const double *slack = x + s->nW + s->nP;
+    *cost *= s->scale;
+    double sum = *cost;
+    for (size_t i = 0; i < s->m; i++) {
+        c[i] = perp__ipm_is_off(s, i) ? 0 : r[i] - slack[i];
+        sum += c[i];
+    }
+    return isfinite(sum);
+}
+
+double perp__ipm_norm1(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += fabs(x[i]);
+    return sum;
+}
+
+double perp__ipm_norm_inf(const double *x, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = perp__ipm_worse(most, x[i]);
+    return most;
+}
+
+double perp__ipm_barrier(const perp__ipm *s, const double *x, double cost)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->is_free[i]) continue;
+        if (s->lo[i] > -UNBOUNDED) sum += log(x[i] - s->lo[i]);
+        if (s->hi[i] < UNBOUNDED) sum += log(s->hi[i] - x[i]);
+    }
+    return cost - s->mu * sum;
+}
+
+/* y += J'v for the active rows; y over (w, p). */
+static void add_transposed(const perp__ipm *s, const double *v, double *y)
+{
+    const perp__program *g = s->g;
+    int K = s->K;
+    for (int e = 0; e < g->njac; e++) {
+        const double *J = s->jac + (size_t)e * (size_t)K,
+                     *l = v + (size_t)g->jac_row[e] * (size_t)K;
+        int col = g->jac_col[e], kind = perp__ipm_kind_of(s, col);
+        if (kind == GLOBAL) {
+            double sum = 0;
+            for (int k = 0; k < K; k++) sum += J[k] * l[k];
+            y[s->nW + (size_t)(col - s->nx - s->nw)] += sum;
+            continue;
+        }
+        long first = perp__ipm_index_of(s, col, 0);
+        if (first >= 0) y[first] += J[0] * l[0];
+        double *to = y + perp__ipm_index_of(s, col, 1) - 1; /* stage 1 and on are consecutive */
+        for (int k = 1; k < K; k++) to[k] += J[k] * l[k];
+    }
+}
+
+/* y += J v */
+void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y)
+{
+    const perp__program *g = s->g;
+    int K = s->K;
+    for (int e = 0; e < g->njac; e++) {
+        const double *J = s->jac + (size_t)e * (size_t)K;
+        double *to = y + (size_t)g->jac_row[e] * (size_t)K;
+        int col = g->jac_col[e];
+        if (perp__ipm_kind_of(s, col) == GLOBAL) {
+            double x = v[s->nW + (size_t)(col - s->nx - s->nw)];
+            for (int k = 0; k < K; k++) to[k] += J[k] * x;
+            continue;
+        }
+        long first = perp__ipm_index_of(s, col, 0);
+        if (first >= 0) to[0] += J[0] * v[first];
+        const double *from = v + perp__ipm_index_of(s, col, 1) - 1;
+        for (int k = 1; k < K; k++) to[k] += J[k] * from[k];
+    }
+}
+
+/* Derivatives at x, and the gradient of cost + lambda'c over (w, p). */
+void perp__ipm_differentiate(perp__ipm *s)
+{
+    const perp__program *g = s->g;
+    for (size_t i = 0; i < s->m; i++)
+        if (perp__ipm_is_off(s, i)) s->lambda[i] = 0;
+    perp__program_derivatives(s->g, s->x, s->x + s->nW, s->lambda, s->scale, s->jac, s->grad,
+                              s->hess);
+    memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
+    for (size_t i = 0; i < s->nP; i++) s->gradient[s->nW + i] = s->scale * g->time_weight[i];
+    for (int e = 0; e < g->ngrad; e++)
+        for (int k = 0; k < s->K; k++) {
+            long at = perp__ipm_index_of(s, g->grad_col[e], k);
+            if (at >= 0)
+                s->gradient[at] += s->scale * s->grad[(size_t)e * (size_t)s->K + (size_t)k];
+        }
+    add_transposed(s, s->lambda, s->gradient);
+}
+
+/* Linear system ------------------------------------------------------------------------------- */
+
+static void put_symmetric(double *S, int nmax, int i, int j, double v)
+{
+    if (i < j)
+        S[(size_t)i * (size_t)nmax + (size_t)j] += v;
+    else
+        S[(size_t)j * (size_t)nmax + (size_t)i] += v;
+}
+
+/* Add v at the border's entry of columns a and b of p. */
+static void put_border(perp__stages *b, int i, int j, double v)
+{
+    int nb = b->nborder;
+    if (i < j)
+        b->P[(size_t)i * (size_t)nb + (size_t)j] += v;
+    else
+        b->P[(size_t)j * (size_t)nb + (size_t)i] += v;
+}
+
+static int border_of(const perp__ipm *s, int col)
+{
+    return s->local_p[col - s->nx - s->nw];
+}
+
+/* Where column `col` of stage k stands: in stage k, in the stage before (PRE), or in the border. */
+static int place_of(const perp__ipm *s, int col, int k, int *place)
+{
+    int kind = perp__ipm_kind_of(s, col);
+    if (kind == UNKNOWN) {
+        *place = s->local_w[(size_t)(col - s->nx) * (size_t)s->K + (size_t)k];
+    } else if (kind == GLOBAL) {
+        *place = border_of(s, col);
+    } else if (k > 0) {
+        *place = s->stages->link[(size_t)(k - 1) * (size_t)s->nx + (size_t)col];
+    } else {
+        int p = s->g->x0_of[col];
+        *place = p >= 0 ? s->local_p[p] : -1;
+        kind = GLOBAL;
+    }
+    return kind;
+}
+
+/* Second derivatives of stage k: its own part, what couples it to the stage before, and what it puts
+ * on the stage before (only if `before`) or the border. */
+static void put_hessian(perp__ipm *s, int k, int before)
+{
+    const perp__program *g = s->g;
+    perp__stages *b = s->stages;
+    int nmax = b->nmax, stage = before ? k - 1 : k;
+    double *S = b->S + (size_t)stage * (size_t)nmax * (size_t)nmax;
+    double *B = b->B + (size_t)stage * (size_t)nmax * (size_t)b->nborder;
+    double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
+    for (int e = 0; e < g->nhess; e++) {
+        double v = s->hess[(size_t)e * (size_t)s->K + (size_t)k];
+        int i, j, ki, kj;
+        if (v == 0) continue;
+        ki = place_of(s, g->hess_i[e], k, &i);
+        kj = place_of(s, g->hess_j[e], k, &j);
+        if (i < 0 || j < 0) continue;
+        if (before) {
+            if (ki == PRE && kj == PRE) put_symmetric(S, nmax, i, j, v);
+            if (ki == GLOBAL && kj == PRE) B[(size_t)i * (size_t)nmax + (size_t)j] += v;
+        } else if (ki == UNKNOWN && kj == UNKNOWN) {
+            put_symmetric(S, nmax, i, j, v);
+        } else if (ki == UNKNOWN && kj == PRE) {
+            G[(size_t)i * (size_t)b->nlink + (size_t)g->hess_j[e]] += v;
+        } else if (ki == GLOBAL && kj == UNKNOWN) {
+            B[(size_t)i * (size_t)nmax + (size_t)j] += v;
+        } else if (ki == UNKNOWN && kj == GLOBAL) { /* a free initial state */
+            B[(size_t)j * (size_t)nmax + (size_t)i] += v;
+        } else if (ki == GLOBAL && kj == GLOBAL) {
+            put_border(b, i, j, v);
+            if (i == j && g->hess_i[e] != g->hess_j[e]) put_border(b, i, j, v);
+        }
+    }
+}
+
+static void put_jacobian(perp__ipm *s, int k)
+{
+    const perp__program *g = s->g;
+    perp__stages *b = s->stages;
+    int nmax = b->nmax;
+    double *S = b->S + (size_t)k * (size_t)nmax * (size_t)nmax;
+    double *B = b->B + (size_t)k * (size_t)nmax * (size_t)b->nborder;
+    double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
+    for (int e = 0; e < g->njac; e++) {
+        int r = s->local_r[(size_t)g->jac_row[e] * (size_t)s->K + (size_t)k], j;
+        if (r < 0) continue;
+        int kind = place_of(s, g->jac_col[e], k, &j);
+        double v = s->jac[(size_t)e * (size_t)s->K + (size_t)k];
+        if (j < 0) continue;
+        if (kind == UNKNOWN)
+            S[(size_t)j * (size_t)nmax + (size_t)r] += v;
+        else if (kind == PRE)
+            G[(size_t)r * (size_t)b->nlink + (size_t)g->jac_col[e]] += v;
+        else
+            B[(size_t)j * (size_t)nmax + (size_t)r] += v;
+    }
+}
+
+static void put_diagonal(perp__ipm *s, int k)
+{
+    perp__stages *b = s->stages;
+    size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
+    double *S = b->S + (size_t)k * nmax * nmax;
+    for (int i = 0; i < s->nw; i++) {
+        size_t at = (size_t)i * K + (size_t)k;
+        int l = s->local_w[at];
+        if (l >= 0) S[(size_t)l * nmax + (size_t)l] += s->sigma[at] + s->delta_w;
+    }
+    for (int i = 0; i < s->nrow; i++) {
+        size_t at = (size_t)i * K + (size_t)k, slack = s->nW + s->nP + at;
+        int l = s->local_r[at];
+        if (l < 0) continue;
+        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta_w) : 0;
+        S[(size_t)l * nmax + (size_t)l] -= D + s->delta_c;
+    }
+}
+
+/* Assemble and factor with the present delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
+ * singular. */
+int perp__ipm_factor_once(perp__ipm *s)
+{
+    perp__stages *b = s->stages;
+    size_t nmax = (size_t)b->nmax, nb = (size_t)b->nborder;
+    int wanted = 0;
+    memset(b->P, 0, nb * nb * sizeof *b->P);
+    for (size_t i = 0; i < s->nP; i++)
+        b->P[i * nb + i] = s->local_p[i] >= 0 ? s->sigma[s->nW + i] + s->delta_w : 1;
+    perp__stages_start(b);
+    for (int k = 0; k < s->K; k++) {
+        size_t n = (size_t)b->n[k];
+        for (size_t j = 0; j < n; j++)
+            memset(b->S + ((size_t)k * nmax + j) * nmax, 0, n * sizeof *b->S);
+        memset(b->G + (size_t)k * nmax * (size_t)b->nlink, 0, n * (size_t)b->nlink * sizeof *b->G);
+        memset(b->B + (size_t)k * nmax * nb, 0, nmax * nb * sizeof *b->B);
+        put_hessian(s, k, 0);
+        put_jacobian(s, k);
+        put_diagonal(s, k);
+        if (k + 1 < s->K) put_hessian(s, k + 1, 1);
+        if (!perp__stages_eliminate(b, k)) return -1;
+    }
+    if (!perp__stages_finish(b)) return -1;
+    for (size_t i = 0; i < s->m; i++) wanted += s->local_r[i] >= 0;
+    return b->negative == wanted;
+}
+
+/* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
+int perp__ipm_factor(perp__ipm *s)
+{
+    const double first = 1e-4, least = 1e-20, most = 1e40;
+    s->delta_w = s->delta_c = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        s->sigma[i] = 0;
+        if (!s->is_free[i]) continue;
+        if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->zl[i] / (s->x[i] - s->lo[i]);
+        if (s->hi[i] < UNBOUNDED) s->sigma[i] += s->zu[i] / (s->hi[i] - s->x[i]);
+        if (s->sigma[i] == 0) s->sigma[i] = 1e-20;
+    }
+    int ok = perp__ipm_factor_once(s);
+    if (ok == 1) return 1;
+    if (ok < 0) s->delta_c = 1e-8 * pow(s->mu, 0.25);
+    s->delta_w = s->last_delta == 0 ? first : fmax(least, s->last_delta / 3);
+    while (s->delta_w < most) {
+        ok = perp__ipm_factor_once(s);
+        if (ok == 1) {
+            s->last_delta = s->delta_w;
+            return 1;
+        }
+        if (ok < 0 && s->delta_c == 0) s->delta_c = 1e-8 * pow(s->mu, 0.25);
+        s->delta_w *= s->last_delta == 0 ? 100 : 8;
+    }
+    return 0;
+}
+
+/* K (dx, dlambda) with the reduced matrix: H + sigma + delta_w, J, -(D + delta_c). */
+static void multiply(const perp__ipm *s, const double *dx, const double *dl, double *yx, double *yc)
+{
+    const perp__program *g = s->g;
+    for (size_t i = 0; i < s->nW + s->nP; i++)
+        yx[i] = s->is_free[i] ? (s->sigma[i] + s->delta_w) * dx[i] : 0;
+    for (size_t i = 0; i < s->m; i++) {
+        size_t slack = s->nW + s->nP + i;
+        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta_w) : 0;
+        yc[i] = -(D + s->delta_c) * dl[i];
+    }
+    for (int e = 0; e < g->nhess; e++) {
+        const double *H = s->hess + (size_t)e * (size_t)s->K;
+        int ci = g->hess_i[e], cj = g->hess_j[e];
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, ci, k), j = perp__ipm_index_of(s, cj, k);
+            if (i < 0 || j < 0) continue;
+            yx[i] += H[k] * dx[j];
+            if (ci != cj) yx[j] += H[k] * dx[i];
+        }
+    }
+    add_transposed(s, dl, yx);
+    perp__ipm_add_product(s, dx, yc);
+    for (size_t i = 0; i < s->nW + s->nP; i++)
+        if (!s->is_free[i]) yx[i] = 0;
+    for (size_t i = 0; i < s->m; i++)
+        if (s->local_r[i] < 0) yc[i] = 0;
+}
+
+/* Solve with the factors: (bx, bc) over (w, p) and rows, in place. */
+static void solve_factored(perp__ipm *s, double *bx, double *bc)
+{
+    perp__stages *b = s->stages;
+    size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
+    for (int i = 0; i < s->nw; i++)
+        for (size_t k = 0; k < K; k++) {
+            int l = s->local_w[(size_t)i * K + k];
+            if (l >= 0) s->xk[k * nmax + (size_t)l] = bx[(size_t)i * K + k];
+        }
+    for (int i = 0; i < s->nrow; i++)
+        for (size_t k = 0; k < K; k++) {
+            int l = s->local_r[(size_t)i * K + k];
+            if (l >= 0) s->xk[k * nmax + (size_t)l] = bc[(size_t)i * K + k];
+        }
+    for (size_t i = 0; i < s->nP; i++) s->yk[i] = s->local_p[i] >= 0 ? bx[s->nW + i] : 0;
+    perp__stages_solve(b, s->xk, s->yk);
+    for (int i = 0; i < s->nw; i++)
+        for (size_t k = 0; k < K; k++) {
+            int l = s->local_w[(size_t)i * K + k];
+            bx[(size_t)i * K + k] = l >= 0 ? s->xk[k * nmax + (size_t)l] : 0;
+        }
+    for (int i = 0; i < s->nrow; i++)
+        for (size_t k = 0; k < K; k++) {
+            int l = s->local_r[(size_t)i * K + k];
+            bc[(size_t)i * K + k] = l >= 0 ? s->xk[k * nmax + (size_t)l] : 0;
+        }
+    for (size_t i = 0; i < s->nP; i++) bx[s->nW + i] = s->local_p[i] >= 0 ? s->yk[i] : 0;
+}
+
+void perp__ipm_bound_multiplier_steps(perp__ipm *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        s->dzl[i] = s->dzu[i] = 0;
+        if (!s->is_free[i]) continue;
+        double d = s->dx[i];
+        if (s->lo[i] > -UNBOUNDED)
+            s->dzl[i] = (s->mu - s->zl[i] * d) / (s->x[i] - s->lo[i]) - s->zl[i];
+        if (s->hi[i] < UNBOUNDED)
+            s->dzu[i] = (s->mu + s->zu[i] * d) / (s->hi[i] - s->x[i]) - s->zu[i];
+    }
+}
+
+/* The step for constraint values c: dx, dlambda, dzl, dzu. Refines the linear solution as long as
+ * that helps. */
+void perp__ipm_direction(perp__ipm *s, const double *c)
+{
+    size_t n = s->nW + s->nP;
+    for (size_t i = 0; i < n; i++) s->rhs_x[i] = s->is_free[i] ? -perp__ipm_barrier_slope(s, i) : 0;
+    for (size_t i = 0; i < s->m; i++) {
+        size_t slack = n + i;
+        s->rhs_c[i] = s->local_r[i] < 0 ? 0 : -c[i];
+        if (s->is_free[slack])
+            s->rhs_c[i] -= perp__ipm_barrier_slope(s, slack) / (s->sigma[slack] + s->delta_w);
+    }
+    memcpy(s->dx, s->rhs_x, n * sizeof *s->dx);
+    memcpy(s->dlambda, s->rhs_c, s->m * sizeof *s->dlambda);
+    solve_factored(s, s->dx, s->dlambda);
+    double scale = fmax(perp__ipm_norm_inf(s->rhs_x, n), perp__ipm_norm_inf(s->rhs_c, s->m)),
+           last = UNBOUNDED;
+    for (int round = 0; round < 4; round++) {
+        multiply(s, s->dx, s->dlambda, s->res_x, s->res_c);
+        for (size_t i = 0; i < n; i++) s->res_x[i] = s->is_free[i] ? s->rhs_x[i] - s->res_x[i] : 0;
+        for (size_t i = 0; i < s->m; i++) s->res_c[i] = s->rhs_c[i] - s->res_c[i];
+        double left = fmax(perp__ipm_norm_inf(s->res_x, n), perp__ipm_norm_inf(s->res_c, s->m));
+        if (left <= 1e-12 * scale || !(left < 0.5 * last)) break;
+        last = left;
+        solve_factored(s, s->res_x, s->res_c);
+        for (size_t i = 0; i < n; i++) s->dx[i] += s->res_x[i];
+        for (size_t i = 0; i < s->m; i++) s->dlambda[i] += s->res_c[i];
+    }
+    for (size_t i = 0; i < s->m; i++) {
+        size_t slack = n + i;
+        s->dx[slack] = s->is_free[slack] ? (s->dlambda[i] - perp__ipm_barrier_slope(s, slack)) /
+                                               (s->sigma[slack] + s->delta_w)
+                                         : 0;
+    }
+    perp__ipm_bound_multiplier_steps(s);
+}
+
+/* Largest step that keeps a fraction tau from the bounds. */
+double perp__ipm_longest_primal(const perp__ipm *s, double tau)
+{
+    double alpha = 1;
+    for (size_t i = 0; i < s->n; i++) {
+        if (!s->is_free[i]) continue;
+        if (s->dx[i] < 0 && s->lo[i] > -UNBOUNDED)
+            alpha = fmin(alpha, tau * (s->lo[i] - s->x[i]) / s->dx[i]);
+        if (s->dx[i] > 0 && s->hi[i] < UNBOUNDED)
+            alpha = fmin(alpha, tau * (s->hi[i] - s->x[i]) / s->dx[i]);
+    }
+    return alpha;
+}
+
+double perp__ipm_longest_dual(const perp__ipm *s, double tau)
+{
+    double alpha = 1;
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->dzl[i] < 0) alpha = fmin(alpha, -tau * s->zl[i] / s->dzl[i]);
+        if (s->dzu[i] < 0) alpha = fmin(alpha, -tau * s->zu[i] / s->dzu[i]);
+    }
+    return alpha;
+}

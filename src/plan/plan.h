@@ -1,0 +1,38 @@
+/* Internal to src/plan: a plan while it is solved. plan.c is its public face, solve.c its phases. */
+
+#ifndef PERP_SRC_PLAN_H
+#define PERP_SRC_PLAN_H
+
+#include "plan/nlp.h"
+#include "plan/verify.h"
+
+struct perp_plan {
+    const perp_model *model;
+    perp_plan_options options;
+    perp__program *program;
+    perp__ipm *ipm;
+    perp__sides *sides;
+    size_t nW, nP, nR;
+    double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
+    double *from_w, *from_p;         /* where a phase starts */
+    double *guess_w, *guess_p;       /* from a table */
+    int has_guess;
+    double *r, *lambda, *lower, *upper, *slope, *size;
+    double *residual, *costate; /* K; nx * (K + 1) */
+    double *kept[4];            /* the best plan so far: w, p, residual, costate */
+    double *symbol, *value;     /* of the model, for rows */
+    char **costate_name;        /* nx */
+    const char *phase;
+    int iterations, stopped;
+    int is_not_finite; /* the last run had no numbers to start from */
+};
+
+/* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
+ * nodes by way of fewer. 0: memory. */
+int perp__plan_set_start(perp_plan *plan, int run);
+/* The same from the answer of a coarser program; 0 if there is none. */
+int perp__plan_start_coarse(perp_plan *plan, int run);
+/* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
+perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
+
+#endif

@@ -1,0 +1,81 @@
+/* Memory: when any single allocation fails, planning says so and leaks nothing. */
+
+#include "failing_malloc.h"
+#include "unit.h"
+
+#include "perp/perp.h"
+
+static const char text[] =
+    "param mu = 0.6, m = 1\ninput F in [-40, 40]\nstate x = 0 in [0, 1], v = 0\nvar f\n"
+    "der(x) = v\nm*der(v) = F + f\n-mu*9.81 <= f <= mu*9.81 perp v\noutput e = m*v^2\n"
+    "plan {\nhorizon free in [0.1, 4]\nphases 2\nnodes 5\nminimize time + 0.001*integral(F^2)\n"
+    "free m in [1, 2]\nat start: v^2 <= 0.01\nat 50%: x = 1\nat end: x = 0, v = 0\n"
+    "guess F = sin(t)\n}\n";
+static const char far[] = "input u in [-1, 1]\nstate x = 0\nder(x) = u\n"
+                          "plan {\nhorizon 1\nnodes 4\nat end: x = 3\n}\n";
+
+/* Everything a user does; the first status that is not PERP_OK. */
+static perp_status plan_it(const char *model_text, size_t length, perp_plan_outcome expected,
+                           perp_diag *diag)
+{
+    perp_model *model = NULL;
+    perp_plan *plan = NULL;
+    perp_plan_result result = {.outcome = PERP_PLAN_LIMIT};
+    perp_status status = perp_model_parse(model_text, length, "plan.perp", &model, diag);
+    if (status == PERP_OK) {
+        perp_plan_options o = perp_plan_options_default(model);
+        if (o.nodes < 4) o.nodes = 4; /* memory was out when they were computed */
+        o.restarts = 0;
+        status = perp_plan_create(model, &o, &plan, diag);
+    }
+    if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
+    if (status == PERP_OK && !fail_at) assert_int_equal(result.outcome, expected);
+    if (status == PERP_OK) {
+        double row[32];
+        assert_true(perp_plan_columns(plan) <= 32);
+        for (int k = 0; k < perp_plan_rows(plan); k++) perp_plan_row(plan, k, row);
+    }
+    perp_plan_destroy(plan);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void fail_each(const char *model_text, size_t length, perp_plan_outcome expected)
+{
+    perp_status status = PERP_ERR_MEMORY;
+    long k = 0;
+    while (status != PERP_OK) {
+        perp_diag diag = {0};
+        long before = live;
+        allocations = 0;
+        fail_at = ++k;
+        status = plan_it(model_text, length, expected, &diag);
+        int reached = allocations >= k;
+        fail_at = 0;
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
+        if (status == PERP_OK && reached) status = PERP_ERR_MEMORY; /* only a message was lost */
+        assert_true(k < 100000);
+    }
+    assert_true(k > 100);
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    assert_int_equal(plan_it(text, sizeof text - 1, PERP_PLAN_OPTIMAL, &diag), PERP_OK);
+    fail_each(text, sizeof text - 1, PERP_PLAN_OPTIMAL);
+    fail_each(far, sizeof far - 1, PERP_PLAN_INFEASIBLE);
+    perp_diag_clear(&diag);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
