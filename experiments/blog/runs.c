@@ -221,7 +221,7 @@ static void whole_runs(const run *perp)
     take_run(&r[4], perp);
     draw(r);
     draw_floor(r);
-    study_text("The program of the blog in its time loop, h = 1e-3 s, beside perp's step. Each "
+    study_text("\nThe program of the blog in its time loop, h = 1e-3 s, beside perp's step. Each "
                "step may take %d iterations of IPOPT here (2000 in "
                "the post, which the single steps above may take); *failed*: IPOPT does not say "
                "solved; *wrong*: contact or "

@@ -128,7 +128,8 @@ static void export_belbute_peres(void)
     double p[2] = {m * 1, -m * g * h};
     small_lcp lcp = belbute_peres(p);
     study_text(
-        "The matrices of Belbute-Peres (2.7) for m = 10 kg, mu = 0.1, v = (1, 0) m/s, h = 1e-3 s: "
+        "\nThe matrices of Belbute-Peres (2.7) for m = 10 kg, mu = 0.1, v = (1, 0) m/s, h = 1e-3 "
+        "s: "
         "Q = diag(%g, %g), p = (%g, %g), G = [0 1; 1 0; -1 0; 0 0], F = [0 0 0 0; 0 0 0 1; 0 0 0 "
         "1; %g -1 -1 0]. "
         "Without x, as input for `perp solve`:\n\n```json\n{\"M\": [",

@@ -190,10 +190,11 @@ static void fixed_point_claims(void)
 /* What each method makes of the four cases. */
 static void outcome_table(void)
 {
-    study_text("What each method reports for Painleve's rod (theta = 1, |g| = 9.81 m/s^2, mu = 0.5 "
-               "and 2):\n\n"
-               "| method | G > 0, contact stays | G > 0, opens | G < 0, none | G < 0, two |\n| --- "
-               "| --- | --- | --- | --- |\n");
+    study_text(
+        "\nWhat each method reports for Painleve's rod (theta = 1, |g| = 9.81 m/s^2, mu = 0.5 "
+        "and 2):\n\n"
+        "| method | G > 0, contact stays | G > 0, opens | G < 0, none | G < 0, two |\n| --- "
+        "| --- | --- | --- | --- |\n");
     for (int method = 0; method < PERP_METHOD_COUNT; method++) {
         if (method == PERP_METHOD_ENUMERATE) continue;
         study_text("| %s ", perp_method_name((perp_method)method));

@@ -154,7 +154,7 @@ int main(int argc, char **argv)
         claim("blog", "\"IPOPT is not really the right solver for this\"", HOLDS, least > 10,
               "speed.svg", "at least %.0f times the time of lemke", least);
     if (count > 4)
-        study_text("Lemke's time from one box to five grows as n^%.1f (the prox paper: "
+        study_text("\nLemke's time from one box to five grows as n^%.1f (the prox paper: "
                    "approximately cubic).\n",
                    log(r[count - 1][0].seconds / r[3][0].seconds) /
                        log((double)s[count - 1].n / s[3].n));

@@ -11,8 +11,11 @@
 static struct {
     const char *figures, *table;
     char temporary[1024];
-    FILE *out; /* the table; NULL: none is asked for */
-    int claims, differ, in_table;
+    FILE *out;   /* the table; NULL: none is asked for */
+    FILE *below; /* what comes below it, kept in memory */
+    char *text, drawn[64][64];
+    size_t length;
+    int claims, differ, ndrawn;
     double begin;
 } study;
 
@@ -51,7 +54,11 @@ void study_begin(const char *title, int argc, char **argv)
     if (n < 0 || (size_t)n >= sizeof study.temporary) die("%s: the name is too long", study.table);
     study.out = fopen(study.temporary, "w");
     if (!study.out) die("%s: cannot be written", study.temporary);
-    fprintf(study.out, "## %s\n\n", title);
+    study.below = open_memstream(&study.text, &study.length);
+    if (!study.below) die("out of memory");
+    fprintf(study.out,
+            "## %s\n\n| | claim | ours | verdict | figure |\n| --- | --- | --- | --- | --- |\n",
+            title);
 }
 
 int study_is_quick(void)
@@ -68,6 +75,12 @@ static void cell(const char *text)
         fputc(*text, study.out);
     }
     fputc(' ', study.out);
+}
+
+/* Length of a file name without .svg. */
+static int stem(const char *name)
+{
+    return (int)strlen(name) - 4;
 }
 
 static const char *verdict_of(errata expected, int holds)
@@ -93,13 +106,7 @@ void claim(const char *section, const char *text, errata expected, int holds, co
     printf("  %s | %s | %s | %s\n", section, text, measured, verdict);
     fflush(stdout);
     if (!study.out) return;
-    if (figure)
-        snprintf(link, sizeof link, "[%.*s](figures/%s)", (int)strcspn(figure, "."), figure,
-                 figure);
-    if (!study.in_table)
-        fputs("\n| | claim | ours | verdict | figure |\n| --- | --- | --- | --- | --- |\n",
-              study.out);
-    study.in_table = 1;
+    if (figure) snprintf(link, sizeof link, "[%.*s](figures/%s)", stem(figure), figure, figure);
     cell(section), cell(text), cell(measured), cell(verdict), cell(link);
     fputs("|\n", study.out);
 }
@@ -110,24 +117,28 @@ void study_text(const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     vprintf(format, args);
-    if (study.out) {
-        if (study.in_table) fputc('\n', study.out);
-        study.in_table = 0;
-        vfprintf(study.out, format, again);
-    }
+    if (study.out) vfprintf(study.below, format, again);
     va_end(again);
     va_end(args);
+}
+
+static void finish_table(void)
+{
+    if (fclose(study.below) != 0) die("out of memory");
+    fprintf(study.out, "\n%s\n", study.text);
+    free(study.text);
+    for (int i = 0; i < study.ndrawn; i++)
+        fprintf(study.out, "![%.*s](figures/%s)\n\n", stem(study.drawn[i]), study.drawn[i],
+                study.drawn[i]);
+    if (fclose(study.out) != 0 || rename(study.temporary, study.table) != 0)
+        die("%s: cannot be written", study.table);
 }
 
 int study_end(void)
 {
     printf("%d claims, %d without the verdict that is expected, %.1f s\n", study.claims,
            study.differ, now_s() - study.begin);
-    if (study.out) {
-        fputc('\n', study.out);
-        if (fclose(study.out) != 0 || rename(study.temporary, study.table) != 0)
-            die("%s: cannot be written", study.table);
-    }
+    if (study.out) finish_table();
     return study.differ != 0;
 }
 
@@ -139,6 +150,8 @@ void save_figure(const perp_figure *figure, const char *name)
     snprintf(path, sizeof path, "%s/%s", study.figures, name);
     if (perp_figure_write_svg(figure, path, &diag) != PERP_OK)
         die("%s: %s", path, perp_diag_text(&diag));
+    if (study.ndrawn == 64) die("too many figures");
+    snprintf(study.drawn[study.ndrawn++], sizeof study.drawn[0], "%s", name);
 }
 
 void save_plot(const char *name, const char *title, perp_axis x, perp_axis y,
