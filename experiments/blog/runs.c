@@ -101,7 +101,7 @@ static void draw(const record *r)
                                  .nseries = i < S1 ? 3 : 2,
                                  .height = 170};
     }
-    panels[3].y.lo = -40, panels[3].y.hi = 40;
+    panels[3].y.lo = -20, panels[3].y.hi = 20;
     panels[4].y.lo = -20, panels[4].y.hi = 300;
     perp_figure figure = {.title = "The blog's particle: its program on IPOPT beside perp",
                           .panels = panels,

@@ -38,7 +38,7 @@ static void draw_cases(void)
         const one_case *c = &cases[k < 4 ? k : 3];
         double p[] = {r0, G_of(c->mu, 1), -c->g};
         draw_staircase(&s[k], k < 4 ? c->what : "12, from above the second solution", contact_prox,
-                       p, 0, 30, k < 4 ? start[k] : 13, 12, "lambda_U");
+                       p, -5, 30, k < 4 ? start[k] : 13, 12, "lambda_U");
         panels[k] = s[k].panel;
     }
     perp_figure figure = {.title = "Figures 9-12: the fixed point of Painleve's rod, r = 0.7 kg",

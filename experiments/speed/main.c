@@ -106,19 +106,21 @@ static int make_problems(problem_set *s)
 static void draw(const problem_set *s, int count, result r[PROBLEMS][METHODS])
 {
     static double x[PROBLEMS], y[METHODS][PROBLEMS];
+    static char label[METHODS][48];
     perp_series series[METHODS];
     for (int m = 0; m < METHODS; m++) {
+        int all = 0;
         for (int k = 0; k < count; k++) {
-            x[k] = s[k].n;
-            y[m][k] = r[k][m].solved == s[k].count ? 1e6 * r[k][m].seconds : (double)NAN;
+            x[k] = s[k].n, y[m][k] = 1e6 * r[k][m].seconds;
+            all += r[k][m].solved == s[k].count;
         }
-        series[m] = (perp_series){.label = perp_method_name(methods[m]),
-                                  .x = x,
-                                  .y = y[m],
-                                  .n = count,
-                                  .style = PERP_STYLE_LINE_POINTS};
+        snprintf(label[m], sizeof label[m], "%s (%d of %d)", perp_method_name(methods[m]), all,
+                 count);
+        series[m] = (perp_series){
+            .label = label[m], .x = x, .y = y[m], .n = count, .style = PERP_STYLE_LINE_POINTS};
     }
-    save_plot("speed.svg", "Time of a step, methods that solve all problems of a kind",
+    save_plot("speed.svg",
+              "Time of a step; in brackets: kinds of problems that the method solves entirely",
               (perp_axis){.label = "unknowns n", .scale = PERP_SCALE_LOG},
               (perp_axis){.label = "time", .unit = "us", .scale = PERP_SCALE_LOG}, series, METHODS);
 }
