@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "problem_fc.h"
 #include "problem_lcp.h"
+#include "solve.h"
 
 #include "perp/mcp.h"
 #include "perp/model.h"
@@ -26,22 +27,12 @@ static const cli_option options[] = {
 
 enum { NOPTIONS = sizeof options / sizeof *options, MAX_SOLUTIONS = 1000 };
 
-/* One method's answer to one problem, whichever its class. */
-typedef struct answer {
-    const char *name, *outcome, *method;
-    const double *z, *w;
-    int n, iterations;
-    double residual, time_us;
-    double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
-    int npoints;
-} answer;
-
-typedef struct output {
+struct output {
     cJSON *list; /* with --json */
     int one, failed;
-} output;
+};
 
-static double now(void)
+double solve_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -79,6 +70,7 @@ static void emit_json(output *out, const answer *a)
         cJSON_AddNumberToObject(o, "residual", a->residual);
     else
         cJSON_AddNullToObject(o, "residual");
+    if (a->has_objective) cJSON_AddNumberToObject(o, "objective", a->objective);
     cJSON_AddNumberToObject(o, "iterations", a->iterations);
     cJSON_AddNumberToObject(o, "time_us", a->time_us);
     if (a->points) {
@@ -103,13 +95,14 @@ static void emit_text(const answer *a, int table)
     if (table) return;
     if (strcmp(a->outcome, "solved") == 0 && !a->points) {
         print_vector("z", a->z, a->n);
-        print_vector("w", a->w, a->n);
+        if (a->w) print_vector("w", a->w, a->n);
+        if (a->has_objective) printf("  objective %.10g\n", a->objective);
     }
     for (int k = 0; k < a->npoints; k++)
         print_vector(a->points[k][2 * PERP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k], a->n);
 }
 
-static void emit(output *out, const answer *a, int table)
+void solve_emit(output *out, const answer *a, int table)
 {
     if (strcmp(a->outcome, "solved") != 0) out->failed = 1;
     if (out->list)
@@ -155,9 +148,9 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     a->points = malloc(MAX_SOLUTIONS * sizeof *a->points);
     if (!a->points) return PERP_ERR_MEMORY;
     collection c = {a};
-    double start = now();
+    double start = solve_now();
     perp_lcp_enumerate(&p->view, p->is_free, collect, &c);
-    a->time_us = 1e6 * (now() - start);
+    a->time_us = 1e6 * (solve_now() - start);
     a->method = "enumerate";
     a->iterations = a->npoints;
     a->residual = (double)NAN;
@@ -184,9 +177,9 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
         fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
         return;
     }
-    double start = now();
+    double start = solve_now();
     perp_lcp_solve(solver, &p->view, z, w, &info);
-    a->time_us = 1e6 * (now() - start);
+    a->time_us = 1e6 * (solve_now() - start);
     a->outcome = perp_outcome_name(info.outcome);
     a->iterations = info.iterations;
     a->residual = info.residual;
@@ -249,7 +242,7 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         } else {
             solve_with(&p, (perp_method)m, &a, z, z + n);
         }
-        emit(out, &a, table);
+        solve_emit(out, &a, table);
         free(a.points);
     }
     free(z);
@@ -283,7 +276,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
             continue;
         }
         memset(r, 0, (size_t)n * sizeof *r);
-        double start = now();
+        double start = solve_now();
         perp_fc_solve(solver, &p.view, r, r + n, &info);
         answer a = {.name = p.name,
                     .outcome = perp_outcome_name(info.outcome),
@@ -293,8 +286,8 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                     .n = n,
                     .iterations = info.iterations,
                     .residual = info.residual_scaled,
-                    .time_us = 1e6 * (now() - start)};
-        emit(out, &a, table);
+                    .time_us = 1e6 * (solve_now() - start)};
+        solve_emit(out, &a, table);
         perp_fc_solver_destroy(solver);
     }
     free(r);
@@ -370,7 +363,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
             if (code == CLI_DONE) code = cli_exit_code(status);
             break;
         }
-        double start = now();
+        double start = solve_now();
         perp_mcp_solve(solver, &p, z, z + p.n, &info);
         answer a = {.name = name,
                     .outcome = perp_outcome_name(info.outcome),
@@ -380,8 +373,8 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
                     .n = p.n,
                     .iterations = info.iterations,
                     .residual = info.residual,
-                    .time_us = 1e6 * (now() - start)};
-        emit(out, &a, table);
+                    .time_us = 1e6 * (solve_now() - start)};
+        solve_emit(out, &a, table);
         perp_mcp_solver_destroy(solver);
     }
     free(z);
@@ -405,20 +398,25 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
     const cJSON *word = cJSON_GetObjectItem(json, "kind");
     const char *kind = word ? cJSON_GetStringValue(word) : "lcp";
     if (!kind) {
-        fprintf(stderr, "%s: \"kind\" must be a text: lcp, mlcp, ncp or fc\n", file);
+        fprintf(stderr, "%s: \"kind\" must be a text: lcp, mlcp, ncp, mpcc or fc\n", file);
         return CLI_BAD_INPUT;
     }
     int is_fc = strcmp(kind, "fc") == 0, is_ncp = strcmp(kind, "ncp") == 0;
-    if ((is_fc || is_ncp) && all) {
-        fprintf(stderr, "%s: --all-solutions is for linear problems, this is a %s problem\n", file,
-                is_fc ? "friction" : "nonlinear");
+    int is_mpcc = strcmp(kind, "mpcc") == 0;
+    if ((is_fc || is_ncp || is_mpcc) && all) {
+        fprintf(stderr, "%s: --all-solutions is for linear problems, this is %s problem\n", file,
+                is_fc    ? "a friction"
+                : is_ncp ? "a nonlinear"
+                         : "an optimisation");
         return CLI_USAGE;
     }
+    if (is_mpcc) return solve_mpcc(json, file, method, out, diag);
     if (is_ncp) return solve_nonlinear(json, file, method, out, diag);
     if (is_fc) return solve_friction(json, file, method, out, diag);
     if (strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
         return solve_linear(json, file, method, all, out, diag);
-    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp or fc\n", file, kind);
+    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file,
+            kind);
     return CLI_BAD_INPUT;
 }
 

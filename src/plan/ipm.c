@@ -174,6 +174,8 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     s->g->relaxation = o->relaxation;
     s->last_delta = 0;
     s->restorations = 0;
+    s->options = o;
+    s->iteration = s->is_stopped = 0;
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
@@ -244,18 +246,19 @@ static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, d
     return lowered;
 }
 
-static int report(const perp__ipm *s, const perp__ipm_options *o, int iteration, error e,
-                  double alpha)
+int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha)
 {
-    perp__ipm_progress p = {iteration + s->restorations,
+    const perp__ipm_options *o = s->options;
+    perp__ipm_progress p = {s->iteration + s->restorations,
                             s->cost / s->scale,
-                            e.primal,
-                            e.dual,
+                            primal,
+                            dual,
                             s->g->relaxation,
                             s->mu,
                             alpha,
                             s->delta_w};
-    return o->progress && o->progress(o->context, &p);
+    s->is_stopped = o->progress && o->progress(o->context, &p);
+    return s->is_stopped;
 }
 
 /* What the barrier's complementarity is worth in cost. */
@@ -279,7 +282,8 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     for (; finite && iteration < o->max_iter; iteration++) {
         perp__ipm_differentiate(s);
         error e = optimality_error(s, 0);
-        if (report(s, o, iteration, e, alpha)) {
+        s->iteration = iteration;
+        if (perp__ipm_report(s, e.primal, e.dual, alpha)) {
             result.status = IPM_STOPPED;
             break;
         }
@@ -298,7 +302,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         alpha = perp__ipm_line_search(s, tau);
         if (alpha == 0) {
             if (perp__ipm_restore(s)) continue;
-            result.status = IPM_STALLED;
+            result.status = s->is_stopped ? IPM_STOPPED : IPM_STALLED;
             break;
         }
         double alpha_z = perp__ipm_longest_dual(s, tau);

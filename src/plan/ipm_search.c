@@ -215,6 +215,7 @@ int perp__ipm_restore(perp__ipm *s)
         weight = fmin(most, weight * (taken == 2 ? 0.3 : 1.5));
         zeta *= taken == 2 ? 0.2 : taken ? 1 : 10;
         double theta = perp__ipm_norm1(s->c, s->m);
+        if (perp__ipm_report(s, perp__ipm_norm_inf(s->c, s->m), NAN, 0)) return 0;
         found = taken && theta < 0.1 * before &&
                 filter_accepts(s, theta, perp__ipm_barrier(s, s->x, s->cost));
     }

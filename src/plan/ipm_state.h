@@ -41,6 +41,8 @@ struct perp__ipm {
     double mu, delta_w, delta_c, last_delta;
     double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
     int nfilter;
+    const perp__ipm_options *options;
+    int iteration, is_stopped;
     int restorations; /* steps of restoration, which count as iterations */
     double theta_max, theta_min;
 };
@@ -89,6 +91,11 @@ static inline double perp__ipm_barrier_slope(const perp__ipm *s, size_t i)
     if (s->hi[i] < UNBOUNDED) d += s->mu / (s->hi[i] - s->x[i]);
     return d;
 }
+
+/* ipm.c ---------------------------------------------------------------------------------------- */
+
+/* Tell the caller's progress function where it stands; not 0: stop. */
+int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha);
 
 /* ipm_system.c -------------------------------------------------------------------------------- */
 

@@ -267,10 +267,105 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
     problem_json_free(list);
 }
 
+/* perp solve FILE --json, one object or a list; the caller deletes it. */
+static cJSON *solve_json(const char *path, int code)
+{
+    cli_result r = cli_run("solve '%s' --json", path);
+    if (r.code != code) fail_msg("%s: exit code %d, %s%s", path, r.code, r.out, r.err);
+    cJSON *o = cJSON_Parse(r.out);
+    assert_non_null(o);
+    cli_free(&r);
+    return o;
+}
+
+static double z_of(const cJSON *o, int i)
+{
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(o, "z"), i)->valuedouble;
+}
+
+static void bounds_formulas_and_programs_are_solved(void **state)
+{
+    (void)state;
+    cJSON *o = solve_json(
+        cli_file("kinds.json", "[{\"kind\": \"mlcp\", \"M\": [[2,1,0],[1,2,1],[0,1,2]], \"q\": "
+                               "[-8,3,1], \"lower\": [0,null,-1], \"upper\": [1,null,1]},"
+                               "{\"kind\": \"ncp\", \"F\": [\"x1^2 - 2\"]},"
+                               "{\"kind\": \"ncp\", \"F\": [\"exp(x1) - 3\"], \"start\": [2]},"
+                               "{\"kind\": \"mpcc\", \"objective\": \"(x1-1)^2+x2^2\", \"G\": "
+                               "[\"x2-x1\"], \"H\": [\"x2\"], \"constraints\": [\"x1 <= 0.25\"]}]"),
+        0);
+    assert_near(z_of(cJSON_GetArrayItem(o, 0), 0), 1, 1e-12); /* at its upper bound */
+    assert_near(z_of(cJSON_GetArrayItem(o, 0), 1), -7.0 / 3, 1e-12);
+    assert_near(z_of(cJSON_GetArrayItem(o, 1), 0), sqrt(2), 1e-9);
+    assert_near(z_of(cJSON_GetArrayItem(o, 2), 0), log(3), 1e-9);
+    assert_near(z_of(cJSON_GetArrayItem(o, 3), 0), 0.25, 1e-6);
+    assert_near(z_of(cJSON_GetArrayItem(o, 3), 1), 0.25, 1e-6);
+    assert_near(cJSON_GetObjectItem(cJSON_GetArrayItem(o, 3), "objective")->valuedouble, 0.625,
+                1e-6);
+    cJSON_Delete(o);
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"{\"M\": [[1]], \"q\": [1], \"lower\": [2], \"upper\": [1]}", "is above the upper one"},
+        {"{\"M\": [[1]], \"q\": [1], \"lower\": [2, 3]}", "as long as"},
+        {"{\"M\": [[1]], \"q\": [1], \"upper\": [\"a\"]}", "neither a finite number nor null"},
+        {"{\"kind\": \"ncp\", \"F\": [3]}", "must be a list of formulas"},
+        {"{\"kind\": \"ncp\", \"F\": [\"y + 1\"]}", "unknown name 'y'"},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"start\": [1, 2]}", "a list of 1 numbers"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1\"]}", "as many formulas"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"1\"], \"H\": [\"2\"]}",
+         "a variable of its own"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        cli_result r = cli_run("solve '%s'", cli_file("bad.json", cases[k].text));
+        if (r.code != 2 || !strstr(r.err, cases[k].says))
+            fail_msg("%s: exit code %d, %s", cases[k].text, r.code, r.err);
+        cli_free(&r);
+    }
+}
+
+/* The stored nonlinear problems and programs end at one of their listed solutions. */
+static void stored_nonlinear_problems_are_solved(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"ncp_open.json", "mpcc_open.json"};
+    for (int f = 0; f < 2; f++) {
+        char path[512];
+        perp_status status;
+        snprintf(path, sizeof path, "%s/../shared/data/lcp-problems/%s", PERP_SOURCE_DIR, files[f]);
+        cJSON *list = problem_json_load(path, &status, NULL);
+        if (!list) {
+            print_message("skipped: no stored problems here\n");
+            return;
+        }
+        cJSON *answers = solve_json(path, 0);
+        for (int k = 0; k < cJSON_GetArraySize(list); k++) {
+            const cJSON *p = cJSON_GetArrayItem(list, k), *a = cJSON_GetArrayItem(answers, k);
+            const cJSON *best = cJSON_GetObjectItem(p, "solution"), *s;
+            int found = 0;
+            if (best)
+                found = near(cJSON_GetObjectItem(a, "objective")->valuedouble,
+                             cJSON_GetObjectItem(best, "f")->valuedouble, 1e-6);
+            cJSON_ArrayForEach(s, cJSON_GetObjectItem(p, "solutions"))
+            {
+                int same = 1;
+                for (int i = 0; i < cJSON_GetObjectItem(p, "n")->valueint; i++)
+                    same &= near(z_of(a, i), z_of(s, i), 1e-6);
+                found |= same;
+            }
+            if (!found) fail_msg("%s, problem %d: not a listed solution", files[f], k + 1);
+        }
+        cJSON_Delete(answers);
+        problem_json_free(list);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_and_prints),
+        cmocka_unit_test(bounds_formulas_and_programs_are_solved),
+        cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
         cmocka_unit_test(faults_are_named),

@@ -4,7 +4,8 @@
 #include "runs.h"
 
 #define MODEL                                                                                      \
-    "param m = 2\nparam a[2] = [3, 4]\ninput F\nvar f\nf = F\nstate x = 0, v = 0, w[2] = 0\nder(x) = v\n"        \
+    "param m = 2\nparam a[2] = [3, 4]\ninput F\nvar f\nf = F\nstate x = 0, v = 0, w[2] = "         \
+    "0\nder(x) = v\n"                                                                              \
     "m*der(v) = F\nder(w) = a\n"
 
 static double value_of(perp_model *m, perp_expr e)

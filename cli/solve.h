@@ -1,0 +1,33 @@
+/* What the readers of problem classes share with perp solve. */
+
+#ifndef PERP_CLI_SOLVE_H
+#define PERP_CLI_SOLVE_H
+
+#include "perp/lcp.h"
+
+/* One method's answer to one problem, whichever its class. */
+typedef struct answer {
+    const char *name, *outcome, *method;
+    const double *z, *w; /* n each; w NULL: none */
+    int n, iterations;
+    double residual, time_us;
+    int has_objective;
+    double objective;
+    double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
+    int npoints;
+} answer;
+
+typedef struct output output;
+
+/* Print an answer, or add it to the list that is printed at the end. table: one line each. */
+void solve_emit(output *out, const answer *a, int table);
+
+/* Seconds of a steady clock. */
+double solve_now(void);
+
+/* solve_mpcc.c: minimise "objective" subject to 0 <= G_i perp H_i >= 0 and "constraints", all formulas in x1,
+ * x2, ..: one step of perp plan. json is a cJSON object. Returns an exit code. */
+int solve_mpcc(const void *json, const char *file, const char *method, output *out,
+               perp_diag *diag);
+
+#endif
