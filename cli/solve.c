@@ -344,30 +344,30 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     perp_formulas *formulas = read_formulas(json, file, &code, diag);
     if (!formulas) return code;
     perp_mcp p = perp_formulas_mcp(formulas);
-    double *z = calloc(2 * (size_t)p.n, sizeof *z);
+    double *z = calloc(3 * (size_t)p.n, sizeof *z), *guess = z + 2 * p.n;
     problem_name(json, name, sizeof name);
-    if (!z) code = say_no_memory(file);
-    for (int m = 0; z && m < PERP_MCP_METHOD_COUNT; m++) {
+    if (!z)
+        code = say_no_memory(file);
+    else if (!read_start(json, file, p.n, guess))
+        code = CLI_BAD_INPUT;
+    for (int m = 0; code == CLI_DONE && m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver;
         perp_mcp_info info;
-        if (!table && strcmp(method, perp_mcp_method_name((perp_mcp_method)m)) != 0) continue;
+        const char *word = perp_mcp_method_name((perp_mcp_method)m);
+        if (!table && strcmp(method, word) != 0) continue;
         perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
         if (status == PERP_ERR_ARG && table) continue; /* not for sparse ones */
-        memset(z, 0, (size_t)p.n * sizeof *z);
-        if (!read_start(json, file, p.n, z))
-            status = PERP_ERR_DATA, code = CLI_BAD_INPUT;
-        else if (status != PERP_OK)
-            fprintf(stderr, "%s: %s: %s\n", file, perp_mcp_method_name((perp_mcp_method)m),
-                    perp_status_message(status));
         if (status != PERP_OK) {
-            if (code == CLI_DONE) code = cli_exit_code(status);
+            fprintf(stderr, "%s: %s: %s\n", file, word, perp_status_message(status));
+            code = cli_exit_code(status);
             break;
         }
+        memcpy(z, guess, (size_t)p.n * sizeof *z);
         double start = solve_now();
         perp_mcp_solve(solver, &p, z, z + p.n, &info);
         answer a = {.name = name,
                     .outcome = perp_outcome_name(info.outcome),
-                    .method = perp_mcp_method_name((perp_mcp_method)m),
+                    .method = word,
                     .z = z,
                     .w = z + p.n,
                     .n = p.n,
