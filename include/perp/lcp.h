@@ -129,7 +129,8 @@ PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
 PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol);
 
 /// Natural residual max_i |z_i - mid(lo_i, z_i - w_i, hi_i)|, which is |min(z_i, w_i)| without bounds;
-/// computed here and nowhere else. NaN if anything is NaN.
+/// computed here and nowhere else, without the difference z_i - w_i, in which a w_i that is small beside z_i
+/// would vanish. NaN if anything is not finite.
 ///
 /// @param w  n, out: M z + q; nullable
 PERP_API double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w);

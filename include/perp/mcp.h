@@ -78,7 +78,7 @@ PERP_API void perp_mcp_solver_destroy(perp_mcp_solver *solver);
 PERP_API perp_status perp_mcp_solve(perp_mcp_solver *solver, const perp_mcp *problem, double *z,
                                     double *w, perp_mcp_info *info);
 
-/// Natural residual max_i |z_i - mid(lo_i, z_i - F_i(z), hi_i)|. NaN where F is not defined or anything is NaN.
+/// Natural residual max_i |z_i - mid(lo_i, z_i - F_i(z), hi_i)|. NaN where F is not defined or anything is not finite.
 ///
 /// @param w  n, out: F(z)
 PERP_API double perp_mcp_residual(const perp_mcp *problem, const double *z, double *w);

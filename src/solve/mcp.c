@@ -170,9 +170,9 @@ double perp_mcp_residual(const perp_mcp *p, const double *z, double *w)
     if (p->F(p->context, z, w)) return (double)NAN;
     double largest = 0;
     for (int i = 0; i < p->n; i++) {
-        double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY, x = z[i] - w[i];
-        double r = fabs(z[i] - (x < lo ? lo : x > hi ? hi : x));
-        if (isnan(r) || isnan(w[i])) return (double)NAN;
+        double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
+        double r = fabs(perp__natural(z[i], w[i], lo, hi));
+        if (isnan(r) || !isfinite(z[i]) || !isfinite(w[i])) return (double)NAN;
         largest = fmax(largest, r);
     }
     return largest;

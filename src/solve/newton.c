@@ -7,6 +7,7 @@
  * gradient. */
 
 #include "solve/newton.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,8 +71,7 @@ static double natural_residual(const newton *s)
     double largest = 0;
     for (int i = 0; i < s->p->n; i++) {
         double lo = s->p->lo ? s->p->lo[i] : 0, hi = s->p->hi ? s->p->hi[i] : infinity;
-        double x = s->z[i] - s->w[i];
-        largest = fmax(largest, fabs(s->z[i] - (x < lo ? lo : x > hi ? hi : x)));
+        largest = fmax(largest, fabs(perp__natural(s->z[i], s->w[i], lo, hi)));
     }
     return largest;
 }

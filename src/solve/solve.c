@@ -173,7 +173,7 @@ static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
         sum += z[i] + w[i];
     }
     for (int i = 0; i < lcp->n && !pure; i++) {
-        double r = fabs(z[i] - perp__clamp(lcp, i, z[i] - w[i]));
+        double r = fabs(perp__natural(z[i], w[i], perp__lo(lcp, i), perp__hi(lcp, i)));
         residual = r > residual ? r : residual;
         sum += z[i] + w[i];
     }

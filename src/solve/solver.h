@@ -47,8 +47,8 @@ typedef struct perp__solver {
      * or the best point; add to *iterations. The driver checks it, and tries the next way if there
      * is one. */
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
-    int attempts;     /* at least 1 */
-    int takes_bounds; /* problems with lo and hi as they are; the others get a pure one */
+    int attempts;              /* at least 1 */
+    int takes_bounds;          /* problems with lo and hi as they are; the others get a pure one */
     int (*is_available)(void); /* nullable: always */
 } perp__solver;
 
@@ -72,6 +72,14 @@ static inline double perp__clamp(const perp_lcp *lcp, int i, double x)
 {
     double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
     return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* z - mid(lo, z - w, hi), the natural residual of a pair, without the difference z - w: a w that is small beside z
+ * would vanish in it. */
+static inline double perp__natural(double z, double w, double lo, double hi)
+{
+    double below = z - lo, above = z - hi;
+    return w > below ? below : w < above ? above : w;
 }
 
 static inline const double *perp__column(const perp_lcp *lcp, int j)

@@ -46,6 +46,25 @@ static void problems_with_bounds_are_solved(void **state)
     }
 }
 
+/* A w of 1 beside a z of 1e20 counts, whether or not there are bounds, and whether or not w is asked for. */
+static void a_small_w_beside_a_large_z_is_seen(void **state)
+{
+    (void)state;
+    const double M[] = {0, 0, 0, 1}, q[] = {1, -1e20}, lo[] = {0, 0}, hi[] = {1e30, INFINITY};
+    double z[] = {1e20, 1e20}, w[2];
+    perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q};
+    for (int bounds = 0; bounds < 3; bounds++) {
+        if (bounds > 0) lcp.lo = lo;
+        if (bounds > 1) lcp.hi = hi;
+        assert_true(perp_lcp_residual(&lcp, z, NULL) == 1);
+        assert_true(perp_lcp_residual(&lcp, z, w) == 1);
+    }
+    z[0] = -1e20, z[1] = 2e20;
+    assert_true(perp_lcp_residual(&lcp, z, w) == 1e20);
+    z[0] = INFINITY;
+    assert_true(isnan(perp_lcp_residual(&lcp, z, w)) && isnan(perp_lcp_residual(&lcp, z, NULL)));
+}
+
 /* z1 - z2 = 1 twice over: M of the free rows is singular, and there are solutions. */
 static void singular_free_rows_are_split(void **state)
 {
@@ -270,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_with_bounds_are_solved),
+        cmocka_unit_test(a_small_w_beside_a_large_z_is_seen),
         cmocka_unit_test(singular_free_rows_are_split),
         cmocka_unit_test(bounds_need_the_option_and_must_not_cross),
         cmocka_unit_test(derivatives_agree_with_differences),

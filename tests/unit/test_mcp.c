@@ -226,6 +226,38 @@ static void bad_formulas_are_told(void **state)
     }
 }
 
+static int one(void *context, const double *z, double *w)
+{
+    (void)z;
+    *w = *(const double *)context;
+    return 0;
+}
+
+static int zero_slope(void *context, const double *z, double *J)
+{
+    (void)context, (void)z;
+    *J = 0;
+    return 0;
+}
+
+/* F = 1 beside z = 1e20 is no solution, whatever rounds away; neither is an infinite F. */
+static void what_is_no_solution_is_not_taken_for_one(void **state)
+{
+    (void)state;
+    double value = 1, z = 1e20;
+    perp_mcp p = {.n = 1, .F = one, .J = zero_slope, .context = &value};
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++, z = 1e20) {
+        perp_mcp_info info = solve((perp_mcp_method)m, &p, &z);
+        assert_true(info.outcome == PERP_SOLVED ? z <= 1e-9 : info.residual >= 1);
+    }
+    value = (double)INFINITY;
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        z = 0;
+        perp_mcp_info info = solve((perp_mcp_method)m, &p, &z);
+        assert_true(info.outcome == PERP_LIMIT && isnan(info.residual));
+    }
+}
+
 static void patterns_are_checked(void **state)
 {
     (void)state;
@@ -251,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_function_may_be_undefined_somewhere),
         cmocka_unit_test(formulas_have_exact_derivatives),
         cmocka_unit_test(bad_formulas_are_told),
+        cmocka_unit_test(what_is_no_solution_is_not_taken_for_one),
         cmocka_unit_test(patterns_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
