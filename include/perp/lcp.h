@@ -55,8 +55,8 @@ typedef struct perp_solver_options {
     double tol;   ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
     int warm_start; ///< 1: begin where the last solve ended. Pivoting methods keep the basis (lemke the
-        ///< whole dictionary, used when M is the same), iterations begin at the given z.
-        ///< 0 (default): every solve stands alone
+        ///< whole dictionary, used when M is the same), iterations begin at the given z; murty, ipm and
+        ///< enumerate begin anew. 0 (default): every solve stands alone
     int mixed; ///< 1: problems may have lo and hi; pivoting methods then need four times the memory. Default 0
     struct {
         double omega; ///< over-relaxation, (0, 2), default 1.3
@@ -195,7 +195,7 @@ typedef struct perp_batch_solver perp_batch_solver;
 /// @param threads  >= 1; 0: one for each processor. Builds without OpenMP use one
 /// @param options  nullable; warm_start and mixed must be 0
 /// @param solver   out; NULL on error
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY, PERP_ERR_UNAVAILABLE
 PERP_API perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
                                               const perp_solver_options *options,
                                               perp_batch_solver **solver);
@@ -204,7 +204,7 @@ PERP_API void perp_batch_solver_destroy(perp_batch_solver *solver);
 /// Solve them all, each verified like perp_lcp_solve. Allocates nothing. The result does not depend on the
 /// number of threads.
 ///
-/// @param z         count * n, out, arranged as batch->interleaved says
+/// @param z         count * n, out, arranged as batch->interleaved says; untouched where PERP_BAD_INPUT
 /// @param outcomes  count, out; nullable
 /// @param solved    out: how many are PERP_SOLVED; nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
@@ -220,7 +220,7 @@ enum { PERP_ENUMERATE_MAX = 20 };
 /// Find all solutions of a small problem: isolated points, the vertices of solution segments and
 /// faces, then their extreme rays. A vertex on several faces is reported once per face.
 ///
-/// @param lcp      n <= PERP_ENUMERATE_MAX
+/// @param lcp      n <= PERP_ENUMERATE_MAX; lo and hi are not read
 /// @param is_free  n, nullable: 1 where z_i may have any sign and w_i = 0 (a mixed problem)
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
 PERP_API perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *is_free,

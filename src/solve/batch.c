@@ -221,14 +221,14 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
         for (size_t e = 0; e < n * n; e++) w->M[e] = b->M[place_M(b, e, k)];
     for (size_t i = 0; i < n; i++) w->q[i] = b->q[place(b, n, i, k)];
     perp_lcp_solve(w->solver, &lcp, w->z, NULL, &info);
-    for (size_t i = 0; i < n; i++) z[place(b, n, i, k)] = w->z[i];
+    for (size_t i = 0; i < n && info.outcome != PERP_BAD_INPUT; i++) z[place(b, n, i, k)] = w->z[i];
     return info.outcome;
 }
 
 static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk,
                        double *z, perp_outcome *outcomes)
 {
-    int first = chunk * CHUNK, end = first + CHUNK < b->count ? first + CHUNK : b->count,
+    int first = chunk * CHUNK, end = b->count - first > CHUNK ? first + CHUNK : b->count,
         solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_METHOD_LEMKE || s->method == PERP_METHOD_AUTO);
@@ -261,7 +261,7 @@ perp_status perp_lcp_solve_batch(perp_batch_solver *s, const perp_lcp_batch *b, 
         (b->count > 0 && b->n > 0 && (!b->M || !b->q || !z)))
         return PERP_ERR_ARG;
     if (b->n > s->n_max) return PERP_ERR_DIM;
-    int chunks = (b->count + CHUNK - 1) / CHUNK, total = 0;
+    int chunks = b->count / CHUNK + (b->count % CHUNK > 0), total = 0;
 #ifdef _OPENMP
     if (s->threads > 1 && chunks > 1) {
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic) reduction(+ : total)

@@ -22,8 +22,10 @@ static double strictness(const perp_solver *s, const perp_lcp *lcp, int i, doubl
 perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp_sensitivity *out)
 {
     double z_size = 0, w_size = 0, least = (double)INFINITY;
-    if (!s || !lcp || !out || s->n < 0 || s->n != lcp->n || (lcp->n > 0 && !lcp->M))
+    if (!s || !lcp || !out || s->n < 0 || s->n != lcp->n || (lcp->n > 0 && !lcp->M) ||
+        lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
+    s->is_differentiated = 0;
     *out = (perp_lcp_sensitivity){.strict = 1, .worst = -1, .reciprocal_condition = 1};
     for (int i = 0; i < s->n; i++) {
         z_size = fmax(z_size, fabs(s->z[i]));
@@ -33,7 +35,7 @@ perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp
     if (w_size == 0) w_size = 1;
     for (int i = 0; i < s->n; i++) {
         double x = strictness(s, lcp, i, z_size, w_size);
-        if (x < least) least = x, out->worst = i;
+        if (x < least || i == 0) least = x, out->worst = i;
         out->degenerate += x <= 1e-9;
     }
     out->strict = out->degenerate == 0;

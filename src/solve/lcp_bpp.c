@@ -5,7 +5,7 @@
  * times.
  * 3. After that Murty's rule: only the infeasible index of least number changes sides, until the
  * count falls below the best so far. For a P-matrix that ends.
- * 4. Warm start: the basis of the last solve.
+ * 4. Warm start: the basis of the last solve; where that leads nowhere, from the beginning.
  *
  * Succeeds for P-matrices, usually in 5-15 factorisations whatever n. Fails where a basis on the way
  * is singular. Cost: nb^3/3 (Cholesky, symmetric M_bb) or 2 nb^3/3 (LU) and n nb a step. */
@@ -77,13 +77,11 @@ static int is_infeasible(const perp_solver *s, int i, double z_scale)
     return s->basis[i] ? s->z[i] < -1e-13 * z_scale : s->w[i] < -1e-13 * s->scale;
 }
 
-static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+/* From the basis at hand. */
+static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, best = n + 1, patience = PATIENCE;
     int limit = s->options.max_iter ? s->options.max_iter : 200 + 2 * n;
-    (void)attempt;
-    if (!s->options.warm_start || s->index[0] != n + 1) memset(s->basis, 0, (size_t)n + 1);
-    s->index[0] = 0;
     for (int k = 0; k < limit; k++) {
         int count = 0, first = -1;
         double z_scale = 0;
@@ -95,8 +93,6 @@ static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
         }
         if (count == 0) {
             for (int i = 0; i < n; i++) s->z[i] = fmax(s->z[i], 0);
-            s->has_basis = 1;
-            s->index[0] = n + 1;
             return PERP_SOLVED;
         }
         if (count < best)
@@ -110,6 +106,22 @@ static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
         for (int i = 0; i < n; i++) s->basis[i] ^= (unsigned char)is_infeasible(s, i, z_scale);
     }
     return PERP_LIMIT;
+}
+
+static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
+    int is_warm = s->options.warm_start && s->index[0] == lcp->n + 1;
+    size_t size = (size_t)lcp->n + 1;
+    (void)attempt;
+    if (!is_warm) memset(s->basis, 0, size);
+    perp_outcome outcome = pivot(s, lcp, iterations);
+    if (outcome != PERP_SOLVED && is_warm) { /* that basis may be singular in this M */
+        memset(s->basis, 0, size);
+        outcome = pivot(s, lcp, iterations);
+    }
+    s->has_basis = outcome == PERP_SOLVED;
+    s->index[0] = s->has_basis ? lcp->n + 1 : 0;
+    return outcome;
 }
 
 const perp__solver perp__bpp = {

@@ -138,7 +138,8 @@ static int is_copositive(const perp_lcp *lcp, double shift)
 
 perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
 {
-    if (!lcp || !out || lcp->n < 0 || (lcp->n > 0 && !lcp->M)) return PERP_ERR_ARG;
+    if (!lcp || !out || lcp->n < 0 || (lcp->n > 0 && !lcp->M) || lcp->ldm < lcp->n)
+        return PERP_ERR_ARG;
     int n = lcp->n, exponent;
     size_t size = (size_t)n * (size_t)n;
     double *S = malloc((2 * size + 1) * sizeof *S), *M = S + size, tol = 1e-12;

@@ -76,13 +76,15 @@ static int solve_rows(const search *s, double *z, int *agree)
     return rank;
 }
 
-/* z_s > 0 (a zero belongs to a smaller support), w >= 0. */
+/* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0. */
 static int is_solution(const search *s, const double *z, double *w)
 {
     double size = 1;
+    int in_support[MOST] = {0};
     for (int i = 0; i < s->n; i++) size = fmax(size, fabs(z[i]));
     for (int j = 0; j < s->ns; j++) {
         int i = s->support[j];
+        in_support[i] = 1;
         if (!s->is_free[i] && !(z[i] > FEASIBLE * size)) return 0;
     }
     for (int i = 0; i < s->n; i++) {
@@ -94,7 +96,7 @@ static int is_solution(const search *s, const double *z, double *w)
             terms += fabs(x);
         }
         if (fabs(w[i]) <= FEASIBLE * (1 + terms)) w[i] = 0;
-        if (w[i] < 0) return 0;
+        if (w[i] < 0 || (w[i] > 0 && in_support[i])) return 0;
     }
     return 1;
 }
@@ -175,7 +177,8 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *is_free
                                perp_solution_fn found, void *context)
 {
     static const unsigned char none[MOST];
-    if (!lcp || !found || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q))) return PERP_ERR_ARG;
+    if (!lcp || !found || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q)) || lcp->ldm < lcp->n)
+        return PERP_ERR_ARG;
     if (lcp->n > MOST) return PERP_ERR_DIM;
     search s = {.lcp = lcp,
                 .is_free = is_free ? is_free : none,

@@ -319,6 +319,7 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     lay_out(&d, s, lcp);
     if (attempt == 0) d.kept[2] = warm && may_start_warm(&d);
     int way = attempt - d.kept[2], same_M = way < 0;
+    if (way > LAST_WAY) return PERP_LIMIT;
     if (same_M)
         d.ne = d.tie_base = d.kept[1];
     else
@@ -336,5 +337,5 @@ const perp__solver perp__lemke = {
     .doubles = lemke_doubles,
     .ints = lemke_ints,
     .solve = lemke_solve,
-    .attempts = LAST_WAY + 1,
+    .attempts = LAST_WAY + 2, /* one from the last tableau */
 };

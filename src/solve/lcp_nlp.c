@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST = 32000 }; /* pairs: 2 n^2 + n entries are counted in an int */
+
 typedef struct program {
     const perp_lcp *lcp;
     double *w; /* n: M z, scratch */
@@ -145,8 +147,8 @@ static perp_outcome nlp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     }
     perp__nlp_problem nlp = {.n = 2 * n,
                              .m = 2 * n,
-                             .njac = 2 * n * n + n,
-                             .nhess = n * (n + 1) / 2 + n,
+                             .njac = n > MOST ? 0 : 2 * n * n + n,
+                             .nhess = n > MOST ? 0 : n * (n + 1) / 2 + n,
                              .xlo = xlo,
                              .xhi = xhi,
                              .glo = glo,
@@ -160,7 +162,7 @@ static perp_outcome nlp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
                              .progress = count,
                              .context = &p};
     perp__nlp_options o = {.tol = fmax(1e-12, 0.01 * s->options.tol), .max_iter = limit};
-    if (n > 0) perp__nlp_solve(&nlp, &o, x, lambda, lower, upper, &cost);
+    if (n > 0 && n <= MOST) perp__nlp_solve(&nlp, &o, x, lambda, lower, upper, &cost);
     *iterations += p.iterations;
     for (int i = 0; i < n; i++) s->z[i] = isfinite(x[i]) ? x[i] : 0;
     return PERP_LIMIT; /* the driver's residual decides */

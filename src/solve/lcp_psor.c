@@ -22,8 +22,8 @@ static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000;
     double *z = s->z, *restrict w = s->w;
+    for (int i = 0; i < n; i++) z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
     for (int i = 0; i < n; i++) {
-        z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
         if (!(perp__column(lcp, i)[i] > 0)) return PERP_LIMIT;
     }
     for (int k = 0; k < limit; k++) {

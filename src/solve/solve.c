@@ -6,6 +6,7 @@
 #include "linalg/simd.h"
 #include "solve/solver.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -199,21 +200,28 @@ double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
 
 int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
 {
-    double qu = 0, qu_terms = 0;
+    double qu = 0, qu_terms = 0, largest = 0;
+    int exponent = 0;
     for (int i = 0; i < lcp->n; i++) {
-        if (!(u[i] >= 0)) return 0;
-        qu += lcp->q[i] * u[i];
-        qu_terms += fabs(lcp->q[i] * u[i]);
+        if (!(u[i] >= 0) || isinf(u[i])) return 0;
+        largest = fmax(largest, u[i]);
     }
-    if (!(qu < -tol * qu_terms) || qu_terms == 0) return 0;
+    frexp(largest, &exponent); /* u is used with its largest entry near 1 */
+    for (int i = 0; i < lcp->n; i++) {
+        double x = lcp->q[i] * ldexp(u[i], -exponent);
+        qu += x;
+        qu_terms += fabs(x);
+    }
+    if (!(qu < -tol * qu_terms) || !(qu_terms >= DBL_MIN) || isinf(qu_terms)) return 0;
     for (int j = 0; j < lcp->n; j++) {
         double sum = 0, terms = 0;
         for (int i = 0; i < lcp->n; i++) {
-            double x = perp__column(lcp, j)[i] * u[i];
+            double m = perp__column(lcp, j)[i], x = m * ldexp(u[i], -exponent);
+            if (m > 0 && u[i] > 0 && x < DBL_MIN) return 0; /* a term lost in underflow */
             sum += x;
             terms += fabs(x);
         }
-        if (!(sum <= tol * terms)) return 0;
+        if (!(sum <= tol * terms) || isinf(terms)) return 0;
     }
     return 1;
 }
@@ -326,7 +334,10 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
         s->nrows = -1;
         if (method->solve(s, lcp, attempt, iterations) == PERP_RAY) outcome = PERP_RAY;
         perp__lcp_verify(s, lcp);
-        if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;
+        if (s->residual_scaled <= s->options.tol) {
+            s->has_ray = 0; /* of an attempt before */
+            return PERP_SOLVED;
+        }
     }
     return outcome;
 }
@@ -344,11 +355,14 @@ static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const 
     perp_lcp pure = perp__mixed_reduce(s, lcp);
     perp_solver *inner = s->inner;
     inner->scale = s->scale;
-    if (!perp__are_finite(pure.n, pure.q) || !perp__are_finite(pure.n * pure.n, pure.M))
-        return PERP_LIMIT;
-    perp_outcome outcome = perp__lcp_run(inner, method, &pure, iterations);
-    s->answered = inner->answered;
-    perp__mixed_expand(s, lcp);
+    perp_outcome outcome = PERP_LIMIT;
+    if (problem_is_finite(&pure)) {
+        outcome = perp__lcp_run(inner, method, &pure, iterations);
+        s->answered = inner->answered;
+        perp__mixed_expand(s, lcp);
+    } else { /* bounds so far apart that their difference overflows */
+        for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, 0);
+    }
     s->has_basis = 0;
     perp__lcp_verify(s, lcp);
     if (s->residual_scaled <= s->options.tol) return PERP_SOLVED;

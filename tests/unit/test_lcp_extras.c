@@ -65,6 +65,146 @@ static void a_small_w_beside_a_large_z_is_seen(void **state)
     assert_true(isnan(perp_lcp_residual(&lcp, z, w)) && isnan(perp_lcp_residual(&lcp, z, NULL)));
 }
 
+static perp_solver *create(perp_method method, int n_max, int mixed, int warm)
+{
+    perp_solver *solver;
+    perp_solver_options o = perp_solver_options_default(method);
+    o.mixed = mixed, o.warm_start = warm;
+    assert_int_equal(perp_solver_create(method, n_max, &o, &solver), PERP_OK);
+    return solver;
+}
+
+/* What a solver did before leaves no trace in what it says. */
+static void a_solve_stands_alone(void **state)
+{
+    (void)state;
+    const double M[] = {2, 1, 1, 2}, q[] = {-3, -3}, far[] = {-1.5e308, -1.5e308},
+                 top[] = {1.5e308, 1.5e308}, flat[] = {0, 1, 1, 2};
+    double z[2], w[2];
+    perp_solve_info info;
+    perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q},
+             wide = {.n = 2, .M = M, .ldm = 2, .q = q, .lo = far, .hi = top},
+             singular = {.n = 2, .M = flat, .ldm = 2, .q = q};
+    perp_solver *solver = create(PERP_METHOD_LEMKE, 2, 1, 0);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(perp_lcp_solve(solver, &wide, z, w, &info), PERP_OK); /* hi - lo overflows */
+    assert_true(info.residual == perp_lcp_residual(&wide, z, NULL));
+    perp_solver_destroy(solver);
+    solver = create(PERP_METHOD_PGS, 2, 0, 0);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &singular, z, w, &info), PERP_OK);
+    assert_true(info.outcome == PERP_LIMIT && z[0] == 0 && z[1] == 0);
+    perp_solver_destroy(solver);
+}
+
+/* The basis {1} of the first problem is singular in the M of the next. */
+static void a_warm_start_that_leads_nowhere_is_dropped(void **state)
+{
+    (void)state;
+    const double M[] = {1, 0, 0, 1}, q[] = {-1, 1}, zero[] = {0, 0, 0, 1}, p[] = {1, -1};
+    double z[2] = {0};
+    perp_solve_info info;
+    perp_lcp first = {.n = 2, .M = M, .ldm = 2, .q = q},
+             next = {.n = 2, .M = zero, .ldm = 2, .q = p};
+    perp_solver *solver = create(PERP_METHOD_BPP, 2, 0, 1);
+    assert_int_equal(perp_lcp_solve(solver, &first, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(perp_lcp_solve(solver, &next, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_true(z[0] == 0 && z[1] == 1);
+    perp_solver_destroy(solver);
+}
+
+/* On these the first path of lemke ends on a ray, and a later one in a solution. */
+static void there_is_no_ray_beside_a_solution(void **state)
+{
+    (void)state;
+    int late = 0;
+    for (unsigned seed = 1; seed <= 400; seed++) {
+        double M[16], q[4], z[4];
+        unsigned x = 2654435761u * seed;
+        for (int k = 0; k < 20; k++) {
+            x = x * 1664525u + 1013904223u;
+            double v = (int)(x >> 24) % 5 - 2;
+            if (k < 16)
+                M[k] = v;
+            else
+                q[k - 16] = v;
+        }
+        perp_lcp lcp = {.n = 4, .M = M, .ldm = 4, .q = q};
+        perp_solve_info info;
+        perp_solver *solver = create(PERP_METHOD_AUTO, 4, 0, 0);
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        if (info.outcome == PERP_SOLVED) {
+            assert_null(perp_lcp_ray(solver));
+            late += info.method != PERP_METHOD_LEMKE;
+        }
+        perp_solver_destroy(solver);
+    }
+    assert_true(late > 0);
+}
+
+/* A proof does not rest on terms that overflow or underflow: all of these have solutions. */
+static void a_proof_does_not_overflow(void **state)
+{
+    (void)state;
+    const double big = 1e300, small = 1e-300, q = -1, column[] = {0, 0, 0, 1e-200}, b[] = {-1, 1},
+                 pair[] = {1, 1e-200};
+    perp_lcp lcp = {.n = 1, .M = &big, .ldm = 1, .q = &q};
+    assert_false(perp_lcp_is_infeasible(&lcp, &big, 1e-10));
+    lcp.M = &small;
+    assert_false(perp_lcp_is_infeasible(&lcp, &small, 1e-10));
+    const double minus = -1;
+    lcp.M = &minus;
+    assert_true(perp_lcp_is_infeasible(&lcp, &small, 1e-10));
+    assert_true(perp_lcp_is_infeasible(&lcp, &big, 1e-10));
+    perp_lcp two = {.n = 2, .M = column, .ldm = 2, .q = b};
+    assert_false(perp_lcp_is_infeasible(&two, pair, 1e-10));
+}
+
+/* A failed perp_lcp_differentiate leaves no derivative behind; a free z has a pair that is worst. */
+static void derivatives_of_nothing_are_refused(void **state)
+{
+    (void)state;
+    const double one = 1, zero = 0, q = -1, lo = -INFINITY;
+    double z, dz;
+    perp_lcp lcp = {.n = 1, .M = &one, .ldm = 1, .q = &q, .lo = &lo}, flat = lcp;
+    perp_lcp_sensitivity s;
+    perp_solver *solver = create(PERP_METHOD_AUTO, 1, 1, 0);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, &z, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_OK);
+    assert_int_equal(s.worst, 0);
+    assert_int_equal(perp_lcp_jvp(solver, NULL, &one, &dz), PERP_OK);
+    assert_true(dz == -1);
+    flat.M = &zero;
+    assert_int_equal(perp_lcp_differentiate(solver, &flat, &s), PERP_ERR_MODEL);
+    assert_int_equal(perp_lcp_jvp(solver, NULL, &one, &dz), PERP_ERR_ARG);
+    lcp.ldm = 0;
+    assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_ERR_ARG);
+    perp_solver_destroy(solver);
+}
+
+static int count_solutions(void *context, const double *z, const double *w, int is_ray)
+{
+    (void)z, (void)w;
+    *(int *)context += !is_ray;
+    return 0;
+}
+
+/* Rows 0 and 1 contradict each other by 1 beside terms of 1e4, which an M of 1e12 must not hide. */
+static void the_search_reports_no_point_off_its_rows(void **state)
+{
+    (void)state;
+    const double M[] = {1e12, 1e12, 1e3, 1e12, 1e12, -1e3, 0, 0, 0}, q[] = {-1e4, -1.0001e4, 0};
+    int found = 0;
+    perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
+    assert_int_equal(perp_lcp_enumerate(&lcp, NULL, count_solutions, &found), PERP_OK);
+    assert_int_equal(found, 0); /* w_1 >= 0 needs z_1 > 0, and w_2 >= 0 that it is 0 */
+    lcp.ldm = 2;
+    assert_int_equal(perp_lcp_enumerate(&lcp, NULL, count_solutions, &found), PERP_ERR_ARG);
+}
+
 /* z1 - z2 = 1 twice over: M of the free rows is singular, and there are solutions. */
 static void singular_free_rows_are_split(void **state)
 {
@@ -265,7 +405,7 @@ static void a_batch_judges_each_problem(void **state)
 {
     (void)state;
     const double M[] = {1, -1, NAN, 1, 1}, q[] = {-1, -1, 0, 5, INFINITY};
-    double z[5];
+    double z[5] = {7, 7, 7, 7, 7};
     perp_outcome outcomes[5];
     int solved;
     perp_batch_solver *solver;
@@ -278,6 +418,7 @@ static void a_batch_judges_each_problem(void **state)
     assert_int_equal(outcomes[2], PERP_BAD_INPUT);
     assert_int_equal(outcomes[3], PERP_SOLVED);
     assert_int_equal(outcomes[4], PERP_BAD_INPUT);
+    assert_true(z[2] == 7 && z[4] == 7); /* not the answer of the problem before */
     b.n = 2;
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_ERR_DIM);
     perp_batch_solver_destroy(solver);
@@ -290,6 +431,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_with_bounds_are_solved),
         cmocka_unit_test(a_small_w_beside_a_large_z_is_seen),
+        cmocka_unit_test(a_solve_stands_alone),
+        cmocka_unit_test(a_warm_start_that_leads_nowhere_is_dropped),
+        cmocka_unit_test(there_is_no_ray_beside_a_solution),
+        cmocka_unit_test(a_proof_does_not_overflow),
+        cmocka_unit_test(derivatives_of_nothing_are_refused),
+        cmocka_unit_test(the_search_reports_no_point_off_its_rows),
         cmocka_unit_test(singular_free_rows_are_split),
         cmocka_unit_test(bounds_need_the_option_and_must_not_cross),
         cmocka_unit_test(derivatives_agree_with_differences),
