@@ -120,26 +120,41 @@ static perp_status read_vector(const cJSON *array, const char *key, int n, doubl
 }
 
 /* A list of bounds, null for an infinite one. */
-static perp_status read_bound(const cJSON *list, const char *key, double infinite,
-                              const char *where, problem_lcp *out, double *bound, perp_diag *diag)
+static perp_status read_bound(const void *json, const char *key, double infinite, int n,
+                              double *bound, const char *where, const char *name, perp_diag *diag)
 {
     char what[128];
-    const cJSON *item;
+    const cJSON *list = cJSON_GetObjectItem(json, key), *item;
     int k = 0;
     if (!list) return PERP_OK;
-    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != out->view.n) {
-        snprintf(what, sizeof what, "\"%s\" must be a list as long as \"q\"", key);
-        return complain(diag, where, what, out->name);
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != n) {
+        snprintf(what, sizeof what, "\"%s\" must be a list of %d numbers or nulls", key, n);
+        return complain(diag, where, what, name);
     }
     cJSON_ArrayForEach(item, list)
     {
         if (!cJSON_IsNull(item) && !(cJSON_IsNumber(item) && isfinite(item->valuedouble))) {
             snprintf(what, sizeof what, "\"%s\"[%d] is neither a finite number nor null", key, k);
-            return complain(diag, where, what, out->name);
+            return complain(diag, where, what, name);
         }
         bound[k++] = cJSON_IsNull(item) ? infinite : item->valuedouble;
     }
     return PERP_OK;
+}
+
+perp_status problem_bounds(const void *json, int n, double *lo, double *hi, const char *where,
+                           const char *name, perp_diag *diag)
+{
+    char what[96];
+    perp_status status = read_bound(json, "lower", -(double)INFINITY, n, lo, where, name, diag);
+    if (status == PERP_OK)
+        status = read_bound(json, "upper", (double)INFINITY, n, hi, where, name, diag);
+    for (int i = 0; i < n && status == PERP_OK; i++) {
+        if (lo[i] <= hi[i]) continue;
+        snprintf(what, sizeof what, "the lower bound of z[%d] is above the upper one", i);
+        status = complain(diag, where, what, name);
+    }
+    return status;
 }
 
 static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *out, perp_diag *diag)
@@ -151,18 +166,11 @@ static perp_status read_bounds(const cJSON *p, const char *where, problem_lcp *o
         lo[i] = out->is_free[i] ? -(double)INFINITY : 0;
         hi[i] = (double)INFINITY;
     }
-    perp_status status = read_bound(cJSON_GetObjectItem(p, "lower"), "lower", -(double)INFINITY,
-                                    where, out, lo, diag);
-    if (status == PERP_OK)
-        status = read_bound(cJSON_GetObjectItem(p, "upper"), "upper", (double)INFINITY, where, out,
-                            hi, diag);
+    perp_status status = problem_bounds(p, n, lo, hi, where, out->name, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
-        char what[96];
         int is_free = isinf(lo[i]) && isinf(hi[i]);
         out->nfree += is_free && !out->is_free[i];
         out->nbounded += !is_free && (lo[i] != 0 || !isinf(hi[i]));
-        snprintf(what, sizeof what, "the lower bound of z[%d] is above the upper one", i);
-        if (lo[i] > hi[i]) status = complain(diag, where, what, out->name);
         out->is_free[i] = (unsigned char)is_free;
     }
     if (out->nfree + out->nbounded > 0) out->view.lo = lo, out->view.hi = hi;
@@ -183,6 +191,9 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         return complain(diag, where, "\"free\" must be a list of indices", name);
     int n = cJSON_GetArraySize(q), i = 0;
     size_t N = (size_t)n;
+    if (cJSON_GetArraySize(M) != n) /* before room is made for n x n numbers */
+        return complain(diag, where,
+                        "\"M\" must have as many rows and columns as \"q\" has entries", name);
     out->numbers = malloc((N * N + 3 * N + 1) * sizeof(double));
     out->is_free = calloc(N + 1, 1);
     if (!out->numbers || !out->is_free) {
@@ -190,9 +201,6 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         return PERP_ERR_MEMORY;
     }
     perp_status status = read_vector(q, "q", n, out->numbers + N * N, 1, where, name, diag);
-    if (status == PERP_OK && cJSON_GetArraySize(M) != n)
-        status = complain(diag, where,
-                          "\"M\" must have as many rows and columns as \"q\" has entries", name);
     cJSON_ArrayForEach(item, M)
     {
         char key[32];

@@ -327,10 +327,11 @@ static int read_start(const cJSON *json, const char *file, int n, double *z)
     if (!list) return 1;
     cJSON_ArrayForEach(item, list)
     {
-        if (k < n && cJSON_IsNumber(item)) z[k] = item->valuedouble, k++;
+        if (k < n && cJSON_IsNumber(item) && isfinite(item->valuedouble))
+            z[k] = item->valuedouble, k++;
     }
-    if (k == n && cJSON_GetArraySize(list) == n) return 1;
-    fprintf(stderr, "%s: \"start\" must be a list of %d numbers\n", file, n);
+    if (k == n && cJSON_IsArray(list) && cJSON_GetArraySize(list) == n) return 1;
+    fprintf(stderr, "%s: \"start\" must be a list of %d finite numbers\n", file, n);
     return 0;
 }
 
@@ -344,12 +345,17 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     perp_formulas *formulas = read_formulas(json, file, &code, diag);
     if (!formulas) return code;
     perp_mcp p = perp_formulas_mcp(formulas);
-    double *z = calloc(3 * (size_t)p.n, sizeof *z), *guess = z + 2 * p.n;
+    double *z = calloc(5 * (size_t)p.n, sizeof *z), *guess = z + 2 * p.n, *lo = guess + p.n,
+           *hi = lo + p.n;
     problem_name(json, name, sizeof name);
+    for (int i = 0; z && i < p.n; i++) hi[i] = (double)INFINITY;
     if (!z)
         code = say_no_memory(file);
     else if (!read_start(json, file, p.n, guess))
         code = CLI_BAD_INPUT;
+    else
+        code = cli_exit_code(problem_bounds(json, p.n, lo, hi, file, name, diag));
+    p.lo = lo, p.hi = hi;
     for (int m = 0; code == CLI_DONE && m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver;
         perp_mcp_info info;
@@ -426,7 +432,7 @@ static void print_help(void)
            "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
            "same with \"kind\": \"mlcp\" and \"free\":\n"
            "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
-           "\"F\": [\"x1^2 - 2\"]},\n"
+           "\"F\": [\"x1^2 - 2\"]}\nwith the same bounds and \"start\",\n"
            "or friction problems {\"kind\": \"fc\", ...}; one object or a list. The residual is "
            "recomputed by\n"
            "code that belongs to no solver (for fc: relative to the largest |q|).\n\n");

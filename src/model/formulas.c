@@ -54,6 +54,31 @@ static int gather_roots(perp_formulas *f, const perp__sparse_row *rows, perp_exp
     return !f->model->graph.failed;
 }
 
+/* F_i must depend on nothing but x1, x2, ..: no time, step or parameter, which would have no value. */
+static perp_status check_names(const perp_formulas *f, const char *name, perp_diag *diag)
+{
+    const perp__graph *g = &f->model->graph;
+    char *is_var = calloc((size_t)f->model->nsymbol + 1, 1);
+    perp_status status = is_var ? PERP_OK : PERP_ERR_MEMORY;
+    for (int i = 0; i < f->n && is_var; i++) is_var[f->model->item[PERP_VAR][i].symbol] = 1;
+    for (int i = 0; i < f->n && status == PERP_OK; i++) {
+        const perp_expr sides[] = {f->model->equation[i].left, f->model->equation[i].right};
+        int count, *reach = perp__graph_reach(g, sides, 2, &count);
+        if (!reach) status = PERP_ERR_MEMORY;
+        for (int k = 0; k < count && status == PERP_OK; k++) {
+            const perp__node *node = &g->node[reach[k]];
+            if (node->op != PERP__SYMBOL || is_var[node->a]) continue;
+            perp__diag_append(diag, "%s: formula %d depends on something else than x1 .. x%d\n",
+                              name, i + 1, f->n);
+            if (diag) diag->errors++;
+            status = PERP_ERR_MODEL;
+        }
+        free(reach);
+    }
+    free(is_var);
+    return status;
+}
+
 static int compile(perp_formulas *f)
 {
     size_t n = (size_t)f->n;
@@ -113,6 +138,7 @@ perp_status perp_formulas_create(int n, const char *const *formulas, const char 
     if (status == PERP_OK &&
         (f->model->nequation != n || f->model->nitem[PERP_VAR] != n || f->model->npair > 0))
         status = PERP_ERR_MODEL; /* a formula that is more than one expression */
+    if (status == PERP_OK) status = check_names(f, name ? name : "formulas", diag);
     if (status == PERP_OK && !compile(f)) status = PERP_ERR_MEMORY;
     if (status != PERP_OK) {
         perp_formulas_destroy(f);

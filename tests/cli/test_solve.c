@@ -85,6 +85,23 @@ static void problems_without_solution_exit_3(void **state)
     cli_free(&r);
 }
 
+/* x1 - 1 on [2, 3] and without a lower bound on (-inf, 0.5]: the bounds of a nonlinear problem count. */
+static void nonlinear_problems_have_bounds(void **state)
+{
+    (void)state;
+    cli_result r = cli_run(
+        "solve '%s' --json",
+        cli_file("ncp.json", "{\"kind\": \"ncp\", \"F\": [\"x1 - 1\", \"x2 - 1\", \"x3 + 1\"], "
+                             "\"lower\": [2, null, 0], \"upper\": [3, 0.5, null]}"));
+    cJSON *o = cJSON_Parse(r.out), *z = cJSON_GetObjectItem(o, "z");
+    const double is[] = {2, 0.5, 0};
+    assert_int_equal(r.code, 0);
+    for (int i = 0; i < 3; i++)
+        assert_near(cJSON_GetNumberValue(cJSON_GetArrayItem(z, i)), is[i], 1e-8);
+    cJSON_Delete(o);
+    cli_free(&r);
+}
+
 static void faults_are_named(void **state)
 {
     (void)state;
@@ -110,6 +127,15 @@ static void faults_are_named(void **state)
         {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"q\": [0, 1e999], \"mu\": [1], "
          "\"W\": [[1, 0], [0, 1]]}",
          "\"q\"[1] is not a finite number", 2},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1 - t\"]}", "formula 1 depends on something else", 2},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"start\": [1e999]}",
+         "\"start\" must be a list of 1 finite numbers", 2},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"start\": {\"a\": 1}}", "\"start\" must be", 2},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"lower\": [\"NaN\"]}",
+         "\"lower\"[0] is neither a finite number nor null", 2},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"lower\": [1], \"upper\": [0]}",
+         "the lower bound of z[0] is above", 2},
+        {"{\"M\": [[1]], \"q\": [1], \"upper\": {\"a\": 1}}", "\"upper\" must be a list of 1", 2},
         {"{\"M\": [[1]], \"q\": [\"a\"]}", "\"q\"[0] is not a number", 2},
         {"{\"M\": [[1]], \"q\": [1], \"free\": [3]}", "indices from 0 to n - 1", 2},
         {"{\"kind\": \"qp\", \"M\": [[1]], \"q\": [1]}", "kind 'qp' is not known", 2}};
@@ -368,6 +394,7 @@ int main(void)
         cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
+        cmocka_unit_test(nonlinear_problems_have_bounds),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(what_does_not_apply_is_refused),
         cmocka_unit_test(classify_and_solvers_tell),

@@ -102,7 +102,7 @@ static void a_solve_stands_alone(void **state)
 static void a_warm_start_that_leads_nowhere_is_dropped(void **state)
 {
     (void)state;
-    const double M[] = {1, 0, 0, 1}, q[] = {-1, 1}, zero[] = {0, 0, 0, 1}, p[] = {1, -1};
+    const double M[] = {1, 0, 0, 1}, q[] = {-5, 1}, zero[] = {0, 0, 0, 1}, p[] = {1, -1};
     double z[2] = {0};
     perp_solve_info info;
     perp_lcp first = {.n = 2, .M = M, .ldm = 2, .q = q},

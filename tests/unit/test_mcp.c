@@ -216,12 +216,14 @@ static void formulas_have_exact_derivatives(void **state)
 static void bad_formulas_are_told(void **state)
 {
     (void)state;
-    const char *const wrong[] = {"x1 +", "y + x1", "x1\nvar q", "x1 perp x1", ""};
+    const char *const wrong[] = {"x1 +", "y + x1", "x1\nvar q", "x1 perp x1",
+                                 "",     "x1 - t", "x1 - h",    "x1 - a\nparam a = 3"};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         perp_formulas *f;
         perp_diag diag = {0};
         assert_int_equal(perp_formulas_create(1, &wrong[k], "test", &f, &diag), PERP_ERR_MODEL);
         assert_null(f);
+        assert_true(perp_diag_text(&diag)[0] != 0);
         perp_diag_clear(&diag);
     }
 }
