@@ -61,7 +61,7 @@ PERP_API perp_mcp_options perp_mcp_options_default(void);
 /// @param options  nullable: the defaults
 /// @param solver   out; NULL on error
 /// @return PERP_OK, PERP_ERR_ARG (unknown method, options out of range, a pattern that is not ascending or
-///         leaves the matrix; josephy with a pattern), PERP_ERR_MEMORY (also: J can never be regular),
+///         leaves the matrix; josephy with a pattern), PERP_ERR_MEMORY,
 ///         PERP_ERR_UNAVAILABLE (a pattern, and no sparse LU in this build)
 PERP_API perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *shape,
                                             const perp_mcp_options *options,
@@ -70,11 +70,11 @@ PERP_API void perp_mcp_solver_destroy(perp_mcp_solver *solver);
 
 /// Solve. With a dense J nothing is allocated; the sparse LU allocates its factors.
 ///
-/// @param problem  same n and number of entries as the shape
+/// @param problem  same n and pattern as the shape
 /// @param z        n, in: guess (moved into the bounds), out: solution, or the best point found
 /// @param w        n, out: F(z); nullable
 /// @param info     nullable
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM. Not solving is an outcome in info, not an error.
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM (another n or pattern). Not solving is an outcome in info, not an error.
 PERP_API perp_status perp_mcp_solve(perp_mcp_solver *solver, const perp_mcp *problem, double *z,
                                     double *w, perp_mcp_info *info);
 

@@ -107,12 +107,12 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
 static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
 {
     size_t n = (size_t)s->n + 1, nnz = (size_t)s->nnz + 1;
-    s->z = calloc((PERP__NEWTON_WORK + 6) * n, sizeof(double));
+    s->z = calloc((PERP__NEWTON_WORK + 7) * n, sizeof(double));
     s->J = malloc(nnz * sizeof(double));
     s->swap = malloc(n * sizeof(int));
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
     s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
-    s->trial = s->next + n, s->work = s->trial + n;
+    s->trial = s->next + n, s->settled = s->trial + n, s->work = s->settled + n;
     if (p->column_start) return create_sparse(s, p);
     s->factors = malloc(nnz * sizeof(double));
     if (!s->factors) return PERP_ERR_MEMORY;
@@ -190,12 +190,29 @@ static int prepare(const perp_mcp *p, double *z)
     return 1;
 }
 
+/* Are the entries of J where those of the shape were? */
+static int has_pattern(const perp_mcp_solver *s, const perp_mcp *p)
+{
+    for (int j = 0; j < s->n && p->column_start; j++) {
+        if (p->column_start[j] > p->column_start[j + 1] || p->column_start[j] < 0) return 0;
+        for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++) {
+            int i = p->row[e], at = e < s->nnz ? s->slot[e] : -1;
+            if (i < 0 || i >= s->n || at < s->start[i] || at >= s->start[i + 1] ||
+                s->column[at] != j)
+                return 0;
+        }
+    }
+    return 1;
+}
+
 perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, double *w,
                            perp_mcp_info *info)
 {
-    if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start)
+    if (!s || !p || !p->F || !p->J || (p->n > 0 && !z) || !p->column_start != !s->start ||
+        (p->column_start && !p->row))
         return PERP_ERR_ARG;
-    if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz)) return PERP_ERR_DIM;
+    if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz) || !has_pattern(s, p))
+        return PERP_ERR_DIM;
     perp_mcp_info result = {
         .outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
     size_t bytes = (size_t)s->n * sizeof(double);
@@ -212,13 +229,25 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     return PERP_OK;
 }
 
+/* Is z solved? Else it is kept where it is the best point so far. */
+static int is_settled(perp_mcp_solver *s, double *least)
+{
+    double residual = perp_mcp_residual(s->problem, s->z, s->w);
+    if (residual < *least)
+        *least = residual, memcpy(s->settled, s->z, (size_t)s->n * sizeof(double));
+    return residual <= s->options.tol;
+}
+
 /* auto: each method goes on where the one before it ended; then all of them from other points, which are the
  * same every time. */
 int perp__mcp_auto(perp_mcp_solver *s)
 {
     enum { STARTS = 10 };
     const perp_mcp *p = s->problem;
+    size_t bytes = (size_t)s->n * sizeof(double);
+    double least = (double)INFINITY;
     int steps = 0;
+    memcpy(s->settled, s->z, bytes);
     for (int start = 0; start < STARTS; start++) {
         for (int i = 0; i < s->n && start > 0; i++) {
             double lo = p->lo ? p->lo[i] : 0, hi = p->hi ? p->hi[i] : (double)INFINITY;
@@ -226,11 +255,13 @@ int perp__mcp_auto(perp_mcp_solver *s)
             s->z[i] = isfinite(lo) ? fmin(lo + x, hi) : isfinite(hi) ? hi - x : start % 2 ? x : -x;
         }
         steps += perp__mcp_fb(s);
-        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        if (is_settled(s, &least)) return steps;
         steps += perp__mcp_min(s);
-        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
-        if (s->linear) steps += perp__mcp_josephy(s);
-        if (perp_mcp_residual(p, s->z, s->w) <= s->options.tol) break;
+        if (is_settled(s, &least)) return steps;
+        if (!s->linear) continue;
+        steps += perp__mcp_josephy(s);
+        if (is_settled(s, &least)) return steps;
     }
+    memcpy(s->z, s->settled, bytes);
     return steps;
 }

@@ -23,6 +23,8 @@ struct perp_mcp_solver {
     int *slot, *diagonal; /* nnz, n: their places */
     double *value;        /* entries */
 
+    double *settled; /* n: best point of auto */
+
     /* josephy */
     perp_solver *linear;
     double *q, *next, *trial; /* n each */

@@ -260,6 +260,54 @@ static void what_is_no_solution_is_not_taken_for_one(void **state)
     }
 }
 
+/* z^2 + 1 from 0.1, unbounded: auto gives back the best of the points that it tried. */
+static int parabola(void *context, const double *z, double *w)
+{
+    (void)context;
+    *w = *z * *z + 1;
+    return 0;
+}
+
+static int parabola_slope(void *context, const double *z, double *J)
+{
+    (void)context;
+    *J = 2 * *z;
+    return 0;
+}
+
+static void auto_returns_its_best_point(void **state)
+{
+    (void)state;
+    const double lo = -INFINITY;
+    perp_mcp p = {.n = 1, .lo = &lo, .F = parabola, .J = parabola_slope};
+    for (int k = 0; k < 20; k++) {
+        double z = 0.1 + k, of_fb = z;
+        perp_mcp_info first = solve(PERP_MCP_FB, &p, &of_fb), info = solve(PERP_MCP_AUTO, &p, &z);
+        assert_int_equal(info.outcome, PERP_LIMIT);
+        assert_true(info.residual <= first.residual);
+        assert_near(info.residual, 1, 1e-6);
+    }
+}
+
+static void another_pattern_is_refused(void **state)
+{
+    (void)state;
+    const int start[] = {0, 1, 2}, row[] = {0, 1}, other[] = {1, 0}, outside[] = {0, 2};
+    double z[2] = {0};
+    perp_mcp p = {.n = 2, .F = cubes, .J = cubes_slope, .column_start = start, .row = row};
+    perp_mcp_solver *solver;
+    perp_status status = perp_mcp_solver_create(PERP_MCP_FB, &p, NULL, &solver);
+    if (status == PERP_ERR_UNAVAILABLE) skip();
+    assert_int_equal(status, PERP_OK);
+    p.row = other;
+    assert_int_equal(perp_mcp_solve(solver, &p, z, NULL, NULL), PERP_ERR_DIM);
+    p.row = outside;
+    assert_int_equal(perp_mcp_solve(solver, &p, z, NULL, NULL), PERP_ERR_DIM);
+    p.row = NULL;
+    assert_int_equal(perp_mcp_solve(solver, &p, z, NULL, NULL), PERP_ERR_ARG);
+    perp_mcp_solver_destroy(solver);
+}
+
 static void patterns_are_checked(void **state)
 {
     (void)state;
@@ -286,6 +334,8 @@ int main(void)
         cmocka_unit_test(formulas_have_exact_derivatives),
         cmocka_unit_test(bad_formulas_are_told),
         cmocka_unit_test(what_is_no_solution_is_not_taken_for_one),
+        cmocka_unit_test(auto_returns_its_best_point),
+        cmocka_unit_test(another_pattern_is_refused),
         cmocka_unit_test(patterns_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
