@@ -331,7 +331,7 @@ static int read_start(const cJSON *json, const char *file, int n, double *z)
             z[k] = item->valuedouble, k++;
     }
     if (k == n && cJSON_IsArray(list) && cJSON_GetArraySize(list) == n) return 1;
-    fprintf(stderr, "%s: \"start\" must be a list of %d finite numbers\n", file, n);
+    fprintf(stderr, "%s: \"start\" must be a list of %d numbers\n", file, n);
     return 0;
 }
 
