@@ -171,14 +171,14 @@ static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
     for (int i = 0; i < lcp->n && pure; i++) {
         double r = fabs(z[i] < w[i] ? z[i] : w[i]);
         residual = r > residual ? r : residual;
-        sum += z[i] + w[i];
+        sum += (z[i] - z[i]) + (w[i] - w[i]); /* 0, or NaN where one is not finite */
     }
     for (int i = 0; i < lcp->n && !pure; i++) {
         double r = fabs(perp__natural(z[i], w[i], perp__lo(lcp, i), perp__hi(lcp, i)));
         residual = r > residual ? r : residual;
-        sum += z[i] + w[i];
+        sum += (z[i] - z[i]) + (w[i] - w[i]); /* 0, or NaN where one is not finite */
     }
-    return isnan(sum - sum) ? (double)NAN : residual; /* also where a term is infinite */
+    return isnan(sum) ? (double)NAN : residual;
 }
 
 double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)

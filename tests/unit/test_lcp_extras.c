@@ -61,6 +61,10 @@ static void a_small_w_beside_a_large_z_is_seen(void **state)
     }
     z[0] = -1e20, z[1] = 2e20;
     assert_true(perp_lcp_residual(&lcp, z, w) == 1e20);
+    z[0] = z[1] = 1e308; /* their sum overflows, no term does */
+    lcp.lo = lcp.hi = NULL;
+    assert_true(perp_lcp_residual(&lcp, z, w) == 1e308 &&
+                perp_lcp_residual(&lcp, z, NULL) == 1e308);
     z[0] = INFINITY;
     assert_true(isnan(perp_lcp_residual(&lcp, z, w)) && isnan(perp_lcp_residual(&lcp, z, NULL)));
 }
