@@ -24,6 +24,8 @@
 #include <math.h>
 #include <string.h>
 
+/* The ways to begin, one after the other while there is no answer: -1 from the tableau of the last solve
+ * (warm_start, same M), then 0 .. LAST_WAY cold, see start_cold. */
 enum { LAST_WAY = 4 };
 
 /* Variables: 0 .. n-1 are w, n .. 2n-1 are z, 2n is z0. */
@@ -48,7 +50,7 @@ typedef struct tableau {
     int *basic;     /* n */
     int *where;     /* 2n + 1: row of a basic variable; -1 */
     int *base;      /* 2n: its row at the base, or -1 - its column in D or M */
-    int *kept;      /* n of the tableau left by the last solve or 0; its ne; is it the start */
+    int *kept;      /* 3: n of the tableau that the last solve left, or 0; its ne; 1: begin there */
     double q_scale; /* largest |q| of the problem */
     int is_scaled;  /* by R and C */
 } tableau;
