@@ -11,41 +11,25 @@
  * residual of a least-squares problem, searched as `predict` does. Fails: far off, J is flat (Remark 6). Cost: one small
  * complementarity problem a step and evaluation. */
 
-#include "identify/samples.h"
+#include "identify/inner.h"
 #include "linalg/symmetric.h"
 #include "model/model.h"
-#include "model/tape.h"
-#include "perp/lcp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a step, affine in y: equations, then sides a and b of each pair. */
-typedef struct implicit {
-    const perp__study *study;
-    perp__builder b;
-    int ny, nequation, npair, nrow, nslack, nlcp, nstep;
-    int *unknown;    /* symbol of each y */
-    char *solved;    /* symbol -> is it a y? */
-    perp__tape tape; /* per row: value at y = 0, then slopes */
-    double *data;    /* nstep x nsymbol: measured symbols of each step */
-    double *ws, *row, *H, *g, *M, *q, *z;
-    perp_solver *solver;
-    int failed_step; /* of the last failure, and why */
-    const char *why;
-} implicit;
-
 static perp_status say(const perp__study *s, perp_status status, const char *what)
 {
-    perp__diag_append(s->diag, "%s: method implicit: %s\n", perp_model_file(s->model), what);
+    perp__diag_append(s->diag, "%s: method %s: %s\n", perp_model_file(s->model),
+                      perp_estimator_name(s->options.method), what);
     if (s->diag) s->diag->errors++;
     return status;
 }
 
 /* The problem ---------------------------------------------------------------------------------- */
 
-static int mark_unknowns(implicit *x)
+static int mark_unknowns(perp__inner *x)
 {
     const perp_model *m = x->b.model;
     x->ny = m->nitem[PERP_VAR];
@@ -61,7 +45,7 @@ static int mark_unknowns(implicit *x)
 }
 
 /* Append the roots of one row; 0 when it is not affine in the vars, -1 when memory is out. */
-static int add_row(implicit *x, perp_expr row, const int *column, const perp_expr *zero)
+static int add_row(perp__inner *x, perp_expr row, const int *column, const perp_expr *zero)
 {
     perp__graph *g = &x->b.model->graph;
     perp__sparse_row slope = {0};
@@ -78,7 +62,7 @@ static int add_row(implicit *x, perp_expr row, const int *column, const perp_exp
     return ok && !g->failed ? 1 : -1;
 }
 
-static int add_rows(implicit *x, const int *column, const perp_expr *zero)
+static int add_rows(perp__inner *x, const int *column, const perp_expr *zero)
 {
     const perp_model *m = x->b.model;
     int ok = 1;
@@ -97,7 +81,7 @@ static int add_rows(implicit *x, const int *column, const perp_expr *zero)
     return ok;
 }
 
-static perp_status build_rows(implicit *x)
+static perp_status build_rows(perp__inner *x)
 {
     perp_model *m = x->b.model;
     size_t n = (size_t)m->nsymbol, rows = (size_t)(m->nequation + 2 * m->npair);
@@ -122,7 +106,7 @@ static perp_status build_rows(implicit *x)
                : PERP_ERR_MEMORY;
 }
 
-static perp_status read_steps(implicit *x)
+static perp_status read_steps(perp__inner *x)
 {
     const perp__study *s = x->study;
     int n = x->b.model->nsymbol, at = 0;
@@ -145,7 +129,7 @@ static perp_status read_steps(implicit *x)
     return status;
 }
 
-static perp_status allocate(implicit *x)
+static perp_status allocate(perp__inner *x)
 {
     const perp_identify_options *o = &x->study->options;
     size_t ny = (size_t)x->ny, rows = (size_t)x->nrow;
@@ -164,7 +148,7 @@ static perp_status allocate(implicit *x)
     return perp_solver_create(PERP_METHOD_LEMKE, x->nlcp, NULL, &x->solver);
 }
 
-static void clear(implicit *x)
+void perp__inner_clear(perp__inner *x)
 {
     perp_solver_destroy(x->solver);
     perp__tape_clear(&x->tape);
@@ -179,13 +163,13 @@ static void clear(implicit *x)
 /* One step ------------------------------------------------------------------------------------- */
 
 /* Row r is c + s'y. */
-static const double *row_of(const implicit *x, int r)
+static const double *row_of(const perp__inner *x, int r)
 {
     return x->row + (size_t)r * (size_t)(1 + x->ny);
 }
 
 /* Objective y'Hy/2 + g'y + constant. */
-static double objective(implicit *x)
+static double objective(perp__inner *x)
 {
     int ny = x->ny;
     double constant = 0;
@@ -204,7 +188,7 @@ static double objective(implicit *x)
     return constant;
 }
 
-static int is_convex(const implicit *x)
+static int is_convex(const perp__inner *x)
 {
     enum { MOST = 40 };
     double A[MOST * MOST], V[MOST * MOST], value[MOST];
@@ -214,10 +198,14 @@ static int is_convex(const implicit *x)
     return value[0] >= -1e-9 * fmax(1, value[x->ny - 1]);
 }
 
-/* Optimality conditions over z = (y+, y-, slacks, multipliers of the 2 npair bounds). */
-static void form_lcp(implicit *x)
+double perp__inner_soft(const perp__inner *x, int k)
 {
-    const perp_identify_options *o = &x->study->options;
+    return k % 2 ? x->study->options.soft_sides : x->study->options.soft_vars;
+}
+
+/* Optimality conditions over z = (y+, y-, slacks, multipliers of the 2 npair bounds). */
+static void form_lcp(perp__inner *x)
+{
     int n = x->nlcp, ny = x->ny, first = 2 * ny, rows = first + x->nslack, slack = first;
     memset(x->M, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int i = 0; i < ny; i++) {
@@ -230,7 +218,7 @@ static void form_lcp(implicit *x)
     }
     for (int k = 0; k < 2 * x->npair; k++) {
         const double *side = row_of(x, x->nequation + k);
-        double soft = k % 2 ? o->soft_sides : o->soft_vars;
+        double soft = perp__inner_soft(x, k);
         int r = rows + k;
         x->q[r] = side[0];
         for (int i = 0; i < ny; i++) {
@@ -244,17 +232,22 @@ static void form_lcp(implicit *x)
     }
 }
 
-/* J_s at theta, or -1. */
-static double solve_step(implicit *x, int step, const double *theta)
+void perp__inner_rows(perp__inner *x, int step, const double *theta)
 {
     const perp_model *m = x->b.model;
-    int n = m->nsymbol, ny = x->ny;
-    perp_solve_info info;
-    memcpy(x->ws, x->data + (size_t)step * (size_t)n, (size_t)n * sizeof(double));
+    size_t n = (size_t)m->nsymbol;
+    memcpy(x->ws, x->data + (size_t)step * n, n * sizeof(double));
     for (int i = 0; i < x->study->np; i++)
         x->ws[m->item[PERP_PARAM][x->study->param[i]].symbol] = theta[i];
-    for (int k = 0; k < ny; k++) x->ws[x->unknown[k]] = 0;
+    for (int k = 0; k < x->ny; k++) x->ws[x->unknown[k]] = 0;
     perp__tape_get(&x->tape, x->ws, x->row);
+}
+
+double perp__inner_solve(perp__inner *x, int step, const double *theta)
+{
+    int ny = x->ny;
+    perp_solve_info info;
+    perp__inner_rows(x, step, theta);
     double value = objective(x);
     if (!isfinite(value)) return NAN; /* a sample is missing */
     x->failed_step = step;
@@ -278,9 +271,9 @@ static double solve_step(implicit *x, int step, const double *theta)
 
 static int evaluate(void *context, const double *theta, double *residual)
 {
-    implicit *x = context;
+    perp__inner *x = context;
     for (int s = 0; s < x->nstep; s++) {
-        double J = solve_step(x, s, theta);
+        double J = perp__inner_solve(x, s, theta);
         if (J < 0) return 0;
         residual[s] = sqrt(J);
     }
@@ -289,7 +282,9 @@ static int evaluate(void *context, const double *theta, double *residual)
 
 /* ------------------------------------------------------------------------------------------------ */
 
-static perp_status search(implicit *x, perp__study *s, perp_identification *result)
+perp_status perp__inner_search(perp__inner *x, perp__study *s,
+                               void (*minimise)(perp__problem *, perp__minimum *),
+                               perp_identification *result)
 {
     perp__problem p = {.np = s->np,
                        .n = x->nstep,
@@ -298,6 +293,7 @@ static perp_status search(implicit *x, perp__study *s, perp_identification *resu
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
                        .evaluate = evaluate,
+                       .minimise = minimise,
                        .context = x};
     perp__minimum best = {0};
     perp_status status =
@@ -314,16 +310,22 @@ static perp_status search(implicit *x, perp__study *s, perp_identification *resu
     return status;
 }
 
+perp_status perp__inner_create(const perp__study *s, perp__inner *x)
+{
+    *x = (perp__inner){.study = s};
+    perp_status status = perp__builder_create(s, &x->b);
+    if (status == PERP_OK && !mark_unknowns(x)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = build_rows(x);
+    if (status == PERP_OK) status = read_steps(x);
+    return status == PERP_OK ? allocate(x) : status;
+}
+
 static perp_status run(perp__study *s, perp_identification *result)
 {
-    implicit x = {.study = s};
-    perp_status status = perp__builder_create(s, &x.b);
-    if (status == PERP_OK && !mark_unknowns(&x)) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = build_rows(&x);
-    if (status == PERP_OK) status = read_steps(&x);
-    if (status == PERP_OK) status = allocate(&x);
-    if (status == PERP_OK) status = search(&x, s, result);
-    clear(&x);
+    perp__inner x;
+    perp_status status = perp__inner_create(s, &x);
+    if (status == PERP_OK) status = perp__inner_search(&x, s, NULL, result);
+    perp__inner_clear(&x);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* The identify block, the options it sets, and what is said about a wrong one. */
 
+#include "linalg/nlp.h"
 #include "recorded.h"
 
 #define BLOCK                                                                                      \
@@ -433,6 +434,54 @@ static void implicit_needs_no_forces_and_matches_remark_6(void **state)
     perp_model_destroy(model);
 }
 
+/* Steps of the block with mu = 0.8 and noise of 0.01, each its own run. */
+static perp_dataset *noisy_block(void)
+{
+    perp_dataset *data;
+    assert_int_equal(perp_dataset_create(&data), PERP_OK);
+    for (int k = 0; k < 12; k++) {
+        double v = 1 + 0.1 * k, u = k % 3 - 1, next = v + u - 0.8 + 0.01 * sin(7.0 * k * k);
+        char text[128];
+        perp_trajectory *table;
+        snprintf(text, sizeof text, "t,v,u\n0,%.17g,0\n1,%.17g,%.17g\n", v, next, u);
+        assert_int_equal(perp_trajectory_parse(text, strlen(text), "run", &table, NULL), PERP_OK);
+        assert_int_equal(perp_dataset_add(data, table, "run", NULL), PERP_OK);
+    }
+    return data;
+}
+
+/* Hard bounds, soft second sides, soft first sides: the estimate and the cost are those of implicit. */
+static void kkt_gives_the_answer_of_implicit(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(block_3_2);
+    perp_dataset *data = noisy_block();
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) {
+        o.soft_sides = k == 1 ? 5 : 0, o.soft_vars = k == 2 ? 5 : 0;
+        o.method = PERP_ESTIMATOR_IMPLICIT;
+        perp_identification a = identify(model, data, &o);
+        o.method = PERP_ESTIMATOR_KKT;
+        if (!perp__nlp_available()) {
+            perp_identification none;
+            perp_diag diag = {0};
+            assert_int_equal(perp_identify(model, data, &o, &none, &diag), PERP_ERR_UNAVAILABLE);
+            assert_non_null(strstr(perp_diag_text(&diag), "no IPOPT"));
+            perp_diag_clear(&diag);
+        } else {
+            perp_identification b = identify(model, data, &o);
+            assert_near(b.parameter[0].value, a.parameter[0].value, 1e-4);
+            assert_near(b.parameter[0].value, 0.8, 0.02);
+            assert_true(b.cost <= a.cost + 1e-6);
+            perp_identification_clear(&b);
+        }
+        perp_identification_clear(&a);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* The falling particle, m = 1, mu = 0.5: with the normal force unknown the inner program is not convex. */
 static void implicit_refuses_an_inner_program_that_is_not_convex(void **state)
 {
@@ -613,6 +662,7 @@ int main(void)
         cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
         cmocka_unit_test(lp_svd_and_penalty_find_what_the_conditions_hold),
         cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
+        cmocka_unit_test(kkt_gives_the_answer_of_implicit),
         cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
         cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
