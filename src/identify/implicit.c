@@ -129,6 +129,61 @@ static perp_status read_steps(perp__inner *x)
     return status;
 }
 
+static int is_named(const char *item, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(item, name, n) == 0 && (item[n] == 0 || item[n] == '[');
+}
+
+/* Pairs whose first side is the var; 0: there are none. */
+static int mark_cones(perp__inner *x, const char *name)
+{
+    const perp_model *m = x->b.model;
+    int found = 0;
+    for (int i = 0; i < m->npair; i++) {
+        const perp__node *node = &m->graph.node[m->pair[i].a];
+        for (int k = 0; k < m->nitem[PERP_VAR] && node->op == PERP__SYMBOL; k++) {
+            const perp__item *var = &m->item[PERP_VAR][k];
+            if (node->a == var->symbol && is_named(var->name, name)) x->is_cone[i] = 1, found = 1;
+        }
+    }
+    return found;
+}
+
+/* Steps that the column "sliding" marks; 0: there is no such column. */
+static int mark_steps(perp__inner *x)
+{
+    const perp__study *s = x->study;
+    int found = 0, at = 0;
+    for (int r = 0; r < s->nrun; r++) {
+        int c = perp_trajectory_find(s->run[r].table, "sliding");
+        const double *mark = c < 0 ? NULL : perp_trajectory_column(s->run[r].table, c);
+        found |= c >= 0;
+        for (int i = 1; i < s->run[r].rows; i++, at++)
+            x->slides[at] = mark && !isnan(mark[i]) && mark[i] != 0;
+    }
+    return found;
+}
+
+static perp_status mark_sliding(perp__inner *x)
+{
+    const perp_identify_options *o = &x->study->options;
+    const char *name = o->sliding_var ? o->sliding_var : "gamma";
+    x->slides = calloc((size_t)x->nstep + 1, 1);
+    x->is_cone = calloc((size_t)x->npair + 1, 1);
+    if (!x->slides || !x->is_cone) return PERP_ERR_MEMORY;
+    if (!(o->sliding > 0)) return PERP_OK;
+    if (!mark_cones(x, name)) {
+        perp__diag_append(x->study->diag, "no pair has the var '%s' as its first side\n", name);
+        return say(x->study, PERP_ERR_ARG, "the cost of sliding needs one; name it (sliding_var)");
+    }
+    if (mark_steps(x)) return PERP_OK;
+    return say(
+        x->study, PERP_ERR_DATA,
+        "the cost of sliding needs a column 'sliding' that is 1 in rows where a sliding step "
+        "ends; no run has one");
+}
+
 static perp_status allocate(perp__inner *x)
 {
     const perp_identify_options *o = &x->study->options;
@@ -156,6 +211,8 @@ void perp__inner_clear(perp__inner *x)
     free(x->unknown);
     free(x->solved);
     free(x->data);
+    free(x->slides);
+    free(x->is_cone);
     free(x->ws);
     free(x->row);
 }
@@ -168,22 +225,32 @@ static const double *row_of(const perp__inner *x, int r)
     return x->row + (size_t)r * (size_t)(1 + x->ny);
 }
 
+/* Add weight a b to y'Hy/2 + g'y; returns the constant. */
+static double add_product(perp__inner *x, double weight, const double *a, const double *b)
+{
+    int ny = x->ny;
+    for (int i = 0; i < ny; i++) {
+        x->g[i] += weight * (a[0] * b[1 + i] + b[0] * a[1 + i]);
+        for (int j = 0; j < ny; j++)
+            x->H[i + j * ny] += weight * (a[1 + i] * b[1 + j] + b[1 + i] * a[1 + j]);
+    }
+    return weight * a[0] * b[0];
+}
+
 /* Objective y'Hy/2 + g'y + constant. */
-static double objective(perp__inner *x)
+static double objective(perp__inner *x, int step)
 {
     int ny = x->ny;
     double constant = 0;
     memset(x->H, 0, (size_t)ny * (size_t)ny * sizeof(double));
     memset(x->g, 0, (size_t)ny * sizeof(double));
-    for (int k = 0; k < x->nequation + x->npair; k++) {
-        int is_pair = k >= x->nequation, r = is_pair ? x->nequation + 2 * (k - x->nequation) : k;
-        const double *a = row_of(x, r), *b = is_pair ? row_of(x, r + 1) : a;
-        constant += a[0] * b[0];
-        for (int i = 0; i < ny; i++) {
-            x->g[i] += a[0] * b[1 + i] + b[0] * a[1 + i];
-            for (int j = 0; j < ny; j++)
-                x->H[i + j * ny] += a[1 + i] * b[1 + j] + b[1 + i] * a[1 + j];
-        }
+    for (int k = 0; k < x->nequation; k++)
+        constant += add_product(x, 1, row_of(x, k), row_of(x, k));
+    for (int k = 0; k < x->npair; k++) {
+        const double *a = row_of(x, x->nequation + 2 * k), *b = a + 1 + ny;
+        double sliding = perp__inner_sliding(x, step, k);
+        constant += add_product(x, 1, a, b);
+        if (sliding > 0) constant += add_product(x, sliding, b, b);
     }
     return constant;
 }
@@ -196,6 +263,11 @@ static int is_convex(const perp__inner *x)
     memcpy(A, x->H, (size_t)(x->ny * x->ny) * sizeof(double));
     perp__symmetric_eigen(x->ny, A, value, V);
     return value[0] >= -1e-9 * fmax(1, value[x->ny - 1]);
+}
+
+double perp__inner_sliding(const perp__inner *x, int step, int pair)
+{
+    return x->slides[step] && x->is_cone[pair] ? x->study->options.sliding : 0;
 }
 
 double perp__inner_soft(const perp__inner *x, int k)
@@ -248,7 +320,7 @@ double perp__inner_solve(perp__inner *x, int step, const double *theta)
     int ny = x->ny;
     perp_solve_info info;
     perp__inner_rows(x, step, theta);
-    double value = objective(x);
+    double value = objective(x, step);
     if (!isfinite(value)) return NAN; /* a sample is missing */
     x->failed_step = step;
     x->why = "the inner program is not convex there (as with an unknown normal force)";
@@ -317,6 +389,7 @@ perp_status perp__inner_create(const perp__study *s, perp__inner *x)
     if (status == PERP_OK && !mark_unknowns(x)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = build_rows(x);
     if (status == PERP_OK) status = read_steps(x);
+    if (status == PERP_OK) status = mark_sliding(x);
     return status == PERP_OK ? allocate(x) : status;
 }
 

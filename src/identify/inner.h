@@ -1,7 +1,7 @@
 /* The programs of single steps of the bilevel formulation (notes 3.2.4), shared by implicit, which solves them, and kkt, which
  * writes down their optimality conditions:
  *
- *     J_s(theta) = min over y of  sum of e^2 + sum over pairs of a b    subject to  a >= 0, b >= 0
+ *     J_s(theta) = min over y of  sum of e^2 + sum over pairs of a b (+ sliding b^2)    subject to  a >= 0, b >= 0
  *
  * where the rows e (equations), a and b (sides of the pairs) are affine in the vars y. */
 
@@ -24,6 +24,8 @@ typedef struct perp__inner {
     double *ws, *row, *H, *g, *M, *q;
     double *z; /* y+, y-, slacks, multipliers of the sides: the last step solved */
     perp_solver *solver;
+    char *slides;    /* nstep: the data say so */
+    char *is_cone;   /* npair: its second side is the distance from the friction cone's boundary */
     int failed_step; /* of the last failure, and why */
     const char *why;
 } perp__inner;
@@ -32,6 +34,8 @@ perp_status perp__inner_create(const perp__study *study, perp__inner *inner);
 void perp__inner_clear(perp__inner *inner);
 /* The weight of what side k of the pairs (a, b, a, b, ...) is below zero; 0: it may not be. */
 double perp__inner_soft(const perp__inner *inner, int k);
+/* The weight of b^2 of a pair in a step, the extra cost of sliding of notes 3.2.6. */
+double perp__inner_sliding(const perp__inner *inner, int step, int pair);
 /* Evaluate the rows of a step at theta: row r is row[r * (1 + ny)] + sum of row[r * (1 + ny) + 1 + j] y_j. */
 void perp__inner_rows(perp__inner *inner, int step, const double *theta);
 /* J_s at theta, verified; NaN where a sample is missing, -1 on failure. */

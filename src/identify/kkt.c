@@ -205,7 +205,7 @@ static void define_rows(kkt *k, int y, int r)
 }
 
 /* S' p = 0. */
-static void add_stationarity(kkt *k, int r, int multiplier)
+static void add_stationarity(kkt *k, int step, int r, int multiplier)
 {
     const perp__inner *x = &k->inner;
     for (int j = 0; j < x->ny; j++) {
@@ -215,6 +215,9 @@ static void add_stationarity(kkt *k, int r, int multiplier)
             int other = i % 2 ? i - 1 : i + 1;
             add_coefficient(k, row, 1, sides + i, 1 + j, r + sides + other);
             add_coefficient(k, row, -1, sides + i, 1 + j, multiplier + i);
+            if (i % 2)
+                add_coefficient(k, row, 2 * perp__inner_sliding(x, step, i / 2), sides + i, 1 + j,
+                                r + sides + i);
         }
     }
 }
@@ -271,9 +274,13 @@ static void add_step(kkt *k, int step)
     k->n += step_size(x);
     for (int i = y; i < k->n; i++) k->xlo[i] = -FREE, k->xhi[i] = FREE;
     define_rows(k, y, r);
-    add_stationarity(k, r, multiplier);
+    add_stationarity(k, step, r, multiplier);
     for (int i = 0; i < x->nequation; i++) add(k, -1, 1, r + i, r + i);
-    for (int i = 0; i < x->npair; i++) add(k, -1, 1, side + 2 * i, side + 2 * i + 1);
+    for (int i = 0; i < x->npair; i++) {
+        int a = side + 2 * i, b = a + 1;
+        add(k, -1, 1, a, b);
+        add(k, -1, perp__inner_sliding(x, step, i), b, b);
+    }
     for (int i = 0; i < 2 * x->npair; i++)
         add_side(k, side + i, multiplier + i, slack + i, perp__inner_soft(x, i));
 }
