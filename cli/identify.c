@@ -20,6 +20,7 @@ enum {
     OPT_HUBER,
     OPT_SOFT_SIDES,
     OPT_SOFT_VARS,
+    OPT_SLIDING,
     OPT_BOOTSTRAP,
     OPT_CONFIDENCE,
     OPT_SEED,
@@ -45,6 +46,8 @@ static const cli_option options[] = {
     {"soft-sides", "W",
      "implicit: second sides of pairs may be negative, at W times as much (default: none may)"},
     {"soft-vars", "W", "implicit: the same for first sides"},
+    {"sliding", "W",
+     "implicit: weight of gamma's second sides squared where the data's column sliding is 1"},
     {"bootstrap", "N", "intervals from N resampled sets of runs instead of from the curvature"},
     {"confidence", "P", "of the intervals (default 0.95)"},
     {"seed", "N", "of the bootstrap (default 1)"},
@@ -173,6 +176,7 @@ static int take_options(const request *r, char *names, size_t size, perp_identif
     if (!isnan(x[OPT_HUBER])) o->huber = x[OPT_HUBER];
     if (!isnan(x[OPT_SOFT_SIDES])) o->soft_sides = x[OPT_SOFT_SIDES];
     if (!isnan(x[OPT_SOFT_VARS])) o->soft_vars = x[OPT_SOFT_VARS];
+    if (!isnan(x[OPT_SLIDING])) o->sliding = x[OPT_SLIDING];
     if (!isnan(x[OPT_CONFIDENCE])) o->confidence = x[OPT_CONFIDENCE];
     if (!r->method) return 1;
     o->method = perp_estimator_find(r->method);

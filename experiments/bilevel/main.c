@@ -1,8 +1,8 @@
 /* Notes 3.2.7, Remark 6, and the graphs missing in 3.2.8: the cost of one data point v = 1, v+ = 2, u = 2 as a function of mu, with
  * kinks and plateaus where the corrections say; gradient descent from either side of 7; and what the default method finds from any
- * start. Prints a line a claim, with a verdict, and with --curves the three curves as CSV.
+ * start. Prints a line a claim, with a verdict; with --curves the three curves as CSV, with --figure as SVG.
  *
- *     experiment_bilevel MODEL POINT.csv [--curves] */
+ *     experiment_bilevel MODEL POINT.csv [--curves | --figure OUT.svg] */
 
 #include "perp/perp.h"
 
@@ -120,21 +120,75 @@ static void any_start(study *s)
     verdict("the default method recovers mu = 1 from any start", worst < 1e-6);
 }
 
+/* J over mu ---------------------------------------------------------------------------------------- */
+
+enum { POINTS = 180 };
+
+typedef struct curves {
+    double mu[POINTS], J[3][POINTS], law[POINTS];
+} curves;
+
+static void draw_curves(study *s, curves *c)
+{
+    for (int k = 0; k < POINTS; k++) {
+        c->mu[k] = 0.05 * (k + 1);
+        c->law[k] = remark_6(c->mu[k]);
+        for (int v = 0; v < 3; v++) c->J[v][k] = cost(s, "ABC"[v], c -> mu[k]);
+    }
+}
+
+static void print_curves(const curves *c)
+{
+    printf("mu,A,B,C\n");
+    for (int k = 0; k < POINTS; k++)
+        printf("%g,%.9g,%.9g,%.9g\n", c->mu[k], c->J[0][k], c->J[1][k], c->J[2][k]);
+}
+
+static void write_figure(const curves *c, const char *path, perp_diag *diag)
+{
+    static const char *const titles[] = {"A: hard nonnegativity, hard forces",
+                                         "B: soft nonnegativity (weight 5), hard forces",
+                                         "C: hard nonnegativity, soft forces (weight 5)"};
+    perp_series series[3][2];
+    perp_panel panel[3];
+    for (int v = 0; v < 3; v++) {
+        series[v][0] = (perp_series){.label = "formula of Remark 6, corrected",
+                                     .x = c->mu,
+                                     .y = c->law,
+                                     .n = POINTS,
+                                     .style = PERP_STYLE_GHOST,
+                                     .color = 2};
+        series[v][1] =
+            (perp_series){.label = "J, solved", .x = c->mu, .y = c->J[v], .n = POINTS, .color = 1};
+        panel[v] = (perp_panel){.title = titles[v],
+                                .x = {.label = "friction coefficient mu", .lo = 0, .hi = 9},
+                                .y = {.label = "cost J", .lo = 0, .hi = 4.5},
+                                .series = v ? &series[v][1] : series[v],
+                                .nseries = v ? 1 : 2};
+    }
+    perp_figure figure = {.title = "Cost of one data point, v = 1, next v = 2, u = 2 (notes 3.2.8)",
+                          .panels = panel,
+                          .npanels = 3};
+    if (perp_figure_write_svg(&figure, path, diag) != PERP_OK) failures++;
+}
+
 int main(int argc, char **argv)
 {
     study s = {0};
     if (argc < 3) {
-        fprintf(stderr, "usage: experiment_bilevel MODEL POINT.csv [--curves]\n");
+        fprintf(stderr,
+                "usage: experiment_bilevel MODEL POINT.csv [--curves | --figure OUT.svg]\n");
         return 1;
     }
     if (perp_model_load(argv[1], &s.model, &s.diag) == PERP_OK &&
         perp_dataset_create(&s.data) == PERP_OK &&
         perp_dataset_read(s.data, argv[2], &s.diag) == PERP_OK) {
-        if (argc > 3 && strcmp(argv[3], "--curves") == 0) {
-            printf("mu,A,B,C\n");
-            for (int k = 1; k <= 180; k++)
-                printf("%g,%.9g,%.9g,%.9g\n", 0.05 * k, cost(&s, 'A', 0.05 * k),
-                       cost(&s, 'B', 0.05 * k), cost(&s, 'C', 0.05 * k));
+        curves c;
+        if (argc > 3) draw_curves(&s, &c);
+        if (argc > 4 && strcmp(argv[3], "--figure") == 0) {
+            write_figure(&c, argv[4], &s.diag);
+        } else if (argc > 3) {
+            print_curves(&c);
         } else {
             hard_bounds(&s);
             soft_bounds(&s);

@@ -202,7 +202,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: experiment_cube MODEL FOLDER [--quick]\n");
         return 1;
     }
-    if (!tosses_read(argv[2], &all)) {
+    if (!tosses_read(argv[2], TOSS_COLUMNS, &all)) {
         printf("skipped: no recorded tosses in %s\n", argv[2]);
         tosses_free(&all);
         return 0;

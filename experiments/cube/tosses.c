@@ -8,29 +8,29 @@
 #define FRAME (1.0 / 148)
 #define WIDTH 0.1048
 
-static const char *const columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
-                                                  "q[3]", "q[4]", "v[1]", "v[2]", "v[3]",
-                                                  "w[1]", "w[2]", "w[3]"};
+static const char *const cube_columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
+                                                       "q[3]", "q[4]", "v[1]", "v[2]", "v[3]",
+                                                       "w[1]", "w[2]", "w[3]"};
 
 /* A quaternion and its negative are one rotation: keep to the side of the row before. */
-static void unwrap(toss *t)
+static void unwrap(toss *t, int columns)
 {
     for (int i = 1; i < t->rows; i++) {
-        double *q = t->row + i * TOSS_COLUMNS + 3, dot = 0;
-        for (int k = 0; k < 4; k++) dot += q[k] * q[k - TOSS_COLUMNS];
+        double *q = t->row + i * columns + 3, dot = 0;
+        for (int k = 0; k < 4; k++) dot += q[k] * q[k - columns];
         for (int k = 0; k < 4 && dot < 0; k++) q[k] = -q[k];
     }
 }
 
-static int read_rows(const char *folder, tosses *all, long *n)
+static int read_rows(const char *folder, int columns, tosses *all, long *n)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/tosses.f64", folder);
     FILE *file = fopen(path, "rb");
     if (!file) return 0;
-    int ok = fseek(file, 0, SEEK_END) == 0 &&
-             (*n = ftell(file) / (long)(TOSS_COLUMNS * sizeof(double))) > 0;
-    size_t count = ok ? (size_t)*n * TOSS_COLUMNS : 0;
+    int ok =
+        fseek(file, 0, SEEK_END) == 0 && (*n = ftell(file) / (columns * (long)sizeof(double))) > 0;
+    size_t count = ok ? (size_t)*n * (size_t)columns : 0;
     all->memory = malloc(count * sizeof(double) + 1);
     ok = ok && all->memory && fseek(file, 0, SEEK_SET) == 0 &&
          fread(all->memory, sizeof(double), count, file) == count;
@@ -38,25 +38,25 @@ static int read_rows(const char *folder, tosses *all, long *n)
     return ok;
 }
 
-int tosses_read(const char *folder, tosses *all)
+int tosses_read(const char *folder, int columns, tosses *all)
 {
     char path[4096], line[256];
     long n;
     *all = (tosses){0};
-    if (!read_rows(folder, all, &n)) return 0;
+    if (!read_rows(folder, columns, all, &n)) return 0;
     snprintf(path, sizeof path, "%s/index.csv", folder);
     FILE *file = fopen(path, "r");
     int ok = file && fgets(line, sizeof line, file);
     while (ok && fgets(line, sizeof line, file)) {
-        int k, first, rows, contact, rest, is_long;
-        if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) != 6)
+        int k, first, rows, contact, rest, is_long = 0;
+        if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) < 3)
             continue;
         toss *grown = realloc(all->toss, ((size_t)all->n + 1) * sizeof *grown);
         ok = grown && k == all->n && first >= 0 && rows > 1 && first + rows <= n;
         if (grown) all->toss = grown;
         if (!ok) break;
-        all->toss[all->n] = (toss){rows, is_long, all->memory + (size_t)first * TOSS_COLUMNS};
-        unwrap(&all->toss[all->n++]);
+        all->toss[all->n] = (toss){rows, is_long, all->memory + first * columns};
+        unwrap(&all->toss[all->n++], columns);
     }
     if (file) fclose(file);
     return ok && all->n > 0;
@@ -76,7 +76,7 @@ perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_
     if (!text) return PERP_ERR_MEMORY;
     used += (size_t)snprintf(text, room, "t");
     for (int c = 0; c < TOSS_COLUMNS; c++)
-        used += (size_t)snprintf(text + used, room - used, ",%s", columns[c]);
+        used += (size_t)snprintf(text + used, room - used, ",%s", cube_columns[c]);
     used += (size_t)snprintf(text + used, room - used, ",n1,n2,n3,n4");
     for (int i = 0; i < of->rows; i++) {
         const double *x = of->row + i * TOSS_COLUMNS;
@@ -111,7 +111,7 @@ perp_status toss_simulate(perp_model *model, const toss *of, toss_error *error, 
     o.step = FRAME;
     o.to = (of->rows - 1) * FRAME;
     for (int c = 0; c < TOSS_COLUMNS && status == PERP_OK; c++)
-        status = perp_model_set(model, columns[c], of->row[c], diag);
+        status = perp_model_set(model, cube_columns[c], of->row[c], diag);
     if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
     if (status != PERP_OK) return status;
     if (perp_simulation_columns(sim) > (int)(sizeof row / sizeof *row)) status = PERP_ERR_DIM;

@@ -9,7 +9,7 @@ enum { TOSS_COLUMNS = 13 }; /* p (3), q (4), v (3), w (3) */
 
 typedef struct toss {
     int rows, is_long;
-    double *row; /* rows x TOSS_COLUMNS */
+    double *row; /* rows x columns */
 } toss;
 
 typedef struct tosses {
@@ -18,8 +18,8 @@ typedef struct tosses {
     double *memory;
 } tosses;
 
-/* 0 when the files are not there or are not what the README says. */
-int tosses_read(const char *folder, tosses *all);
+/* Rows of `columns` numbers, of which 3 to 6 are a quaternion. 0 when the files are not there or are not what the README says. */
+int tosses_read(const char *folder, int columns, tosses *all);
 void tosses_free(tosses *all);
 
 /* Add a toss to the data as a run with the columns of the model: states, and the unit quaternion as n1..n4. */

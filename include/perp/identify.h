@@ -89,7 +89,12 @@ typedef struct perp_identify_options {
     double
         soft_sides; ///< implicit: weight of negative second sides of pairs; default 0: none may be
     double soft_vars; ///< implicit: weight of negative first sides; default 0: none may be
-    int nparameter;   ///< default: the block's, else every parameter with a range
+    /// implicit, kkt: weight of the squares of second sides (distances from the friction cone's boundary) of
+    /// pairs whose first side is `sliding_var` or an element of it, in steps that end in rows where the
+    /// data's column "sliding" is not 0 (notes 3.2.6); default 0
+    double sliding;
+    const char *sliding_var; ///< default NULL: "gamma"
+    int nparameter;          ///< default: the block's, else every parameter with a range
     const char *parameter[PERP_IDENTIFY_MOST_PARAMETERS];
     int nmeasure; ///< default: the block's, else every column that is a state, var or output
     perp_measure measure[PERP_IDENTIFY_MOST_MEASURES];

@@ -67,6 +67,7 @@ void perp__predictor_take_part(void *predictor, int part);
 const char *perp__predictor_fault(const perp__predictor *predictor);
 
 /* least_squares.c: minimise sum rho(r_i(theta)) over the box, in coordinates z in [0, 1]. */
+struct perp__minimum;
 typedef struct perp__problem {
     int np;
     long n;
@@ -79,8 +80,10 @@ typedef struct perp__problem {
     void *context;
     void (*take_part)(
         void *context,
-        int part);    /* NULL, or: from now on look at a part of the data (1), at all (0) */
-    long evaluations; /* counted here */
+        int part); /* NULL, or: from now on look at a part of the data (1), at all (0) */
+    void (*minimise)(struct perp__problem *problem, struct perp__minimum *minimum); /* NULL:
+                                                                        Levenberg-Marquardt */
+    long evaluations;          /* counted here */
     double *trial, *up, *down; /* n each: work space */
 } perp__problem;
 

@@ -11,41 +11,25 @@
  * residual of a least-squares problem, searched as `predict` does. Fails: far off, J is flat (Remark 6). Cost: one small
  * complementarity problem a step and evaluation. */
 
-#include "identify/samples.h"
+#include "identify/inner.h"
 #include "linalg/symmetric.h"
 #include "model/model.h"
-#include "model/tape.h"
-#include "perp/lcp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a step, affine in y: equations, then sides a and b of each pair. */
-typedef struct implicit {
-    const perp__study *study;
-    perp__builder b;
-    int ny, nequation, npair, nrow, nslack, nlcp, nstep;
-    int *unknown;    /* symbol of each y */
-    char *solved;    /* symbol -> is it a y? */
-    perp__tape tape; /* per row: value at y = 0, then slopes */
-    double *data;    /* nstep x nsymbol: measured symbols of each step */
-    double *ws, *row, *H, *g, *M, *q, *z;
-    perp_solver *solver;
-    int failed_step; /* of the last failure, and why */
-    const char *why;
-} implicit;
-
 static perp_status say(const perp__study *s, perp_status status, const char *what)
 {
-    perp__diag_append(s->diag, "%s: method implicit: %s\n", perp_model_file(s->model), what);
+    perp__diag_append(s->diag, "%s: method %s: %s\n", perp_model_file(s->model),
+                      perp_estimator_name(s->options.method), what);
     if (s->diag) s->diag->errors++;
     return status;
 }
 
 /* The problem ---------------------------------------------------------------------------------- */
 
-static int mark_unknowns(implicit *x)
+static int mark_unknowns(perp__inner *x)
 {
     const perp_model *m = x->b.model;
     x->ny = m->nitem[PERP_VAR];
@@ -61,7 +45,7 @@ static int mark_unknowns(implicit *x)
 }
 
 /* Append the roots of one row; 0 when it is not affine in the vars, -1 when memory is out. */
-static int add_row(implicit *x, perp_expr row, const int *column, const perp_expr *zero)
+static int add_row(perp__inner *x, perp_expr row, const int *column, const perp_expr *zero)
 {
     perp__graph *g = &x->b.model->graph;
     perp__sparse_row slope = {0};
@@ -78,7 +62,7 @@ static int add_row(implicit *x, perp_expr row, const int *column, const perp_exp
     return ok && !g->failed ? 1 : -1;
 }
 
-static int add_rows(implicit *x, const int *column, const perp_expr *zero)
+static int add_rows(perp__inner *x, const int *column, const perp_expr *zero)
 {
     const perp_model *m = x->b.model;
     int ok = 1;
@@ -97,7 +81,7 @@ static int add_rows(implicit *x, const int *column, const perp_expr *zero)
     return ok;
 }
 
-static perp_status build_rows(implicit *x)
+static perp_status build_rows(perp__inner *x)
 {
     perp_model *m = x->b.model;
     size_t n = (size_t)m->nsymbol, rows = (size_t)(m->nequation + 2 * m->npair);
@@ -122,7 +106,7 @@ static perp_status build_rows(implicit *x)
                : PERP_ERR_MEMORY;
 }
 
-static perp_status read_steps(implicit *x)
+static perp_status read_steps(perp__inner *x)
 {
     const perp__study *s = x->study;
     int n = x->b.model->nsymbol, at = 0;
@@ -145,7 +129,62 @@ static perp_status read_steps(implicit *x)
     return status;
 }
 
-static perp_status allocate(implicit *x)
+static int is_named(const char *item, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(item, name, n) == 0 && (item[n] == 0 || item[n] == '[');
+}
+
+/* Pairs whose first side is the var; 0: there are none. */
+static int mark_cones(perp__inner *x, const char *name)
+{
+    const perp_model *m = x->b.model;
+    int found = 0;
+    for (int i = 0; i < m->npair; i++) {
+        const perp__node *node = &m->graph.node[m->pair[i].a];
+        for (int k = 0; k < m->nitem[PERP_VAR] && node->op == PERP__SYMBOL; k++) {
+            const perp__item *var = &m->item[PERP_VAR][k];
+            if (node->a == var->symbol && is_named(var->name, name)) x->is_cone[i] = 1, found = 1;
+        }
+    }
+    return found;
+}
+
+/* Steps that the column "sliding" marks; 0: there is no such column. */
+static int mark_steps(perp__inner *x)
+{
+    const perp__study *s = x->study;
+    int found = 0, at = 0;
+    for (int r = 0; r < s->nrun; r++) {
+        int c = perp_trajectory_find(s->run[r].table, "sliding");
+        const double *mark = c < 0 ? NULL : perp_trajectory_column(s->run[r].table, c);
+        found |= c >= 0;
+        for (int i = 1; i < s->run[r].rows; i++, at++)
+            x->slides[at] = mark && !isnan(mark[i]) && mark[i] != 0;
+    }
+    return found;
+}
+
+static perp_status mark_sliding(perp__inner *x)
+{
+    const perp_identify_options *o = &x->study->options;
+    const char *name = o->sliding_var ? o->sliding_var : "gamma";
+    x->slides = calloc((size_t)x->nstep + 1, 1);
+    x->is_cone = calloc((size_t)x->npair + 1, 1);
+    if (!x->slides || !x->is_cone) return PERP_ERR_MEMORY;
+    if (!(o->sliding > 0)) return PERP_OK;
+    if (!mark_cones(x, name)) {
+        perp__diag_append(x->study->diag, "no pair has the var '%s' as its first side\n", name);
+        return say(x->study, PERP_ERR_ARG, "the cost of sliding needs one; name it (sliding_var)");
+    }
+    if (mark_steps(x)) return PERP_OK;
+    return say(
+        x->study, PERP_ERR_DATA,
+        "the cost of sliding needs a column 'sliding' that is 1 in rows where a sliding step "
+        "ends; no run has one");
+}
+
+static perp_status allocate(perp__inner *x)
 {
     const perp_identify_options *o = &x->study->options;
     size_t ny = (size_t)x->ny, rows = (size_t)x->nrow;
@@ -164,7 +203,7 @@ static perp_status allocate(implicit *x)
     return perp_solver_create(PERP_METHOD_LEMKE, x->nlcp, NULL, &x->solver);
 }
 
-static void clear(implicit *x)
+void perp__inner_clear(perp__inner *x)
 {
     perp_solver_destroy(x->solver);
     perp__tape_clear(&x->tape);
@@ -172,6 +211,8 @@ static void clear(implicit *x)
     free(x->unknown);
     free(x->solved);
     free(x->data);
+    free(x->slides);
+    free(x->is_cone);
     free(x->ws);
     free(x->row);
 }
@@ -179,32 +220,42 @@ static void clear(implicit *x)
 /* One step ------------------------------------------------------------------------------------- */
 
 /* Row r is c + s'y. */
-static const double *row_of(const implicit *x, int r)
+static const double *row_of(const perp__inner *x, int r)
 {
     return x->row + (size_t)r * (size_t)(1 + x->ny);
 }
 
+/* Add weight a b to y'Hy/2 + g'y; returns the constant. */
+static double add_product(perp__inner *x, double weight, const double *a, const double *b)
+{
+    int ny = x->ny;
+    for (int i = 0; i < ny; i++) {
+        x->g[i] += weight * (a[0] * b[1 + i] + b[0] * a[1 + i]);
+        for (int j = 0; j < ny; j++)
+            x->H[i + j * ny] += weight * (a[1 + i] * b[1 + j] + b[1 + i] * a[1 + j]);
+    }
+    return weight * a[0] * b[0];
+}
+
 /* Objective y'Hy/2 + g'y + constant. */
-static double objective(implicit *x)
+static double objective(perp__inner *x, int step)
 {
     int ny = x->ny;
     double constant = 0;
     memset(x->H, 0, (size_t)ny * (size_t)ny * sizeof(double));
     memset(x->g, 0, (size_t)ny * sizeof(double));
-    for (int k = 0; k < x->nequation + x->npair; k++) {
-        int is_pair = k >= x->nequation, r = is_pair ? x->nequation + 2 * (k - x->nequation) : k;
-        const double *a = row_of(x, r), *b = is_pair ? row_of(x, r + 1) : a;
-        constant += a[0] * b[0];
-        for (int i = 0; i < ny; i++) {
-            x->g[i] += a[0] * b[1 + i] + b[0] * a[1 + i];
-            for (int j = 0; j < ny; j++)
-                x->H[i + j * ny] += a[1 + i] * b[1 + j] + b[1 + i] * a[1 + j];
-        }
+    for (int k = 0; k < x->nequation; k++)
+        constant += add_product(x, 1, row_of(x, k), row_of(x, k));
+    for (int k = 0; k < x->npair; k++) {
+        const double *a = row_of(x, x->nequation + 2 * k), *b = a + 1 + ny;
+        double sliding = perp__inner_sliding(x, step, k);
+        constant += add_product(x, 1, a, b);
+        if (sliding > 0) constant += add_product(x, sliding, b, b);
     }
     return constant;
 }
 
-static int is_convex(const implicit *x)
+static int is_convex(const perp__inner *x)
 {
     enum { MOST = 40 };
     double A[MOST * MOST], V[MOST * MOST], value[MOST];
@@ -214,10 +265,19 @@ static int is_convex(const implicit *x)
     return value[0] >= -1e-9 * fmax(1, value[x->ny - 1]);
 }
 
-/* Optimality conditions over z = (y+, y-, slacks, multipliers of the 2 npair bounds). */
-static void form_lcp(implicit *x)
+double perp__inner_sliding(const perp__inner *x, int step, int pair)
 {
-    const perp_identify_options *o = &x->study->options;
+    return x->slides[step] && x->is_cone[pair] ? x->study->options.sliding : 0;
+}
+
+double perp__inner_soft(const perp__inner *x, int k)
+{
+    return k % 2 ? x->study->options.soft_sides : x->study->options.soft_vars;
+}
+
+/* Optimality conditions over z = (y+, y-, slacks, multipliers of the 2 npair bounds). */
+static void form_lcp(perp__inner *x)
+{
     int n = x->nlcp, ny = x->ny, first = 2 * ny, rows = first + x->nslack, slack = first;
     memset(x->M, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int i = 0; i < ny; i++) {
@@ -230,7 +290,7 @@ static void form_lcp(implicit *x)
     }
     for (int k = 0; k < 2 * x->npair; k++) {
         const double *side = row_of(x, x->nequation + k);
-        double soft = k % 2 ? o->soft_sides : o->soft_vars;
+        double soft = perp__inner_soft(x, k);
         int r = rows + k;
         x->q[r] = side[0];
         for (int i = 0; i < ny; i++) {
@@ -244,18 +304,23 @@ static void form_lcp(implicit *x)
     }
 }
 
-/* J_s at theta, or -1. */
-static double solve_step(implicit *x, int step, const double *theta)
+void perp__inner_rows(perp__inner *x, int step, const double *theta)
 {
     const perp_model *m = x->b.model;
-    int n = m->nsymbol, ny = x->ny;
-    perp_solve_info info;
-    memcpy(x->ws, x->data + (size_t)step * (size_t)n, (size_t)n * sizeof(double));
+    size_t n = (size_t)m->nsymbol;
+    memcpy(x->ws, x->data + (size_t)step * n, n * sizeof(double));
     for (int i = 0; i < x->study->np; i++)
         x->ws[m->item[PERP_PARAM][x->study->param[i]].symbol] = theta[i];
-    for (int k = 0; k < ny; k++) x->ws[x->unknown[k]] = 0;
+    for (int k = 0; k < x->ny; k++) x->ws[x->unknown[k]] = 0;
     perp__tape_get(&x->tape, x->ws, x->row);
-    double value = objective(x);
+}
+
+double perp__inner_solve(perp__inner *x, int step, const double *theta)
+{
+    int ny = x->ny;
+    perp_solve_info info;
+    perp__inner_rows(x, step, theta);
+    double value = objective(x, step);
     if (!isfinite(value)) return NAN; /* a sample is missing */
     x->failed_step = step;
     x->why = "the inner program is not convex there (as with an unknown normal force)";
@@ -278,9 +343,9 @@ static double solve_step(implicit *x, int step, const double *theta)
 
 static int evaluate(void *context, const double *theta, double *residual)
 {
-    implicit *x = context;
+    perp__inner *x = context;
     for (int s = 0; s < x->nstep; s++) {
-        double J = solve_step(x, s, theta);
+        double J = perp__inner_solve(x, s, theta);
         if (J < 0) return 0;
         residual[s] = sqrt(J);
     }
@@ -289,7 +354,9 @@ static int evaluate(void *context, const double *theta, double *residual)
 
 /* ------------------------------------------------------------------------------------------------ */
 
-static perp_status search(implicit *x, perp__study *s, perp_identification *result)
+perp_status perp__inner_search(perp__inner *x, perp__study *s,
+                               void (*minimise)(perp__problem *, perp__minimum *),
+                               perp_identification *result)
 {
     perp__problem p = {.np = s->np,
                        .n = x->nstep,
@@ -298,6 +365,7 @@ static perp_status search(implicit *x, perp__study *s, perp_identification *resu
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
                        .evaluate = evaluate,
+                       .minimise = minimise,
                        .context = x};
     perp__minimum best = {0};
     perp_status status =
@@ -314,16 +382,23 @@ static perp_status search(implicit *x, perp__study *s, perp_identification *resu
     return status;
 }
 
+perp_status perp__inner_create(const perp__study *s, perp__inner *x)
+{
+    *x = (perp__inner){.study = s};
+    perp_status status = perp__builder_create(s, &x->b);
+    if (status == PERP_OK && !mark_unknowns(x)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = build_rows(x);
+    if (status == PERP_OK) status = read_steps(x);
+    if (status == PERP_OK) status = mark_sliding(x);
+    return status == PERP_OK ? allocate(x) : status;
+}
+
 static perp_status run(perp__study *s, perp_identification *result)
 {
-    implicit x = {.study = s};
-    perp_status status = perp__builder_create(s, &x.b);
-    if (status == PERP_OK && !mark_unknowns(&x)) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = build_rows(&x);
-    if (status == PERP_OK) status = read_steps(&x);
-    if (status == PERP_OK) status = allocate(&x);
-    if (status == PERP_OK) status = search(&x, s, result);
-    clear(&x);
+    perp__inner x;
+    perp_status status = perp__inner_create(s, &x);
+    if (status == PERP_OK) status = perp__inner_search(&x, s, NULL, result);
+    perp__inner_clear(&x);
     return status;
 }
 

@@ -45,6 +45,14 @@ static int allocate_starts(const perp__study *s, perp_identification *result, in
     return result->start != NULL;
 }
 
+static void minimise(const perp__study *s, perp__problem *p, perp__minimum *m)
+{
+    if (p->minimise)
+        p->minimise(p, m);
+    else
+        perp__minimise(p, m, s->options.max_iter, s->options.tol);
+}
+
 /* Where nothing depends on the parameters (all contacts stick): the motion smoothed over less and less of the range. */
 static void leave_flat(const perp__study *s, perp__problem *p, perp__minimum *m)
 {
@@ -52,7 +60,7 @@ static void leave_flat(const perp__study *s, perp__problem *p, perp__minimum *m)
     for (int k = 0; k < 4 && m->flat; k++) {
         if (!perp__move_smoothed(p, m, widths[k])) continue;
         int before = m->iterations;
-        perp__minimise(p, m, s->options.max_iter, s->options.tol);
+        minimise(s, p, m);
         m->iterations += before + 1;
     }
 }
@@ -61,7 +69,7 @@ static void search_from(const perp__study *s, perp__problem *p, perp__minimum *m
                         perp_fit_start *start)
 {
     perp__to_z(p, start->from, m->z);
-    perp__minimise(p, m, s->options.max_iter, s->options.tol);
+    minimise(s, p, m);
     if (m->flat && m->cost > 0) leave_flat(s, p, m);
     memcpy(start->to, m->theta, (size_t)s->np * sizeof(double));
     start->cost = m->cost;

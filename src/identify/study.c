@@ -396,7 +396,8 @@ static perp_status check_options(const perp__study *s)
     else if (!(o->confidence > 0 && o->confidence < 1))
         wrong = "the confidence must lie between 0 and 1";
     else if (o->starts < 0 || o->max_iter < 0 || o->threads < 0 || o->horizon < 0 ||
-             o->bootstrap < 0 || o->huber < 0 || o->soft_sides < 0 || o->soft_vars < 0)
+             o->bootstrap < 0 || o->huber < 0 || o->soft_sides < 0 || o->soft_vars < 0 ||
+             !(o->sliding >= 0) || isinf(o->sliding))
         wrong =
             "starts, max_iter, threads, horizon, bootstrap, huber and weights must not be negative";
     else if (!isnan(o->step) && !(o->step > 0 && isfinite(o->step)))

@@ -1,5 +1,6 @@
 /* The identify block, the options it sets, and what is said about a wrong one. */
 
+#include "linalg/nlp.h"
 #include "recorded.h"
 
 #define BLOCK                                                                                      \
@@ -433,6 +434,110 @@ static void implicit_needs_no_forces_and_matches_remark_6(void **state)
     perp_model_destroy(model);
 }
 
+/* Steps of the block with mu = 0.8 and noise of 0.01, each its own run. */
+static perp_dataset *noisy_block(void)
+{
+    perp_dataset *data;
+    assert_int_equal(perp_dataset_create(&data), PERP_OK);
+    for (int k = 0; k < 12; k++) {
+        double v = 1 + 0.1 * k, u = k % 3 - 1, next = v + u - 0.8 + 0.01 * sin(7.0 * k * k);
+        char text[128];
+        perp_trajectory *table;
+        snprintf(text, sizeof text, "t,v,u\n0,%.17g,0\n1,%.17g,%.17g\n", v, next, u);
+        assert_int_equal(perp_trajectory_parse(text, strlen(text), "run", &table, NULL), PERP_OK);
+        assert_int_equal(perp_dataset_add(data, table, "run", NULL), PERP_OK);
+    }
+    return data;
+}
+
+/* Hard bounds, soft second sides, soft first sides: the estimate and the cost are those of implicit. */
+static void kkt_gives_the_answer_of_implicit(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(block_3_2);
+    perp_dataset *data = noisy_block();
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) {
+        o.soft_sides = k == 1 ? 5 : 0, o.soft_vars = k == 2 ? 5 : 0;
+        o.method = PERP_ESTIMATOR_IMPLICIT;
+        perp_identification a = identify(model, data, &o);
+        o.method = PERP_ESTIMATOR_KKT;
+        if (!perp__nlp_available()) {
+            perp_identification none;
+            perp_diag diag = {0};
+            assert_int_equal(perp_identify(model, data, &o, &none, &diag), PERP_ERR_UNAVAILABLE);
+            assert_non_null(strstr(perp_diag_text(&diag), "no IPOPT"));
+            perp_diag_clear(&diag);
+        } else {
+            perp_identification b = identify(model, data, &o);
+            assert_near(b.parameter[0].value, a.parameter[0].value, 1e-4);
+            assert_near(b.parameter[0].value, 0.8, 0.02);
+            assert_true(b.cost <= a.cost + 1e-6);
+            perp_identification_clear(&b);
+        }
+        perp_identification_clear(&a);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* Notes 3.2.6. Friction in one direction, l = ln: stuck with gamma = 0, l >= 3, J = (l - 1)^2 + l (l - 3) + W (mu - l)^2, least at
+ * l = 5 for W = 1/2, mu = 20, so that J has a slope where it was flat. With two forces, both grow at no cost until their
+ * sum is mu, so the extra cost changes nothing. */
+static void cost_of_sliding_helps_where_forces_are_unique(void **state)
+{
+    (void)state;
+    perp_model *one = parse_model(
+        "param mu = 20 in [0.01, 100]\ninput u\nstate v = 0\nvar ln, gamma\nnext(v) = v + "
+        "u - ln\n0 <= ln perp gamma - v - u + ln >= 0\n0 <= gamma perp mu - ln >= 0\n");
+    perp_model *two = parse_model(block_3_2);
+    perp_dataset *data = dataset_of("t,v,u,sliding\n0,1,0,0\n1,2,2,1\n");
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(one, &o, NULL), PERP_OK);
+    o.starts = 1;
+    for (int k = 0; k < 2; k++) {
+        o.sliding = k ? 0.5 : 0;
+        o.method = PERP_ESTIMATOR_IMPLICIT, o.max_iter = 0;
+        set_value(two, "mu", 18);
+        perp_identification a = identify(one, data, &o), b = identify(two, data, &o);
+        assert_near(a.start[0].cost, k ? 138.5 : 4, 1e-9);
+        assert_near(b.start[0].cost, 4, 1e-9);
+        perp_identification_clear(&a);
+        perp_identification_clear(&b);
+    }
+    o.max_iter = 100;
+    for (int k = 0; k < 1 + perp__nlp_available(); k++) {
+        o.method = k ? PERP_ESTIMATOR_KKT : PERP_ESTIMATOR_IMPLICIT;
+        perp_identification a = identify(one, data, &o);
+        assert_near(a.parameter[0].value, 1, 1e-3);
+        perp_identification_clear(&a);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(one);
+    perp_model_destroy(two);
+}
+
+static void cost_of_sliding_says_what_is_missing(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(block_3_2);
+    perp_dataset *data = dataset_of("t,v,u\n0,1,0\n1,2,2\n");
+    perp_identify_options o;
+    perp_identification r;
+    perp_diag diag = {0};
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT, o.sliding = 1;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_DATA);
+    assert_non_null(strstr(perp_diag_text(&diag), "column 'sliding'"));
+    o.sliding_var = "gama";
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "var 'gama'"));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* The falling particle, m = 1, mu = 0.5: with the normal force unknown the inner program is not convex. */
 static void implicit_refuses_an_inner_program_that_is_not_convex(void **state)
 {
@@ -613,6 +718,9 @@ int main(void)
         cmocka_unit_test(the_bootstrap_sees_that_runs_differ),
         cmocka_unit_test(lp_svd_and_penalty_find_what_the_conditions_hold),
         cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
+        cmocka_unit_test(kkt_gives_the_answer_of_implicit),
+        cmocka_unit_test(cost_of_sliding_helps_where_forces_are_unique),
+        cmocka_unit_test(cost_of_sliding_says_what_is_missing),
         cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
         cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
