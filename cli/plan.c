@@ -26,6 +26,7 @@ enum {
     OPT_SEED,
     OPT_TRIES,
     OPT_RESTARTS,
+    OPT_THREADS,
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
@@ -51,6 +52,7 @@ static const cli_option options[] = {
     {"seed", "N", "of random starts (default 1)"},
     {"tries", "N", "starts from which the best plan is kept (default 1)"},
     {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
+    {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -67,7 +69,7 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
     double relaxation, relaxation_min, penalty, tol; /* NaN: not given */
-    double nodes, seed, tries, restarts, max_iter;
+    double nodes, seed, tries, restarts, threads, max_iter;
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -131,6 +133,7 @@ static int read_request(int argc, char **argv, request *r)
                    .seed = -1,
                    .tries = -1,
                    .restarts = -1,
+                   .threads = -1,
                    .max_iter = -1,
                    .plot = 1,
                    .replay = 1,
@@ -143,6 +146,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
         case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
+        case OPT_THREADS: ok = read_whole(&args, k, 0, &r->threads); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
@@ -217,6 +221,7 @@ static int apply_request(const request *r, perp_plan_options *o)
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
     if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
+    if (r->threads >= 0) o->threads = (int)r->threads;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
 }

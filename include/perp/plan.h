@@ -126,9 +126,10 @@ typedef struct perp_plan_options {
     int max_iter;              ///< of a run of the solver; default 1000
     int tries;                 ///< starts from which the best plan is kept; default 1
     int restarts;              ///< further starts while there is no optimal plan; default 3
-    int refine;                ///< 1: fix the sides seen and solve again (default); 0: do not
+    int threads; ///< of starts; 0 (default): one per processor; the answer is the same
+    int refine;  ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
-    void *context;
+    void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;
 
 /// What was found. Residuals are computed from the model's own expressions.
@@ -156,7 +157,7 @@ PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
 
 /// Transcribe the model's plan block and derive it; allocate everything.
 ///
-/// @param model  must outlive the plan; later perp_model_set calls do not reach it
+/// @param model  must outlive the plan; nothing may be set in it until the plan is solved
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
 /// cannot be transcribed: diag says where), PERP_ERR_UNAVAILABLE (no such back end in this build),
 /// PERP_ERR_MEMORY

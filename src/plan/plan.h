@@ -30,7 +30,11 @@ struct perp_plan {
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
  * nodes by way of fewer. 0: memory. */
 int perp__plan_set_start(perp_plan *plan, int run);
-/* The same from the answer of a coarser program; 0 if there is none. */
+/* All phases from where the plan stands. The outcome is in result; 0: memory. */
+int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
+/* One start after another, several at a time by threads; the best is kept (starts.c). */
+perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
+/* The start from the answer of a coarser program; 0 if there is none. */
 int perp__plan_start_coarse(perp_plan *plan, int run);
 /* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);

@@ -1,5 +1,4 @@
-/* The phases of a plan: homotopy in the relaxation of the pairs, sides fixed, verification; from one
- * start after another, the best is kept. */
+/* The phases of a plan: homotopy in the relaxation of the pairs, sides fixed, verification. */
 
 #include "plan/plan.h"
 
@@ -265,8 +264,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     return refined;
 }
 
-/* One run from a start. The outcome is in result; 0: memory. */
-static int run(perp_plan *plan, int start, perp_plan_result *result)
+int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
     int refined = run_phases(plan, start, &solved, result), memory = 1;
@@ -340,26 +338,6 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     return PERP_OK;
 }
 
-/* Copy the plan at hand to the kept one, or back. */
-static void copy_kept(perp_plan *plan, int keep_it)
-{
-    size_t K = (size_t)plan->program->K,
-           n[] = {plan->nW, plan->nP, K, (size_t)plan->program->nx * (K + 1)};
-    double *now[] = {plan->w, plan->p, plan->residual, plan->costate};
-    for (int i = 0; i < 4; i++)
-        memcpy(keep_it ? plan->kept[i] : now[i], keep_it ? now[i] : plan->kept[i],
-               n[i] * sizeof(double));
-}
-
-/* Plans that hold come before those that do not; optimal ones first; then the cost decides. */
-static int is_better(const perp_plan_result *a, const perp_plan_result *b)
-{
-    int holds = a->outcome <= PERP_PLAN_FEASIBLE, other = b->outcome <= PERP_PLAN_FEASIBLE;
-    if (!holds || !other) return holds;
-    if (fabs(a->cost - b->cost) > 1e-9 * (1 + fabs(b->cost))) return a->cost < b->cost;
-    return a->outcome < b->outcome;
-}
-
 /* No start gave finite numbers: name a condition that did not. */
 static void say_not_finite(perp_plan *plan, perp_diag *diag)
 {
@@ -395,25 +373,8 @@ static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
-    const perp_plan_options *o = &plan->options;
-    perp_plan_result now = {.outcome = PERP_PLAN_LIMIT};
-    int most = o->tries + o->restarts;
-    plan->iterations = plan->stopped = 0;
-    *result = now;
-    for (int k = 0; k < most && !plan->stopped; k++) {
-        memset(&now, 0, sizeof now);
-        if (!perp__plan_set_start(plan, k) || !run(plan, k, &now)) return PERP_ERR_MEMORY;
-        now.starts = k + 1;
-        if (k == 0 || is_better(&now, result)) {
-            *result = now;
-            copy_kept(plan, 1);
-        }
-        if (k + 1 >= o->tries && result->outcome == PERP_PLAN_OPTIMAL) break;
-    }
-    copy_kept(plan, 0);
-    if (plan->stopped) result->outcome = PERP_PLAN_STOPPED;
-    result->starts = now.starts;
-    result->iterations = plan->iterations;
+    perp_status status = perp__plan_run_starts(plan, result);
+    if (status != PERP_OK) return status;
     warn_unbounded(plan, result, diag);
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
     if (!plan->is_not_finite) return explain(plan, result, diag);
