@@ -174,7 +174,8 @@ static int allocate(perp_plan *plan)
            take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
            take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
            take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
-           take(&plan->guess_p, plan->nP) && take(&plan->r, plan->nR) &&
+           take(&plan->guess_p, plan->nP) && take(&plan->model_w, plan->nW) &&
+           take(&plan->model_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
            take(&plan->size, plan->nW + plan->nP) && take(&plan->residual, K) &&
@@ -202,7 +203,10 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
                                .pairs = options->pairs,
                                .from = options->from};
     plan->program = perp__program_create(model, &o, &status, diag);
-    if (plan->program && !allocate(plan)) status = PERP_ERR_MEMORY;
+    if (plan->program &&
+        (!allocate(plan) || !perp__program_guess(plan->program, plan->model_w, plan->model_p)))
+        status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return status;
@@ -214,15 +218,16 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
 void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
+    perp_plan_destroy(plan->coarse);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p, plan->guess_w,
-                        plan->guess_p, plan->from_w, plan->from_p, plan->r,      plan->lambda,
-                        plan->lower,   plan->upper,  plan->slope,  plan->size,   plan->residual,
-                        plan->costate, plan->symbol, plan->value};
+    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p,  plan->guess_w,
+                        plan->guess_p, plan->from_w, plan->from_p, plan->r,       plan->lambda,
+                        plan->lower,   plan->upper,  plan->slope,  plan->size,    plan->residual,
+                        plan->costate, plan->symbol, plan->value,  plan->model_w, plan->model_p};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     for (int i = 0; i < 4; i++) free(plan->kept[i]);
     free(plan);

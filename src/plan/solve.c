@@ -32,7 +32,7 @@ static double within(double x, double lo, double hi)
     return fmax(lo, fmin(hi, x));
 }
 
-int perp__plan_set_start(perp_plan *plan, int run)
+void perp__plan_set_start(perp_plan *plan, int run)
 {
     perp__program *g = plan->program;
     perp_plan_start start = plan->options.start;
@@ -41,10 +41,11 @@ int perp__plan_set_start(perp_plan *plan, int run)
     if (run == 0 && plan->has_guess) {
         memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
-        return 1;
+        return;
     }
-    if (perp__plan_start_coarse(plan, run)) return 1;
-    if (!perp__program_guess(g, plan->w, plan->p)) return 0;
+    if (perp__plan_start_coarse(plan, run)) return;
+    memcpy(plan->w, plan->model_w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->model_p, plan->nP * sizeof *plan->p);
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
         size_t j = is_p ? i - plan->nW : i;
@@ -53,7 +54,6 @@ int perp__plan_set_start(perp_plan *plan, int run)
             start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
         *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
     }
-    return 1;
 }
 
 static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, const char *phase)
@@ -252,7 +252,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     } ways[] = {{1, 0}, {0.01, 1}, {100, 0}};
     int refined = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && !refined && !plan->stopped; i++) {
-        if (i > 0 && !ways[i].goes_on && !perp__plan_set_start(plan, start)) return -1;
+        if (i > 0 && !ways[i].goes_on) perp__plan_set_start(plan, start);
         *solved = perp__plan_run_homotopy(
             plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
         if (!plan->options.refine || plan->program->npair == 0) return 0;

@@ -32,26 +32,31 @@ static double slope(const checker *u, int c, int i, double pre, double h)
     return sum / h;
 }
 
+/* The value of an expression; all nodes are evaluated, which needs no scratch of the graph: several
+ * threads may share the model. */
+static double value_of(const checker *u, perp_expr e)
+{
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    return u->value[e];
+}
+
 /* Parameters; those written in terms of free ones follow. */
-static int set_params(checker *u)
+static void set_params(checker *u)
 {
     const perp_model *m = u->m;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         double x = item->value;
-        if (!item->is_set && item->expr >= 0 &&
-            !perp__graph_value(&m->graph, item->expr, u->symbol, &x))
-            return 0;
+        if (!item->is_set && item->expr >= 0) x = value_of(u, item->expr);
         for (int k = 0; k < u->g->nparam; k++)
             if (u->g->param_item[k] == i) x = u->p[u->g->param_p + k];
         u->symbol[item->symbol] = x;
     }
-    return 1;
 }
 
 /* The model's symbols at point c of the step, or at its start (c = -1). `rows`: a bare state of a
- * discrete model is the value of the row. 0: memory. */
-static int set_symbols(checker *u, int c, int rows)
+ * discrete model is the value of the row. */
+static void set_symbols(checker *u, int c, int rows)
 {
     const perp__program *g = u->g;
     const perp_model *m = u->m;
@@ -71,9 +76,9 @@ static int set_symbols(checker *u, int c, int rows)
             continue;
         }
         u->symbol[PERP__SYM_T] = start;
-        if (!perp__graph_value(&m->graph, item->expr, u->symbol, before)) return 0;
+        *before = value_of(u, item->expr);
         u->symbol[PERP__SYM_T] = t;
-        if (!perp__graph_value(&m->graph, item->expr, u->symbol, now)) return 0;
+        *now = value_of(u, item->expr);
     }
     u->symbol[PERP__SYM_T] = t;
     for (int i = 0; i < g->nx; i++) {
@@ -86,7 +91,6 @@ static int set_symbols(checker *u, int c, int rows)
     for (int i = 0; i < g->nv; i++)
         u->symbol[m->item[PERP_VAR][i].symbol] = c < 0 ? (double)NAN : unknown(u, c, g->nx + i);
     perp__graph_values(&m->graph, u->symbol, u->value);
-    return 1;
 }
 
 /* Keep the worst of a kind and of all. */
@@ -197,15 +201,16 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     u.value = malloc((size_t)m->graph.count * sizeof *u.value);
     if (!u.symbol || !u.value) goto done;
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
-    if (!set_params(&u) || !set_symbols(&u, -1, 1)) goto done;
+    set_params(&u);
+    set_symbols(&u, -1, 1);
     check_plan(&u, -1);
     check_globals(&u);
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
         for (int c = 0; c < g->npoint; c++) {
-            if (!set_symbols(&u, c, 0)) goto done;
+            set_symbols(&u, c, 0);
             check_conditions_of_model(&u);
-            if (m->kind == PERP_DISCRETE && !set_symbols(&u, c, 1)) goto done;
+            if (m->kind == PERP_DISCRETE) set_symbols(&u, c, 1);
             check_ranges(&u, c);
             check_plan(&u, c);
         }
@@ -218,13 +223,14 @@ done:
     return ok;
 }
 
-int perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
-                           double *symbol, double *value)
+void perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
+                            double *symbol, double *value)
 {
     checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
     u.step = node > 0 ? node - 1 : 0;
-    return set_params(&u) && set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
+    set_params(&u);
+    set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
 }
 
 int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,
