@@ -15,6 +15,7 @@ enum {
     OPT_NODES,
     OPT_SET,
     OPT_METHOD,
+    OPT_THETA,
     OPT_PAIRS,
     OPT_RELAXATION,
     OPT_RELAXATION_MIN,
@@ -40,7 +41,8 @@ enum {
 static const cli_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)"},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
-    {"method", "NAME", "of a step: backward-euler (default), radau3, radau5"},
+    {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5"},
+    {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)"},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
     {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
     {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
@@ -68,7 +70,7 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
-    double relaxation, relaxation_min, penalty, tol; /* NaN: not given */
+    double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
     double nodes, seed, tries, restarts, threads, max_iter;
     int quiet, plot, replay;
     cli_list set;
@@ -116,6 +118,14 @@ static int read_positive(const cli_args *args, int option, double *x)
     return 0;
 }
 
+static int read_theta(const cli_args *args, int option, double *x)
+{
+    if (!cli_number(args, option, x)) return 0;
+    if (*x >= 0.5 && *x <= 1) return 1;
+    fprintf(stderr, "perp plan: --theta must be from 0.5 to 1, not '%s'\n", args->value);
+    return 0;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -125,7 +135,8 @@ static int read_request(int argc, char **argv, request *r)
                      .command = "plan",
                      .options = options,
                      .noptions = NOPTIONS};
-    *r = (request){.relaxation = (double)NAN,
+    *r = (request){.theta = (double)NAN,
+                   .relaxation = (double)NAN,
                    .relaxation_min = (double)NAN,
                    .penalty = (double)NAN,
                    .tol = (double)NAN,
@@ -150,6 +161,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
+        case OPT_THETA: ok = read_theta(&args, k, &r->theta); break;
         case OPT_PAIRS: r->pairs = args.value; break;
         case OPT_RELAXATION: ok = read_positive(&args, k, &r->relaxation); break;
         case OPT_RELAXATION_MIN: ok = read_positive(&args, k, &r->relaxation_min); break;
@@ -213,6 +225,12 @@ static int apply_request(const request *r, perp_plan_options *o)
         if (n == 3) return unknown_word("start", r->start, starts, 3);
         o->start = (perp_plan_start)n;
     }
+    if (!isnan(r->theta) && o->method != PERP_PLAN_THETA) {
+        fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
+                perp_plan_method_name(o->method));
+        return CLI_USAGE;
+    }
+    if (!isnan(r->theta)) o->theta = r->theta;
     if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
     if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
     if (!isnan(r->penalty)) o->penalty = r->penalty;
@@ -498,7 +516,8 @@ static void print_replay(FILE *out, perp_model *model, const perp_plan *plan,
     so.from = o->from;
     so.to = o->from + r->horizon * (1 + 1e-12); /* rounding must not cost the last step */
     so.step = r->horizon / (perp_plan_rows(plan) - 1);
-    so.integrator = PERP_BACKWARD_EULER;
+    so.integrator = o->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
+    so.theta = o->theta;
     perp_status status = perp_simulation_create(model, &so, &sim, &diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, &u, &diag);
     if (status == PERP_OK)
@@ -562,7 +581,9 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     if (status == PERP_OK) {
         FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
-        int steps_are_equal = o.method == PERP_PLAN_BACKWARD_EULER && perp_plan_is_uniform(plan);
+        int steps_are_equal =
+            (o.method == PERP_PLAN_BACKWARD_EULER || o.method == PERP_PLAN_THETA) &&
+            perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
         if (!r->quiet && r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);

@@ -315,6 +315,7 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     const perp_plan_options *po = &plan->options;
     perp__program_options p = {.steps = plan->program->K,
                                .method = po->method,
+                               .theta = po->theta,
                                .pairs = po->pairs == PERP_PLAN_L1 ? PERP_PLAN_SCHOLTES : po->pairs,
                                .from = po->from};
     perp__ipm_options o = perp__ipm_options_default();

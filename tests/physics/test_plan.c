@@ -132,6 +132,23 @@ static void costates_are_the_slopes_of_the_cost(void **state)
     perp_model_destroy(m);
 }
 
+/* With theta = 1/2 the cart's motion depends on the mean inputs of the N steps only, and is that of
+ * inputs that are constant over each: the least effort is 12 N^2 / (N^2 - 1). */
+static void theta_is_of_second_order(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/double_integrator.perp");
+    for (int N = 10; N <= 40; N *= 2) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.method = PERP_PLAN_THETA;
+        o.nodes = N + 1;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_optimal(&r, 12.0 * N * N / (N * N - 1), 1e-9);
+    }
+    perp_model_destroy(m);
+}
+
 /* A weak motor needs more than one swing; the cost falls towards its limit as nodes grow. */
 static void a_pendulum_is_swung_up(void **state)
 {
@@ -388,6 +405,7 @@ int main(void)
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
+        cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
