@@ -213,6 +213,9 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
     if (plan->program &&
         (!allocate(plan) || !perp__program_guess(plan->program, plan->model_w, plan->model_p)))
         status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && model->plan->simulates &&
+        !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
+        status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);

@@ -32,6 +32,10 @@ struct perp_plan {
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
  * nodes by way of fewer. */
 void perp__plan_set_start(perp_plan *plan, int run);
+/* Simulate with the guessed inputs; where that goes through, states and vars of w are its own. Where it
+ * stops, diag says so. 0: memory. */
+int perp__plan_guess_simulate(const perp_plan_options *options, const perp__program *program,
+                              double *w, const double *p, perp_diag *diag);
 /* All phases from where the plan stands. The outcome is in result; 0: memory. */
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */
