@@ -15,6 +15,7 @@ enum {
     OPT_NODES,
     OPT_SET,
     OPT_METHOD,
+    OPT_THETA,
     OPT_PAIRS,
     OPT_RELAXATION,
     OPT_RELAXATION_MIN,
@@ -26,6 +27,7 @@ enum {
     OPT_SEED,
     OPT_TRIES,
     OPT_RESTARTS,
+    OPT_THREADS,
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
@@ -39,7 +41,8 @@ enum {
 static const cli_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)"},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
-    {"method", "NAME", "of a step: backward-euler (default), radau3, radau5"},
+    {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5"},
+    {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)"},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
     {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
     {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
@@ -51,6 +54,7 @@ static const cli_option options[] = {
     {"seed", "N", "of random starts (default 1)"},
     {"tries", "N", "starts from which the best plan is kept (default 1)"},
     {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
+    {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -66,8 +70,8 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
-    double relaxation, relaxation_min, penalty, tol; /* NaN: not given */
-    double nodes, seed, tries, restarts, max_iter;
+    double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
+    double nodes, seed, tries, restarts, threads, max_iter;
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -114,6 +118,14 @@ static int read_positive(const cli_args *args, int option, double *x)
     return 0;
 }
 
+static int read_theta(const cli_args *args, int option, double *x)
+{
+    if (!cli_number(args, option, x)) return 0;
+    if (*x >= 0.5 && *x <= 1) return 1;
+    fprintf(stderr, "perp plan: --theta must be from 0.5 to 1, not '%s'\n", args->value);
+    return 0;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -123,7 +135,8 @@ static int read_request(int argc, char **argv, request *r)
                      .command = "plan",
                      .options = options,
                      .noptions = NOPTIONS};
-    *r = (request){.relaxation = (double)NAN,
+    *r = (request){.theta = (double)NAN,
+                   .relaxation = (double)NAN,
                    .relaxation_min = (double)NAN,
                    .penalty = (double)NAN,
                    .tol = (double)NAN,
@@ -131,6 +144,7 @@ static int read_request(int argc, char **argv, request *r)
                    .seed = -1,
                    .tries = -1,
                    .restarts = -1,
+                   .threads = -1,
                    .max_iter = -1,
                    .plot = 1,
                    .replay = 1,
@@ -143,9 +157,11 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
         case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
+        case OPT_THREADS: ok = read_whole(&args, k, 0, &r->threads); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
+        case OPT_THETA: ok = read_theta(&args, k, &r->theta); break;
         case OPT_PAIRS: r->pairs = args.value; break;
         case OPT_RELAXATION: ok = read_positive(&args, k, &r->relaxation); break;
         case OPT_RELAXATION_MIN: ok = read_positive(&args, k, &r->relaxation_min); break;
@@ -209,6 +225,12 @@ static int apply_request(const request *r, perp_plan_options *o)
         if (n == 3) return unknown_word("start", r->start, starts, 3);
         o->start = (perp_plan_start)n;
     }
+    if (!isnan(r->theta) && o->method != PERP_PLAN_THETA) {
+        fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
+                perp_plan_method_name(o->method));
+        return CLI_USAGE;
+    }
+    if (!isnan(r->theta)) o->theta = r->theta;
     if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
     if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
     if (!isnan(r->penalty)) o->penalty = r->penalty;
@@ -217,6 +239,7 @@ static int apply_request(const request *r, perp_plan_options *o)
     if (r->seed >= 0) o->seed = (unsigned)r->seed;
     if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
+    if (r->threads >= 0) o->threads = (int)r->threads;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
 }
@@ -493,7 +516,8 @@ static void print_replay(FILE *out, perp_model *model, const perp_plan *plan,
     so.from = o->from;
     so.to = o->from + r->horizon * (1 + 1e-12); /* rounding must not cost the last step */
     so.step = r->horizon / (perp_plan_rows(plan) - 1);
-    so.integrator = PERP_BACKWARD_EULER;
+    so.integrator = o->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
+    so.theta = o->theta;
     perp_status status = perp_simulation_create(model, &so, &sim, &diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, &u, &diag);
     if (status == PERP_OK)
@@ -557,7 +581,9 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     if (status == PERP_OK) {
         FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
-        int steps_are_equal = o.method == PERP_PLAN_BACKWARD_EULER && perp_plan_is_uniform(plan);
+        int steps_are_equal =
+            (o.method == PERP_PLAN_BACKWARD_EULER || o.method == PERP_PLAN_THETA) &&
+            perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
         if (!r->quiet && r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);

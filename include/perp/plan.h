@@ -19,9 +19,12 @@
 extern "C" {
 #endif
 
-/// How a step is discretised: everything at the step's end, or at the points of Radau IIA.
+/// How a step is discretised: everything at the step's end, as perp simulate does with theta, or at
+/// the points of Radau IIA.
 #define PERP_PLAN_METHOD_LIST(X)                                                                   \
     X(PERP_PLAN_BACKWARD_EULER, "backward-euler", "everything at the end of the step; order 1")    \
+    X(PERP_PLAN_THETA, "theta",                                                                    \
+      "equations of motion weighted by theta; order 2 for smooth motion at 1/2")                   \
     X(PERP_PLAN_RADAU3, "radau3", "Radau IIA of two points; order 3 where the motion is smooth")   \
     X(PERP_PLAN_RADAU5, "radau5", "Radau IIA of three points; order 5 where the motion is smooth")
 
@@ -113,6 +116,7 @@ typedef struct perp_plan_progress {
 typedef struct perp_plan_options {
     int nodes;                 ///< from 2; default the model's, else 41
     perp_plan_method method;   ///< default the model's, else backward Euler
+    double theta;              ///< of method theta: weight of the step's end, 0.5..1; default 0.5
     perp_plan_pairs pairs;     ///< default the model's, else Scholtes
     perp_plan_backend backend; ///< default own
     perp_plan_start start;     ///< default the model's guesses
@@ -126,9 +130,10 @@ typedef struct perp_plan_options {
     int max_iter;              ///< of a run of the solver; default 1000
     int tries;                 ///< starts from which the best plan is kept; default 1
     int restarts;              ///< further starts while there is no optimal plan; default 3
-    int refine;                ///< 1: fix the sides seen and solve again (default); 0: do not
+    int threads; ///< of starts; 0 (default): one per processor; the answer is the same
+    int refine;  ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
-    void *context;
+    void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;
 
 /// What was found. Residuals are computed from the model's own expressions.
@@ -156,7 +161,7 @@ PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
 
 /// Transcribe the model's plan block and derive it; allocate everything.
 ///
-/// @param model  must outlive the plan; later perp_model_set calls do not reach it
+/// @param model  must outlive the plan; nothing may be set in it until the plan is solved
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
 /// cannot be transcribed: diag says where), PERP_ERR_UNAVAILABLE (no such back end in this build),
 /// PERP_ERR_MEMORY
@@ -188,7 +193,8 @@ PERP_API perp_plan_size perp_plan_get_size(const perp_plan *plan);
 
 /// Rows of the answer, one a node. Columns: t, states, vars, inputs that are chosen, outputs,
 /// residual, and the costates: the change of the cost with the state at that node. In the first row
-/// vars have no value (NaN), and inputs that of the first step.
+/// vars have no value (NaN), and inputs that of the first step
+/// (with theta, a value of their own).
 PERP_API int perp_plan_rows(const perp_plan *plan);
 PERP_API int perp_plan_columns(const perp_plan *plan);
 PERP_API const char *perp_plan_column_name(const perp_plan *plan, int column);

@@ -306,10 +306,18 @@ static void read_free(reader *r)
     }
 }
 
-/* guess NAME = EXPR of t */
+/* guess NAME = EXPR of t, or guess simulate */
 static void read_guess(reader *r)
 {
     perp__plan_block *p = r->block;
+    int is_last = r->token[0].kind != TOKEN_NEWLINE &&
+                  (r->token[1].kind == TOKEN_NEWLINE ||
+                   (r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '}'));
+    if (is_last && at_word(r, "simulate")) {
+        p->simulates_at = r->token++->at;
+        p->simulates = 1;
+        return;
+    }
     perp_symbol_kind kind;
     int first, n, size;
     perp_expr *e = NULL;

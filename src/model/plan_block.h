@@ -57,6 +57,7 @@ struct perp__plan_block {
     int is_free;                                            /* the horizon is chosen */
     perp_expr horizon, horizon_lo, horizon_hi, nodes, runs; /* -1 where silent */
     int horizon_at, nodes_at, runs_at;
+    int simulates, simulates_at; /* states and vars start from a simulation */
     perp__plan_cost *cost;
     perp__plan_condition *condition;
     perp__plan_free *free_;

@@ -31,25 +31,29 @@ static void stretch(const perp__program *fine, double *w, const perp__program *c
     }
 }
 
+perp_status perp__plan_create_coarse(perp_plan *plan)
+{
+    perp_plan_options o = plan->options;
+    if (plan->program->K < COARSE_FROM) return PERP_OK;
+    o.nodes = plan->program->K / COARSER + 1;
+    perp_status status = perp_plan_create(plan->model, &o, &plan->coarse, NULL);
+    return status == PERP_ERR_MEMORY ? status
+                                     : PERP_OK; /* other faults: no node where it is asked for */
+}
+
 int perp__plan_start_coarse(perp_plan *plan, int start)
 {
-    const perp__program *g = plan->program;
-    perp_plan_options o = plan->options;
-    perp_plan *coarse = NULL;
-    int found = 0;
-    if (g->K < COARSE_FROM) return 0;
-    o.nodes = g->K / COARSER + 1;
-    if (perp_plan_create(plan->model, &o, &coarse, NULL) != PERP_OK) return 0;
-    if (coarse->program->np == g->np && perp__plan_set_start(coarse, start)) {
-        perp__ipm_result run = perp__plan_run_homotopy(coarse, start, o.relaxation_min, 0);
-        plan->iterations += coarse->iterations;
-        plan->stopped |= coarse->stopped;
-        found = run.infeasibility < 1e-3;
-    }
-    if (found) {
-        stretch(g, plan->w, coarse->program, coarse->w, coarse->p);
-        memcpy(plan->p, coarse->p, plan->nP * sizeof *plan->p);
-    }
-    perp_plan_destroy(coarse);
-    return found;
+    perp_plan *coarse = plan->coarse;
+    if (!coarse || coarse->program->np != plan->program->np) return 0;
+    coarse->options.progress = plan->options.progress;
+    coarse->options.context = plan->options.context;
+    coarse->iterations = coarse->stopped = 0;
+    perp__plan_set_start(coarse, start);
+    perp__ipm_result run = perp__plan_run_homotopy(coarse, start, plan->options.relaxation_min, 0);
+    plan->iterations += coarse->iterations;
+    plan->stopped |= coarse->stopped;
+    if (!(run.infeasibility < 1e-3)) return 0;
+    stretch(plan->program, plan->w, coarse->program, coarse->w, coarse->p);
+    memcpy(plan->p, coarse->p, plan->nP * sizeof *plan->p);
+    return 1;
 }

@@ -117,7 +117,7 @@ static void say_conflict(const explainer *u)
     const perp_model *m = g->model;
     perp__diag_append(u->diag, "%s: in conflict with\n", m->source.name);
     say_horizon(u);
-    for (int i = 0; i < g->nx; i++) say_range(u, &m->item[PERP_STATE][i], i);
+    for (int i = 0; i < g->ns; i++) say_range(u, &m->item[PERP_STATE][i], i);
     for (int i = 0; i < m->nvar; i++) say_range(u, &m->item[PERP_VAR][i], g->nx + i);
     for (int i = 0; i < g->nu; i++)
         say_range(u, &m->item[PERP_INPUT][g->input_item[i]], g->nx + g->nv + g->nsplit + i);

@@ -38,6 +38,31 @@ static double clip(double x, double lo, double hi)
     return x < lo ? lo : x > hi ? hi : x;
 }
 
+/* Unknown j of a point as a chosen input, or the copy of one; -1: it is neither. */
+static int chosen_input(const perp__program *g, int j)
+{
+    int first = g->nx + g->nv + g->nsplit;
+    if (j >= first) return j - first;
+    return j >= g->ns && j < g->nx ? j - g->ns : -1;
+}
+
+/* The expression that guesses unknown j of a point; -1 if there is none. */
+static perp_expr expression_of(const guesser *u, int j)
+{
+    const perp__program *g = u->program;
+    const perp__plan_guess *own = NULL;
+    if (j < g->ns)
+        own = find_guess(u, PERP_STATE, j);
+    else if (j >= g->nx && j < g->nx + g->nv)
+        own = find_guess(u, PERP_VAR, j - g->nx);
+    else if (chosen_input(g, j) >= 0) {
+        int item = g->input_item[chosen_input(g, j)];
+        own = find_guess(u, PERP_INPUT, item);
+        if (!own) return u->model->item[PERP_INPUT][item].expr;
+    }
+    return own ? own->e : -1;
+}
+
 static void guess_globals(guesser *u, double *p)
 {
     const perp__program *g = u->program;
@@ -56,9 +81,10 @@ static void guess_globals(guesser *u, double *p)
         u->symbol[m->item[PERP_PARAM][item].symbol] = p[j];
     }
     for (int i = 0; i < g->nstart; i++) {
-        int item = g->start_state[i], j = g->start_p + i;
-        const perp__plan_guess *own = find_guess(u, PERP_STATE, item);
-        double x = own ? value_at(u, own->e, g->from) : m->item[PERP_STATE][item].value;
+        int of = g->start_state[i], j = g->start_p + i;
+        perp_expr e = expression_of(u, of);
+        double x = e >= 0 ? value_at(u, e, g->from) : (double)NAN;
+        if (e < 0 && of < g->ns) x = m->item[PERP_STATE][of].value;
         p[j] = clip(x, g->plo[j], g->phi[j]);
     }
 }
@@ -84,23 +110,6 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
     }
 }
 
-/* The expression that guesses unknown j of a point; -1 if there is none. */
-static perp_expr expression_of(const guesser *u, int j)
-{
-    const perp__program *g = u->program;
-    const perp__plan_guess *own = NULL;
-    if (j < g->nx)
-        own = find_guess(u, PERP_STATE, j);
-    else if (j < g->nx + g->nv)
-        own = find_guess(u, PERP_VAR, j - g->nx);
-    else if (j >= g->nx + g->nv + g->nsplit) {
-        int item = g->input_item[j - g->nx - g->nv - g->nsplit];
-        own = find_guess(u, PERP_INPUT, item);
-        if (!own) return u->model->item[PERP_INPUT][item].expr;
-    }
-    return own ? own->e : -1;
-}
-
 int perp__program_guess(const perp__program *g, double *w, double *p)
 {
     const perp_model *m = g->model;
@@ -121,7 +130,7 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
                          *hi = g->whi + (size_t)(c * g->nb + j) * K;
             for (int k = 0; k < g->K; k++) {
                 double t = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
-                double x = e >= 0 ? value_at(&u, e, t) : j < g->nx ? row[k] : (double)NAN;
+                double x = e >= 0 ? value_at(&u, e, t) : j < g->ns ? row[k] : (double)NAN;
                 row[k] = clip(x, lo[k], hi[k]);
             }
         }
@@ -148,11 +157,10 @@ static double column_at(const double *t, const double *x, int n, double share)
 static const char *name_of(const perp__program *g, int j)
 {
     const perp_model *m = g->model;
-    if (j < g->nx) return m->item[PERP_STATE][j].name;
-    if (j < g->nx + m->nvar) return m->item[PERP_VAR][j - g->nx].name;
-    if (j >= g->nx + g->nv + g->nsplit)
-        return m->item[PERP_INPUT][g->input_item[j - g->nx - g->nv - g->nsplit]].name;
-    return NULL;
+    int k = chosen_input(g, j);
+    if (k >= 0) return m->item[PERP_INPUT][g->input_item[k]].name;
+    if (j < g->ns) return m->item[PERP_STATE][j].name;
+    return j < g->nx + m->nvar ? m->item[PERP_VAR][j - g->nx].name : NULL;
 }
 
 int perp__program_guess_table(const perp__program *g, const perp_trajectory *table, double *w,

@@ -185,7 +185,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
         s->x[s->nW + s->nP + i] = s->r[i];
         push_inside(s, s->nW + s->nP + i, push, push);
     }
-    for (size_t i = 0; i < s->m; i++) s->lambda[i] *= o->is_warm ? s->scale : 0;
+    for (size_t i = 0; i < s->m; i++) s->lambda[i] = o->is_warm ? s->scale * s->lambda[i] : 0;
     for (size_t i = 0; i < s->n; i++) {
         s->zl[i] = s->is_free[i] && s->lo[i] > -UNBOUNDED ? s->mu / (s->x[i] - s->lo[i]) : 0;
         s->zu[i] = s->is_free[i] && s->hi[i] < UNBOUNDED ? s->mu / (s->hi[i] - s->x[i]) : 0;

@@ -75,6 +75,7 @@ const char *perp_plan_outcome_message(perp_plan_outcome o)
 perp_plan_options perp_plan_options_default(const perp_model *model)
 {
     perp_plan_options o = {.nodes = 41,
+                           .theta = 0.5,
                            .seed = 1,
                            .relaxation = 10,
                            .relaxation_min = 1e-7,
@@ -122,7 +123,12 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       "nodes must be a whole number from 2 on");
     if (o->method >= PERP_PLAN_METHOD_COUNT)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
-                      "unknown method; there are: backward-euler, radau3, radau5");
+                      "unknown method; there are: backward-euler, theta, radau3, radau5");
+    if (!(o->theta >= 0.5 && o->theta <= 1))
+        return refuse(m, b->at, diag, PERP_ERR_ARG, "theta must be from 0.5 to 1");
+    if (o->method == PERP_PLAN_THETA && b->holds_inputs)
+        return refuse(m, b->at, diag, PERP_ERR_MODEL,
+                      "inputs cannot be held with theta: they go straight from node to node");
     if (o->pairs >= PERP_PLAN_PAIRS_COUNT)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
                       "unknown way to treat pairs; there are: scholtes, products, l1, "
@@ -131,7 +137,7 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
                       "this build has no IPOPT; it needs coinor-libipopt-dev");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
-        o->tries < 1 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
+        o->tries < 1 || o->threads < 0 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
     return PERP_OK;
 }
@@ -149,7 +155,7 @@ static int name_costates(perp_plan *plan)
 {
     const perp_model *m = plan->model;
     plan->costate_name = calloc((size_t)plan->program->nx + 1, sizeof *plan->costate_name);
-    for (int i = 0; plan->costate_name && i < plan->program->nx; i++) {
+    for (int i = 0; plan->costate_name && i < plan->program->ns; i++) {
         static const char prefix[] = "costate_";
         const char *name = m->item[PERP_STATE][i].name;
         char *text = malloc(sizeof prefix + strlen(name));
@@ -174,7 +180,8 @@ static int allocate(perp_plan *plan)
            take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
            take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
            take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
-           take(&plan->guess_p, plan->nP) && take(&plan->r, plan->nR) &&
+           take(&plan->guess_p, plan->nP) && take(&plan->model_w, plan->nW) &&
+           take(&plan->model_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
            take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
            take(&plan->size, plan->nW + plan->nP) && take(&plan->residual, K) &&
@@ -199,10 +206,17 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
     plan->options = *options;
     perp__program_options o = {.steps = options->nodes - 1,
                                .method = options->method,
+                               .theta = options->theta,
                                .pairs = options->pairs,
                                .from = options->from};
     plan->program = perp__program_create(model, &o, &status, diag);
-    if (plan->program && !allocate(plan)) status = PERP_ERR_MEMORY;
+    if (plan->program &&
+        (!allocate(plan) || !perp__program_guess(plan->program, plan->model_w, plan->model_p)))
+        status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && model->plan->simulates &&
+        !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
+        status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return status;
@@ -214,15 +228,16 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
 void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
+    perp_plan_destroy(plan->coarse);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p, plan->guess_w,
-                        plan->guess_p, plan->from_w, plan->from_p, plan->r,      plan->lambda,
-                        plan->lower,   plan->upper,  plan->slope,  plan->size,   plan->residual,
-                        plan->costate, plan->symbol, plan->value};
+    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p,  plan->guess_w,
+                        plan->guess_p, plan->from_w, plan->from_p, plan->r,       plan->lambda,
+                        plan->lower,   plan->upper,  plan->slope,  plan->size,    plan->residual,
+                        plan->costate, plan->symbol, plan->value,  plan->model_w, plan->model_p};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     for (int i = 0; i < 4; i++) free(plan->kept[i]);
     free(plan);
@@ -249,7 +264,7 @@ int perp_plan_rows(const perp_plan *plan)
 int perp_plan_columns(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
-    return 2 + 2 * g->nx + plan->model->nvar + g->nu + plan->model->nitem[PERP_OUTPUT];
+    return 2 + 2 * g->ns + plan->model->nvar + g->nu + plan->model->nitem[PERP_OUTPUT];
 }
 
 /* Column c as an item: its kind and index; PERP_SYMBOL_KINDS for t, residual (1) and costates (2 +
@@ -258,7 +273,7 @@ static perp_symbol_kind column_of(const perp_plan *plan, int c, int *index)
 {
     const perp__program *g = plan->program;
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT, PERP_OUTPUT};
-    int counts[] = {g->nx, plan->model->nvar, g->nu, plan->model->nitem[PERP_OUTPUT]};
+    int counts[] = {g->ns, plan->model->nvar, g->nu, plan->model->nitem[PERP_OUTPUT]};
     *index = 0;
     if (c-- == 0) return PERP_SYMBOL_KINDS;
     for (int k = 0; k < 4; k++) {
@@ -297,17 +312,19 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
     double h = perp__program_step(g, plan->p, step), start = perp__program_time(g, plan->p, step);
     perp__plan_row_symbols(g, plan->w, plan->p, node, plan->symbol, plan->value);
     row[c++] = node > 0 ? start + h : start;
-    for (int i = 0; i < g->nx; i++)
+    for (int i = 0; i < g->ns; i++)
         row[c++] = node > 0 ? plan->w[(size_t)(last + i) * K + k]
                             : perp__program_pre(g, plan->w, plan->p, i, 0);
     for (int i = 0; i < m->nvar; i++)
         row[c++] = node > 0 ? plan->w[(size_t)(last + g->nx + i) * K + k] : (double)NAN;
     for (int i = 0; i < g->nu; i++)
-        row[c++] = plan->w[(size_t)(last + g->nx + g->nv + g->nsplit + i) * K + k];
+        row[c++] = node == 0 && g->nx > g->ns
+                       ? perp__program_pre(g, plan->w, plan->p, g->ns + i, 0)
+                       : plan->w[(size_t)(last + g->nx + g->nv + g->nsplit + i) * K + k];
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
         row[c++] = plan->value[m->item[PERP_OUTPUT][i].expr];
     row[c++] = node > 0 ? plan->residual[step] : (double)NAN;
-    for (int i = 0; i < g->nx; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
+    for (int i = 0; i < g->ns; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
 }
 
 int perp_plan_is_uniform(const perp_plan *plan)

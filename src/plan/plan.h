@@ -12,11 +12,13 @@ struct perp_plan {
     perp__program *program;
     perp__ipm *ipm;
     perp__sides *sides;
+    perp_plan *coarse; /* of fewer steps, where there are many; nullable */
     size_t nW, nP, nR;
     double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
     double *from_w, *from_p;         /* where a phase starts */
     double *guess_w, *guess_p;       /* from a table */
     int has_guess;
+    double *model_w, *model_p; /* the model's guesses */
     double *r, *lambda, *lower, *upper, *slope, *size;
     double *residual, *costate; /* K; nx * (K + 1) */
     double *kept[4];            /* the best plan so far: w, p, residual, costate */
@@ -28,9 +30,19 @@ struct perp_plan {
 };
 
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
- * nodes by way of fewer. 0: memory. */
-int perp__plan_set_start(perp_plan *plan, int run);
-/* The same from the answer of a coarser program; 0 if there is none. */
+ * nodes by way of fewer. */
+void perp__plan_set_start(perp_plan *plan, int run);
+/* Simulate with the guessed inputs; where that goes through, states and vars of w are its own. Where it
+ * stops, diag says so. 0: memory. */
+int perp__plan_guess_simulate(const perp_plan_options *options, const perp__program *program,
+                              double *w, const double *p, perp_diag *diag);
+/* All phases from where the plan stands. The outcome is in result; 0: memory. */
+int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
+/* One start after another, several at a time by threads; the best is kept (starts.c). */
+perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
+/* Make plan->coarse where there are many steps. */
+perp_status perp__plan_create_coarse(perp_plan *plan);
+/* The start from the answer of a coarser program; 0 if there is none. */
 int perp__plan_start_coarse(perp_plan *plan, int run);
 /* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);

@@ -85,7 +85,7 @@ static void read_start(perp__transcriber *t, char *is_free)
 {
     perp__program *g = t->program;
     const perp_model *m = t->model;
-    for (int i = 0; i < g->nx; i++) {
+    for (int i = 0; i < g->ns; i++) {
         g->x0[i] = m->item[PERP_STATE][i].value;
         is_free[i] = (char)is_freed(t->block, PERP_STATE, i);
     }
@@ -97,7 +97,7 @@ static void read_start(perp__transcriber *t, char *is_free)
         perp_expr parts[3] = {c->e, c->lo >= 0 ? c->lo : c->e, c->hi >= 0 ? c->hi : c->e};
         int n, *reach = perp__graph_reach(&m->graph, parts, 3, &n);
         if (!reach) t->failed = 1;
-        for (int i = 0; i < g->nx && reach; i++) {
+        for (int i = 0; i < g->ns && reach; i++) {
             int symbol = m->item[PERP_STATE][i].symbol;
             int fixes = node->op == PERP__SYMBOL && node->a == symbol && !isnan(value);
             if (fixes && !is_free[i]) g->x0[i] = value;
@@ -128,9 +128,10 @@ static int choose_unknowns(perp__transcriber *t)
     perp__program *g = t->program;
     const perp_model *m = t->model;
     char *is_free = calloc((size_t)g->nx + 1, 1);
+    int most = g->ns + m->nitem[PERP_INPUT];
     int ok = is_free && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
-             ints(&g->param_item, m->nitem[PERP_PARAM]) && ints(&g->start_state, g->nx) &&
-             ints(&g->x0_of, g->nx) && doubles(&g->x0, (size_t)g->nx);
+             ints(&g->param_item, m->nitem[PERP_PARAM]) && ints(&g->start_state, most) &&
+             ints(&g->x0_of, most) && doubles(&g->x0, (size_t)most);
     if (ok) read_start(t, is_free);
     for (int i = 0; ok && i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
@@ -149,9 +150,10 @@ static int choose_unknowns(perp__transcriber *t)
                              item->name);
         g->param_item[g->nparam++] = i;
     }
+    if (g->method == PERP_PLAN_THETA) g->nx += g->nu;
     for (int i = 0; ok && i < g->nx; i++) {
         g->x0_of[i] = -1;
-        if (is_free[i]) g->start_state[g->nstart++] = i;
+        if (i >= g->ns || is_free[i]) g->start_state[g->nstart++] = i;
     }
     free(is_free);
     g->run_p = 0;
@@ -192,7 +194,10 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->pairs = o->pairs;
     g->from = o->from;
     set_method(g, m->kind == PERP_DISCRETE ? PERP_PLAN_BACKWARD_EULER : o->method);
-    g->nx = m->nitem[PERP_STATE];
+    g->theta = g->method == PERP_PLAN_THETA ? o->theta : 1;
+    g->ns = g->nx = m->nitem[PERP_STATE];
+    g->has_rate = calloc((size_t)m->nequation + 1, 1);
+    if (!g->has_rate) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
@@ -373,6 +378,7 @@ void perp__program_destroy(perp__program *g)
     free(g->input_item);
     free(g->param_item);
     free(g->start_state);
+    free(g->has_rate);
     free(g->soft_condition);
     free(g->soft_step);
     free(g->x0);

@@ -41,6 +41,10 @@ typedef struct perp__program {
     int npoint, nb;         /* points a step; unknowns a point */
     int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
+    int ns; /* states of the model: the first of the nx; with theta the others are copies of the
+                     inputs, for the next step */
+    double theta;   /* weight of the step's end in equations with a derivative */
+    char *has_rate; /* nequation */
     int nw, np, nrow, npair;
     int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
     int soft_w, *soft_condition, *soft_step;
@@ -79,6 +83,7 @@ typedef struct perp__program {
 typedef struct perp__program_options {
     int steps;
     perp_plan_method method;
+    double theta; /* of the method of this name */
     perp_plan_pairs pairs;
     double from;
     int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */

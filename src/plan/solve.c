@@ -1,5 +1,4 @@
-/* The phases of a plan: homotopy in the relaxation of the pairs, sides fixed, verification; from one
- * start after another, the best is kept. */
+/* The phases of a plan: homotopy in the relaxation of the pairs, sides fixed, verification. */
 
 #include "plan/plan.h"
 
@@ -33,7 +32,7 @@ static double within(double x, double lo, double hi)
     return fmax(lo, fmin(hi, x));
 }
 
-int perp__plan_set_start(perp_plan *plan, int run)
+void perp__plan_set_start(perp_plan *plan, int run)
 {
     perp__program *g = plan->program;
     perp_plan_start start = plan->options.start;
@@ -42,10 +41,11 @@ int perp__plan_set_start(perp_plan *plan, int run)
     if (run == 0 && plan->has_guess) {
         memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
-        return 1;
+        return;
     }
-    if (perp__plan_start_coarse(plan, run)) return 1;
-    if (!perp__program_guess(g, plan->w, plan->p)) return 0;
+    if (perp__plan_start_coarse(plan, run)) return;
+    memcpy(plan->w, plan->model_w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->model_p, plan->nP * sizeof *plan->p);
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
         size_t j = is_p ? i - plan->nW : i;
@@ -54,7 +54,6 @@ int perp__plan_set_start(perp_plan *plan, int run)
             start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
         *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
     }
-    return 1;
 }
 
 static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, const char *phase)
@@ -253,7 +252,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     } ways[] = {{1, 0}, {0.01, 1}, {100, 0}};
     int refined = 0;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && !refined && !plan->stopped; i++) {
-        if (i > 0 && !ways[i].goes_on && !perp__plan_set_start(plan, start)) return -1;
+        if (i > 0 && !ways[i].goes_on) perp__plan_set_start(plan, start);
         *solved = perp__plan_run_homotopy(
             plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
         if (!plan->options.refine || plan->program->npair == 0) return 0;
@@ -265,8 +264,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     return refined;
 }
 
-/* One run from a start. The outcome is in result; 0: memory. */
-static int run(perp_plan *plan, int start, perp_plan_result *result)
+int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
     int refined = run_phases(plan, start, &solved, result), memory = 1;
@@ -317,6 +315,7 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     const perp_plan_options *po = &plan->options;
     perp__program_options p = {.steps = plan->program->K,
                                .method = po->method,
+                               .theta = po->theta,
                                .pairs = po->pairs == PERP_PLAN_L1 ? PERP_PLAN_SCHOLTES : po->pairs,
                                .from = po->from};
     perp__ipm_options o = perp__ipm_options_default();
@@ -338,26 +337,6 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
                           plan->model->source.name, result->starts);
     if (diag) diag->errors++;
     return PERP_OK;
-}
-
-/* Copy the plan at hand to the kept one, or back. */
-static void copy_kept(perp_plan *plan, int keep_it)
-{
-    size_t K = (size_t)plan->program->K,
-           n[] = {plan->nW, plan->nP, K, (size_t)plan->program->nx * (K + 1)};
-    double *now[] = {plan->w, plan->p, plan->residual, plan->costate};
-    for (int i = 0; i < 4; i++)
-        memcpy(keep_it ? plan->kept[i] : now[i], keep_it ? now[i] : plan->kept[i],
-               n[i] * sizeof(double));
-}
-
-/* Plans that hold come before those that do not; optimal ones first; then the cost decides. */
-static int is_better(const perp_plan_result *a, const perp_plan_result *b)
-{
-    int holds = a->outcome <= PERP_PLAN_FEASIBLE, other = b->outcome <= PERP_PLAN_FEASIBLE;
-    if (!holds || !other) return holds;
-    if (fabs(a->cost - b->cost) > 1e-9 * (1 + fabs(b->cost))) return a->cost < b->cost;
-    return a->outcome < b->outcome;
 }
 
 /* No start gave finite numbers: name a condition that did not. */
@@ -395,25 +374,8 @@ static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
-    const perp_plan_options *o = &plan->options;
-    perp_plan_result now = {.outcome = PERP_PLAN_LIMIT};
-    int most = o->tries + o->restarts;
-    plan->iterations = plan->stopped = 0;
-    *result = now;
-    for (int k = 0; k < most && !plan->stopped; k++) {
-        memset(&now, 0, sizeof now);
-        if (!perp__plan_set_start(plan, k) || !run(plan, k, &now)) return PERP_ERR_MEMORY;
-        now.starts = k + 1;
-        if (k == 0 || is_better(&now, result)) {
-            *result = now;
-            copy_kept(plan, 1);
-        }
-        if (k + 1 >= o->tries && result->outcome == PERP_PLAN_OPTIMAL) break;
-    }
-    copy_kept(plan, 0);
-    if (plan->stopped) result->outcome = PERP_PLAN_STOPPED;
-    result->starts = now.starts;
-    result->iterations = plan->iterations;
+    perp_status status = perp__plan_run_starts(plan, result);
+    if (status != PERP_OK) return status;
     warn_unbounded(plan, result, diag);
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
     if (!plan->is_not_finite) return explain(plan, result, diag);

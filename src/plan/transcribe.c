@@ -98,6 +98,17 @@ static int chosen_input(const perp__program *g, int item)
     return -1;
 }
 
+/* theta now + (1 - theta) before */
+static perp_expr weighted(perp__transcriber *t, perp__instant instant, perp_expr now,
+                          perp_expr before)
+{
+    perp__graph *graph = t->graph;
+    double theta = t->program->theta;
+    if (theta == 1 || instant > PERP__AT_WEIGHTED) return now;
+    return perp__add(graph, perp__mul(graph, perp__const(graph, theta), now),
+                     perp__mul(graph, perp__const(graph, 1 - theta), before));
+}
+
 static void map_inputs(perp__transcriber *t, perp__instant instant, int c)
 {
     const perp_model *m = t->model;
@@ -107,15 +118,18 @@ static void map_inputs(perp__transcriber *t, perp__instant instant, int c)
         const perp__item *item = &m->item[PERP_INPUT][i];
         int k = chosen_input(g, i);
         perp_expr value = -1, before = -1;
-        if (k < 0 && item->expr >= 0) {
+        if (k < 0) {
             value = perp__translate(t, item->expr);
             t->map[PERP__SYM_T] = t->start;
             before = perp__translate(t, item->expr);
             t->map[PERP__SYM_T] = now;
-        } else if (k >= 0 && instant != PERP__AT_START) {
-            value = unknown_of(t, g->held ? g->npoint - 1 : c, g->nx + g->nv + g->nsplit + k);
+        } else {
+            if (g->nx > g->ns) before = pre_of(t, g->ns + k);
+            value = instant == PERP__AT_START
+                        ? before
+                        : unknown_of(t, g->held ? g->npoint - 1 : c, g->nx + g->nv + g->nsplit + k);
         }
-        t->map[item->symbol + PERP__NOW] = value;
+        t->map[item->symbol + PERP__NOW] = weighted(t, instant, value, before);
         t->map[item->symbol + PERP__INPUT_PRE] = before;
     }
 }
@@ -136,12 +150,12 @@ static void map_states(perp__transcriber *t, perp__instant instant, int c)
 {
     const perp_model *m = t->model;
     const perp__program *g = t->program;
-    for (int i = 0; i < g->nx; i++) {
+    for (int i = 0; i < g->ns; i++) {
         int symbol = m->item[PERP_STATE][i].symbol;
         perp_expr pre = pre_of(t, i), x = unknown_of(t, c, i);
         t->map[symbol + PERP__PRE] = pre;
         t->map[symbol + PERP__NEXT] = x;
-        t->map[symbol + PERP__NOW] = x;
+        t->map[symbol + PERP__NOW] = weighted(t, instant, x, pre);
         t->map[symbol + PERP__DER] = instant == PERP__AT_RATES
                                          ? perp__symbol(t->graph, g->nsymbol + i)
                                          : perp__div(t->graph, slope(t, c, i), t->h);
@@ -165,6 +179,7 @@ void perp__set_instant(perp__transcriber *t, perp__instant instant, int c)
     t->map[PERP__SYM_T_PRE] = t->start;
     t->map[PERP__SYM_T] = instant == PERP__AT_START ? t->start : perp__add(graph, t->start, passed);
     map_inputs(t, instant, c);
+    t->map[PERP__SYM_T] = weighted(t, instant, t->map[PERP__SYM_T], t->start);
     map_states(t, instant, c);
     for (int i = 0; i < g->nv && instant != PERP__AT_START; i++)
         t->map[m->item[PERP_VAR][i].symbol] = unknown_of(t, c, g->nx + i);
@@ -233,17 +248,19 @@ static int has_rate(perp__transcriber *t, perp_expr e)
 }
 
 /* left - right = R0 + sum C_i der(x_i) becomes h R0 + sum C_i slope_i: without the division. */
-static perp_expr equation_row(perp__transcriber *t, const perp__equation *equation, int c)
+static perp_expr equation_row(perp__transcriber *t, int i, int c)
 {
+    const perp__equation *equation = &t->model->equation[i];
     perp__graph *graph = t->graph;
     perp__sparse_row C = {0};
     perp__set_instant(t, PERP__AT_RATES, c);
     perp_expr R = perp__sub(graph, translate_at(t, equation->left, equation->at),
                             translate_at(t, equation->right, equation->at)),
               row = R;
-    if (!has_rate(t, R) || t->failed) return R;
-    if (perp__degree(graph, R, t->rate_column, NULL) > 1) {
-        perp__set_instant(t, PERP__AT_POINT, c);
+    t->program->has_rate[i] = (char)has_rate(t, R);
+    if (t->failed) return R;
+    if (!t->program->has_rate[i] || perp__degree(graph, R, t->rate_column, NULL) > 1) {
+        perp__set_instant(t, t->program->has_rate[i] ? PERP__AT_WEIGHTED : PERP__AT_POINT, c);
         return perp__sub(graph, perp__translate(t, equation->left),
                          perp__translate(t, equation->right));
     }
@@ -358,8 +375,14 @@ static void add_conditions_of_model(perp__transcriber *t)
     const perp_model *m = t->model;
     for (int c = 0; c < g->npoint && !t->failed; c++) {
         for (int i = 0; i < m->nequation && !t->failed; i++)
-            perp__add_row(t, equation_row(t, &m->equation[i], c), 0, 0, m->equation[i].text,
-                          m->equation[i].at, -1);
+            perp__add_row(t, equation_row(t, i, c), 0, 0, m->equation[i].text, m->equation[i].at,
+                          -1);
+        for (int i = g->ns; i < g->nx; i++) { /* copies of inputs */
+            perp_expr u = unknown_of(t, c, g->nx + g->nv + g->nsplit + i - g->ns);
+            const perp__item *item = &m->item[PERP_INPUT][g->input_item[i - g->ns]];
+            perp__add_row(t, perp__sub(t->graph, unknown_of(t, c, i), u), 0, 0, item->name,
+                          item->at, -1);
+        }
         int split = g->nx + g->nv;
         perp__set_instant(t, PERP__AT_POINT, c);
         for (int i = 0; i < m->npair && !t->failed; i++) add_pair(t, i, c, &split);

@@ -8,7 +8,8 @@
 
 /* What a model's symbols stand for. */
 typedef enum perp__instant {
-    PERP__AT_RATES, /* at a point; der(x) is a symbol of its own */
+    PERP__AT_RATES, /* as AT_WEIGHTED; der(x) is a symbol of its own */
+    PERP__AT_WEIGHTED, /* between start and point by theta: states, inputs and t; all else at the point */
     PERP__AT_POINT, /* at a point; der(x) is the slope of the polynomial */
     PERP__AT_NODE,  /* the same for conditions and costs: a bare state is the value of the row */
     PERP__AT_START  /* at the start of the step: states only */

@@ -19,7 +19,7 @@ static void range_of_point(perp__transcriber *t, int c)
     perp__program *g = t->program;
     const perp_model *m = t->model;
     int first = c * g->nb;
-    for (int i = 0; i < g->nx; i++)
+    for (int i = 0; i < g->ns; i++)
         set_range(g, first + i, m->item[PERP_STATE][i].lo, m->item[PERP_STATE][i].hi);
     for (int i = 0; i < g->nv; i++)
         set_range(g, first + g->nx + i, m->item[PERP_VAR][i].lo, m->item[PERP_VAR][i].hi);
@@ -35,6 +35,7 @@ static void range_of_point(perp__transcriber *t, int c)
         }
         if (g->held && c < g->npoint - 1) lo = hi = 0; /* no unknown */
         set_range(g, first + g->nx + g->nv + g->nsplit + i, lo, hi);
+        if (g->nx > g->ns) set_range(g, first + g->ns + i, -INFINITY, INFINITY);
     }
 }
 
@@ -77,9 +78,12 @@ void perp__transcribe_ranges(perp__transcriber *t)
     for (int i = 0; i < g->nparam; i++)
         range_of_free(t, PERP_PARAM, g->param_item[i], &g->plo[g->param_p + i],
                       &g->phi[g->param_p + i]);
-    for (int i = 0; i < g->nstart; i++)
-        range_of_free(t, PERP_STATE, g->start_state[i], &g->plo[g->start_p + i],
+    for (int i = 0; i < g->nstart; i++) {
+        int of = g->start_state[i], is_input = of >= g->ns;
+        range_of_free(t, is_input ? PERP_INPUT : PERP_STATE,
+                      is_input ? g->input_item[of - g->ns] : of, &g->plo[g->start_p + i],
                       &g->phi[g->start_p + i]);
+    }
 }
 
 /* Conditions ---------------------------------------------------------------------------------- */
@@ -213,7 +217,7 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
     const perp__node *node = &t->model->graph.node[c->e];
     double lo = c->lo >= 0 ? perp__plan_number(t, c->lo) : (double)-INFINITY,
            hi = c->hi >= 0 ? perp__plan_number(t, c->hi) : (double)INFINITY;
-    for (int i = 0; i < g->nx && node->op == PERP__SYMBOL && !isnan(lo) && !isnan(hi); i++) {
+    for (int i = 0; i < g->ns && node->op == PERP__SYMBOL && !isnan(lo) && !isnan(hi); i++) {
         if (node->a != t->model->item[PERP_STATE][i].symbol) continue;
         if (g->x0_of[i] >= 0)
             intersect(t, c, &g->plo[g->x0_of[i]], &g->phi[g->x0_of[i]], lo, hi);
@@ -290,7 +294,7 @@ void perp__transcribe_costs(perp__transcriber *t)
         } else {
             w = perp__mul(graph, w, t->h);
             for (int c = 0; c < g->npoint; c++) {
-                perp__set_instant(t, PERP__AT_NODE, c);
+                perp__set_instant(t, g->theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
                 perp_expr part = perp__mul(graph, perp__const(graph, g->b[c]), w);
                 t->cost =
                     perp__add(graph, t->cost, perp__mul(graph, part, perp__translate(t, cost->e)));

@@ -32,26 +32,59 @@ static double slope(const checker *u, int c, int i, double pre, double h)
     return sum / h;
 }
 
+/* The value of an expression; all nodes are evaluated, which needs no scratch of the graph: several
+ * threads may share the model. */
+static double value_of(const checker *u, perp_expr e)
+{
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    return u->value[e];
+}
+
 /* Parameters; those written in terms of free ones follow. */
-static int set_params(checker *u)
+static void set_params(checker *u)
 {
     const perp_model *m = u->m;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         double x = item->value;
-        if (!item->is_set && item->expr >= 0 &&
-            !perp__graph_value(&m->graph, item->expr, u->symbol, &x))
-            return 0;
+        if (!item->is_set && item->expr >= 0) x = value_of(u, item->expr);
         for (int k = 0; k < u->g->nparam; k++)
             if (u->g->param_item[k] == i) x = u->p[u->g->param_p + k];
         u->symbol[item->symbol] = x;
     }
-    return 1;
+}
+
+/* Chosen input k at the start of the step; NaN where it has no value. */
+static double input_before(const checker *u, int k)
+{
+    const perp__program *g = u->g;
+    if (g->nx == g->ns) return NAN;
+    if (u->step == 0) return u->p[g->x0_of[g->ns + k]];
+    size_t j = (size_t)(g->nx + g->nv + g->nsplit + k);
+    return u->w[j * (size_t)g->K + (size_t)u->step - 1];
+}
+
+/* States, inputs and time between the step's start and its end: theta of the end. */
+static void weigh_symbols(checker *u)
+{
+    const perp__program *g = u->g;
+    const perp_model *m = u->m;
+    double *t = &u->symbol[PERP__SYM_T], a = g->theta, b = 1 - a;
+    *t = a * *t + b * u->symbol[PERP__SYM_T_PRE];
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        double *s = u->symbol + m->item[PERP_INPUT][i].symbol;
+        s[PERP__NOW] = a * s[PERP__NOW] + b * s[PERP__INPUT_PRE];
+    }
+    for (int i = 0; i < g->ns; i++) {
+        double *s = u->symbol + m->item[PERP_STATE][i].symbol;
+        s[PERP__NOW] = a * s[PERP__NEXT] + b * s[PERP__PRE];
+    }
+    perp__graph_values(&m->graph, u->symbol, u->value);
 }
 
 /* The model's symbols at point c of the step, or at its start (c = -1). `rows`: a bare state of a
- * discrete model is the value of the row. 0: memory. */
-static int set_symbols(checker *u, int c, int rows)
+ * discrete model is the value of the row. */
+static void set_symbols(checker *u, int c, int rows)
 {
     const perp__program *g = u->g;
     const perp_model *m = u->m;
@@ -65,18 +98,18 @@ static int set_symbols(checker *u, int c, int rows)
         double *now = &u->symbol[item->symbol + PERP__NOW],
                *before = &u->symbol[item->symbol + PERP__INPUT_PRE];
         while (k < g->nu && g->input_item[k] != i) k++;
-        *now = *before = NAN;
         if (k < g->nu) {
-            if (c >= 0) *now = unknown(u, c, g->nx + g->nv + g->nsplit + k);
+            *before = input_before(u, k);
+            *now = c >= 0 ? unknown(u, c, g->nx + g->nv + g->nsplit + k) : *before;
             continue;
         }
         u->symbol[PERP__SYM_T] = start;
-        if (!perp__graph_value(&m->graph, item->expr, u->symbol, before)) return 0;
+        *before = value_of(u, item->expr);
         u->symbol[PERP__SYM_T] = t;
-        if (!perp__graph_value(&m->graph, item->expr, u->symbol, now)) return 0;
+        *now = value_of(u, item->expr);
     }
     u->symbol[PERP__SYM_T] = t;
-    for (int i = 0; i < g->nx; i++) {
+    for (int i = 0; i < g->ns; i++) {
         double *s = u->symbol + m->item[PERP_STATE][i].symbol;
         s[PERP__PRE] = perp__program_pre(g, u->w, u->p, i, u->step);
         s[PERP__NEXT] = c < 0 ? (double)NAN : unknown(u, c, i);
@@ -86,7 +119,6 @@ static int set_symbols(checker *u, int c, int rows)
     for (int i = 0; i < g->nv; i++)
         u->symbol[m->item[PERP_VAR][i].symbol] = c < 0 ? (double)NAN : unknown(u, c, g->nx + i);
     perp__graph_values(&m->graph, u->symbol, u->value);
-    return 1;
 }
 
 /* Keep the worst of a kind and of all. */
@@ -107,21 +139,29 @@ static double outside(double x, double lo, double hi)
     return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
 }
 
-static void check_conditions_of_model(checker *u)
+/* Equations with a derivative, or those without. */
+static void check_equations(checker *u, int with_rate)
 {
     const perp_model *m = u->m;
     const double *v = u->value;
     perp__plan_check *check = u->check;
     for (int i = 0; i < m->nequation; i++) {
         const perp__equation *e = &m->equation[i];
+        if (u->g->has_rate[i] != with_rate) continue;
         note(u, &check->defect, v[e->left] - v[e->right], fmax(fabs(v[e->left]), fabs(v[e->right])),
              e->at);
     }
+}
+
+static void check_pairs(checker *u)
+{
+    const perp_model *m = u->m;
+    const double *v = u->value;
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *q = &m->pair[i];
         double a = v[q->a], b = v[q->b], gap = fmin(a, b);
         if (q->two_sided) gap = a - fmin(fmax(a - b, v[q->lo]), v[q->hi]);
-        note(u, &check->pairs, gap, 0, q->at);
+        note(u, &u->check->pairs, gap, 0, q->at);
     }
 }
 
@@ -130,7 +170,7 @@ static void check_ranges(checker *u, int c)
     const perp__program *g = u->g;
     const perp_model *m = u->m;
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT};
-    int counts[] = {g->nx, g->nv, g->nu}, first[] = {0, g->nx, g->nx + g->nv + g->nsplit};
+    int counts[] = {g->ns, g->nv, g->nu}, first[] = {0, g->nx, g->nx + g->nv + g->nsplit};
     for (int kind = 0; kind < 3; kind++)
         for (int i = 0; i < counts[kind]; i++) {
             int index = kind == 2 ? g->input_item[i] : i;
@@ -197,15 +237,20 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     u.value = malloc((size_t)m->graph.count * sizeof *u.value);
     if (!u.symbol || !u.value) goto done;
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
-    if (!set_params(&u) || !set_symbols(&u, -1, 1)) goto done;
+    set_params(&u);
+    set_symbols(&u, -1, 1);
     check_plan(&u, -1);
     check_globals(&u);
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
         for (int c = 0; c < g->npoint; c++) {
-            if (!set_symbols(&u, c, 0)) goto done;
-            check_conditions_of_model(&u);
-            if (m->kind == PERP_DISCRETE && !set_symbols(&u, c, 1)) goto done;
+            set_symbols(&u, c, 0);
+            check_equations(&u, 0);
+            check_pairs(&u);
+            if (g->theta < 1) weigh_symbols(&u);
+            check_equations(&u, 1);
+            if (g->theta < 1) set_symbols(&u, c, 0);
+            if (m->kind == PERP_DISCRETE) set_symbols(&u, c, 1);
             check_ranges(&u, c);
             check_plan(&u, c);
         }
@@ -218,13 +263,14 @@ done:
     return ok;
 }
 
-int perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
-                           double *symbol, double *value)
+void perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
+                            double *symbol, double *value)
 {
     checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
     u.step = node > 0 ? node - 1 : 0;
-    return set_params(&u) && set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
+    set_params(&u);
+    set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
 }
 
 int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,

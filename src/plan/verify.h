@@ -20,9 +20,9 @@ typedef struct perp__plan_check {
 int perp__plan_verify(const perp__program *program, const double *w, const double *p,
                       perp__plan_check *check, double *residual);
 
-/* The model's symbols (nsymbol) at a node, as rows of a table mean them. 0 when memory is out. */
-int perp__plan_row_symbols(const perp__program *program, const double *w, const double *p, int node,
-                           double *symbol, double *value);
+/* The model's symbols (nsymbol) at a node, as rows of a table mean them. */
+void perp__plan_row_symbols(const perp__program *program, const double *w, const double *p,
+                            int node, double *symbol, double *value);
 
 /* Slope of cost + lambda'r at w, p: over w (nw * K), then p; and the sum of its terms' sizes. 0 when
  * memory is out. */

@@ -58,6 +58,36 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     cli_free(&r);
 }
 
+/* A model with every kind of row: weighted and not, inputs that are chosen and given, pre() of them. */
+static void theta_means_what_it_means_in_a_simulation(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "param mu = 0.3\ninput u in [-9, 9]\ninput w = sin(3*t)\nstate x = 0, v = 0, z = 1\nvar f, "
+        "e\n"
+        "der(x) = v\nder(v) = u + w + f - z*x\nder(z)*(1 + x^2) = sin(t) - z^2 + 0.1*pre(u)\n"
+        "e = x^2 + u\n-mu <= f <= mu perp v\n"
+        "plan {\n horizon 2\n nodes 30\n method theta\n minimize integral(u^2 + 0.1*e^2)\n"
+        " at start: u = 0.5\n at end: x = 1, v = 0\n}\n";
+    static const char *const thetas[] = {"0.5", "0.7", "1"};
+    char path[1024];
+    snprintf(path, sizeof path, "%s", cli_file("theta.perp", model));
+    for (int i = 0; i < 3; i++) {
+        cli_result r = cli_run("plan '%s' --theta %s -o '%s'", path, thetas[i], cli_path("th.csv"));
+        if (r.code != 0) fail_msg("%s%s", r.out, r.err);
+        assert_non_null(strstr(r.out, "optimal: "));
+        const char *replayed = strstr(r.out, "differs by at most ");
+        if (!replayed) fail_msg("%s", r.out);
+        assert_true(atof(replayed + strlen("differs by at most ")) < 1e-7);
+        cli_free(&r);
+    }
+    expect(1, "--theta must be from 0.5 to 1", "plan " PUSH " --method theta --theta 0.4");
+    expect(1, "--theta is for the method theta", "plan " PUSH " --theta 0.6");
+    expect_model(2, "inputs cannot be held with theta",
+                 "input u\nstate x = 0\nder(x) = u\nplan {\n horizon 1\n inputs held\n"
+                 " method theta\n at end: x = 1\n}");
+}
+
 static void a_plan_is_a_guess_for_a_finer_one(void **state)
 {
     (void)state;
@@ -175,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(theta_means_what_it_means_in_a_simulation),
         cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),

@@ -132,6 +132,23 @@ static void costates_are_the_slopes_of_the_cost(void **state)
     perp_model_destroy(m);
 }
 
+/* With theta = 1/2 the cart's motion depends on the mean inputs of the N steps only, and is that of
+ * inputs that are constant over each: the least effort is 12 N^2 / (N^2 - 1). */
+static void theta_is_of_second_order(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/double_integrator.perp");
+    for (int N = 10; N <= 40; N *= 2) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.method = PERP_PLAN_THETA;
+        o.nodes = N + 1;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_optimal(&r, 12.0 * N * N / (N * N - 1), 1e-9);
+    }
+    perp_model_destroy(m);
+}
+
 /* A weak motor needs more than one swing; the cost falls towards its limit as nodes grow. */
 static void a_pendulum_is_swung_up(void **state)
 {
@@ -311,6 +328,74 @@ static void goals_out_of_reach_end_with_what_conflicts(void **state)
     perp_model_destroy(m);
 }
 
+typedef struct history {
+    int n, stop_at;
+    double last, sum;
+} history;
+
+static int record(void *context, const perp_plan_progress *p)
+{
+    history *h = context;
+    h->n++;
+    h->last = p->iteration;
+    h->sum += p->iteration * (p->cost + p->infeasibility);
+    return h->stop_at && h->n >= h->stop_at;
+}
+
+/* Random starts of the push against a wall end in several optima. */
+static void starts_give_the_same_answer_by_any_number_of_threads(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"control/push_wall.perp", "control/hopper.perp"};
+    for (int f = 0; f < 2; f++) {
+        perp_model *m = load_model(files[f]);
+        perp_plan_result r[3];
+        history h[3] = {{0}};
+        double row[3][64];
+        for (int i = 0; i < 3; i++) {
+            perp_plan_options o = perp_plan_options_default(m);
+            o.start = PERP_PLAN_START_RANDOM;
+            o.max_iter = f ? 25 : 1000; /* the hopper: no start succeeds, all restarts are used */
+            o.tries = f ? 1 : 7;
+            o.threads = i == 0 ? 1 : i == 1 ? 2 : 5;
+            o.progress = record;
+            o.context = &h[i];
+            perp_plan *plan = solve(m, &o, &r[i]);
+            assert_true(perp_plan_columns(plan) < 64);
+            perp_plan_row(plan, perp_plan_rows(plan) / 2, row[i]);
+            perp_plan_destroy(plan);
+            assert_int_equal(r[i].starts, f ? 4 : 7);
+            if (!f) assert_int_equal(r[i].outcome, PERP_PLAN_OPTIMAL);
+            assert_int_equal(r[i].outcome, r[0].outcome);
+            assert_int_equal(r[i].iterations, r[0].iterations);
+            assert_true(r[i].cost == r[0].cost && r[i].stationarity == r[0].stationarity);
+            assert_memory_equal(row[i], row[0], 4 * sizeof(double));
+            assert_int_equal(h[i].n, h[0].n);
+            assert_true(h[i].last == h[0].last && h[i].sum == h[0].sum);
+        }
+        perp_model_destroy(m);
+    }
+}
+
+static void starts_by_threads_can_be_stopped(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("opty/push.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    history h = {.stop_at = 100};
+    o.tries = 1000;
+    o.threads = 3;
+    o.progress = record;
+    o.context = &h;
+    perp_plan_destroy(solve(m, &o, &r));
+    assert_int_equal(h.n, h.stop_at); /* not asked again */
+    assert_int_equal(r.outcome, PERP_PLAN_STOPPED);
+    assert_true(r.starts >= 2 && r.starts <= 4);
+    assert_near(r.cost, 0.65, 1e-8); /* the best so far: the first start's */
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,12 +405,15 @@ int main(void)
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
+        cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
         cmocka_unit_test(a_block_that_may_hit_the_wall_is_not_braked),
         cmocka_unit_test(a_finger_flips_a_block),
         cmocka_unit_test(contact_examples_settle_as_nodes_grow),
+        cmocka_unit_test(starts_give_the_same_answer_by_any_number_of_threads),
+        cmocka_unit_test(starts_by_threads_can_be_stopped),
         cmocka_unit_test(goals_out_of_reach_end_with_what_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

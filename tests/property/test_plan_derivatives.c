@@ -142,6 +142,7 @@ static void derivatives_agree_with_differences(void **state)
             for (int pairs = 0; pairs < PERP_PLAN_PAIRS_COUNT; pairs++) {
                 perp__program_options o = {.steps = 11,
                                            .method = (perp_plan_method)method,
+                                           .theta = 0.6,
                                            .pairs = (perp_plan_pairs)pairs};
                 perp_status status;
                 perp__program *g = perp__program_create(m, &o, &status, &diag);

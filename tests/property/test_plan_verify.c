@@ -3,12 +3,13 @@
 #include "plan/plan.h"
 #include "runs.h"
 
-static perp_plan *solved(const char *file, perp_model **m)
+static perp_plan *solved(const char *file, perp_plan_method method, perp_model **m)
 {
     perp_plan_result r;
     perp_plan *plan;
     *m = load_model(file);
     perp_plan_options o = perp_plan_options_default(*m);
+    if (method < PERP_PLAN_METHOD_COUNT) o.method = method;
     assert_int_equal(perp_plan_create(*m, &o, &plan, NULL), PERP_OK);
     assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
     assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
@@ -25,18 +26,21 @@ static double worst_of(const perp_plan *plan)
 static void every_value_that_is_moved_is_noticed(void **state)
 {
     (void)state;
-    const char *files[] = {"opty/push.perp", "opty/push_phases.perp", "control/hopper.perp"};
-    for (int f = 0; f < 3; f++) {
+    const char *files[] = {"opty/push.perp", "opty/push_phases.perp", "control/hopper.perp",
+                           "control/transport.perp"};
+    for (int f = 0; f < 4; f++) {
         perp_model *m;
-        perp_plan *plan = solved(files[f], &m);
+        perp_plan *plan = solved(files[f], f < 3 ? PERP_PLAN_METHOD_COUNT : PERP_PLAN_THETA, &m);
         const perp__program *g = plan->program;
         assert_true(worst_of(plan) < 1e-8);
         for (size_t i = 0; i < plan->nW; i++) {
             int j = (int)(i / (size_t)g->K), part = j % g->nb, point = j / g->nb;
             int is_part_of_split = part >= g->nx + g->nv && part < g->nb - g->nu;
             int is_unused = g->held && part >= g->nb - g->nu && point < g->npoint - 1;
+            int is_copy = part >= g->ns && part < g->nx; /* of an input, which is moved itself */
             double x = plan->w[i];
-            if (is_part_of_split || is_unused) continue; /* not in the model as written */
+            if (is_copy || is_part_of_split || is_unused)
+                continue; /* not in the model as written */
             plan->w[i] = x + 0.01 * (1 + fabs(x));
             if (worst_of(plan) < 1e-6)
                 fail_msg("%s: unknown %d of step %zu was moved by %g", files[f], j,
@@ -56,10 +60,66 @@ static void every_value_that_is_moved_is_noticed(void **state)
     }
 }
 
+/* The defect of the plan that a model's guesses make, with what was said about them. */
+static double defect_of_guess(const char *text, char *says, size_t room)
+{
+    perp_model *m = parse_model(text);
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_diag diag = {0};
+    perp_plan *plan;
+    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    snprintf(says, room, "%s", perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    perp__plan_check check;
+    assert_true(
+        perp__plan_verify(plan->program, plan->model_w, plan->model_p, &check, plan->residual));
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+    return fmax(check.defect, check.pairs);
+}
+
+/* What a simulation gives keeps the model's conditions already, pairs included. */
+static void a_simulated_guess_is_a_motion(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "param k = 7\ninput u in [-50, 50]\nstate x = 1, v = 0\nvar f\nder(x) = v\n"
+        "der(v) = u + f - k*sin(3*x)\n-0.4 <= f <= 0.4 perp v\n"
+        "plan {\n horizon free in [1, 9] guess 6\n nodes 101\n minimize integral(u^2)\n"
+        " guess u = 3*sin(2*t)\n free x in [0, 3]\n free k\n guess x = 0.5 + t\n guess k = "
+        "9\n%s}\n";
+    static const char *const methods[] = {"", " method theta\n", " phases 3\n"};
+    char text[1024], lines[64], says[512];
+    for (int i = 0; i < 3; i++)
+        for (int simulates = 0; simulates < 2; simulates++) {
+            snprintf(lines, sizeof lines, "%s%s", methods[i], simulates ? " guess simulate\n" : "");
+            snprintf(text, sizeof text, model, lines);
+            double defect = defect_of_guess(text, says, sizeof says);
+            assert_string_equal(says, "");
+            if (!simulates) assert_true(defect > 0.5);
+            /* phases of 33, 33 and 34 steps: not the simulation's steps */
+            if (simulates && !(defect < (i < 2 ? 1e-9 : 1))) fail_msg("%s: %g", methods[i], defect);
+        }
+}
+
+static void a_simulation_that_stops_is_no_guess(void **state)
+{
+    (void)state;
+    char says[512];
+    double defect = defect_of_guess("input u in [-3, 3]\nstate x = 1\nder(x) = u + 0.001*log(x)\n"
+                                    "plan {\n horizon 1\n minimize integral(u^2)\n at end: x = 2\n"
+                                    " guess u = -2\n guess simulate\n}\n",
+                                    says, sizeof says);
+    assert_non_null(strstr(says, ":9:8: the simulation with the guessed inputs stopped"));
+    assert_near(defect, 1, 0.1); /* a straight line from 1 to 2, and u = -2: 3 / (1 + 2) */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
+        cmocka_unit_test(a_simulated_guess_is_a_motion),
+        cmocka_unit_test(a_simulation_that_stops_is_no_guess),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,203 @@
+/* Starts of a plan, several at a time by threads. Each has a plan object of its own. Results and
+ * progress are taken in the order of the starts, so both are the same for any number of threads. */
+
+#include "plan/plan.h"
+
+#include "base/arena.h"
+#include "base/parallel.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 };
+
+typedef struct slot {
+    struct starts *of;
+    perp_plan *plan;
+    perp_plan_result result;
+    perp_plan_progress *log; /* while it is another's turn */
+    int nlog, clog;
+    int is_done;
+} slot;
+
+/* A wave of n starts from `first` on; start first + i runs in slot i. */
+typedef struct starts {
+    perp_plan *plan; /* keeps the best; also the first slot's */
+    perp_plan_options options;
+    perp_plan_result *best;
+    pthread_mutex_t lock;
+    slot slot[MOST];
+    int nslot, first, n;
+    int turn;  /* slot that reports; those before it are taken */
+    int taken; /* starts, over all waves */
+    int iterations;
+    int enough, stopped, failed;
+} starts;
+
+/* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
+static void copy_answer(perp_plan *to, const perp_plan *from, int keep)
+{
+    size_t K = (size_t)to->program->K, n[] = {to->nW, to->nP, K, (size_t)to->program->nx * (K + 1)};
+    double *now[] = {to->w, to->p, to->residual, to->costate},
+           *other[] = {from->w, from->p, from->residual, from->costate};
+    for (int i = 0; i < 4; i++)
+        memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
+}
+
+/* Plans that hold come before those that do not; optimal ones first; then the cost decides. */
+static int is_better(const perp_plan_result *a, const perp_plan_result *b)
+{
+    int holds = a->outcome <= PERP_PLAN_FEASIBLE, other = b->outcome <= PERP_PLAN_FEASIBLE;
+    if (!holds || !other) return holds;
+    if (fabs(a->cost - b->cost) > 1e-9 * (1 + fabs(b->cost))) return a->cost < b->cost;
+    return a->outcome < b->outcome;
+}
+
+/* Progress ------------------------------------------------------------------------------------ */
+
+static void report(starts *s, perp_plan_progress p)
+{
+    p.iteration += s->iterations;
+    if (!s->stopped) s->stopped = s->options.progress(s->options.context, &p) != 0;
+}
+
+static int is_over(const starts *s)
+{
+    return s->enough || s->stopped || s->failed;
+}
+
+static int on_progress(void *context, const perp_plan_progress *p)
+{
+    slot *me = context;
+    starts *s = me->of;
+    pthread_mutex_lock(&s->lock);
+    if (!s->options.progress)
+        ;
+    else if (me == &s->slot[s->turn])
+        report(s, *p);
+    else if (perp__grow(&me->log, &me->clog, me->nlog + 1, sizeof *me->log))
+        me->log[me->nlog++] = *p;
+    else
+        s->failed = 1;
+    int over = is_over(s);
+    pthread_mutex_unlock(&s->lock);
+    return over;
+}
+
+/* Runs ---------------------------------------------------------------------------------------- */
+
+static void take(starts *s, const slot *one)
+{
+    s->iterations += one->plan->iterations;
+    s->plan->is_not_finite = one->plan->is_not_finite;
+    if (s->taken++ == 0 || is_better(&one->result, s->best)) {
+        *s->best = one->result;
+        copy_answer(s->plan, one->plan, 1);
+    }
+    s->enough = s->taken >= s->options.tries && s->best->outcome == PERP_PLAN_OPTIMAL;
+}
+
+/* Take what is done, in order; the next one reports from now on. */
+static void take_in_order(starts *s)
+{
+    for (; s->turn < s->n && !s->enough && !s->failed; s->turn++) {
+        slot *next = &s->slot[s->turn];
+        for (int i = 0; i < next->nlog; i++) report(s, next->log[i]);
+        next->nlog = 0;
+        if (!next->is_done) return;
+        take(s, next);
+    }
+}
+
+static void job(void *context, int thread, int i)
+{
+    starts *s = context;
+    slot *me = &s->slot[i];
+    (void)thread;
+    pthread_mutex_lock(&s->lock);
+    int over = is_over(s);
+    pthread_mutex_unlock(&s->lock);
+    if (over) return;
+    me->plan->iterations = me->plan->stopped = 0;
+    memset(&me->result, 0, sizeof me->result);
+    perp__plan_set_start(me->plan, s->first + i);
+    int ok = perp__plan_run(me->plan, s->first + i, &me->result);
+    pthread_mutex_lock(&s->lock);
+    if (ok)
+        me->is_done = 1;
+    else
+        s->failed = 1;
+    take_in_order(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A plan for slot i, which starts from the same table. */
+static perp_status add_slot(starts *s, int i)
+{
+    slot *one = &s->slot[i];
+    perp_status status = PERP_OK;
+    if (i == 0)
+        one->plan = s->plan;
+    else
+        status = perp_plan_create(s->plan->model, &s->options, &one->plan, NULL);
+    if (status != PERP_OK) return status;
+    one->of = s;
+    one->plan->options.progress = on_progress;
+    one->plan->options.context = one;
+    one->plan->has_guess = s->plan->has_guess;
+    if (i > 0) {
+        memcpy(one->plan->guess_w, s->plan->guess_w, s->plan->nW * sizeof *one->plan->guess_w);
+        memcpy(one->plan->guess_p, s->plan->guess_p, s->plan->nP * sizeof *one->plan->guess_p);
+    }
+    s->nslot++;
+    return PERP_OK;
+}
+
+/* The tries asked for, then restarts while there is no optimal plan. */
+static perp_status run_waves(starts *s)
+{
+    const perp_plan_options *o = &s->options;
+    int most = o->tries + o->restarts, threads = o->threads ? o->threads : perp__processors();
+    if (o->backend == PERP_PLAN_IPOPT) threads = 1; /* its linear solver has global state */
+    if (threads > MOST) threads = MOST;
+    for (; s->first < most && !is_over(s); s->first += s->n) {
+        s->n = (s->first < o->tries ? o->tries : most) - s->first;
+        if (s->n > threads) s->n = threads;
+        for (int i = s->nslot; i < s->n; i++) {
+            perp_status status = add_slot(s, i);
+            if (status != PERP_OK) return status;
+        }
+        for (int i = 0; i < s->n; i++) s->slot[i].is_done = s->slot[i].nlog = 0;
+        s->turn = 0;
+        perp__parallel(threads, s->n, job, s);
+    }
+    return s->failed ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
+{
+    starts *s = calloc(1, sizeof *s);
+    if (!s) return PERP_ERR_MEMORY;
+    s->plan = plan;
+    s->options = plan->options;
+    s->best = result;
+    pthread_mutex_init(&s->lock, NULL);
+    *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT};
+    perp_status status = run_waves(s);
+    plan->options = s->options;
+    plan->iterations = s->iterations;
+    plan->stopped = s->stopped;
+    if (status == PERP_OK) copy_answer(plan, plan, 0);
+    if (s->stopped) result->outcome = PERP_PLAN_STOPPED;
+    result->starts = s->taken;
+    result->iterations = s->iterations;
+    for (int i = 0; i < MOST; i++) {
+        if (i > 0) perp_plan_destroy(s->slot[i].plan);
+        free(s->slot[i].log);
+    }
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return status;
+}
