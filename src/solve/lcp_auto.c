@@ -5,9 +5,12 @@
  * 2. What that leaves: bpp, ipm, fb.
  * 3. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
  *
- * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution. */
+ * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution; z is the best
+ * point of all stages. */
 
 #include "solve/solver.h"
+
+#include <string.h>
 
 enum { SEARCH_UP_TO = 8 };
 
@@ -40,7 +43,7 @@ static size_t auto_ints(int n)
 }
 
 static int run(perp_solver *s, perp_method method, const perp__solver *solver, const perp_lcp *lcp,
-               int *iterations, perp_outcome *outcome)
+               int *iterations, perp_outcome *outcome, double *best)
 {
     double *work = s->work;
     int *index = s->index;
@@ -49,21 +52,30 @@ static int run(perp_solver *s, perp_method method, const perp__solver *solver, c
     *outcome = perp__lcp_run(s, solver, lcp, iterations);
     s->work = work, s->index = index;
     s->answered = method;
-    return *outcome == PERP_SOLVED;
+    if (*outcome == PERP_SOLVED) return 1;
+    if (method == PERP_METHOD_LEMKE ||
+        s->residual < *best) { /* kept where a proof may come later */
+        *best = s->residual;
+        memcpy(s->certificate, s->z, (size_t)lcp->n * sizeof *s->z);
+    }
+    return 0;
 }
 
 static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     perp_outcome outcome, other;
+    double best;
     (void)attempt;
-    if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome)) return outcome;
+    if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome, &best)) return outcome;
     for (int k = 0; k < NREST; k++) {
-        if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other)) return other;
+        if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other, &best)) return other;
     }
     if (lcp->n <= SEARCH_UP_TO &&
-        run(s, PERP_METHOD_ENUMERATE, &perp__enumerate, lcp, iterations, &other))
+        run(s, PERP_METHOD_ENUMERATE, &perp__enumerate, lcp, iterations, &other, &best))
         return other;
     s->answered = PERP_METHOD_LEMKE;
+    s->has_basis = 0;
+    memcpy(s->z, s->certificate, (size_t)lcp->n * sizeof *s->z);
     return outcome;
 }
 

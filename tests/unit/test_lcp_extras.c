@@ -430,9 +430,36 @@ static void a_batch_judges_each_problem(void **state)
                      PERP_ERR_ARG);
 }
 
+/* z2 = 1 + something negative: no solution; what comes back is no worse than any stage's point. */
+static void auto_gives_back_the_best_point(void **state)
+{
+    (void)state;
+    const double M[] = {-1, 0, 0, 2}, q[] = {-1, -4};
+    static const perp_method stages[] = {PERP_METHOD_LEMKE, PERP_METHOD_BPP, PERP_METHOD_IPM,
+                                         PERP_METHOD_FB, PERP_METHOD_AUTO};
+    perp_lcp lcp = {2, M, 2, q, NULL, NULL};
+    double least = (double)INFINITY;
+    for (size_t k = 0; k < sizeof stages / sizeof *stages; k++) {
+        perp_solver *solver;
+        perp_solve_info info;
+        double z[2];
+        assert_int_equal(perp_solver_create(stages[k], 2, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        assert_true(info.outcome != PERP_SOLVED);
+        assert_true(perp_lcp_residual(&lcp, z, NULL) == info.residual);
+        if (stages[k] == PERP_METHOD_AUTO) {
+            assert_int_equal(info.outcome, PERP_INFEASIBLE);
+            assert_true(info.residual <= least);
+        }
+        least = fmin(least, info.residual);
+        perp_solver_destroy(solver);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(auto_gives_back_the_best_point),
         cmocka_unit_test(problems_with_bounds_are_solved),
         cmocka_unit_test(a_small_w_beside_a_large_z_is_seen),
         cmocka_unit_test(a_solve_stands_alone),
