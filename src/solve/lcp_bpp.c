@@ -29,35 +29,28 @@ static size_t bpp_ints(int n)
     return 1; /* is there a last basis, and of what size */
 }
 
-/* M_bb into solver->factors; is it symmetric? */
-static int gather(perp_solver *s, const perp_lcp *lcp, int *nb_out)
+static int is_symmetric(const double *A, int n)
 {
-    int nb = 0, symmetric = 1;
-    for (int i = 0; i < lcp->n; i++) {
-        if (s->basis[i]) s->rows[nb++] = i;
-    }
-    for (int j = 0; j < nb; j++) {
-        const double *column = perp__column(lcp, s->rows[j]);
-        for (int i = 0; i < nb; i++) {
-            double x = column[s->rows[i]];
-            s->factors[(size_t)j * (size_t)nb + (size_t)i] = x;
-            if (i < j) symmetric &= x == s->factors[(size_t)i * (size_t)nb + (size_t)j];
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < j; i++) {
+            if (A[(size_t)j * (size_t)n + (size_t)i] != A[(size_t)i * (size_t)n + (size_t)j])
+                return 0;
         }
     }
-    *nb_out = nb;
-    return symmetric;
+    return 1;
 }
 
 /* z and w of the basis; 0 where it is singular. */
 static int solve_basis(perp_solver *s, const perp_lcp *lcp)
 {
-    int n = lcp->n, nb, symmetric = gather(s, lcp, &nb), ld = nb > 0 ? nb : 1;
+    int n = lcp->n, nb = perp__lcp_gather_basis(s, lcp), ld = nb > 0 ? nb : 1;
+    int symmetric = is_symmetric(s->factors, nb);
     double *x = s->work;
     for (int k = 0; k < nb; k++) x[k] = -lcp->q[s->rows[k]];
     if (symmetric && perp__cholesky(nb, s->factors, ld, 0)) {
         perp__cholesky_solve(nb, s->factors, ld, x);
     } else {
-        if (symmetric) gather(s, lcp, &nb);
+        if (symmetric) perp__lcp_gather_basis(s, lcp);
         if (perp__lu(nb, s->factors, ld, s->swap) != 0) return 0;
         perp__lu_solve(nb, s->factors, ld, s->swap, x);
     }

@@ -255,7 +255,7 @@ static void basis_of_point(perp_solver *s, const perp_lcp *lcp)
     }
 }
 
-int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
+int perp__lcp_gather_basis(perp_solver *s, const perp_lcp *lcp)
 {
     int nb = 0;
     for (int i = 0; i < lcp->n; i++) {
@@ -266,6 +266,12 @@ int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
         double *factor = s->factors + (size_t)j * (size_t)nb;
         for (int i = 0; i < nb; i++) factor[i] = column[s->rows[i]];
     }
+    return nb;
+}
+
+int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    int nb = perp__lcp_gather_basis(s, lcp);
     s->nrows = perp__lu(nb, s->factors, nb > 0 ? nb : 1, s->swap) == 0 ? nb : -1;
     return s->nrows >= 0;
 }

@@ -96,6 +96,9 @@ perp_outcome perp__lcp_run(perp_solver *solver, const perp__solver *method, cons
  * from M and q on the basis (the method's, else the one z shows), and kept if it is better. */
 void perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 
+/* M_bb for the basis into solver->factors, its rows into solver->rows. Returns its order. */
+int perp__lcp_gather_basis(perp_solver *solver, const perp_lcp *lcp);
+
 /* LU of M_bb for the basis into solver->factors. 0 if singular. */
 int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
 
