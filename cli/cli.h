@@ -87,6 +87,20 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
 perp_status cli_report_fit(const char *html, perp_model *model, const perp_dataset *data,
                            const perp_identification *identification, perp_diag *diag);
 
+/* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) set cli_is_interrupted; a second one ends the process at once. A
+ * file that may not grow further is an error of writing. */
+void cli_catch_signals(void);
+int cli_is_interrupted(void);
+
+/* Seconds of a steady clock. */
+double cli_now(void);
+
+int cli_is_dash(const char *path); /* NULL is none */
+
+/* A comment "WHAT WORD WORD ..." of any length. PERP_OK, PERP_ERR_MEMORY */
+perp_status cli_write_words(perp_trajectory_writer *writer, const char *what,
+                            const char *const *word, int n);
+
 /* The exit code for a failed call. */
 int cli_exit_code(perp_status status);
 

@@ -4,11 +4,9 @@
 #include "plot.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -246,21 +244,6 @@ static int apply_request(const request *r, perp_plan_options *o)
 
 /* Progress ------------------------------------------------------------------------------------ */
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef struct watch {
     perp_trajectory_writer *log;
     int is_shown;
@@ -270,7 +253,7 @@ typedef struct watch {
 static int on_progress(void *context, const perp_plan_progress *p)
 {
     watch *u = context;
-    double t = now();
+    double t = cli_now();
     if (u->log) {
         double row[] = {p->iteration,    strcmp(p->phase, "homotopy") != 0,
                         p->cost,         p->infeasibility,
@@ -284,7 +267,7 @@ static int on_progress(void *context, const perp_plan_progress *p)
         fflush(stderr);
         u->shown = t;
     }
-    return interrupted;
+    return cli_is_interrupted();
 }
 
 static perp_status open_log(watch *u, const char *path, perp_diag *diag)
@@ -299,14 +282,14 @@ static perp_status open_log(watch *u, const char *path, perp_diag *diag)
 
 /* Output -------------------------------------------------------------------------------------- */
 
-static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
-                           const perp_plan *plan, const perp_plan_result *result, const request *r)
+static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
+                                  const perp_plan *plan, const perp_plan_result *result,
+                                  const request *r)
 {
     char line[8192];
-    int n = snprintf(line, sizeof line, "perp %s\ncommand: perp", perp_version());
-    for (int i = 0; i < r->argc && n < (int)sizeof line; i++)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %s", r->argv[i]);
+    snprintf(line, sizeof line, "perp %s", perp_version());
     perp_trajectory_writer_comment(w, line);
+    perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s)\nplan: %s, cost %.17g, horizon %.17g",
              perp_model_name(model), perp_model_file(model),
              perp_plan_outcome_name(result->outcome), result->cost, result->horizon);
@@ -316,6 +299,7 @@ static void write_metadata(perp_trajectory_writer *w, const perp_model *model,
                  perp_plan_free_value(plan, i));
         perp_trajectory_writer_comment(w, line);
     }
+    return status;
 }
 
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
@@ -335,14 +319,15 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     }
     if (status == PERP_OK) {
         int holds = result->outcome == PERP_PLAN_OPTIMAL || result->outcome == PERP_PLAN_FEASIBLE;
-        write_metadata(w, model, plan, result, r);
+        status = write_metadata(w, model, plan, result, r);
         perp_trajectory_writer_header(w, n, names, units);
         for (int k = 0; k < perp_plan_rows(plan); k++) {
             perp_plan_row(plan, k, row);
             perp_trajectory_writer_row(w, row);
         }
-        status = perp_trajectory_writer_close(
+        perp_status closed = perp_trajectory_writer_close(
             w, holds ? NULL : perp_plan_outcome_message(result->outcome), diag);
+        if (status == PERP_OK) status = closed;
     }
     free(names);
     free(units);
@@ -356,15 +341,10 @@ typedef struct tables {
     int plan_is_kept, log_is_kept;
 } tables;
 
-static int is_dash(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static void name_tables(tables *t, const request *r)
 {
-    const char *beside = !r->report || is_dash(r->report) ? "perp-plan" : r->report;
-    t->plan_is_kept = r->out && !is_dash(r->out);
+    const char *beside = !r->report || cli_is_dash(r->report) ? "perp-plan" : r->report;
+    t->plan_is_kept = r->out && !cli_is_dash(r->out);
     t->log_is_kept = r->log != NULL;
     if (t->plan_is_kept)
         snprintf(t->plan, sizeof t->plan, "%s", r->out);
@@ -549,7 +529,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     perp_plan_options o = perp_plan_options_default(model);
     int code = apply_request(r, &o);
     if (code != CLI_DONE) return code;
-    watch u = {.is_shown = !r->quiet && isatty(2), .started = now()};
+    watch u = {.is_shown = !r->quiet && isatty(2), .started = cli_now()};
     perp_plan *plan = NULL;
     perp_plan_result result;
     o.progress = on_progress;
@@ -563,12 +543,10 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         perp_plan_destroy(plan);
         return cli_exit_code(status);
     }
-    signal(SIGINT, on_interrupt);
-    signal(SIGTERM, on_interrupt);
-    signal(SIGHUP, on_interrupt);
-    double start = now();
+    cli_catch_signals();
+    double start = cli_now();
     status = perp_plan_solve(plan, &result, diag);
-    double seconds = now() - start;
+    double seconds = cli_now() - start;
     if (u.shown > 0) fprintf(stderr, "\r%78s\r", "");
     if (u.log) {
         perp_status closed = perp_trajectory_writer_close(u.log, NULL, diag);
@@ -579,14 +557,15 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
+        FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
         int steps_are_equal =
             (o.method == PERP_PLAN_BACKWARD_EULER || o.method == PERP_PLAN_THETA) &&
             perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
-        if (!r->quiet && r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
+        if (!r->quiet && r->report && !cli_is_dash(r->report))
+            fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && r->replay && holds && steps_are_equal)
             print_replay(out, model, plan, &o, &result);

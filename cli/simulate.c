@@ -4,11 +4,9 @@
 #include "plot.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -170,38 +168,6 @@ static int read_request(int argc, char **argv, request *r)
 
 /* The run ------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number)
-{
-    (void)signal_number;
-    interrupted = 1;
-}
-
-/* Ctrl-C and its like end the run after the step, with all rows written; a second one ends it at
- * once. A file that may not grow further is an error of writing. */
-static void catch_signals(void)
-{
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = SA_RESTART | (int)SA_RESETHAND},
-                     before;
-    sigemptyset(&action.sa_mask);
-    for (int i = 0; i < 3; i++) {
-        sigaction(signals[i], NULL, &before);
-        if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
-        sigaction(signals[i], &action, NULL);
-    }
-    signal(SIGXFSZ, SIG_IGN);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 typedef struct run {
     const request *request;
     perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
@@ -215,7 +181,7 @@ typedef struct run {
 
 static void show_progress(run *u, long step)
 {
-    double t = now(), share = (double)step / (double)u->steps;
+    double t = cli_now(), share = (double)step / (double)u->steps;
     if (t - u->started < 0.5 || t - u->shown < 0.1) return;
     int filled = (int)(share * 40);
     fprintf(stderr, "\r  [%.*s%*s] %3.0f %%  %.0f s left ", filled,
@@ -247,7 +213,7 @@ static perp_status take_row(void *context, long step, const double *row)
         perp_status status = write_row(u, step, row);
         if (status != PERP_OK) return status;
     }
-    return interrupted && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
+    return cli_is_interrupted() && step < u->steps ? PERP_ERR_STOPPED : PERP_OK;
 }
 
 /* After a run that stopped early: the row of its last step, if --every left it out. */
@@ -273,21 +239,6 @@ static const char *shortest(double x, char *buffer, size_t size)
     return buffer;
 }
 
-/* A comment "WHAT WORD WORD ..." of any length. */
-static perp_status write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
-                               int n)
-{
-    size_t size = strlen(what) + 1;
-    for (int i = 0; i < n; i++) size += strlen(word[i]) + 1;
-    char *line = malloc(size), *end = line;
-    if (!line) return PERP_ERR_MEMORY;
-    end += sprintf(end, "%s", what);
-    for (int i = 0; i < n; i++) end += sprintf(end, " %s", word[i]);
-    perp_status status = perp_trajectory_writer_comment(w, line);
-    free(line);
-    return status;
-}
-
 /* "# ..." lines that say what made the file. */
 static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
                                   const perp_simulation_options *o, const request *r)
@@ -295,7 +246,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     char line[8192], a[32], b[32], c[32];
     snprintf(line, sizeof line, "perp %s", perp_version());
     perp_trajectory_writer_comment(w, line);
-    perp_status status = write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
+    perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
@@ -312,7 +263,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         perp_trajectory_writer_comment(w, line);
     }
     for (int i = 0; status == PERP_OK && i < r->input.n; i++)
-        status = write_words(w, "input", &r->input.item[i], 1);
+        status = cli_write_words(w, "input", &r->input.item[i], 1);
     return status;
 }
 
@@ -340,14 +291,9 @@ static perp_status open_writer(const run *u, const char *path, perp_trajectory_w
     return status;
 }
 
-static int is_dash(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 static int has_file(const request *r)
 {
-    return r->out && !is_dash(r->out);
+    return r->out && !cli_is_dash(r->out);
 }
 
 /* The trajectory, and the rows for the report where the trajectory is no file. */
@@ -359,7 +305,7 @@ static perp_status open_writers(run *u, const perp_model *model, const perp_simu
     if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
     if (status != PERP_OK || !r->report || has_file(r)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
-             is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
+             cli_is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
     return open_writer(u, u->kept_path, &u->kept, model, sim, o, diag);
 }
 
@@ -451,7 +397,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
     else if (has_file(r))
         fprintf(out, "trajectory: %s\n", r->out);
-    if (r->report && !is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
+    if (r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
 }
 
 /* Options that would change nothing are refused. */
@@ -498,14 +444,14 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     run u = {.request = r,
              .steps = perp_simulation_steps(sim),
              .written = -1,
-             .started = now(),
+             .started = cli_now(),
              .progress = !r->quiet && isatty(2)};
-    catch_signals();
+    cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
-    double start = now();
+    double start = cli_now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
-    double seconds = now() - start;
+    double seconds = cli_now() - start;
     if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
 
@@ -525,7 +471,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         if (status == PERP_OK) status = reported;
     }
     if (!r->quiet && (u.written >= 0 || !r->out)) {
-        FILE *out = is_dash(r->out) || is_dash(r->report) ? stderr : stdout;
+        FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
         print_summary(out, model, sim, &o, r, seconds);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }

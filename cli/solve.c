@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { OPT_METHOD, OPT_ALL_SOLUTIONS, OPT_JSON, OPT_HELP };
 
@@ -31,13 +30,6 @@ struct output {
     cJSON *list; /* with --json */
     int one, failed;
 };
-
-double solve_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Printing
  * ----------------------------------------------------------------------------------------- */
@@ -148,9 +140,9 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     a->points = malloc(MAX_SOLUTIONS * sizeof *a->points);
     if (!a->points) return PERP_ERR_MEMORY;
     collection c = {a};
-    double start = solve_now();
+    double start = cli_now();
     perp_lcp_enumerate(&p->view, p->is_free, collect, &c);
-    a->time_us = 1e6 * (solve_now() - start);
+    a->time_us = 1e6 * (cli_now() - start);
     a->method = "enumerate";
     a->iterations = a->npoints;
     a->residual = (double)NAN;
@@ -177,9 +169,9 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
         fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
         return;
     }
-    double start = solve_now();
+    double start = cli_now();
     perp_lcp_solve(solver, &p->view, z, w, &info);
-    a->time_us = 1e6 * (solve_now() - start);
+    a->time_us = 1e6 * (cli_now() - start);
     a->outcome = perp_outcome_name(info.outcome);
     a->iterations = info.iterations;
     a->residual = info.residual;
@@ -276,7 +268,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
             continue;
         }
         memset(r, 0, (size_t)n * sizeof *r);
-        double start = solve_now();
+        double start = cli_now();
         perp_fc_solve(solver, &p.view, r, r + n, &info);
         answer a = {.name = p.name,
                     .outcome = perp_outcome_name(info.outcome),
@@ -286,7 +278,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                     .n = n,
                     .iterations = info.iterations,
                     .residual = info.residual_scaled,
-                    .time_us = 1e6 * (solve_now() - start)};
+                    .time_us = 1e6 * (cli_now() - start)};
         solve_emit(out, &a, table);
         perp_fc_solver_destroy(solver);
     }
@@ -369,7 +361,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
             break;
         }
         memcpy(z, guess, (size_t)p.n * sizeof *z);
-        double start = solve_now();
+        double start = cli_now();
         perp_mcp_solve(solver, &p, z, z + p.n, &info);
         answer a = {.name = name,
                     .outcome = perp_outcome_name(info.outcome),
@@ -379,7 +371,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
                     .n = p.n,
                     .iterations = info.iterations,
                     .residual = info.residual,
-                    .time_us = 1e6 * (solve_now() - start)};
+                    .time_us = 1e6 * (cli_now() - start)};
         solve_emit(out, &a, table);
         perp_mcp_solver_destroy(solver);
     }

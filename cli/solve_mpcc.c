@@ -159,7 +159,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     if (code != CLI_DONE) return code;
     problem_name(json, name, sizeof name);
     char *text = model_text(&p);
-    double start = solve_now(), *x = NULL;
+    double start = cli_now(), *x = NULL;
     perp_status status =
         text ? perp_model_parse(text, strlen(text), file, &model, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) {
@@ -181,7 +181,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
                     .iterations = r.iterations,
                     .residual =
                         fmax(r.complementarity, fmax(r.defect, fmax(r.bounds, r.conditions))),
-                    .time_us = 1e6 * (solve_now() - start),
+                    .time_us = 1e6 * (cli_now() - start),
                     .has_objective = 1,
                     .objective = r.cost};
         solve_emit(out, &a, 0);

@@ -1,0 +1,63 @@
+/* What commands that run for a while share: signals, a clock, the command line in a table's metadata. */
+
+#include "cli.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+void cli_catch_signals(void)
+{
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND},
+                     before;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < 3; i++) {
+        sigaction(signals[i], NULL, &before);
+        if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
+        sigaction(signals[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+int cli_is_interrupted(void)
+{
+    return interrupted;
+}
+
+double cli_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int cli_is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+perp_status cli_write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
+                            int n)
+{
+    size_t size = strlen(what) + 1;
+    for (int i = 0; i < n; i++) size += strlen(word[i]) + 1;
+    char *line = malloc(size), *end = line;
+    if (!line) return PERP_ERR_MEMORY;
+    end += sprintf(end, "%s", what);
+    for (int i = 0; i < n; i++) end += sprintf(end, " %s", word[i]);
+    perp_status status = perp_trajectory_writer_comment(w, line);
+    free(line);
+    return status;
+}
