@@ -47,14 +47,8 @@ static int take_word(reader *r, const char *word)
 
 static void expected(reader *r, const char *what)
 {
-    const perp__token *t = r->token;
-    if (r->bad) return;
+    if (!r->bad) perp__expected(r->source, r->token, what);
     r->bad = 1;
-    if (t->kind == TOKEN_NEWLINE)
-        perp__error(r->source, t->at, t->at, "expected %s, found the end of the line", what);
-    else
-        perp__error(r->source, t->at, t->end, "expected %s, found '%.*s'", what,
-                    t->end - t->at > 40 ? 40 : t->end - t->at, r->source->text + t->at);
 }
 
 static void expect_symbol(reader *r, char symbol, const char *what)

@@ -34,15 +34,8 @@ static int take_word(reader *r, const char *word)
 
 static void expected(reader *r, const char *what)
 {
-    const perp__token *t = r->token;
-    if (r->bad) return;
+    if (!r->bad) perp__expected(&r->model->source, r->token, what);
     r->bad = 1;
-    if (t->kind == TOKEN_NEWLINE || t->kind == TOKEN_END)
-        perp__error(&r->model->source, t->at, t->at, "expected %s, found the end of the line",
-                    what);
-    else
-        perp__error(&r->model->source, t->at, t->end, "expected %s, found '%.*s'", what,
-                    t->end - t->at, r->model->source.text + t->at);
 }
 
 static double take_number(reader *r, const char *what)

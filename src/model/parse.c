@@ -21,6 +21,15 @@ typedef struct parser {
     int bad;                      /* the statement at hand has an error: say no more about it */
 } parser;
 
+void perp__expected(perp__source *source, const perp__token *t, const char *what)
+{
+    if (t->kind == TOKEN_NEWLINE || t->kind == TOKEN_END)
+        perp__error(source, t->at, t->at, "expected %s, found the end of the line", what);
+    else
+        perp__error(source, t->at, t->end, "expected %s, found '%.*s'", what,
+                    t->end - t->at > 40 ? 40 : t->end - t->at, source->text + t->at);
+}
+
 static perp__syntax *parse_expression(parser *p);
 
 /* Tokens -------------------------------------------------------------------------------------- */

@@ -129,4 +129,7 @@ perp__syntax *perp__parse_primary(perp__source *source, perp__arena *arena,
 /* Words that cannot be names of the user. */
 int perp__is_reserved(const char *name);
 
+/* "expected X, found Y" at a token; for the readers of blocks. */
+void perp__expected(perp__source *source, const perp__token *token, const char *what);
+
 #endif
