@@ -15,7 +15,7 @@ typedef struct perp__lp {
     double *row_lo, *row_hi; /* nrow */
 } perp__lp;
 
-/* Is Clp in this build? */
+/* Is Clp in this build and on this machine? The first call loads it. */
 int perp__lp_available(void);
 
 /* 1 and x (ncolumn), or 0: infeasible, unbounded, or memory is out. */

@@ -417,7 +417,8 @@ static perp_status run(perp__study *s, perp_identification *result)
     kkt k = {0};
     if (!perp__nlp_available())
         return say(s, PERP_ERR_UNAVAILABLE,
-                   "this build has no IPOPT (coinor-libipopt-dev); implicit finds the same");
+                   "there is no IPOPT here: install coinor-libipopt-dev and build again; implicit "
+                   "finds the same");
     if (s->options.huber > 0)
         return say(s, PERP_ERR_ARG, "has squares only: no huber; implicit has it");
     perp_status status = perp__inner_create(s, &k.inner);

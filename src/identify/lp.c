@@ -190,9 +190,8 @@ static perp_status run(perp__study *study, perp_identification *result)
     perp__samples x;
     program p = {0};
     if (!perp__lp_available())
-        return refuse(
-            study, PERP_ERR_UNAVAILABLE,
-            "this build lacks Clp; install coinor-libclp-dev and build again (PERP_HAVE_CLP)");
+        return refuse(study, PERP_ERR_UNAVAILABLE,
+                      "there is no Clp here: install coinor-libclp-dev and build again");
     perp_status status = perp__samples_create(study, &x);
     if (status != PERP_OK) return status;
     status = allocate_program(&p, &x) ? solve(&p, study, &x, result) : PERP_ERR_MEMORY;

@@ -2,9 +2,44 @@
 
 #ifdef PERP_HAVE_IPOPT
 
+#include "base/library.h"
+
 #include <IpStdCInterface.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
+
+/* What is called of IPOPT, which is loaded by the first solve: with its linear algebra that takes longer than a whole
+ * simulation of a small model. */
+static struct {
+    __typeof__(CreateIpoptProblem) *create;
+    __typeof__(FreeIpoptProblem) *destroy;
+    __typeof__(AddIpoptStrOption) *set_word;
+    __typeof__(AddIpoptNumOption) *set_number;
+    __typeof__(AddIpoptIntOption) *set_integer;
+    __typeof__(SetIntermediateCallback) *set_progress;
+    __typeof__(IpoptSolve) *solve;
+} ipopt;
+static int is_loaded;
+
+static void load(void)
+{
+    const perp__symbol symbol[] = {{"CreateIpoptProblem", &ipopt.create},
+                                   {"FreeIpoptProblem", &ipopt.destroy},
+                                   {"AddIpoptStrOption", &ipopt.set_word},
+                                   {"AddIpoptNumOption", &ipopt.set_number},
+                                   {"AddIpoptIntOption", &ipopt.set_integer},
+                                   {"SetIntermediateCallback", &ipopt.set_progress},
+                                   {"IpoptSolve", &ipopt.solve}};
+    is_loaded = perp__library_load(PERP_HAVE_IPOPT, sizeof symbol / sizeof *symbol, symbol);
+}
+
+int perp__nlp_available(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return is_loaded;
+}
 
 typedef struct call {
     const perp__nlp_problem *nlp;
@@ -65,11 +100,6 @@ static Bool report(Index mode, Index iteration, Number cost, Number primal, Numb
     return answer(!c->stopped);
 }
 
-int perp__nlp_available(void)
-{
-    return 1;
-}
-
 /* Copies with what is beyond 1e19 made infinite in IPOPT's terms. */
 static void copy_bounds(int n, const double *from, double *to)
 {
@@ -78,18 +108,18 @@ static void copy_bounds(int n, const double *from, double *to)
 
 static void set_options(IpoptProblem problem, const perp__nlp_options *o)
 {
-    AddIpoptIntOption(problem, "print_level", 0);
-    AddIpoptStrOption(problem, "sb", "yes");
-    AddIpoptIntOption(problem, "max_iter", o->max_iter);
-    AddIpoptNumOption(problem, "tol", o->tol);
-    AddIpoptNumOption(problem, "compl_inf_tol", 0.01 * o->tol);
-    AddIpoptNumOption(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
-    AddIpoptStrOption(problem, "honor_original_bounds", "yes");
+    ipopt.set_integer(problem, "print_level", 0);
+    ipopt.set_word(problem, "sb", "yes");
+    ipopt.set_integer(problem, "max_iter", o->max_iter);
+    ipopt.set_number(problem, "tol", o->tol);
+    ipopt.set_number(problem, "compl_inf_tol", 0.01 * o->tol);
+    ipopt.set_number(problem, "bound_relax_factor", 0); /* or bounds are not what they say */
+    ipopt.set_word(problem, "honor_original_bounds", "yes");
     if (!o->is_warm) return;
-    AddIpoptStrOption(problem, "warm_start_init_point", "yes");
-    AddIpoptNumOption(problem, "warm_start_bound_push", 1e-6);
-    AddIpoptNumOption(problem, "warm_start_mult_bound_push", 1e-6);
-    AddIpoptNumOption(problem, "mu_init", 1e-4);
+    ipopt.set_word(problem, "warm_start_init_point", "yes");
+    ipopt.set_number(problem, "warm_start_bound_push", 1e-6);
+    ipopt.set_number(problem, "warm_start_mult_bound_push", 1e-6);
+    ipopt.set_number(problem, "mu_init", 1e-4);
 }
 
 perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_options *o,
@@ -97,6 +127,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
                                  double *cost)
 {
     int n = nlp->n, m = nlp->m;
+    if (!perp__nlp_available()) return PERP__NLP_UNAVAILABLE;
     call c = {nlp, 0};
     double *bounds = malloc((2 * (size_t)n + 2 * (size_t)m + 1) * sizeof *bounds);
     if (!bounds) return PERP__NLP_STALLED;
@@ -105,16 +136,15 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     copy_bounds(n, nlp->xhi, xhi);
     copy_bounds(m, nlp->glo, glo);
     copy_bounds(m, nlp->ghi, ghi);
-    IpoptProblem problem =
-        CreateIpoptProblem(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f, eval_g,
-                           eval_gradient, eval_jacobian, eval_hessian);
+    IpoptProblem problem = ipopt.create(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f,
+                                        eval_g, eval_gradient, eval_jacobian, eval_hessian);
     free(bounds); /* it keeps copies */
     if (!problem) return PERP__NLP_STALLED;
     set_options(problem, o);
-    SetIntermediateCallback(problem, report);
+    ipopt.set_progress(problem, report);
     enum ApplicationReturnStatus status =
-        IpoptSolve(problem, x, NULL, cost, lambda, lower, upper, &c);
-    FreeIpoptProblem(problem);
+        ipopt.solve(problem, x, NULL, cost, lambda, lower, upper, &c);
+    ipopt.destroy(problem);
     return c.stopped                                                           ? PERP__NLP_STOPPED
            : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED
            : status == Maximum_Iterations_Exceeded                             ? PERP__NLP_LIMIT

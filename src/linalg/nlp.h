@@ -2,7 +2,8 @@
  *
  *     minimize f(x)   subject to   glo <= g(x) <= ghi,   xlo <= x <= xhi
  *
- * Without it (PERP_HAVE_IPOPT undefined) there are none. Its word is not taken: callers verify. */
+ * Without it in the build (PERP_HAVE_IPOPT, the
+ * name of its file, undefined) or on this machine there are none. Its word is not taken: callers verify. */
 
 #ifndef PERP_SRC_LINALG_NLP_H
 #define PERP_SRC_LINALG_NLP_H
@@ -37,6 +38,7 @@ typedef enum perp__nlp_status {
     PERP__NLP_UNAVAILABLE
 } perp__nlp_status;
 
+/* The first call loads the library. */
 int perp__nlp_available(void);
 
 /* x: in guess, out; lambda (m), lower, upper (n): multipliers, in if is_warm, out. Allocates inside the library. */

@@ -135,7 +135,7 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       "fischer-burmeister");
     if (o->backend == PERP_PLAN_IPOPT && !perp__ipopt_available())
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
-                      "this build has no IPOPT; it needs coinor-libipopt-dev");
+                      "there is no IPOPT here: install coinor-libipopt-dev and build again");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
         o->tries < 1 || o->threads < 0 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
