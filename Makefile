@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run test dev asan bench bench-solvers experiments fuzz fmt clean
+.PHONY: build run install test dev asan bench bench-solvers experiments fuzz fmt clean
 
 build: build/Makefile
 	@cmake --build --preset release
@@ -11,6 +11,14 @@ run: setup-build build/Makefile
 	@cmake --build --preset release --target perp_cli
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
+
+# The command, the shared library, its headers and perp.pc: make install PREFIX=$HOME/.local
+PREFIX ?= /usr/local
+install: setup-build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target perp_cli perp_shared
+	@cmake --install build --prefix $(PREFIX) >/dev/null
+	@echo "installed in $(PREFIX)"
 
 test: setup build
 	@ctest --preset release -j2
