@@ -51,7 +51,7 @@ fuzz:
 	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
-	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.c
+	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.[ch]
 
 clean:
 	rm -rf build out

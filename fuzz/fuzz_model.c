@@ -41,22 +41,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#ifndef PERP_LIBFUZZER
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb");
-        uint8_t *data = malloc(1 << 20);
-        if (!file || !data) {
-            fprintf(stderr, "%s: cannot be read\n", argv[i]);
-            return 1;
-        }
-        size_t size = fread(data, 1, 1 << 20, file);
-        fclose(file);
-        LLVMFuzzerTestOneInput(data, size);
-        free(data);
-    }
-    printf("ok: %d inputs\n", argc - 1);
-    return 0;
-}
-#endif
+#include "replay.h"
