@@ -4,10 +4,15 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: build run install test dev asan bench bench-solvers experiments fuzz fmt clean
 
-build: build/Makefile
+# Configured each time: what an earlier configuration missed may have been installed since.
+configure = cmake --preset release >/dev/null
+
+build:
+	@$(configure)
 	@cmake --build --preset release
 
-run: setup-build build/Makefile
+run: setup-build
+	@$(configure)
 	@cmake --build --preset release --target perp_cli
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
@@ -15,12 +20,13 @@ run: setup-build build/Makefile
 # The command, the shared library, its headers and perp.pc: make install PREFIX=$HOME/.local
 PREFIX ?= /usr/local
 install: setup-build
-	@cmake --preset release >/dev/null
+	@$(configure)
 	@cmake --build --preset release --target perp_cli perp_shared
 	@cmake --install build --prefix $(PREFIX) >/dev/null
 	@echo "installed in $(PREFIX)"
 
-test: setup build
+test: setup
+	@$(MAKE) build
 	@ctest --preset release -j2
 
 dev asan: setup
@@ -28,17 +34,19 @@ dev asan: setup
 	@cmake --build --preset $@
 	@ctest --preset $@ -j2
 
-bench: setup build
+bench: setup
+	@$(MAKE) build
 	@build/bench_simulate
 	@build/bench_plan
 
 # Complementarity methods beside the installed peers (Debian: libsiconos-numerics-dev, libode-dev).
-bench-solvers: setup build
+bench-solvers: setup
+	@$(MAKE) build
 	@build/bench_solvers
 
 # Every claim of the reference documents, run and judged: docs/references.md and its figures.
-experiments: setup-build build/Makefile
-	@cmake --build --preset release
+experiments: setup-build
+	@$(MAKE) build
 	@experiments/run
 
 # Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
@@ -61,6 +69,3 @@ setup:
 	@scripts/setup
 setup-build:
 	@scripts/setup build
-
-build/Makefile:
-	@cmake --preset release >/dev/null
