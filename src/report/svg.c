@@ -17,17 +17,24 @@ enum {
 };
 static const double letter = 6.2; /* mean width of a letter */
 
+/* Colours stand in rules, not in variables of CSS, which programs that convert SVG do not know. .s1 to .s8 are strokes,
+ * .f1 to .f8 fills. */
 static const char style[] =
-    "svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif;"
-    "--b:#fff;--t:#222;--m:#666;--g:#e4e6ea;--1:#1769c4;--2:#d2600a;--3:#1c8a4b;--4:#8a46c2;"
-    "--5:#c22f45;--6:#0b8596;--7:#8a6a22;--8:#70757d}\n"
-    "@media(prefers-color-scheme:dark){svg{--b:#15181d;--t:#e6e8eb;--m:#a0a6ae;--g:#2c323a;"
-    "--1:#62a8f5;--2:#f0954a;--3:#57c98a;--4:#bf8cf0;--5:#f0788a;--6:#4cc3d3;--7:#cfae60;"
-    "--8:#a0a6ae}}\n"
-    ".b{fill:var(--b)}text{fill:var(--t)}.m{fill:var(--m)}.h{font-size:14px;font-weight:600}"
-    ".p{font-weight:600}.g{stroke:var(--g);fill:none}.a{stroke:var(--m);fill:none}"
+    "svg{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\n"
+    ".h{font-size:14px;font-weight:600}.p{font-weight:600}.g,.a{fill:none}"
     ".l{fill:none;stroke-width:1.5;stroke-linejoin:round}.d{stroke-dasharray:6 4}"
-    ".w{stroke-width:6;opacity:.3;stroke-linecap:round}\n";
+    ".w{stroke-width:6;opacity:.3;stroke-linecap:round}\n"
+    ".b{fill:#fff}text{fill:#222}.m{fill:#666}.g{stroke:#e4e6ea}.a{stroke:#666}"
+    ".s1{stroke:#1769c4}.f1{fill:#1769c4}.s2{stroke:#d2600a}.f2{fill:#d2600a}"
+    ".s3{stroke:#1c8a4b}.f3{fill:#1c8a4b}.s4{stroke:#8a46c2}.f4{fill:#8a46c2}"
+    ".s5{stroke:#c22f45}.f5{fill:#c22f45}.s6{stroke:#0b8596}.f6{fill:#0b8596}"
+    ".s7{stroke:#8a6a22}.f7{fill:#8a6a22}.s8{stroke:#70757d}.f8{fill:#70757d}\n"
+    "@media(prefers-color-scheme:dark){"
+    ".b{fill:#15181d}text{fill:#e6e8eb}.m{fill:#a0a6ae}.g{stroke:#2c323a}.a{stroke:#a0a6ae}"
+    ".s1{stroke:#62a8f5}.f1{fill:#62a8f5}.s2{stroke:#f0954a}.f2{fill:#f0954a}"
+    ".s3{stroke:#57c98a}.f3{fill:#57c98a}.s4{stroke:#bf8cf0}.f4{fill:#bf8cf0}"
+    ".s5{stroke:#f0788a}.f5{fill:#f0788a}.s6{stroke:#4cc3d3}.f6{fill:#4cc3d3}"
+    ".s7{stroke:#cfae60}.f7{fill:#cfae60}.s8{stroke:#a0a6ae}.f8{fill:#a0a6ae}}\n";
 
 /* Where a panel's axes stand, and what they span. */
 typedef struct frame {
@@ -265,7 +272,7 @@ static void draw_line(perp__text *out, const frame *f, const perp_series *s, int
 {
     static const char *const kind[] = {"", " d", "", "", " w"};
     pen p = {.out = out};
-    perp__text_format(out, "<path class=\"l%s\" stroke=\"var(--%d)\" d=\"", kind[s->style], color);
+    perp__text_format(out, "<path class=\"l%s s%d\" d=\"", kind[s->style], color);
     for (int i = 0; i < s->n; i++) {
         if (isfinite(s->x[i]) && isfinite(s->y[i]))
             pen_add(&p, to_x(f, s->x[i]), to_y(f, s->y[i]));
@@ -280,7 +287,7 @@ static void draw_line(perp__text *out, const frame *f, const perp_series *s, int
 static void draw_points(perp__text *out, const frame *f, const perp_series *s, int color)
 {
     double x = -1e9, y = -1e9;
-    perp__text_format(out, "<path fill=\"var(--%d)\" d=\"", color);
+    perp__text_format(out, "<path class=\"f%d\" d=\"", color);
     for (int i = 0; i < s->n; i++) {
         if (!isfinite(s->x[i]) || !isfinite(s->y[i])) continue;
         double px = to_x(f, s->x[i]), py = to_y(f, s->y[i]);
@@ -331,7 +338,7 @@ static void draw_strip(perp__text *out, const frame *f, const perp_strip *strip)
         const perp_span *s = &strip->spans[i];
         double from = fmax(f->left, to_x(f, s->from)), to = fmin(f->right, to_x(f, s->to));
         if (!(to >= from)) continue;
-        perp__text_format(out, "<path fill=\"var(--%d)\" d=\"M%.1f %.1fH%.1fv12H%.1fz\"><title>",
+        perp__text_format(out, "<path class=\"f%d\" d=\"M%.1f %.1fH%.1fv12H%.1fz\"><title>",
                           s->mode % COLORS + 1, from, f->top + ROW * s->row + 16,
                           fmax(to, from + 0.5), from);
         perp__text_xml(out, strip->modes[s->mode]);
@@ -410,11 +417,11 @@ static void legend_item(legend *l, const char *label, int color, const char *sha
 static double draw_legend(perp__text *out, const perp_panel *p, double left, double right, double y)
 {
     static const char *const shape[] = {
-        "<path class=\"l\" stroke=\"var(--%d)\" d=\"M%.1f %.1fh17\"/>",
-        "<path class=\"l d\" stroke=\"var(--%d)\" d=\"M%.1f %.1fh17\"/>",
-        "<path fill=\"var(--%d)\" d=\"M%.1f %.1fm5 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z\"/>",
-        "<path class=\"l\" stroke=\"var(--%d)\" d=\"M%.1f %.1fh17\"/>",
-        "<path class=\"l w\" stroke=\"var(--%d)\" d=\"M%.1f %.1fh17\"/>"};
+        "<path class=\"l s%d\" d=\"M%.1f %.1fh17\"/>",
+        "<path class=\"l d s%d\" d=\"M%.1f %.1fh17\"/>",
+        "<path class=\"f%d\" d=\"M%.1f %.1fm5 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z\"/>",
+        "<path class=\"l s%d\" d=\"M%.1f %.1fh17\"/>",
+        "<path class=\"l w s%d\" d=\"M%.1f %.1fh17\"/>"};
     legend l = {out, left, right, left, y + 11};
     int n = 0;
     for (int s = 0; s < p->nseries; s++) {
@@ -425,7 +432,7 @@ static double draw_legend(perp__text *out, const perp_panel *p, double left, dou
     for (int m = 0; p->strip && m < p->strip->nmodes; m++) {
         if (!p->strip->modes[m][0]) continue;
         legend_item(&l, p->strip->modes[m], m % COLORS + 1,
-                    "<path fill=\"var(--%d)\" d=\"M%.1f %.1fm3-4h12v9h-12z\"/>");
+                    "<path class=\"f%d\" d=\"M%.1f %.1fm3-4h12v9h-12z\"/>");
         n++;
     }
     if (p->map) n++;
