@@ -52,7 +52,7 @@ static perp_model *load_cube(const char *facets)
 
 typedef struct figures {
     int tosses, stopped, restless;
-    long steps, solves;
+    long steps, solves, problems;
     double seconds, worst;
 } figures;
 
@@ -82,6 +82,7 @@ static void run_toss(perp_model *model, int number, const toss *of, figures *sum
     sum->seconds += now() - start;
     sum->steps += s.steps;
     sum->solves += s.solves;
+    sum->problems += s.friction_problems;
     sum->worst = fmax(sum->worst, s.worst_residual);
     sum->tosses++;
     if (status != PERP_OK) {
@@ -108,9 +109,9 @@ int main(int argc, char **argv)
     perp_model *model = load_cube(argv[2]);
     for (int k = first; k < all.n; k += every) run_toss(model, k, &all.toss[k], &sum);
     printf("facets = %s: %d tosses, %d at rest after %g s, %d not at rest, %d stopped; %ld steps, %.0f steps/s, %.2f solves a "
-           "step, worst residual %.1e\n",
+           "step, %ld friction problems, worst residual %.1e\n",
            argv[2], sum.tosses, sum.tosses - sum.stopped - sum.restless, DURATION, sum.restless, sum.stopped, sum.steps,
-           (double)sum.steps / sum.seconds, (double)sum.solves / (double)sum.steps, sum.worst);
+           (double)sum.steps / sum.seconds, (double)sum.solves / (double)sum.steps, sum.problems, sum.worst);
     perp_model_destroy(model);
     tosses_free(&all);
     return sum.stopped + sum.restless > 0;

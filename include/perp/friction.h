@@ -55,6 +55,8 @@ typedef enum perp_fc_method {
 /// Options. Fill with perp_fc_options_default, then change what you need.
 typedef struct perp_fc_options {
     double tol;     ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
+    double tol_absolute; ///< solved is also what has residual <= tol_absolute, whatever q is.
+                         ///< >= 0, default 0
     int max_iter;   ///< sweeps, Newton steps or iterations of the method; 0 (default): the method's
                     ///< own limit
     int warm_start; ///< 1: r holds a guess on entry. Default 0: r starts at zero

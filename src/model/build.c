@@ -919,7 +919,7 @@ static void add_exact_cone(builder *b, const perp__statement *s, const perp_expr
 }
 
 static void push_friction(builder *b, const perp__statement *s, const value *f, const value *v,
-                          perp_expr bound, perp_expr guard)
+                          perp_expr bound, perp_expr guard, int is_exact)
 {
     perp_model *m = b->model;
     if (!perp__grow(&m->friction, &b->cfriction, m->nfriction + 1, sizeof *m->friction)) {
@@ -931,6 +931,7 @@ static void push_friction(builder *b, const perp__statement *s, const value *f, 
                                                    {v->e[0], v->e[v->n - 1]},
                                                    bound,
                                                    guard,
+                                                   is_exact ? m->nequation : -1,
                                                    s->at,
                                                    text_of(b, s->at, s->end)};
 }
@@ -958,7 +959,7 @@ static void add_friction(builder *b, const perp__statement *s)
     }
     if (!unroll(b, s, facets + 2)) return;
     perp_expr on = s->guard ? element(&guard, 0) : -1, limit = element(&bound, 0);
-    push_friction(b, s, &f, &v, limit, on);
+    push_friction(b, s, &f, &v, limit, on, f.n == 2 && !facets);
     if (f.n == 1) {
         const char *text = text_of(b, s->at, s->end);
         push_pair(b, (perp__pair){1,

@@ -59,6 +59,7 @@ typedef struct perp__friction {
     int n; /* directions, 1 or 2 */
     perp_expr f[2], v[2], bound;
     perp_expr guard; /* -1 none */
+    int equation;    /* with the exact cone: the first of its two equations; else -1 */
     int at;
     const char *text;
 } perp__friction;

@@ -197,13 +197,30 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
     return row;
 }
 
-/* Equations first, then the splits' equations, then two or three rows a pair. */
+/* The five rows of an exact cone, from row r on. Returns the next free row. */
+static int build_cone(plan *p, const perp__friction *friction, int r)
+{
+    perp__step *s = p->step;
+    perp_expr bound = translate(p, friction->bound, MAP_END);
+    if (friction->guard >= 0)
+        bound = perp__mul(&p->graph, bound, translate(p, friction->guard, MAP_END));
+    s->cone[s->ncone++] = (perp__cone){friction->equation, r};
+    for (int k = 0; k < 2; k++) {
+        p->row[r + k] = translate(p, friction->f[k], MAP_END);
+        p->row[r + 2 + k] = translate(p, friction->v[k], MAP_END);
+    }
+    p->row[r + 4] = bound;
+    return r + 5;
+}
+
+/* Equations first, then the splits' equations, then two or three rows a pair, then the cones. */
 static void build_rows(plan *p)
 {
     const perp_model *m = p->model;
     perp__step *s = p->step;
     perp__graph *g = &p->graph;
     int r = 0, np = 0, split = s->sym_y + s->nx + s->nv;
+    s->ncone = 0;
     for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, &m->equation[i]);
     for (int i = 0; i < m->npair; i++) {
         if (!m->pair[i].two_sided) continue;
@@ -234,8 +251,11 @@ static void build_rows(plan *p)
         r += 5;
         split += 2;
     }
-    s->nrow = r;
     s->np = np;
+    for (int i = 0; i < m->nfriction; i++) {
+        if (m->friction[i].equation >= 0) r = build_cone(p, &m->friction[i], r);
+    }
+    s->nrow = r;
 }
 
 /* Are all rows affine in the unknowns? -1 when memory is out. */
@@ -348,23 +368,25 @@ static int make_workspace(perp__step *s)
 
 static int lay_out(perp__step *s, const perp_model *m)
 {
-    int ninput = m->nitem[PERP_INPUT], splits = 0;
+    int ninput = m->nitem[PERP_INPUT], splits = 0, cones = 0;
+    for (int i = 0; i < m->nfriction; i++) cones += m->friction[i].equation >= 0;
     for (int i = 0; i < m->npair; i++) splits += m->pair[i].two_sided;
     s->nx = m->nitem[PERP_STATE];
     s->nv = m->nitem[PERP_VAR];
     s->ny = s->nx + s->nv + 2 * splits;
     s->np = m->npair + splits;
-    s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits;
+    s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
     s->table_input = malloc(((size_t)ninput + 1) * sizeof(int));
     s->table_hint = calloc((size_t)ninput + 1, sizeof(int));
     s->impulse = calloc((size_t)s->nv + 1, 1);
     s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
+    s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
     s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair ||
-        !s->row_start || !s->c)
+        !s->cone || !s->row_start || !s->c)
         return 0;
     for (int i = 0; i < ninput; i++) {
         if (m->item[PERP_INPUT][i].table.n > 0) s->table_input[s->ntable++] = i;
@@ -495,6 +517,7 @@ void perp__step_clear(perp__step *step)
     free(step->impulse);
     free(step->guard_of);
     free(step->pair);
+    free(step->cone);
     free(step->row_start);
     free(step->column);
     free(step->value);

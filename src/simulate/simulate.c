@@ -606,6 +606,7 @@ perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
     perp_simulation_summary summary = sim->summary;
     summary.steps = sim->done;
     summary.time = perp__run_time(sim, sim->done);
+    summary.friction_problems = sim->step.cone_steps;
     summary.eliminations = sim->step.eliminations;
     summary.pairs = sim->model->npair;
     summary.sides = (const long(*)[4])sim->sides;

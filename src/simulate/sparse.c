@@ -16,6 +16,11 @@ static int condition_rows(const perp__step *s, int condition, int rows[3])
 {
     if (condition < s->nequation) {
         rows[0] = condition;
+        for (int i = 0; i < s->ncone; i++) {
+            int k = condition - s->cone[i].equation; /* a cone's equation, or the force alone */
+            if (k == 0 || k == 1) rows[1] = s->cone[i].row + k;
+            if (k == 0 || k == 1) return 2;
+        }
         return 1;
     }
     const perp__rows *pair = &s->pair[condition - s->nequation];
@@ -116,6 +121,17 @@ static int factor_mode(perp__step *s, int *solves)
     if (perp__sparse_lu_factor(s->lu, s->mode_value)) return 1;
     s->mode_row[0] = -2;
     return 0;
+}
+
+int perp__sparse_factor(perp__step *s, const int *row)
+{
+    for (int i = 0; i < s->ny; i++) {
+        for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
+        for (int k = s->row_start[row[i]]; k < s->row_start[row[i] + 1]; k++)
+            s->mode_value[s->place[k]] = s->value[k];
+    }
+    s->mode_row[0] = -2; /* no mode's factors any more */
+    return perp__sparse_lu_factor(s->lu, s->mode_value);
 }
 
 /* The side that the mode does not hold at zero, at y. */

@@ -126,6 +126,7 @@ void perp__step_free(perp__step *s)
     free(s->dependent);
     perp_solver_destroy(s->solver);
     perp__sparse_free(s);
+    perp__cones_free(s);
     s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
     s->regular = NULL, s->A = NULL, s->index = NULL, s->from = NULL, s->dependent = NULL;
     s->solver = NULL;
@@ -179,6 +180,11 @@ static int all_finite(const double *x, size_t n)
         if (!isfinite(x[i])) return 0;
     }
     return 1;
+}
+
+static int coefficients_are_finite(const perp__step *s)
+{
+    return all_finite(s->c, (size_t)s->nrow) && all_finite(s->value, (size_t)s->row_start[s->nrow]);
 }
 
 /* Verification: the conditions as they were written ------------------------------------------- */
@@ -504,7 +510,7 @@ static perp__step_result solve_anew(perp__step *s)
     perp__step_result result = {
         .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
-    if (!all_finite(s->c, (size_t)s->nrow) || !all_finite(s->value, (size_t)s->row_start[s->nrow]))
+    if (!coefficients_are_finite(s))
         return result;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
@@ -535,7 +541,7 @@ static perp__step_result solve_anew(perp__step *s)
 /* The sparse answer, held to the same conditions as the dense one. */
 static perp__step_result solve_sparse(perp__step *s)
 {
-    if (!all_finite(s->c, (size_t)s->nrow) || !all_finite(s->value, (size_t)s->row_start[s->nrow]))
+    if (!coefficients_are_finite(s))
         return (perp__step_result){.outcome = PERP_BAD_INPUT,
                                    .fault = PERP__NOT_FINITE,
                                    .residual = (double)NAN,
@@ -579,15 +585,14 @@ static double search_line(perp__step *s, const double *base, const double *full,
 /* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
  * as far as the natural residual falls. It ends where a full step no longer improves a residual
  * within the tolerance, so that what the last mode fixes is exact. */
-static perp__step_result iterate_newton(perp__step *s)
+static perp__step_result iterate_newton(perp__step *s, int limit)
 {
-    enum { MAX_ITERATIONS = 50 };
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
     verdict v = verify(s);
-    for (int k = 0; k < MAX_ITERATIONS; k++) {
+    for (int k = 0; k < limit; k++) {
         memcpy(base, y, bytes);
         verdict before = v;
         evaluate_coefficients(s);
@@ -603,7 +608,7 @@ static perp__step_result iterate_newton(perp__step *s)
         if (alpha == 0 && !good) { /* stalled: a full step may still leave a kink behind */
             memcpy(y, full, bytes);
             v = verify(s);
-            if (!(v.residual < 1e3 * before.residual) || k > MAX_ITERATIONS / 2) break;
+            if (!(v.residual < 1e3 * before.residual) || k > limit / 2) break;
             continue;
         }
         if (alpha == 0) memcpy(y, base, bytes), v = before;
@@ -622,10 +627,61 @@ static perp__step_result iterate_newton(perp__step *s)
     return result;
 }
 
+/* The same, but the linearised conditions are solved as a friction problem, whole steps only: for contacts that say the same
+ * thing several times over, where no mode has a regular matrix. */
+static perp__step_result iterate_cones(perp__step *s)
+{
+    enum { MAX_ITERATIONS = 30 };
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym_y, *best = s->from + s->ny;
+    perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
+    verdict least = verify(s);
+    int done = 0;
+    memcpy(best, y, bytes);
+    while (!done && result.solves < MAX_ITERATIONS) {
+        evaluate_coefficients(s);
+        result.solves++;
+        if (!coefficients_are_finite(s) || !perp__cones_step(s)) break;
+        verdict v = verify(s);
+        done = v.residual <= 0.01 * s->tol || (least.residual <= s->tol && !(v.residual < 0.5 * least.residual));
+        if (!(v.residual < least.residual)) continue;
+        memcpy(best, y, bytes);
+        least = v;
+    }
+    memcpy(y, best, bytes);
+    verify(s); /* leaves its values in the workspace */
+    if (least.residual <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    result.residual = least.residual;
+    result.worst = least.worst;
+    return result;
+}
+
+/* A step with exact cones: Newton, whose modes are exact; if that fails, cones, and these at once in the following steps while
+ * the same sides stay zero. */
+static perp__step_result solve_with_cones(perp__step *s)
+{
+    enum { MAX_ITERATIONS = 12 };
+    double *y = s->ws + s->sym_y;
+    perp__step_result newton = {.outcome = PERP_LIMIT};
+    if (!s->redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    if (newton.outcome == PERP_SOLVED) return newton;
+    memcpy(y, s->from, (size_t)s->ny * sizeof(double));
+    mode_key(s);
+    perp__step_result result = iterate_cones(s);
+    result.solves += newton.solves;
+    s->redundant = 0;
+    if (result.outcome != PERP_SOLVED) return result;
+    s->cone_steps++;
+    s->redundant = 1;
+    for (int p = 0; p < s->np; p++) s->redundant &= !s->on[p] || s->key[p] == s->choice[p];
+    return result;
+}
+
 /* Newton from the last values; where that fails, with the vars moved away from where they were,
  * since a derivative may vanish there (x^2 = 1 from x = 0). On failure y is as before. */
 static perp__step_result solve_newton(perp__step *s)
 {
+    enum { MAX_ITERATIONS = 50 };
     static const double moves[] = {0, 0.1, 1};
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym_y, *start = s->from;
@@ -635,10 +691,14 @@ static perp__step_result solve_newton(perp__step *s)
         if (!isfinite(y[i])) y[i] = 0; /* vars before the first step */
     }
     memcpy(start, y, bytes);
+    if (s->ncone > 0) {
+        result = solve_with_cones(s);
+        solves = result.solves;
+    }
     for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
         memcpy(y, start, bytes);
         for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (1 + fabs(y[i]));
-        result = iterate_newton(s);
+        result = iterate_newton(s, MAX_ITERATIONS);
         solves += result.solves;
     }
     result.solves = solves;
@@ -661,6 +721,7 @@ void perp__step_forget(perp__step *s)
         s->elimination[i].used = s->elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
     s->current = NULL;
+    s->redundant = 0;
     s->next_mode = s->next_elimination = 0;
     if (s->sparse) s->mode_row[0] = -2;
 }

@@ -10,7 +10,8 @@
  *     e = s+ - s-,   0 <= y - lo  perp  s+ >= 0,   0 <= s-  perp  hi - y >= 0
  *
  * problem.c builds it from the model, step.c solves it (sparse.c where there are many unknowns),
- * sides.c chooses the complementary variables. */
+ * sides.c chooses the complementary variables; cones.c takes the steps with exact friction cones
+ * that step.c cannot. */
 
 #ifndef PERP_SRC_STEP_H
 #define PERP_SRC_STEP_H
@@ -27,6 +28,12 @@ typedef struct perp__rows {
     int a, b, off;
     int of; /* the model's pair */
 } perp__rows;
+
+/* An exact friction cone: its two equations, and five rows of its own: force (2), velocity (2),
+ * bound. */
+typedef struct perp__cone {
+    int equation, row;
+} perp__cone;
 
 /* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
  * active pair. */
@@ -56,8 +63,12 @@ typedef struct perp__step {
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
-    int nequation, np, nrow; /* rows 0 .. nequation-1 are the equations, splits included */
+    int nequation, np, nrow; /* rows 0 .. nequation-1 are the equations, splits included; those of
+                                the cones come last */
     perp__rows *pair;
+    perp__cone *cone;
+    int ncone;
+    struct perp__cones *cones; /* cones.c; NULL until it is needed */
 
     /* symbols in the workspace: t, t_pre, h, pre states, tables now and before, unknowns */
     int ntable, *table_input; /* the model's inputs that are tables */
@@ -101,6 +112,8 @@ typedef struct perp__step {
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */
     long eliminations;
+    int redundant;   /* the last step was solved by cones, with the sides of the one before */
+    long cone_steps; /* steps solved so, halves included */
     double tol;
 } perp__step;
 
@@ -143,6 +156,16 @@ typedef struct perp__step_result {
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
+
+/* Factor the matrix that has this row for each condition (ny; each must be one that the condition
+ * can take). 0 if it is singular. */
+int perp__sparse_factor(perp__step *step, const int *row);
+
+/* cones.c: one linearised step by the methods of perp/friction.h, which do not mind contacts that
+ * say the same thing twice. Goes to the solution of the conditions linearised at the present y; 0 if there is none to go to. The answer is
+ * not verified. */
+int perp__cones_step(perp__step *step);
+void perp__cones_free(perp__step *step);
 
 perp_status perp__step_allocate(perp__step *step, perp_method method);
 void perp__step_free(perp__step *step);

@@ -75,7 +75,7 @@ perp_fc_options perp_fc_options_default(void)
 
 static int options_valid(const perp_fc_options *o)
 {
-    return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->nsgs.omega > 0 &&
+    return o->tol > 0 && o->tol <= 1e-2 && o->tol_absolute >= 0 && o->max_iter >= 0 && o->nsgs.omega > 0 &&
            o->nsgs.omega < 2 && o->newton.line_search >= 0 && o->newton.line_search <= 50 &&
            o->proximal.alpha > 0 && isfinite(o->proximal.alpha) && o->proximal.sigma > 0 &&
            o->proximal.sigma < 1 && o->admm.rho >= 0 && isfinite(o->admm.rho) &&
@@ -587,7 +587,8 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
         !load(solver, problem, warm ? r : NULL))
         return PERP_OK;
     double unit = perp_fc_scale(problem);
-    fc->target = solver->options.tol * unit;
+    double target = fmax(solver->options.tol * unit, solver->options.tol_absolute);
+    fc->target = target;
     fc->max_iter = solver->options.max_iter;
     fc->iterations = fc->factorizations = fc->out_of_memory = 0;
     fc->best_residual = INFINITY;
@@ -605,7 +606,7 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
     }
     info->residual = perp_fc_residual(&view, r, solver->caller_r);
     info->residual_scaled = info->residual / unit;
-    info->outcome = info->residual_scaled <= solver->options.tol ? PERP_SOLVED : PERP_LIMIT;
+    info->outcome = info->residual <= target ? PERP_SOLVED : PERP_LIMIT;
     info->method = fc->used;
     info->iterations = fc->iterations;
     info->factorizations = fc->factorizations;

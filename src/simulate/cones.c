@@ -1,0 +1,381 @@
+/* A linearised step with exact friction cones, as a problem of perp/friction.h. Contacts that say the same thing several times
+ * over (the four corners of a face at rest) leave the matrix of every mode singular; the methods for friction problems do not
+ * mind.
+ *
+ * A contact is a pair with the cone whose bound is mu times the pair's force, a pair alone (mu = 0), or a cone whose bound is no
+ * such multiple: its normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of all contacts
+ * given, the other conditions determine the unknowns,
+ *
+ *     T y = -c + E r,      u = B y + d = W r + q,      W = B inv(T) E,  q = d - B inv(T) c,
+ *
+ * W comes column by column from the factors of T, and y from r at the end. */
+
+#include "linalg/invert.h"
+#include "perp/friction.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked of the friction solver: a tenth of the step's tolerance, or what rounding allows of max|q|. And how long it may
+ * try. */
+#define SHARE 0.1
+#define ROUNDING 1e-15
+enum { ITERATIONS = 100 };
+
+typedef struct contact {
+    int pair, side; /* its normal, or -1; the side of the pair that is the force */
+    int cone;       /* its friction, or -1 */
+    double mu;
+} contact;
+
+struct perp__cones {
+    contact *contact;
+    int nc, *row;     /* ny: the row of T for each condition */
+    double *x;        /* ny: right-hand side and solution */
+    double *inverse, *T, *work; /* without sparse factors: ny x ny each, work twice that */
+    int *index;
+
+    int nb, cblock, *block_row, *block_column, crow, ccolumn;
+    double *block, *q, *mu, *r, *u;
+    perp_fc_solver *solver;
+    int solver_blocks; /* it was made for so many */
+};
+
+/* Memory -------------------------------------------------------------------------------------- */
+
+static int allocate(perp__step *s)
+{
+    size_t ny = (size_t)s->ny, most = (size_t)(s->np + s->ncone) + 1;
+    struct perp__cones *c = s->cones = calloc(1, sizeof *c);
+    if (!c) return 0;
+    c->contact = malloc(most * sizeof *c->contact);
+    c->row = malloc((ny + 1) * sizeof(int));
+    c->x = malloc((ny + 1) * sizeof(double));
+    c->q = calloc(10 * most, sizeof(double));
+    if (!c->contact || !c->row || !c->x || !c->q) return 0;
+    c->r = c->q + 3 * most;
+    c->u = c->r + 3 * most;
+    c->mu = c->u + 3 * most;
+    if (s->sparse) return 1;
+    c->inverse = malloc((4 * ny * ny + ny + 1) * sizeof(double));
+    c->index = malloc((4 * ny + 1) * sizeof(int));
+    if (!c->inverse || !c->index) return 0;
+    c->T = c->inverse + ny * ny;
+    c->work = c->T + ny * ny;
+    return 1;
+}
+
+void perp__cones_free(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    if (!c) return;
+    perp_fc_solver_destroy(c->solver);
+    free(c->contact);
+    free(c->row);
+    free(c->x);
+    free(c->q);
+    free(c->inverse);
+    free(c->index);
+    free(c->block_row);
+    free(c->block_column);
+    free(c->block);
+    free(c);
+    s->cones = NULL;
+}
+
+static perp_fc view(const struct perp__cones *c)
+{
+    return (perp_fc){.dimension = 3,
+                     .nc = c->nc,
+                     .q = c->q,
+                     .mu = c->mu,
+                     .block = c->block,
+                     .row = c->block_row,
+                     .col = c->block_column,
+                     .nb = c->nb};
+}
+
+/* A solver for the largest problem so far. */
+static int prepare_solver(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    if (c->solver && c->nb <= c->solver_blocks) return 1;
+    perp_fc shape = view(c);
+    perp_fc_options options = perp_fc_options_default();
+    options.tol = ROUNDING;
+    options.tol_absolute = SHARE * s->tol;
+    options.max_iter = ITERATIONS;
+    options.warm_start = 1;
+    shape.nc = s->np + s->ncone;
+    perp_fc_solver_destroy(c->solver);
+    c->solver = NULL;
+    c->solver_blocks = c->nb;
+    return perp_fc_solver_create(PERP_FC_AUTO, &shape, &options, &c->solver) == PERP_OK;
+}
+
+/* Rows ---------------------------------------------------------------------------------------- */
+
+/* Row r without its constant, at x. */
+static double product(const perp__step *s, int r, const double *x)
+{
+    double sum = 0;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += s->value[k] * x[s->column[k]];
+    return sum;
+}
+
+static double entry(const perp__step *s, int r, int column)
+{
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        if (s->column[k] == column) return s->value[k];
+    }
+    return 0;
+}
+
+/* Is row b = mu row a with some mu >= 0? */
+static int is_multiple(const perp__step *s, int b, int a, double *mu)
+{
+    int first = s->row_start[b], n = s->row_start[b + 1] - first;
+    if (n == 0 || n != s->row_start[a + 1] - s->row_start[a]) return 0;
+    double of = entry(s, a, s->column[first]);
+    *mu = s->value[first] / of;
+    if (of == 0 || !(*mu >= 0) || !isfinite(*mu)) return 0;
+    for (int k = first; k < first + n; k++) {
+        if (fabs(s->value[k] - *mu * entry(s, a, s->column[k])) > 1e-14 * fabs(s->value[k])) return 0;
+    }
+    return fabs(s->c[b] - *mu * s->c[a]) <= 1e-14 * fabs(s->c[b]);
+}
+
+static int side_row(const perp__step *s, int pair, int side)
+{
+    return side ? s->pair[pair].b : s->pair[pair].a;
+}
+
+/* A var alone, as forces are written? */
+static int is_var(const perp__step *s, int row)
+{
+    int k = s->row_start[row];
+    return s->row_start[row + 1] == k + 1 && s->column[k] >= s->nx;
+}
+
+/* Contacts ------------------------------------------------------------------------------------ */
+
+/* All pairs that are on, then the cones, each joined to its pair if it has one. */
+static void list_contacts(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    c->nc = 0;
+    for (int p = 0; p < s->np; p++) {
+        if (!s->on[p]) continue;
+        int side = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
+        c->contact[c->nc++] = (contact){p, side, -1, 0};
+    }
+    int npair = c->nc;
+    for (int i = 0; i < s->ncone; i++) {
+        contact *found = NULL;
+        double mu = 1;
+        for (int k = 0; k < 2 * npair && !found; k++) {
+            contact *of = &c->contact[k / 2];
+            if (of->cone >= 0 || !is_multiple(s, s->cone[i].row + 4, side_row(s, of->pair, k % 2), &mu))
+                continue;
+            of->side = k % 2;
+            found = of;
+        }
+        if (!found) {
+            found = &c->contact[c->nc++];
+            *found = (contact){-1, 0, -1, 0};
+            mu = 1;
+        }
+        found->cone = i;
+        found->mu = mu;
+    }
+}
+
+static int factor_T(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    for (int i = 0; i < s->nequation; i++) c->row[i] = i;
+    for (int i = 0; i < s->ncone; i++)
+        for (int k = 0; k < 2; k++) c->row[s->cone[i].equation + k] = s->cone[i].row + k;
+    for (int p = 0; p < s->np; p++) c->row[s->nequation + p] = s->pair[p].off;
+    for (int i = 0; i < c->nc; i++) {
+        const contact *k = &c->contact[i];
+        if (k->pair >= 0) c->row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
+    }
+    if (s->sparse) return perp__sparse_factor(s, c->row);
+    size_t ny = (size_t)s->ny;
+    memset(c->T, 0, ny * ny * sizeof(double));
+    for (size_t i = 0; i < ny; i++)
+        for (int k = s->row_start[c->row[i]]; k < s->row_start[c->row[i] + 1]; k++)
+            c->T[i * ny + (size_t)s->column[k]] = s->value[k];
+    return perp__invert(s->ny, c->T, s->ny, c->inverse, c->work, c->index);
+}
+
+/* inv(T) x in place. */
+static int solve_T(perp__step *s, double *x)
+{
+    struct perp__cones *c = s->cones;
+    if (s->sparse) return perp__sparse_lu_solve(s->lu, x);
+    size_t ny = (size_t)s->ny;
+    memset(c->work, 0, ny * sizeof(double));
+    for (size_t k = 0; k < ny; k++)
+        for (size_t i = 0; i < ny && x[k] != 0; i++) c->work[i] += c->inverse[k * ny + i] * x[k];
+    memcpy(x, c->work, ny * sizeof(double));
+    return 1;
+}
+
+/* The condition whose right-hand side is force d (normal, t1, t2) of contact i; -1 if it has none. */
+static int condition_of(const perp__step *s, const contact *k, int d)
+{
+    if (d == 0) return k->pair >= 0 ? s->nequation + k->pair : -1;
+    return k->cone >= 0 ? s->cone[k->cone].equation + d - 1 : -1;
+}
+
+/* The row of velocity d; of a normal without a pair: the bound's. -1 if there is none. */
+static int velocity_row(const perp__step *s, const contact *k, int d)
+{
+    if (d == 0) return k->pair >= 0 ? side_row(s, k->pair, !k->side) : s->cone[k->cone].row + 4;
+    return k->cone >= 0 ? s->cone[k->cone].row + 1 + d : -1;
+}
+
+/* The problem --------------------------------------------------------------------------------- */
+
+/* The block of contacts i, j; a new one if it is not there. Blocks of one column follow each other. */
+static double *block_of(struct perp__cones *c, int i, int j)
+{
+    for (int b = c->nb - 1; b >= 0 && c->block_column[b] == j; b--) {
+        if (c->block_row[b] == i) return c->block + 9 * (size_t)b;
+    }
+    int n = c->nb + 1;
+    if (!perp__grow(&c->block, &c->cblock, 9 * n, sizeof(double)) ||
+        !perp__grow(&c->block_row, &c->crow, n, sizeof(int)) ||
+        !perp__grow(&c->block_column, &c->ccolumn, n, sizeof(int)))
+        return NULL;
+    c->nb = n;
+    c->block_row[n - 1] = i;
+    c->block_column[n - 1] = j;
+    return memset(c->block + 9 * (size_t)(n - 1), 0, 9 * sizeof(double));
+}
+
+/* Column (j, d) of W. */
+static int form_column(perp__step *s, int j, int d)
+{
+    struct perp__cones *c = s->cones;
+    int condition = condition_of(s, &c->contact[j], d);
+    if (condition < 0) return 1;
+    memset(c->x, 0, (size_t)s->ny * sizeof(double));
+    c->x[condition] = 1;
+    if (!solve_T(s, c->x)) return 0;
+    for (int i = 0; i < c->nc; i++) {
+        for (int e = 0; e < 3; e++) {
+            int row = velocity_row(s, &c->contact[i], e);
+            double u = row >= 0 ? product(s, row, c->x) : 0;
+            if (u == 0) continue;
+            double *block = block_of(c, i, j);
+            if (!block) return 0;
+            block[3 * e + d] = u;
+        }
+    }
+    return 1;
+}
+
+/* The factor that makes u_n comparable with u_T (one is often a gap, the other a velocity): the block's n-t part becomes
+ * symmetric, or, where there is none, its diagonal even. */
+static double normal_scale(const double *block)
+{
+    double tangent = (block[4] + block[8]) / 2, normal = fabs(block[0]);
+    double nt = block[1] * block[1] + block[2] * block[2],
+           tn = block[1] * block[3] + block[2] * block[6];
+    double even = normal > 0 && tangent > 0 ? tangent / normal : 1;
+    if (tn > 0 && sqrt(nt) > 1e-3 * normal) return tn / nt;
+    return even;
+}
+
+/* Multiply the rows of u by 1/h, as the equation of the exact cone does unless told otherwise, and those of u_n to fit; what a
+ * contact lacks gets a diagonal. */
+static void scale_rows(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    for (int i = 0; i < c->nc; i++) {
+        const contact *k = &c->contact[i];
+        double *diagonal = NULL;
+        for (int b = 0; b < c->nb && !diagonal; b++) {
+            if (c->block_row[b] == i && c->block_column[b] == i) diagonal = c->block + 9 * (size_t)b;
+        }
+        double tangent = (diagonal[4] + diagonal[8]) / 2,
+               rate = 1 / s->ws[SYM_H],
+               scale[3] = {k->pair < 0    ? -rate * tangent
+                           : k->cone >= 0 ? rate * normal_scale(diagonal)
+                                          : 1,
+                           rate, rate};
+        for (int e = 0; e < 3; e++) c->q[3 * i + e] *= scale[e];
+        for (int b = 0; b < c->nb; b++) {
+            if (c->block_row[b] != i) continue;
+            for (int e = 0; e < 9; e++) c->block[9 * (size_t)b + (size_t)e] *= scale[e / 3];
+        }
+        if (k->pair < 0) diagonal[0] += rate * tangent;
+        if (k->cone < 0) diagonal[4] = diagonal[8] = diagonal[0] > 0 ? diagonal[0] : 1;
+    }
+}
+
+/* W, q, mu, and the present forces as a guess. */
+static int form_problem(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    const double *y = s->ws + s->sym_y;
+    c->nb = 0;
+    for (int j = 0; j < c->nc; j++) {
+        if (!block_of(c, j, j)) return 0;
+        for (int d = 0; d < 3; d++)
+            if (!form_column(s, j, d)) return 0;
+    }
+    for (int i = 0; i < s->ny; i++) c->x[i] = -s->c[c->row[i]];
+    if (!solve_T(s, c->x)) return 0;
+    for (int i = 0; i < c->nc; i++) {
+        const contact *k = &c->contact[i];
+        c->mu[i] = k->mu;
+        for (int d = 0; d < 3; d++) {
+            int row = velocity_row(s, k, d), condition = condition_of(s, k, d);
+            int force = condition >= 0 ? c->row[condition] : d == 0 ? row : -1;
+            c->q[3 * i + d] = row >= 0 ? s->c[row] + product(s, row, c->x) : 0;
+            c->r[3 * i + d] = force >= 0 ? s->c[force] + product(s, force, y) : 0;
+        }
+    }
+    scale_rows(s);
+    return 1;
+}
+
+/* y from the forces; the sides that are zero are the mode. */
+static int take_forces(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    double *y = s->ws + s->sym_y;
+    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[c->row[i]];
+    for (int i = 0; i < c->nc; i++) {
+        const contact *k = &c->contact[i];
+        for (int d = 0; d < 3; d++) {
+            int condition = condition_of(s, k, d);
+            if (condition >= 0) y[condition] += c->r[3 * i + d];
+        }
+        if (k->pair >= 0)
+            s->choice[k->pair] = (char)(c->r[3 * i] > c->u[3 * i] ? !k->side : k->side);
+    }
+    return solve_T(s, y);
+}
+
+int perp__cones_step(perp__step *s)
+{
+    if (!s->cones && !allocate(s)) {
+        perp__cones_free(s);
+        return 0;
+    }
+    struct perp__cones *c = s->cones;
+    perp_fc_info info;
+    list_contacts(s);
+    if (!factor_T(s) || !form_problem(s) || !prepare_solver(s)) return 0;
+    perp_fc problem = view(c);
+    if (perp_fc_solve(c->solver, &problem, c->r, c->u, &info) != PERP_OK) return 0;
+    return info.outcome != PERP_BAD_INPUT && take_forces(s);
+}
