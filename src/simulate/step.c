@@ -598,8 +598,10 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         evaluate_coefficients(s);
         perp__step_result affine = solve_affine(s);
         solves += affine.solves;
-        if (affine.outcome != PERP_SOLVED) {
+        if (affine.outcome != PERP_SOLVED) { /* what it left in y is no answer */
             result = affine;
+            memcpy(y, base, bytes);
+            v = verify(s);
             break;
         }
         memcpy(full, y, bytes);
@@ -611,7 +613,10 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
             if (!(v.residual < 1e3 * before.residual) || k > limit / 2) break;
             continue;
         }
-        if (alpha == 0) memcpy(y, base, bytes), v = before;
+        if (alpha == 0) {
+            memcpy(y, base, bytes);
+            v = verify(s);
+        }
         if (v.residual <= s->tol &&
             (alpha == 0 || v.residual == 0 || (alpha == 1 && v.residual > 0.5 * before.residual))) {
             result.outcome = PERP_SOLVED;
