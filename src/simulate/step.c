@@ -557,7 +557,7 @@ static perp__step_result solve_affine(perp__step *s)
     verdict v;
     if (s->sparse) {
         perp__step_result result = solve_sparse(s);
-        if (result.outcome == PERP_SOLVED || !s->A) return result;
+        if (result.outcome == PERP_SOLVED || !s->A || s->sparse_only) return result;
     }
     if (keep_mode(s, &v))
         return (perp__step_result){
@@ -668,7 +668,9 @@ static perp__step_result solve_with_cones(perp__step *s)
     enum { MAX_ITERATIONS = 12 };
     double *y = s->ws + s->sym_y;
     perp__step_result newton = {.outcome = PERP_LIMIT};
+    s->sparse_only = s->sparse; /* elimination and pivoting cost more than what comes next */
     if (!s->redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    s->sparse_only = 0;
     if (newton.outcome == PERP_SOLVED) return newton;
     memcpy(y, s->from, (size_t)s->ny * sizeof(double));
     mode_key(s);

@@ -112,6 +112,7 @@ typedef struct perp__step {
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */
     long eliminations;
+    int sparse_only; /* the dense path is not to be tried */
     int redundant;   /* the last step was solved by cones, with the sides of the one before */
     long cone_steps; /* steps solved so, halves included */
     double tol;
