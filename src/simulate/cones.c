@@ -22,7 +22,14 @@
  * try. */
 #define SHARE 0.1
 #define ROUNDING 1e-15
-enum { ITERATIONS = 100 };
+
+/* Newton from the present forces, which stays near them; interior points, whose forces keep away from the edges of the cones
+ * where there is a choice; all methods in turn. Sweeps first would push forces to the edges, where Newton is slow. */
+static const struct {
+    perp_fc_method method;
+    int iterations;
+} methods[PERP__CONE_METHODS] = {
+    {PERP_FC_ALART_CURNIER, 20}, {PERP_FC_IPM, 110}, {PERP_FC_AUTO, 1000}};
 
 typedef struct contact {
     int pair, side; /* its normal, or -1; the side of the pair that is the force */
@@ -39,8 +46,8 @@ struct perp__cones {
 
     int nb, cblock, *block_row, *block_column, crow, ccolumn;
     double *block, *q, *mu, *r, *u;
-    perp_fc_solver *solver;
-    int solver_blocks; /* it was made for so many */
+    perp_fc_solver *solver[PERP__CONE_METHODS];
+    int blocks[PERP__CONE_METHODS]; /* each was made for so many */
 };
 
 /* Memory -------------------------------------------------------------------------------------- */
@@ -71,7 +78,7 @@ void perp__cones_free(perp__step *s)
 {
     struct perp__cones *c = s->cones;
     if (!c) return;
-    perp_fc_solver_destroy(c->solver);
+    for (int k = 0; k < PERP__CONE_METHODS; k++) perp_fc_solver_destroy(c->solver[k]);
     free(c->contact);
     free(c->row);
     free(c->x);
@@ -97,22 +104,22 @@ static perp_fc view(const struct perp__cones *c)
                      .nb = c->nb};
 }
 
-/* A solver for the largest problem so far. */
-static int prepare_solver(perp__step *s)
+/* A solver by method k for the largest problem so far. */
+static int prepare_solver(perp__step *s, int k)
 {
     struct perp__cones *c = s->cones;
-    if (c->solver && c->nb <= c->solver_blocks) return 1;
+    if (c->solver[k] && c->nb <= c->blocks[k]) return 1;
     perp_fc shape = view(c);
     perp_fc_options options = perp_fc_options_default();
     options.tol = ROUNDING;
     options.tol_absolute = SHARE * s->tol;
-    options.max_iter = ITERATIONS;
+    options.max_iter = methods[k].iterations;
     options.warm_start = 1;
     shape.nc = s->np + s->ncone;
-    perp_fc_solver_destroy(c->solver);
-    c->solver = NULL;
-    c->solver_blocks = c->nb;
-    return perp_fc_solver_create(PERP_FC_AUTO, &shape, &options, &c->solver) == PERP_OK;
+    perp_fc_solver_destroy(c->solver[k]);
+    c->solver[k] = NULL;
+    c->blocks[k] = c->nb;
+    return perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) == PERP_OK;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -365,7 +372,7 @@ static int take_forces(perp__step *s)
     return solve_T(s, y);
 }
 
-int perp__cones_step(perp__step *s)
+int perp__cones_step(perp__step *s, int method, int *solved)
 {
     if (!s->cones && !allocate(s)) {
         perp__cones_free(s);
@@ -374,8 +381,9 @@ int perp__cones_step(perp__step *s)
     struct perp__cones *c = s->cones;
     perp_fc_info info;
     list_contacts(s);
-    if (!factor_T(s) || !form_problem(s) || !prepare_solver(s)) return 0;
+    if (!factor_T(s) || !form_problem(s) || !prepare_solver(s, method)) return 0;
     perp_fc problem = view(c);
-    if (perp_fc_solve(c->solver, &problem, c->r, c->u, &info) != PERP_OK) return 0;
+    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) return 0;
+    *solved = info.outcome == PERP_SOLVED;
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }

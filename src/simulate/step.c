@@ -641,14 +641,16 @@ static perp__step_result iterate_cones(perp__step *s)
     double *y = s->ws + s->sym_y, *best = s->from + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     verdict least = verify(s);
-    int done = 0;
+    int done = 0, method = 0, solved;
     memcpy(best, y, bytes);
-    while (!done && result.solves < MAX_ITERATIONS) {
+    while (!done && result.solves < MAX_ITERATIONS && method < PERP__CONE_METHODS) {
         evaluate_coefficients(s);
         result.solves++;
-        if (!coefficients_are_finite(s) || !perp__cones_step(s)) break;
+        if (!coefficients_are_finite(s) || !perp__cones_step(s, method, &solved)) break;
         verdict v = verify(s);
         done = v.residual <= 0.01 * s->tol || (least.residual <= s->tol && !(v.residual < 0.5 * least.residual));
+        method += !isfinite(v.residual) || (!solved && v.residual > s->tol);
+        if (!isfinite(v.residual)) memcpy(y, best, bytes);
         if (!(v.residual < least.residual)) continue;
         memcpy(best, y, bytes);
         least = v;

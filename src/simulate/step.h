@@ -162,10 +162,11 @@ perp__step_result perp__sparse_solve(perp__step *step);
  * can take). 0 if it is singular. */
 int perp__sparse_factor(perp__step *step, const int *row);
 
-/* cones.c: one linearised step by the methods of perp/friction.h, which do not mind contacts that
- * say the same thing twice. Goes to the solution of the conditions linearised at the present y; 0 if there is none to go to. The answer is
+/* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more patient). Goes to the
+ * solution of the conditions linearised at the present y, or near it if not *solved; 0 if there is nowhere to go. The answer is
  * not verified. */
-int perp__cones_step(perp__step *step);
+enum { PERP__CONE_METHODS = 3 };
+int perp__cones_step(perp__step *step, int method, int *solved);
 void perp__cones_free(perp__step *step);
 
 perp_status perp__step_allocate(perp__step *step, perp_method method);
