@@ -32,7 +32,8 @@ static perp_model *load_cube(const char *facets)
     perp_diag diag = {0};
     perp_model *model = NULL;
     if (!file) {
-        fprintf(stderr, "examples/mechanics/cube.perp: cannot be read (run this in the source folder)\n");
+        fprintf(stderr,
+                "examples/mechanics/cube.perp: cannot be read (run this in the source folder)\n");
         exit(2);
     }
     text[fread(text, 1, sizeof text - 1, file)] = 0;
@@ -40,7 +41,8 @@ static perp_model *load_cube(const char *facets)
     char *at = strstr(text, wanted);
     if (at) {
         *at = 0;
-        int n = snprintf(changed, sizeof changed, "%sfacets = %.20s)%s", text, facets, at + strlen(wanted));
+        int n = snprintf(changed, sizeof changed, "%sfacets = %.20s)%s", text, facets,
+                         at + strlen(wanted));
         perp_model_parse(changed, (size_t)n, "cube.perp", &model, &diag);
     }
     if (!model) {
@@ -103,15 +105,19 @@ int main(int argc, char **argv)
     figures sum = {0};
     int every = argc > 3 ? atoi(argv[3]) : 1, first = argc > 4 ? atoi(argv[4]) : 0;
     if (argc < 3 || every < 1 || !tosses_read(argv[1], TOSS_COLUMNS, &all)) {
-        fprintf(stderr, "bench_tosses FOLDER FACETS [EVERY [FIRST]]: FOLDER has tosses.f64 and index.csv\n");
+        fprintf(
+            stderr,
+            "bench_tosses FOLDER FACETS [EVERY [FIRST]]: FOLDER has tosses.f64 and index.csv\n");
         return 2;
     }
     perp_model *model = load_cube(argv[2]);
     for (int k = first; k < all.n; k += every) run_toss(model, k, &all.toss[k], &sum);
-    printf("facets = %s: %d tosses, %d at rest after %g s, %d not at rest, %d stopped; %ld steps, %.0f steps/s, %.2f solves a "
+    printf("facets = %s: %d tosses, %d at rest after %g s, %d not at rest, %d stopped; %ld steps, "
+           "%.0f steps/s, %.2f solves a "
            "step, %ld friction problems, worst residual %.1e\n",
-           argv[2], sum.tosses, sum.tosses - sum.stopped - sum.restless, DURATION, sum.restless, sum.stopped, sum.steps,
-           (double)sum.steps / sum.seconds, (double)sum.solves / (double)sum.steps, sum.problems, sum.worst);
+           argv[2], sum.tosses, sum.tosses - sum.stopped - sum.restless, DURATION, sum.restless,
+           sum.stopped, sum.steps, (double)sum.steps / sum.seconds,
+           (double)sum.solves / (double)sum.steps, sum.problems, sum.worst);
     perp_model_destroy(model);
     tosses_free(&all);
     return sum.stopped + sum.restless > 0;

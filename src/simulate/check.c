@@ -86,6 +86,13 @@ static void note_changing(const perp_simulation *sim, perp_diag *diag)
     }
 }
 
+/* Those of the conditions; the rows of exact cones repeat them. */
+static void count_coefficients(const perp__step *s, perp_check_report *report)
+{
+    report->coefficients = s->row_start[s->ncone ? s->cone[0].row : s->nrow];
+    for (int k = 0; k < s->nentry; k++) report->changing += s->entry[k] < report->coefficients;
+}
+
 perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                        perp_check_report *report, perp_diag *diag)
 {
@@ -105,8 +112,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->pairs = sim->step.np;
     report->affine = !sim->step.nonlinear;
     report->constant = sim->step.constant;
-    report->coefficients = sim->step.row_start[sim->step.nrow];
-    report->changing = sim->step.nentry;
+    count_coefficients(&sim->step, report);
     status = check_matrix(sim, report, &findings);
     if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
         !perp__inspect_unused(model, &findings))

@@ -20,7 +20,7 @@
 
 /* What is asked of the friction solver: a tenth of the step's tolerance, or what rounding allows of max|q|. And how long it may
  * try. */
-#define SHARE 0.1
+#define SHARE    0.1
 #define ROUNDING 1e-15
 
 /* Newton from the present forces, which stays near them; interior points, whose forces keep away from the edges of the cones
@@ -39,8 +39,8 @@ typedef struct contact {
 
 struct perp__cones {
     contact *contact;
-    int nc, *row;     /* ny: the row of T for each condition */
-    double *x;        /* ny: right-hand side and solution */
+    int nc, *row;               /* ny: the row of T for each condition */
+    double *x;                  /* ny: right-hand side and solution */
     double *inverse, *T, *work; /* without sparse factors: ny x ny each, work twice that */
     int *index;
 
@@ -150,7 +150,8 @@ static int is_multiple(const perp__step *s, int b, int a, double *mu)
     *mu = s->value[first] / of;
     if (of == 0 || !(*mu >= 0) || !isfinite(*mu)) return 0;
     for (int k = first; k < first + n; k++) {
-        if (fabs(s->value[k] - *mu * entry(s, a, s->column[k])) > 1e-14 * fabs(s->value[k])) return 0;
+        if (fabs(s->value[k] - *mu * entry(s, a, s->column[k])) > 1e-14 * fabs(s->value[k]))
+            return 0;
     }
     return fabs(s->c[b] - *mu * s->c[a]) <= 1e-14 * fabs(s->c[b]);
 }
@@ -185,7 +186,8 @@ static void list_contacts(perp__step *s)
         double mu = 1;
         for (int k = 0; k < 2 * npair && !found; k++) {
             contact *of = &c->contact[k / 2];
-            if (of->cone >= 0 || !is_multiple(s, s->cone[i].row + 4, side_row(s, of->pair, k % 2), &mu))
+            if (of->cone >= 0 ||
+                !is_multiple(s, s->cone[i].row + 4, side_row(s, of->pair, k % 2), &mu))
                 continue;
             of->side = k % 2;
             found = of;
@@ -309,10 +311,10 @@ static void scale_rows(perp__step *s)
         const contact *k = &c->contact[i];
         double *diagonal = NULL;
         for (int b = 0; b < c->nb && !diagonal; b++) {
-            if (c->block_row[b] == i && c->block_column[b] == i) diagonal = c->block + 9 * (size_t)b;
+            if (c->block_row[b] == i && c->block_column[b] == i)
+                diagonal = c->block + 9 * (size_t)b;
         }
-        double tangent = (diagonal[4] + diagonal[8]) / 2,
-               rate = 1 / s->ws[SYM_H],
+        double tangent = (diagonal[4] + diagonal[8]) / 2, rate = 1 / s->ws[SYM_H],
                scale[3] = {k->pair < 0    ? -rate * tangent
                            : k->cone >= 0 ? rate * normal_scale(diagonal)
                                           : 1,
