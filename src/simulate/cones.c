@@ -119,7 +119,9 @@ static int prepare_solver(perp__step *s, int k)
     perp_fc_solver_destroy(c->solver[k]);
     c->solver[k] = NULL;
     c->blocks[k] = c->nb;
-    return perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) == PERP_OK;
+    s->out_of_memory =
+        perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) != PERP_OK;
+    return !s->out_of_memory;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -252,16 +254,19 @@ static int velocity_row(const perp__step *s, const contact *k, int d)
 /* The problem --------------------------------------------------------------------------------- */
 
 /* The block of contacts i, j; a new one if it is not there. Blocks of one column follow each other. */
-static double *block_of(struct perp__cones *c, int i, int j)
+static double *block_of(perp__step *s, int i, int j)
 {
+    struct perp__cones *c = s->cones;
     for (int b = c->nb - 1; b >= 0 && c->block_column[b] == j; b--) {
         if (c->block_row[b] == i) return c->block + 9 * (size_t)b;
     }
     int n = c->nb + 1;
     if (!perp__grow(&c->block, &c->cblock, 9 * n, sizeof(double)) ||
         !perp__grow(&c->block_row, &c->crow, n, sizeof(int)) ||
-        !perp__grow(&c->block_column, &c->ccolumn, n, sizeof(int)))
+        !perp__grow(&c->block_column, &c->ccolumn, n, sizeof(int))) {
+        s->out_of_memory = 1;
         return NULL;
+    }
     c->nb = n;
     c->block_row[n - 1] = i;
     c->block_column[n - 1] = j;
@@ -282,7 +287,7 @@ static int form_column(perp__step *s, int j, int d)
             int row = velocity_row(s, &c->contact[i], e);
             double u = row >= 0 ? product(s, row, c->x) : 0;
             if (u == 0) continue;
-            double *block = block_of(c, i, j);
+            double *block = block_of(s, i, j);
             if (!block) return 0;
             block[3 * e + d] = u;
         }
@@ -336,7 +341,7 @@ static int form_problem(perp__step *s)
     const double *y = s->ws + s->sym_y;
     c->nb = 0;
     for (int j = 0; j < c->nc; j++) {
-        if (!block_of(c, j, j)) return 0;
+        if (!block_of(s, j, j)) return 0;
         for (int d = 0; d < 3; d++)
             if (!form_column(s, j, d)) return 0;
     }
@@ -378,6 +383,7 @@ int perp__cones_step(perp__step *s, int method, int *solved)
 {
     if (!s->cones && !allocate(s)) {
         perp__cones_free(s);
+        s->out_of_memory = 1;
         return 0;
     }
     struct perp__cones *c = s->cones;
@@ -385,7 +391,8 @@ int perp__cones_step(perp__step *s, int method, int *solved)
     list_contacts(s);
     if (!factor_T(s) || !form_problem(s) || !prepare_solver(s, method)) return 0;
     perp_fc problem = view(c);
-    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) return 0;
+    s->out_of_memory = perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK;
+    if (s->out_of_memory) return 0;
     *solved = info.outcome == PERP_SOLVED;
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }

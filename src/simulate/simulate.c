@@ -462,6 +462,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     const perp_model *m = sim->model;
     long k = sim->done + 1;
     double t = perp__run_time(sim, k), x;
+    if (sim->step.out_of_memory) return perp__out_of_memory(diag, m->source.name);
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
     if (input >= 0) {
         say_bad_input(m, input, x, t, k, diag);
@@ -559,6 +560,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     long k = sim->done + 1;
     size_t symbols = (size_t)s->nsymbol * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
+    s->out_of_memory = 0;
     perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
                                   sim->options.step, HALVINGS);
     if (info) *info = (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.solves};

@@ -120,6 +120,41 @@ static void a_step_whose_coefficients_change_allocates_nothing(void **state)
     perp_model_destroy(model);
 }
 
+/* Two pads in one place: a friction problem at each step. When an allocation fails the run goes on by other means, or says so;
+ * nothing leaks. */
+static void redundant_cones_survive_failing_allocations(void **state)
+{
+    (void)state;
+    const char *source = "state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\nder(v[2]) = f[2] + k[2] + t\n"
+                         "friction(f = f, v = v, bound = 1)\nfriction(f = k, v = v, bound = 1)\n"
+                         "simulate to 2 step 0.1\n";
+    perp_diag diag = {0};
+    perp_model *model;
+    long k = 0;
+    int out_of_memory = 0, failed = 1;
+    if (perp_model_parse(source, strlen(source), "pads.perp", &model, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    while (failed) {
+        perp_simulation *sim;
+        long before = live;
+        assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
+        allocations = 0;
+        fail_at = ++k;
+        perp_status status = perp_simulation_run(sim, NULL, NULL, &diag);
+        failed = allocations >= fail_at;
+        fail_at = 0;
+        assert_true(status == PERP_OK || status == PERP_ERR_MEMORY);
+        out_of_memory += status == PERP_ERR_MEMORY;
+        if (!failed) assert_true(perp_simulation_get_summary(sim).friction_problems > 10);
+        perp_simulation_destroy(sim);
+        perp_diag_clear(&diag);
+        assert_int_equal(live, before);
+        assert_true(k < 10000);
+    }
+    assert_true(k > 10 && out_of_memory > 0);
+    perp_model_destroy(model);
+}
+
 static void a_solve_allocates_nothing(void **state)
 {
     (void)state;
@@ -237,6 +272,7 @@ int main(void)
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(a_step_allocates_nothing),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
+        cmocka_unit_test(redundant_cones_survive_failing_allocations),
         cmocka_unit_test(a_solve_allocates_nothing),
         cmocka_unit_test(batches_bounds_and_derivatives_allocate_nothing),
         cmocka_unit_test(nonlinear_problems_allocate_nothing),
