@@ -116,7 +116,16 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
     return isfinite(length) ? length : 0;
 }
 
-void perp__fc_ipm_steps(perp__fc *fc, int limit)
+/* A factor from 1/e^3 to e^3, another for each i and start; 1 for start 0. */
+static double spread(int i, int start)
+{
+    unsigned long long x =
+        (unsigned long long)(start * 1000003 + i) * 6364136223846793005u + 1442695040888963407u;
+    x = (x ^ (x >> 29)) * 6364136223846793005u;
+    return start ? exp(6 * (double)(x >> 11) * 0x1p-53 - 3) : 1;
+}
+
+void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
 {
     double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = 1e-300, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
@@ -125,6 +134,10 @@ void perp__fc_ipm_steps(perp__fc *fc, int limit)
         return;
     }
     for (int k = 0; k < fc->n; k++) x[k] = z[k] = k % 3 ? 0 : size;
+    for (int i = 0; i < fc->nc; i++) {
+        x[3 * i] *= spread(2 * i, start);
+        z[3 * i] *= spread(2 * i + 1, start);
+    }
     double length = 0;
     for (int it = 0; it < limit; it++) {
         double sigma = length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
@@ -144,7 +157,7 @@ void perp__fc_ipm(perp__fc *fc)
     fc->used = PERP_FC_IPM;
     if (perp__fc_residual(fc) <= fc->target) return;
     int limit = fc->max_iter ? fc->max_iter : STEPS + POLISH;
-    perp__fc_ipm_steps(fc, limit < STEPS ? limit : STEPS);
+    perp__fc_ipm_steps(fc, limit < STEPS ? limit : STEPS, 0);
     memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
     if (!fc->out_of_memory && perp__fc_residual(fc) > fc->target)
         perp__fc_newton(fc, 0, NULL, 0, limit - STEPS);

@@ -571,6 +571,9 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
     return p->nv > s->nv_max || (long long)p->nc * p->nc > s->nb_max ? PERP_ERR_DIM : PERP_OK;
 }
 
+/* How often a method may go on where it was satisfied and the caller's problem is not. */
+enum { ATTEMPTS = 3 };
+
 perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r, double *u,
                           perp_fc_info *info)
 {
@@ -594,17 +597,22 @@ perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double
     fc->best_residual = INFINITY;
     memcpy(fc->best, fc->r, (size_t)fc->n * sizeof(double));
     fc->used = solver->method;
-    methods[solver->method](fc);
-    if (fc->out_of_memory) return PERP_ERR_MEMORY;
-    /* the best iterate, in the caller's units, judged by the caller's problem */
-    for (int i = 0; i < problem->nc; i++)
-        for (int k = 0; k < d; k++) r[d * i + k] = fc->scale[i] * fc->best[3 * i + k];
     perp_fc view = *problem;
     if (!view.W && !view.block) {
         view.W = solver->dense;
         view.ldw = n;
     }
-    info->residual = perp_fc_residual(&view, r, solver->caller_r);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        methods[solver->method](fc);
+        if (fc->out_of_memory) return PERP_ERR_MEMORY;
+        /* the best iterate, in the caller's units, judged by the caller's problem */
+        for (int i = 0; i < problem->nc; i++)
+            for (int k = 0; k < d; k++) r[d * i + k] = fc->scale[i] * fc->best[3 * i + k];
+        info->residual = perp_fc_residual(&view, r, solver->caller_r);
+        if (info->residual <= target || !(fc->best_residual <= fc->target)) break;
+        fc->target /= 10; /* what the method took for solved is not, by rounding */
+        memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
+    }
     info->residual_scaled = info->residual / unit;
     info->outcome = info->residual <= target ? PERP_SOLVED : PERP_LIMIT;
     info->method = fc->used;
