@@ -45,7 +45,8 @@ struct perp__cones {
     int *index;
 
     int nb, cblock, *block_row, *block_column, crow, ccolumn;
-    double *block, *q, *mu, *r, *u;
+    int *place, *diagonal; /* nc each: the blocks of the present column; of the diagonal */
+    double *block, *q, *mu, *r, *u, *scale;
     perp_fc_solver *solver[PERP__CONE_METHODS];
     int blocks[PERP__CONE_METHODS]; /* each was made for so many */
 };
@@ -60,11 +61,14 @@ static int allocate(perp__step *s)
     c->contact = malloc(most * sizeof *c->contact);
     c->row = malloc((ny + 1) * sizeof(int));
     c->x = malloc((ny + 1) * sizeof(double));
-    c->q = calloc(10 * most, sizeof(double));
-    if (!c->contact || !c->row || !c->x || !c->q) return 0;
+    c->q = calloc(11 * most, sizeof(double));
+    c->place = malloc(2 * most * sizeof(int));
+    if (!c->contact || !c->row || !c->x || !c->q || !c->place) return 0;
+    c->diagonal = c->place + most;
     c->r = c->q + 3 * most;
     c->u = c->r + 3 * most;
     c->mu = c->u + 3 * most;
+    c->scale = c->mu + most;
     if (s->sparse) return 1;
     c->inverse = malloc((4 * ny * ny + ny + 1) * sizeof(double));
     c->index = malloc((4 * ny + 1) * sizeof(int));
@@ -83,6 +87,7 @@ void perp__cones_free(perp__step *s)
     free(c->row);
     free(c->x);
     free(c->q);
+    free(c->place);
     free(c->inverse);
     free(c->index);
     free(c->block_row);
@@ -253,13 +258,11 @@ static int velocity_row(const perp__step *s, const contact *k, int d)
 
 /* The problem --------------------------------------------------------------------------------- */
 
-/* The block of contacts i, j; a new one if it is not there. Blocks of one column follow each other. */
+/* The block of contacts i, j, with j the present column; a new one if it is not there. */
 static double *block_of(perp__step *s, int i, int j)
 {
     struct perp__cones *c = s->cones;
-    for (int b = c->nb - 1; b >= 0 && c->block_column[b] == j; b--) {
-        if (c->block_row[b] == i) return c->block + 9 * (size_t)b;
-    }
+    if (c->place[i] >= 0) return c->block + 9 * (size_t)c->place[i];
     int n = c->nb + 1;
     if (!perp__grow(&c->block, &c->cblock, 9 * n, sizeof(double)) ||
         !perp__grow(&c->block_row, &c->crow, n, sizeof(int)) ||
@@ -267,6 +270,7 @@ static double *block_of(perp__step *s, int i, int j)
         s->out_of_memory = 1;
         return NULL;
     }
+    c->place[i] = c->nb;
     c->nb = n;
     c->block_row[n - 1] = i;
     c->block_column[n - 1] = j;
@@ -307,29 +311,31 @@ static double normal_scale(const double *block)
     return even;
 }
 
-/* Multiply the rows of u by 1/h, as the equation of the exact cone does unless told otherwise, and those of u_n to fit; what a
- * contact lacks gets a diagonal. */
+/* Multiply the rows of u by 1/h, as the equation of the exact cone does unless told otherwise, and
+ * those of u_n to fit; what a contact lacks gets a diagonal. */
 static void scale_rows(perp__step *s)
 {
     struct perp__cones *c = s->cones;
+    double rate = 1 / s->ws[SYM_H];
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
-        double *diagonal = NULL;
-        for (int b = 0; b < c->nb && !diagonal; b++) {
-            if (c->block_row[b] == i && c->block_column[b] == i)
-                diagonal = c->block + 9 * (size_t)b;
-        }
-        double tangent = (diagonal[4] + diagonal[8]) / 2, rate = 1 / s->ws[SYM_H],
-               scale[3] = {k->pair < 0    ? -rate * tangent
-                           : k->cone >= 0 ? rate * normal_scale(diagonal)
-                                          : 1,
-                           rate, rate};
-        for (int e = 0; e < 3; e++) c->q[3 * i + e] *= scale[e];
-        for (int b = 0; b < c->nb; b++) {
-            if (c->block_row[b] != i) continue;
-            for (int e = 0; e < 9; e++) c->block[9 * (size_t)b + (size_t)e] *= scale[e / 3];
-        }
-        if (k->pair < 0) diagonal[0] += rate * tangent;
+        const double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
+        double tangent = (diagonal[4] + diagonal[8]) / 2;
+        c->scale[i] = k->pair < 0    ? -rate * tangent
+                      : k->cone >= 0 ? rate * normal_scale(diagonal)
+                                     : 1;
+        c->q[3 * i] *= c->scale[i];
+        c->q[3 * i + 1] *= rate;
+        c->q[3 * i + 2] *= rate;
+    }
+    for (int b = 0; b < c->nb; b++) {
+        double *block = c->block + 9 * (size_t)b;
+        for (int e = 0; e < 9; e++) block[e] *= e < 3 ? c->scale[c->block_row[b]] : rate;
+    }
+    for (int i = 0; i < c->nc; i++) {
+        const contact *k = &c->contact[i];
+        double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
+        if (k->pair < 0) diagonal[0] += (diagonal[4] + diagonal[8]) / 2;
         if (k->cone < 0) diagonal[4] = diagonal[8] = diagonal[0] > 0 ? diagonal[0] : 1;
     }
 }
@@ -341,7 +347,9 @@ static int form_problem(perp__step *s)
     const double *y = s->ws + s->sym_y;
     c->nb = 0;
     for (int j = 0; j < c->nc; j++) {
+        for (int i = 0; i < c->nc; i++) c->place[i] = -1;
         if (!block_of(s, j, j)) return 0;
+        c->diagonal[j] = c->place[j];
         for (int d = 0; d < 3; d++)
             if (!form_column(s, j, d)) return 0;
     }
