@@ -711,6 +711,11 @@ static perp__step_result solve_newton(perp__step *s)
         solves += result.solves;
     }
     result.solves = solves;
+    if (result.outcome == PERP_SOLVED) { /* of the point that is kept, whatever led to it */
+        verdict v = verify(s);
+        result.residual = v.residual, result.worst = v.worst;
+        if (!(v.residual <= s->tol)) result.outcome = PERP_LIMIT, result.fault = PERP__DIVERGED;
+    }
     if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
     return result;
 }
