@@ -72,6 +72,14 @@ const char *perp_plan_outcome_message(perp_plan_outcome o)
 
 /* Options ------------------------------------------------------------------------------------- */
 
+/* A number of nodes; NaN if it is none. symbol: NULL when memory was out. */
+static double whole_nodes(const perp_model *model, perp_expr e, const double *symbol)
+{
+    double nodes = NAN;
+    if (symbol) perp__graph_value(&model->graph, e, symbol, &nodes);
+    return nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes) ? nodes : (double)NAN;
+}
+
 perp_plan_options perp_plan_options_default(const perp_model *model)
 {
     perp_plan_options o = {.nodes = 41,
@@ -88,14 +96,16 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .refine = 1};
     const perp__plan_block *b = model ? model->plan : NULL;
     if (!b) return o;
-    if (b->nodes >= 0) {
-        double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol), nodes = NAN;
+    if (b->nodes >= 0 || b->nphase > 0) {
+        double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
         for (int s = 0; symbol && s < model->nsymbol; s++) symbol[s] = NAN;
         for (int i = 0; symbol && i < model->nitem[PERP_PARAM]; i++)
             symbol[model->item[PERP_PARAM][i].symbol] = model->item[PERP_PARAM][i].value;
-        if (symbol) perp__graph_value(&model->graph, b->nodes, symbol, &nodes);
+        double nodes = b->nodes >= 0 ? whole_nodes(model, b->nodes, symbol) : 1;
+        for (int q = 0; q < b->nphase; q++)
+            nodes += whole_nodes(model, b->phase[q].nodes, symbol) - 1;
         free(symbol);
-        o.nodes = nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes) ? (int)nodes : -1;
+        o.nodes = nodes <= 1e6 ? (int)nodes : -1; /* NaN, too */
     }
     if (b->method) o.method = perp_plan_method_find(b->method);
     if (b->complementarity) o.pairs = perp_plan_pairs_find(b->complementarity);
@@ -119,8 +129,11 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, 0, diag, PERP_ERR_MODEL,
                       "the model has no plan block: plan { horizon ..., nodes ..., minimize ... }");
     if (o->nodes < 2)
-        return refuse(m, b->nodes_at ? b->nodes_at : b->at, diag, PERP_ERR_MODEL,
-                      "nodes must be a whole number from 2 on");
+        return refuse(m,
+                      b->nphase     ? b->phase[0].nodes_at
+                      : b->nodes_at ? b->nodes_at
+                                    : b->at,
+                      diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
     if (o->method >= PERP_PLAN_METHOD_COUNT)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
                       "unknown method; there are: backward-euler, theta, radau3, radau5");
@@ -188,7 +201,7 @@ static int allocate(perp_plan *plan)
            take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
            take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
            take(&plan->kept[3], (size_t)g->nx * (K + 1)) &&
-           take(&plan->symbol, (size_t)plan->model->nsymbol) &&
+           take(&plan->symbol, (size_t)(plan->model->nsymbol + plan->model->plan->nparam)) &&
            take(&plan->value, (size_t)plan->model->graph.count);
 }
 

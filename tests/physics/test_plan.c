@@ -204,12 +204,55 @@ static void a_switch_falls_on_a_node(void **state)
     perp_model_destroy(m);
 }
 
+/* Squared speed of a throw with vz upwards from 1.5 m that hits the bin on its way down after one bounce. */
+static double throw_of(double vz)
+{
+    double g = 9.81, e = 0.8, w = sqrt(vz * vz + 2 * g * 1.5), up = e * w;
+    double T = (vz + w) / g + (up + sqrt(up * up - 2 * g * 0.6)) / g;
+    return vz * vz + 9 / (T * T);
+}
+
+static double least(double (*f)(double), double a, double b)
+{
+    while (b - a > 1e-9) {
+        double c = a + 0.382 * (b - a), d = b - 0.382 * (b - a);
+        *(f(c) < f(d) ? &b : &a) = f(c) < f(d) ? d : c;
+    }
+    return f(a);
+}
+
+/* One link, from -v to e v; the flights are parabolas, which radau3 meets with any number of nodes. */
+static void phases_are_linked_by_a_jump(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/bounce.perp");
+    for (int nodes = 3; nodes <= 41; nodes += 19) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.nodes = nodes;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_optimal(&r, least(throw_of, 0, 3), 1e-7);
+    }
+    perp_model_destroy(m);
+}
+
+/* At the bound of each surface: v1 where the gravel ends, v2 at the most. */
+static void a_parameter_has_a_value_in_each_phase(void **state)
+{
+    (void)state;
+    double gravel = 0.4 * 9.81, asphalt = 0.8 * 9.81, v1 = sqrt(2 * gravel * 50);
+    double brakes = (50 + v1 * v1 / (2 * asphalt)) / 2, v2 = sqrt(2 * asphalt * brakes);
+    perp_plan_result r = solve_example("control/surfaces.perp", NULL);
+    assert_optimal(&r, v1 / gravel + (v2 - v1) / asphalt + v2 / asphalt, 1e-6);
+}
+
 static void ipopt_agrees_with_the_own_back_end(void **state)
 {
     (void)state;
     const char *files[] = {
         "opty/push.perp",        "control/brachistochrone.perp", "control/double_integrator.perp",
-        "control/swing_up.perp", "opty/push_phases.perp",        "control/turbo.perp"};
+        "control/swing_up.perp", "opty/push_phases.perp",        "control/turbo.perp",
+        "control/bounce.perp",   "control/surfaces.perp"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         perp_model *m = load_model(files[i]);
         perp_plan_options o = perp_plan_options_default(m);
@@ -427,6 +470,8 @@ int main(void)
         cmocka_unit_test(many_nodes_take_one_start),
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(a_switch_falls_on_a_node),
+        cmocka_unit_test(phases_are_linked_by_a_jump),
+        cmocka_unit_test(a_parameter_has_a_value_in_each_phase),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(theta_is_of_second_order),
