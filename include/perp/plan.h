@@ -202,8 +202,24 @@ PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
 /// @param row  perp_plan_columns entries
 PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
 
-/// 1 if all steps have the same length, as a simulation's do.
-PERP_API int perp_plan_is_uniform(const perp_plan *plan);
+/// A phase of the plan: steps of equal length. Without phases there is one.
+typedef struct perp_plan_phase {
+    const char *name; ///< "" where the plan block gives none
+    int first, last;  ///< nodes; the last of a phase is the first of the next
+    double from, to;  ///< time
+    int is_linked;    ///< a state jumps where it begins
+} perp_plan_phase;
+
+PERP_API int perp_plan_phases(const perp_plan *plan);
+PERP_API perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i);
+
+/// A model from which phase i can be simulated: the plan's, with the parameters of the phase, free
+/// ones with the values found, and as initial values the states where it begins, behind its links.
+///
+/// @param model  out: the caller destroys it
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY, or what perp_model_set says
+PERP_API perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model,
+                                           perp_diag *diag);
 
 /// Free parameters of the plan and their values; the name is NULL when i is out of range.
 PERP_API const char *perp_plan_free_name(const perp_plan *plan, int i);

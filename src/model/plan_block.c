@@ -357,6 +357,12 @@ static int has_colon(const reader *r)
     return r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == ':';
 }
 
+static int is_at_phase(const reader *r)
+{
+    int is_open = r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '{';
+    return at_word(r, "phase") && (r->token[1].kind == TOKEN_NAME || is_open);
+}
+
 /* NAME = EXPR as items and as many expressions; how many, 0 with an error. */
 static int read_values(reader *r, perp_symbol_kind *kind, int *first, int scope, perp_expr **e,
                        int *size)
@@ -482,15 +488,19 @@ static void read_phase(reader *r)
     const perp__token *name = r->token + 1;
     perp__plan_phase q = {.name = name->text, .at = r->token->at, .end = name->end, .is_free = 1};
     q.horizon = q.lo = q.hi = q.nodes = -1;
+    r->token++;
+    if (name->kind == TOKEN_NAME)
+        r->token++;
+    else
+        expected(r, "the name of the phase: phase flight {");
+    expect_symbol(r, '{', "'{' and the lines of the phase");
+    if (r->bad) return;
     for (int k = 0; k < p->nphase; k++) {
         if (strcmp(p->phase[k].name, q.name) != 0) continue;
         perp__error(r->source, name->at, name->end, "there is a phase '%s' already", q.name);
-        r->bad = 1;
-        return;
     }
     if (!room(r, &p->phase, &p->cphase, p->nphase, sizeof *p->phase)) return;
     p->phase[p->nphase++] = q;
-    r->token += 3;
     r->phase = p->nphase - 1;
     read_lines(r);
     r->phase = -1;
@@ -513,12 +523,12 @@ static int read_line_of_phase(reader *r)
         return 1;
     }
     if (take_word(r, "param")) {
-        read_param(r);
+        do read_param(r);
+        while (!r->bad && take_symbol(r, ','));
         return 1;
     }
     int is_other = (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) ||
-                   (at_word(r, "link") && has_colon(r)) ||
-                   (at_word(r, "phase") && r->token[1].kind == TOKEN_NAME);
+                   (at_word(r, "link") && has_colon(r)) || is_at_phase(r);
     for (size_t k = 0; k < sizeof others / sizeof *others; k++) is_other |= at_word(r, others[k]);
     if (!is_other) return 0;
     perp__error(r->source, r->token->at, r->token->end,
@@ -531,8 +541,7 @@ static int read_line_of_phase(reader *r)
 static int read_line_of_plan(reader *r)
 {
     perp__plan_block *p = r->block;
-    if (at_word(r, "phase") && r->token[1].kind == TOKEN_NAME && r->token[2].kind == TOKEN_OTHER &&
-        r->token[2].symbol == '{') {
+    if (is_at_phase(r)) {
         read_phase(r);
     } else if (at_word(r, "link") && has_colon(r)) {
         read_links(r);

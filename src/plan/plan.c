@@ -340,9 +340,48 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
     for (int i = 0; i < g->ns; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
 }
 
-int perp_plan_is_uniform(const perp_plan *plan)
+int perp_plan_phases(const perp_plan *plan)
 {
-    return plan->program->nrun <= 1;
+    return plan->program->nphase;
+}
+
+perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
+{
+    const perp__program *g = plan->program;
+    const perp__plan_block *b = plan->model->plan;
+    perp_plan_phase phase = {.name = ""};
+    if (i < 0 || i >= g->nphase) return phase;
+    if (g->nnamed) phase.name = b->phase[i].name;
+    phase.first = g->first[i];
+    phase.last = g->first[i + 1];
+    phase.from = perp__program_time(g, plan->p, phase.first);
+    phase.to = perp__program_time(g, plan->p, phase.last - 1) +
+               perp__program_step(g, plan->p, phase.last - 1);
+    for (int k = 0; k < b->nlink; k++) phase.is_linked |= b->link[k].phase == i;
+    return phase;
+}
+
+perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model, perp_diag *diag)
+{
+    if (!plan || !model || i < 0 || i >= plan->program->nphase) return PERP_ERR_ARG;
+    const perp__program *g = plan->program;
+    const perp_model *m = plan->model;
+    const perp__plan_block *b = m->plan;
+    perp_status status = perp__model_clone(m, model);
+    perp__plan_begin_symbols(g, plan->w, plan->p, i, plan->symbol, plan->value);
+    for (int k = 0; k < g->nparam + b->nparam && status == PERP_OK; k++) {
+        const perp__item *item =
+            &m->item[PERP_PARAM][k < g->nparam ? g->param_item[k] : b->param[k - g->nparam].item];
+        status = perp_model_set(*model, item->name, plan->symbol[item->symbol], diag);
+    }
+    for (int k = 0; k < g->ns && status == PERP_OK; k++) {
+        const perp__item *item = &m->item[PERP_STATE][k];
+        status = perp_model_set(*model, item->name, plan->symbol[item->symbol], diag);
+    }
+    if (status == PERP_OK) return PERP_OK;
+    perp_model_destroy(*model);
+    *model = NULL;
+    return status;
 }
 
 const char *perp_plan_free_name(const perp_plan *plan, int i)
