@@ -271,7 +271,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
     g->nrun = t->block->is_free || g->nphase > 1 || g->nnamed ? g->nphase : 0;
-    if (!t->block->is_free && (!g->nnamed || t->block->horizon >= 0) &&
+    if (!t->block->is_free && (!t->block->nphase || t->block->horizon >= 0) &&
         !(g->horizon > 0 && isfinite(g->horizon)))
         perp__plan_error(t, t->block->horizon_at ? t->block->horizon_at : t->block->at,
                          "the plan needs a horizon: 'horizon 5', or 'horizon free'");

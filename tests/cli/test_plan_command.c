@@ -104,6 +104,42 @@ static void a_plan_is_a_guess_for_a_finer_one(void **state)
     expect(2, "bad.csv: no column has the name of a state", arguments);
 }
 
+/* The number behind "differs by at most "; the test ends where there is none. */
+static double difference_of(const cli_result *r)
+{
+    const char *replayed = strstr(r->out, "differs by at most ");
+    if (r->code != 0 || !replayed) fail_msg("%d: %s%s", r->code, r->out, r->err);
+    return atof(replayed + strlen("differs by at most "));
+}
+
+static void phases_are_printed_and_replayed_one_by_one(void **state)
+{
+    (void)state;
+    const char *out = cli_path("bounce.csv");
+    cli_result r = cli_run("plan examples/control/bounce.perp --method theta -o '%s'", out);
+    assert_true(difference_of(&r) < 1e-12);
+    assert_non_null(strstr(r.out, "replayed phase by phase"));
+    assert_non_null(strstr(r.out, "phase falls: 0.60715346"));
+    assert_non_null(strstr(r.out, "nodes 11 to 21, begins with a jump"));
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\n# phase rises: 0.71839063"));
+    free(text);
+    r = cli_run("plan examples/control/surfaces.perp --method backward-euler --nodes 41");
+    assert_true(difference_of(&r) < 1e-9); /* with the friction of each surface */
+    assert_non_null(strstr(r.out, "nodes 14 to 27"));
+    cli_free(&r);
+    r = cli_run("plan examples/control/push_wall.perp"); /* equal phases of unequal lengths */
+    assert_true(difference_of(&r) < 1e-9);
+    cli_free(&r);
+    r = cli_run("plan examples/control/bounce.perp");
+    assert_non_null(strstr(r.out, "not replayed: the simulator has no radau3"));
+    cli_free(&r);
+    expect(2, ":17:5: 2 steps are too few for 3 phases",
+           "plan examples/control/surfaces.perp --nodes 3");
+    expect(3, "'v = 0' by 0.8333", "plan examples/control/surfaces.perp --set mu=0");
+}
+
 static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
 {
     (void)state;
@@ -199,6 +235,24 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
                  "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
+#define PHASE(lines) MODEL "plan {\n phase one {\n horizon 1\n nodes 3\n" lines " }\n"
+    expect_model(2, ":7:8: nodes must be a whole number",
+                 MODEL "plan {\n phase one {\n horizon 1\n nodes 1\n }\n }");
+    expect_model(2, ":6:2: the length of phase 'one' must be a positive number",
+                 MODEL "plan {\n phase one {\n horizon -1\n nodes 3\n }\n }");
+    expect_model(2, ":8:12: this is outside the phase", PHASE(" at t = 2: x = 1\n") "}");
+    expect_model(2, ":8:14: t = 0.7 is between two nodes", PHASE(" at t = 0.7: x = 1\n") "}");
+    expect_model(2, ":8:12: this is the start", PHASE(" at t = 0: x = 1\n") "}");
+    expect_model(2, "'x = 6' contradicts a range", PHASE(" at end: x = 6\n") "}");
+    expect_model(2, "the horizon is free, so no node stands at a given time",
+                 PHASE("") "phase two {\n horizon free\n nodes 3\n at t = 1.5: x = 1\n }\n}");
+    expect_model(2, "at the start only states have a value",
+                 PHASE("") "phase two {\n horizon free\n nodes 3\n at start: F = 1\n }\n}");
+    expect_model(3, "phase 'two', which is 2",
+                 "input F in [-1, 1]\nstate x = 0\nder(x) = F\nplan {\n phase one {\n horizon 1\n"
+                 " nodes 3\n }\n phase two {\n horizon free in [1, 2]\n nodes 3\n }\n"
+                 " at end: x = 9\n}");
+#undef PHASE
 }
 
 int main(void)
@@ -207,6 +261,7 @@ int main(void)
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
         cmocka_unit_test(theta_means_what_it_means_in_a_simulation),
         cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
+        cmocka_unit_test(phases_are_printed_and_replayed_one_by_one),
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
