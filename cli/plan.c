@@ -26,6 +26,8 @@ enum {
     OPT_TRIES,
     OPT_RESTARTS,
     OPT_THREADS,
+    OPT_HOMOTOPY,
+    OPT_HOMOTOPY_STEPS,
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
@@ -53,6 +55,9 @@ static const cli_option options[] = {
     {"tries", "N", "starts from which the best plan is kept (default 1)"},
     {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
     {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
+    {"homotopy", "NAME=VALUE",
+     "solve with this value of a parameter first and walk to the model's, such as mu=0"},
+    {"homotopy-steps", "N", "values on the way (default 4)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -69,7 +74,8 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
     double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
-    double nodes, seed, tries, restarts, threads, max_iter;
+    double nodes, seed, tries, restarts, threads, max_iter, homotopy_from, homotopy_steps;
+    char homotopy[256];
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -124,6 +130,24 @@ static int read_theta(const cli_args *args, int option, double *x)
     return 0;
 }
 
+/* NAME=VALUE */
+static int read_homotopy(const cli_args *args, request *r)
+{
+    const char *equals = strchr(args->value, '=');
+    size_t n = equals ? (size_t)(equals - args->value) : 0;
+    char *end = NULL;
+    if (n > 0 && n < sizeof r->homotopy) r->homotopy_from = strtod(equals + 1, &end);
+    if (!end || end == equals + 1 || *end || !isfinite(r->homotopy_from)) {
+        fprintf(stderr,
+                "perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
+                args->value);
+        return 0;
+    }
+    memcpy(r->homotopy, args->value, n);
+    r->homotopy[n] = '\0';
+    return 1;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -143,6 +167,7 @@ static int read_request(int argc, char **argv, request *r)
                    .tries = -1,
                    .restarts = -1,
                    .threads = -1,
+                   .homotopy_steps = -1,
                    .max_iter = -1,
                    .plot = 1,
                    .replay = 1,
@@ -156,6 +181,8 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_THREADS: ok = read_whole(&args, k, 0, &r->threads); break;
+        case OPT_HOMOTOPY: ok = read_homotopy(&args, r); break;
+        case OPT_HOMOTOPY_STEPS: ok = read_whole(&args, k, 1, &r->homotopy_steps); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
@@ -228,6 +255,10 @@ static int apply_request(const request *r, perp_plan_options *o)
                 perp_plan_method_name(o->method));
         return CLI_USAGE;
     }
+    if (r->homotopy_steps > 0 && !r->homotopy[0]) {
+        fprintf(stderr, "perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
+        return CLI_USAGE;
+    }
     if (!isnan(r->theta)) o->theta = r->theta;
     if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
     if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
@@ -238,6 +269,11 @@ static int apply_request(const request *r, perp_plan_options *o)
     if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
     if (r->threads >= 0) o->threads = (int)r->threads;
+    if (r->homotopy[0]) {
+        o->homotopy = r->homotopy;
+        o->homotopy_from = r->homotopy_from;
+    }
+    if (r->homotopy_steps > 0) o->homotopy_steps = (int)r->homotopy_steps;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
 }

@@ -131,7 +131,12 @@ typedef struct perp_plan_options {
     int tries;                 ///< starts from which the best plan is kept; default 1
     int restarts;              ///< further starts while there is no optimal plan; default 3
     int threads; ///< of starts; 0 (default): one per processor; the answer is the same
-    int refine;  ///< 1: fix the sides seen and solve again (default); 0: do not
+    const char
+        *homotopy; ///< a parameter that walks from `homotopy_from` to its value at each start,
+                   ///< such as a coefficient of friction from 0; NULL (default): none
+    double homotopy_from; ///< its first value
+    int homotopy_steps;   ///< relaxed programs solved on the way, 1..100; default 4
+    int refine;           ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;

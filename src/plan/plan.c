@@ -93,6 +93,7 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .max_iter = 1000,
                            .tries = 1,
                            .restarts = 3,
+                           .homotopy_steps = 4,
                            .refine = 1};
     const perp__plan_block *b = model ? model->plan : NULL;
     if (!b) return o;
@@ -150,7 +151,8 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
                       "there is no IPOPT here: install coinor-libipopt-dev and build again");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
-        o->tries < 1 || o->threads < 0 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
+        o->tries < 1 || o->threads < 0 || o->homotopy_steps < 0 || o->homotopy_steps > 100 ||
+        !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
     return PERP_OK;
 }
@@ -230,6 +232,7 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
         !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
+    if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return status;
@@ -242,6 +245,8 @@ void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
     perp_plan_destroy(plan->coarse);
+    perp_plan_destroy(plan->easier);
+    perp_model_destroy(plan->easier_model);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);

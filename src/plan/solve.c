@@ -38,6 +38,7 @@ void perp__plan_set_start(perp_plan *plan, int run)
     perp_plan_start start = plan->options.start;
     unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
     if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
+    if (perp__plan_start_easier(plan, run)) return;
     if (run == 0 && plan->has_guess) {
         memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);

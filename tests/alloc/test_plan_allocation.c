@@ -31,6 +31,7 @@ static perp_status plan_it(const char *model_text, size_t length, perp_plan_outc
         perp_plan_options o = perp_plan_options_default(model);
         if (o.nodes < 4) o.nodes = 4; /* memory was out when they were computed */
         o.restarts = 0;
+        if (model_text == text) o.homotopy = "mu";
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);

@@ -176,6 +176,8 @@ static void options_override_the_block(void **state)
                  {"--method radau3 --nodes 9", "(radau3)"},
                  {"--relaxation 1 --relaxation-min 1e-5 --tol 1e-7", "optimal: cost 0.65"},
                  {"--pairs l1 --penalty 0.05", "optimal: cost 0.65"},
+                 {"--homotopy mu=0 --homotopy-steps 2", "optimal: cost 0.65"},
+                 {"--homotopy mu=0 --start random --tries 3", "3 starts"},
                  {"--set mu=0", "optimal"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
@@ -197,6 +199,13 @@ static void mistakes_are_named(void **state)
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
     expect(1, "--tol needs a positive number, not '0'", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy =0");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu=x");
+    expect(1, "--homotopy-steps is for --homotopy", "plan " PUSH " --homotopy-steps 3");
+    expect(1, "'nu' is no parameter of the model", "plan " PUSH " --homotopy nu=0");
+    expect(1, "'v' is no parameter of the model", "plan " PUSH " --homotopy v=0");
+    expect(1, "'ux' is free", "plan examples/control/bounce.perp --homotopy ux=0");
     expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
     expect(4, "No such file", "plan nosuch.perp");
     expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");

@@ -394,6 +394,29 @@ static void goals_out_of_reach_end_with_what_conflicts(void **state)
     perp_model_destroy(m);
 }
 
+/* Random starts of the push against a wall end in optima that brake before the wall, or in none; without
+ * friction there is little to be caught in. */
+static void friction_that_grows_leads_to_the_better_optimum(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/push_wall.perp");
+    int best[2] = {0, 0};
+    for (int walks = 0; walks < 2; walks++)
+        for (unsigned seed = 1; seed <= 12; seed++) {
+            perp_plan_options o = perp_plan_options_default(m);
+            perp_plan_result r;
+            o.start = PERP_PLAN_START_RANDOM;
+            o.seed = seed;
+            o.restarts = 0;
+            o.homotopy = walks ? "mu" : NULL;
+            perp_plan_destroy(solve(m, &o, &r));
+            if (walks) assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+            best[walks] += r.outcome == PERP_PLAN_OPTIMAL && r.cost < 0.5476;
+        }
+    assert_true(best[1] >= 8 && best[1] > best[0]);
+    perp_model_destroy(m);
+}
+
 typedef struct history {
     int n, stop_at;
     double last, sum;
@@ -424,6 +447,7 @@ static void starts_give_the_same_answer_by_any_number_of_threads(void **state)
             o.max_iter = f ? 25 : 1000; /* the hopper: no start succeeds, all restarts are used */
             o.tries = f ? 1 : 7;
             o.threads = i == 0 ? 1 : i == 1 ? 2 : 5;
+            o.homotopy = f ? NULL : "mu";
             o.progress = record;
             o.context = &h[i];
             perp_plan *plan = solve(m, &o, &r[i]);
@@ -481,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_block_that_may_hit_the_wall_is_not_braked),
         cmocka_unit_test(a_finger_flips_a_block),
         cmocka_unit_test(contact_examples_settle_as_nodes_grow),
+        cmocka_unit_test(friction_that_grows_leads_to_the_better_optimum),
         cmocka_unit_test(starts_give_the_same_answer_by_any_number_of_threads),
         cmocka_unit_test(starts_by_threads_can_be_stopped),
         cmocka_unit_test(goals_out_of_reach_end_with_what_conflicts),
