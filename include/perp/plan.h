@@ -176,7 +176,7 @@ PERP_API void perp_plan_destroy(perp_plan *plan);
 
 /// Start from a table, such as an earlier plan or a simulation: columns named like states, vars and
 /// inputs, over its time, which is stretched to the horizon; a free horizon starts at the table's
-/// length. What the table has no column for keeps the model's guess.
+/// length, a phase at that of its share of the rows. What has no column keeps the model's guess.
 ///
 /// @param name  of the table in messages
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (no "t", times not increasing, no column of the

@@ -171,6 +171,12 @@ static const char *name_of(const perp__program *g, int j)
     return j < g->nx + m->nvar ? m->item[PERP_VAR][j - g->nx].name : NULL;
 }
 
+/* The row, of n, that stands where step k begins if the table's rows are nodes. */
+static int row_of(const perp__program *g, int k, int n)
+{
+    return (int)floor((double)k / g->K * (n - 1) + 0.5);
+}
+
 int perp__program_guess_table(const perp__program *g, const perp_trajectory *table, double *w,
                               double *p)
 {
@@ -178,9 +184,10 @@ int perp__program_guess_table(const perp__program *g, const perp_trajectory *tab
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
     size_t K = (size_t)g->K;
     if (!perp__program_guess(g, w, p)) return -1;
-    for (int q = 0; q < g->nrun; q++) {
-        int j = g->run_p + q;
-        p[j] = clip((t[n - 1] - t[0]) / g->nrun, g->plo[j], g->phi[j]);
+    for (int q = 0; q < g->nrun; q++) { /* rows are shared out like steps */
+        int j = g->run_p + q, begin = row_of(g, g->first[q], n),
+            end = row_of(g, g->first[q + 1], n);
+        p[j] = clip(t[end] - t[begin], g->plo[j], g->phi[j]);
     }
     double from = perp__program_time(g, p, 0), length = 0;
     for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);

@@ -125,6 +125,9 @@ static void phases_are_printed_and_replayed_one_by_one(void **state)
     char *text = cli_read(out);
     assert_non_null(strstr(text, "\n# phase rises: 0.71839063"));
     free(text);
+    r = cli_run("plan examples/control/bounce.perp --guess '%s' --set uz=9 --nodes 41", out);
+    assert_non_null(strstr(r.out, "optimal: cost 5.379771463"));
+    cli_free(&r);
     r = cli_run("plan examples/control/surfaces.perp --method backward-euler --nodes 41");
     assert_true(difference_of(&r) < 1e-9); /* with the friction of each surface */
     assert_non_null(strstr(r.out, "nodes 14 to 27"));
