@@ -297,7 +297,7 @@ static void read_free(reader *r)
     if (take_word(r, "in")) range(r, &lo, &hi);
     for (int i = 0; i < n && !r->bad; i++) {
         if (room(r, &p->free_, &p->cfree, p->nfree, sizeof *p->free_))
-            p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi};
+            p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi, s->at};
     }
 }
 

@@ -67,6 +67,7 @@ typedef struct perp__plan_free {
     perp_symbol_kind kind;
     int item;
     perp_expr lo, hi; /* -1: the item's own range */
+    int at;
 } perp__plan_free;
 
 /* Starting values of a state, var or input over time, or of a free parameter. */

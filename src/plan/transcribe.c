@@ -456,6 +456,7 @@ void perp__transcribe(perp__transcriber *t)
     make_time(t);
     make_links(t);
     perp__transcribe_ranges(t);
+    if (t->errors) return;
     if (!t->failed) add_conditions_of_model(t);
     if (!t->failed) perp__transcribe_conditions(t);
     if (!t->failed) perp__transcribe_costs(t);

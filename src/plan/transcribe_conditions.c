@@ -14,6 +14,29 @@ static void set_range(perp__program *g, int j, double lo, double hi)
     }
 }
 
+/* A range that is written in the block; one that is not (-1) leaves lo and hi. */
+static void read_range(perp__transcriber *t, int at, perp_expr lo_e, perp_expr hi_e, double *lo,
+                       double *hi)
+{
+    if (lo_e < 0) return;
+    *lo = perp__plan_number(t, lo_e);
+    *hi = perp__plan_number(t, hi_e);
+    if (isnan(*lo) || isnan(*hi))
+        perp__plan_error(t, at, "a range must be of numbers that the plan does not choose");
+    else if (*lo > *hi)
+        perp__plan_error(t, at, "there is nothing in the range from %g to %g", *lo, *hi);
+}
+
+/* The same for a length of time. */
+static void read_length(perp__transcriber *t, int at, perp_expr lo_e, perp_expr hi_e, double *lo,
+                        double *hi)
+{
+    int errors = t->errors;
+    read_range(t, at, lo_e, hi_e, lo, hi);
+    *lo = fmax(*lo, 0);
+    if (t->errors == errors && !(*hi > 0)) perp__plan_error(t, at, "a horizon must be positive");
+}
+
 static void range_of_point(perp__transcriber *t, int c)
 {
     perp__program *g = t->program;
@@ -29,9 +52,8 @@ static void range_of_point(perp__transcriber *t, int c)
         double lo = item->lo, hi = item->hi;
         for (int k = 0; k < t->block->nfree; k++) {
             const perp__plan_free *f = &t->block->free_[k];
-            if (f->kind != PERP_INPUT || f->item != g->input_item[i] || f->lo < 0) continue;
-            lo = perp__plan_number(t, f->lo);
-            hi = perp__plan_number(t, f->hi);
+            if (f->kind == PERP_INPUT && f->item == g->input_item[i])
+                read_range(t, f->at, f->lo, f->hi, &lo, &hi);
         }
         if (g->held && c < g->npoint - 1) lo = hi = 0; /* no unknown */
         set_range(g, first + g->nx + g->nv + g->nsplit + i, lo, hi);
@@ -47,9 +69,7 @@ static void range_of_free(perp__transcriber *t, perp_symbol_kind kind, int item,
     *hi = t->model->item[kind][item].hi;
     for (int k = 0; k < t->block->nfree; k++) {
         const perp__plan_free *f = &t->block->free_[k];
-        if (f->kind != kind || f->item != item || f->lo < 0) continue;
-        *lo = perp__plan_number(t, f->lo);
-        *hi = perp__plan_number(t, f->hi);
+        if (f->kind == kind && f->item == item) read_range(t, f->at, f->lo, f->hi, lo, hi);
     }
 }
 
@@ -58,9 +78,7 @@ static void range_of_phase(perp__transcriber *t, int q, double *lo, double *hi)
 {
     const perp__plan_phase *phase = &t->block->phase[q];
     if (phase->is_free) {
-        double least = perp__plan_number(t, phase->lo), most = perp__plan_number(t, phase->hi);
-        if (least >= 0) *lo = least;
-        if (!isnan(most)) *hi = most;
+        read_length(t, phase->horizon_at, phase->lo, phase->hi, lo, hi);
         return;
     }
     *lo = *hi = perp__plan_number(t, phase->horizon);
@@ -73,10 +91,8 @@ static void range_of_phase(perp__transcriber *t, int q, double *lo, double *hi)
 static void range_of_horizon(perp__transcriber *t)
 {
     perp__program *g = t->program;
-    double lo = perp__plan_number(t, t->block->horizon_lo),
-           hi = perp__plan_number(t, t->block->horizon_hi);
-    if (!(lo >= 0)) lo = 0;
-    if (isnan(hi)) hi = INFINITY;
+    double lo = 0, hi = INFINITY;
+    read_length(t, t->block->horizon_at, t->block->horizon_lo, t->block->horizon_hi, &lo, &hi);
     if (t->block->horizon >= 0 && !t->block->is_free) lo = hi = g->horizon;
     int is_sum = g->nrun > 1 || g->nnamed;
     for (int q = 0; q < g->nrun; q++) {
@@ -99,7 +115,8 @@ static void range_of_horizon(perp__transcriber *t)
 void perp__transcribe_ranges(perp__transcriber *t)
 {
     perp__program *g = t->program;
-    for (int c = 0; c < g->npoint; c++) range_of_point(t, c);
+    for (int c = 0; c < g->npoint && !t->errors; c++) range_of_point(t, c);
+    if (t->errors) return;
     range_of_horizon(t);
     for (int i = 0; i < g->nparam; i++)
         range_of_free(t, PERP_PARAM, g->param_item[i], &g->plo[g->param_p + i],

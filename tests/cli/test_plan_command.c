@@ -247,6 +247,18 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
                  "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
+    expect_model(2, ":5:2: there is nothing in the range from 5 to 1",
+                 MODEL "plan {\n horizon free in [5, 1]\n at end: x = 1\n}\n");
+    expect_model(2, ":5:2: a horizon must be positive",
+                 MODEL "plan {\n horizon free in [-5, -1]\n at end: x = 1\n}\n");
+    expect_model(2, ":6:7: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n horizon 1\n free F in [2, 1]\n method radau5\n}\n");
+    expect_model(2, ":6:7: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n horizon 1\n free x in [2, 1]\n}\n");
+    expect_model(2, ":6:2: a range must be of numbers that the plan does not choose",
+                 "param T = 3\n" MODEL "plan { free T\n horizon free in [1, T]\n}\n");
+    expect_model(2, ":6:2: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n phase a {\n horizon free in [2, 1]\n nodes 3\n }\n}\n");
 #define PHASE(lines) MODEL "plan {\n phase one {\n horizon 1\n nodes 3\n" lines " }\n"
     expect_model(2, ":7:8: nodes must be a whole number",
                  MODEL "plan {\n phase one {\n horizon 1\n nodes 1\n }\n }");
