@@ -168,8 +168,8 @@ PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
 ///
 /// @param model  must outlive the plan; nothing may be set in it until the plan is solved
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
-/// cannot be transcribed: diag says where), PERP_ERR_UNAVAILABLE (no such back end in this build),
-/// PERP_ERR_MEMORY
+/// cannot be transcribed: diag says where), PERP_ERR_FILE and PERP_ERR_DATA (the table of guesses),
+/// PERP_ERR_UNAVAILABLE (no such back end in this build), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
                                       perp_plan **plan, perp_diag *diag);
 PERP_API void perp_plan_destroy(perp_plan *plan);

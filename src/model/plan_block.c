@@ -301,7 +301,20 @@ static void read_free(reader *r)
     }
 }
 
-/* guess NAME = EXPR of t, or guess simulate */
+/* table("FILE.csv"), after "guess" */
+static void read_guess_table(reader *r)
+{
+    perp__plan_block *p = r->block;
+    p->table_at = r->token->at;
+    r->token += 2;
+    if (r->token->kind != TOKEN_STRING)
+        expected(r, "the name of a table: guess table(\"plan.csv\")");
+    else if (!(p->table = perp__beside(r->builder, r->token++->text)))
+        r->failed = r->bad = 1;
+    expect_symbol(r, ')', "')'");
+}
+
+/* guess NAME = EXPR of t, guess simulate, or guess table(...) */
 static void read_guess(reader *r)
 {
     perp__plan_block *p = r->block;
@@ -311,6 +324,16 @@ static void read_guess(reader *r)
     if (is_last && r->phase < 0 && at_word(r, "simulate")) {
         p->simulates_at = r->token++->at;
         p->simulates = 1;
+        return;
+    }
+    if (at_word(r, "table") && r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '(') {
+        if (r->phase < 0) {
+            read_guess_table(r);
+            return;
+        }
+        perp__error(r->source, r->token->at, r->token->end,
+                    "a table of guesses belongs to the plan, outside of its phases");
+        r->bad = 1;
         return;
     }
     perp_symbol_kind kind;

@@ -85,6 +85,8 @@ struct perp__plan_block {
     perp_expr horizon, horizon_lo, horizon_hi, nodes, runs; /* -1 where silent */
     int horizon_at, nodes_at, runs_at;
     int simulates, simulates_at; /* states and vars start from a simulation */
+    const char *table;           /* of guesses; nullable */
+    int table_at;
     perp__plan_cost *cost;
     perp__plan_condition *condition;
     perp__plan_free *free_;
@@ -110,6 +112,9 @@ enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE }; /* what an expression ma
 /* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.
  */
 int perp__lower_block(struct builder *b, const perp__syntax *s, int scope, perp_expr **e, int *n);
+
+/* The path of a file that is named from the model's folder. NULL: memory. */
+const char *perp__beside(struct builder *b, const char *name);
 
 /* The items a name stands for: a kind, the first item, and how many. 0 with an error recorded. */
 int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind *kind, int *first,

@@ -207,6 +207,26 @@ static int allocate(perp_plan *plan)
            take(&plan->value, (size_t)plan->model->graph.count);
 }
 
+/* The start from the table that the block names. */
+static perp_status read_guess(perp_plan *plan, perp_diag *diag)
+{
+    const perp__plan_block *b = plan->model->plan;
+    perp_trajectory *table = NULL;
+    perp_diag why = {0};
+    perp_status status = perp_trajectory_read(b->table, &table, &why);
+    if (status == PERP_OK) status = perp_plan_set_guess(plan, table, b->table, &why);
+    if (status != PERP_OK) {
+        int line, column;
+        perp__source_place(&plan->model->source, b->table_at, &line, &column);
+        perp__diag_append(diag, "%s:%d:%d: %s", plan->model->source.name, line, column,
+                          perp_diag_text(&why));
+        if (diag) diag->errors++;
+    }
+    perp_diag_clear(&why);
+    perp_trajectory_destroy(table);
+    return status;
+}
+
 perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
                              perp_plan **out, perp_diag *diag)
 {
@@ -231,6 +251,7 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
     if (status == PERP_OK && model->plan->simulates &&
         !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
         status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && model->plan->table) status = read_guess(plan, diag);
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PUSH "examples/opty/push.perp"
+#define PUSH  "examples/opty/push.perp"
+#define MODEL "input F\nstate x = 0 in [0, 5]\nder(x) = F\n"
 
 static void expect(int code, const char *says, const char *arguments)
 {
@@ -98,7 +99,28 @@ static void a_plan_is_a_guess_for_a_finer_one(void **state)
     r = cli_run("plan " PUSH " --nodes 80 --guess '%s' --no-plot", out);
     assert_non_null(strstr(r.out, "optimal: cost 0.6407746135"));
     cli_free(&r);
+    /* the table stands beside the model, too */
+    static const char model[] = "input u in [-4, 4]\nstate x = 0\nder(x) = u\n"
+                                "plan {\n horizon 1\n minimize integral((u^2 - 1)^2)\n%s}\n";
+    static const double ends[] = {1, -1};
+    cli_file("down.csv", "t,u,x\n0,-1,0\n1,-1,-1\n");
+    cli_file("up.csv", "t,u,x\n0,1,0\n1,1,1\n");
+    for (int i = 0; i < 2; i++) {
+        char text[512], line[64], path[1024];
+        snprintf(line, sizeof line, " guess table(\"%s.csv\")\n", i ? "down" : "up");
+        snprintf(text, sizeof text, model, line);
+        strcpy(path, cli_file("hill.perp", text));
+        r = cli_run("plan '%s' -o -", path);
+        const char *end = strstr(r.out, "\n# complete"), *row = end - 1;
+        double t, x;
+        while (end && row[-1] != '\n') row--;
+        if (!end || sscanf(row, "%lf,%lf", &t, &x) != 2) fail_msg("%s%s", r.out, r.err);
+        assert_near(x, ends[i], 1e-4);
+        cli_free(&r);
+    }
     char arguments[2048];
+    expect_model(4, ":6:8: ", MODEL "plan { horizon 1\n nodes 4\n guess table(\"none.csv\")\n}\n");
+    expect_model(2, "expected the name of a table", MODEL "plan {\n guess table(3)\n}\n");
     snprintf(arguments, sizeof arguments, "plan " PUSH " --guess '%s'",
              cli_file("bad.csv", "t,y\n0,1\n1,2\n"));
     expect(2, "bad.csv: no column has the name of a state", arguments);
@@ -214,8 +236,6 @@ static void mistakes_are_named(void **state)
     expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");
     expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
 }
-
-#define MODEL "input F\nstate x = 0 in [0, 5]\nder(x) = F\n"
 
 static void faults_of_the_block_are_named_with_their_place(void **state)
 {
