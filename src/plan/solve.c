@@ -151,6 +151,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     perp__ipm_options o = perp__ipm_options_default();
     int solved = 0;
     o.gap = 1e-10;
+    o.primal = 1e-12; /* the equations of a phase of hardly any length are multiplied by that */
     o.tol = 0.1 * plan->options.tol;
     o.barrier_min = 1e-11;
     o.relaxation = relaxation;
