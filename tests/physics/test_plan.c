@@ -236,6 +236,50 @@ static void phases_are_linked_by_a_jump(void **state)
     perp_model_destroy(m);
 }
 
+/* Least effort there in T and back in 2 - T: each way costs 12 d^2/T^3 - 12 d (v0 + v1)/T^2 + 4 (v0^2 + v0 v1 +
+ * v1^2)/T, and the best speed of impact makes the sum's slope 0. */
+static double cushion_of(double T)
+{
+    double e = 0.5, S = 2 - T, slope = 12 / (T * T) + 12 * e / (S * S),
+           curve = 4 / T + 4 * e * e / S;
+    return 12 / (T * T * T) + 12 / (S * S * S) - slope * slope / (4 * curve);
+}
+
+/* A puck goes to the cushion at 1, bounces off by half its speed, and returns, in 2 s together. */
+static void phases_share_a_horizon(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model("param e = 0.5\ninput u\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\n"
+                    "plan {\n method radau3\n horizon 2\n minimize integral(u^2)\n"
+                    " phase there { nodes 9\n at end: x = 1 }\n link: v = -e*pre(v)\n"
+                    " phase back { nodes 5 }\n at end: x = 0, v = 0\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    for (int backend = 0; backend < PERP_PLAN_BACKEND_COUNT; backend++) {
+        perp_plan_result r;
+        perp_plan *plan;
+        o.backend = (perp_plan_backend)backend;
+        if (perp_plan_create(m, &o, &plan, NULL) == PERP_ERR_UNAVAILABLE) continue;
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_optimal(&r, least(cushion_of, 0.5, 1.5), 1e-7);
+        assert_near(r.horizon, 2, 1e-9);
+        assert_int_equal(perp_plan_phases(plan), 2);
+        perp_plan_phase back = perp_plan_get_phase(plan, 1);
+        assert_true(back.is_linked && back.first == 8 && back.last == 12);
+        assert_string_equal(back.name, "back");
+        assert_near(back.to, 2, 1e-9);
+        double row[16];
+        perp_model *begins;
+        perp_plan_row(plan, 8, row);
+        assert_near(row[0], back.from, 1e-12);
+        assert_int_equal(perp_plan_phase_model(plan, 1, &begins, NULL), PERP_OK);
+        assert_near(perp_model_symbol(begins, PERP_STATE, 1).value, -0.5 * row[2], 1e-12);
+        perp_model_destroy(begins);
+        perp_plan_destroy(plan);
+    }
+    perp_model_destroy(m);
+}
+
 /* At the bound of each surface: v1 where the gravel ends, v2 at the most. */
 static void a_parameter_has_a_value_in_each_phase(void **state)
 {
@@ -495,6 +539,7 @@ int main(void)
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
         cmocka_unit_test(a_switch_falls_on_a_node),
         cmocka_unit_test(phases_are_linked_by_a_jump),
+        cmocka_unit_test(phases_share_a_horizon),
         cmocka_unit_test(a_parameter_has_a_value_in_each_phase),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
