@@ -125,6 +125,10 @@ static void bench_examples(void)
                     {"brachistochrone", "examples/control/brachistochrone.perp", 1.790301924},
                     {"double integrator", "examples/control/double_integrator.perp", 12},
                     {"hypersensitive", "examples/control/hypersensitive.perp", 6.72411381},
+                    {"cylinder", "examples/control/cylinder.perp", 0.479250066},
+                    {"turbo", "examples/control/turbo.perp", 11.8},
+                    {"bounce", "examples/control/bounce.perp", 5.379771463},
+                    {"two surfaces", "examples/control/surfaces.perp", 8.706835972},
                     {"flip", "examples/control/flip.perp", NAN},
                     {"hopper", "examples/control/hopper.perp", NAN},
                     {"swing-up", "examples/control/swing_up.perp", NAN}};

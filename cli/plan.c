@@ -26,6 +26,8 @@ enum {
     OPT_TRIES,
     OPT_RESTARTS,
     OPT_THREADS,
+    OPT_HOMOTOPY,
+    OPT_HOMOTOPY_STEPS,
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
@@ -53,6 +55,9 @@ static const cli_option options[] = {
     {"tries", "N", "starts from which the best plan is kept (default 1)"},
     {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
     {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
+    {"homotopy", "NAME=VALUE",
+     "solve with this value of a parameter first and walk to the model's, such as mu=0"},
+    {"homotopy-steps", "N", "values on the way (default 4)"},
     {"max-iter", "N", "iterations of a run (default 1000)"},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
@@ -69,7 +74,8 @@ enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
     double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
-    double nodes, seed, tries, restarts, threads, max_iter;
+    double nodes, seed, tries, restarts, threads, max_iter, homotopy_from, homotopy_steps;
+    char homotopy[256];
     int quiet, plot, replay;
     cli_list set;
     int argc;
@@ -124,6 +130,24 @@ static int read_theta(const cli_args *args, int option, double *x)
     return 0;
 }
 
+/* NAME=VALUE */
+static int read_homotopy(const cli_args *args, request *r)
+{
+    const char *equals = strchr(args->value, '=');
+    size_t n = equals ? (size_t)(equals - args->value) : 0;
+    char *end = NULL;
+    if (n > 0 && n < sizeof r->homotopy) r->homotopy_from = strtod(equals + 1, &end);
+    if (!end || end == equals + 1 || *end || !isfinite(r->homotopy_from)) {
+        fprintf(stderr,
+                "perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
+                args->value);
+        return 0;
+    }
+    memcpy(r->homotopy, args->value, n);
+    r->homotopy[n] = '\0';
+    return 1;
+}
+
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
@@ -143,6 +167,7 @@ static int read_request(int argc, char **argv, request *r)
                    .tries = -1,
                    .restarts = -1,
                    .threads = -1,
+                   .homotopy_steps = -1,
                    .max_iter = -1,
                    .plot = 1,
                    .replay = 1,
@@ -156,6 +181,8 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
         case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
         case OPT_THREADS: ok = read_whole(&args, k, 0, &r->threads); break;
+        case OPT_HOMOTOPY: ok = read_homotopy(&args, r); break;
+        case OPT_HOMOTOPY_STEPS: ok = read_whole(&args, k, 1, &r->homotopy_steps); break;
         case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
@@ -228,6 +255,10 @@ static int apply_request(const request *r, perp_plan_options *o)
                 perp_plan_method_name(o->method));
         return CLI_USAGE;
     }
+    if (r->homotopy_steps > 0 && !r->homotopy[0]) {
+        fprintf(stderr, "perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
+        return CLI_USAGE;
+    }
     if (!isnan(r->theta)) o->theta = r->theta;
     if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
     if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
@@ -238,6 +269,11 @@ static int apply_request(const request *r, perp_plan_options *o)
     if (r->tries > 0) o->tries = (int)r->tries;
     if (r->restarts >= 0) o->restarts = (int)r->restarts;
     if (r->threads >= 0) o->threads = (int)r->threads;
+    if (r->homotopy[0]) {
+        o->homotopy = r->homotopy;
+        o->homotopy_from = r->homotopy_from;
+    }
+    if (r->homotopy_steps > 0) o->homotopy_steps = (int)r->homotopy_steps;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
 }
@@ -282,6 +318,17 @@ static perp_status open_log(watch *u, const char *path, perp_diag *diag)
 
 /* Output -------------------------------------------------------------------------------------- */
 
+/* "phase flight: 0.31 s to t = 0.31, nodes 1 to 20" */
+static void phase_line(const perp_plan *plan, int i, char *text, size_t room)
+{
+    perp_plan_phase q = perp_plan_get_phase(plan, i);
+    char number[16];
+    snprintf(number, sizeof number, "%d", i + 1);
+    snprintf(text, room, "phase %s: %.10g s to t = %.10g, nodes %d to %d%s",
+             q.name[0] ? q.name : number, q.to - q.from, q.to, q.first + 1, q.last + 1,
+             q.is_linked ? ", begins with a jump" : "");
+}
+
 static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
                                   const perp_plan *plan, const perp_plan_result *result,
                                   const request *r)
@@ -297,6 +344,10 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     for (int i = 0; perp_plan_free_name(plan, i); i++) {
         snprintf(line, sizeof line, "free %s = %.17g", perp_plan_free_name(plan, i),
                  perp_plan_free_value(plan, i));
+        perp_trajectory_writer_comment(w, line);
+    }
+    for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {
+        phase_line(plan, i, line, sizeof line);
         perp_trajectory_writer_comment(w, line);
     }
     return status;
@@ -404,6 +455,7 @@ static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out
 static void print_summary(FILE *out, const perp_model *model, const perp_plan *plan,
                           const perp_plan_result *r, const perp_plan_options *o, double seconds)
 {
+    char text[512];
     perp_plan_size size = perp_plan_get_size(plan);
     fprintf(out, "%s: %d steps (%s), %d unknowns, %d conditions, %d pairs\n",
             perp_model_name(model), size.steps, perp_plan_method_name(o->method), size.unknowns,
@@ -422,12 +474,18 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     fprintf(out, "\n");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
+    for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {
+        phase_line(plan, i, text, sizeof text);
+        fprintf(out, "%s\n", text);
+    }
 }
 
 /* Replay -------------------------------------------------------------------------------------- */
 
 typedef struct replay {
     const perp_plan *plan;
+    const perp_trajectory *inputs;
+    perp_plan_phase phase;
     double *row;
     int nx, worst_state;
     double worst;
@@ -437,13 +495,14 @@ typedef struct replay {
 static perp_status compare_row(void *context, long step, const double *row)
 {
     replay *u = context;
-    if (step >= perp_plan_rows(u->plan)) return PERP_OK;
-    perp_plan_row(u->plan, (int)step, u->row);
+    if (step > u->phase.last - u->phase.first) return PERP_OK;
+    if (step == 0) return PERP_OK; /* where a phase begins, a link may have changed the states */
+    perp_plan_row(u->plan, u->phase.first + (int)step, u->row);
     for (int i = 1; i <= u->nx; i++) {
         double d = fabs(row[i] - u->row[i]);
         if (!(d <= u->worst)) u->worst = d, u->worst_state = i;
     }
-    u->steps = step;
+    u->steps = u->phase.first + step;
     return PERP_OK;
 }
 
@@ -459,8 +518,11 @@ static perp_trajectory *input_table(const perp_plan *plan, int first, int n, dou
     for (int i = 0; i < n; i++)
         length += (size_t)snprintf(text + length, room - length, ",%s",
                                    perp_plan_column_name(plan, first + i));
+    double before = -INFINITY;
     for (int k = 0; k < rows; k++) {
         perp_plan_row(plan, k, row);
+        if (!(row[0] > before)) continue; /* a phase of no length */
+        before = row[0];
         length += (size_t)snprintf(text + length, room - length, "\n%.17g", row[0]);
         for (int i = 0; i < n; i++)
             length += (size_t)snprintf(text + length, room - length, ",%.17g", row[first + i]);
@@ -471,43 +533,60 @@ static perp_trajectory *input_table(const perp_plan *plan, int first, int n, dou
     return table;
 }
 
-/* Simulate with the inputs found and say how far the states come apart. The model's inputs and values
- * are changed for it. */
-static void print_replay(FILE *out, perp_model *model, const perp_plan *plan,
-                         const perp_plan_options *o, const perp_plan_result *r)
+/* Simulate phase q from where it begins; inputs: columns first .. first + ni - 1 of the plan. */
+static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_plan_options *o,
+                                perp_diag *diag)
 {
+    perp_model *model = NULL;
+    perp_simulation *sim = NULL;
+    u->phase = perp_plan_get_phase(u->plan, q);
+    double T = u->phase.to - u->phase.from, step = T / (u->phase.last - u->phase.first);
+    if (!(u->phase.from + step > u->phase.from)) return PERP_OK; /* of no length */
+    perp_status status = perp_plan_phase_model(u->plan, q, &model, diag);
+    for (int i = 0; i < ni && status == PERP_OK; i++)
+        status = perp_model_set_input_table(model, perp_plan_column_name(u->plan, first + i),
+                                            u->inputs, NULL, "the plan", diag);
+    if (status == PERP_OK) {
+        perp_simulation_options so = perp_simulation_options_default(model);
+        so.from = u->phase.from;
+        so.to = u->phase.from + T * (1 + 1e-12); /* rounding must not cost the last step */
+        so.step = step;
+        so.integrator = o->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
+        so.theta = o->theta;
+        status = perp_simulation_create(model, &so, &sim, diag);
+    }
+    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, u, diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return status;
+}
+
+/* Simulate with the inputs found and say how far the states come apart, phase by phase. */
+static void print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
+                         const perp_plan_options *o)
+{
+    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) {
+        fprintf(out, "not replayed: the simulator has no %s\n", perp_plan_method_name(o->method));
+        return;
+    }
     int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
     int first = 1 + ns + perp_model_count(model, PERP_VAR),
         ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);
+    int phases = perp_plan_phases(plan);
     replay u = {.plan = plan, .nx = ns, .row = malloc((size_t)n * sizeof *u.row)};
     perp_diag diag = {0};
-    perp_simulation *sim = NULL;
-    perp_simulation_options so = perp_simulation_options_default(model);
     perp_trajectory *table = u.row ? input_table(plan, first, ni, u.row) : NULL;
-    if (!table) goto done;
-    perp_plan_row(plan, 0, u.row);
-    for (int i = 0; i < ns; i++)
-        perp_model_set(model, perp_plan_column_name(plan, 1 + i), u.row[1 + i], &diag);
-    for (int i = 0; perp_plan_free_name(plan, i); i++)
-        perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i), &diag);
-    for (int i = 0; i < ni; i++)
-        perp_model_set_input_table(model, perp_plan_column_name(plan, first + i), table, NULL,
-                                   "the plan", &diag);
-    so.from = o->from;
-    so.to = o->from + r->horizon * (1 + 1e-12); /* rounding must not cost the last step */
-    so.step = r->horizon / (perp_plan_rows(plan) - 1);
-    so.integrator = o->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
-    so.theta = o->theta;
-    perp_status status = perp_simulation_create(model, &so, &sim, &diag);
-    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, &u, &diag);
+    perp_status status = table ? PERP_OK : PERP_ERR_MEMORY;
+    u.inputs = table;
+    for (int q = 0; q < phases && status == PERP_OK; q++)
+        status = replay_phase(&u, q, first, ni, o, &diag);
     if (status == PERP_OK)
-        fprintf(out, "replayed: a simulation with these inputs differs by at most %.1e (%s)\n",
-                u.worst, u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
+        fprintf(out, "replayed%s: a simulation with these inputs differs by at most %.1e (%s)\n",
+                phases > 1 ? " phase by phase" : "", u.worst,
+                u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
     else
         fprintf(out, "replayed: the simulation ended after step %ld: %s", u.steps,
                 perp_diag_text(&diag));
-done:
-    perp_simulation_destroy(sim);
     perp_trajectory_destroy(table);
     perp_diag_clear(&diag);
     free(u.row);
@@ -559,16 +638,12 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     if (status == PERP_OK) {
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
-        int steps_are_equal =
-            (o.method == PERP_PLAN_BACKWARD_EULER || o.method == PERP_PLAN_THETA) &&
-            perp_plan_is_uniform(plan);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
         if (!r->quiet && r->report && !cli_is_dash(r->report))
             fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
-        if (!r->quiet && r->replay && holds && steps_are_equal)
-            print_replay(out, model, plan, &o, &result);
+        if (!r->quiet && r->replay && holds) print_replay(out, model, plan, &o);
         if (result.outcome == PERP_PLAN_STOPPED)
             fprintf(stderr,
                     "perp plan: interrupted; this is the best iterate so far, not an optimum\n");

@@ -131,7 +131,12 @@ typedef struct perp_plan_options {
     int tries;                 ///< starts from which the best plan is kept; default 1
     int restarts;              ///< further starts while there is no optimal plan; default 3
     int threads; ///< of starts; 0 (default): one per processor; the answer is the same
-    int refine;  ///< 1: fix the sides seen and solve again (default); 0: do not
+    const char
+        *homotopy; ///< a parameter that walks from `homotopy_from` to its value at each start,
+                   ///< such as a coefficient of friction from 0; NULL (default): none
+    double homotopy_from; ///< its first value
+    int homotopy_steps;   ///< relaxed programs solved on the way, 1..100; default 4
+    int refine;           ///< 1: fix the sides seen and solve again (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;
@@ -163,15 +168,15 @@ PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
 ///
 /// @param model  must outlive the plan; nothing may be set in it until the plan is solved
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
-/// cannot be transcribed: diag says where), PERP_ERR_UNAVAILABLE (no such back end in this build),
-/// PERP_ERR_MEMORY
+/// cannot be transcribed: diag says where), PERP_ERR_FILE and PERP_ERR_DATA (the table of guesses),
+/// PERP_ERR_UNAVAILABLE (no such back end in this build), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
                                       perp_plan **plan, perp_diag *diag);
 PERP_API void perp_plan_destroy(perp_plan *plan);
 
 /// Start from a table, such as an earlier plan or a simulation: columns named like states, vars and
 /// inputs, over its time, which is stretched to the horizon; a free horizon starts at the table's
-/// length. What the table has no column for keeps the model's guess.
+/// length, a phase at that of its share of the rows. What has no column keeps the model's guess.
 ///
 /// @param name  of the table in messages
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DATA (no "t", times not increasing, no column of the
@@ -202,8 +207,24 @@ PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
 /// @param row  perp_plan_columns entries
 PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
 
-/// 1 if all steps have the same length, as a simulation's do.
-PERP_API int perp_plan_is_uniform(const perp_plan *plan);
+/// A phase of the plan: steps of equal length. Without phases there is one.
+typedef struct perp_plan_phase {
+    const char *name; ///< "" where the plan block gives none
+    int first, last;  ///< nodes; the last of a phase is the first of the next
+    double from, to;  ///< time
+    int is_linked;    ///< a state jumps where it begins
+} perp_plan_phase;
+
+PERP_API int perp_plan_phases(const perp_plan *plan);
+PERP_API perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i);
+
+/// A model from which phase i can be simulated: the plan's, with the parameters of the phase, free
+/// ones with the values found, and as initial values the states where it begins, behind its links.
+///
+/// @param model  out: the caller destroys it
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY, or what perp_model_set says
+PERP_API perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model,
+                                           perp_diag *diag);
 
 /// Free parameters of the plan and their values; the name is NULL when i is out of range.
 PERP_API const char *perp_plan_free_name(const perp_plan *plan, int i);

@@ -1034,20 +1034,27 @@ static void assign_all(builder *b, const perp__statement *s)
     }
 }
 
+const char *perp__beside(struct builder *b, const char *name)
+{
+    const char *file = b->source->name, *slash = strrchr(file, '/');
+    size_t folder = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
+    char *path = perp__arena_alloc(b->arena, folder + strlen(name) + 1);
+    if (!path) {
+        b->failed = 1;
+        return NULL;
+    }
+    memcpy(path, file, folder);
+    strcpy(path + folder, name);
+    return path;
+}
+
 /* The file beside the model that `input name = table("file")` names. */
 static void read_table(builder *b, const perp__statement *s)
 {
     declared *d = find(b, s->name);
     if (!d || d->at != s->name_at) return;
-    const char *file = b->source->name, *slash = strrchr(file, '/');
-    size_t folder = slash && s->table[0] != '/' ? (size_t)(slash - file) + 1 : 0;
-    char *path = perp__arena_alloc(b->arena, folder + strlen(s->table) + 1);
-    if (!path) {
-        b->failed = 1;
-        return;
-    }
-    memcpy(path, file, folder);
-    strcpy(path + folder, s->table);
+    const char *path = perp__beside(b, s->table);
+    if (!path) return;
     perp_diag diag = {0};
     perp_trajectory *table = NULL;
     perp_status status = perp_trajectory_read(path, &table, &diag);

@@ -557,7 +557,10 @@ static void parse_block(parser *p, perp__statement *s)
     take(p);
     expect_symbol(p, '{', "'{'");
     s->block = p->token;
-    while (!p->bad && p->token->kind != TOKEN_END && !at_symbol(p, '}')) p->token++;
+    for (int depth = 0; p->token->kind != TOKEN_END && (depth > 0 || !at_symbol(p, '}'));) {
+        depth += at_symbol(p, '{') - at_symbol(p, '}');
+        p->token++;
+    }
     expect_symbol(p, '}', "'}' at the end of the block");
 }
 

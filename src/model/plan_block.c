@@ -13,6 +13,7 @@ typedef struct reader {
     perp__source *source;
     perp__plan_block *block;
     const perp__token *token;
+    int phase;  /* the one that is read; -1: none */
     int bad;    /* the line at hand has an error */
     int failed; /* memory */
 } reader;
@@ -95,18 +96,18 @@ static int room(reader *r, void *list, int *capacity, int n, size_t size)
 
 /* Settings ------------------------------------------------------------------------------------ */
 
-/* horizon 5   or   horizon free in [0.1, 10] guess 2 */
-static void read_horizon(reader *r)
+/* 5   or   free in [0.1, 10] guess 2, after "horizon" */
+static void read_horizon(reader *r, int *at, int *is_free, perp_expr *T, perp_expr *lo,
+                         perp_expr *hi)
 {
-    perp__plan_block *p = r->block;
-    p->horizon_at = r->token[-1].at;
-    p->is_free = take_word(r, "free");
-    if (!p->is_free) {
-        p->horizon = number(r);
+    *at = r->token[-1].at;
+    *is_free = take_word(r, "free");
+    if (!*is_free) {
+        *T = number(r);
         return;
     }
-    if (take_word(r, "in")) range(r, &p->horizon_lo, &p->horizon_hi);
-    if (!r->bad && take_word(r, "guess")) p->horizon = number(r);
+    if (take_word(r, "in")) range(r, lo, hi);
+    if (!r->bad && take_word(r, "guess")) *T = number(r);
 }
 
 static void push_cost(reader *r, perp__plan_cost cost)
@@ -119,7 +120,7 @@ static void push_cost(reader *r, perp__plan_cost cost)
 static void read_cost(reader *r, int sign)
 {
     perp__graph *g = &r->model->graph;
-    perp__plan_cost cost = {.weight = perp__const(g, sign), .e = 0};
+    perp__plan_cost cost = {.phase = r->phase, .weight = perp__const(g, sign), .e = 0};
     static const char *const words[] = {"time", "integral", "end"};
     size_t k = 0;
     while (k < 3 && !at_word(r, words[k])) k++;
@@ -239,7 +240,7 @@ static void read_condition(reader *r, perp__plan_where where, perp_expr place)
     for (int i = 0; i < size && !r->bad; i++) {
         perp_expr v[3];
         for (int k = 0; k < count; k++) v[k] = e[k][n[k] == 1 ? 0 : i];
-        perp__plan_condition c = {where, place, v[count == 3], -1, -1, at, end, text};
+        perp__plan_condition c = {r->phase, where, place, v[count == 3], -1, -1, at, end, text};
         if (count == 3) {
             c.lo = v[rel[0] == 'l' ? 0 : 2];
             c.hi = v[rel[0] == 'l' ? 2 : 0];
@@ -296,20 +297,43 @@ static void read_free(reader *r)
     if (take_word(r, "in")) range(r, &lo, &hi);
     for (int i = 0; i < n && !r->bad; i++) {
         if (room(r, &p->free_, &p->cfree, p->nfree, sizeof *p->free_))
-            p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi};
+            p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi, s->at};
     }
 }
 
-/* guess NAME = EXPR of t, or guess simulate */
+/* table("FILE.csv"), after "guess" */
+static void read_guess_table(reader *r)
+{
+    perp__plan_block *p = r->block;
+    p->table_at = r->token->at;
+    r->token += 2;
+    if (r->token->kind != TOKEN_STRING)
+        expected(r, "the name of a table: guess table(\"plan.csv\")");
+    else if (!(p->table = perp__beside(r->builder, r->token++->text)))
+        r->failed = r->bad = 1;
+    expect_symbol(r, ')', "')'");
+}
+
+/* guess NAME = EXPR of t, guess simulate, or guess table(...) */
 static void read_guess(reader *r)
 {
     perp__plan_block *p = r->block;
     int is_last = r->token[0].kind != TOKEN_NEWLINE &&
                   (r->token[1].kind == TOKEN_NEWLINE ||
                    (r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '}'));
-    if (is_last && at_word(r, "simulate")) {
+    if (is_last && r->phase < 0 && at_word(r, "simulate")) {
         p->simulates_at = r->token++->at;
         p->simulates = 1;
+        return;
+    }
+    if (at_word(r, "table") && r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '(') {
+        if (r->phase < 0) {
+            read_guess_table(r);
+            return;
+        }
+        perp__error(r->source, r->token->at, r->token->end,
+                    "a table of guesses belongs to the plan, outside of its phases");
+        r->bad = 1;
         return;
     }
     perp_symbol_kind kind;
@@ -333,7 +357,8 @@ static void read_guess(reader *r)
     }
     for (int i = 0; i < n && !r->bad; i++) {
         if (room(r, &p->guess, &p->cguess, p->nguess, sizeof *p->guess))
-            p->guess[p->nguess++] = (perp__plan_guess){kind, first + i, e[size == 1 ? 0 : i]};
+            p->guess[p->nguess++] =
+                (perp__plan_guess){r->phase, kind, first + i, e[size == 1 ? 0 : i]};
     }
 }
 
@@ -348,25 +373,211 @@ static const char *read_word(reader *r, const char *what)
     return text_between(r, at, end);
 }
 
-static void read_line(reader *r)
+/* Phases -------------------------------------------------------------------------------------- */
+
+static int has_colon(const reader *r)
+{
+    return r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == ':';
+}
+
+static int is_at_phase(const reader *r)
+{
+    int is_open = r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '{';
+    return at_word(r, "phase") && (r->token[1].kind == TOKEN_NAME || is_open);
+}
+
+/* NAME = EXPR as items and as many expressions; how many, 0 with an error. */
+static int read_values(reader *r, perp_symbol_kind *kind, int *first, int scope, perp_expr **e,
+                       int *size)
+{
+    int n;
+    const perp__syntax *name = expression(r);
+    expect_symbol(r, '=', "'=' and a value");
+    const perp__syntax *s = expression(r);
+    if (r->bad || !perp__find_block(r->builder, name, kind, first, &n) ||
+        !perp__lower_block(r->builder, s, scope, e, size)) {
+        r->bad = 1;
+        return 0;
+    }
+    if (*size == 1 || *size == n) return n;
+    perp__error(r->source, name->at, s->end, "the sizes differ: %d and %d elements", n, *size);
+    r->bad = 1;
+    return 0;
+}
+
+/* NAME = EXPR of parameters, after "param": the value within the phase. */
+static void read_param(reader *r)
 {
     perp__plan_block *p = r->block;
+    const perp__token *name = r->token;
+    perp_symbol_kind kind;
+    perp_expr *e = NULL;
+    int first, size, n = read_values(r, &kind, &first, PERP__OF_PARAMS, &e, &size);
+    for (int i = 0; i < n && !r->bad; i++) {
+        const perp__item *item = &r->model->item[kind][first + i];
+        const char *fault = kind != PERP_PARAM    ? "is no parameter"
+                            : item->is_structural ? "sets the size of the model"
+                                                  : NULL;
+        for (int k = 0; k < p->nparam && !fault; k++)
+            if (p->param[k].phase == r->phase && p->param[k].item == first + i)
+                fault = "has a value in this phase already";
+        if (fault) {
+            perp__error(r->source, name->at, name->end,
+                        "'%s' %s; a phase gives values to parameters: param mu = 0.2", item->name,
+                        fault);
+            r->bad = 1;
+        } else if (room(r, &p->param, &p->cparam, p->nparam, sizeof *p->param)) {
+            p->param[p->nparam++] = (perp__plan_param){r->phase, first + i, e[size == 1 ? 0 : i]};
+        }
+    }
+}
+
+/* Does e speak of nothing but pre() of states, parameters and t? 0 with the error. */
+static int is_of_before(reader *r, perp_expr e, int at, int end)
+{
+    const perp_model *m = r->model;
+    int n, bad = 0, *reach = perp__graph_reach(&m->graph, &e, 1, &n);
+    if (!reach) r->failed = r->bad = 1;
+    for (int k = 0; reach && k < n && !bad; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        if (node->op != PERP__SYMBOL || node->a == PERP__SYM_T) continue;
+        bad = node->a < PERP__SYM_FIRST;
+        for (int i = 0; i < m->nitem[PERP_STATE] && !bad; i++) {
+            int offset = node->a - m->item[PERP_STATE][i].symbol;
+            bad = offset >= 0 && offset <= PERP__PRE && offset != PERP__PRE;
+        }
+        for (int i = 0; i < m->nitem[PERP_INPUT] && !bad; i++) {
+            int offset = node->a - m->item[PERP_INPUT][i].symbol;
+            bad = offset >= 0 && offset <= PERP__INPUT_PRE;
+        }
+        for (int i = 0; i < m->nitem[PERP_VAR] && !bad; i++)
+            bad = node->a == m->item[PERP_VAR][i].symbol;
+    }
+    free(reach);
+    if (bad)
+        perp__error(r->source, at, end,
+                    "a link speaks of the states before the joint, of parameters and of t: "
+                    "v = -e*pre(v)");
+    return !bad && reach;
+}
+
+/* STATE = EXPR, after "link:": holds where the next phase begins. */
+static void read_link(reader *r)
+{
+    perp__plan_block *p = r->block;
+    perp_symbol_kind kind;
+    perp_expr *e = NULL;
+    int at = r->token->at, first, size, n = read_values(r, &kind, &first, PERP__OF_NODE, &e, &size);
+    int end = r->token[-1].end;
+    for (int i = 0; i < n && !r->bad; i++) {
+        const perp__item *item = &r->model->item[kind][first + i];
+        perp_expr value = e[size == 1 ? 0 : i];
+        int is_given = 0;
+        for (int k = 0; k < p->nlink; k++)
+            is_given |= p->link[k].phase == p->nphase && p->link[k].state == first + i;
+        if (kind != PERP_STATE || is_given) {
+            perp__error(r->source, at, end,
+                        is_given ? "'%s' has a link at this joint already"
+                                 : "a link gives a state where the next phase begins; '%s' is none",
+                        item->name);
+            r->bad = 1;
+        } else if (!is_of_before(r, value, at, end)) {
+            r->bad = 1;
+        } else if (room(r, &p->link, &p->clink, p->nlink, sizeof *p->link)) {
+            p->link[p->nlink++] = (perp__plan_link){p->nphase, first + i, value, at, end};
+        }
+    }
+}
+
+static void read_links(reader *r)
+{
+    int at = r->token->at, end = r->token->end;
+    r->token += 2;
+    if (r->block->nphase == 0) {
+        perp__error(r->source, at, end, "a link stands between two phases");
+        r->bad = 1;
+    }
+    do
+        if (!r->bad) read_link(r);
+    while (!r->bad && take_symbol(r, ','));
+}
+
+static void read_lines(reader *r);
+
+/* phase NAME { lines } */
+static void read_phase(reader *r)
+{
+    perp__plan_block *p = r->block;
+    const perp__token *name = r->token + 1;
+    perp__plan_phase q = {.name = name->text, .at = r->token->at, .end = name->end, .is_free = 1};
+    q.horizon = q.lo = q.hi = q.nodes = -1;
+    r->token++;
+    if (name->kind == TOKEN_NAME)
+        r->token++;
+    else
+        expected(r, "the name of the phase: phase flight {");
+    expect_symbol(r, '{', "'{' and the lines of the phase");
+    if (r->bad) return;
+    for (int k = 0; k < p->nphase; k++) {
+        if (strcmp(p->phase[k].name, q.name) != 0) continue;
+        perp__error(r->source, name->at, name->end, "there is a phase '%s' already", q.name);
+    }
+    if (!room(r, &p->phase, &p->cphase, p->nphase, sizeof *p->phase)) return;
+    p->phase[p->nphase++] = q;
+    r->phase = p->nphase - 1;
+    read_lines(r);
+    r->phase = -1;
+    r->bad = r->failed;
+    expect_symbol(r, '}', "'}' at the end of the phase");
+}
+
+/* The lines that a phase may have; 0: it is another. */
+static int read_line_of_phase(reader *r)
+{
+    static const char *const others[] = {"phases", "free", "method", "complementarity"};
+    perp__plan_phase *q = &r->block->phase[r->phase];
     if (take_word(r, "horizon")) {
-        read_horizon(r);
+        read_horizon(r, &q->horizon_at, &q->is_free, &q->horizon, &q->lo, &q->hi);
+        return 1;
+    }
+    if (take_word(r, "nodes")) {
+        q->nodes_at = r->token->at;
+        q->nodes = number(r);
+        return 1;
+    }
+    if (take_word(r, "param")) {
+        do read_param(r);
+        while (!r->bad && take_symbol(r, ','));
+        return 1;
+    }
+    int is_other = (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) ||
+                   (at_word(r, "link") && has_colon(r)) || is_at_phase(r);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) is_other |= at_word(r, others[k]);
+    if (!is_other) return 0;
+    perp__error(r->source, r->token->at, r->token->end,
+                "'%s' belongs to the plan, outside of its phases", r->token->text);
+    r->bad = 1;
+    return 1;
+}
+
+/* The lines that only the plan has; 0: it is another. */
+static int read_line_of_plan(reader *r)
+{
+    perp__plan_block *p = r->block;
+    if (is_at_phase(r)) {
+        read_phase(r);
+    } else if (at_word(r, "link") && has_colon(r)) {
+        read_links(r);
+    } else if (take_word(r, "horizon")) {
+        read_horizon(r, &p->horizon_at, &p->is_free, &p->horizon, &p->horizon_lo, &p->horizon_hi);
     } else if (take_word(r, "nodes")) {
         p->nodes_at = r->token->at;
         p->nodes = number(r);
     } else if (take_word(r, "phases")) {
         p->runs_at = r->token->at;
         p->runs = number(r);
-    } else if (take_word(r, "minimize")) {
-        read_minimize(r);
-    } else if (take_word(r, "at")) {
-        read_at(r);
     } else if (take_word(r, "free")) {
         read_free(r);
-    } else if (take_word(r, "guess")) {
-        read_guess(r);
     } else if (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) {
         r->token++;
         p->holds_inputs = at_word(r, "held");
@@ -377,11 +588,70 @@ static void read_line(reader *r)
     } else if (take_word(r, "complementarity")) {
         p->complementarity = read_word(r, "a way to treat the pairs, such as scholtes");
     } else {
+        return 0;
+    }
+    return 1;
+}
+
+static void read_line(reader *r)
+{
+    int is_read = r->phase >= 0 ? read_line_of_phase(r) : read_line_of_plan(r);
+    if (is_read) {
+        ;
+    } else if (take_word(r, "minimize")) {
+        read_minimize(r);
+    } else if (take_word(r, "at")) {
+        read_at(r);
+    } else if (take_word(r, "guess")) {
+        read_guess(r);
+    } else {
         do read_condition(r, PLAN_ALWAYS, -1);
         while (!r->bad && take_symbol(r, ','));
     }
     if (!r->bad && r->token->kind != TOKEN_NEWLINE && !at_symbol(r, '}'))
         expected(r, "the end of the line");
+}
+
+/* To the brace that closes the block, or the phase. */
+static void read_lines(reader *r)
+{
+    while (!r->failed) {
+        while (r->token->kind == TOKEN_NEWLINE) r->token++;
+        if (at_symbol(r, '}') || r->token->kind == TOKEN_END) break;
+        r->bad = 0;
+        read_line(r);
+        while (r->bad && r->token->kind != TOKEN_NEWLINE && r->token->kind != TOKEN_END &&
+               !at_symbol(r, '}'))
+            r->token++;
+    }
+}
+
+/* What only the whole block shows. */
+static void check_phases(reader *r)
+{
+    const perp__plan_block *p = r->block;
+    if (p->nphase == 0 || r->source->nerror > 0) return;
+    for (int k = 0; k < p->nlink; k++)
+        if (p->link[k].phase == p->nphase)
+            perp__error(r->source, p->link[k].at, p->link[k].end,
+                        "a link stands between two phases");
+    if (p->nodes >= 0)
+        perp__error(r->source, p->nodes_at, p->nodes_at + 1,
+                    "each phase has nodes of its own; the plan has their sum");
+    if (p->runs >= 0)
+        perp__error(r->source, p->runs_at, p->runs_at + 1,
+                    "a plan has either phases of its own or a number of equal ones");
+    if (p->simulates && (p->nlink || p->nparam))
+        perp__error(r->source, p->simulates_at, p->simulates_at + 8,
+                    "a simulation follows neither links nor the parameters of a phase");
+    for (int k = 0; k < p->nphase; k++) {
+        const perp__plan_phase *q = &p->phase[k];
+        if (q->nodes < 0)
+            perp__error(r->source, q->at, q->end, "phase '%s' needs its nodes: nodes 20", q->name);
+        if (q->is_free && q->horizon_at == 0 && !p->is_free && p->horizon < 0)
+            perp__error(r->source, q->at, q->end,
+                        "phase '%s' needs a horizon: 'horizon 5', or 'horizon free'", q->name);
+    }
 }
 
 int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s)
@@ -394,15 +664,14 @@ int perp__read_plan(struct builder *b, perp_model *model, const perp__statement 
     if (!p) return 0;
     p->at = s->at;
     p->horizon = p->horizon_lo = p->horizon_hi = p->nodes = p->runs = -1;
-    reader r = {
-        .builder = b, .model = model, .source = &model->source, .block = p, .token = s->block};
-    while (!r.failed) {
-        while (r.token->kind == TOKEN_NEWLINE) r.token++;
-        if (at_symbol(&r, '}') || r.token->kind == TOKEN_END) break;
-        r.bad = 0;
-        read_line(&r);
-        while (r.bad && r.token->kind != TOKEN_NEWLINE && r.token->kind != TOKEN_END) r.token++;
-    }
+    reader r = {.builder = b,
+                .model = model,
+                .source = &model->source,
+                .block = p,
+                .token = s->block,
+                .phase = -1};
+    read_lines(&r);
+    check_phases(&r);
     return !r.failed;
 }
 
@@ -413,5 +682,8 @@ void perp__plan_block_destroy(perp__plan_block *p)
     free(p->condition);
     free(p->free_);
     free(p->guess);
+    free(p->phase);
+    free(p->param);
+    free(p->link);
     free(p);
 }

@@ -16,8 +16,32 @@ typedef enum perp__plan_where {
     PLAN_ALWAYS
 } perp__plan_where;
 
+/* phase NAME { ... }: a part of the horizon with nodes of its own. What follows says `phase` where it
+ * stands in one; -1 elsewhere. */
+typedef struct perp__plan_phase {
+    const char *name;
+    int at, end;
+    int is_free;                      /* its length is chosen; also where it is silent */
+    perp_expr horizon, lo, hi, nodes; /* -1 where silent */
+    int horizon_at, nodes_at;
+} perp__plan_phase;
+
+/* The value of a parameter within a phase. */
+typedef struct perp__plan_param {
+    int phase, item;
+    perp_expr e;
+} perp__plan_param;
+
+/* A state where phase `phase` begins, in terms of the states before. */
+typedef struct perp__plan_link {
+    int phase, state;
+    perp_expr e;
+    int at, end;
+} perp__plan_link;
+
 /* lo <= e <= hi at a node; lo = hi for an equation; -1 where there is no bound. */
 typedef struct perp__plan_condition {
+    int phase;
     perp__plan_where where;
     perp_expr place;
     perp_expr e, lo, hi;
@@ -32,6 +56,7 @@ typedef enum perp__plan_cost_kind {
 } perp__plan_cost_kind;
 
 typedef struct perp__plan_cost {
+    int phase;
     perp__plan_cost_kind kind;
     perp_expr weight, e; /* e is not used for time */
 } perp__plan_cost;
@@ -42,10 +67,12 @@ typedef struct perp__plan_free {
     perp_symbol_kind kind;
     int item;
     perp_expr lo, hi; /* -1: the item's own range */
+    int at;
 } perp__plan_free;
 
 /* Starting values of a state, var or input over time, or of a free parameter. */
 typedef struct perp__plan_guess {
+    int phase;
     perp_symbol_kind kind;
     int item;
     perp_expr e;
@@ -58,12 +85,17 @@ struct perp__plan_block {
     perp_expr horizon, horizon_lo, horizon_hi, nodes, runs; /* -1 where silent */
     int horizon_at, nodes_at, runs_at;
     int simulates, simulates_at; /* states and vars start from a simulation */
+    const char *table;           /* of guesses; nullable */
+    int table_at;
     perp__plan_cost *cost;
     perp__plan_condition *condition;
     perp__plan_free *free_;
     perp__plan_guess *guess;
-    int ncost, ncondition, nfree, nguess;
-    int ccost, ccondition, cfree, cguess;
+    perp__plan_phase *phase;
+    perp__plan_param *param;
+    perp__plan_link *link;
+    int ncost, ncondition, nfree, nguess, nphase, nparam, nlink;
+    int ccost, ccondition, cfree, cguess, cphase, cparam, clink;
     const char *method, *complementarity;
 };
 
@@ -80,6 +112,9 @@ enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE }; /* what an expression ma
 /* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.
  */
 int perp__lower_block(struct builder *b, const perp__syntax *s, int scope, perp_expr **e, int *n);
+
+/* The path of a file that is named from the model's folder. NULL: memory. */
+const char *perp__beside(struct builder *b, const char *name);
 
 /* The items a name stands for: a kind, the first item, and how many. 0 with an error recorded. */
 int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind *kind, int *first,

@@ -72,23 +72,37 @@ static void say_range(const explainer *u, const perp__item *item, int first)
     perp__diag_append(u->diag, "\n");
 }
 
+/* Is the length of phase q at the end of its range? */
+static int is_at_bound(const explainer *u, int q)
+{
+    const perp__program *g = u->g;
+    double x = u->p[g->run_p + q], slack = 1e-4 * (1 + fabs(x));
+    return x - g->plo[g->run_p + q] <= slack || g->phi[g->run_p + q] - x <= slack;
+}
+
 static void say_horizon(const explainer *u)
 {
     const perp__program *g = u->g;
     const perp__plan_block *b = g->model->plan;
     double T = 0;
-    if (!b->is_free) {
+    int bounds = 0;
+    for (int q = 0; q < g->nrun; q++) {
+        T += u->p[g->run_p + q];
+        bounds += is_at_bound(u, q);
+    }
+    if (b->horizon >= 0 && !b->is_free) {
         say_place(u, b->horizon_at);
         perp__diag_append(u->diag, "the horizon of %g\n", g->horizon);
-        return;
-    }
-    for (int q = 0; q < g->nrun; q++) T += u->p[g->run_p + q];
-    for (int q = 0; q < g->nrun; q++) {
-        double x = u->p[g->run_p + q], lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q];
-        if (x - lo > 1e-4 * (1 + fabs(x)) && hi - x > 1e-4 * (1 + fabs(x))) continue;
+    } else if (b->is_free && bounds) {
         say_place(u, b->horizon_at);
         perp__diag_append(u->diag, "the range of the horizon, which is %g\n", T);
-        return;
+    }
+    for (int q = 0; q < g->nnamed; q++) {
+        const perp__plan_phase *phase = &b->phase[q];
+        if (!phase->horizon_at || !is_at_bound(u, q)) continue;
+        say_place(u, phase->horizon_at);
+        perp__diag_append(u->diag, "the horizon of phase '%s', which is %g\n", phase->name,
+                          u->p[g->run_p + q]);
     }
 }
 

@@ -14,13 +14,19 @@ typedef struct guesser {
     int failed;
 } guesser;
 
-static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kind, int item)
+/* The guess within a phase, else that of the plan. */
+static const perp__plan_guess *find_guess(const guesser *u, perp_symbol_kind kind, int item,
+                                          int phase)
 {
     const perp__plan_block *b = u->model->plan;
+    const perp__plan_guess *found = NULL;
     for (int k = 0; k < b->nguess; k++) {
-        if (b->guess[k].kind == kind && b->guess[k].item == item) return &b->guess[k];
+        const perp__plan_guess *guess = &b->guess[k];
+        if (guess->kind != kind || guess->item != item) continue;
+        if (guess->phase == phase) return guess;
+        if (guess->phase < 0 && !found) found = guess;
     }
-    return NULL;
+    return found;
 }
 
 static double value_at(guesser *u, perp_expr e, double t)
@@ -46,18 +52,18 @@ static int chosen_input(const perp__program *g, int j)
     return j >= g->ns && j < g->nx ? j - g->ns : -1;
 }
 
-/* The expression that guesses unknown j of a point; -1 if there is none. */
-static perp_expr expression_of(const guesser *u, int j)
+/* The expression that guesses unknown j of a point in a phase; -1 if there is none. */
+static perp_expr expression_of(const guesser *u, int j, int phase)
 {
     const perp__program *g = u->program;
     const perp__plan_guess *own = NULL;
     if (j < g->ns)
-        own = find_guess(u, PERP_STATE, j);
+        own = find_guess(u, PERP_STATE, j, phase);
     else if (j >= g->nx && j < g->nx + g->nv)
-        own = find_guess(u, PERP_VAR, j - g->nx);
+        own = find_guess(u, PERP_VAR, j - g->nx, phase);
     else if (chosen_input(g, j) >= 0) {
         int item = g->input_item[chosen_input(g, j)];
-        own = find_guess(u, PERP_INPUT, item);
+        own = find_guess(u, PERP_INPUT, item, phase);
         if (!own) return u->model->item[PERP_INPUT][item].expr;
     }
     return own ? own->e : -1;
@@ -69,20 +75,21 @@ static void guess_globals(guesser *u, double *p)
     const perp_model *m = u->model;
     const perp__plan_block *b = m->plan;
     for (int q = 0; q < g->nrun; q++) {
-        double lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q], T = g->horizon;
+        double lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q], T = g->horizon / g->nrun;
+        if (g->nnamed && b->phase[q].horizon >= 0) T = value_at(u, b->phase[q].horizon, g->from);
         if (isnan(T)) T = isfinite(hi) ? 0.5 * (lo + hi) : fmax(1, 2 * lo);
-        p[g->run_p + q] = clip(b->horizon >= 0 ? T / g->nrun : T, lo, hi);
+        p[g->run_p + q] = clip(T, lo, hi);
     }
     for (int i = 0; i < g->nparam; i++) {
         int item = g->param_item[i], j = g->param_p + i;
-        const perp__plan_guess *own = find_guess(u, PERP_PARAM, item);
+        const perp__plan_guess *own = find_guess(u, PERP_PARAM, item, -1);
         double x = own ? value_at(u, own->e, g->from) : m->item[PERP_PARAM][item].value;
         p[j] = clip(x, g->plo[j], g->phi[j]);
         u->symbol[m->item[PERP_PARAM][item].symbol] = p[j];
     }
     for (int i = 0; i < g->nstart; i++) {
         int of = g->start_state[i], j = g->start_p + i;
-        perp_expr e = expression_of(u, of);
+        perp_expr e = expression_of(u, of, 0);
         double x = e >= 0 ? value_at(u, e, g->from) : (double)NAN;
         if (e < 0 && of < g->ns) x = m->item[PERP_STATE][of].value;
         p[j] = clip(x, g->plo[j], g->phi[j]);
@@ -124,11 +131,12 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
     for (int i = 0; i < g->nx; i++) guess_line(g, p, i, w);
     for (int c = 0; c < g->npoint; c++)
         for (int j = 0; j < g->nb; j++) {
-            perp_expr e = expression_of(&u, j);
+            perp_expr e = -1;
             double *row = w + (size_t)(c * g->nb + j) * K;
             const double *lo = g->wlo + (size_t)(c * g->nb + j) * K,
                          *hi = g->whi + (size_t)(c * g->nb + j) * K;
-            for (int k = 0; k < g->K; k++) {
+            for (int k = 0, q = 0; k < g->K; k++) {
+                if (k == g->first[q]) e = expression_of(&u, j, q++);
                 double t = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
                 double x = e >= 0 ? value_at(&u, e, t) : j < g->ns ? row[k] : (double)NAN;
                 row[k] = clip(x, lo[k], hi[k]);
@@ -163,6 +171,12 @@ static const char *name_of(const perp__program *g, int j)
     return j < g->nx + m->nvar ? m->item[PERP_VAR][j - g->nx].name : NULL;
 }
 
+/* The row, of n, that stands where step k begins if the table's rows are nodes. */
+static int row_of(const perp__program *g, int k, int n)
+{
+    return (int)floor((double)k / g->K * (n - 1) + 0.5);
+}
+
 int perp__program_guess_table(const perp__program *g, const perp_trajectory *table, double *w,
                               double *p)
 {
@@ -170,9 +184,10 @@ int perp__program_guess_table(const perp__program *g, const perp_trajectory *tab
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
     size_t K = (size_t)g->K;
     if (!perp__program_guess(g, w, p)) return -1;
-    for (int q = 0; q < g->nrun; q++) {
-        int j = g->run_p + q;
-        p[j] = clip((t[n - 1] - t[0]) / g->nrun, g->plo[j], g->phi[j]);
+    for (int q = 0; q < g->nrun; q++) { /* rows are shared out like steps */
+        int j = g->run_p + q, begin = row_of(g, g->first[q], n),
+            end = row_of(g, g->first[q + 1], n);
+        p[j] = clip(t[end] - t[begin], g->plo[j], g->phi[j]);
     }
     double from = perp__program_time(g, p, 0), length = 0;
     for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);

@@ -5,13 +5,14 @@
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
 /* Ours: a barrier is not solved for longer than this when its violation is down to that. */
-enum { LONG = 50 };
+enum { LONG = 50, POLISH = 3 };
 static const double NEARLY_FEASIBLE = 1e-2;
 /* Ours: theirs is 1.5, but the relaxation of the pairs comes down with the barrier. */
 static const double THETA_MU = 1.2;
 perp__ipm_options perp__ipm_options_default(void)
 {
     return (perp__ipm_options){.tol = 1e-9,
+                               .primal = UNBOUNDED,
                                .gap = UNBOUNDED,
                                .max_iter = 1000,
                                .barrier = 1,
@@ -277,7 +278,8 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
 {
     perp__ipm_result result = {.status = IPM_LIMIT};
     double alpha = 0;
-    int iteration = 0, level = 0 /* since it was lowered */, finite = start(s, o, w, p);
+    int iteration = 0, level = 0 /* since it was lowered */, polished = 0;
+    int finite = start(s, o, w, p);
     if (!finite) result.status = IPM_NOT_FINITE;
     for (; finite && iteration < o->max_iter; iteration++) {
         perp__ipm_differentiate(s);
@@ -287,19 +289,19 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
             result.status = IPM_STOPPED;
             break;
         }
-        if (e.total <= o->tol && s->g->relaxation <= o->relaxation_min &&
-            (s->mu <= o->barrier_min || barrier_gap(s) <= o->gap * (1 + fabs(s->cost)))) {
-            result.status = IPM_SOLVED;
-            break;
-        }
-        if (update_barrier(s, o, iteration - level, e.primal)) level = iteration;
+        int solved = e.total <= o->tol && s->g->relaxation <= o->relaxation_min &&
+                     (s->mu <= o->barrier_min || barrier_gap(s) <= o->gap * (1 + fabs(s->cost)));
+        result.status = solved ? IPM_SOLVED : IPM_LIMIT;
+        if (solved && (e.primal <= o->primal || polished++ == POLISH)) break;
+        if (!solved && update_barrier(s, o, iteration - level, e.primal)) level = iteration;
         if (!perp__ipm_factor(s)) {
-            result.status = IPM_STALLED;
+            if (!solved) result.status = IPM_STALLED;
             break;
         }
         double tau = fmax(TAU_MIN, 1 - s->mu);
         perp__ipm_direction(s, s->c);
         alpha = perp__ipm_line_search(s, tau);
+        if (alpha == 0 && solved) break;
         if (alpha == 0) {
             if (perp__ipm_restore(s)) continue;
             result.status = s->is_stopped ? IPM_STOPPED : IPM_STALLED;

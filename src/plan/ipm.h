@@ -21,9 +21,11 @@ typedef struct perp__ipm_progress {
 } perp__ipm_progress;
 
 typedef struct perp__ipm_options {
-    double tol;   /* of the optimality error */
-    double gap;   /* the barrier's share of the cost at the end, relative; default: any */
-    int max_iter; /* default 1000 */
+    double tol; /* of the optimality error */
+    double
+        primal; /* of the violation of conditions, tried for a few steps; default: any within tol */
+    double gap; /* the barrier's share of the cost at the end, relative; default: any */
+    int max_iter;                      /* default 1000 */
     double barrier, barrier_min;       /* first and last */
     double relaxation, relaxation_min; /* of the pairs, first and last */
     double weight;                     /* of the cost against the barrier, default 1 */

@@ -72,6 +72,14 @@ const char *perp_plan_outcome_message(perp_plan_outcome o)
 
 /* Options ------------------------------------------------------------------------------------- */
 
+/* A number of nodes; NaN if it is none. symbol: NULL when memory was out. */
+static double whole_nodes(const perp_model *model, perp_expr e, const double *symbol)
+{
+    double nodes = NAN;
+    if (symbol) perp__graph_value(&model->graph, e, symbol, &nodes);
+    return nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes) ? nodes : (double)NAN;
+}
+
 perp_plan_options perp_plan_options_default(const perp_model *model)
 {
     perp_plan_options o = {.nodes = 41,
@@ -85,17 +93,20 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .max_iter = 1000,
                            .tries = 1,
                            .restarts = 3,
+                           .homotopy_steps = 4,
                            .refine = 1};
     const perp__plan_block *b = model ? model->plan : NULL;
     if (!b) return o;
-    if (b->nodes >= 0) {
-        double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol), nodes = NAN;
+    if (b->nodes >= 0 || b->nphase > 0) {
+        double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
         for (int s = 0; symbol && s < model->nsymbol; s++) symbol[s] = NAN;
         for (int i = 0; symbol && i < model->nitem[PERP_PARAM]; i++)
             symbol[model->item[PERP_PARAM][i].symbol] = model->item[PERP_PARAM][i].value;
-        if (symbol) perp__graph_value(&model->graph, b->nodes, symbol, &nodes);
+        double nodes = b->nodes >= 0 ? whole_nodes(model, b->nodes, symbol) : 1;
+        for (int q = 0; q < b->nphase; q++)
+            nodes += whole_nodes(model, b->phase[q].nodes, symbol) - 1;
         free(symbol);
-        o.nodes = nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes) ? (int)nodes : -1;
+        o.nodes = nodes <= 1e6 ? (int)nodes : -1; /* NaN, too */
     }
     if (b->method) o.method = perp_plan_method_find(b->method);
     if (b->complementarity) o.pairs = perp_plan_pairs_find(b->complementarity);
@@ -119,8 +130,11 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, 0, diag, PERP_ERR_MODEL,
                       "the model has no plan block: plan { horizon ..., nodes ..., minimize ... }");
     if (o->nodes < 2)
-        return refuse(m, b->nodes_at ? b->nodes_at : b->at, diag, PERP_ERR_MODEL,
-                      "nodes must be a whole number from 2 on");
+        return refuse(m,
+                      b->nphase     ? b->phase[0].nodes_at
+                      : b->nodes_at ? b->nodes_at
+                                    : b->at,
+                      diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
     if (o->method >= PERP_PLAN_METHOD_COUNT)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
                       "unknown method; there are: backward-euler, theta, radau3, radau5");
@@ -137,7 +151,8 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
                       "there is no IPOPT here: install coinor-libipopt-dev and build again");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
-        o->tries < 1 || o->threads < 0 || !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
+        o->tries < 1 || o->threads < 0 || o->homotopy_steps < 0 || o->homotopy_steps > 100 ||
+        !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
     return PERP_OK;
 }
@@ -188,8 +203,28 @@ static int allocate(perp_plan *plan)
            take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
            take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
            take(&plan->kept[3], (size_t)g->nx * (K + 1)) &&
-           take(&plan->symbol, (size_t)plan->model->nsymbol) &&
+           take(&plan->symbol, (size_t)(plan->model->nsymbol + plan->model->plan->nparam)) &&
            take(&plan->value, (size_t)plan->model->graph.count);
+}
+
+/* The start from the table that the block names. */
+static perp_status read_guess(perp_plan *plan, perp_diag *diag)
+{
+    const perp__plan_block *b = plan->model->plan;
+    perp_trajectory *table = NULL;
+    perp_diag why = {0};
+    perp_status status = perp_trajectory_read(b->table, &table, &why);
+    if (status == PERP_OK) status = perp_plan_set_guess(plan, table, b->table, &why);
+    if (status != PERP_OK) {
+        int line, column;
+        perp__source_place(&plan->model->source, b->table_at, &line, &column);
+        perp__diag_append(diag, "%s:%d:%d: %s", plan->model->source.name, line, column,
+                          perp_diag_text(&why));
+        if (diag) diag->errors++;
+    }
+    perp_diag_clear(&why);
+    perp_trajectory_destroy(table);
+    return status;
 }
 
 perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
@@ -216,7 +251,9 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
     if (status == PERP_OK && model->plan->simulates &&
         !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
         status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && model->plan->table) status = read_guess(plan, diag);
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
+    if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
         return status;
@@ -229,6 +266,8 @@ void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
     perp_plan_destroy(plan->coarse);
+    perp_plan_destroy(plan->easier);
+    perp_model_destroy(plan->easier_model);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
@@ -327,9 +366,48 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
     for (int i = 0; i < g->ns; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
 }
 
-int perp_plan_is_uniform(const perp_plan *plan)
+int perp_plan_phases(const perp_plan *plan)
 {
-    return plan->program->nrun <= 1;
+    return plan->program->nphase;
+}
+
+perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
+{
+    const perp__program *g = plan->program;
+    const perp__plan_block *b = plan->model->plan;
+    perp_plan_phase phase = {.name = ""};
+    if (i < 0 || i >= g->nphase) return phase;
+    if (g->nnamed) phase.name = b->phase[i].name;
+    phase.first = g->first[i];
+    phase.last = g->first[i + 1];
+    phase.from = perp__program_time(g, plan->p, phase.first);
+    phase.to = perp__program_time(g, plan->p, phase.last - 1) +
+               perp__program_step(g, plan->p, phase.last - 1);
+    for (int k = 0; k < b->nlink; k++) phase.is_linked |= b->link[k].phase == i;
+    return phase;
+}
+
+perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model, perp_diag *diag)
+{
+    if (!plan || !model || i < 0 || i >= plan->program->nphase) return PERP_ERR_ARG;
+    const perp__program *g = plan->program;
+    const perp_model *m = plan->model;
+    const perp__plan_block *b = m->plan;
+    perp_status status = perp__model_clone(m, model);
+    perp__plan_begin_symbols(g, plan->w, plan->p, i, plan->symbol, plan->value);
+    for (int k = 0; k < g->nparam + b->nparam && status == PERP_OK; k++) {
+        const perp__item *item =
+            &m->item[PERP_PARAM][k < g->nparam ? g->param_item[k] : b->param[k - g->nparam].item];
+        status = perp_model_set(*model, item->name, plan->symbol[item->symbol], diag);
+    }
+    for (int k = 0; k < g->ns && status == PERP_OK; k++) {
+        const perp__item *item = &m->item[PERP_STATE][k];
+        status = perp_model_set(*model, item->name, plan->symbol[item->symbol], diag);
+    }
+    if (status == PERP_OK) return PERP_OK;
+    perp_model_destroy(*model);
+    *model = NULL;
+    return status;
 }
 
 const char *perp_plan_free_name(const perp_plan *plan, int i)

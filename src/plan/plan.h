@@ -13,6 +13,8 @@ struct perp_plan {
     perp__ipm *ipm;
     perp__sides *sides;
     perp_plan *coarse; /* of fewer steps, where there are many; nullable */
+    perp_plan *easier; /* of the parameter's value before, where one walks; nullable */
+    perp_model *easier_model;
     size_t nW, nP, nR;
     double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
     double *from_w, *from_p;         /* where a phase starts */
@@ -44,6 +46,9 @@ perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
 perp_status perp__plan_create_coarse(perp_plan *plan);
 /* The start from the answer of a coarser program; 0 if there is none. */
 int perp__plan_start_coarse(perp_plan *plan, int run);
+/* The same for a parameter that walks. */
+perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
+int perp__plan_start_easier(perp_plan *plan, int run);
 /* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
 

@@ -64,7 +64,16 @@ static int is_freed(const perp__plan_block *b, perp_symbol_kind kind, int item)
     return 0;
 }
 
-/* The value of an expression of parameters that are not free; NaN otherwise. */
+static int is_of_a_phase(const perp__plan_block *b, int param)
+{
+    for (int k = 0; k < b->nparam; k++) {
+        if (b->param[k].item == param) return 1;
+    }
+    return 0;
+}
+
+/* The value of an expression of parameters that are neither free nor different in a phase, nor follow
+ * such; NaN otherwise. */
 static double known_value(perp__transcriber *t, perp_expr e)
 {
     const perp_model *m = t->model;
@@ -73,7 +82,12 @@ static double known_value(perp__transcriber *t, perp_expr e)
     for (int s = 0; s < m->nsymbol && symbol; s++) symbol[s] = NAN;
     for (int i = 0; i < m->nitem[PERP_PARAM] && symbol; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
-        if (!is_freed(t->block, PERP_PARAM, i)) symbol[item->symbol] = item->value;
+        double *x = &symbol[item->symbol];
+        if (is_freed(t->block, PERP_PARAM, i) || is_of_a_phase(t->block, i)) continue;
+        *x = item->value;
+        if (!item->is_set && item->expr >= 0 &&
+            !perp__graph_value(&m->graph, item->expr, symbol, x))
+            t->failed = 1;
     }
     if (symbol && e >= 0 && !perp__graph_value(&m->graph, e, symbol, &value)) t->failed = 1;
     free(symbol);
@@ -91,7 +105,7 @@ static void read_start(perp__transcriber *t, char *is_free)
     }
     for (int k = 0; k < t->block->ncondition && !t->failed; k++) {
         const perp__plan_condition *c = &t->block->condition[k];
-        if (c->where != PLAN_START) continue;
+        if (c->where != PLAN_START || c->phase > 0) continue;
         const perp__node *node = &m->graph.node[c->e];
         double value = c->lo == c->hi ? known_value(t, c->lo) : (double)NAN;
         perp_expr parts[3] = {c->e, c->lo >= 0 ? c->lo : c->e, c->hi >= 0 ? c->hi : c->e};
@@ -164,13 +178,60 @@ static int choose_unknowns(perp__transcriber *t)
     return ok && !t->failed;
 }
 
-/* Steps are shared out over the runs evenly; a run's steps are of equal length. */
+/* The share of the steps that phase q asks for. */
+static double steps_asked_for(perp__transcriber *t, int q)
+{
+    if (!t->program->nnamed) return 1;
+    const perp__plan_phase *phase = &t->block->phase[q];
+    double nodes = known_value(t, phase->nodes);
+    if (nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes)) return nodes - 1;
+    perp__plan_error(t, phase->nodes_at, "nodes must be a whole number from 2 on");
+    return 1;
+}
+
+/* Phases, and the steps of each: as the block has them, in proportion where their number is another
+ * one. 0: memory. */
+static int share_steps(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    const perp__plan_block *b = t->block;
+    double runs = b->runs >= 0 ? known_value(t, b->runs) : 1, all = 0, sum = 0;
+    g->nnamed = b->nphase;
+    if (b->nphase) runs = b->nphase;
+    if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {
+        if (b->nphase)
+            perp__plan_error(t, b->phase[0].at, "%d steps are too few for %d phases", g->K,
+                             b->nphase);
+        else
+            perp__plan_error(t, b->runs_at,
+                             "phases must be a whole number from 1 to the number of steps, %d",
+                             g->K);
+        runs = 1;
+        g->nnamed = 0;
+    }
+    g->nphase = (int)runs;
+    double *asked = malloc((size_t)g->nphase * sizeof *asked);
+    if (!asked || !ints(&g->first, g->nphase + 1)) {
+        free(asked);
+        return 0;
+    }
+    for (int q = 0; q < g->nphase; q++) all += asked[q] = steps_asked_for(t, q);
+    g->first[0] = 0;
+    for (int q = 0; q < g->nphase; q++) {
+        sum += asked[q];
+        double last = floor(g->K * sum / all + 1e-9); /* and at least a step for each */
+        g->first[q + 1] = (int)fmin(fmax(last, g->first[q] + 1), g->K - (g->nphase - 1 - q));
+    }
+    free(asked);
+    return 1;
+}
+
+/* A phase's steps are of equal length. */
 static void set_steps(perp__program *g)
 {
-    int runs = g->nrun ? g->nrun : 1, k = 0;
-    for (int q = 0; q < runs; q++) {
-        int last = (int)((long)g->K * (q + 1) / runs), n = last - k;
-        for (int i = 0; i < n; i++, k++) {
+    for (int q = 0; q < g->nphase; q++) {
+        int n = g->first[q + 1] - g->first[q];
+        for (int i = 0, k = g->first[q]; i < n; i++, k++) {
             g->step[at(g, q, k)] = 1.0 / n;
             g->frac[at(g, q, k)] = (double)i / n;
             for (int r = 0; r < q; r++) g->frac[at(g, r, k)] = 1;
@@ -178,11 +239,17 @@ static void set_steps(perp__program *g)
     }
 }
 
+int perp__program_phase(const perp__program *g, int k)
+{
+    int q = 0;
+    while (k >= g->first[q + 1]) q++;
+    return q;
+}
+
 static int count_soft(const perp__plan_block *b)
 {
     int n = 0;
-    for (int i = 0; i < b->ncondition; i++)
-        n += b->condition[i].where != PLAN_START && b->condition[i].where != PLAN_ALWAYS;
+    for (int i = 0; i < b->ncondition; i++) n += perp__plan_may_be_missed(&b->condition[i]);
     return n;
 }
 
@@ -201,17 +268,11 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
-    double runs = t->block->runs >= 0 ? known_value(t, t->block->runs) : 1;
-    if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {
-        perp__plan_error(t, t->block->runs_at,
-                         "phases must be a whole number from 1 to the number of "
-                         "steps, %d",
-                         g->K);
-        runs = 1;
-    }
+    if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
-    g->nrun = t->block->is_free || runs > 1 ? (int)runs : 0;
-    if (!t->block->is_free && !(g->horizon > 0 && isfinite(g->horizon)))
+    g->nrun = t->block->is_free || g->nphase > 1 || g->nnamed ? g->nphase : 0;
+    if (!t->block->is_free && (!t->block->nphase || t->block->horizon >= 0) &&
+        !(g->horizon > 0 && isfinite(g->horizon)))
         perp__plan_error(t, t->block->horizon_at ? t->block->horizon_at : t->block->at,
                          "the plan needs a horizon: 'horizon 5', or 'horizon free'");
     if (!choose_unknowns(t)) return 0;
@@ -219,10 +280,12 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->soft_w = g->nb * g->npoint;
     g->nw = g->soft_w + 2 * (o->soft ? count_soft(t->block) : 0);
     g->ncol = g->nx + g->nw + g->np;
-    int runs_or_one = g->nrun ? g->nrun : 1;
     g->sym_step = g->ncol;
-    g->sym_frac = g->sym_step + runs_or_one;
-    g->sym_end = g->sym_frac + runs_or_one;
+    g->sym_frac = g->sym_step + g->nphase;
+    g->sym_in = g->sym_frac + g->nphase;
+    g->sym_begin = g->sym_in + g->nnamed;
+    g->sym_last = g->sym_begin + g->nnamed;
+    g->sym_end = g->sym_last + g->nnamed;
     g->sym_relaxation = g->sym_end + 1;
     g->sym_penalty = g->sym_relaxation + 1;
     g->sym_sigma = g->sym_penalty + 1;
@@ -233,8 +296,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
         return 0;
     if (!doubles(&g->wlo, (size_t)g->nw * nK) || !doubles(&g->whi, (size_t)g->nw * nK) ||
         !doubles(&g->plo, (size_t)g->np) || !doubles(&g->phi, (size_t)g->np) ||
-        !doubles(&g->time_weight, (size_t)g->np) || !doubles(&g->step, (size_t)runs_or_one * nK) ||
-        !doubles(&g->frac, (size_t)runs_or_one * nK))
+        !doubles(&g->time_weight, (size_t)g->np) || !doubles(&g->step, (size_t)g->nphase * nK) ||
+        !doubles(&g->frac, (size_t)g->nphase * nK))
         return 0;
     set_steps(g);
     return 1;
@@ -362,6 +425,7 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
 done:
     free(t.map);
     free(t.value);
+    free(t.pre);
     free(t.row);
     free(t.rate_column);
     free(t.zero_rate);
@@ -375,6 +439,7 @@ done:
 void perp__program_destroy(perp__program *g)
 {
     if (!g) return;
+    free(g->first);
     free(g->input_item);
     free(g->param_item);
     free(g->start_state);
@@ -441,6 +506,12 @@ static void fill(double *slot, int n, double x)
     for (int i = 0; i < n; i++) slot[i] = x;
 }
 
+/* 1 in steps first .. last, 0 elsewhere. */
+static void mark(double *slot, int k0, int n, int first, int last)
+{
+    for (int k = 0; k < n; k++) slot[k] = k0 + k >= first && k0 + k <= last;
+}
+
 /* The symbols of stages k0 .. k0 + n - 1. */
 static void load_symbols(perp__program *g, const double *w, const double *p, int k0, int n)
 {
@@ -457,11 +528,14 @@ static void load_symbols(perp__program *g, const double *w, const double *p, int
     }
     for (int i = 0; i < g->nw; i++, slot += n) memcpy(slot, w + at(g, i, k0), size);
     for (int i = 0; i < g->np; i++, slot += n) fill(slot, n, p[i]);
-    int runs = g->nrun ? g->nrun : 1;
-    for (int q = 0; q < runs; q++, slot += n) memcpy(slot, g->step + at(g, q, k0), size);
-    for (int q = 0; q < runs; q++, slot += n) memcpy(slot, g->frac + at(g, q, k0), size);
-    fill(slot, n, 0);
-    if (k0 + n == g->K) slot[n - 1] = 1;
+    const int *first = g->first, K = g->K;
+    for (int q = 0; q < g->nphase; q++, slot += n) memcpy(slot, g->step + at(g, q, k0), size);
+    for (int q = 0; q < g->nphase; q++, slot += n) memcpy(slot, g->frac + at(g, q, k0), size);
+    for (int q = 0; q < g->nnamed; q++, slot += n) mark(slot, k0, n, first[q], first[q + 1] - 1);
+    for (int q = 0; q < g->nnamed; q++, slot += n) mark(slot, k0, n, first[q], first[q]);
+    for (int q = 0; q < g->nnamed; q++, slot += n)
+        mark(slot, k0, n, first[q + 1] - 1, first[q + 1] - 1);
+    mark(slot, k0, n, K - 1, K - 1);
     slot += n;
     fill(slot, n, g->relaxation);
     fill(slot + n, n, g->penalty);

@@ -48,10 +48,12 @@ typedef struct perp__program {
     int nw, np, nrow, npair;
     int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
     int soft_w, *soft_condition, *soft_step;
-    int nrun, run_p;                   /* free lengths of the horizon; their place in p */
-    double from, horizon;              /* start time; its length where fixed */
-    double c[3], b[3], D[3][4];        /* points, quadrature, differentiation */
-    int *input_item;                   /* nu: which inputs are chosen */
+    int nphase, *first;         /* nphase + 1: first step of each; one where none is asked for */
+    int nnamed;                 /* nphase where they are named in the block, else 0 */
+    int nrun, run_p;            /* lengths of the phases in p; none for one that is fixed */
+    double from, horizon;       /* start time; its length where fixed, or guessed */
+    double c[3], b[3], D[3][4]; /* points, quadrature, differentiation */
+    int *input_item;            /* nu: which inputs are chosen */
     int *param_item, nparam, param_p;  /* free parameters */
     int *start_state, nstart, start_p; /* free initial states */
     double *x0;                        /* nx: initial states where fixed */
@@ -62,11 +64,13 @@ typedef struct perp__program {
     double fixed_cost;   /* of a horizon that is given */
     perp__plan_pair *pair;
     perp__plan_row *row;
-    double *step, *frac; /* nrun or 1: step length, and time at its start, per unit of each run */
+    double *step, *frac; /* nphase: step length, and time at its start, per unit of each phase */
     double relaxation, penalty;
 
     /* symbols of the tapes, in this order: pre, w, p, then */
-    int sym_step, sym_frac, sym_end, sym_relaxation, sym_penalty, sym_lambda, sym_sigma, nsymbol;
+    int sym_step, sym_frac;
+    int sym_in, sym_begin, sym_last; /* nnamed: 1 in a phase, in its first step, in its last */
+    int sym_end, sym_relaxation, sym_penalty, sym_lambda, sym_sigma, nsymbol;
     int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
     perp__graph graph;
     perp__tape values;      /* rows, cost */
@@ -111,7 +115,9 @@ void perp__program_derivatives(perp__program *program, const double *w, const do
                                const double *lambda, double sigma, double *jac, double *grad,
                                double *hess);
 
-/* State i at the start of step k. */
+/* The phase of step k. */
+int perp__program_phase(const perp__program *program, int k);
+/* State i at the start of step k, before a link. */
 double perp__program_pre(const perp__program *program, const double *w, const double *p, int i,
                          int k);
 /* Length of step k, and the time at its start. */

@@ -38,6 +38,7 @@ void perp__plan_set_start(perp_plan *plan, int run)
     perp_plan_start start = plan->options.start;
     unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
     if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
+    if (perp__plan_start_easier(plan, run)) return;
     if (run == 0 && plan->has_guess) {
         memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
@@ -150,6 +151,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     perp__ipm_options o = perp__ipm_options_default();
     int solved = 0;
     o.gap = 1e-10;
+    o.primal = 1e-12; /* the equations of a phase of hardly any length are multiplied by that */
     o.tol = 0.1 * plan->options.tol;
     o.barrier_min = 1e-11;
     o.relaxation = relaxation;

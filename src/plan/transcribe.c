@@ -43,7 +43,7 @@ double perp__plan_number(perp__transcriber *t, perp_expr e)
 
 static perp_expr pre_of(perp__transcriber *t, int i)
 {
-    return perp__symbol(t->graph, i);
+    return t->pre[i];
 }
 
 static perp_expr unknown_of(perp__transcriber *t, int c, int j)
@@ -63,7 +63,7 @@ static void make_time(perp__transcriber *t)
     const perp__program *g = t->program;
     perp__graph *graph = t->graph;
     perp_expr h = perp__const(graph, 0), start = perp__const(graph, g->from);
-    for (int q = 0; q < (g->nrun ? g->nrun : 1); q++) {
+    for (int q = 0; q < g->nphase; q++) {
         perp_expr length = g->nrun ? global_of(t, g->run_p + q) : perp__const(graph, g->horizon);
         h = perp__add(graph, h, perp__mul(graph, perp__symbol(graph, g->sym_step + q), length));
         start =
@@ -73,10 +73,20 @@ static void make_time(perp__transcriber *t)
     t->start = start;
 }
 
-/* Parameters: free ones are unknowns; others numbers, or follow what they are written in. */
-static void map_params(perp__transcriber *t)
+/* `inside` in phase q, else `outside`. */
+static perp_expr in_phase(perp__transcriber *t, int q, perp_expr inside, perp_expr outside)
+{
+    perp__graph *graph = t->graph;
+    perp_expr is_in = perp__symbol(graph, t->program->sym_in + q);
+    return perp__add(graph, outside, perp__mul(graph, is_in, perp__sub(graph, inside, outside)));
+}
+
+/* Parameters: free ones are unknowns; others numbers, or follow what they are written in. `own`: the
+ * values of phases, of the block's `param` lines; nullable. */
+static void map_params(perp__transcriber *t, const perp_expr *own)
 {
     const perp_model *m = t->model;
+    const perp__plan_block *b = t->block;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         perp_expr e = perp__const(t->graph, item->value);
@@ -86,7 +96,41 @@ static void map_params(perp__transcriber *t)
             e = global_of(t, t->program->param_p + k);
         else if (!item->is_set && item->expr >= 0)
             e = perp__translate(t, item->expr);
+        for (int j = 0; j < b->nparam && own; j++)
+            if (b->param[j].item == i) e = in_phase(t, b->param[j].phase, own[j], e);
         t->map[item->symbol] = t->value[i] = e;
+    }
+}
+
+/* The values of phases are of the parameters outside of phases. */
+static void map_params_of_phases(perp__transcriber *t)
+{
+    const perp__plan_block *b = t->block;
+    perp_expr *own = malloc(((size_t)b->nparam + 1) * sizeof *own);
+    map_params(t, NULL);
+    if (!own) t->failed = 1;
+    for (int j = 0; j < b->nparam && own; j++) own[j] = perp__translate(t, b->param[j].e);
+    if (b->nparam && own) map_params(t, own);
+    free(own);
+}
+
+/* States at the start of a step: those of the step before, or what a link makes of them. */
+static void make_links(perp__transcriber *t)
+{
+    const perp_model *m = t->model;
+    const perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    for (int i = 0; i < g->nx; i++) t->pre[i] = perp__symbol(graph, i);
+    for (int i = 0; i < g->ns; i++)
+        t->map[m->item[PERP_STATE][i].symbol + PERP__PRE] = perp__symbol(graph, i);
+    t->map[PERP__SYM_T] = t->start;
+    for (int j = 0; j < t->block->nlink && g->nnamed; j++) {
+        const perp__plan_link *link = &t->block->link[j];
+        perp_expr begins = perp__symbol(graph, g->sym_begin + link->phase),
+                  jump = perp__sub(graph, perp__translate(t, link->e),
+                                   perp__symbol(graph, link->state)),
+                  *pre = &t->pre[link->state];
+        *pre = perp__add(graph, *pre, perp__mul(graph, begins, jump));
     }
 }
 
@@ -395,9 +439,10 @@ void perp__transcribe(perp__transcriber *t)
     int n = g->nsymbol + g->nx;
     t->map = malloc((size_t)t->model->nsymbol * sizeof *t->map);
     t->value = malloc(((size_t)t->model->nitem[PERP_PARAM] + 1) * sizeof *t->value);
+    t->pre = malloc(((size_t)g->nx + 1) * sizeof *t->pre);
     t->rate_column = malloc((size_t)n * sizeof *t->rate_column);
     t->zero_rate = malloc((size_t)n * sizeof *t->zero_rate);
-    if (!t->map || !t->value || !t->rate_column || !t->zero_rate) {
+    if (!t->map || !t->value || !t->pre || !t->rate_column || !t->zero_rate) {
         t->failed = 1;
         return;
     }
@@ -407,9 +452,11 @@ void perp__transcribe(perp__transcriber *t)
     }
     for (int s = 0; s < t->model->nsymbol; s++) t->map[s] = -1;
     t->cost = perp__const(t->graph, 0);
-    map_params(t);
+    map_params_of_phases(t);
     make_time(t);
+    make_links(t);
     perp__transcribe_ranges(t);
+    if (t->errors) return;
     if (!t->failed) add_conditions_of_model(t);
     if (!t->failed) perp__transcribe_conditions(t);
     if (!t->failed) perp__transcribe_costs(t);

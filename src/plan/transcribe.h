@@ -23,6 +23,7 @@ typedef struct perp__transcriber {
     perp_diag *diag;
     perp_expr *map;     /* model symbol -> expression */
     perp_expr *value;   /* param item -> expression */
+    perp_expr *pre;     /* nx: state at the start of the step, behind a link */
     perp_expr *row;     /* rows so far */
     perp_expr cost;     /* of a stage */
     perp_expr h, start; /* step length, time at its start */
@@ -42,6 +43,9 @@ perp_expr perp__translate(perp__transcriber *t, perp_expr e);
 
 /* An error at a place in the model's text. */
 void perp__plan_error(perp__transcriber *t, int at, const char *format, ...) PERP_PRINTF(3, 4);
+
+/* A condition at a node that the soft program lets go: all but those of the plan's start. */
+int perp__plan_may_be_missed(const perp__plan_condition *condition);
 
 /* The number that an expression of parameters has; NaN if it depends on anything else. */
 double perp__plan_number(perp__transcriber *t, perp_expr e);

@@ -14,6 +14,29 @@ static void set_range(perp__program *g, int j, double lo, double hi)
     }
 }
 
+/* A range that is written in the block; one that is not (-1) leaves lo and hi. */
+static void read_range(perp__transcriber *t, int at, perp_expr lo_e, perp_expr hi_e, double *lo,
+                       double *hi)
+{
+    if (lo_e < 0) return;
+    *lo = perp__plan_number(t, lo_e);
+    *hi = perp__plan_number(t, hi_e);
+    if (isnan(*lo) || isnan(*hi))
+        perp__plan_error(t, at, "a range must be of numbers that the plan does not choose");
+    else if (*lo > *hi)
+        perp__plan_error(t, at, "there is nothing in the range from %g to %g", *lo, *hi);
+}
+
+/* The same for a length of time. */
+static void read_length(perp__transcriber *t, int at, perp_expr lo_e, perp_expr hi_e, double *lo,
+                        double *hi)
+{
+    int errors = t->errors;
+    read_range(t, at, lo_e, hi_e, lo, hi);
+    *lo = fmax(*lo, 0);
+    if (t->errors == errors && !(*hi > 0)) perp__plan_error(t, at, "a horizon must be positive");
+}
+
 static void range_of_point(perp__transcriber *t, int c)
 {
     perp__program *g = t->program;
@@ -29,9 +52,8 @@ static void range_of_point(perp__transcriber *t, int c)
         double lo = item->lo, hi = item->hi;
         for (int k = 0; k < t->block->nfree; k++) {
             const perp__plan_free *f = &t->block->free_[k];
-            if (f->kind != PERP_INPUT || f->item != g->input_item[i] || f->lo < 0) continue;
-            lo = perp__plan_number(t, f->lo);
-            hi = perp__plan_number(t, f->hi);
+            if (f->kind == PERP_INPUT && f->item == g->input_item[i])
+                read_range(t, f->at, f->lo, f->hi, &lo, &hi);
         }
         if (g->held && c < g->npoint - 1) lo = hi = 0; /* no unknown */
         set_range(g, first + g->nx + g->nv + g->nsplit + i, lo, hi);
@@ -47,26 +69,39 @@ static void range_of_free(perp__transcriber *t, perp_symbol_kind kind, int item,
     *hi = t->model->item[kind][item].hi;
     for (int k = 0; k < t->block->nfree; k++) {
         const perp__plan_free *f = &t->block->free_[k];
-        if (f->kind != kind || f->item != item || f->lo < 0) continue;
-        *lo = perp__plan_number(t, f->lo);
-        *hi = perp__plan_number(t, f->hi);
+        if (f->kind == kind && f->item == item) read_range(t, f->at, f->lo, f->hi, lo, hi);
     }
 }
 
-void perp__transcribe_ranges(perp__transcriber *t)
+/* The length of a named phase: given, or its range. */
+static void range_of_phase(perp__transcriber *t, int q, double *lo, double *hi)
+{
+    const perp__plan_phase *phase = &t->block->phase[q];
+    if (phase->is_free) {
+        read_length(t, phase->horizon_at, phase->lo, phase->hi, lo, hi);
+        return;
+    }
+    *lo = *hi = perp__plan_number(t, phase->horizon);
+    if (!(*lo > 0 && isfinite(*lo)))
+        perp__plan_error(t, phase->horizon_at, "the length of phase '%s' must be a positive number",
+                         phase->name);
+}
+
+/* Lengths of phases, and of the whole. */
+static void range_of_horizon(perp__transcriber *t)
 {
     perp__program *g = t->program;
-    for (int c = 0; c < g->npoint; c++) range_of_point(t, c);
-    double lo = perp__plan_number(t, t->block->horizon_lo),
-           hi = perp__plan_number(t, t->block->horizon_hi);
-    if (!(lo >= 0)) lo = 0;
-    if (isnan(hi)) hi = INFINITY;
-    if (g->nrun && !t->block->is_free) lo = hi = g->horizon;
+    double lo = 0, hi = INFINITY;
+    read_length(t, t->block->horizon_at, t->block->horizon_lo, t->block->horizon_hi, &lo, &hi);
+    if (t->block->horizon >= 0 && !t->block->is_free) lo = hi = g->horizon;
+    int is_sum = g->nrun > 1 || g->nnamed;
     for (int q = 0; q < g->nrun; q++) {
-        g->plo[g->run_p + q] = g->nrun == 1 ? lo : 0;
-        g->phi[g->run_p + q] = hi;
+        double *least = &g->plo[g->run_p + q], *most = &g->phi[g->run_p + q];
+        *least = is_sum ? 0 : lo;
+        *most = hi;
+        if (g->nnamed) range_of_phase(t, q, least, most);
     }
-    if (g->nrun > 1 && (lo > 0 || isfinite(hi))) { /* their sum, as a row of the last step */
+    if (is_sum && (lo > 0 || isfinite(hi))) { /* their sum, as a row of the last step */
         perp_expr sum = perp__const(t->graph, 0);
         for (int q = 0; q < g->nrun; q++)
             sum = perp__add(t->graph, sum, perp__symbol(t->graph, g->nx + g->nw + g->run_p + q));
@@ -75,6 +110,14 @@ void perp__transcribe_ranges(perp__transcriber *t)
         g->rlo[(size_t)(row + 1) * (size_t)g->K - 1] = lo;
         g->rhi[(size_t)(row + 1) * (size_t)g->K - 1] = hi;
     }
+}
+
+void perp__transcribe_ranges(perp__transcriber *t)
+{
+    perp__program *g = t->program;
+    for (int c = 0; c < g->npoint && !t->errors; c++) range_of_point(t, c);
+    if (t->errors) return;
+    range_of_horizon(t);
     for (int i = 0; i < g->nparam; i++)
         range_of_free(t, PERP_PARAM, g->param_item[i], &g->plo[g->param_p + i],
                       &g->phi[g->param_p + i]);
@@ -88,33 +131,52 @@ void perp__transcribe_ranges(perp__transcriber *t)
 
 /* Conditions ---------------------------------------------------------------------------------- */
 
-/* The step whose end a condition is about; -1 with an error. */
-static int step_of(perp__transcriber *t, const perp__plan_condition *c)
+int perp__plan_may_be_missed(const perp__plan_condition *c)
+{
+    return c->where != PLAN_ALWAYS && (c->where != PLAN_START || c->phase > 0);
+}
+
+/* The step whose end stands at a time, within first .. last - 1, or first - 1; -2 with an error. */
+static int step_at_time(perp__transcriber *t, const perp__plan_condition *c, double time, int first,
+                        int last)
 {
     const perp__program *g = t->program;
-    if (c->where == PLAN_END) return g->K - 1;
-    double place = perp__plan_number(t, c->place), node;
-    if (c->where == PLAN_SHARE) {
-        node = floor(place / 100 * g->K + 0.5);
-    } else if (g->nrun) {
+    double slack = 1e-9 * (1 + fabs(time));
+    for (int q = 0; q < g->nrun; q++) {
+        if (g->plo[g->run_p + q] == g->phi[g->run_p + q]) continue;
         perp__plan_error(t, c->at,
                          "the horizon is free, so no node stands at a given time; write "
                          "'at 50%%:' for a share of the nodes");
-        return -1;
-    } else {
-        node = floor((place - g->from) / g->horizon * g->K + 0.5);
-        if (fabs(node * g->horizon / g->K + g->from - place) > 1e-9 * (1 + fabs(place))) {
-            perp__plan_error(t, c->at,
-                             "t = %g is between two nodes; choose the nodes so that it "
-                             "is one",
-                             place);
-            return -1;
-        }
+        return -2;
     }
-    if (node >= 1 && node <= g->K) return (int)node - 1;
-    perp__plan_error(t, c->at,
-                     node == 0 ? "this is the start: write 'at start:'"
-                               : "this is outside the horizon");
+    for (int k = first; k < last; k++) {
+        double start = perp__program_time(g, g->plo, k),
+               end = start + perp__program_step(g, g->plo, k);
+        if (fabs(start - time) <= slack) return k - 1;
+        if (fabs(end - time) <= slack) return k;
+        if (!(time > start && time < end)) continue;
+        perp__plan_error(t, c->at,
+                         "t = %g is between two nodes; choose the nodes so that it is one", time);
+        return -2;
+    }
+    return last;
+}
+
+/* The step whose end a condition is about, of steps first .. last - 1; -1 with an error. */
+static int step_of(perp__transcriber *t, const perp__plan_condition *c, int first, int last)
+{
+    if (c->where == PLAN_END) return last - 1;
+    double place = perp__plan_number(t, c->place), step;
+    if (c->where == PLAN_SHARE)
+        step = first - 1 + floor(place / 100 * (last - first) + 0.5);
+    else
+        step = step_at_time(t, c, place, first, last);
+    if (step >= first && step < last) return (int)step;
+    if (step != -2)
+        perp__plan_error(t, c->at,
+                         step == first - 1 ? "this is the start: write 'at start:'"
+                         : c->phase < 0    ? "this is outside the horizon"
+                                           : "this is outside the phase");
     return -1;
 }
 
@@ -135,22 +197,25 @@ static void intersect(perp__transcriber *t, const perp__plan_condition *c, doubl
                          c->text, *wlo, *whi);
 }
 
-/* Is e an unknown of the last point? Its index in w, or -1. */
-static int unknown_index(const perp__transcriber *t, perp_expr e)
+/* Is e an unknown of the step, or a state of the step before (then *before is 1)? Its index in w, or
+ * -1. */
+static int unknown_index(const perp__transcriber *t, perp_expr e, int *before)
 {
     const perp__program *g = t->program;
     const perp__node *node = &t->graph->node[e];
-    return node->op == PERP__SYMBOL && node->a >= g->nx && node->a < g->nx + g->nw ? node->a - g->nx
-                                                                                   : -1;
+    *before = node->op == PERP__SYMBOL && node->a < g->nx;
+    if (*before) return (g->npoint - 1) * g->nb + node->a;
+    return node->op == PERP__SYMBOL && node->a < g->nx + g->nw ? node->a - g->nx : -1;
 }
 
+/* A row of steps first .. last - 1. */
 static void add_general(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
-                        double lo, double hi, int step)
+                        double lo, double hi, int first, int last)
 {
     perp__program *g = t->program;
     int row = perp__add_row(t, e, lo, hi, c->text, c->at, index);
-    for (int k = 0; k < g->K && step >= 0 && row >= 0; k++) {
-        if (k == step) continue;
+    for (int k = 0; k < g->K && row >= 0; k++) {
+        if (k >= first && k < last) continue;
         g->rlo[(size_t)row * (size_t)g->K + (size_t)k] = -INFINITY;
         g->rhi[(size_t)row * (size_t)g->K + (size_t)k] = INFINITY;
     }
@@ -174,8 +239,9 @@ static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
     return perp__add(graph, e, perp__sub(graph, below, above));
 }
 
-/* lo <= e <= hi at step `step`, or at all (-1), with the map set. */
-static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int step)
+/* lo <= e <= hi at steps first .. last - 1, with the map set. */
+static void add_condition(perp__transcriber *t, const perp__plan_condition *c, int index, int first,
+                          int last)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
@@ -189,23 +255,25 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
         bound[k] = perp__plan_number(t, given);
         if (isnan(bound[k])) numbers = 0;
     }
-    int j = unknown_index(t, e);
-    if (g->nw > g->soft_w && c->where != PLAN_START && c->where != PLAN_ALWAYS)
-        e = soften(t, e, index, step), j = -1;
+    int before, j = unknown_index(t, e, &before);
+    if (before && first == 0) j = -1; /* an initial state */
+    if (g->nw > g->soft_w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
     if (j >= 0 && numbers) {
-        for (int k = step < 0 ? 0 : step; k < (step < 0 ? g->K : step + 1); k++) {
-            size_t at = (size_t)j * (size_t)g->K + (size_t)k;
+        for (int k = first; k < last; k++) {
+            size_t at = (size_t)j * (size_t)g->K + (size_t)(k - before);
             int errors = t->errors;
             intersect(t, c, &g->wlo[at], &g->whi[at], bound[0], bound[1]);
             if (t->errors > errors) return;
         }
     } else if (numbers) {
-        add_general(t, c, index, e, bound[0], bound[1], step);
+        add_general(t, c, index, e, bound[0], bound[1], first, last);
     } else if (c->lo == c->hi) {
-        add_general(t, c, index, perp__sub(graph, e, side[0]), 0, 0, step);
+        add_general(t, c, index, perp__sub(graph, e, side[0]), 0, 0, first, last);
     } else {
-        if (side[0] >= 0) add_general(t, c, index, perp__sub(graph, e, side[0]), 0, INFINITY, step);
-        if (side[1] >= 0) add_general(t, c, index, perp__sub(graph, side[1], e), 0, INFINITY, step);
+        if (side[0] >= 0)
+            add_general(t, c, index, perp__sub(graph, e, side[0]), 0, INFINITY, first, last);
+        if (side[1] >= 0)
+            add_general(t, c, index, perp__sub(graph, side[1], e), 0, INFINITY, first, last);
     }
 }
 
@@ -225,7 +293,7 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
             perp__plan_error(t, c->at, "'%s' contradicts another condition at the start", c->text);
         return;
     }
-    add_condition(t, c, index, 0);
+    add_condition(t, c, index, 0, 1);
 }
 
 /* Does every symbol of e have a meaning in the present map? */
@@ -243,12 +311,29 @@ static int is_meant(perp__transcriber *t, perp_expr e)
     return ok;
 }
 
+/* What a link gives is within the state's range, too. */
+static void add_ranges_behind_links(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int j = 0; j < t->block->nlink && !t->failed; j++) {
+        const perp__plan_link *link = &t->block->link[j];
+        const perp__item *item = &t->model->item[PERP_STATE][link->state];
+        perp__plan_condition c = {.text = item->name, .at = link->at};
+        int first = g->first[link->phase];
+        if (isfinite(item->lo) || isfinite(item->hi))
+            add_general(t, &c, -1, t->pre[link->state], item->lo, item->hi, first, first + 1);
+    }
+}
+
 void perp__transcribe_conditions(perp__transcriber *t)
 {
     const perp__program *g = t->program;
+    add_ranges_behind_links(t);
     for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
         const perp__plan_condition *c = &t->block->condition[i];
         int start = c->where == PLAN_START, always = c->where == PLAN_ALWAYS;
+        int first = c->phase < 0 ? 0 : g->first[c->phase],
+            last = c->phase < 0 ? g->K : g->first[c->phase + 1];
         for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
             perp__set_instant(t, start ? PERP__AT_START : PERP__AT_NODE, point);
             if (!is_meant(t, c->e) || !is_meant(t, c->lo) || !is_meant(t, c->hi)) {
@@ -258,12 +343,16 @@ void perp__transcribe_conditions(perp__transcriber *t)
                                        : "pre() of an input that is chosen has no value");
                 break;
             }
-            if (start) {
+            if (start && first == 0) {
                 add_start(t, c, i);
                 break;
             }
-            int step = always ? -1 : step_of(t, c);
-            if (always || step >= 0) add_condition(t, c, i, step);
+            int step = start ? first : always ? -1 : step_of(t, c, first, last);
+            if (always)
+                add_condition(t, c, i, first, last);
+            else if (step >= 0)
+                add_condition(t, c, i, step, step + 1);
+            if (start) break;
         }
     }
 }
@@ -285,14 +374,18 @@ void perp__transcribe_costs(perp__transcriber *t)
         }
         perp_expr w = perp__const(graph, weight);
         if (cost->kind == PLAN_COST_TIME) {
-            for (int q = 0; q < g->nrun; q++) g->time_weight[g->run_p + q] += weight;
+            for (int q = 0; q < g->nrun; q++)
+                if (cost->phase < 0 || cost->phase == q) g->time_weight[g->run_p + q] += weight;
             if (!g->nrun) g->fixed_cost += weight * g->horizon;
         } else if (cost->kind == PLAN_COST_END) {
             perp__set_instant(t, PERP__AT_NODE, g->npoint - 1);
-            w = perp__mul(graph, w, perp__symbol(graph, g->sym_end));
+            int end = cost->phase < 0 ? g->sym_end : g->sym_last + cost->phase;
+            w = perp__mul(graph, w, perp__symbol(graph, end));
             t->cost = perp__add(graph, t->cost, perp__mul(graph, w, perp__translate(t, cost->e)));
         } else {
             w = perp__mul(graph, w, t->h);
+            if (cost->phase >= 0)
+                w = perp__mul(graph, w, perp__symbol(graph, g->sym_in + cost->phase));
             for (int c = 0; c < g->npoint; c++) {
                 perp__set_instant(t, g->theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
                 perp_expr part = perp__mul(graph, perp__const(graph, g->b[c]), w);

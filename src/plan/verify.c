@@ -10,9 +10,9 @@ typedef struct checker {
     const perp__program *g;
     const perp_model *m;
     const double *w, *p;
-    double *symbol, *value; /* of the model's symbols and nodes */
+    double *symbol, *value; /* of the model's symbols, with room for values of phases; of nodes */
     perp__plan_check *check;
-    int step;
+    int step, phase;
     double here; /* the worst of the step */
 } checker;
 
@@ -40,18 +40,54 @@ static double value_of(const checker *u, perp_expr e)
     return u->value[e];
 }
 
-/* Parameters; those written in terms of free ones follow. */
-static void set_params(checker *u)
+/* Parameters; those written in terms of free ones follow. own: of the block's `param` lines; nullable. */
+static void set_params_to(checker *u, const double *own)
 {
     const perp_model *m = u->m;
+    const perp__plan_block *b = m->plan;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         double x = item->value;
         if (!item->is_set && item->expr >= 0) x = value_of(u, item->expr);
         for (int k = 0; k < u->g->nparam; k++)
             if (u->g->param_item[k] == i) x = u->p[u->g->param_p + k];
+        for (int k = 0; k < b->nparam && own; k++)
+            if (b->param[k].phase == u->phase && b->param[k].item == i) x = own[k];
         u->symbol[item->symbol] = x;
     }
+}
+
+/* Those of the step's phase; its own values are of the parameters outside of phases. */
+static void set_params(checker *u)
+{
+    const perp__plan_block *b = u->m->plan;
+    double *own = u->symbol + u->m->nsymbol;
+    while (u->step >= u->g->first[u->phase + 1]) u->phase++;
+    set_params_to(u, NULL);
+    if (b->nparam == 0) return;
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    for (int k = 0; k < b->nparam; k++) own[k] = u->value[b->param[k].e];
+    set_params_to(u, own);
+}
+
+/* States before the step: those of the step before it, or what a link makes of them. */
+static void set_before(checker *u)
+{
+    const perp_model *m = u->m;
+    const perp__plan_block *b = m->plan;
+    int links = 0;
+    for (int i = 0; i < u->g->ns; i++)
+        u->symbol[m->item[PERP_STATE][i].symbol + PERP__PRE] =
+            perp__program_pre(u->g, u->w, u->p, i, u->step);
+    if (u->step != u->g->first[u->phase]) return;
+    for (int k = 0; k < b->nlink; k++) links += b->link[k].phase == u->phase;
+    if (!links) return;
+    u->symbol[PERP__SYM_T] = perp__program_time(u->g, u->p, u->step);
+    perp__graph_values(&m->graph, u->symbol, u->value);
+    for (int k = 0; k < b->nlink; k++)
+        if (b->link[k].phase == u->phase)
+            u->symbol[m->item[PERP_STATE][b->link[k].state].symbol + PERP__PRE] =
+                u->value[b->link[k].e];
 }
 
 /* Chosen input k at the start of the step; NaN where it has no value. */
@@ -90,6 +126,7 @@ static void set_symbols(checker *u, int c, int rows)
     const perp_model *m = u->m;
     double h = perp__program_step(g, u->p, u->step), start = perp__program_time(g, u->p, u->step);
     double t = c < 0 ? start : start + g->c[c] * h;
+    set_before(u);
     u->symbol[PERP__SYM_H] = h;
     u->symbol[PERP__SYM_T_PRE] = start;
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
@@ -111,7 +148,6 @@ static void set_symbols(checker *u, int c, int rows)
     u->symbol[PERP__SYM_T] = t;
     for (int i = 0; i < g->ns; i++) {
         double *s = u->symbol + m->item[PERP_STATE][i].symbol;
-        s[PERP__PRE] = perp__program_pre(g, u->w, u->p, i, u->step);
         s[PERP__NEXT] = c < 0 ? (double)NAN : unknown(u, c, i);
         s[PERP__DER] = c < 0 ? (double)NAN : slope(u, c, i, s[PERP__PRE], h);
         s[PERP__NOW] = c < 0 || (m->kind == PERP_DISCRETE && !rows) ? s[PERP__PRE] : s[PERP__NEXT];
@@ -190,11 +226,14 @@ static int is_at(const checker *u, const perp__plan_condition *c)
 {
     const perp__program *g = u->g;
     double share = c->place >= 0 ? u->value[c->place] : 0;
+    int first = c->phase < 0 ? 0 : g->first[c->phase],
+        last = c->phase < 0 ? g->K : g->first[c->phase + 1];
+    if (u->step < first || u->step >= last) return 0;
     switch (c->where) {
     case PLAN_ALWAYS: return 1;
-    case PLAN_END: return u->step == g->K - 1;
-    case PLAN_SHARE: return u->step + 1 == (int)floor(share / 100 * g->K + 0.5);
-    case PLAN_TIME: return fabs(u->symbol[PERP__SYM_T] - share) < 1e-6 * g->horizon / g->K;
+    case PLAN_END: return u->step == last - 1;
+    case PLAN_SHARE: return u->step - first + 1 == (int)floor(share / 100 * (last - first) + 0.5);
+    case PLAN_TIME: return fabs(u->symbol[PERP__SYM_T] - share) < 1e-6 * u->symbol[PERP__SYM_H];
     default: return 0;
     }
 }
@@ -205,8 +244,9 @@ static void check_plan(checker *u, int c)
     const double *v = u->value;
     for (int i = 0; i < b->ncondition; i++) {
         const perp__plan_condition *q = &b->condition[i];
-        int here = c < 0 ? q->where == PLAN_START
-                         : q->where == PLAN_ALWAYS || (c == u->g->npoint - 1 && is_at(u, q));
+        int begins = u->step == (q->phase < 0 ? 0 : u->g->first[q->phase]);
+        int here = c < 0 ? q->where == PLAN_START && begins
+                         : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
         if (!here) continue;
         double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
                hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY;
@@ -220,9 +260,27 @@ static void check_globals(checker *u)
     double horizon = 0;
     for (int i = 0; i < g->np; i++)
         note(u, &u->check->bounds, outside(u->p[i], g->plo[i], g->phi[i]), u->p[i], u->m->plan->at);
+    const perp__plan_block *b = u->m->plan;
     for (int q = 0; q < g->nrun; q++) horizon += u->p[g->run_p + q];
-    if (g->nrun && !u->m->plan->is_free)
-        note(u, &u->check->conditions, horizon - g->horizon, horizon, u->m->plan->at);
+    if (!g->nrun || (b->horizon < 0 && b->horizon_lo < 0)) return;
+    perp_expr lo = b->is_free ? b->horizon_lo : b->horizon, hi = b->is_free ? b->horizon_hi : lo;
+    note(u, &u->check->conditions,
+         outside(horizon, lo >= 0 ? u->value[lo] : 0, hi >= 0 ? u->value[hi] : (double)INFINITY),
+         horizon, b->at);
+}
+
+/* What holds where a phase begins: its conditions at the start, and ranges of what links give. */
+static void check_begin(checker *u)
+{
+    const perp__plan_block *b = u->m->plan;
+    set_symbols(u, -1, 1);
+    check_plan(u, -1);
+    for (int k = 0; k < b->nlink; k++) {
+        const perp__item *item = &u->m->item[PERP_STATE][b->link[k].state];
+        double x = u->symbol[item->symbol + PERP__PRE];
+        if (b->link[k].phase == u->phase)
+            note(u, &u->check->bounds, outside(x, item->lo, item->hi), x, b->link[k].at);
+    }
 }
 
 int perp__plan_verify(const perp__program *g, const double *w, const double *p,
@@ -233,16 +291,17 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     int ok = 0;
     memset(check, 0, sizeof *check);
     check->worst_at = -1;
-    u.symbol = malloc((size_t)m->nsymbol * sizeof *u.symbol);
+    u.symbol = malloc((size_t)(m->nsymbol + m->plan->nparam) * sizeof *u.symbol);
     u.value = malloc((size_t)m->graph.count * sizeof *u.value);
     if (!u.symbol || !u.value) goto done;
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
-    set_params(&u);
-    set_symbols(&u, -1, 1);
-    check_plan(&u, -1);
-    check_globals(&u);
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
+        if (u.step == 0 || u.step == g->first[u.phase + 1]) {
+            set_params(&u);
+            check_begin(&u);
+        }
+        if (u.step == 0) check_globals(&u);
         for (int c = 0; c < g->npoint; c++) {
             set_symbols(&u, c, 0);
             check_equations(&u, 0);
@@ -271,6 +330,16 @@ void perp__plan_row_symbols(const perp__program *g, const double *w, const doubl
     u.step = node > 0 ? node - 1 : 0;
     set_params(&u);
     set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
+}
+
+void perp__plan_begin_symbols(const perp__program *g, const double *w, const double *p, int phase,
+                              double *symbol, double *value)
+{
+    checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
+    for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
+    u.step = g->first[phase];
+    set_params(&u);
+    set_symbols(&u, -1, 1);
 }
 
 int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,

@@ -20,9 +20,14 @@ typedef struct perp__plan_check {
 int perp__plan_verify(const perp__program *program, const double *w, const double *p,
                       perp__plan_check *check, double *residual);
 
-/* The model's symbols (nsymbol) at a node, as rows of a table mean them. */
+/* The model's symbols at a node, as rows of a table mean them. symbol: nsymbol, and room for one value
+ * more for each `param` line of the block; value: the graph's nodes. */
 void perp__plan_row_symbols(const perp__program *program, const double *w, const double *p,
                             int node, double *symbol, double *value);
+
+/* The same where a phase begins, behind its links: states and parameters. */
+void perp__plan_begin_symbols(const perp__program *program, const double *w, const double *p,
+                              int phase, double *symbol, double *value);
 
 /* Slope of cost + lambda'r at w, p: over w (nw * K), then p; and the sum of its terms' sizes. 0 when
  * memory is out. */

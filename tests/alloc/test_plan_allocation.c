@@ -11,6 +11,11 @@ static const char text[] =
     "plan {\nhorizon free in [0.1, 4]\nphases 2\nnodes 5\nminimize time + 0.001*integral(F^2)\n"
     "free m in [1, 2]\nat start: v^2 <= 0.01\nat 50%: x = 1\nat end: x = 0, v = 0\n"
     "guess F = sin(t)\n}\n";
+static const char phases[] =
+    "param k = 2\ninput u in [-9, 9]\nstate x = 0, v = 0\nder(x) = v\nder(v) = k*u\n"
+    "plan {\nminimize integral(u^2)\nphase a {\nhorizon 1\nnodes 3\nparam k = 1\n"
+    "guess u = 1\nat end: x = 1\n}\nlink: v = -pre(v)\nphase b {\nhorizon free in [1, 2]\n"
+    "nodes 3\n}\nat end: x = 0, v = 0\n}\n";
 static const char far[] = "input u in [-1, 1]\nstate x = 0\nder(x) = u\n"
                           "plan {\nhorizon 1\nnodes 4\nat end: x = 3\n}\n";
 
@@ -26,6 +31,7 @@ static perp_status plan_it(const char *model_text, size_t length, perp_plan_outc
         perp_plan_options o = perp_plan_options_default(model);
         if (o.nodes < 4) o.nodes = 4; /* memory was out when they were computed */
         o.restarts = 0;
+        if (model_text == text) o.homotopy = "mu";
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
@@ -34,6 +40,10 @@ static perp_status plan_it(const char *model_text, size_t length, perp_plan_outc
         double row[32];
         assert_true(perp_plan_columns(plan) <= 32);
         for (int k = 0; k < perp_plan_rows(plan); k++) perp_plan_row(plan, k, row);
+        perp_model *phase = NULL;
+        status = perp_plan_phase_model(plan, 1, &phase, diag);
+        perp_model_destroy(phase);
+        if (perp_plan_phases(plan) < 2 && status == PERP_ERR_ARG) status = PERP_OK;
     }
     perp_plan_destroy(plan);
     perp_model_destroy(model);
@@ -68,6 +78,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     perp_diag diag = {0};
     assert_int_equal(plan_it(text, sizeof text - 1, PERP_PLAN_OPTIMAL, &diag), PERP_OK);
     fail_each(text, sizeof text - 1, PERP_PLAN_OPTIMAL);
+    fail_each(phases, sizeof phases - 1, PERP_PLAN_OPTIMAL);
     fail_each(far, sizeof far - 1, PERP_PLAN_INFEASIBLE);
     perp_diag_clear(&diag);
 }

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PUSH "examples/opty/push.perp"
+#define PUSH  "examples/opty/push.perp"
+#define MODEL "input F\nstate x = 0 in [0, 5]\nder(x) = F\n"
 
 static void expect(int code, const char *says, const char *arguments)
 {
@@ -98,10 +99,70 @@ static void a_plan_is_a_guess_for_a_finer_one(void **state)
     r = cli_run("plan " PUSH " --nodes 80 --guess '%s' --no-plot", out);
     assert_non_null(strstr(r.out, "optimal: cost 0.6407746135"));
     cli_free(&r);
+    /* the table stands beside the model, too */
+    static const char model[] = "input u in [-4, 4]\nstate x = 0\nder(x) = u\n"
+                                "plan {\n horizon 1\n minimize integral((u^2 - 1)^2)\n%s}\n";
+    static const double ends[] = {1, -1};
+    cli_file("down.csv", "t,u,x\n0,-1,0\n1,-1,-1\n");
+    cli_file("up.csv", "t,u,x\n0,1,0\n1,1,1\n");
+    for (int i = 0; i < 2; i++) {
+        char text[512], line[64], path[1024];
+        snprintf(line, sizeof line, " guess table(\"%s.csv\")\n", i ? "down" : "up");
+        snprintf(text, sizeof text, model, line);
+        strcpy(path, cli_file("hill.perp", text));
+        r = cli_run("plan '%s' -o -", path);
+        const char *end = strstr(r.out, "\n# complete"), *row = end - 1;
+        double t, x;
+        while (end && row[-1] != '\n') row--;
+        if (!end || sscanf(row, "%lf,%lf", &t, &x) != 2) fail_msg("%s%s", r.out, r.err);
+        assert_near(x, ends[i], 1e-4);
+        cli_free(&r);
+    }
     char arguments[2048];
+    expect_model(4, ":6:8: ", MODEL "plan { horizon 1\n nodes 4\n guess table(\"none.csv\")\n}\n");
+    expect_model(2, "expected the name of a table", MODEL "plan {\n guess table(3)\n}\n");
     snprintf(arguments, sizeof arguments, "plan " PUSH " --guess '%s'",
              cli_file("bad.csv", "t,y\n0,1\n1,2\n"));
     expect(2, "bad.csv: no column has the name of a state", arguments);
+}
+
+/* The number behind "differs by at most "; the test ends where there is none. */
+static double difference_of(const cli_result *r)
+{
+    const char *replayed = strstr(r->out, "differs by at most ");
+    if (r->code != 0 || !replayed) fail_msg("%d: %s%s", r->code, r->out, r->err);
+    return atof(replayed + strlen("differs by at most "));
+}
+
+static void phases_are_printed_and_replayed_one_by_one(void **state)
+{
+    (void)state;
+    const char *out = cli_path("bounce.csv");
+    cli_result r = cli_run("plan examples/control/bounce.perp --method theta -o '%s'", out);
+    assert_true(difference_of(&r) < 1e-12);
+    assert_non_null(strstr(r.out, "replayed phase by phase"));
+    assert_non_null(strstr(r.out, "phase falls: 0.60715346"));
+    assert_non_null(strstr(r.out, "nodes 11 to 21, begins with a jump"));
+    cli_free(&r);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\n# phase rises: 0.71839063"));
+    free(text);
+    r = cli_run("plan examples/control/bounce.perp --guess '%s' --set uz=9 --nodes 41", out);
+    assert_non_null(strstr(r.out, "optimal: cost 5.379771463"));
+    cli_free(&r);
+    r = cli_run("plan examples/control/surfaces.perp --method backward-euler --nodes 41");
+    assert_true(difference_of(&r) < 1e-9); /* with the friction of each surface */
+    assert_non_null(strstr(r.out, "nodes 14 to 27"));
+    cli_free(&r);
+    r = cli_run("plan examples/control/push_wall.perp"); /* equal phases of unequal lengths */
+    assert_true(difference_of(&r) < 1e-9);
+    cli_free(&r);
+    r = cli_run("plan examples/control/bounce.perp");
+    assert_non_null(strstr(r.out, "not replayed: the simulator has no radau3"));
+    cli_free(&r);
+    expect(2, ":17:5: 2 steps are too few for 3 phases",
+           "plan examples/control/surfaces.perp --nodes 3");
+    expect(3, "'v = 0' by 0.8333", "plan examples/control/surfaces.perp --set mu=0");
 }
 
 static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
@@ -140,6 +201,8 @@ static void options_override_the_block(void **state)
                  {"--method radau3 --nodes 9", "(radau3)"},
                  {"--relaxation 1 --relaxation-min 1e-5 --tol 1e-7", "optimal: cost 0.65"},
                  {"--pairs l1 --penalty 0.05", "optimal: cost 0.65"},
+                 {"--homotopy mu=0 --homotopy-steps 2", "optimal: cost 0.65"},
+                 {"--homotopy mu=0 --start random --tries 3", "3 starts"},
                  {"--set mu=0", "optimal"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("plan " PUSH " --no-plot %s", cases[i].options);
@@ -161,13 +224,18 @@ static void mistakes_are_named(void **state)
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
     expect(1, "--tol needs a positive number, not '0'", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy =0");
+    expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu=x");
+    expect(1, "--homotopy-steps is for --homotopy", "plan " PUSH " --homotopy-steps 3");
+    expect(1, "'nu' is no parameter of the model", "plan " PUSH " --homotopy nu=0");
+    expect(1, "'v' is no parameter of the model", "plan " PUSH " --homotopy v=0");
+    expect(1, "'ux' is free", "plan examples/control/bounce.perp --homotopy ux=0");
     expect(2, "the model has no plan block", "plan examples/notes/particle.perp");
     expect(4, "No such file", "plan nosuch.perp");
     expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");
     expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
 }
-
-#define MODEL "input F\nstate x = 0 in [0, 5]\nder(x) = F\n"
 
 static void faults_of_the_block_are_named_with_their_place(void **state)
 {
@@ -199,6 +267,36 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
                  "plan {\n horizon 1\n minimize end(x)\n }");
     expect_model(2, "phases must be a whole number",
                  MODEL "plan {\n horizon free\n nodes 3\n phases 7\n }");
+    expect_model(2, ":5:2: there is nothing in the range from 5 to 1",
+                 MODEL "plan {\n horizon free in [5, 1]\n at end: x = 1\n}\n");
+    expect_model(2, ":5:2: a horizon must be positive",
+                 MODEL "plan {\n horizon free in [-5, -1]\n at end: x = 1\n}\n");
+    expect_model(2, ":6:7: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n horizon 1\n free F in [2, 1]\n method radau5\n}\n");
+    expect_model(2, ":6:7: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n horizon 1\n free x in [2, 1]\n}\n");
+    expect_model(2, ":6:2: a range must be of numbers that the plan does not choose",
+                 "param T = 3\n" MODEL "plan { free T\n horizon free in [1, T]\n}\n");
+    expect_model(2, ":6:2: there is nothing in the range from 2 to 1",
+                 MODEL "plan {\n phase a {\n horizon free in [2, 1]\n nodes 3\n }\n}\n");
+#define PHASE(lines) MODEL "plan {\n phase one {\n horizon 1\n nodes 3\n" lines " }\n"
+    expect_model(2, ":7:8: nodes must be a whole number",
+                 MODEL "plan {\n phase one {\n horizon 1\n nodes 1\n }\n }");
+    expect_model(2, ":6:2: the length of phase 'one' must be a positive number",
+                 MODEL "plan {\n phase one {\n horizon -1\n nodes 3\n }\n }");
+    expect_model(2, ":8:12: this is outside the phase", PHASE(" at t = 2: x = 1\n") "}");
+    expect_model(2, ":8:14: t = 0.7 is between two nodes", PHASE(" at t = 0.7: x = 1\n") "}");
+    expect_model(2, ":8:12: this is the start", PHASE(" at t = 0: x = 1\n") "}");
+    expect_model(2, "'x = 6' contradicts a range", PHASE(" at end: x = 6\n") "}");
+    expect_model(2, "the horizon is free, so no node stands at a given time",
+                 PHASE("") "phase two {\n horizon free\n nodes 3\n at t = 1.5: x = 1\n }\n}");
+    expect_model(2, "at the start only states have a value",
+                 PHASE("") "phase two {\n horizon free\n nodes 3\n at start: F = 1\n }\n}");
+    expect_model(3, "phase 'two', which is 2",
+                 "input F in [-1, 1]\nstate x = 0\nder(x) = F\nplan {\n phase one {\n horizon 1\n"
+                 " nodes 3\n }\n phase two {\n horizon free in [1, 2]\n nodes 3\n }\n"
+                 " at end: x = 9\n}");
+#undef PHASE
 }
 
 int main(void)
@@ -207,6 +305,7 @@ int main(void)
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
         cmocka_unit_test(theta_means_what_it_means_in_a_simulation),
         cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
+        cmocka_unit_test(phases_are_printed_and_replayed_one_by_one),
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),

@@ -104,7 +104,7 @@ static void smooth_problems_reach_their_known_optima(void **state)
         double cost, tol;
     } known[] = {{"control/brachistochrone.perp", 1.790301924, 1e-9},
                  {"control/double_integrator.perp", 12, 1e-9},
-                 {"control/cylinder.perp", 2, 1e-7},
+                 {"control/cylinder.perp", 0.479250066, 1e-9},
                  {"control/hypersensitive.perp", 6.72411381, 1e-7}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         perp_plan_result r = solve_example(known[i].file, NULL);
@@ -182,12 +182,121 @@ static void free_switch_times_give_the_optimum_of_continuous_time(void **state)
     perp_model_destroy(m);
 }
 
+/* 10 m/s after 2 s and 10 m, 25 m/s after another 1 s and 17.5 m, twice; 145 m at 25 m/s. */
+static void a_switch_falls_on_a_node(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/turbo.perp");
+    for (int start = 0; start <= PERP_PLAN_START_RANDOM; start++) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        double row[16], known[] = {0, 2, 3, 8.8, 9.8, 11.8};
+        o.start = (perp_plan_start)start;
+        perp_plan *plan = solve(m, &o, &r);
+        assert_optimal(&r, 11.8, 1e-8);
+        assert_true(perp_plan_columns(plan) <= 16);
+        for (int k = 0; k < 6; k++) {
+            perp_plan_row(plan, k, row);
+            assert_near(row[0], known[k], 1e-6);
+        }
+        perp_plan_destroy(plan);
+    }
+    perp_model_destroy(m);
+}
+
+/* Squared speed of a throw with vz upwards from 1.5 m that hits the bin on its way down after one bounce. */
+static double throw_of(double vz)
+{
+    double g = 9.81, e = 0.8, w = sqrt(vz * vz + 2 * g * 1.5), up = e * w;
+    double T = (vz + w) / g + (up + sqrt(up * up - 2 * g * 0.6)) / g;
+    return vz * vz + 9 / (T * T);
+}
+
+static double least(double (*f)(double), double a, double b)
+{
+    while (b - a > 1e-9) {
+        double c = a + 0.382 * (b - a), d = b - 0.382 * (b - a);
+        *(f(c) < f(d) ? &b : &a) = f(c) < f(d) ? d : c;
+    }
+    return f(a);
+}
+
+/* One link, from -v to e v; the flights are parabolas, which radau3 meets with any number of nodes. */
+static void phases_are_linked_by_a_jump(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/bounce.perp");
+    for (int nodes = 3; nodes <= 41; nodes += 19) {
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        o.nodes = nodes;
+        perp_plan_destroy(solve(m, &o, &r));
+        assert_optimal(&r, least(throw_of, 0, 3), 1e-7);
+    }
+    perp_model_destroy(m);
+}
+
+/* Least effort there in T and back in 2 - T: each way costs 12 d^2/T^3 - 12 d (v0 + v1)/T^2 + 4 (v0^2 + v0 v1 +
+ * v1^2)/T, and the best speed of impact makes the sum's slope 0. */
+static double cushion_of(double T)
+{
+    double e = 0.5, S = 2 - T, slope = 12 / (T * T) + 12 * e / (S * S),
+           curve = 4 / T + 4 * e * e / S;
+    return 12 / (T * T * T) + 12 / (S * S * S) - slope * slope / (4 * curve);
+}
+
+/* A puck goes to the cushion at 1, bounces off by half its speed, and returns, in 2 s together. */
+static void phases_share_a_horizon(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model("param e = 0.5\ninput u\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\n"
+                    "plan {\n method radau3\n horizon 2\n minimize integral(u^2)\n"
+                    " phase there { nodes 9\n at end: x = 1 }\n link: v = -e*pre(v)\n"
+                    " phase back { nodes 5 }\n at end: x = 0, v = 0\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    for (int backend = 0; backend < PERP_PLAN_BACKEND_COUNT; backend++) {
+        perp_plan_result r;
+        perp_plan *plan;
+        o.backend = (perp_plan_backend)backend;
+        if (perp_plan_create(m, &o, &plan, NULL) == PERP_ERR_UNAVAILABLE) continue;
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_optimal(&r, least(cushion_of, 0.5, 1.5), 1e-7);
+        assert_near(r.horizon, 2, 1e-9);
+        assert_int_equal(perp_plan_phases(plan), 2);
+        perp_plan_phase back = perp_plan_get_phase(plan, 1);
+        assert_true(back.is_linked && back.first == 8 && back.last == 12);
+        assert_string_equal(back.name, "back");
+        assert_near(back.to, 2, 1e-9);
+        double row[16];
+        perp_model *begins;
+        perp_plan_row(plan, 8, row);
+        assert_near(row[0], back.from, 1e-12);
+        assert_int_equal(perp_plan_phase_model(plan, 1, &begins, NULL), PERP_OK);
+        assert_near(perp_model_symbol(begins, PERP_STATE, 1).value, -0.5 * row[2], 1e-12);
+        perp_model_destroy(begins);
+        perp_plan_destroy(plan);
+    }
+    perp_model_destroy(m);
+}
+
+/* At the bound of each surface: v1 where the gravel ends, v2 at the most. */
+static void a_parameter_has_a_value_in_each_phase(void **state)
+{
+    (void)state;
+    double gravel = 0.4 * 9.81, asphalt = 0.8 * 9.81, v1 = sqrt(2 * gravel * 50);
+    double brakes = (50 + v1 * v1 / (2 * asphalt)) / 2, v2 = sqrt(2 * asphalt * brakes);
+    perp_plan_result r = solve_example("control/surfaces.perp", NULL);
+    assert_optimal(&r, v1 / gravel + (v2 - v1) / asphalt + v2 / asphalt, 1e-6);
+}
+
 static void ipopt_agrees_with_the_own_back_end(void **state)
 {
     (void)state;
-    const char *files[] = {"opty/push.perp", "control/brachistochrone.perp",
-                           "control/double_integrator.perp", "control/swing_up.perp",
-                           "opty/push_phases.perp"};
+    const char *files[] = {
+        "opty/push.perp",        "control/brachistochrone.perp", "control/double_integrator.perp",
+        "control/swing_up.perp", "opty/push_phases.perp",        "control/turbo.perp",
+        "control/bounce.perp",   "control/surfaces.perp"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         perp_model *m = load_model(files[i]);
         perp_plan_options o = perp_plan_options_default(m);
@@ -329,6 +438,29 @@ static void goals_out_of_reach_end_with_what_conflicts(void **state)
     perp_model_destroy(m);
 }
 
+/* Random starts of the push against a wall end in optima that brake before the wall, or in none; without
+ * friction there is little to be caught in. */
+static void friction_that_grows_leads_to_the_better_optimum(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/push_wall.perp");
+    int best[2] = {0, 0};
+    for (int walks = 0; walks < 2; walks++)
+        for (unsigned seed = 1; seed <= 12; seed++) {
+            perp_plan_options o = perp_plan_options_default(m);
+            perp_plan_result r;
+            o.start = PERP_PLAN_START_RANDOM;
+            o.seed = seed;
+            o.restarts = 0;
+            o.homotopy = walks ? "mu" : NULL;
+            perp_plan_destroy(solve(m, &o, &r));
+            if (walks) assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+            best[walks] += r.outcome == PERP_PLAN_OPTIMAL && r.cost < 0.5476;
+        }
+    assert_true(best[1] >= 8 && best[1] > best[0]);
+    perp_model_destroy(m);
+}
+
 typedef struct history {
     int n, stop_at;
     double last, sum;
@@ -359,6 +491,7 @@ static void starts_give_the_same_answer_by_any_number_of_threads(void **state)
             o.max_iter = f ? 25 : 1000; /* the hopper: no start succeeds, all restarts are used */
             o.tries = f ? 1 : 7;
             o.threads = i == 0 ? 1 : i == 1 ? 2 : 5;
+            o.homotopy = f ? NULL : "mu";
             o.progress = record;
             o.context = &h[i];
             perp_plan *plan = solve(m, &o, &r[i]);
@@ -404,6 +537,10 @@ int main(void)
         cmocka_unit_test(the_push_follows_its_known_optima_as_nodes_grow),
         cmocka_unit_test(many_nodes_take_one_start),
         cmocka_unit_test(free_switch_times_give_the_optimum_of_continuous_time),
+        cmocka_unit_test(a_switch_falls_on_a_node),
+        cmocka_unit_test(phases_are_linked_by_a_jump),
+        cmocka_unit_test(phases_share_a_horizon),
+        cmocka_unit_test(a_parameter_has_a_value_in_each_phase),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(theta_is_of_second_order),
@@ -413,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_block_that_may_hit_the_wall_is_not_braked),
         cmocka_unit_test(a_finger_flips_a_block),
         cmocka_unit_test(contact_examples_settle_as_nodes_grow),
+        cmocka_unit_test(friction_that_grows_leads_to_the_better_optimum),
         cmocka_unit_test(starts_give_the_same_answer_by_any_number_of_threads),
         cmocka_unit_test(starts_by_threads_can_be_stopped),
         cmocka_unit_test(goals_out_of_reach_end_with_what_conflicts),

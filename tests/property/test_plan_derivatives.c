@@ -157,8 +157,38 @@ static void derivatives_agree_with_differences(void **state)
     globfree(&found);
 }
 
+/* Links that are not affine, values of phases in terms of free parameters, costs and conditions of
+ * phases. */
+static void derivatives_of_phases_agree_with_differences(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(
+        "param k = 2, e = 0.5, c = k^2\ninput u in [-9, 9]\nstate x = 0.3, v = 1\nvar f\n"
+        "der(x) = v*cos(x)\nc*der(v) = u + f - k*x^2\n-k <= f <= k perp v\n"
+        "plan {\n horizon free in [1, 9]\n free k in [1, 3]\n free e in [0.1, 1]\n"
+        " minimize integral(u^2*k)\n"
+        " phase one {\n nodes 4\n param k = e*k + 1, e = sin(k)\n at end: x*v = k\n"
+        " minimize end(x^2*e) - 2*time\n }\n"
+        " link: v = -e*pre(v)*cos(pre(x)) + t^2, x = pre(x)*pre(v)\n"
+        " phase two {\n horizon 2\n nodes 5\n at start: v^2*x <= k\n x*u <= c\n"
+        " minimize integral(c*v^2)\n }\n}\n");
+    for (int method = 0; method < PERP_PLAN_METHOD_COUNT; method++) {
+        perp__program_options o = {.steps = 7, .method = (perp_plan_method)method, .theta = 0.6};
+        perp_status status;
+        perp_diag diag = {0};
+        perp__program *g = perp__program_create(m, &o, &status, &diag);
+        if (!g) fail_msg("%s", perp_diag_text(&diag));
+        assert_int_equal(g->nnamed, 2);
+        check_program(g, "phases");
+        perp__program_destroy(g);
+    }
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(derivatives_agree_with_differences)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(derivatives_of_phases_agree_with_differences)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,11 +26,12 @@ static double worst_of(const perp_plan *plan)
 static void every_value_that_is_moved_is_noticed(void **state)
 {
     (void)state;
-    const char *files[] = {"opty/push.perp", "opty/push_phases.perp", "control/hopper.perp",
-                           "control/transport.perp"};
-    for (int f = 0; f < 4; f++) {
+    const char *files[] = {"opty/push.perp",        "opty/push_phases.perp",
+                           "control/hopper.perp",   "control/bounce.perp",
+                           "control/surfaces.perp", "control/transport.perp"};
+    for (int f = 0; f < 6; f++) {
         perp_model *m;
-        perp_plan *plan = solved(files[f], f < 3 ? PERP_PLAN_METHOD_COUNT : PERP_PLAN_THETA, &m);
+        perp_plan *plan = solved(files[f], f < 5 ? PERP_PLAN_METHOD_COUNT : PERP_PLAN_THETA, &m);
         const perp__program *g = plan->program;
         assert_true(worst_of(plan) < 1e-8);
         for (size_t i = 0; i < plan->nW; i++) {
@@ -57,6 +58,51 @@ static void every_value_that_is_moved_is_noticed(void **state)
         }
         perp_plan_destroy(plan);
         perp_model_destroy(m);
+    }
+}
+
+/* A solved plan is checked against a model that says something else about its phases. */
+static void what_a_phase_says_is_checked(void **state)
+{
+    (void)state;
+    static const char model[] =
+        "param k = 1, e = 0.5\ninput u in [-9, 9]\nstate x = 0, v = 1\nder(x) = v\n"
+        "der(v) = u - k*x\n"
+        "plan {\n method radau3\n minimize integral(u^2)\n"
+        " phase one {\n horizon 1\n nodes 4\n param k = %s\n at end: x = 1\n }\n"
+        " link: v = -%s*pre(v)\n"
+        " phase two {\n horizon 2\n nodes 3\n at start: v <= %s\n at 50%%: x <= %s\n"
+        " at t = %s: v = 0\n u <= %s\n }\n}\n";
+    static const char *const says[][6] = {
+        {"2", "e", "-1", "1", "3", "9"},  {"3", "e", "-1", "1", "3", "9"},
+        {"2", "k", "-1", "1", "3", "9"},  {"2", "e", "-9", "1", "3", "9"},
+        {"2", "e", "-1", "-9", "3", "9"}, {"2", "e", "-1", "1", "2", "9"},
+        {"2", "e", "-1", "1", "3", "-9"}};
+    perp_plan *plan[7];
+    perp_model *m[7];
+    for (int i = 0; i < 7; i++) {
+        char text[1024];
+        const char *const *s = says[i];
+        snprintf(text, sizeof text, model, s[0], s[1], s[2], s[3], s[4], s[5]);
+        m[i] = parse_model(text);
+        perp_plan_options o = perp_plan_options_default(m[i]);
+        perp_diag diag = {0};
+        perp_plan_result r;
+        if (perp_plan_create(m[i], &o, &plan[i], &diag) != PERP_OK)
+            fail_msg("%s", perp_diag_text(&diag));
+        if (i == 0) {
+            assert_int_equal(perp_plan_solve(plan[0], &r, NULL), PERP_OK);
+            assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+        }
+        assert_true(plan[i]->nW == plan[0]->nW && plan[i]->nP == plan[0]->nP);
+        memcpy(plan[i]->w, plan[0]->w, plan[0]->nW * sizeof(double));
+        memcpy(plan[i]->p, plan[0]->p, plan[0]->nP * sizeof(double));
+        double worst = worst_of(plan[i]);
+        if (i == 0 ? worst > 1e-8 : worst < 1e-3) fail_msg("case %d: %g", i, worst);
+    }
+    for (int i = 0; i < 7; i++) {
+        perp_plan_destroy(plan[i]);
+        perp_model_destroy(m[i]);
     }
 }
 
@@ -118,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
+        cmocka_unit_test(what_a_phase_says_is_checked),
         cmocka_unit_test(a_simulated_guess_is_a_motion),
         cmocka_unit_test(a_simulation_that_stops_is_no_guess),
     };
