@@ -117,6 +117,23 @@ PERP_API const char *perp_simulation_column_unit(const perp_simulation *simulati
 /// @param row  perp_simulation_columns entries
 PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row);
 
+/// From now on, carry along how the run moves with parameters of the model: the derivatives of each solved step with its
+/// guards, and the side of every pair that is 0, as they are (a solved step is then a smooth function of the states before
+/// it and of the parameters). Call before the first step.
+///
+/// @param parameter  n names
+/// @return PERP_OK, PERP_ERR_ARG (a name that is no parameter, or sets the model's size: named; steps were taken), PERP_ERR_MEMORY
+PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
+                                            const char *const *parameter, perp_diag *diag);
+
+/// Derivatives of the current row (perp_simulation_row) with respect to the parameters followed. A state whose initial
+/// value was set does not depend on them at the start. Allocates nothing.
+///
+/// @param derivative  perp_simulation_columns rows, a column for each parameter, column-major; NaN for what has no value
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts)
+PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
+                                                 double *derivative);
+
 /// What was done so far; `sides` points into the simulation.
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 

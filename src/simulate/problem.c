@@ -22,6 +22,9 @@ typedef enum mapping { MAP_RATES, MAP_WEIGHTED, MAP_END, MAP_OUTPUTS, MAPPINGS }
 typedef struct plan {
     perp__step *step;
     const perp_model *model;
+    const int
+        *param; /* parameters that are symbols (perp__step_formulas); all others are numbers */
+    int nparam;
     perp__graph graph;
     perp_expr h;
     perp_expr *map[MAPPINGS];      /* model symbol -> expression of the step */
@@ -103,6 +106,24 @@ static void map_states(plan *p, mapping how, perp_expr *map)
     }
 }
 
+/* Parameters are numbers, so that what depends on them alone is computed once; but those of p->param are symbols, and those
+ * written in terms of them expressions. */
+static void map_parameters(plan *p, perp_expr *map)
+{
+    const perp_model *m = p->model;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        int k = 0;
+        while (k < p->nparam && p->param[k] != i) k++;
+        if (k < p->nparam)
+            map[item->symbol] = perp__symbol(&p->graph, perp__step_parameter(p->step, k));
+        else if (p->nparam == 0 || item->is_set || item->expr < 0)
+            map[item->symbol] = perp__const(&p->graph, item->value);
+        else
+            perp__graph_copy(&p->graph, &m->graph, &item->expr, 1, map, &map[item->symbol]);
+    }
+}
+
 static void map_symbols(plan *p, mapping how)
 {
     const perp_model *m = p->model;
@@ -114,8 +135,7 @@ static void map_symbols(plan *p, mapping how)
     map[PERP__SYM_T] = perp__symbol(g, SYM_T);
     map[PERP__SYM_T_PRE] = perp__symbol(g, SYM_T_PRE);
     map[PERP__SYM_H] = p->h;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
-        map[m->item[PERP_PARAM][i].symbol] = perp__const(g, m->item[PERP_PARAM][i].value);
+    map_parameters(p, map);
     map_inputs(p, map);
     for (int i = 0; i < m->nitem[PERP_INPUT] && with_rates; i++) {
         int symbol = m->item[PERP_INPUT][i].symbol;
@@ -147,7 +167,7 @@ static perp_expr without(plan *p, perp_expr e, const perp_expr *zero)
 
 static void zero_map(plan *p, const int *column, perp_expr *zero)
 {
-    int n = p->step->nsymbol + p->step->nx;
+    int n = p->step->nsymbol + p->step->nx + p->nparam;
     for (int s = 0; s < n; s++)
         zero[s] = column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
 }
@@ -436,7 +456,8 @@ static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
-    size_t ns = (size_t)m->nsymbol, total = (size_t)s->nsymbol + (size_t)s->nx + 1;
+    size_t ns = (size_t)m->nsymbol,
+           total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
     size_t nroot =
         2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nitem[PERP_OUTPUT] + 1;
     for (int k = 0; k < MAPPINGS; k++) p->map[k] = malloc(ns * sizeof(perp_expr));
@@ -483,6 +504,18 @@ static int build_problem(plan *p, const perp_simulation_options *options)
     return compile_coefficients(p) && compile_reports(p) && make_workspace(s);
 }
 
+static void free_plan(plan *p)
+{
+    perp__graph_clear(&p->graph);
+    for (int k = 0; k < MAPPINGS; k++) free(p->map[k]);
+    free(p->row);
+    free(p->root);
+    free(p->column);
+    free(p->rate_column);
+    free(p->zero_y);
+    free(p->zero_rate);
+}
+
 perp_status perp__step_create(perp__step *step, const perp_model *model,
                               const perp_simulation_options *options)
 {
@@ -494,14 +527,7 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     plan p = {.step = step, .model = model};
     perp_status status = PERP_ERR_MEMORY;
     if (build_problem(&p, options)) status = perp__step_allocate(step, options->solver);
-    perp__graph_clear(&p.graph);
-    for (int k = 0; k < MAPPINGS; k++) free(p.map[k]);
-    free(p.row);
-    free(p.root);
-    free(p.column);
-    free(p.rate_column);
-    free(p.zero_y);
-    free(p.zero_rate);
+    free_plan(&p);
     return status;
 }
 
@@ -525,4 +551,29 @@ void perp__step_clear(perp__step *step)
     free(step->entry);
     free(step->ws);
     memset(step, 0, sizeof *step);
+}
+
+int perp__step_parameter(const perp__step *step, int k)
+{
+    return step->nsymbol + step->nx + k;
+}
+
+int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,
+                        perp_expr *row, perp_expr *output, perp_expr *initial)
+{
+    const perp_model *m = step->model;
+    plan p = {.step = step, .model = m, .param = param, .nparam = nparam};
+    int ok = allocate_plan(&p) && write_rows(&p);
+    for (int r = 0; ok && r < step->nrow; r++) row[r] = p.row[r];
+    for (int i = 0; ok && i < m->nitem[PERP_OUTPUT]; i++)
+        output[i] = translate(&p, m->item[PERP_OUTPUT][i].expr, MAP_OUTPUTS);
+    for (int i = 0; ok && i < step->nx; i++) {
+        const perp__item *state = &m->item[PERP_STATE][i];
+        initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, MAP_END);
+    }
+    ok = ok && !p.graph.failed;
+    *graph = p.graph; /* handed over */
+    p.graph = (perp__graph){0};
+    free_plan(&p);
+    return ok;
 }

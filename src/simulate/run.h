@@ -4,13 +4,15 @@
 #ifndef PERP_SRC_RUN_H
 #define PERP_SRC_RUN_H
 
+#include "simulate/sensitivity.h"
 #include "simulate/step.h"
 
 struct perp_simulation {
     const perp_model *model;
     perp_simulation_options options;
     perp__step step;
-    long nstep; /* whole steps that fit */
+    perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
+    long nstep;                     /* whole steps that fit */
     long done;
     double *before; /* symbols as they were before the step: given back when it fails */
     double residual;

@@ -276,6 +276,7 @@ void perp__simulation_restart(perp_simulation *sim, double from)
     sim->residual = NAN;
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);
+    if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
 }
 
 /* Creation ------------------------------------------------------------------------------------ */
@@ -387,6 +388,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
 void perp_simulation_destroy(perp_simulation *sim)
 {
     if (!sim) return;
+    perp__sensitivity_destroy(sim->sensitivity);
     perp__step_clear(&sim->step);
     free(sim->before);
     free(sim->sides);
@@ -540,6 +542,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     perp__step *s = &sim->step;
     perp__run_begin_step(sim, t0, t1, h);
     perp__step_result r = perp__step_solve(s);
+    if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
     double middle = t0 + h / 2;
     int solves = r.solves;
@@ -601,6 +604,42 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
     memcpy(row + 1, s->ws + s->sym_y, (size_t)n * sizeof(double));
     perp__tape_get(&s->outputs, s->ws, row + 1 + n);
     row[sim->ncolumn - 1] = sim->residual;
+}
+
+/* Derivatives --------------------------------------------------------------------------------- */
+
+perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *const *parameter,
+                                   perp_diag *diag)
+{
+    if (!sim || n < 1 || !parameter || sim->done > 0) return PERP_ERR_ARG;
+    int *param = malloc((size_t)n * sizeof *param);
+    perp_status status = param ? PERP_OK : perp__out_of_memory(diag, sim->model->source.name);
+    for (int k = 0; k < n && status == PERP_OK; k++) {
+        perp_symbol_kind kind;
+        if (parameter[k] && perp_model_find(sim->model, parameter[k], &kind, &param[k]) &&
+            kind == PERP_PARAM && !sim->model->item[PERP_PARAM][param[k]].is_structural)
+            continue;
+        perp__diag_append(diag, "%s: no parameter '%s' to differentiate with respect to\n",
+                          sim->model->source.name, parameter[k] ? parameter[k] : "");
+        if (diag) diag->errors++;
+        status = PERP_ERR_ARG;
+    }
+    perp__sensitivity *made =
+        status == PERP_OK ? perp__sensitivity_create(&sim->step, param, n) : NULL;
+    free(param);
+    if (status != PERP_OK) return status;
+    if (!made) return perp__out_of_memory(diag, sim->model->source.name);
+    perp__sensitivity_destroy(sim->sensitivity);
+    sim->sensitivity = made;
+    perp__sensitivity_restart(made);
+    return PERP_OK;
+}
+
+perp_status perp_simulation_derivatives(const perp_simulation *sim, double *derivative)
+{
+    if (!sim || !sim->sensitivity || !derivative) return PERP_ERR_ARG;
+    return perp__sensitivity_get(sim->sensitivity, derivative, sim->ncolumn) ? PERP_OK
+                                                                             : PERP_ERR_NO_SOLUTION;
 }
 
 perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)

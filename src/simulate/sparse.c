@@ -193,3 +193,9 @@ perp__step_result perp__sparse_solve(perp__step *s)
     }
     return result;
 }
+
+int perp__sparse_factor_mode(perp__step *s)
+{
+    int solves = 0;
+    return factor_mode(s, &solves);
+}

@@ -517,8 +517,9 @@ static perp__step_result solve_anew(perp__step *s)
     if (!e) return result;
 
     form_q(s, e);
-    perp_lcp lcp = {e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1,
-                    s->q, NULL, NULL};
+    perp_lcp lcp = {
+        e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1, s->q, NULL,
+        NULL};
     perp_solve_info info;
     perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
     result = (perp__step_result){.outcome = info.outcome,
@@ -746,4 +747,17 @@ perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)
     if (all_on) memset(s->on, 1, (size_t)s->np);
     evaluate_coefficients(s);
     return find_elimination(s, bad_row);
+}
+
+void perp__step_linearise(perp__step *s)
+{
+    evaluate_coefficients(s);
+}
+
+const perp__mode *perp__step_mode(perp__step *s)
+{
+    if (!s->A) return NULL;
+    mode_key(s);
+    const perp__mode *m = find_mode(s);
+    return m->singular ? NULL : m;
 }

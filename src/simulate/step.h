@@ -124,6 +124,13 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
                               const perp_simulation_options *options);
 void perp__step_clear(perp__step *step);
 
+/* The rows and outputs of a step (nrow, one an output) in terms of the workspace's symbols, and the states' initial values,
+ * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
+ * caller's, also on failure. 0 when memory is out. */
+int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,
+                        perp_expr *row, perp_expr *output, perp_expr *initial);
+int perp__step_parameter(const perp__step *step, int k);
+
 /* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0
  * if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for
  * a row that depends on other fixed rows. work and iwork hold perp__sides_doubles and
@@ -157,6 +164,8 @@ typedef struct perp__step_result {
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
+/* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
+int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
 
 /* Factor the matrix that has this row for each condition (ny; each must be one that the condition
@@ -177,6 +186,11 @@ perp__step_result perp__step_solve(perp__step *step);
 
 /* Forget what earlier steps left behind: the next one is solved as if it were the first. */
 void perp__step_forget(perp__step *step);
+
+/* For derivatives of a solved step (sensitivity.c): linearise a step that is not affine at its solution; and the linear map
+ * of the present sides, dense. NULL: singular, or there is no dense path. */
+void perp__step_linearise(perp__step *step);
+const perp__mode *perp__step_mode(perp__step *step);
 
 /* simulate.c: begin again at time `from`, with the initial states and input tables that the model has now; its parameters
  * stay those of the creation. */

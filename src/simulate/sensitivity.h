@@ -1,0 +1,31 @@
+/* Internal: how the solution of each step moves with parameters of the model, carried along a run.
+ *
+ * While the guards and the zero side of every pair stay what they are, a solved step is a root y of the rows r of its mode,
+ *
+ *     r(y, x, p) = 0     (x the states before it, p the parameters)
+ *
+ * so that  dy/dp = -(dr/dy)^-1 (dr/dx dx/dp + dr/dp), with the matrix that the step itself was solved with. Where a change of p
+ * moves the step into another mode, this is the derivative on the present side of the kink. */
+
+#ifndef PERP_SRC_SENSITIVITY_H
+#define PERP_SRC_SENSITIVITY_H
+
+#include "simulate/step.h"
+
+typedef struct perp__sensitivity perp__sensitivity;
+
+/* param: indices among the model's parameters. NULL when memory is out. */
+perp__sensitivity *perp__sensitivity_create(perp__step *step, const int *param, int nparam);
+void perp__sensitivity_destroy(perp__sensitivity *sensitivity);
+
+/* At the initial state; a state whose initial value was set does not depend on parameters. */
+void perp__sensitivity_restart(perp__sensitivity *sensitivity);
+
+/* The step whose solution is in the workspace. */
+void perp__sensitivity_advance(perp__sensitivity *sensitivity);
+
+/* Derivatives of the columns of a row (perp_simulation_row) with respect to the parameters: entry c + j * ncolumn is that of
+ * column c by the j-th. NaN where the row has no value. 0 if a step since the restart did not determine them. */
+int perp__sensitivity_get(const perp__sensitivity *sensitivity, double *derivative, int ncolumn);
+
+#endif
