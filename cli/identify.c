@@ -17,6 +17,7 @@ enum {
     OPT_STARTS,
     OPT_HORIZON,
     OPT_STEP,
+    OPT_DERIVATIVES,
     OPT_HUBER,
     OPT_SOFT_SIDES,
     OPT_SOFT_VARS,
@@ -42,6 +43,9 @@ static const cli_option options[] = {
      "points of the ranges that are looked at (default: by the number of parameters)"},
     {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)"},
     {"step", "H", "step of the simulation [s] (default: the model's, or the data's)"},
+    {"derivatives", "KIND",
+     "predict: exact (through the solved steps), differences, or auto (default: exact unless wide "
+     "differences disagree)"},
     {"huber", "K", "residuals beyond K scales count linearly (default 0: all squared)"},
     {"soft-sides", "W",
      "implicit: second sides of pairs may be negative, at W times as much (default: none may)"},
@@ -63,7 +67,7 @@ static const cli_option options[] = {
 enum { NOPTIONS = sizeof options / sizeof *options };
 
 typedef struct request {
-    const char *file, *out, *report, *method, *estimate;
+    const char *file, *out, *report, *method, *estimate, *derivatives;
     cli_list data, set;
     int quiet;
     double number[NOPTIONS]; /* NaN: not given */
@@ -115,6 +119,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_DATA: ok = cli_keep(&args, &r->data); break;
         case OPT_SET: ok = cli_keep(&args, &r->set); break;
         case OPT_METHOD: r->method = args.value; break;
+        case OPT_DERIVATIVES: r->derivatives = args.value; break;
         case OPT_ESTIMATE: r->estimate = args.value; break;
         case OPT_O: r->out = args.value; break;
         case OPT_REPORT: r->report = args.value; break;
@@ -178,6 +183,12 @@ static int take_options(const request *r, char *names, size_t size, perp_identif
     if (!isnan(x[OPT_SOFT_VARS])) o->soft_vars = x[OPT_SOFT_VARS];
     if (!isnan(x[OPT_SLIDING])) o->sliding = x[OPT_SLIDING];
     if (!isnan(x[OPT_CONFIDENCE])) o->confidence = x[OPT_CONFIDENCE];
+    if (r->derivatives) o->derivatives = perp_derivatives_find(r->derivatives);
+    if (o->derivatives == PERP_DERIVATIVES_COUNT) {
+        fprintf(stderr, "perp identify: --derivatives is auto, exact or differences, not '%s'\n",
+                r->derivatives);
+        return 0;
+    }
     if (!r->method) return 1;
     o->method = perp_estimator_find(r->method);
     if (o->method != PERP_ESTIMATOR_COUNT) return 1;

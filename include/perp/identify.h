@@ -37,6 +37,18 @@ PERP_API const char *perp_estimator_summary(perp_estimator estimator);
 /// PERP_ESTIMATOR_COUNT for an unknown word.
 PERP_API perp_estimator perp_estimator_find(const char *name);
 
+/// Where the derivatives of predictions with respect to parameters come from.
+typedef enum perp_derivatives {
+    PERP_DERIVATIVES_AUTO, ///< exact, unless differences over 1e-2 of a range disagree with them: then those
+    PERP_DERIVATIVES_EXACT,       ///< through the solved steps (perp_simulation_follow)
+    PERP_DERIVATIVES_DIFFERENCES, ///< of whole predictions, over 1e-5 or 1e-2 of a range
+    PERP_DERIVATIVES_COUNT
+} perp_derivatives;
+
+/// "auto", "exact", "differences"; perp_derivatives_find gives PERP_DERIVATIVES_COUNT for an unknown word.
+PERP_API const char *perp_derivatives_name(perp_derivatives derivatives);
+PERP_API perp_derivatives perp_derivatives_find(const char *name);
+
 /// Recorded runs. Each is a table with a column "t" [s] and columns named as in the model.
 typedef struct perp_dataset perp_dataset;
 
@@ -85,7 +97,8 @@ typedef struct perp_identify_options {
     double step;             ///< see above [s]
     double confidence;       ///< of the intervals, default 0.95
     int bootstrap;           ///< sets of runs drawn and identified anew; default 0
-    double huber;            ///< residuals above it count linearly [scales]; default 0: squares
+    perp_derivatives derivatives; ///< predict: default auto
+    double huber; ///< residuals above it count linearly [scales]; default 0: squares
     double
         soft_sides; ///< implicit: weight of negative second sides of pairs; default 0: none may be
     double soft_vars; ///< implicit: weight of negative first sides; default 0: none may be

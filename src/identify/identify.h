@@ -62,6 +62,8 @@ void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
 /* 1, or 0 where the model has no verified solution; the first reason is kept. */
 int perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
+/* d residual / d theta, n x np, column-major, through the solved steps; 0 where they do not determine it. */
+int perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian);
 /* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
 void perp__predictor_take_part(void *predictor, int part);
 const char *perp__predictor_fault(const perp__predictor *predictor);
@@ -76,7 +78,10 @@ typedef struct perp__problem {
     double huber;         /* 0: squares */
     const double *weight; /* n: of each rho(r_i); NULL: 1 */
     double width;         /* of the differences, in units of a range */
+    int fixed_width;      /* it stays narrow */
     int (*evaluate)(void *context, const double *theta, double *residual);
+    int (*differentiate)(void *context, const double *theta, double *jacobian); /* NULL, or exact
+                        derivatives with respect to theta; 0 where there are none: then differences */
     void *context;
     void (*take_part)(
         void *context,
@@ -110,7 +115,7 @@ int perp__move_smoothed(perp__problem *problem, perp__minimum *minimum, double w
 int perp__differentiate(perp__problem *problem, const perp__minimum *at, double *jacobian);
 /* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
  * with a narrow one, as where each sequence of contacts has a valley of its own. */
-void perp__choose_width(perp__problem *problem, const perp__minimum *at);
+void perp__choose_width(perp__problem *problem, perp__minimum *at);
 /* A = J' W J and g = J' W r with Huber's weights W. */
 void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
                             double *g);

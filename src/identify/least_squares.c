@@ -111,29 +111,46 @@ static int difference_column(perp__problem *p, const perp__minimum *at, int j, d
     return 1;
 }
 
+/* Exact derivatives, scaled to z. 0 where there are none. */
+static int differentiate_exactly(perp__problem *p, const perp__minimum *at, double *jacobian)
+{
+    double theta[MOST];
+    if (!p->differentiate) return 0;
+    perp__to_theta(p, at->z, theta);
+    p->evaluations++;
+    if (!p->differentiate(p->context, theta, jacobian)) return 0;
+    for (int j = 0; j < p->np; j++) {
+        double scale = p->log_scale[j] ? theta[j] * log(p->hi[j] / p->lo[j]) : p->hi[j] - p->lo[j];
+        double *column = jacobian + (size_t)j * (size_t)p->n;
+        for (long i = 0; i < p->n; i++) column[i] *= scale;
+    }
+    return 1;
+}
+
 int perp__differentiate(perp__problem *p, const perp__minimum *at, double *jacobian)
 {
+    if (p->width == PERP_IDENTIFY_NARROW && differentiate_exactly(p, at, jacobian)) return 1;
     for (int j = 0; j < p->np; j++) {
         if (!difference_column(p, at, j, p->width, jacobian + (size_t)j * (size_t)p->n)) return 0;
     }
     return 1;
 }
 
-void perp__choose_width(perp__problem *p, const perp__minimum *at)
+void perp__choose_width(perp__problem *p, perp__minimum *at)
 {
-    double *narrow = malloc(2 * (size_t)p->n * sizeof(double) + 1), *wide = narrow + p->n;
-    for (int j = 0; narrow && j < p->np && p->width < PERP_IDENTIFY_WIDE; j++) {
+    double *wide = malloc((size_t)p->n * sizeof(double) + 1);
+    int ok = wide && perp__differentiate(p, at, at->jacobian);
+    for (int j = 0; ok && j < p->np && p->width < PERP_IDENTIFY_WIDE; j++) {
+        const double *narrow = at->jacobian + (size_t)j * (size_t)p->n;
         double length = 0, apart = 0;
-        if (!difference_column(p, at, j, PERP_IDENTIFY_NARROW, narrow) ||
-            !difference_column(p, at, j, PERP_IDENTIFY_WIDE, wide))
-            continue;
+        if (!difference_column(p, at, j, PERP_IDENTIFY_WIDE, wide)) continue;
         for (long i = 0; i < p->n; i++) {
             length += wide[i] * wide[i];
             apart += (narrow[i] - wide[i]) * (narrow[i] - wide[i]);
         }
         if (apart > 0.25 * length && length > 0) p->width = PERP_IDENTIFY_WIDE;
     }
-    free(narrow);
+    free(wide);
 }
 
 void perp__normal_equations(const perp__problem *p, const perp__minimum *at, double *A, double *g)

@@ -82,6 +82,21 @@ static perp_status read_block(const perp_model *model, perp_identify_options *o,
     return PERP_ERR_ARG;
 }
 
+static const char *const derivatives_names[PERP_DERIVATIVES_COUNT] = {"auto", "exact",
+                                                                      "differences"};
+
+const char *perp_derivatives_name(perp_derivatives d)
+{
+    return (unsigned)d < PERP_DERIVATIVES_COUNT ? derivatives_names[d] : "unknown";
+}
+
+perp_derivatives perp_derivatives_find(const char *name)
+{
+    int k = 0;
+    while (k < PERP_DERIVATIVES_COUNT && (!name || strcmp(derivatives_names[k], name) != 0)) k++;
+    return (perp_derivatives)k;
+}
+
 perp_status perp_identify_options_default(const perp_model *model, perp_identify_options *options,
                                           perp_diag *diag)
 {

@@ -1,8 +1,9 @@
 /* Estimator `predict`: the parameters whose simulated motion is nearest to the recorded one.
  *
  * Problem: any model that can be simulated. Algorithm: multi-step prediction from the data's initial states, residuals of
- * all measured columns, Levenberg-Marquardt with central differences, many starts. Fails: where the motion is chaotic over
- * the horizon the cost is rugged; shorten the horizon or use Huber's loss. Cost: (starts + iterations * 2 np) simulations
+ * all measured columns, Levenberg-Marquardt with derivatives through the solved steps (or wide central differences where the
+ * cost has a valley for each sequence of contacts), many starts. Fails: where the motion is chaotic over the horizon the cost
+ * is rugged; shorten the horizon or use Huber's loss. Cost: starts + iterations * 2 (with differences: 1 + 2 np) simulations
  * of all runs, spread over the threads. */
 
 #include "identify/identify.h"
@@ -28,7 +29,10 @@ static perp_status run(perp__study *s, perp_identification *result)
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
                        .evaluate = perp__predictor_evaluate,
+                       .differentiate = perp__predictor_differentiate,
                        .take_part = perp__predictor_take_part};
+    if (s->options.derivatives == PERP_DERIVATIVES_DIFFERENCES) p.differentiate = NULL;
+    p.fixed_width = s->options.derivatives == PERP_DERIVATIVES_EXACT;
     perp__minimum best = {0};
     perp_status status = perp__predictor_create(s, &predictor);
     if (status != PERP_OK) return status;

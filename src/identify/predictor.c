@@ -17,6 +17,7 @@ typedef struct worker {
     perp_model *model;
     perp_simulation *sim; /* for the present parameters; NULL until the first run */
     double *row;
+    double *slope; /* derivatives of the row by each parameter */
     perp_diag diag;
     perp_status status; /* of creating the simulation */
 } worker;
@@ -30,6 +31,8 @@ struct perp__predictor {
     int stride;          /* every how many runs are looked at */
     const double *theta;
     double *residual;
+    double *jacobian; /* NULL: only residuals are wanted */
+    double *scratch;  /* residuals that nobody asked for */
     char *fault;
 };
 
@@ -43,7 +46,8 @@ static perp_status create_worker(const perp__study *s, worker *w)
     for (int k = PERP_STATE; k <= PERP_OUTPUT; k++)
         columns += perp_model_count(s->model, (perp_symbol_kind)k);
     w->row = malloc((size_t)columns * sizeof(double));
-    return w->row ? perp__model_clone(s->model, &w->model) : PERP_ERR_MEMORY;
+    w->slope = malloc((size_t)columns * (size_t)s->np * sizeof(double));
+    return w->row && w->slope ? perp__model_clone(s->model, &w->model) : PERP_ERR_MEMORY;
 }
 
 perp_status perp__predictor_create(const perp__study *study, perp__predictor **out)
@@ -61,6 +65,8 @@ perp_status perp__predictor_create(const perp__study *study, perp__predictor **o
     if (!p->worker || !p->offset || !p->status) status = PERP_ERR_MEMORY;
     for (int r = 0; r < study->nrun && status == PERP_OK; r++)
         p->offset[r + 1] = p->offset[r] + (long)study->run[r].rows * study->nm;
+    p->scratch = malloc(((size_t)p->offset[study->nrun] + 1) * sizeof(double));
+    if (!p->scratch) status = PERP_ERR_MEMORY;
     for (int i = 0; i < p->nworker && status == PERP_OK; i++)
         status = create_worker(study, &p->worker[i]);
     if (status == PERP_OK) return status;
@@ -77,10 +83,12 @@ void perp__predictor_destroy(perp__predictor *p)
         perp_model_destroy(p->worker[i].model);
         perp_diag_clear(&p->worker[i].diag);
         free(p->worker[i].row);
+        free(p->worker[i].slope);
     }
     free(p->worker);
     free(p->offset);
     free(p->status);
+    free(p->scratch);
     free(p->fault);
     free(p);
 }
@@ -128,7 +136,8 @@ static perp_status set_inputs(const perp__study *s, const perp__recording *r, pe
 }
 
 /* The simulation of the present parameters, created at the first run's start whichever run is wanted. */
-static perp_status create_simulation(const perp__study *s, worker *w, const double *theta)
+static perp_status create_simulation(const perp__study *s, worker *w, const double *theta,
+                                     int follow)
 {
     const perp__recording *first = &s->run[0];
     perp_simulation_options o = perp_simulation_options_default(w->model);
@@ -138,7 +147,10 @@ static perp_status create_simulation(const perp__study *s, worker *w, const doub
     if (!perp__set_parameters(s, w->model, theta)) return PERP_ERR_MEMORY;
     perp_status status = set_inputs(s, first, w->model);
     if (status == PERP_OK && !set_states(s, first, 0, w->model)) status = PERP_ERR_MEMORY;
-    return status == PERP_OK ? perp_simulation_create(w->model, &o, &w->sim, &w->diag) : status;
+    if (status == PERP_OK) status = perp_simulation_create(w->model, &o, &w->sim, &w->diag);
+    if (status == PERP_OK && follow)
+        status = perp_simulation_follow(w->sim, s->np, s->options.parameter, &w->diag);
+    return status;
 }
 
 /* Residuals of one row; the first row of a prediction is compared only where its value was not taken from the data. */
@@ -154,40 +166,60 @@ static void compare(const perp__study *s, const perp__recording *r, int row, int
     }
 }
 
-/* From row `first` to row `last`. */
-static perp_status predict_rows(const perp__study *s, worker *w, const perp__recording *r,
-                                int first, int last, double *residual)
+/* Residuals of one row, which begin at `at` among all, and their derivatives where these are wanted. */
+static perp_status compare_row(const perp__predictor *p, worker *w, const perp__recording *r,
+                               int row, int is_first, long at)
 {
+    const perp__study *s = p->study;
+    int columns = perp_simulation_columns(w->sim);
+    long n = p->offset[s->nrun];
+    perp_simulation_row(w->sim, w->row);
+    compare(s, r, row, is_first, w->row, p->residual + at);
+    if (!p->jacobian) return PERP_OK;
+    perp_status status = perp_simulation_derivatives(w->sim, w->slope);
+    for (int j = 0; j < s->nm && status == PERP_OK; j++) {
+        const perp__measured *m = &s->measured[j];
+        for (int k = 0; k < s->np && !isnan(p->residual[at + j]); k++)
+            p->jacobian[at + j + k * n] = w->slope[m->sim + k * columns] / m->scale;
+    }
+    return status;
+}
+
+/* From row `first` to row `last` of a run whose residuals begin at `at`. */
+static perp_status predict_rows(const perp__predictor *p, worker *w, const perp__recording *r,
+                                int first, int last, long at)
+{
+    const perp__study *s = p->study;
+    perp_status status = PERP_OK;
     if (!set_states(s, r, first, w->model))
         return PERP_OK; /* a state is missing there: nothing to predict from */
     perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step);
-    perp_simulation_row(w->sim, w->row);
-    if (first == 0) compare(s, r, 0, 1, w->row, residual);
-    for (int i = first + 1; i <= last; i++) {
-        for (long k = r->at[i - 1]; k < r->at[i]; k++) {
-            perp_status status = perp_simulation_step(w->sim, NULL, &w->diag);
-            if (status != PERP_OK) return status;
-        }
-        perp_simulation_row(w->sim, w->row);
-        compare(s, r, i, 0, w->row, residual + (size_t)i * (size_t)s->nm);
+    if (first == 0) status = compare_row(p, w, r, 0, 1, at);
+    for (int i = first + 1; i <= last && status == PERP_OK; i++) {
+        for (long k = r->at[i - 1]; k < r->at[i] && status == PERP_OK; k++)
+            status = perp_simulation_step(w->sim, NULL, &w->diag);
+        if (status == PERP_OK) status = compare_row(p, w, r, i, 0, at + (long)i * s->nm);
     }
-    return PERP_OK;
+    return status;
 }
 
 static perp_status predict_run(perp__predictor *p, worker *w, int run)
 {
     const perp__study *s = p->study;
     const perp__recording *r = &s->run[run];
-    double *residual = p->residual + p->offset[run];
+    long at = p->offset[run], end = p->offset[run + 1], n = p->offset[s->nrun];
     int horizon = s->options.horizon ? s->options.horizon : r->rows;
-    for (long i = 0; i < (long)r->rows * s->nm; i++) residual[i] = NAN;
+    for (long i = at; i < end; i++) p->residual[i] = (double)NAN;
+    for (int k = 0; k < s->np && p->jacobian; k++)
+        memset(p->jacobian + at + k * n, 0, (size_t)(end - at) * sizeof(double));
     if (run % p->stride != 0) return PERP_OK;
     perp_status status = w->sim ? PERP_OK : w->status;
-    if (status == PERP_OK && !w->sim) status = w->status = create_simulation(s, w, p->theta);
+    if (status == PERP_OK && !w->sim)
+        status = w->status = create_simulation(s, w, p->theta, p->jacobian != NULL);
     if (status == PERP_OK) status = set_inputs(s, r, w->model);
     for (int first = 0; first < r->rows - 1 && status == PERP_OK; first += horizon) {
         int last = first + horizon < r->rows ? first + horizon : r->rows - 1;
-        status = predict_rows(s, w, r, first, last, residual);
+        status = predict_rows(p, w, r, first, last, at);
     }
     return status;
 }
@@ -209,11 +241,9 @@ static void keep_fault(perp__predictor *p)
     }
 }
 
-int perp__predictor_evaluate(void *predictor, const double *theta, double *residual)
+static int predict_all(perp__predictor *p, const double *theta)
 {
-    perp__predictor *p = predictor;
     p->theta = theta;
-    p->residual = residual;
     for (int i = 0; i < p->nworker; i++) {
         perp_simulation_destroy(p->worker[i].sim);
         p->worker[i].sim = NULL;
@@ -223,6 +253,23 @@ int perp__predictor_evaluate(void *predictor, const double *theta, double *resid
     perp__parallel(p->nworker, p->study->nrun, job, p);
     int ok = 1;
     for (int r = 0; r < p->study->nrun; r++) ok &= p->status[r] == PERP_OK;
+    return ok;
+}
+
+int perp__predictor_evaluate(void *predictor, const double *theta, double *residual)
+{
+    perp__predictor *p = predictor;
+    p->residual = residual;
+    p->jacobian = NULL;
+    int ok = predict_all(p, theta);
     if (!ok) keep_fault(p);
     return ok;
+}
+
+int perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian)
+{
+    perp__predictor *p = predictor;
+    p->residual = p->scratch;
+    p->jacobian = jacobian;
+    return predict_all(p, theta);
 }

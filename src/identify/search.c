@@ -121,7 +121,7 @@ static void search_all(const perp__study *s, perp__problem *p, perp__minimum *m,
     int first = best_untouched(result, searched);
     if (first < 0) return;
     perp__to_z(p, result->start[first].from, m->z);
-    if (isfinite(perp__cost_at(p, m->z, m->residual))) perp__choose_width(p, m);
+    if (!p->fixed_width && isfinite(perp__cost_at(p, m->z, m->residual))) perp__choose_width(p, m);
     for (int i = 0, k; i < SEARCHED && (k = best_untouched(result, searched)) >= 0; i++) {
         searched[k] = 1;
         search_from(s, p, m, &result->start[k]);

@@ -393,6 +393,8 @@ static perp_status check_options(const perp__study *s)
     const char *wrong = NULL;
     if ((unsigned)o->method >= PERP_ESTIMATOR_COUNT)
         wrong = "unknown method";
+    else if ((unsigned)o->derivatives >= PERP_DERIVATIVES_COUNT)
+        wrong = "unknown kind of derivatives";
     else if (!(o->confidence > 0 && o->confidence < 1))
         wrong = "the confidence must lie between 0 and 1";
     else if (o->starts < 0 || o->max_iter < 0 || o->threads < 0 || o->horizon < 0 ||
