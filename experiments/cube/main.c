@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,6 +46,34 @@ static perp_dataset *training(const tosses *all, int n, int rows, perp_diag *dia
         if (toss_add(data, &t, name, diag) != PERP_OK) return NULL;
     }
     return data;
+}
+
+/* The mass centre from the flights of the training tosses goes into the model; 0 on failure. */
+static int place_mass_centre(perp_model *model, const tosses *all, perp_diag *diag)
+{
+    static const char *const names[] = {"d[1]", "d[2]", "d[3]"};
+    toss_flight f, everywhere;
+    char *use = malloc((size_t)all->n);
+    for (int k = 0; use && k < all->n; k++) use[k] = (char)is_training(all, k, TRAIN);
+    int rows = use ? toss_fly(all, use, &f) : 0, ok = rows > 0;
+    for (int k = 0; ok && k < 3; k++) ok = perp_model_set(model, names[k], f.d[k], diag) == PERP_OK;
+    if (use) memset(use, 1, (size_t)all->n);
+    if (ok && toss_fly(all, use, &everywhere)) {
+        printf("  mass centre from %d rows of free flight of 16 tosses: (%.2f, %.2f, %.2f) +- "
+               "(%.2f, %.2f, %.2f) mm\n",
+               rows, 1e3 * f.d[0], 1e3 * f.d[1], 1e3 * f.d[2], 1e3 * f.error[0], 1e3 * f.error[1],
+               1e3 * f.error[2]);
+        printf("  from all flights: (%.2f, %.2f, %.2f) +- (%.2f, %.2f, %.2f) mm; g = %.3f +- %.3f "
+               "m/s^2\n",
+               1e3 * everywhere.d[0], 1e3 * everywhere.d[1], 1e3 * everywhere.d[2],
+               1e3 * everywhere.error[0], 1e3 * everywhere.error[1], 1e3 * everywhere.error[2],
+               everywhere.g, everywhere.error[3]);
+        verdict(
+            "the mass centre is off the cube's centre by over 5 standard errors, up along its z",
+            f.d[2] > 5 * f.error[2]);
+    }
+    free(use);
+    return ok;
 }
 
 /* Estimate the parameters named; 0 after saying why not. */
@@ -211,6 +240,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0); /* lines appear as they are known */
     if (perp_model_load(argv[1], &model, &diag) == PERP_OK) {
         printf("cube: %d recorded tosses\n", all.n);
+        if (!place_mass_centre(model, &all, &diag)) failures++;
         double mu = compare_starts(model, &all, quick, &diag);
         if (!quick) compare_numbers(model, &all, 64, &diag);
         int n = errors_on_unused(model, &all, mu, quick ? 8 : 1, &mean, &sd, &diag);

@@ -48,14 +48,14 @@ int tosses_read(const char *folder, int columns, tosses *all)
     FILE *file = fopen(path, "r");
     int ok = file && fgets(line, sizeof line, file);
     while (ok && fgets(line, sizeof line, file)) {
-        int k, first, rows, contact, rest, is_long = 0;
+        int k, first, rows, contact = 0, rest, is_long = 0;
         if (sscanf(line, "%d,%d,%d,%d,%d,%d", &k, &first, &rows, &contact, &rest, &is_long) < 3)
             continue;
         toss *grown = realloc(all->toss, ((size_t)all->n + 1) * sizeof *grown);
         ok = grown && k == all->n && first >= 0 && rows > 1 && first + rows <= n;
         if (grown) all->toss = grown;
         if (!ok) break;
-        all->toss[all->n] = (toss){rows, is_long, all->memory + first * columns};
+        all->toss[all->n] = (toss){rows, is_long, contact, all->memory + first * columns};
         unwrap(&all->toss[all->n++], columns);
     }
     if (file) fclose(file);

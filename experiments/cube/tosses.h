@@ -9,6 +9,7 @@ enum { TOSS_COLUMNS = 13 }; /* p (3), q (4), v (3), w (3) */
 
 typedef struct toss {
     int rows, is_long;
+    int contact; /* first row that touches the board; 0: not known */
     double *row; /* rows x columns */
 } toss;
 
@@ -21,6 +22,14 @@ typedef struct tosses {
 /* Rows of `columns` numbers, of which 3 to 6 are a quaternion. 0 when the files are not there or are not what the README says. */
 int tosses_read(const char *folder, int columns, tosses *all);
 void tosses_free(tosses *all);
+
+/* What flies free: until it touches the board, p + R d is a parabola, with d the mass centre seen from the cube's centre. The
+ * least squares d [m, body frame] and g [m/s^2], with standard errors, over the tosses with use[k]. Returns the rows used, 0
+ * when there are too few. */
+typedef struct toss_flight {
+    double d[3], g, error[4]; /* the errors of d, then of g */
+} toss_flight;
+int toss_fly(const tosses *all, const char *use, toss_flight *flight);
 
 /* Add a toss to the data as a run with the columns of the model: states, and the unit quaternion as n1..n4. */
 perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_diag *diag);
