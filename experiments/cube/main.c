@@ -43,20 +43,21 @@ static perp_dataset *training(const tosses *all, int n, int rows, perp_diag *dia
         if (t.is_long || !is_training(all, k, n)) continue;
         if (rows && t.rows > rows) t.rows = rows;
         snprintf(name, sizeof name, "toss %d", k);
-        if (toss_add(data, &t, name, diag) != PERP_OK) return NULL;
+        if (toss_add(&toss_cube, data, &t, name, diag) != PERP_OK) return NULL;
     }
     return data;
 }
 
 /* The mass centre from the flights of the training tosses goes into the model; 0 on failure. */
-static int place_mass_centre(perp_model *model, const tosses *all, perp_diag *diag)
+static int place_mass_centre(perp_model *model, const tosses *all, double *d, perp_diag *diag)
 {
     static const char *const names[] = {"d[1]", "d[2]", "d[3]"};
     toss_flight f, everywhere;
     char *use = malloc((size_t)all->n);
     for (int k = 0; use && k < all->n; k++) use[k] = (char)is_training(all, k, TRAIN);
     int rows = use ? toss_fly(all, use, &f) : 0, ok = rows > 0;
-    for (int k = 0; ok && k < 3; k++) ok = perp_model_set(model, names[k], f.d[k], diag) == PERP_OK;
+    for (int k = 0; ok && k < 3; k++)
+        ok = perp_model_set(model, names[k], d[k] = f.d[k], diag) == PERP_OK;
     if (use) memset(use, 1, (size_t)all->n);
     if (ok && toss_fly(all, use, &everywhere)) {
         printf("  mass centre from %d rows of free flight of 16 tosses: (%.2f, %.2f, %.2f) +- "
@@ -76,15 +77,16 @@ static int place_mass_centre(perp_model *model, const tosses *all, perp_diag *di
     return ok;
 }
 
-/* Estimate the parameters named; 0 after saying why not. */
+/* Estimate the parameters named; `starts` 0: look all over their ranges. 0 after saying why not. */
 static int estimate(const perp_model *model, const perp_dataset *data, const char *const *names,
-                    int n, perp_identification *a, perp_diag *diag)
+                    int n, int starts, perp_identification *a, perp_diag *diag)
 {
     perp_identify_options o;
     if (!data || perp_identify_options_default(model, &o, diag) != PERP_OK) return 0;
     o.nparameter = n;
     for (int i = 0; i < n; i++) o.parameter[i] = names[i];
     o.huber = 1;
+    o.starts = starts;
     o.tol = 1e-4;
     o.threads = 2;
     return perp_identify(model, data, &o, a, diag) == PERP_OK;
@@ -101,7 +103,7 @@ static double friction_from(perp_model *model, const tosses *all, int n, double 
     double mu = (double)NAN;
     clock_t begun = clock();
     if (perp_model_set(model, "mu", start, diag) == PERP_OK &&
-        estimate(model, data, friction, 1, &a, diag)) {
+        estimate(model, data, friction, 1, 0, &a, diag)) {
         mu = a.parameter[0].value;
         *seconds = (double)(clock() - begun) / CLOCKS_PER_SEC /
                    2; /* busy seconds of each of two threads */
@@ -116,12 +118,12 @@ static int errors_on_unused(perp_model *model, const tosses *all, double mu, int
                             toss_error *mean, toss_error *sd, perp_diag *diag)
 {
     int n = 0;
-    *mean = *sd = (toss_error){0, 0};
+    *mean = *sd = (toss_error){0, 0, 0};
     if (perp_model_set(model, "mu", mu, diag) != PERP_OK) return 0;
     for (int k = 0; k < all->n; k += every) {
         toss_error e;
         if (all->toss[k].is_long || is_training(all, k, TRAIN)) continue;
-        if (toss_simulate(model, &all->toss[k], &e, diag) != PERP_OK) return 0;
+        if (toss_simulate(&toss_cube, model, &all->toss[k], &e, diag) != PERP_OK) return 0;
         mean->position += e.position, mean->rotation += e.rotation;
         sd->position += e.position * e.position, sd->rotation += e.rotation * e.rotation;
         n++;
@@ -165,7 +167,7 @@ static void other_parameters(perp_model *model, const tosses *all, perp_diag *di
     static const char *const names[] = {"mu", "J", "e"};
     perp_identification a;
     perp_dataset *data = training(all, TRAIN, 35, diag);
-    if (estimate(model, data, names, 3, &a, diag)) {
+    if (estimate(model, data, names, 3, 0, &a, diag)) {
         printf("  first 35 rows of 16 tosses, in %.1f s:", a.seconds);
         for (int i = 0; i < 3; i++)
             printf(" %s = %.4g +- %.2g", a.parameter[i].name, a.parameter[i].value,
@@ -176,6 +178,49 @@ static void other_parameters(perp_model *model, const tosses *all, perp_diag *di
                 a.parameter[1].value - 3 * a.parameter[1].std_error > 9.7e-4);
         perp_identification_clear(&a);
     }
+    perp_dataset_destroy(data);
+}
+
+/* Parameters beside mu from whole tosses, from the model's values on; does what they explain carry over to other tosses? */
+static void beside_friction(const char *path, const tosses *all, const double *d, perp_diag *diag)
+{
+    static const char *const sets[][4] = {{"mu"},
+                                          {"mu", "e"},
+                                          {"mu", "J"},
+                                          {"mu", "s"},
+                                          {"mu", "d[1]", "d[2]", "d[3]"},
+                                          {"mu", "e", "J", "s"}};
+    perp_dataset *data = training(all, TRAIN, 0, diag);
+    double least = 1e9, alone = 1e9;
+    for (int k = 0; k < (int)(sizeof sets / sizeof *sets); k++) {
+        int n = 0;
+        perp_model *model;
+        perp_identification a;
+        toss_error mean, sd;
+        if (perp_model_load(path, &model, diag) != PERP_OK) break;
+        while (n < 4 && sets[k][n]) n++;
+        int ok = perp_model_set(model, "d[1]", d[0], diag) == PERP_OK &&
+                 perp_model_set(model, "d[2]", d[1], diag) == PERP_OK &&
+                 perp_model_set(model, "d[3]", d[2], diag) == PERP_OK &&
+                 estimate(model, data, sets[k], n, 1, &a, diag);
+        if (!ok) failures++;
+        for (int i = 0; i < n && ok; i++) {
+            const perp_estimate *p = &a.parameter[i];
+            printf("%s %s = %.4g +- %.2g", i ? "," : "  whole tosses:", p->name, p->value,
+                   p->std_error);
+            ok = perp_model_set(model, p->name, p->value, diag) == PERP_OK;
+        }
+        if (ok && errors_on_unused(model, all, a.parameter[0].value, 1, &mean, &sd, diag)) {
+            printf("; cost %.0f; unused: %.2f %%, %.2f deg\n", a.cost, mean.position,
+                   mean.rotation);
+            least = fmin(least, mean.position);
+            if (k == 0) alone = mean.position;
+        }
+        if (ok) perp_identification_clear(&a);
+        perp_model_destroy(model);
+    }
+    verdict("no other parameter from 16 tosses predicts unused ones better by 0.5 % than mu alone",
+            alone - least < 0.5);
     perp_dataset_destroy(data);
 }
 
@@ -240,7 +285,8 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0); /* lines appear as they are known */
     if (perp_model_load(argv[1], &model, &diag) == PERP_OK) {
         printf("cube: %d recorded tosses\n", all.n);
-        if (!place_mass_centre(model, &all, &diag)) failures++;
+        double d[3] = {0};
+        if (!place_mass_centre(model, &all, d, &diag)) failures++;
         double mu = compare_starts(model, &all, quick, &diag);
         if (!quick) compare_numbers(model, &all, 64, &diag);
         int n = errors_on_unused(model, &all, mu, quick ? 8 : 1, &mean, &sd, &diag);
@@ -252,6 +298,7 @@ int main(int argc, char **argv)
         verdict("rotation error on unused tosses at most 19 degrees", n && mean.rotation <= 19);
         compare_sliding(model, &all, mu, 8, &diag);
         if (!quick) other_parameters(model, &all, &diag);
+        if (!quick) beside_friction(argv[1], &all, d, &diag);
     }
     fputs(perp_diag_text(&diag), stderr);
     failures += diag.errors;

@@ -31,15 +31,26 @@ typedef struct toss_flight {
 } toss_flight;
 int toss_fly(const tosses *all, const char *use, toss_flight *flight);
 
+/* What the columns of a toss are in the model; columns 0 to 6 are a place and a quaternion. */
+typedef struct toss_body {
+    int columns, hinge; /* hinge: column of an angle; 0: none */
+    const char *const *name;
+    double width; /* that errors of position are given in [m] */
+} toss_body;
+extern const toss_body toss_cube;
+
 /* Add a toss to the data as a run with the columns of the model: states, and the unit quaternion as n1..n4. */
-perp_status toss_add(perp_dataset *data, const toss *of, const char *name, perp_diag *diag);
+perp_status toss_add(const toss_body *body, perp_dataset *data, const toss *of, const char *name,
+                     perp_diag *diag);
 
 typedef struct toss_error {
-    double position; /* mean over the rows of |p_sim - p_data|, in % of the width 104.8 mm */
+    double position; /* mean over the rows of |p_sim - p_data|, in % of the width */
     double rotation; /* mean over the rows of the angle between them, in degrees */
+    double hinge;    /* mean over the rows of the hinge's error, in degrees */
 } toss_error;
 
 /* Simulate from row 0, one step a frame. */
-perp_status toss_simulate(perp_model *model, const toss *of, toss_error *error, perp_diag *diag);
+perp_status toss_simulate(const toss_body *body, perp_model *model, const toss *of,
+                          toss_error *error, perp_diag *diag);
 
 #endif
