@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAME (1.0 / 148)
+#define FRAME   (1.0 / 148)
 #define DEGREES (180 / 3.141592653589793)
 
 static const char *const cube_columns[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
@@ -104,7 +104,8 @@ static void add_row(const toss_body *body, const double *sim, const double *row,
     sum->position += 100 * sqrt(distance) / body->width;
     sum->rotation += 2 * acos(fmin(1, fabs(dot) / sqrt(length))) * DEGREES;
     if (body->hinge)
-        sum->hinge += fabs(remainder(sim[body->hinge] - row[body->hinge], 2 * 180 / DEGREES)) * DEGREES;
+        sum->hinge +=
+            fabs(remainder(sim[body->hinge] - row[body->hinge], 2 * 180 / DEGREES)) * DEGREES;
 }
 
 perp_status toss_simulate(const toss_body *body, perp_model *model, const toss *of,

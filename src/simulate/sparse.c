@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000 };
+enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
 
 static int condition_rows(const perp__step *s, int condition, int rows[3])
 {
@@ -179,7 +179,8 @@ perp__step_result perp__sparse_solve(perp__step *s)
     perp__step_result result = {
         .outcome = PERP_LIMIT, .fault = PERP__NO_ANSWER, .residual = (double)NAN, .worst = -1};
     double *y = s->ws + s->sym_y;
-    for (int k = 0; k < ALL_AT_ONCE + ONE_BY_ONE; k++) {
+    int most = ALL_AT_ONCE + (s->A ? ONE_BY_ONE_BEFORE_DENSE : ONE_BY_ONE);
+    for (int k = 0; k < most; k++) {
         if (!factor_mode(s, &result.solves)) {
             result.fault = PERP__SINGULAR;
             return result;
