@@ -296,7 +296,7 @@ int main(int argc, char **argv)
         verdict("position error on unused tosses at most 13.5 % of the width",
                 n && mean.position <= 13.5);
         verdict("rotation error on unused tosses at most 19 degrees", n && mean.rotation <= 19);
-        compare_sliding(model, &all, mu, 8, &diag);
+        compare_sliding(model, &all, mu, quick ? 32 : 8, &diag);
         if (!quick) other_parameters(model, &all, &diag);
         if (!quick) beside_friction(argv[1], &all, d, &diag);
     }

@@ -63,13 +63,13 @@ static double cost(perp_model *model, const perp_dataset *data, double mu, perp_
     return value;
 }
 
-/* Open loop from the first row, on every 40th toss. */
-static int roll_out(perp_model *model, const tosses *all, double mu, perp_diag *diag)
+/* Open loop from the first row, on every so many tosses. */
+static int roll_out(perp_model *model, const tosses *all, double mu, int every, perp_diag *diag)
 {
     toss_error sum = {0, 0, 0}, e;
     int n = 0;
     if (perp_model_set(model, "mu", mu, diag) != PERP_OK) return 0;
-    for (int k = 5; k < all->n; k += 40, n++) {
+    for (int k = 5; k < all->n; k += every, n++) {
         if (toss_simulate(&links, model, &all->toss[k], &e, diag) != PERP_OK) return 0;
         sum.position += e.position, sum.rotation += e.rotation, sum.hinge += e.hinge;
     }
@@ -95,8 +95,8 @@ int links_study(perp_model *model, const tosses *all, double published, int quic
                mu, theirs, published);
         better = ours <= theirs;
         perp_identification_clear(&a);
-        ok = roll_out(model, all, mu, diag);
-        if (ok && !quick) ok = roll_out(model, all, published, diag);
+        ok = roll_out(model, all, mu, quick ? 80 : 40, diag);
+        if (ok && !quick) ok = roll_out(model, all, published, 40, diag);
     }
     perp_dataset_destroy(train);
     perp_dataset_destroy(test);

@@ -115,8 +115,10 @@ const char *perp__predictor_fault(const perp__predictor *p)
 static int set_states(const perp__study *s, const perp__recording *r, int row, perp_model *model)
 {
     for (int k = 0; k < s->nstate; k++) {
-        if (!r->state[k] || s->depends[k]) continue;
-        double x = r->state[k][row];
+        if (s->depends[k]) continue;
+        if (!r->state[k] && row > 0) return 0;
+        double x = r->state[k] ? r->state[k][row] /* or else the model's, not that of another run */
+                               : perp_model_symbol(s->model, PERP_STATE, k).value;
         if (isnan(x) ||
             perp_model_set(model, perp_model_symbol(model, PERP_STATE, k).name, x, NULL) != PERP_OK)
             return 0;

@@ -613,6 +613,62 @@ static void missing_samples_initial_values_and_horizons(void **state)
     perp_model_destroy(block);
 }
 
+#define SPRING                                                                                     \
+    "param k = 3 in [0.1, 10]\nstate x = 1, v = 0\nder(x) = v\nder(v) = -k*x\nsimulate to 1 step " \
+    "0.05\n"
+
+/* The second run has no column x: it begins at the model's x, not where the first run began. */
+static void a_run_without_a_state_begins_at_the_models_value(void **state)
+{
+    (void)state;
+    static const char *const only_v[] = {"v"};
+    perp_model *model = parse_model(SPRING), *first = parse_model(SPRING);
+    perp_dataset *data = new_dataset();
+    perp_identify_options o;
+    set_value(first, "x", 2);
+    set_value(first, "k", 5);
+    record(data, first, 1, xv, 2, 0, NULL);
+    perp_model *second = parse_model(SPRING);
+    set_value(second, "k", 5);
+    record(data, second, 1, only_v, 1, 0, NULL);
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.threads = 1;
+    perp_identification r = identify(model, data, &o);
+    assert_near(r.parameter[0].value, 5, 1e-6);
+    assert_true(r.cost < 1e-12);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* Exact derivatives and differences lead to the same place; the exact ones get there with fewer runs. */
+static void exact_derivatives_need_fewer_runs_than_differences(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    perp_dataset *data = new_dataset();
+    record(data, pushed(1.3, 0.37), 5, xv, 2, 0.01, &seed);
+    perp_model *model = pushed(1, 0.5);
+    perp_identify_options o;
+    double value[PERP_DERIVATIVES_COUNT][2];
+    long evaluations[PERP_DERIVATIVES_COUNT];
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < PERP_DERIVATIVES_COUNT; k++) {
+        o.derivatives = perp_derivatives_find(perp_derivatives_name((perp_derivatives)k));
+        assert_int_equal(o.derivatives, k);
+        perp_identification r = identify(model, data, &o);
+        for (int i = 0; i < 2; i++) value[k][i] = r.parameter[i].value;
+        evaluations[k] = r.evaluations;
+        perp_identification_clear(&r);
+    }
+    for (int k = 1; k < PERP_DERIVATIVES_COUNT; k++) {
+        for (int i = 0; i < 2; i++) assert_near(value[k][i], value[0][i], 1e-5);
+    }
+    assert_true(evaluations[PERP_DERIVATIVES_EXACT] < evaluations[PERP_DERIVATIVES_DIFFERENCES]);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
 /* Bad data ------------------------------------------------------------------------------------ */
 
 static void bad_data_are_refused_by_name(void **state)
@@ -724,6 +780,8 @@ int main(void)
         cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
         cmocka_unit_test(lp_and_svd_refuse_what_is_not_affine),
         cmocka_unit_test(missing_samples_initial_values_and_horizons),
+        cmocka_unit_test(a_run_without_a_state_begins_at_the_models_value),
+        cmocka_unit_test(exact_derivatives_need_fewer_runs_than_differences),
         cmocka_unit_test(bad_data_are_refused_by_name),
         cmocka_unit_test(a_column_in_another_unit_is_suspected),
         cmocka_unit_test(a_model_without_a_solution_is_reported),
