@@ -42,6 +42,8 @@ static perp_status whole_story(perp_diag *diag)
         else
             status = PERP_ERR_MEMORY, diag->errors++; /* the settings could not be evaluated */
     }
+    static const char *const followed[] = {"m", "r[1,1]"};
+    if (status == PERP_OK) status = perp_simulation_follow(sim, 2, followed, diag);
     perp_check_report report;
     if (status == PERP_OK) status = perp_check(model, NULL, &report, diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
@@ -85,14 +87,18 @@ static void a_step_allocates_nothing(void **state)
     for (int i = 0; i < 4; i++) {
         char path[1024];
         double row[32];
+        const char *first;
         snprintf(path, sizeof path, PERP_SOURCE_DIR "/examples/%s", models[i]);
         assert_int_equal(perp_model_load(path, &model, &diag), PERP_OK);
         assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
         assert_true(perp_simulation_columns(sim) <= 32);
+        first = perp_model_symbol(model, PERP_PARAM, 0).name;
+        assert_int_equal(perp_simulation_follow(sim, 1, &first, &diag), PERP_OK);
         long before = allocations;
         for (long k = 0; k < perp_simulation_steps(sim); k++) {
             assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
             perp_simulation_row(sim, row);
+            assert_true(perp_simulation_derivatives(sim, row) != PERP_ERR_ARG);
         }
         assert_int_equal(allocations, before);
         perp_simulation_destroy(sim);
@@ -125,9 +131,10 @@ static void a_step_whose_coefficients_change_allocates_nothing(void **state)
 static void redundant_cones_survive_failing_allocations(void **state)
 {
     (void)state;
-    const char *source = "state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\nder(v[2]) = f[2] + k[2] + t\n"
-                         "friction(f = f, v = v, bound = 1)\nfriction(f = k, v = v, bound = 1)\n"
-                         "simulate to 2 step 0.1\n";
+    const char *source =
+        "state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\nder(v[2]) = f[2] + k[2] + t\n"
+        "friction(f = f, v = v, bound = 1)\nfriction(f = k, v = v, bound = 1)\n"
+        "simulate to 2 step 0.1\n";
     perp_diag diag = {0};
     perp_model *model;
     long k = 0;
