@@ -81,7 +81,7 @@ static int roll_out(perp_model *model, const tosses *all, double mu, int every, 
 
 int links_study(perp_model *model, const tosses *all, double published, int quick, perp_diag *diag)
 {
-    int n = quick ? 8 : 16, rows = quick ? 61 : 121, better = 0;
+    int n = quick ? 6 : 16, rows = quick ? 51 : 121, better = 0;
     perp_identification a;
     for (int k = 0; k < all->n; k++) unwrap_angle(&all->toss[k]);
     perp_dataset *train = choose(all, n, 0, rows, diag), *test = choose(all, n, 1, rows, diag);
