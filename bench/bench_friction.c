@@ -90,6 +90,10 @@ int main(int argc, char **argv)
         else if (strcmp(argv[first], "--vary") == 0)
             variants = atoi(argv[first + 1]);
     }
+    if (first == argc)
+        return fprintf(stderr, "usage: bench_friction [--method NAME] [--tol TOL] [--repeat N] "
+                               "[--vary N] FILE.json...\n"),
+               1;
     int solved[PERP_FC_METHOD_COUNT] = {0}, files = 0;
     for (int a = first; a < argc; a++) {
         problem_fc problem;
