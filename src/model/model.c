@@ -224,6 +224,25 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
+/* The input's table becomes a copy of these samples. 0 when memory is out. */
+static int set_table(perp__item *item, const double *time, const double *value, int n,
+                     const char *name)
+{
+    size_t bytes = (size_t)n * sizeof(double);
+    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
+    if (!copy.time || !copy.value || !copy.name) {
+        clear_table(&copy);
+        return 0;
+    }
+    memcpy(copy.time, time, bytes);
+    memcpy(copy.value, value, bytes);
+    strcpy(copy.name, name);
+    clear_table(&item->table);
+    item->table = copy;
+    item->expr = -1;
+    return 1;
+}
+
 perp_status perp_model_set_input_table(perp_model *model, const char *input,
                                        const perp_trajectory *table, const char *column,
                                        const char *name, perp_diag *diag)
@@ -244,26 +263,38 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     perp_status status = check_samples(time, value, n, name, column, diag);
     if (status != PERP_OK) return status;
 
-    size_t bytes = (size_t)n * sizeof(double);
-    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
-    if (!copy.time || !copy.value || !copy.name) {
-        clear_table(&copy);
-        return perp__out_of_memory(diag, name);
-    }
-    memcpy(copy.time, time, bytes);
-    memcpy(copy.value, value, bytes);
-    strcpy(copy.name, name);
-    perp__item *item = &model->item[PERP_INPUT][i];
-    clear_table(&item->table);
-    item->table = copy;
-    item->expr = -1;
-    return PERP_OK;
+    return set_table(&model->item[PERP_INPUT][i], time, value, n, name)
+               ? PERP_OK
+               : perp__out_of_memory(diag, name);
 }
 
 const char *perp_model_input_table(const perp_model *model, int input)
 {
     if (!model || input < 0 || input >= model->nitem[PERP_INPUT]) return NULL;
     return model->item[PERP_INPUT][input].table.name;
+}
+
+int perp_model_has_block(const perp_model *model, const char *block)
+{
+    if (!model || !block) return 0;
+    if (strcmp(block, "plan") == 0) return model->plan != NULL;
+    return strcmp(block, "identify") == 0 && model->identify != NULL;
+}
+
+int perp_model_settle_inputs(perp_model *model)
+{
+    static const double always[] = {-1e15, 1e15}; /* a constant would be folded into the equations */
+    int n = 0;
+    for (int i = 0; model && i < model->nitem[PERP_INPUT]; i++) {
+        perp__item *item = &model->item[PERP_INPUT][i];
+        if (item->expr >= 0 || item->table.n > 0) continue;
+        double middle = item->lo / 2 + item->hi / 2;
+        if (!isfinite(middle)) middle = 0;
+        double value[] = {middle, middle};
+        if (!set_table(item, always, value, 2, "no value")) return -1;
+        n++;
+    }
+    return n;
 }
 
 double perp__table_value(const perp__table *table, double t, int *hint)

@@ -67,6 +67,29 @@ static void an_input_may_come_from_a_table(void **state)
     }
 }
 
+/* A plan chooses its inputs and recorded runs have theirs: the model can be checked without. */
+static void a_study_may_leave_inputs_open(void **state)
+{
+    (void)state;
+    const char *model = "input u in [1, 3]\nstate x = 1, v = 0\nder(x) = v\nder(v) = u*x\n";
+    char text[512];
+    snprintf(text, sizeof text,
+             "%splan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n at end: x = 2\n}\n", model);
+    expect(text, "the plan: 10 steps (backward-euler), 30 unknowns, 20 conditions, 0 pairs", NULL);
+    expect(text, "1 input without a value: taken in the middle of the range\n0 warnings", NULL);
+    expect(text, "coefficients change here: der(v) = u*x", NULL); /* u is not taken as constant */
+    snprintf(text, sizeof text, "param m = 1 in [0, 2]\n%sidentify {\n estimate m\n}\n", model);
+    expect(text, "1 input without a value", "the plan");
+    snprintf(text, sizeof text, "%splan {\n horizon 1\n minimize integral(y^2)\n}\n", model);
+    cli_result r = cli_run("check '%s'", cli_file("open.perp", text));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, "open.perp:7:"));
+    cli_free(&r);
+    r = cli_run("check examples/opty/push.perp");
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+}
+
 static void one_line_friction_is_not_suspected(void **state)
 {
     (void)state;
@@ -150,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
         cmocka_unit_test(an_input_may_come_from_a_table),
+        cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(domains_are_watched),
