@@ -1,6 +1,7 @@
 // Puts the page together.
 
 import {nearest, range, read, show} from './data.js';
+import {phaseNote} from './phases.js';
 import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
@@ -62,6 +63,8 @@ function timePlots() {
         if (note) plot.append(note);
         timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : ''});
     }
+    const phases = data.runs.filter(run => !run.problem).map(run => phaseNote(run, show)).filter(Boolean);
+    host.append(...phases.slice(0, 1));
     if (data.leftOut) host.append(element('p', {class: 'hint', text: `${data.leftOut} more columns are not shown; --columns chooses.`}));
 }
 

@@ -295,6 +295,41 @@ async function planIsShown() {
     await page.close();
 }
 
+// How much of the height of the first plot has the colour of lines between phases, at each of some times.
+function linesAt(page, times) {
+    return page.evaluate(times => {
+        const u = perpReport.plots[0].plot, {left, top, width, height} = u.bbox;
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--m').trim(); // #666 becomes #666666
+        const rgb = [1, 3, 5].map(k => parseInt(probe.fillStyle.slice(k, k + 2), 16));
+        const {data} = u.ctx.getImageData(left, top, width, height);
+        return times.map(t => {
+            const x = Math.round(u.valToPos(t, 'x', true) - left);
+            let n = 0;
+            for (let y = 20; y < height; y++)
+                n += [-1, 0, 1].some(dx => rgb.every((c, k) => Math.abs(data[4 * (y * width + x + dx) + k] - c) < 60 && data[4 * (y * width + x + dx) + 3] > 100));
+            return n / (height - 20);
+        });
+    }, times);
+}
+
+// Phases of a plan: their names, and a line where the second begins but not elsewhere.
+async function phasesAreShown() {
+    const csv = scratchFile('bounce.csv');
+    run('plan', 'examples/control/bounce.perp', '-o', csv, '--quiet');
+    const page = await open(report('bounce', csv)), body = await page.locator('body').innerText();
+    const at = Number(readFileSync(csv, 'utf8').match(/# phase falls: (\S+) s/)[1]);
+    check('phases: named', body.includes(`Phases: falls until ${shown(at)} s, rises until `), body.slice(0, 300));
+    check('phases: the jump is told', body.includes('Where a state jumps'));
+    const [line, none] = await linesAt(page, [at, at / 2]);
+    check('phases: a line between them', line > 0.4 && none < 0.1, `${line} ${none}`);
+    quiet(page, 'phases');
+    await page.close();
+    const plain = await open(report('nophases', simulate('examples/notes/falling_block.perp')));
+    check('phases: none in a simulation', !(await plain.locator('body').innerText()).includes('Phases:'));
+    await plain.close();
+}
+
 async function fitIsShown() {
     const html = scratchFile('fit.html');
     run('identify', 'examples/identify/block.perp', '--data', 'examples/identify/block.csv', '--report', html, '--quiet');
@@ -367,6 +402,7 @@ try {
     await textsAreEscaped();
     await iterationsAreShown(block);
     await planIsShown();
+    await phasesAreShown();
     await fitIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
