@@ -211,6 +211,14 @@ async function spaceTurns(html) {
     await page.close();
 }
 
+// Vars have no value in the first row; what is drawn by them is there all the same.
+async function firstFrameIsWhole() {
+    const page = await open(report('table', simulate('examples/mechanics/table.perp', '--to', '0.1')));
+    const missing = await page.evaluate(() => perpReport.data.runs[0].drawing.shapes.filter(s => s.at.some(x => x.length && !Number.isFinite(x[0]))).map(s => s.kind));
+    check('first frame: every shape has its place', missing.length === 0, missing.join(', '));
+    await page.close();
+}
+
 async function modesAreNamed(html, csv) {
     const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
     for (const share of [0.01, 0.9]) {
@@ -396,6 +404,7 @@ try {
     await cursorAndZoomAreShared(blockPage);
     await playMovesTheDrawing(squarePage);
     await spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3')));
+    await firstFrameIsWhole();
     await modesAreNamed(blockPage, block);
     await severalRunsOverlay(block, traditional);
     await faultsAreMessages();
