@@ -1,5 +1,6 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
+#include "model/inspect.h"
 #include "model/model.h"
 #include "model/plan_block.h"
 
@@ -224,6 +225,24 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
+/* The unit written in the table must be that of the model. */
+static perp_status check_unit(const perp_trajectory *table, int column, const char *unit,
+                              const char *name, perp_diag *diag)
+{
+    double ratio;
+    const char *theirs = perp_trajectory_unit(table, column),
+               *what = perp_trajectory_name(table, column);
+    int same = perp__unit_ratio(theirs, unit, &ratio);
+    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
+    perp__diag_append(diag, "%s: column '%s' is in '%s', but the model needs '%s'", name, what,
+                      theirs, unit);
+    if (same == 1)
+        perp__diag_append(diag, ": multiply the column by %g and correct its unit", ratio);
+    perp__diag_append(diag, "\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_DATA;
+}
+
 /* The input's table becomes a copy of these samples. 0 when memory is out. */
 static int set_table(perp__item *item, const double *time, const double *value, int n,
                      const char *name)
@@ -261,6 +280,9 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     const double *time = perp_trajectory_column(table, t),
                  *value = perp_trajectory_column(table, v);
     perp_status status = check_samples(time, value, n, name, column, diag);
+    if (status == PERP_OK) status = check_unit(table, t, "s", name, diag);
+    if (status == PERP_OK)
+        status = check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
     if (status != PERP_OK) return status;
 
     return set_table(&model->item[PERP_INPUT][i], time, value, n, name)
@@ -283,7 +305,8 @@ int perp_model_has_block(const perp_model *model, const char *block)
 
 int perp_model_settle_inputs(perp_model *model)
 {
-    static const double always[] = {-1e15, 1e15}; /* a constant would be folded into the equations */
+    static const double always[] = {-1e15,
+                                    1e15}; /* a constant would be folded into the equations */
     int n = 0;
     for (int i = 0; model && i < model->nitem[PERP_INPUT]; i++) {
         perp__item *item = &model->item[PERP_INPUT][i];
