@@ -21,12 +21,13 @@ enum { NOPTIONS = sizeof options / sizeof *options };
 
 static void print_help(void)
 {
-    printf("usage: perp check FILE.perp [options]\n\n"
-           "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
-           "initial state and what that\n"
-           "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
-           "leave their domain, units that\n"
-           "do not match, names that nothing uses. With a plan block also the size of the plan.\n\n");
+    printf(
+        "usage: perp check FILE.perp [options]\n\n"
+        "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
+        "initial state and what that\n"
+        "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
+        "leave their domain, units that\n"
+        "do not match, names that nothing uses. With a plan block also the size of the plan.\n\n");
     cli_print_options(options, NOPTIONS);
     printf("\nexit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
            "file or memory\n");
@@ -186,8 +187,8 @@ int perp__cmd_check(int argc, char **argv)
         print_matrix(&report);
         print_plan(model, &plan);
         if (settled)
-            printf("%d %s without a value: taken in the middle of the range\n",
-                   settled, plural(settled, "input", "inputs"));
+            printf("%d %s without a value: taken in the middle of the range\n", settled,
+                   plural(settled, "input", "inputs"));
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
     fflush(stdout);

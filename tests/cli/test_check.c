@@ -74,7 +74,8 @@ static void a_study_may_leave_inputs_open(void **state)
     const char *model = "input u in [1, 3]\nstate x = 1, v = 0\nder(x) = v\nder(v) = u*x\n";
     char text[512];
     snprintf(text, sizeof text,
-             "%splan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n at end: x = 2\n}\n", model);
+             "%splan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n at end: x = 2\n}\n",
+             model);
     expect(text, "the plan: 10 steps (backward-euler), 30 unknowns, 20 conditions, 0 pairs", NULL);
     expect(text, "1 input without a value: taken in the middle of the range\n0 warnings", NULL);
     expect(text, "coefficients change here: der(v) = u*x", NULL); /* u is not taken as constant */
