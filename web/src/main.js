@@ -186,6 +186,11 @@ function facts(rows) {
     return table;
 }
 
+// "infeasible", "limit" or "stopped" where a planner found no plan.
+function noPlan(run) {
+    return run.notes.map(n => n.match(/^plan: (infeasible|limit|stopped)/)).find(Boolean)?.[1];
+}
+
 // Tables that perp wrote say when they are complete.
 function isOurs(run) {
     return run.notes.some(n => /^perp \d|^stopped:/.test(n));
@@ -260,6 +265,7 @@ function build() {
     setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
     for (const run of data.runs) {
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
+        else if (noPlan(run)) message(`${run.name} is not a plan that holds (${noPlan(run)}): this is where the search ended.`);
         else if (!run.complete && isOurs(run)) message(`${run.name} was not written to its end: ${run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short'}`);
     }
     const drawn = data.runs.filter(run => !run.problem);

@@ -248,6 +248,7 @@ async function faultsAreMessages() {
         ['cut short', '# perp 0.1.0\nt,x\n0,1\n1,2\n', 'was not written to its end'],
         ['recorded', 't,x\n0,1\n1,2\n', 'by another program'],
         ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
+        ['no plan', '# perp 0.1.0\n# plan: infeasible, cost 1, horizon 1\nt,x\n0,1\n1,2\n# stopped: no plan was found\n', 'no_plan.csv is not a plan that holds (infeasible)'],
         ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
     ];
     for (const [name, text, says] of cases) {
