@@ -79,8 +79,12 @@ static void print_matrix(const perp_check_report *r)
            r->active, r->active, answer(M->symmetric), answer(M->positive_definite),
            answer(M->positive_semidefinite), answer(M->p_matrix), answer(M->p0_matrix),
            answer(M->copositive));
-    if (M->positive_definite > 0 || M->p_matrix > 0)
-        printf("  exactly one solution, whatever the forces\n");
+    if (r->cones > 0)
+        printf("  %d round friction %s not in M, so it guarantees nothing\n", r->cones,
+               plural(r->cones, "cone is", "cones are"));
+    else if (M->positive_definite > 0 || M->p_matrix > 0)
+        printf("  exactly one solution%s, whatever the forces\n",
+               r->affine ? "" : " of the linearised step");
     else if (M->positive_semidefinite > 0)
         printf("  a solution whenever the conditions can be met at all; Lemke's method finds it or "
                "proves there is none\n");

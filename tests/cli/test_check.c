@@ -39,6 +39,19 @@ static void sizes_and_kind_are_told(void **state)
            "warning:");
 }
 
+/* Round cones are outside M, and M of a nonlinear step is that of its linearisation. */
+static void no_more_is_guaranteed_than_holds(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("check examples/mechanics/table.perp");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "4 round friction cones are not in M, so it guarantees nothing"));
+    assert_null(strstr(r.out, "exactly one"));
+    cli_free(&r);
+    expect("state x = 1\nvar f\nder(x) = f - 1 - x^3\n0 <= f perp x >= 0\n",
+           "exactly one solution of the linearised step", NULL);
+}
+
 static void an_input_may_come_from_a_table(void **state)
 {
     (void)state;
@@ -173,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
+        cmocka_unit_test(no_more_is_guaranteed_than_holds),
         cmocka_unit_test(an_input_may_come_from_a_table),
         cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),
