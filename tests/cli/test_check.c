@@ -128,7 +128,9 @@ static void units_that_do_not_match_are_named(void **state)
          "with the lower bound: 'N' and 'm s^-2'"},
         {"der(x) = v\nm*der(v) = -k*x - m*g*cos(x)\n", "cos of a quantity in 'm'"},
         {"param q = 1 \"furlong\"\nder(x) = v + 0*q\nm*der(v) = -k*x - m*g\n",
-         "the unit 'furlong' is not known"}};
+         "the unit 'furlong' is not known"},
+        {"param q = 1 \"m/s2\"\nder(x) = v + 0*q\nm*der(v) = -k*x - m*g\n",
+         "the unit 'm/s2' is not known, so it is not checked; a power is written ^"}};
     char model[1024];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(model, sizeof model, "%s%s", head, bad[i].rest);
