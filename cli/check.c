@@ -21,12 +21,13 @@ enum { NOPTIONS = sizeof options / sizeof *options };
 
 static void print_help(void)
 {
-    printf("usage: perp check FILE.perp [options]\n\n"
-           "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
-           "initial state and what that\n"
-           "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
-           "leave their domain, units that\n"
-           "do not match, names that nothing uses.\n\n");
+    printf(
+        "usage: perp check FILE.perp [options]\n\n"
+        "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
+        "initial state and what that\n"
+        "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
+        "leave their domain, units that\n"
+        "do not match, names that nothing uses. With a plan block also the size of the plan.\n\n");
     cli_print_options(options, NOPTIONS);
     printf("\nexit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
            "file or memory\n");
@@ -47,8 +48,10 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
            perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous", nx,
            plural(nx, "state", "states"), nv, plural(nv, "var", "vars"), nu,
            plural(nu, "input", "inputs"), np, plural(np, "parameter", "parameters"));
-    printf("a step: %d unknowns, %d equations, %d complementarity pairs; %s\n", r->unknowns,
-           r->equations, r->pairs,
+    printf("a step: %d %s, %d %s, %d complementarity %s; %s\n", r->unknowns,
+           plural(r->unknowns, "unknown", "unknowns"), r->equations,
+           plural(r->equations, "equation", "equations"), r->pairs,
+           plural(r->pairs, "pair", "pairs"),
            !r->affine    ? "nonlinear: Newton's method on linearised steps"
            : r->constant ? "affine with constant coefficients: eliminated once a run"
                          : "affine with coefficients that change from step to step");
@@ -76,8 +79,12 @@ static void print_matrix(const perp_check_report *r)
            r->active, r->active, answer(M->symmetric), answer(M->positive_definite),
            answer(M->positive_semidefinite), answer(M->p_matrix), answer(M->p0_matrix),
            answer(M->copositive));
-    if (M->positive_definite > 0 || M->p_matrix > 0)
-        printf("  exactly one solution, whatever the forces\n");
+    if (r->cones > 0)
+        printf("  %d round friction %s not in M, so it guarantees nothing\n", r->cones,
+               plural(r->cones, "cone is", "cones are"));
+    else if (M->positive_definite > 0 || M->p_matrix > 0)
+        printf("  exactly one solution%s, whatever the forces\n",
+               r->affine ? "" : " of the linearised step");
     else if (M->positive_semidefinite > 0)
         printf("  a solution whenever the conditions can be met at all; Lemke's method finds it or "
                "proves there is none\n");
@@ -118,6 +125,39 @@ static int read_arguments(cli_args *args, const char **file, cli_list *set, cli_
     return CLI_USAGE;
 }
 
+/* The plan block is transcribed, as perp plan does first. */
+static int check_plan(const perp_model *model, perp_plan_size *size, perp_diag *diag)
+{
+    perp_plan *plan = NULL;
+    if (!perp_model_has_block(model, "plan")) return CLI_DONE;
+    perp_plan_options o = perp_plan_options_default(model);
+    perp_status status = perp_plan_create(model, &o, &plan, diag);
+    if (status == PERP_OK) *size = perp_plan_get_size(plan);
+    perp_plan_destroy(plan);
+    return status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
+}
+
+static void print_plan(const perp_model *model, const perp_plan_size *size)
+{
+    if (size->steps == 0) return;
+    printf("the plan: %d %s (%s), %d unknowns, %d conditions, %d %s\n", size->steps,
+           plural(size->steps, "step", "steps"),
+           perp_plan_method_name(perp_plan_options_default(model).method), size->unknowns,
+           size->rows, size->pairs, plural(size->pairs, "pair", "pairs"));
+}
+
+/* Inputs that a plan chooses or recorded runs have are looked at in the middle of their range. */
+static int settle_inputs(perp_model *model, int *settled)
+{
+    *settled = 0;
+    if (!perp_model_has_block(model, "plan") && !perp_model_has_block(model, "identify"))
+        return CLI_DONE;
+    *settled = perp_model_settle_inputs(model);
+    if (*settled >= 0) return CLI_DONE;
+    fprintf(stderr, "perp check: out of memory\n");
+    return CLI_FILE;
+}
+
 int perp__cmd_check(int argc, char **argv)
 {
     cli_args args = {.argc = argc,
@@ -133,19 +173,26 @@ int perp__cmd_check(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_check_report report;
-    perp_status status = PERP_OK;
+    perp_plan_size plan = {0};
+    int settled = 0;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "check", &set, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &input, &diag);
+    if (code == CLI_DONE) code = check_plan(model, &plan, &diag);
+    if (code == CLI_DONE) code = settle_inputs(model, &settled);
     if (code == CLI_DONE) {
         perp_simulation_options o = perp_simulation_options_default(model);
         if (!isnan(step)) o.step = step;
-        status = perp_check(model, &o, &report, &diag);
+        perp_status status = perp_check(model, &o, &report, &diag);
         code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
     }
     if (code == CLI_DONE) {
         print_sizes(model, &report);
         print_matrix(&report);
+        print_plan(model, &plan);
+        if (settled)
+            printf("%d %s without a value: taken in the middle of the range\n", settled,
+                   plural(settled, "input", "inputs"));
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
     fflush(stdout);

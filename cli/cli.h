@@ -68,7 +68,8 @@ int cli_apply_inputs(perp_model *model, const char *command, const cli_list *set
 /* Is it "-", or the file or pipe that standard output goes to? */
 int cli_is_standard_output(const char *path);
 
-/* CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables. */
+/* Before the work: CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables, CLI_FILE if its folder
+ * does not exist. */
 int cli_check_output(const perp_model *model, const char *command, const char *out);
 
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */

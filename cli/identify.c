@@ -133,7 +133,7 @@ static int read_request(int argc, char **argv, request *r)
     }
     if (r->file && r->data.n) return CLI_DONE;
     fprintf(stderr,
-            "perp identify: %s; usage: perp identify FILE.perp --data RUN.csv; see perp identify "
+            "perp identify: %s usage: perp identify FILE.perp --data RUN.csv; see perp identify "
             "--help\n",
             r->file ? "which data?" : "which model?");
     return CLI_USAGE;

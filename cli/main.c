@@ -30,7 +30,7 @@ static void print_help(FILE *out)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fprintf(out, "\n  perp COMMAND --help says more; perp --version names the build.\n\n"
                  "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution, 4 file "
-                 "or memory\n");
+                 "or memory, 130 interrupted\n");
 }
 
 /* Closed standard streams become /dev/null, the wrong way round so that using them is an error: a

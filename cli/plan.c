@@ -457,6 +457,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
 {
     char text[512];
     perp_plan_size size = perp_plan_get_size(plan);
+    int holds = r->outcome == PERP_PLAN_OPTIMAL || r->outcome == PERP_PLAN_FEASIBLE;
     fprintf(out, "%s: %d steps (%s), %d unknowns, %d conditions, %d pairs\n",
             perp_model_name(model), size.steps, perp_plan_method_name(o->method), size.unknowns,
             size.rows, size.pairs);
@@ -467,11 +468,11 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
             "checked as written: equations %.1e, pairs %.1e, ranges %.1e, conditions of the plan "
             "%.1e\n",
             r->defect, r->complementarity, r->bounds, r->conditions);
-    fprintf(out, "stationarity %.1e", r->stationarity);
-    if (size.pairs)
+    if (holds) fprintf(out, "stationarity %.1e", r->stationarity);
+    if (holds && size.pairs)
         fprintf(out, ", %s stationary; %d pair%s with both sides zero",
                 r->weak ? "weakly" : "strongly", r->both_zero, r->both_zero == 1 ? "" : "s");
-    fprintf(out, "\n");
+    if (holds) fprintf(out, "\n");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {

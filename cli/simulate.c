@@ -36,7 +36,7 @@ static const cli_option options[] = {
     {"method", "NAME", "how time is stepped: backward-euler (default), theta, moreau"},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)"},
     {"solver", "NAME",
-     "for the complementarity problem of a step: auto (default), lemke, enumerate"},
+     "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers"},
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error)"},
     {"every", "N", "write every Nth row, and the last"},
@@ -377,7 +377,8 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
 }
 
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
-                          const perp_simulation_options *o, const request *r, double seconds)
+                          const perp_simulation_options *o, const request *r, double seconds,
+                          int are_written)
 {
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
@@ -388,16 +389,17 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps)
         fprintf(out,
                 "\nevery step verified: worst residual %.2g (step %ld); %ld steps kept their mode, "
-                "%ld problems solved",
+                "%ld problem%s solved",
                 s.worst_residual, s.worst_step, s.steps - s.solves > 0 ? s.steps - s.solves : 0,
-                s.solves);
+                s.solves, s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
-    else if (has_file(r))
+    else if (has_file(r) && are_written)
         fprintf(out, "trajectory: %s\n", r->out);
-    if (r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", r->report);
+    if (r->report && are_written && !cli_is_dash(r->report))
+        fprintf(out, "report: %s\n", r->report);
 }
 
 /* Options that would change nothing are refused. */
@@ -472,7 +474,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     }
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-        print_summary(out, model, sim, &o, r, seconds);
+        print_summary(out, model, sim, &o, r, seconds, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
     if (status == PERP_ERR_STOPPED)

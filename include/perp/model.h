@@ -104,10 +104,18 @@ PERP_API perp_status perp_model_set(perp_model *model, const char *name, double 
 /// @param name    of the table in messages (its file name)
 /// @return PERP_OK, PERP_ERR_ARG (not an input), PERP_ERR_DATA (no such column, no "t", times not
 /// increasing, values not
-///         finite, fewer than two rows), PERP_ERR_MEMORY
+///         finite, fewer than two rows, another unit than the model's), PERP_ERR_MEMORY
 PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *input,
                                                 const perp_trajectory *table, const char *column,
                                                 const char *name, perp_diag *diag);
+
+/// Has the model a block "plan" or "identify"? It may leave inputs without a value: a plan chooses them, recorded runs have them.
+PERP_API int perp_model_has_block(const perp_model *model, const char *block);
+
+/// Give every input without a value the middle of its range, 0 where it has none: enough to look at the model.
+///
+/// @return how many; -1 when memory is out
+PERP_API int perp_model_settle_inputs(perp_model *model);
 
 /// The name of the table that an input comes from (its file name), NULL if it has none or there is
 /// no such input.

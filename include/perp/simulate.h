@@ -152,6 +152,7 @@ typedef struct perp_check_report {
     int unknowns;  ///< of a step: new states, vars, and two for each two-sided pair
     int equations; ///< of a step
     int pairs;     ///< of a step, one-sided
+    int cones;     ///< round friction cones of a step; they are not in M
     int affine;    ///< 1 if a step is affine in its unknowns; else Newton's method is used
     int constant;  ///< 1 if its coefficients stay the same during a run
     int coefficients,

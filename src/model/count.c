@@ -112,9 +112,11 @@ static void report_left_over(perp_model *m, const int *owner, const char *taken,
         if (owner[u] >= 0) continue;
         const perp__item *item = unknown_item(m, u);
         perp__error(&m->source, item->at, item->end,
-                    "nothing determines '%s': the model has %d unknowns (states and vars) and %d "
-                    "equations and pairs",
-                    item->name, in->nunknown, in->ncondition);
+                    "nothing determines '%s': the model has %d %s (states and vars) and %d "
+                    "%s",
+                    item->name, in->nunknown, in->nunknown == 1 ? "unknown" : "unknowns",
+                    in->ncondition,
+                    in->ncondition == 1 ? "equation or pair" : "equations and pairs");
         said++;
     }
     for (int i = 0, said = 0; i < in->ncondition && said < 10; i++) {
@@ -122,9 +124,11 @@ static void report_left_over(perp_model *m, const int *owner, const char *taken,
         const char *text;
         int at = condition_place(m, i, &text);
         perp__error(&m->source, at, at + 1,
-                    "this %s is left over: the model has %d unknowns (states and vars) and %d "
-                    "equations and pairs",
-                    i < m->nequation ? "equation" : "pair", in->nunknown, in->ncondition);
+                    "this %s is left over: the model has %d %s (states and vars) and %d "
+                    "%s",
+                    i < m->nequation ? "equation" : "pair", in->nunknown,
+                    in->nunknown == 1 ? "unknown" : "unknowns", in->ncondition,
+                    in->ncondition == 1 ? "equation or pair" : "equations and pairs");
         said++;
     }
 }

@@ -184,7 +184,8 @@ static void lex_symbol(lexer *lex)
     if (strchr("+-*/^()[]{},=<>%:;", *s)) {
         push(lex, TOKEN_OTHER, lex->at, lex->at + 1)->symbol = *s;
     } else {
-        perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here", *s);
+        perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here%s", *s,
+                    *s == '\'' ? "; a derivative is written der(x)" : "");
     }
     lex->at++;
 }

@@ -1,5 +1,6 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
+#include "model/inspect.h"
 #include "model/model.h"
 #include "model/plan_block.h"
 
@@ -224,6 +225,43 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
+/* The unit written in the table must be that of the model. */
+static perp_status check_unit(const perp_trajectory *table, int column, const char *unit,
+                              const char *name, perp_diag *diag)
+{
+    double ratio;
+    const char *theirs = perp_trajectory_unit(table, column),
+               *what = perp_trajectory_name(table, column);
+    int same = perp__unit_ratio(theirs, unit, &ratio);
+    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
+    perp__diag_append(diag, "%s: column '%s' is in '%s', but the model needs '%s'", name, what,
+                      theirs, unit);
+    if (same == 1)
+        perp__diag_append(diag, ": multiply the column by %g and correct its unit", ratio);
+    perp__diag_append(diag, "\n");
+    if (diag) diag->errors++;
+    return PERP_ERR_DATA;
+}
+
+/* The input's table becomes a copy of these samples. 0 when memory is out. */
+static int set_table(perp__item *item, const double *time, const double *value, int n,
+                     const char *name)
+{
+    size_t bytes = (size_t)n * sizeof(double);
+    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
+    if (!copy.time || !copy.value || !copy.name) {
+        clear_table(&copy);
+        return 0;
+    }
+    memcpy(copy.time, time, bytes);
+    memcpy(copy.value, value, bytes);
+    strcpy(copy.name, name);
+    clear_table(&item->table);
+    item->table = copy;
+    item->expr = -1;
+    return 1;
+}
+
 perp_status perp_model_set_input_table(perp_model *model, const char *input,
                                        const perp_trajectory *table, const char *column,
                                        const char *name, perp_diag *diag)
@@ -242,28 +280,44 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     const double *time = perp_trajectory_column(table, t),
                  *value = perp_trajectory_column(table, v);
     perp_status status = check_samples(time, value, n, name, column, diag);
+    if (status == PERP_OK) status = check_unit(table, t, "s", name, diag);
+    if (status == PERP_OK)
+        status = check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
     if (status != PERP_OK) return status;
 
-    size_t bytes = (size_t)n * sizeof(double);
-    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
-    if (!copy.time || !copy.value || !copy.name) {
-        clear_table(&copy);
-        return perp__out_of_memory(diag, name);
-    }
-    memcpy(copy.time, time, bytes);
-    memcpy(copy.value, value, bytes);
-    strcpy(copy.name, name);
-    perp__item *item = &model->item[PERP_INPUT][i];
-    clear_table(&item->table);
-    item->table = copy;
-    item->expr = -1;
-    return PERP_OK;
+    return set_table(&model->item[PERP_INPUT][i], time, value, n, name)
+               ? PERP_OK
+               : perp__out_of_memory(diag, name);
 }
 
 const char *perp_model_input_table(const perp_model *model, int input)
 {
     if (!model || input < 0 || input >= model->nitem[PERP_INPUT]) return NULL;
     return model->item[PERP_INPUT][input].table.name;
+}
+
+int perp_model_has_block(const perp_model *model, const char *block)
+{
+    if (!model || !block) return 0;
+    if (strcmp(block, "plan") == 0) return model->plan != NULL;
+    return strcmp(block, "identify") == 0 && model->identify != NULL;
+}
+
+int perp_model_settle_inputs(perp_model *model)
+{
+    static const double always[] = {-1e15,
+                                    1e15}; /* a constant would be folded into the equations */
+    int n = 0;
+    for (int i = 0; model && i < model->nitem[PERP_INPUT]; i++) {
+        perp__item *item = &model->item[PERP_INPUT][i];
+        if (item->expr >= 0 || item->table.n > 0) continue;
+        double middle = item->lo / 2 + item->hi / 2;
+        if (!isfinite(middle)) middle = 0;
+        double value[] = {middle, middle};
+        if (!set_table(item, always, value, 2, "no value")) return -1;
+        n++;
+    }
+    return n;
 }
 
 double perp__table_value(const perp__table *table, double t, int *hint)

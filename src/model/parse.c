@@ -64,6 +64,27 @@ static int take_word(parser *p, const char *word)
     return at_word(p, word) ? (take(p), 1) : 0;
 }
 
+/* What other languages write otherwise: a hint for the token that was not expected, or "". */
+static const char *hint(const parser *p)
+{
+    static const struct {
+        char symbol;
+        int doubled;
+        const char *text;
+    } habits[] = {{'*', 1, "; a power is written ^"},
+                  {'=', 1, "; an equation has one ="},
+                  {'/', 1, "; a comment begins with #"},
+                  {'%', 0, "; a comment begins with #"},
+                  {';', 0, "; a statement ends with its line"}};
+    const perp__token *t = p->token, *before = t - 1;
+    for (size_t i = 0; i < sizeof habits / sizeof *habits && t->kind == TOKEN_OTHER; i++) {
+        int is_doubled =
+            before->kind == TOKEN_OTHER && before->symbol == t->symbol && before->end == t->at;
+        if (t->symbol == habits[i].symbol && is_doubled >= habits[i].doubled) return habits[i].text;
+    }
+    return "";
+}
+
 /* "expected X, found Y" at the next token; once per statement. */
 static void expected(parser *p, const char *what)
 {
@@ -78,8 +99,8 @@ static void expected(parser *p, const char *what)
     else if (t->kind == TOKEN_NEWLINE)
         perp__error(p->source, t->at, t->at, "expected %s, found the end of the line", what);
     else
-        perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'", what,
-                    t->end - t->at > 40 ? 40 : t->end - t->at, p->source->text + t->at);
+        perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'%s", what,
+                    t->end - t->at > 40 ? 40 : t->end - t->at, p->source->text + t->at, hint(p));
 }
 
 static void expect_symbol(parser *p, char symbol, const char *what)
@@ -661,20 +682,6 @@ static void parse_friction(parser *p, perp__statement *s)
     if (!p->bad && take_word(p, "when")) s->guard = parse_guard(p);
 }
 
-/* After a statement: the end of the line, or the brace that closes the block. */
-static void finish_statement(parser *p, perp__statement *s)
-{
-    s->end = last_end(p);
-    if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END &&
-        !at_symbol(p, '}'))
-        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR
-                        ? "an operator or the end of the line"
-                        : "the end of the line");
-    if (p->bad) {
-        while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
-    }
-}
-
 static const struct {
     const char *word;
     perp__statement_kind kind;
@@ -683,6 +690,30 @@ static const struct {
                     {"state", STATEMENT_STATE},
                     {"var", STATEMENT_VAR},
                     {"output", STATEMENT_OUTPUT}};
+
+static int is_declaration(perp__statement_kind kind)
+{
+    for (size_t i = 0; i < sizeof declarations / sizeof *declarations; i++) {
+        if (declarations[i].kind == kind) return 1;
+    }
+    return 0;
+}
+
+/* After a statement: the end of the line, or the brace that closes the block. */
+static void finish_statement(parser *p, perp__statement *s)
+{
+    s->end = last_end(p);
+    if (!p->bad && p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END &&
+        !at_symbol(p, '}'))
+        expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR
+                        ? "an operator or the end of the line"
+                    : is_declaration(s->kind) && p->token[-1].kind != TOKEN_STRING
+                        ? "a unit in quotes, ',' or the end of the line"
+                        : "the end of the line");
+    if (p->bad) {
+        while (p->token->kind != TOKEN_NEWLINE && p->token->kind != TOKEN_END) take(p);
+    }
+}
 
 /* A word at the start of a line that is followed by another name can only be a misspelt keyword. */
 static int is_misspelt_keyword(parser *p)

@@ -139,8 +139,10 @@ const char *perp__nearest(const char *name, const char *const *candidates, int n
     const char *nearest = NULL;
     int limit = (int)strlen(name) / 3 + 1, best = limit > 3 ? 4 : limit + 1;
     for (int i = 0; i < n; i++) {
-        int d = distance(name, candidates[i]);
-        if (d < best && d < (int)strlen(candidates[i])) best = d, nearest = candidates[i];
+        int d = distance(name, candidates[i]),
+            is_longer = strncmp(candidates[i], name, strlen(name)) == 0;
+        int is_better = d < best || (nearest && d == best && is_longer); /* mu1 for mu, not m1 */
+        if (is_better && d < (int)strlen(candidates[i])) best = d, nearest = candidates[i];
     }
     return nearest;
 }

@@ -199,8 +199,11 @@ static int read_units(inspection *in)
             unit u = anything;
             if (item->unit[0] && !parse_unit(item->unit, &u)) {
                 perp__error(in->findings, item->at, item->end,
-                            "warning: the unit '%s' is not known, so it is not checked",
-                            item->unit);
+                            "warning: the unit '%s' is not known, so it is not checked%s",
+                            item->unit,
+                            strpbrk(item->unit, "23456789") && !strchr(item->unit, '^')
+                                ? "; a power is written ^"
+                                : "");
                 u = anything;
             }
             in->symbol[item->symbol] = u;

@@ -334,9 +334,9 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     if (conflict > 0) result->outcome = PERP_PLAN_INFEASIBLE;
     if (conflict == 0)
         perp__diag_append(diag,
-                          "%s: no plan was found from %d starts; the conditions could not be "
+                          "%s: no plan was found from %d start%s; the conditions could not be "
                           "shown to conflict. Another guess, or more nodes, may help\n",
-                          plan->model->source.name, result->starts);
+                          plan->model->source.name, result->starts, result->starts == 1 ? "" : "s");
     if (diag) diag->errors++;
     return PERP_OK;
 }

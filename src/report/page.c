@@ -186,6 +186,15 @@ static void put_shapes(perp__text *out, const perp_model *m, const double *value
     perp__text_put(out, "]");
 }
 
+/* Vars have no value in the first row: what is drawn by them stands there as it does in the second frame. */
+static void stand_from_start(double *value, int n, int frames)
+{
+    for (int k = 0; k < n; k++) {
+        double *x = value + (size_t)k * (size_t)frames;
+        if (!isfinite(x[0])) x[0] = x[1];
+    }
+}
+
 /* The shapes of the draw block at evenly spread rows. */
 static int put_drawing(perp__text *out, const perp_model *m, const perp_trajectory *t, int time)
 {
@@ -207,6 +216,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
         for (int k = 0; k < n; k++) value[k * frames + i] = at[k];
         value[n * frames + i] = r.time[row];
     }
+    if (ok && frames > 1) stand_from_start(value, n, frames);
     if (ok) {
         key(out, "drawing");
         perp__text_format(out, "{\"space\":%s,\"t\":", m->drawn_in == 3 ? "true" : "false");

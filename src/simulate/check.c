@@ -110,6 +110,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->unknowns = sim->step.ny;
     report->equations = sim->step.nequation;
     report->pairs = sim->step.np;
+    report->cones = sim->step.ncone;
     report->affine = !sim->step.nonlinear;
     report->constant = sim->step.constant;
     count_coefficients(&sim->step, report);

@@ -48,6 +48,12 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
 
 /* Checks before the run ----------------------------------------------------------------------- */
 
+static long whole_steps(const perp_simulation_options *o)
+{
+    double n = (o->to - o->from) / o->step;
+    return (long)floor(n * (1 + 1e-12) + 1e-9);
+}
+
 static perp_status check_options(const perp_model *model, const perp_simulation_options *o,
                                  perp_diag *diag)
 {
@@ -65,6 +71,8 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "more than 1e15 steps";
     else if (o->to > o->from && (o->from + o->step == o->from || o->to - o->step == o->to))
         wrong = "the step is lost in the rounding of times as large as these";
+    else if (o->to > o->from && whole_steps(o) == 0)
+        wrong = "the step is longer than the run";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
     else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
@@ -343,12 +351,6 @@ static int name_columns(perp_simulation *sim)
     return 1;
 }
 
-static long whole_steps(const perp_simulation_options *o)
-{
-    double n = (o->to - o->from) / o->step;
-    return (long)floor(n * (1 + 1e-12) + 1e-9);
-}
-
 perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
                                    perp_simulation **out, perp_diag *diag)
 {
@@ -501,11 +503,11 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
         say_worst(sim, r, diag);
         break;
     default:
-        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s; ",
+        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s%s",
                           m->source.name, k, t, perp_method_name(sim->options.solver),
-                          perp_outcome_name(r->outcome), perp_outcome_message(r->outcome));
+                          perp_outcome_name(r->outcome), perp_outcome_message(r->outcome),
+                          r->certificate ? "; " : "\n");
         say_pairs_at_fault(sim, r, diag);
-        if (!r->certificate) perp__diag_append(diag, "\n");
     }
     return PERP_ERR_NO_SOLUTION;
 }

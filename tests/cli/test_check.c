@@ -39,6 +39,19 @@ static void sizes_and_kind_are_told(void **state)
            "warning:");
 }
 
+/* Round cones are outside M, and M of a nonlinear step is that of its linearisation. */
+static void no_more_is_guaranteed_than_holds(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("check examples/mechanics/table.perp");
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "4 round friction cones are not in M, so it guarantees nothing"));
+    assert_null(strstr(r.out, "exactly one"));
+    cli_free(&r);
+    expect("state x = 1\nvar f\nder(x) = f - 1 - x^3\n0 <= f perp x >= 0\n",
+           "exactly one solution of the linearised step", NULL);
+}
+
 static void an_input_may_come_from_a_table(void **state)
 {
     (void)state;
@@ -67,6 +80,30 @@ static void an_input_may_come_from_a_table(void **state)
     }
 }
 
+/* A plan chooses its inputs and recorded runs have theirs: the model can be checked without. */
+static void a_study_may_leave_inputs_open(void **state)
+{
+    (void)state;
+    const char *model = "input u in [1, 3]\nstate x = 1, v = 0\nder(x) = v\nder(v) = u*x\n";
+    char text[512];
+    snprintf(text, sizeof text,
+             "%splan {\n horizon 1\n nodes 11\n minimize integral(u^2)\n at end: x = 2\n}\n",
+             model);
+    expect(text, "the plan: 10 steps (backward-euler), 30 unknowns, 20 conditions, 0 pairs", NULL);
+    expect(text, "1 input without a value: taken in the middle of the range\n0 warnings", NULL);
+    expect(text, "coefficients change here: der(v) = u*x", NULL); /* u is not taken as constant */
+    snprintf(text, sizeof text, "param m = 1 in [0, 2]\n%sidentify {\n estimate m\n}\n", model);
+    expect(text, "1 input without a value", "the plan");
+    snprintf(text, sizeof text, "%splan {\n horizon 1\n minimize integral(y^2)\n}\n", model);
+    cli_result r = cli_run("check '%s'", cli_file("open.perp", text));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, "open.perp:7:"));
+    cli_free(&r);
+    r = cli_run("check examples/opty/push.perp");
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+}
+
 static void one_line_friction_is_not_suspected(void **state)
 {
     (void)state;
@@ -91,7 +128,9 @@ static void units_that_do_not_match_are_named(void **state)
          "with the lower bound: 'N' and 'm s^-2'"},
         {"der(x) = v\nm*der(v) = -k*x - m*g*cos(x)\n", "cos of a quantity in 'm'"},
         {"param q = 1 \"furlong\"\nder(x) = v + 0*q\nm*der(v) = -k*x - m*g\n",
-         "the unit 'furlong' is not known"}};
+         "the unit 'furlong' is not known"},
+        {"param q = 1 \"m/s2\"\nder(x) = v + 0*q\nm*der(v) = -k*x - m*g\n",
+         "the unit 'm/s2' is not known, so it is not checked; a power is written ^"}};
     char model[1024];
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(model, sizeof model, "%s%s", head, bad[i].rest);
@@ -149,7 +188,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
+        cmocka_unit_test(no_more_is_guaranteed_than_holds),
         cmocka_unit_test(an_input_may_come_from_a_table),
+        cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(domains_are_watched),

@@ -79,7 +79,7 @@ static void mistakes_are_explained(void **state)
         {"identify examples/identify/block.perp --data no.csv", 4, "no.csv"},
         {"identify examples/identify/block.perp --data tests", 2, "no .csv file in this folder"},
         {"identify no.perp --data examples/identify/block.csv", 4, "no.perp"},
-        {"identify " BLOCK "-o /nowhere/at/all.json", 4, "cannot write '/nowhere/at/all.json'"},
+        {"identify " BLOCK "-o /nowhere/at/all.json", 4, "/nowhere/at/all.json: cannot be written"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         cli_result r = cli_run("%s", cases[i].command);

@@ -165,6 +165,25 @@ static void phases_are_printed_and_replayed_one_by_one(void **state)
     expect(3, "'v = 0' by 0.8333", "plan examples/control/surfaces.perp --set mu=0");
 }
 
+/* What no plan holds for is not said of one that was not found. */
+static void no_plan_is_not_called_stationary(void **state)
+{
+    (void)state;
+    const char *far =
+        "input F in [-10, 10]\nstate x = 0, v = 0 in [-2, 2]\nvar f\nder(x) = v\nder(v) = F + f\n"
+        "-1 <= f <= 1 perp v\nplan {\n horizon 1\n nodes 11\n minimize integral(F^2)\n"
+        " at end: x = 9, v = 0\n}\n";
+    cli_result r = cli_run("plan '%s' --no-plot", cli_file("far.perp", far));
+    assert_int_equal(r.code, 3);
+    assert_non_null(strstr(r.out, "checked as written"));
+    assert_null(strstr(r.out, "stationar"));
+    cli_free(&r);
+    r = cli_run("plan '%s' --no-plot --max-iter 2 --restarts 0", cli_file("far.perp", far));
+    assert_int_equal(r.code, 3);
+    assert_non_null(strstr(r.err, "from 1 start;"));
+    cli_free(&r);
+}
+
 static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
 {
     (void)state;
@@ -306,6 +325,7 @@ int main(void)
         cmocka_unit_test(theta_means_what_it_means_in_a_simulation),
         cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
         cmocka_unit_test(phases_are_printed_and_replayed_one_by_one),
+        cmocka_unit_test(no_plan_is_not_called_stationary),
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),

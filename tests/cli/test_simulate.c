@@ -348,6 +348,10 @@ static void faults_of_input_tables_exit_2(void **state)
         {"", "no header row"},
         {"0,1\n5,1\n", "expected a header row"},
         {"t,u,u\n0,1,1\n5,1,1\n", "appears twice"},
+        {"# unit u = kN\nt,u\n0,1\n5,1\n", "column 'u' is in 'kN', but the model needs 'N': "
+                                           "multiply the column by 1000 and correct its unit"},
+        {"# unit u = m\nt,u\n0,1\n5,1\n", "column 'u' is in 'm', but the model needs 'N'\n"},
+        {"# unit t = ms\nt,u\n0,1\n5000,1\n", "column 't' is in 'ms', but the model needs 's'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char arguments[2048];
@@ -356,6 +360,10 @@ static void faults_of_input_tables_exit_2(void **state)
         expect(2, cases[i].says, arguments);
     }
     expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
+    char fine[1024];
+    snprintf(fine, sizeof fine, "simulate " BLOCK " --input 'u=%s' --quiet",
+             cli_file("fine.csv", "# unit t = s\n# unit u = kg m/s^2\nt,u\n0,1\n5,1\n"));
+    expect(0, NULL, fine);
 }
 
 /* A file of `head`, as many empty lines as make it `megabytes` long, and `tail`. */
@@ -482,9 +490,16 @@ static void full_and_read_only_disks_exit_4(void **state)
     expect(4, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
     expect(4, "cannot be written", "simulate " PARTICLE " -o /proc/version");
     expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
+    expect(4, "/nonexistent/out.html: cannot be written",
+           "simulate " PARTICLE " --report /nonexistent/out.html");
     cli_result r = cli_run("simulate " PARTICLE " -o /nonexistent/out.csv");
     assert_string_equal(r.out, ""); /* nothing was run, so there is no summary */
     cli_free(&r);
+    r = cli_run("simulate " PARTICLE " -o /dev/full");
+    assert_null(strstr(r.out, "trajectory:")); /* there is none */
+    cli_free(&r);
+    expect(1, "the step is longer than the run", "simulate " PARTICLE " --step 10");
+    expect(3, "arithmetic was reached\n", "simulate " BLOCK " --solver pgs");
 }
 
 static void standard_output_that_cannot_be_written_exits_4(void **state)

@@ -1,5 +1,7 @@
 // The data of the page: one JSON object, numbers as base64 of doubles.
 
+import {phasesOf} from './phases.js';
+
 export function decode(text) {
     if (text === null || text === undefined) return null;
     const bytes = atob(text), array = new Uint8Array(bytes.length);
@@ -16,6 +18,7 @@ export function read() {
     const data = JSON.parse(document.getElementById('data').textContent);
     for (const run of data.runs) {
         for (const part of run.iterations || []) part.data = decode(part.data);
+        run.phases = phasesOf(run.notes);
         if (run.problem) continue;
         run.t = decode(run.t);
         run.data = run.data.map(decode);

@@ -1,6 +1,7 @@
 // Puts the page together.
 
 import {nearest, range, read, show} from './data.js';
+import {phaseNote} from './phases.js';
 import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
@@ -62,6 +63,8 @@ function timePlots() {
         if (note) plot.append(note);
         timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : ''});
     }
+    const phases = data.runs.filter(run => !run.problem).map(run => phaseNote(run, show)).filter(Boolean);
+    host.append(...phases.slice(0, 1));
     if (data.leftOut) host.append(element('p', {class: 'hint', text: `${data.leftOut} more columns are not shown; --columns chooses.`}));
 }
 
@@ -183,6 +186,11 @@ function facts(rows) {
     return table;
 }
 
+// "infeasible", "limit" or "stopped" where a planner found no plan.
+function noPlan(run) {
+    return run.notes.map(n => n.match(/^plan: (infeasible|limit|stopped)/)).find(Boolean)?.[1];
+}
+
 // Tables that perp wrote say when they are complete.
 function isOurs(run) {
     return run.notes.some(n => /^perp \d|^stopped:/.test(n));
@@ -257,6 +265,7 @@ function build() {
     setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
     for (const run of data.runs) {
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
+        else if (noPlan(run)) message(`${run.name} is not a plan that holds (${noPlan(run)}): this is where the search ended.`);
         else if (!run.complete && isOurs(run)) message(`${run.name} was not written to its end: ${run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short'}`);
     }
     const drawn = data.runs.filter(run => !run.problem);

@@ -75,7 +75,7 @@ export function stripPlot(host, runs) {
     if (left) host.append(element('p', {class: 'hint', text: `${left} more pairs are not shown.`}));
     const plot = timePlot(host, runs, series, {
         strip: true, height: strips.length * row + 64,
-        hooks: {draw: [u => draw(u, strips)]},
+        draw: u => draw(u, strips),
     });
     plot.root.classList.add('strip');
     return true;

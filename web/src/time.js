@@ -2,6 +2,7 @@
 
 import uPlot from 'uplot';
 import {gaps, mark, show} from './data.js';
+import {drawPhases} from './phases.js';
 import {color, element, listen, seriesColor, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
@@ -105,7 +106,7 @@ export function timePlot(host, runs, series, options = {}) {
                 setZoom([from, to]);
             }],
             ready: [legendByKeyboard],
-            ...(options.hooks || {}),
+            draw: [...(options.draw ? [options.draw] : []), u => used.forEach((r, i) => drawPhases(u, runs[r].phases, i === 0 && !options.strip))],
         },
     };
     self = new uPlot(opts, data, host);

@@ -211,6 +211,14 @@ async function spaceTurns(html) {
     await page.close();
 }
 
+// Vars have no value in the first row; what is drawn by them is there all the same.
+async function firstFrameIsWhole() {
+    const page = await open(report('table', simulate('examples/mechanics/table.perp', '--to', '0.1')));
+    const missing = await page.evaluate(() => perpReport.data.runs[0].drawing.shapes.filter(s => s.at.some(x => x.length && !Number.isFinite(x[0]))).map(s => s.kind));
+    check('first frame: every shape has its place', missing.length === 0, missing.join(', '));
+    await page.close();
+}
+
 async function modesAreNamed(html, csv) {
     const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
     for (const share of [0.01, 0.9]) {
@@ -240,6 +248,7 @@ async function faultsAreMessages() {
         ['cut short', '# perp 0.1.0\nt,x\n0,1\n1,2\n', 'was not written to its end'],
         ['recorded', 't,x\n0,1\n1,2\n', 'by another program'],
         ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
+        ['no plan', '# perp 0.1.0\n# plan: infeasible, cost 1, horizon 1\nt,x\n0,1\n1,2\n# stopped: no plan was found\n', 'no_plan.csv is not a plan that holds (infeasible)'],
         ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
     ];
     for (const [name, text, says] of cases) {
@@ -293,6 +302,41 @@ async function planIsShown() {
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
     await page.close();
+}
+
+// How much of the height of the first plot has the colour of lines between phases, at each of some times.
+function linesAt(page, times) {
+    return page.evaluate(times => {
+        const u = perpReport.plots[0].plot, {left, top, width, height} = u.bbox;
+        const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--m').trim(); // #666 becomes #666666
+        const rgb = [1, 3, 5].map(k => parseInt(probe.fillStyle.slice(k, k + 2), 16));
+        const {data} = u.ctx.getImageData(left, top, width, height);
+        return times.map(t => {
+            const x = Math.round(u.valToPos(t, 'x', true) - left);
+            let n = 0;
+            for (let y = 20; y < height; y++)
+                n += [-1, 0, 1].some(dx => rgb.every((c, k) => Math.abs(data[4 * (y * width + x + dx) + k] - c) < 60 && data[4 * (y * width + x + dx) + 3] > 100));
+            return n / (height - 20);
+        });
+    }, times);
+}
+
+// Phases of a plan: their names, and a line where the second begins but not elsewhere.
+async function phasesAreShown() {
+    const csv = scratchFile('bounce.csv');
+    run('plan', 'examples/control/bounce.perp', '-o', csv, '--quiet');
+    const page = await open(report('bounce', csv)), body = await page.locator('body').innerText();
+    const at = Number(readFileSync(csv, 'utf8').match(/# phase falls: (\S+) s/)[1]);
+    check('phases: named', body.includes(`Phases: falls until ${shown(at)} s, rises until `), body.slice(0, 300));
+    check('phases: the jump is told', body.includes('Where a state jumps'));
+    const [line, none] = await linesAt(page, [at, at / 2]);
+    check('phases: a line between them', line > 0.4 && none < 0.1, `${line} ${none}`);
+    quiet(page, 'phases');
+    await page.close();
+    const plain = await open(report('nophases', simulate('examples/notes/falling_block.perp')));
+    check('phases: none in a simulation', !(await plain.locator('body').innerText()).includes('Phases:'));
+    await plain.close();
 }
 
 async function fitIsShown() {
@@ -361,12 +405,14 @@ try {
     await cursorAndZoomAreShared(blockPage);
     await playMovesTheDrawing(squarePage);
     await spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3')));
+    await firstFrameIsWhole();
     await modesAreNamed(blockPage, block);
     await severalRunsOverlay(block, traditional);
     await faultsAreMessages();
     await textsAreEscaped();
     await iterationsAreShown(block);
     await planIsShown();
+    await phasesAreShown();
     await fitIsShown();
     await darkAndLight(blockPage);
     await longRunsStaySmall();
