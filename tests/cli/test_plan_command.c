@@ -237,6 +237,28 @@ static void mistakes_are_named(void **state)
     expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
 }
 
+static void a_parameter_that_walks_keeps_the_problem(void **state)
+{
+    (void)state;
+#define WALK                                                                                       \
+    "param n = 4, a = 4\nstate x = 0, v = 0\ninput F in [-9, 9]\nder(x) = v\nder(v) = F\nplan {\n" \
+    "minimize integral(F^2)\nat end: x = 1, v = 0\n"
+    const char *file =
+        cli_file("walk.perp", WALK "horizon 2\nphases n\nnodes 9\nat start: x = sqrt(a)\n}\n");
+    const char *says = "makes another problem on its way and cannot walk";
+    char arguments[2048];
+    static const char *const walks[] = {"n=2 --homotopy-steps 1", "n=2", "n=2 --homotopy-steps 2",
+                                        "a=-1"};
+    for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+        snprintf(arguments, sizeof arguments, "plan '%s' --homotopy %s", file, walks[i]);
+        expect(1, says, arguments);
+    }
+    file = cli_file("walk.perp", WALK "phase a {\nnodes 3\nhorizon 1\nparam a = 2\n}\n"
+                                      "phase b {\nnodes 3\nhorizon 1\nparam a = 3\n}\n}\n");
+    snprintf(arguments, sizeof arguments, "plan '%s' --homotopy a=0", file);
+    expect(1, "'a' has a value of its own in every phase and cannot walk", arguments);
+}
+
 static void faults_of_the_block_are_named_with_their_place(void **state)
 {
     (void)state;
@@ -309,6 +331,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(a_parameter_that_walks_keeps_the_problem),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
