@@ -58,6 +58,7 @@ typedef struct perp__program {
     int *start_state, nstart, start_p; /* free initial states */
     double *x0;                        /* nx: initial states where fixed */
     int *x0_of;                        /* nx: place in p, or -1 */
+    char *begins;                      /* ns: at the model's initial value */
 
     double *wlo, *whi, *rlo, *rhi, *plo, *phi;
     double *time_weight; /* np */

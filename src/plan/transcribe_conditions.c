@@ -311,6 +311,22 @@ static int is_meant(perp__transcriber *t, perp_expr e)
     return ok;
 }
 
+/* Initial values that follow free parameters; those that do not are within the range of the state. */
+static void add_initial_values(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int i = 0; i < g->ns && !t->failed; i++) {
+        const perp__item *item = &t->model->item[PERP_STATE][i];
+        perp__plan_condition c = {.text = item->name, .at = item->at};
+        perp_expr x = perp__symbol(t->graph, i);
+        if (g->x0_of[i] < 0 && !(g->x0[i] >= item->lo && g->x0[i] <= item->hi))
+            perp__plan_error(t, item->at, "'%s' begins at %g, outside of its range", item->name,
+                             g->x0[i]);
+        else if (g->x0_of[i] >= 0 && g->begins[i])
+            add_general(t, &c, -1, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
+    }
+}
+
 /* What a link gives is within the state's range, too. */
 static void add_ranges_behind_links(perp__transcriber *t)
 {
@@ -328,6 +344,7 @@ static void add_ranges_behind_links(perp__transcriber *t)
 void perp__transcribe_conditions(perp__transcriber *t)
 {
     const perp__program *g = t->program;
+    add_initial_values(t);
     add_ranges_behind_links(t);
     for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
         const perp__plan_condition *c = &t->block->condition[i];

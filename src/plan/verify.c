@@ -269,6 +269,23 @@ static void check_globals(checker *u)
          horizon, b->at);
 }
 
+/* States where the plan begins: within their ranges, and at the model's initial values, of parameters
+ * outside of phases, unless the block says otherwise. */
+static void check_initial(checker *u)
+{
+    const perp__program *g = u->g;
+    set_params_to(u, NULL);
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    for (int i = 0; i < g->ns; i++) {
+        const perp__item *item = &u->m->item[PERP_STATE][i];
+        double x = perp__program_pre(g, u->w, u->p, i, 0), given = item->value;
+        if (!item->is_set && item->expr >= 0) given = u->value[item->expr];
+        if (g->begins[i]) note(u, &u->check->conditions, x - given, x, item->at);
+        if (g->x0_of[i] < 0)
+            note(u, &u->check->bounds, outside(x, item->lo, item->hi), x, item->at);
+    }
+}
+
 /* What holds where a phase begins: its conditions at the start, and ranges of what links give. */
 static void check_begin(checker *u)
 {
@@ -297,6 +314,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
+        if (u.step == 0) check_initial(&u);
         if (u.step == 0 || u.step == g->first[u.phase + 1]) {
             set_params(&u);
             check_begin(&u);

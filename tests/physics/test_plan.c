@@ -290,6 +290,34 @@ static void a_parameter_has_a_value_in_each_phase(void **state)
     assert_optimal(&r, v1 / gravel + (v2 - v1) / asphalt + v2 / asphalt, 1e-6);
 }
 
+/* From x = c/3 and v = c to rest at 4 in 1 s: 12 d^2 - 12 d v + 4 v^2 with d the way to go. */
+static double effort_of(double c)
+{
+    double d = 4 - c / 3;
+    return 12 * d * d - 12 * d * c + 4 * c * c;
+}
+
+static void an_initial_value_follows_what_is_free(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("param c = 3, k = 2*c\ninput F\nstate x = k/6, v = c\n"
+                                "der(x) = v\nder(v) = F\nplan {\n horizon 1\n nodes 6\n"
+                                " method radau3\n free c\n minimize integral(F^2)\n"
+                                " at end: x = 4, v = 0\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    double row[16];
+    perp_plan *plan = solve(m, &o, &r);
+    double c = perp_plan_free_value(plan, 0);
+    assert_true(r.outcome == PERP_PLAN_OPTIMAL);
+    perp_plan_row(plan, 0, row);
+    assert_near(row[1], c / 3, 1e-9);
+    assert_near(row[2], c, 1e-9);
+    assert_near(r.cost, least(effort_of, 0, 9), 1e-7);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 static void ipopt_agrees_with_the_own_back_end(void **state)
 {
     (void)state;
@@ -545,6 +573,7 @@ int main(void)
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
+        cmocka_unit_test(an_initial_value_follows_what_is_free),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
         cmocka_unit_test(a_block_that_may_hit_the_wall_is_not_braked),
