@@ -201,6 +201,18 @@ static void check_pairs(checker *u)
     }
 }
 
+/* The bounds of exact friction cones: an equation cannot say that they are not below 0. */
+static void check_cones(checker *u)
+{
+    const perp_model *m = u->m;
+    for (int i = 0; i < m->nfriction; i++) {
+        const perp__friction *f = &m->friction[i];
+        double bound = f->equation >= 0 ? u->value[f->bound] : 0;
+        if (f->guard >= 0) bound *= u->value[f->guard];
+        note(u, &u->check->pairs, fmin(bound, 0), 0, f->at);
+    }
+}
+
 static void check_ranges(checker *u, int c)
 {
     const perp__program *g = u->g;
@@ -324,6 +336,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
             set_symbols(&u, c, 0);
             check_equations(&u, 0);
             check_pairs(&u);
+            check_cones(&u);
             if (g->theta < 1) weigh_symbols(&u);
             check_equations(&u, 1);
             if (g->theta < 1) set_symbols(&u, c, 0);
