@@ -254,6 +254,16 @@ static void set_steps(perp__program *g)
     }
 }
 
+int perp__program_holds_first(const perp__program *g, int condition, int q)
+{
+    const perp__plan_block *b = g->model->plan;
+    int phase = b->condition[condition].phase, is_new = q == 0 || b->nparam > 0;
+    if (!g->holds_first[condition]) return 0;
+    if (phase >= 0) return phase == q;
+    for (int k = 0; k < b->nlink; k++) is_new |= b->link[k].phase == q;
+    return is_new && (q == 0 || g->nnamed);
+}
+
 int perp__program_phase(const perp__program *g, int k)
 {
     int q = 0;
@@ -279,7 +289,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->theta = g->method == PERP_PLAN_THETA ? o->theta : 1;
     g->ns = g->nx = m->nitem[PERP_STATE];
     g->has_rate = calloc((size_t)m->nequation + 1, 1);
-    if (!g->has_rate) return 0;
+    g->holds_first = calloc((size_t)t->block->ncondition + 1, 1);
+    if (!g->has_rate || !g->holds_first) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
@@ -465,6 +476,7 @@ void perp__program_destroy(perp__program *g)
     free(g->x0);
     free(g->x0_of);
     free(g->begins);
+    free(g->holds_first);
     free(g->wlo);
     free(g->whi);
     free(g->rlo);

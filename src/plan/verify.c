@@ -257,8 +257,10 @@ static void check_plan(checker *u, int c)
     for (int i = 0; i < b->ncondition; i++) {
         const perp__plan_condition *q = &b->condition[i];
         int begins = u->step == (q->phase < 0 ? 0 : u->g->first[q->phase]);
-        int here = c < 0 ? q->where == PLAN_START && begins
-                         : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
+        int here =
+            c < 0 ? (q->where == PLAN_START && begins) ||
+                        (q->where == PLAN_ALWAYS && perp__program_holds_first(u->g, i, u->phase))
+                  : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
         if (!here) continue;
         double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
                hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY;

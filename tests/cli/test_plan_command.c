@@ -275,6 +275,8 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
     expect_model(2, "'x = 6' contradicts a range", MODEL "plan {\n horizon 1\n at end: x = 6\n }");
     expect_model(2, "at the start only states have a value",
                  MODEL "plan {\n horizon 1\n at start: F = 1\n }");
+    expect_model(2, "'x >= 1' contradicts another condition at the start",
+                 MODEL "plan {\n horizon 1\n x >= 1\n }");
     expect_model(2, ":2:7: 'x' begins at 7, outside of its range",
                  MODEL "plan {\n horizon 1\n at start: x = 7\n }");
     expect_model(
