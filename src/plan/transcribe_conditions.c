@@ -167,6 +167,11 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
 {
     if (c->where == PLAN_END) return last - 1;
     double place = perp__plan_number(t, c->place), step;
+    if (isnan(place)) {
+        perp__plan_error(
+            t, c->at, "the place of '%s' must be a number that the plan does not choose", c->text);
+        return -1;
+    }
     if (c->where == PLAN_SHARE)
         step = first - 1 + floor(place / 100 * (last - first) + 0.5);
     else

@@ -234,6 +234,13 @@ static void check_ranges(checker *u, int c)
         }
 }
 
+/* As near as the number can be written, and no other node is nearer. */
+static int is_time(const checker *u, double time)
+{
+    double h = u->symbol[PERP__SYM_H], slack = fmax(1e-6 * h, 1e-9 * (1 + fabs(time)));
+    return fabs(u->symbol[PERP__SYM_T] - time) <= fmin(slack, 0.499 * h);
+}
+
 static int is_at(const checker *u, const perp__plan_condition *c)
 {
     const perp__program *g = u->g;
@@ -245,7 +252,7 @@ static int is_at(const checker *u, const perp__plan_condition *c)
     case PLAN_ALWAYS: return 1;
     case PLAN_END: return u->step == last - 1;
     case PLAN_SHARE: return u->step - first + 1 == (int)floor(share / 100 * (last - first) + 0.5);
-    case PLAN_TIME: return fabs(u->symbol[PERP__SYM_T] - share) < 1e-6 * u->symbol[PERP__SYM_H];
+    case PLAN_TIME: return is_time(u, share);
     default: return 0;
     }
 }

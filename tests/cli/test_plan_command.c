@@ -268,6 +268,8 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
                  MODEL "plan {\n horizon free\n at t = 1: x = 1\n }");
     expect_model(2, "t = 0.33 is between two nodes",
                  MODEL "plan {\n horizon 1\n nodes 11\n at t = 0.33: x = 1\n }");
+    expect_model(2, "the place of 'x = 1' must be a number that the plan does not choose",
+                 "param c = 1\n" MODEL "plan {\n horizon 1\n free c\n at t = c: x = 1\n }");
     expect_model(2, "this is outside the horizon",
                  MODEL "plan {\n horizon 1\n nodes 11\n at t = 2: x = 1\n }");
     expect_model(2, "this is the start: write 'at start:'",

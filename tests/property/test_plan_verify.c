@@ -106,6 +106,28 @@ static void what_a_phase_says_is_checked(void **state)
     }
 }
 
+/* A time of ten digits is that of its node, however short the steps; the guess is x = 0 throughout. */
+static void a_condition_at_a_time_is_checked(void **state)
+{
+    (void)state;
+    static const char *const times[] = {"0.00033333333", "0.0003333333333333333", "0.003",
+                                        "1e-3/3"};
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "input u\nstate x = 0\nder(x) = u\nplan {\n horizon 0.003\n nodes 10\n"
+                 " at t = %s: 2*x = 6\n guess u = 0\n}\n",
+                 times[i]);
+        perp_model *m = parse_model(text);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan *plan;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_near(worst_of(plan), 6, 1e-12);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 /* The defect of the plan that a model's guesses make, with what was said about them. */
 static double defect_of_guess(const char *text, char *says, size_t room)
 {
@@ -182,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
+        cmocka_unit_test(a_condition_at_a_time_is_checked),
         cmocka_unit_test(a_cone_whose_bound_is_below_zero_is_noticed),
         cmocka_unit_test(what_a_phase_says_is_checked),
         cmocka_unit_test(a_simulated_guess_is_a_motion),
