@@ -468,9 +468,12 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
             "%.1e\n",
             r->defect, r->complementarity, r->bounds, r->conditions);
     fprintf(out, "stationarity %.1e", r->stationarity);
-    if (size.pairs)
-        fprintf(out, ", %s stationary; %d pair%s with both sides zero",
-                r->weak ? "weakly" : "strongly", r->both_zero, r->both_zero == 1 ? "" : "s");
+    if (size.pairs && r->outcome == PERP_PLAN_OPTIMAL)
+        fprintf(out, ", strongly stationary; %d pair%s with both sides zero", r->both_zero,
+                r->both_zero == 1 ? "" : "s");
+    else if (size.pairs && r->weak)
+        fprintf(out, ", weakly stationary; %d pair%s with both sides zero", r->both_zero,
+                r->both_zero == 1 ? "" : "s");
     fprintf(out, "\n");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));

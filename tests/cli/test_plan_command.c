@@ -235,6 +235,10 @@ static void mistakes_are_named(void **state)
     expect(4, "No such file", "plan nosuch.perp");
     expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");
     expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
+    cli_result r = cli_run("plan " PUSH " --set mu=100");
+    assert_null(strstr(r.out, "strongly stationary")); /* of what holds alone */
+    cli_free(&r);
+    expect_model(2, "unknown name 'q'", "plan\nstate x = 0\nder(x) = q\n"); /* read on */
 }
 
 static void a_parameter_that_walks_keeps_the_problem(void **state)
