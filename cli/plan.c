@@ -468,11 +468,14 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
             "checked as written: equations %.1e, pairs %.1e, ranges %.1e, conditions of the plan "
             "%.1e\n",
             r->defect, r->complementarity, r->bounds, r->conditions);
-    if (holds) fprintf(out, "stationarity %.1e", r->stationarity);
-    if (holds && size.pairs)
-        fprintf(out, ", %s stationary; %d pair%s with both sides zero",
-                r->weak ? "weakly" : "strongly", r->both_zero, r->both_zero == 1 ? "" : "s");
-    if (holds) fprintf(out, "\n");
+    const char *kind = r->outcome == PERP_PLAN_OPTIMAL ? "strongly" : r->weak ? "weakly" : NULL;
+    if (holds) {
+        fprintf(out, "stationarity %.1e", r->stationarity);
+        if (size.pairs && kind)
+            fprintf(out, ", %s stationary; %d pair%s with both sides zero", kind, r->both_zero,
+                    r->both_zero == 1 ? "" : "s");
+        fprintf(out, "\n");
+    }
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {

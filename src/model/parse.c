@@ -578,7 +578,8 @@ static void parse_block(parser *p, perp__statement *s)
     take(p);
     expect_symbol(p, '{', "'{'");
     s->block = p->token;
-    for (int depth = 0; p->token->kind != TOKEN_END && (depth > 0 || !at_symbol(p, '}'));) {
+    for (int depth = 0;
+         !p->bad && p->token->kind != TOKEN_END && (depth > 0 || !at_symbol(p, '}'));) {
         depth += at_symbol(p, '{') - at_symbol(p, '}');
         p->token++;
     }

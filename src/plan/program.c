@@ -72,9 +72,9 @@ static int is_of_a_phase(const perp__plan_block *b, int param)
     return 0;
 }
 
-/* The value of an expression of parameters that are neither free nor different in a phase, nor follow
- * such; NaN otherwise. */
-static double known_value(perp__transcriber *t, perp_expr e)
+/* The value of an expression of parameters that are not free, nor follow such, and with `phases` not
+ * different in a phase either; NaN otherwise. */
+static double value_unless_free(perp__transcriber *t, perp_expr e, int phases)
 {
     const perp_model *m = t->model;
     double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), value = NAN;
@@ -83,7 +83,7 @@ static double known_value(perp__transcriber *t, perp_expr e)
     for (int i = 0; i < m->nitem[PERP_PARAM] && symbol; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         double *x = &symbol[item->symbol];
-        if (is_freed(t->block, PERP_PARAM, i) || is_of_a_phase(t->block, i)) continue;
+        if (is_freed(t->block, PERP_PARAM, i) || (phases && is_of_a_phase(t->block, i))) continue;
         *x = item->value;
         if (!item->is_set && item->expr >= 0 &&
             !perp__graph_value(&m->graph, item->expr, symbol, x))
@@ -94,6 +94,11 @@ static double known_value(perp__transcriber *t, perp_expr e)
     return value;
 }
 
+static double known_value(perp__transcriber *t, perp_expr e)
+{
+    return value_unless_free(t, e, 1);
+}
+
 /* Initial states: the model's, unless a condition at the start gives or frees them. */
 static void read_start(perp__transcriber *t, char *is_free)
 {
@@ -102,6 +107,7 @@ static void read_start(perp__transcriber *t, char *is_free)
     for (int i = 0; i < g->ns; i++) {
         g->x0[i] = m->item[PERP_STATE][i].value;
         is_free[i] = (char)is_freed(t->block, PERP_STATE, i);
+        g->begins[i] = !is_free[i];
     }
     for (int k = 0; k < t->block->ncondition && !t->failed; k++) {
         const perp__plan_condition *c = &t->block->condition[k];
@@ -115,12 +121,20 @@ static void read_start(perp__transcriber *t, char *is_free)
             int symbol = m->item[PERP_STATE][i].symbol;
             int fixes = node->op == PERP__SYMBOL && node->a == symbol && !isnan(value);
             if (fixes && !is_free[i]) g->x0[i] = value;
+            if (fixes) g->begins[i] = 0;
             for (int r = 0; r < n && !fixes; r++) {
                 const perp__node *part = &m->graph.node[reach[r]];
                 if (part->op == PERP__SYMBOL && part->a == symbol) is_free[i] = 1;
             }
         }
         free(reach);
+    }
+    for (int i = 0; i < g->ns; i++) {
+        const perp__item *item = &m->item[PERP_STATE][i];
+        g->begins[i] = g->begins[i] && !is_free[i];
+        if (g->begins[i] && !item->is_set && item->expr >= 0 &&
+            isnan(value_unless_free(t, item->expr, 0)))
+            is_free[i] = 1; /* it follows a free parameter */
     }
 }
 
@@ -143,7 +157,8 @@ static int choose_unknowns(perp__transcriber *t)
     const perp_model *m = t->model;
     char *is_free = calloc((size_t)g->nx + 1, 1);
     int most = g->ns + m->nitem[PERP_INPUT];
-    int ok = is_free && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
+    g->begins = calloc((size_t)g->ns + 1, 1);
+    int ok = is_free && g->begins && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
              ints(&g->param_item, m->nitem[PERP_PARAM]) && ints(&g->start_state, most) &&
              ints(&g->x0_of, most) && doubles(&g->x0, (size_t)most);
     if (ok) read_start(t, is_free);
@@ -239,6 +254,16 @@ static void set_steps(perp__program *g)
     }
 }
 
+int perp__program_holds_first(const perp__program *g, int condition, int q)
+{
+    const perp__plan_block *b = g->model->plan;
+    int phase = b->condition[condition].phase, is_new = q == 0 || b->nparam > 0;
+    if (!g->holds_first[condition]) return 0;
+    if (phase >= 0) return phase == q;
+    for (int k = 0; k < b->nlink; k++) is_new |= b->link[k].phase == q;
+    return is_new && (q == 0 || g->nnamed);
+}
+
 int perp__program_phase(const perp__program *g, int k)
 {
     int q = 0;
@@ -264,7 +289,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->theta = g->method == PERP_PLAN_THETA ? o->theta : 1;
     g->ns = g->nx = m->nitem[PERP_STATE];
     g->has_rate = calloc((size_t)m->nequation + 1, 1);
-    if (!g->has_rate) return 0;
+    g->holds_first = calloc((size_t)t->block->ncondition + 1, 1);
+    if (!g->has_rate || !g->holds_first) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
@@ -426,6 +452,7 @@ done:
     free(t.map);
     free(t.value);
     free(t.pre);
+    free(t.initial);
     free(t.row);
     free(t.rate_column);
     free(t.zero_rate);
@@ -448,6 +475,8 @@ void perp__program_destroy(perp__program *g)
     free(g->soft_step);
     free(g->x0);
     free(g->x0_of);
+    free(g->begins);
+    free(g->holds_first);
     free(g->wlo);
     free(g->whi);
     free(g->rlo);

@@ -58,6 +58,9 @@ typedef struct perp__program {
     int *start_state, nstart, start_p; /* free initial states */
     double *x0;                        /* nx: initial states where fixed */
     int *x0_of;                        /* nx: place in p, or -1 */
+    char *begins;                      /* ns: at the model's initial value */
+    char *holds_first; /* conditions of the block: one without `at` that speaks of nothing but what
+                          the first node has, too */
 
     double *wlo, *whi, *rlo, *rhi, *plo, *phi;
     double *time_weight; /* np */
@@ -114,6 +117,10 @@ void perp__program_values(perp__program *program, const double *w, const double 
 void perp__program_derivatives(perp__program *program, const double *w, const double *p,
                                const double *lambda, double sigma, double *jac, double *grad,
                                double *hess);
+
+/* Does a condition without `at`, of a phase or -1, hold where phase q begins? Not where that is the
+ * end of the step before, as seen from there. */
+int perp__program_holds_first(const perp__program *program, int condition, int q);
 
 /* The phase of step k. */
 int perp__program_phase(const perp__program *program, int k);

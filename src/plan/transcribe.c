@@ -102,7 +102,7 @@ static void map_params(perp__transcriber *t, const perp_expr *own)
     }
 }
 
-/* The values of phases are of the parameters outside of phases. */
+/* The values of phases, and initial values, are of the parameters outside of phases. */
 static void map_params_of_phases(perp__transcriber *t)
 {
     const perp__plan_block *b = t->block;
@@ -110,6 +110,11 @@ static void map_params_of_phases(perp__transcriber *t)
     map_params(t, NULL);
     if (!own) t->failed = 1;
     for (int j = 0; j < b->nparam && own; j++) own[j] = perp__translate(t, b->param[j].e);
+    for (int i = 0; i < t->program->ns && own; i++) {
+        const perp__item *item = &t->model->item[PERP_STATE][i];
+        t->initial[i] = item->is_set || item->expr < 0 ? perp__const(t->graph, item->value)
+                                                       : perp__translate(t, item->expr);
+    }
     if (b->nparam && own) map_params(t, own);
     free(own);
 }
@@ -440,9 +445,10 @@ void perp__transcribe(perp__transcriber *t)
     t->map = malloc((size_t)t->model->nsymbol * sizeof *t->map);
     t->value = malloc(((size_t)t->model->nitem[PERP_PARAM] + 1) * sizeof *t->value);
     t->pre = malloc(((size_t)g->nx + 1) * sizeof *t->pre);
+    t->initial = malloc(((size_t)t->program->ns + 1) * sizeof *t->initial);
     t->rate_column = malloc((size_t)n * sizeof *t->rate_column);
     t->zero_rate = malloc((size_t)n * sizeof *t->zero_rate);
-    if (!t->map || !t->value || !t->pre || !t->rate_column || !t->zero_rate) {
+    if (!t->map || !t->value || !t->pre || !t->initial || !t->rate_column || !t->zero_rate) {
         t->failed = 1;
         return;
     }

@@ -24,6 +24,7 @@ typedef struct perp__transcriber {
     perp_expr *map;     /* model symbol -> expression */
     perp_expr *value;   /* param item -> expression */
     perp_expr *pre;     /* nx: state at the start of the step, behind a link */
+    perp_expr *initial; /* ns: initial value, of parameters outside of phases */
     perp_expr *row;     /* rows so far */
     perp_expr cost;     /* of a stage */
     perp_expr h, start; /* step length, time at its start */

@@ -167,6 +167,11 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
 {
     if (c->where == PLAN_END) return last - 1;
     double place = perp__plan_number(t, c->place), step;
+    if (isnan(place)) {
+        perp__plan_error(
+            t, c->at, "the place of '%s' must be a number that the plan does not choose", c->text);
+        return -1;
+    }
     if (c->where == PLAN_SHARE)
         step = first - 1 + floor(place / 100 * (last - first) + 0.5);
     else
@@ -289,19 +294,19 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
         if (node->a != t->model->item[PERP_STATE][i].symbol) continue;
         if (g->x0_of[i] >= 0)
             intersect(t, c, &g->plo[g->x0_of[i]], &g->phi[g->x0_of[i]], lo, hi);
-        else if (lo != hi || g->x0[i] != lo)
+        else if (!(g->x0[i] >= lo && g->x0[i] <= hi))
             perp__plan_error(t, c->at, "'%s' contradicts another condition at the start", c->text);
         return;
     }
     add_condition(t, c, index, 0, 1);
 }
 
-/* Does every symbol of e have a meaning in the present map? */
-static int is_meant(perp__transcriber *t, perp_expr e)
+/* Does every symbol of the condition have a meaning in the present map? */
+static int is_meant(perp__transcriber *t, const perp__plan_condition *c)
 {
+    perp_expr parts[3] = {c->e, c->lo >= 0 ? c->lo : c->e, c->hi >= 0 ? c->hi : c->e};
     int n, ok = 1;
-    if (e < 0) return 1;
-    int *reach = perp__graph_reach(&t->model->graph, &e, 1, &n);
+    int *reach = perp__graph_reach(&t->model->graph, parts, 3, &n);
     if (!reach) t->failed = 1;
     for (int k = 0; reach && k < n; k++) {
         const perp__node *node = &t->model->graph.node[reach[k]];
@@ -309,6 +314,43 @@ static int is_meant(perp__transcriber *t, perp_expr e)
     }
     free(reach);
     return ok;
+}
+
+/* A condition without `at`, where phases begin: there it is of states, and inputs that have a value,
+ * but not of the step. */
+static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condition *c, int index)
+{
+    perp__program *g = t->program;
+    const perp_model *m = t->model;
+    perp__set_instant(t, PERP__AT_START, 0);
+    t->map[PERP__SYM_H] = t->map[PERP__SYM_T_PRE] = -1;
+    for (int i = 0; i < g->ns; i++) t->map[m->item[PERP_STATE][i].symbol + PERP__PRE] = -1;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
+        t->map[m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE] = -1;
+    g->holds_first[index] = (char)is_meant(t, c);
+    for (int q = 0; q < g->nphase && !t->failed; q++) {
+        if (!perp__program_holds_first(g, index, q)) continue;
+        if (q == 0)
+            add_start(t, c, index);
+        else
+            add_condition(t, c, index, g->first[q], g->first[q] + 1);
+    }
+}
+
+/* Initial values that follow free parameters; those that do not are within the range of the state. */
+static void add_initial_values(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int i = 0; i < g->ns && !t->failed; i++) {
+        const perp__item *item = &t->model->item[PERP_STATE][i];
+        perp__plan_condition c = {.text = item->name, .at = item->at};
+        perp_expr x = perp__symbol(t->graph, i);
+        if (g->x0_of[i] < 0 && !(g->x0[i] >= item->lo && g->x0[i] <= item->hi))
+            perp__plan_error(t, item->at, "'%s' begins at %g, outside of its range", item->name,
+                             g->x0[i]);
+        else if (g->x0_of[i] >= 0 && g->begins[i])
+            add_general(t, &c, -1, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
+    }
 }
 
 /* What a link gives is within the state's range, too. */
@@ -328,6 +370,7 @@ static void add_ranges_behind_links(perp__transcriber *t)
 void perp__transcribe_conditions(perp__transcriber *t)
 {
     const perp__program *g = t->program;
+    add_initial_values(t);
     add_ranges_behind_links(t);
     for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
         const perp__plan_condition *c = &t->block->condition[i];
@@ -336,7 +379,7 @@ void perp__transcribe_conditions(perp__transcriber *t)
             last = c->phase < 0 ? g->K : g->first[c->phase + 1];
         for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
             perp__set_instant(t, start ? PERP__AT_START : PERP__AT_NODE, point);
-            if (!is_meant(t, c->e) || !is_meant(t, c->lo) || !is_meant(t, c->hi)) {
+            if (!is_meant(t, c)) {
                 perp__plan_error(t, c->at,
                                  start ? "at the start only states have a value: vars, "
                                          "inputs and der() belong to steps"
@@ -354,6 +397,7 @@ void perp__transcribe_conditions(perp__transcriber *t)
                 add_condition(t, c, i, step, step + 1);
             if (start) break;
         }
+        if (always && !t->errors) add_where_phases_begin(t, c, i);
     }
 }
 

@@ -201,6 +201,18 @@ static void check_pairs(checker *u)
     }
 }
 
+/* The bounds of exact friction cones: an equation cannot say that they are not below 0. */
+static void check_cones(checker *u)
+{
+    const perp_model *m = u->m;
+    for (int i = 0; i < m->nfriction; i++) {
+        const perp__friction *f = &m->friction[i];
+        double bound = f->equation >= 0 ? u->value[f->bound] : 0;
+        if (f->guard >= 0) bound *= u->value[f->guard];
+        note(u, &u->check->pairs, fmin(bound, 0), 0, f->at);
+    }
+}
+
 static void check_ranges(checker *u, int c)
 {
     const perp__program *g = u->g;
@@ -222,6 +234,13 @@ static void check_ranges(checker *u, int c)
         }
 }
 
+/* As near as the number can be written, and no other node is nearer. */
+static int is_time(const checker *u, double time)
+{
+    double h = u->symbol[PERP__SYM_H], slack = fmax(1e-6 * h, 1e-9 * (1 + fabs(time)));
+    return fabs(u->symbol[PERP__SYM_T] - time) <= fmin(slack, 0.499 * h);
+}
+
 static int is_at(const checker *u, const perp__plan_condition *c)
 {
     const perp__program *g = u->g;
@@ -233,7 +252,7 @@ static int is_at(const checker *u, const perp__plan_condition *c)
     case PLAN_ALWAYS: return 1;
     case PLAN_END: return u->step == last - 1;
     case PLAN_SHARE: return u->step - first + 1 == (int)floor(share / 100 * (last - first) + 0.5);
-    case PLAN_TIME: return fabs(u->symbol[PERP__SYM_T] - share) < 1e-6 * u->symbol[PERP__SYM_H];
+    case PLAN_TIME: return is_time(u, share);
     default: return 0;
     }
 }
@@ -245,8 +264,10 @@ static void check_plan(checker *u, int c)
     for (int i = 0; i < b->ncondition; i++) {
         const perp__plan_condition *q = &b->condition[i];
         int begins = u->step == (q->phase < 0 ? 0 : u->g->first[q->phase]);
-        int here = c < 0 ? q->where == PLAN_START && begins
-                         : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
+        int here =
+            c < 0 ? (q->where == PLAN_START && begins) ||
+                        (q->where == PLAN_ALWAYS && perp__program_holds_first(u->g, i, u->phase))
+                  : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
         if (!here) continue;
         double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
                hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY;
@@ -267,6 +288,23 @@ static void check_globals(checker *u)
     note(u, &u->check->conditions,
          outside(horizon, lo >= 0 ? u->value[lo] : 0, hi >= 0 ? u->value[hi] : (double)INFINITY),
          horizon, b->at);
+}
+
+/* States where the plan begins: within their ranges, and at the model's initial values, of parameters
+ * outside of phases, unless the block says otherwise. */
+static void check_initial(checker *u)
+{
+    const perp__program *g = u->g;
+    set_params_to(u, NULL);
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
+    for (int i = 0; i < g->ns; i++) {
+        const perp__item *item = &u->m->item[PERP_STATE][i];
+        double x = perp__program_pre(g, u->w, u->p, i, 0), given = item->value;
+        if (!item->is_set && item->expr >= 0) given = u->value[item->expr];
+        if (g->begins[i]) note(u, &u->check->conditions, x - given, x, item->at);
+        if (g->x0_of[i] < 0)
+            note(u, &u->check->bounds, outside(x, item->lo, item->hi), x, item->at);
+    }
 }
 
 /* What holds where a phase begins: its conditions at the start, and ranges of what links give. */
@@ -297,6 +335,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
+        if (u.step == 0) check_initial(&u);
         if (u.step == 0 || u.step == g->first[u.phase + 1]) {
             set_params(&u);
             check_begin(&u);
@@ -306,6 +345,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
             set_symbols(&u, c, 0);
             check_equations(&u, 0);
             check_pairs(&u);
+            check_cones(&u);
             if (g->theta < 1) weigh_symbols(&u);
             check_equations(&u, 1);
             if (g->theta < 1) set_symbols(&u, c, 0);

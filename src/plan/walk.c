@@ -3,9 +3,27 @@
 
 #include "plan/plan.h"
 
+#include "model/plan_block.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Has parameter i a value of its own wherever the plan is? */
+static int is_given_by_all_phases(const perp_plan *plan, int i)
+{
+    const perp__plan_block *b = plan->model->plan;
+    int given = 0; /* once a phase, at most */
+    for (int k = 0; k < b->nparam; k++) given += b->param[k].item == i;
+    return b->nphase > 0 && given == b->nphase;
+}
+
+static void say(const perp_plan *plan, perp_diag *diag, const char *text)
+{
+    perp__diag_append(diag, "%s: '%s' %s and cannot walk\n", plan->model->source.name,
+                      plan->options.homotopy, text);
+    if (diag) diag->errors++;
+}
 
 /* The parameter's value in the model; NaN with a message if it cannot walk. */
 static double value_of(const perp_plan *plan, perp_diag *diag)
@@ -19,9 +37,9 @@ static double value_of(const perp_plan *plan, perp_diag *diag)
     for (int k = 0; k < plan->program->nparam && !fault; k++)
         if (plan->program->param_item[k] == i) fault = "is free";
     if (!fault && m->item[kind][i].is_structural) fault = "sets the size of the model";
+    if (!fault && is_given_by_all_phases(plan, i)) fault = "has a value of its own in every phase";
     if (!fault) return m->item[kind][i].value;
-    perp__diag_append(diag, "%s: '%s' %s and cannot walk\n", m->source.name, name, fault);
-    if (diag) diag->errors++;
+    say(plan, diag, fault);
     return (double)NAN;
 }
 
@@ -36,6 +54,11 @@ perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag)
     perp_status status = perp__model_clone(plan->model, &plan->easier_model);
     if (status == PERP_OK) status = perp_model_set(plan->easier_model, o.homotopy, here, diag);
     if (status == PERP_OK) status = perp_plan_create(plan->easier_model, &o, &plan->easier, diag);
+    if (status == PERP_ERR_MODEL ||
+        (status == PERP_OK && (plan->easier->nW != plan->nW || plan->easier->nP != plan->nP))) {
+        say(plan, diag, "makes another problem on its way");
+        status = PERP_ERR_ARG;
+    }
     return status;
 }
 

@@ -217,19 +217,24 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
     return row;
 }
 
+/* The most that friction may be; 0 where its guard is off. */
+static perp_expr bound_of(plan *p, const perp__friction *friction)
+{
+    perp_expr bound = translate(p, friction->bound, MAP_END);
+    if (friction->guard < 0) return bound;
+    return perp__mul(&p->graph, bound, translate(p, friction->guard, MAP_END));
+}
+
 /* The five rows of an exact cone, from row r on. Returns the next free row. */
 static int build_cone(plan *p, const perp__friction *friction, int r)
 {
     perp__step *s = p->step;
-    perp_expr bound = translate(p, friction->bound, MAP_END);
-    if (friction->guard >= 0)
-        bound = perp__mul(&p->graph, bound, translate(p, friction->guard, MAP_END));
     s->cone[s->ncone++] = (perp__cone){friction->equation, r};
     for (int k = 0; k < 2; k++) {
         p->row[r + k] = translate(p, friction->f[k], MAP_END);
         p->row[r + 2 + k] = translate(p, friction->v[k], MAP_END);
     }
-    p->row[r + 4] = bound;
+    p->row[r + 4] = bound_of(p, friction);
     return r + 5;
 }
 
@@ -357,6 +362,8 @@ static int compile_reports(plan *p)
         p->root[n++] = translate(p, m->pair[i].lo, MAP_END);
         p->root[n++] = translate(p, m->pair[i].hi, MAP_END);
     }
+    for (int i = 0; i < m->nfriction; i++)
+        if (m->friction[i].equation >= 0) p->root[n++] = bound_of(p, &m->friction[i]);
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
 
@@ -405,8 +412,8 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair ||
-        !s->cone || !s->row_start || !s->c)
+    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair || !s->cone ||
+        !s->row_start || !s->c)
         return 0;
     for (int i = 0; i < ninput; i++) {
         if (m->item[PERP_INPUT][i].table.n > 0) s->table_input[s->ntable++] = i;
@@ -458,8 +465,8 @@ static int allocate_plan(plan *p)
     const perp__step *s = p->step;
     size_t ns = (size_t)m->nsymbol,
            total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
-    size_t nroot =
-        2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nitem[PERP_OUTPUT] + 1;
+    size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nfriction +
+                   (size_t)m->nitem[PERP_OUTPUT] + 1;
     for (int k = 0; k < MAPPINGS; k++) p->map[k] = malloc(ns * sizeof(perp_expr));
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
     p->root = malloc(nroot * sizeof(perp_expr));

@@ -254,6 +254,10 @@ static verdict verify(perp__step *s)
         if (broken > v.violation) v.violation = broken;
         out += pair->two_sided ? 4 : 2;
     }
+    for (int i = 0; i < s->ncone; i++) { /* no force is within a bound below 0 */
+        double excess = -ws[out[i]];
+        if (excess > v.residual) v.residual = excess, v.worst = s->cone[i].equation;
+    }
     return v;
 }
 
@@ -510,8 +514,7 @@ static perp__step_result solve_anew(perp__step *s)
     perp__step_result result = {
         .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
-    if (!coefficients_are_finite(s))
-        return result;
+    if (!coefficients_are_finite(s)) return result;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
     if (!e) return result;
@@ -649,7 +652,8 @@ static perp__step_result iterate_cones(perp__step *s)
         result.solves++;
         if (!coefficients_are_finite(s) || !perp__cones_step(s, method, &solved)) break;
         verdict v = verify(s);
-        done = v.residual <= 0.01 * s->tol || (least.residual <= s->tol && !(v.residual < 0.5 * least.residual));
+        done = v.residual <= 0.01 * s->tol ||
+               (least.residual <= s->tol && !(v.residual < 0.5 * least.residual));
         method += !isfinite(v.residual) || (!solved && v.residual > s->tol);
         if (!isfinite(v.residual)) memcpy(y, best, bytes);
         if (!(v.residual < least.residual)) continue;

@@ -76,7 +76,8 @@ typedef struct perp__step {
     int sym_pre, sym_table, sym_table_pre, sym_y, nsymbol;
     double *ws;
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
-    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model */
+    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
+                          bounds of exact cones */
     perp__tape guards; /* one per guarded pair of the model */
     perp__tape outputs;
     int *guard_of; /* model pair -> output of the guards tape, or -1 */
@@ -112,10 +113,10 @@ typedef struct perp__step {
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */
     long eliminations;
-    int sparse_only; /* the dense path is not to be tried */
-    int redundant;   /* the last step was solved by cones, with the sides of the one before */
+    int sparse_only;   /* the dense path is not to be tried */
+    int redundant;     /* the last step was solved by cones, with the sides of the one before */
     int out_of_memory; /* in cones */
-    long cone_steps; /* steps solved so, halves included */
+    long cone_steps;   /* steps solved so, halves included */
     double tol;
 } perp__step;
 

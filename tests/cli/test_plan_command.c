@@ -254,6 +254,32 @@ static void mistakes_are_named(void **state)
     expect(4, "No such file", "plan nosuch.perp");
     expect(4, "nosuch/x.csv", "plan " PUSH " -o nosuch/x.csv");
     expect(3, "'x = 10' by 10", "plan " PUSH " --set mu=100");
+    cli_result r = cli_run("plan " PUSH " --set mu=100");
+    assert_null(strstr(r.out, "strongly stationary")); /* of what holds alone */
+    cli_free(&r);
+    expect_model(2, "unknown name 'q'", "plan\nstate x = 0\nder(x) = q\n"); /* read on */
+}
+
+static void a_parameter_that_walks_keeps_the_problem(void **state)
+{
+    (void)state;
+#define WALK                                                                                       \
+    "param n = 4, a = 4\nstate x = 0, v = 0\ninput F in [-9, 9]\nder(x) = v\nder(v) = F\nplan {\n" \
+    "minimize integral(F^2)\nat end: x = 1, v = 0\n"
+    const char *file =
+        cli_file("walk.perp", WALK "horizon 2\nphases n\nnodes 9\nat start: x = sqrt(a)\n}\n");
+    const char *says = "makes another problem on its way and cannot walk";
+    char arguments[2048];
+    static const char *const walks[] = {"n=2 --homotopy-steps 1", "n=2", "n=2 --homotopy-steps 2",
+                                        "a=-1"};
+    for (size_t i = 0; i < sizeof walks / sizeof *walks; i++) {
+        snprintf(arguments, sizeof arguments, "plan '%s' --homotopy %s", file, walks[i]);
+        expect(1, says, arguments);
+    }
+    file = cli_file("walk.perp", WALK "phase a {\nnodes 3\nhorizon 1\nparam a = 2\n}\n"
+                                      "phase b {\nnodes 3\nhorizon 1\nparam a = 3\n}\n}\n");
+    snprintf(arguments, sizeof arguments, "plan '%s' --homotopy a=0", file);
+    expect(1, "'a' has a value of its own in every phase and cannot walk", arguments);
 }
 
 static void faults_of_the_block_are_named_with_their_place(void **state)
@@ -265,6 +291,8 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
                  MODEL "plan {\n horizon free\n at t = 1: x = 1\n }");
     expect_model(2, "t = 0.33 is between two nodes",
                  MODEL "plan {\n horizon 1\n nodes 11\n at t = 0.33: x = 1\n }");
+    expect_model(2, "the place of 'x = 1' must be a number that the plan does not choose",
+                 "param c = 1\n" MODEL "plan {\n horizon 1\n free c\n at t = c: x = 1\n }");
     expect_model(2, "this is outside the horizon",
                  MODEL "plan {\n horizon 1\n nodes 11\n at t = 2: x = 1\n }");
     expect_model(2, "this is the start: write 'at start:'",
@@ -272,6 +300,10 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
     expect_model(2, "'x = 6' contradicts a range", MODEL "plan {\n horizon 1\n at end: x = 6\n }");
     expect_model(2, "at the start only states have a value",
                  MODEL "plan {\n horizon 1\n at start: F = 1\n }");
+    expect_model(2, "'x >= 1' contradicts another condition at the start",
+                 MODEL "plan {\n horizon 1\n x >= 1\n }");
+    expect_model(2, ":2:7: 'x' begins at 7, outside of its range",
+                 MODEL "plan {\n horizon 1\n at start: x = 7\n }");
     expect_model(
         2, "cannot switch a pair by 'when'",
         "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
@@ -329,6 +361,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_keeps_the_best_iterate_and_says_so),
         cmocka_unit_test(options_override_the_block),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(a_parameter_that_walks_keeps_the_problem),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

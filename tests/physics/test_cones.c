@@ -108,6 +108,25 @@ static void two_pads_with_given_bounds_share_the_friction(void **state)
     free_run(&r);
 }
 
+/* A bound that falls below 0, where the cone's equation alone would have friction drive the block. */
+static void a_bound_below_zero_has_no_solution(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("input b = 1 - t\nstate x = 1, y = 0.5\nvar f[2]\n"
+                                "der(x) = f[1]\nder(y) = f[2]\n"
+                                "friction(f = f, v = [x, y], bound = b)\nsimulate to 2 step 0.1\n");
+    perp_simulation_options o = perp_simulation_options_default(m);
+    perp_simulation *sim;
+    perp_diag diag = {0};
+    assert_int_equal(perp_simulation_create(m, &o, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_run(sim, NULL, NULL, &diag), PERP_ERR_NO_SOLUTION);
+    assert_int_equal(perp_simulation_get_summary(sim).steps, 10);
+    assert_non_null(strstr(perp_diag_text(&diag), "friction(f = f, v = [x, y], bound = b)"));
+    perp_diag_clear(&diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(m);
+}
+
 /* Impulses under a guard (method moreau), the gap's velocity as first side, two contacts in one place: a block that slides on,
  * lands, and is stopped. */
 static void landing_on_two_contacts_with_impulses(void **state)
@@ -235,6 +254,7 @@ int main(void)
         cmocka_unit_test(table_on_four_legs_sticks_slides_straight_and_stops),
         cmocka_unit_test(stack_of_boxes_moves_together_and_then_parts),
         cmocka_unit_test(two_pads_with_given_bounds_share_the_friction),
+        cmocka_unit_test(a_bound_below_zero_has_no_solution),
         cmocka_unit_test(landing_on_two_contacts_with_impulses),
         cmocka_unit_test(tossed_cubes_come_to_rest_on_a_face),
         cmocka_unit_test(recorded_tosses_that_were_hard_come_to_rest),

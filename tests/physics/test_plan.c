@@ -290,6 +290,74 @@ static void a_parameter_has_a_value_in_each_phase(void **state)
     assert_optimal(&r, v1 / gravel + (v2 - v1) / asphalt + v2 / asphalt, 1e-6);
 }
 
+/* From x = c/3 and v = c to rest at 4 in 1 s: 12 d^2 - 12 d v + 4 v^2 with d the way to go. */
+static double effort_of(double c)
+{
+    double d = 4 - c / 3;
+    return 12 * d * d - 12 * d * c + 4 * c * c;
+}
+
+static void an_initial_value_follows_what_is_free(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("param c = 3, k = 2*c\ninput F\nstate x = k/6, v = c\n"
+                                "der(x) = v\nder(v) = F\nplan {\n horizon 1\n nodes 6\n"
+                                " method radau3\n free c\n minimize integral(F^2)\n"
+                                " at end: x = 4, v = 0\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    double row[16];
+    perp_plan *plan = solve(m, &o, &r);
+    double c = perp_plan_free_value(plan, 0);
+    assert_true(r.outcome == PERP_PLAN_OPTIMAL);
+    perp_plan_row(plan, 0, row);
+    assert_near(row[1], c / 3, 1e-9);
+    assert_near(row[2], c, 1e-9);
+    assert_near(r.cost, least(effort_of, 0, 9), 1e-7);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+/* A condition without `at` is one of the first node, too, and of the state behind a link. */
+static void conditions_hold_where_phases_begin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines;
+        int column, node;
+        double sign, least; /* of sign * (t, x, v)[column] */
+    } cases[] = {{"free x in [-9, 9]\n phase a { horizon 1\n nodes 5 }\n x + v >= 3\n"
+                  " at end: x = 6, v = 8\n",
+                  1, 0, 1, 3},
+                 {"free x in [-9, 9]\n phase a { horizon 1\n nodes 5\n x >= 3 }\n"
+                  " at end: x = 6, v = 8\n",
+                  1, 0, 1, 3},
+                 {"phase a { horizon 1\n nodes 5 }\n link: v = -pre(v)\n"
+                  " phase b { horizon 1\n nodes 5\n v >= 1 }\n at end: x = 4\n",
+                  2, 4, -1, 1},
+                 {"phase a { horizon 1\n nodes 5 }\n phase b { horizon 1\n nodes 5\n v <= 1 }\n"
+                  " at end: x = 4\n",
+                  2, 4, -1, -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "input F\nstate x = 0, v = 0\nder(x) = v\nder(v) = F\n"
+                 "plan {\n minimize integral(F^2)\n %s}\n",
+                 cases[i].lines);
+        perp_model *m = parse_model(text);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        perp_plan *plan = solve(m, &o, &r);
+        double row[16];
+        assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+        perp_plan_row(plan, cases[i].node, row);
+        if (!(cases[i].sign * row[cases[i].column] >= cases[i].least - 1e-7))
+            fail_msg("case %zu: %g", i, row[cases[i].column]);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 static void ipopt_agrees_with_the_own_back_end(void **state)
 {
     (void)state;
@@ -545,6 +613,8 @@ int main(void)
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
+        cmocka_unit_test(an_initial_value_follows_what_is_free),
+        cmocka_unit_test(conditions_hold_where_phases_begin),
         cmocka_unit_test(ipopt_agrees_with_the_own_back_end),
         cmocka_unit_test(every_treatment_of_pairs_verifies),
         cmocka_unit_test(a_block_that_may_hit_the_wall_is_not_braked),

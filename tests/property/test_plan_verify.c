@@ -106,6 +106,28 @@ static void what_a_phase_says_is_checked(void **state)
     }
 }
 
+/* A time of ten digits is that of its node, however short the steps; the guess is x = 0 throughout. */
+static void a_condition_at_a_time_is_checked(void **state)
+{
+    (void)state;
+    static const char *const times[] = {"0.00033333333", "0.0003333333333333333", "0.003",
+                                        "1e-3/3"};
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "input u\nstate x = 0\nder(x) = u\nplan {\n horizon 0.003\n nodes 10\n"
+                 " at t = %s: 2*x = 6\n guess u = 0\n}\n",
+                 times[i]);
+        perp_model *m = parse_model(text);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan *plan;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_near(worst_of(plan), 6, 1e-12);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 /* The defect of the plan that a model's guesses make, with what was said about them. */
 static double defect_of_guess(const char *text, char *says, size_t room)
 {
@@ -160,10 +182,30 @@ static void a_simulation_that_stops_is_no_guess(void **state)
     assert_near(defect, 1, 0.1); /* a straight line from 1 to 2, and u = -2: 3 / (1 + 2) */
 }
 
+/* Only a bound below 0 speeds the block up; the cone's equation alone allows it. */
+static void a_cone_whose_bound_is_below_zero_is_noticed(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("input b in [-1, 1]\nstate x = 1, y = 0.5\nvar f[2]\n"
+                                "der(x) = f[1]\nder(y) = f[2]\n"
+                                "friction(f = f, v = [x, y], bound = b)\nplan {\n horizon 1\n"
+                                " nodes 6\n at end: x >= 1.2\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    perp_plan *plan;
+    assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+    assert_true(r.outcome != PERP_PLAN_OPTIMAL && r.outcome != PERP_PLAN_FEASIBLE);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
+        cmocka_unit_test(a_condition_at_a_time_is_checked),
+        cmocka_unit_test(a_cone_whose_bound_is_below_zero_is_noticed),
         cmocka_unit_test(what_a_phase_says_is_checked),
         cmocka_unit_test(a_simulated_guess_is_a_motion),
         cmocka_unit_test(a_simulation_that_stops_is_no_guess),
