@@ -17,7 +17,7 @@ enum { K(WIDE) = (int)(sizeof(K(lanes)) / sizeof(double)) };
 
 INLINE VEC K(all)(double x)
 {
-    return (VEC){0} + x;
+    return x - (VEC){0}; /* which is x, and folds */
 }
 
 INLINE VEC K(larger)(VEC a, VEC b)
@@ -85,6 +85,19 @@ INLINE void K(apply_all)(const tableau *d, int ld, double *x)
     for (; k < d->ne; k++) K(apply)(ld, x, d->E + (size_t)k * (size_t)ld, d->er[k]);
 }
 
+/* n numbers into whole vectors. */
+INLINE void K(load)(int n, int ld, const double *source, double *x)
+{
+    int i = 0;
+    for (; i + WIDTH <= n; i += WIDTH) AT(x, i) = AT(source, i);
+    for (; i < ld; i += WIDTH) {
+        VEC tail = {0};
+        for (int l = 0; l < WIDTH; l++)
+            if (i + l < n) PERP_LANE(tail, l) = source[i + l];
+        AT(x, i) = tail;
+    }
+}
+
 /* The present column of a nonbasic w or z, into x. */
 INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
 {
@@ -99,15 +112,7 @@ INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
         const double *source = d->D + (size_t)(-1 - base) * (size_t)ld;
         for (int i = 0; i < ld; i += WIDTH) AT(x, i) = AT(source, i);
     } else {
-        const double *source = perp__column(d->lcp, -1 - base);
-        int i = 0;
-        for (; i + WIDTH <= n; i += WIDTH) AT(x, i) = AT(source, i);
-        for (; i < ld; i += WIDTH) {
-            VEC tail = {0};
-            for (int l = 0; l < WIDTH; l++)
-                if (i + l < n) PERP_LANE(tail, l) = source[i + l];
-            AT(x, i) = tail;
-        }
+        K(load)(n, ld, perp__column(d->lcp, -1 - base), x);
     }
     K(apply_all)(d, ld, x);
 }
@@ -242,6 +247,83 @@ TARGET static perp_outcome K(follow)(tableau *d, int r, int limit, int *iteratio
     if (d->ld == 8) return K(follow_)(d, d->n, 8, r, limit, iterations, ray);
     if (d->ld == 16) return K(follow_)(d, d->n, 16, r, limit, iterations, ray);
     return K(follow_)(d, d->n, d->ld, r, limit, iterations, ray);
+}
+
+/* Row of the least of few values, as its number in the last bits of the value says; -1 where none is negative. */
+INLINE int K(least_value)(int ld, const VEC *q)
+{
+    union {
+        VEC x;
+        K(mask) bits;
+    } key, number, least = {.x = {0}};
+    union {
+        double x;
+        long long bits;
+    } found;
+    for (int l = 0; l < WIDTH; l++) PERP_LANE(number.bits, l) = l;
+    for (int i = 0; i < ld; i += WIDTH) {
+        key.x = q[i / WIDTH];
+        key.bits = (key.bits & ~(long long)(MOST_SMALL - 1)) | (number.bits + i);
+        least.x = i == 0 ? key.x : K(smaller)(key.x, least.x);
+    }
+    found.x = REDUCE(lesser_of, least.x);
+    return found.x < 0 ? (int)(found.bits & (MOST_SMALL - 1)) : -1;
+}
+
+/* A pivot in row r, with the column e of the pivot, as in apply; hot: of row r. */
+INLINE void K(sweep)(int ld, double *x, double f, const VEC *e, const K(mask) *hot_row)
+{
+    VEC F = K(all)(f), zero = {0};
+    for (int i = 0, k = 0; i < ld; i += WIDTH, k++)
+        AT(x, i) = SELECT(hot_row[k], zero, AT(x, i)) - F * e[k];
+}
+
+/* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
+ * q, then the columns of M. A bit of *basic is 1 where z is. 0 where a pivot is not positive, or there are too many. */
+INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int limit, int *iterations,
+                     unsigned *basic)
+{
+    double *D = work + ld;
+    int r, pivots = 0;
+    unsigned now = 0;
+    VEC q[MOST_SMALL / WIDTH], zero = {0};
+    K(load)(n, ld, lcp->q, work);
+    for (int i = 0, k = 0; i < ld; i += WIDTH, k++) q[k] = AT(work, i) + zero; /* no -0 */
+    for (int j = 0; j < n; j++) K(load)(n, ld, perp__column(lcp, j), D + j * ld);
+    for (; (r = K(least_value)(ld, q)) >= 0; pivots++) {
+        VEC e[MOST_SMALL / WIDTH];
+        K(mask) hot_row[MOST_SMALL / WIDTH];
+        double *own = D + r * ld, p = own[r], m = perp__column(lcp, r)[r];
+        int leaves = now >> r & 1; /* with a pivot like 1/m, else one like m */
+        if (pivots == limit || !(leaves ? p * m > PERP_TOL_PIVOT : p > PERP_TOL_PIVOT * m)) break;
+        VEC inverse = K(all)(1 / p);
+        for (int i = 0, k = 0; i < ld; i += WIDTH, k++) {
+            hot_row[k] = HOT(i);
+            e[k] = SELECT(hot_row[k], inverse, AT(own, i) * inverse);
+        }
+        VEC F = K(all)(work[r]);
+        for (int i = 0, k = 0; i < ld; i += WIDTH, k++) {
+            q[k] = SELECT(hot_row[k], zero, q[k]) - F * e[k];
+            AT(work, i) = q[k];
+        }
+        for (int j = 0; j < n; j++) K(sweep)(ld, D + j * ld, D[j * ld + r], e, hot_row);
+        for (int i = 0, k = 0; i < ld; i += WIDTH, k++) AT(own, i) = e[k];
+        now ^= 1U << r;
+    }
+    *iterations += pivots;
+    *basic = now;
+    return r < 0;
+}
+
+TARGET static int K(guess)(const perp_lcp *lcp, double *work, int limit, int *iterations,
+                           unsigned *basic)
+{
+    int n = lcp->n;
+    if (n == 3 && WIDTH <= 4) return K(guess_)(lcp, 3, 4, work, limit, iterations, basic);
+    if (n == 4 && WIDTH <= 4) return K(guess_)(lcp, 4, 4, work, limit, iterations, basic);
+    if (n == 8) return K(guess_)(lcp, 8, 8, work, limit, iterations, basic);
+    if (n < 8) return K(guess_)(lcp, n, 8, work, limit, iterations, basic);
+    return K(guess_)(lcp, n, 16, work, limit, iterations, basic);
 }
 
 /* q of the present tableau from that of the problem. */

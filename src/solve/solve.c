@@ -141,14 +141,58 @@ static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double 
     }
 }
 
-static void compute_w(const perp_lcp *lcp, const double *z, double *w)
+/* max |min(z_i, w_i)| in eight strands; NaN where something is not finite. */
+static inline PERP_INLINE double pure_residual(int n, const double *z, const double *w)
 {
-    switch (lcp->n) { /* small ones with loops of known length */
-    case 3: product(lcp, 3, z, w); break;
-    case 4: product(lcp, 4, z, w); break;
-    default: product(lcp, lcp->n, z, w);
+    enum { STRANDS = 8 };
+    double most[STRANDS] = {0}, sum[STRANDS] = {0};
+    int i = 0;
+    for (; i + STRANDS <= n; i += STRANDS) {
+        for (int l = 0; l < STRANDS; l++) {
+            double a = z[i + l], b = w[i + l], r = fabs(a < b ? a : b);
+            most[l] = r > most[l] ? r : most[l];
+            sum[l] += (a - a) + (b - b); /* 0, or NaN where one is not finite */
+        }
     }
+    for (int l = 0; i < n; i++, l++) {
+        double a = z[i], b = w[i], r = fabs(a < b ? a : b);
+        most[l] = r > most[l] ? r : most[l];
+        sum[l] += (a - a) + (b - b);
+    }
+    int strands = n < STRANDS ? n : STRANDS;
+    for (int l = 1; l < strands; l++) {
+        most[0] = most[l] > most[0] ? most[l] : most[0];
+        sum[0] += sum[l];
+    }
+    return isnan(sum[0]) ? (double)NAN : most[0];
 }
+
+static inline PERP_INLINE double check(const perp_lcp *lcp, int n, const double *z, double *w)
+{
+    product(lcp, n, z, w);
+    return pure_residual(n, z, w);
+}
+
+/* w and the residual without bounds; small ones with loops of known length. */
+#define VERSION(isa, target)                                                                       \
+    target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
+    {                                                                                              \
+        switch (lcp->n) {                                                                          \
+        case 3: return check(lcp, 3, z, w);                                                        \
+        case 4: return check(lcp, 4, z, w);                                                        \
+        case 8: return check(lcp, 8, z, w);                                                        \
+        case 16: return check(lcp, 16, z, w);                                                      \
+        default: return check(lcp, lcp->n, z, w);                                                  \
+        }                                                                                          \
+    }
+PERP_ISA_LIST(VERSION)
+#undef VERSION
+
+static double (*const checks[])(const perp_lcp *lcp, const double *z, double *w) = {
+#define VERSION(isa, target) check_##isa,
+    PERP_ISA_LIST(VERSION)
+#undef VERSION
+};
 
 /* Row i of the same, rounded alike. */
 static double row_of_w(const perp_lcp *lcp, const double *z, int i)
@@ -167,13 +211,7 @@ static double row_of_w(const perp_lcp *lcp, const double *z, int i)
 static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
 {
     double residual = 0, sum = 0;
-    int pure = !lcp->lo && !lcp->hi;
-    for (int i = 0; i < lcp->n && pure; i++) {
-        double r = fabs(z[i] < w[i] ? z[i] : w[i]);
-        residual = r > residual ? r : residual;
-        sum += (z[i] - z[i]) + (w[i] - w[i]); /* 0, or NaN where one is not finite */
-    }
-    for (int i = 0; i < lcp->n && !pure; i++) {
+    for (int i = 0; i < lcp->n; i++) {
         double r = fabs(perp__natural(z[i], w[i], perp__lo(lcp, i), perp__hi(lcp, i)));
         residual = r > residual ? r : residual;
         sum += (z[i] - z[i]) + (w[i] - w[i]); /* 0, or NaN where one is not finite */
@@ -181,12 +219,15 @@ static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
     return isnan(sum) ? (double)NAN : residual;
 }
 
+static double residual_and_w(int isa, const perp_lcp *lcp, const double *z, double *w)
+{
+    double residual = checks[isa](lcp, z, w);
+    return lcp->lo || lcp->hi ? residual_of(lcp, z, w) : residual;
+}
+
 double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
 {
-    if (w) {
-        compute_w(lcp, z, w);
-        return residual_of(lcp, z, w);
-    }
+    if (w) return residual_and_w(perp__isa(), lcp, z, w);
     double residual = 0;
     for (int i = 0; i < lcp->n; i++) {
         double sum = row_of_w(lcp, z, i), lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
@@ -282,7 +323,7 @@ static double correct_on_basis(perp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < lcp->n; i++)
         s->z2[i] = s->basis[i] ? s->z[i]
                                : fmin(fmax(s->z[i] - s->w[i], perp__lo(lcp, i)), perp__hi(lcp, i));
-    compute_w(lcp, s->z2, s->w2);
+    residual_and_w(s->isa, lcp, s->z2, s->w2);
     for (int k = 0; k < s->nrows; k++) s->scratch[k] = s->w2[s->rows[k]];
     perp__lu_solve(s->nrows, s->factors, s->nrows, s->swap, s->scratch);
     for (int k = 0; k < s->nrows; k++) s->z2[s->rows[k]] -= s->scratch[k];
@@ -293,8 +334,7 @@ void perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
 {
     enum { ROUNDS = 3 };
     size_t bytes = (size_t)lcp->n * sizeof(double);
-    compute_w(lcp, s->z, s->w);
-    s->residual = residual_of(lcp, s->z, s->w);
+    s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
     for (int round = 0; round < ROUNDS && s->residual > 1e-14 * s->scale; round++) {
         if (round == 0) {
             if (!s->has_basis) basis_of_point(s, lcp);
@@ -311,8 +351,19 @@ void perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
 
 /* Driver --------------------------------------------------------------------------------------- */
 
+/* x - x is NaN for those that are not. */
+static inline PERP_INLINE int few_are_finite(int n, const double *M, const double *q)
+{
+    double sum = 0;
+    for (int i = 0; i < n * n; i++) sum += M[i] - M[i];
+    for (int i = 0; i < n; i++) sum += q[i] - q[i];
+    return sum == 0;
+}
+
 static int problem_is_finite(const perp_lcp *lcp)
 {
+    if (lcp->n == 3 && lcp->ldm == 3) return few_are_finite(3, lcp->M, lcp->q);
+    if (lcp->n == 4 && lcp->ldm == 4) return few_are_finite(4, lcp->M, lcp->q);
     if (!perp__are_finite(lcp->n, lcp->q)) return 0;
     if (lcp->ldm == lcp->n && lcp->n < 30000) return perp__are_finite(lcp->n * lcp->n, lcp->M);
     for (int j = 0; j < lcp->n; j++) {
@@ -379,11 +430,12 @@ static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_so
 {
     const perp__solver *method = methods[s->method].solver;
     int mixed = (lcp->lo || lcp->hi) && !method->takes_bounds;
-    s->scale = 1;
+    double largest = 0;
     for (int i = 0; i < lcp->n; i++) {
-        double size = 1 + fabs(lcp->q[i]);
-        s->scale = size > s->scale ? size : s->scale;
+        double size = fabs(lcp->q[i]);
+        largest = size > largest ? size : largest;
     }
+    s->scale = 1 + largest;
     s->answered = s->method;
     perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
                                  : perp__lcp_run(s, method, lcp, &info->iterations);
