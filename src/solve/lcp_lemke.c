@@ -28,6 +28,17 @@
  * (warm_start, same M), then 0 .. LAST_WAY cold, see start_cold. */
 enum { LAST_WAY = 4 };
 
+/* The first of the solver's integers: what the last solve left. */
+enum {
+    TABLEAU,      /* n of the tableau, or 0 */
+    PIVOTS,       /* its ne */
+    BEFORE,       /* 1: an attempt of this solve came before way 0 */
+    SMALL,        /* n of the dictionary of small problems, or 0 */
+    SMALL_BASIC,  /* bits: its z that are basic */
+    SMALL_PIVOTS, /* since it was M */
+    KEPT
+};
+
 /* Variables: 0 .. n-1 are w, n .. 2n-1 are z, 2n is z0. */
 typedef struct tableau {
     int n, ld;           /* rows, padded rows: those behind n are 0 */
@@ -50,7 +61,7 @@ typedef struct tableau {
     int *basic;     /* n */
     int *where;     /* 2n + 1: row of a basic variable; -1 */
     int *base;      /* 2n: its row at the base, or -1 - its column in D or M */
-    int *kept;      /* 3: n of the tableau that the last solve left, or 0; its ne; 1: begin there */
+    int *kept;      /* KEPT: what the last solve left */
     double q_scale; /* largest |q| of the problem */
     int is_scaled;  /* by R and C */
 } tableau;
@@ -76,7 +87,7 @@ static size_t lemke_doubles(int n)
 
 static size_t lemke_ints(int n)
 {
-    return 3 + 2 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
+    return KEPT + 2 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
 }
 
 static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
@@ -85,7 +96,7 @@ static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
     size_t N = (size_t)n, ld = (size_t)padded(n);
     *d = (tableau){.n = n, .ld = (int)ld, .lcp = lcp, .most = room_for_pivots(n), .s = s};
     d->kept = s->index;
-    d->basic = s->index + 3;
+    d->basic = s->index + KEPT;
     d->where = d->basic + n;
     d->base = d->where + 2 * n + 1;
     d->er = d->base + 2 * n;
@@ -150,16 +161,28 @@ static void start_cold(tableau *d, int way)
     }
 }
 
+static int is_same(const perp_lcp *lcp, const double *M)
+{
+    size_t n = (size_t)lcp->n;
+    if (lcp->ldm == lcp->n) return memcmp(M, lcp->M, n * n * sizeof(double)) == 0;
+    for (size_t j = 0; j < n; j++) {
+        if (memcmp(M + j * n, perp__column(lcp, (int)j), n * sizeof(double)) != 0) return 0;
+    }
+    return 1;
+}
+
+static void keep(const perp_lcp *lcp, double *M)
+{
+    size_t n = (size_t)lcp->n;
+    for (size_t j = 0; j < n; j++)
+        memcpy(M + j * n, perp__column(lcp, (int)j), n * sizeof(double));
+}
+
 /* Is there a tableau of this M from the last solve? It has not gone through the dictionary, so that its base is
  * M itself. */
 static int may_start_warm(const tableau *d)
 {
-    size_t n = (size_t)d->n;
-    if (d->kept[0] != d->n || d->kept[1] + d->n / 4 > d->most) return 0;
-    for (size_t j = 0; j < n; j++) {
-        if (memcmp(d->M + j * n, perp__column(d->lcp, (int)j), n * sizeof(double)) != 0) return 0;
-    }
-    return 1;
+    return d->kept[TABLEAU] == d->n && d->kept[PIVOTS] + d->n / 4 <= d->most && is_same(d->lcp, d->M);
 }
 
 /* Pivoting ------------------------------------------------------------------------------------ */
@@ -238,7 +261,8 @@ static inline PERP_INLINE double sum_of(double a, double b)
 static const struct {
     perp_outcome (*follow)(tableau *d, int r, int limit, int *iterations, int *ray);
     void (*values)(tableau *d);
-    int (*guess)(const perp_lcp *lcp, double *work, int limit, int *iterations, unsigned *basic);
+    int (*guess)(const perp_lcp *lcp, double *work, int is_warm, int limit, int *iterations,
+                 unsigned *basic);
 } kernel[] = {
 #define VERSION(isa, target) {follow_##isa, values_##isa, guess_##isa},
     PERP_ISA_LIST(VERSION)
@@ -308,19 +332,26 @@ static perp_outcome run(tableau *d, perp_solver *s, int way, int *iterations)
 }
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
- * they fail. */
+ * they fail. A warm start has the dictionary of the last solve at the beginning of the workspace, its M at the end. */
 static int guess(perp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
-    int limit = most > 0 && most < 2 * n ? most : 2 * n;
-    unsigned basic;
-    if (!kernel[isa].guess(lcp, s->work, limit, iterations, &basic)) return 0;
+    int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
+    int *kept = s->index, before = *iterations;
+    double *M = s->work + lemke_doubles(n) - n * n;
+    int is_warm = warm && kept[SMALL] == n && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
+    unsigned basic = is_warm ? (unsigned)kept[SMALL_BASIC] : 0;
+    kept[TABLEAU] = kept[SMALL] = 0;
+    if (!kernel[isa].guess(lcp, s->work, is_warm, limit, iterations, &basic)) return 0;
     for (int i = 0; i < n; i++) {
         unsigned is_basic = basic >> i & 1;
         s->basis[i] = (unsigned char)is_basic;
         s->z[i] = is_basic ? s->work[i] : 0;
     }
     s->has_basis = 1;
+    if (!warm) return 1;
+    if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
+    kept[SMALL] = n, kept[SMALL_BASIC] = (int)basic, kept[SMALL_PIVOTS] += *iterations - before;
     return 1;
 }
 
@@ -330,8 +361,9 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
 {
     tableau d;
     int n = lcp->n, warm = s->options.warm_start;
-    if (attempt == 0 && n <= MOST_SMALL && !warm && guess(s, lcp, iterations)) {
-        s->index[2] = 1; /* the next attempt is the first of Lemke's */
+    int is_small = attempt == 0 && n <= MOST_SMALL && !(warm && s->index[TABLEAU] == n);
+    if (is_small && guess(s, lcp, iterations)) {
+        s->index[BEFORE] = 1; /* the next attempt is the first of Lemke's */
         return PERP_SOLVED;
     }
     if (first_row(n, lcp->q, NULL) < 0) { /* nothing pushes */
@@ -341,19 +373,18 @@ static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt
         return PERP_SOLVED;
     }
     lay_out(&d, s, lcp);
-    if (attempt == 0) d.kept[2] = warm && may_start_warm(&d);
-    int way = attempt - d.kept[2], same_M = way < 0;
+    if (attempt == 0) d.kept[BEFORE] = warm && may_start_warm(&d);
+    int way = attempt - d.kept[BEFORE], same_M = way < 0;
     if (way > LAST_WAY) return PERP_LIMIT;
     if (same_M)
-        d.ne = d.tie_base = d.kept[1];
+        d.ne = d.tie_base = d.kept[PIVOTS];
     else
         start_cold(&d, way);
-    d.kept[0] = 0;
+    d.kept[TABLEAU] = d.kept[SMALL] = 0;
     perp_outcome outcome = run(&d, s, way, iterations);
     if (!warm || way > 0 || outcome != PERP_SOLVED || d.uses_D) return outcome;
-    for (int j = 0; j < n && !same_M; j++)
-        memcpy(d.M + (size_t)j * (size_t)n, perp__column(lcp, j), (size_t)n * sizeof(double));
-    d.kept[0] = n, d.kept[1] = d.ne;
+    if (!same_M) keep(lcp, d.M);
+    d.kept[TABLEAU] = n, d.kept[PIVOTS] = d.ne;
     return outcome;
 }
 

@@ -278,18 +278,39 @@ INLINE void K(sweep)(int ld, double *x, double f, const VEC *e, const K(mask) *h
         AT(x, i) = SELECT(hot_row[k], zero, AT(x, i)) - F * e[k];
 }
 
+/* q of the dictionary in which the pairs of `basic` have changed sides, from that of the problem. */
+INLINE void K(guess_values)(int n, int ld, const double *D, const double *given, unsigned basic,
+                            VEC *q)
+{
+    VEC zero = {0};
+    for (int r = 0; r < n; r++) {
+        if (!(basic >> r & 1)) continue;
+        for (int i = 0, k = 0; i < ld; i += WIDTH, k++) q[k] = SELECT(HOT(i), zero, q[k]);
+    }
+    for (int j = 0; j < n; j++) {
+        if (!(basic >> j & 1)) continue;
+        VEC F = K(all)(given[j]);
+        for (int i = 0, k = 0; i < ld; i += WIDTH, k++) q[k] = q[k] - F * AT(D + j * ld, i);
+    }
+}
+
 /* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
- * q, then the columns of M. A bit of *basic is 1 where z is. 0 where a pivot is not positive, or there are too many. */
-INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int limit, int *iterations,
-                     unsigned *basic)
+ * q, then the columns of M; where a bit of *basic is 1, that z is basic, and the columns are those of the last solve.
+ * 0 where a pivot is not positive, or there are too many. */
+INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int is_warm, int limit,
+                     int *iterations, unsigned *basic)
 {
     double *D = work + ld;
     int r, pivots = 0;
-    unsigned now = 0;
+    unsigned now = *basic;
     VEC q[MOST_SMALL / WIDTH], zero = {0};
     K(load)(n, ld, lcp->q, work);
     for (int i = 0, k = 0; i < ld; i += WIDTH, k++) q[k] = AT(work, i) + zero; /* no -0 */
-    for (int j = 0; j < n; j++) K(load)(n, ld, perp__column(lcp, j), D + j * ld);
+    if (is_warm)
+        K(guess_values)(n, ld, D, lcp->q, now, q);
+    else
+        for (int j = 0; j < n; j++) K(load)(n, ld, perp__column(lcp, j), D + j * ld);
+    for (int i = 0, k = 0; i < ld && is_warm; i += WIDTH, k++) AT(work, i) = q[k];
     for (; (r = K(least_value)(ld, q)) >= 0; pivots++) {
         VEC e[MOST_SMALL / WIDTH];
         K(mask) hot_row[MOST_SMALL / WIDTH];
@@ -315,15 +336,15 @@ INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int limit
     return r < 0;
 }
 
-TARGET static int K(guess)(const perp_lcp *lcp, double *work, int limit, int *iterations,
-                           unsigned *basic)
+TARGET static int K(guess)(const perp_lcp *lcp, double *work, int is_warm, int limit,
+                           int *iterations, unsigned *basic)
 {
     int n = lcp->n;
-    if (n == 3 && WIDTH <= 4) return K(guess_)(lcp, 3, 4, work, limit, iterations, basic);
-    if (n == 4 && WIDTH <= 4) return K(guess_)(lcp, 4, 4, work, limit, iterations, basic);
-    if (n == 8) return K(guess_)(lcp, 8, 8, work, limit, iterations, basic);
-    if (n < 8) return K(guess_)(lcp, n, 8, work, limit, iterations, basic);
-    return K(guess_)(lcp, n, 16, work, limit, iterations, basic);
+    if (n == 3 && WIDTH <= 4) return K(guess_)(lcp, 3, 4, work, is_warm, limit, iterations, basic);
+    if (n == 4 && WIDTH <= 4) return K(guess_)(lcp, 4, 4, work, is_warm, limit, iterations, basic);
+    if (n == 8) return K(guess_)(lcp, 8, 8, work, is_warm, limit, iterations, basic);
+    if (n < 8) return K(guess_)(lcp, n, 8, work, is_warm, limit, iterations, basic);
+    return K(guess_)(lcp, n, 16, work, is_warm, limit, iterations, basic);
 }
 
 /* q of the present tableau from that of the problem. */
