@@ -174,15 +174,15 @@ static int is_same(const perp_lcp *lcp, const double *M)
 static void keep(const perp_lcp *lcp, double *M)
 {
     size_t n = (size_t)lcp->n;
-    for (size_t j = 0; j < n; j++)
-        memcpy(M + j * n, perp__column(lcp, (int)j), n * sizeof(double));
+    for (size_t j = 0; j < n; j++) memcpy(M + j * n, perp__column(lcp, (int)j), n * sizeof(double));
 }
 
 /* Is there a tableau of this M from the last solve? It has not gone through the dictionary, so that its base is
  * M itself. */
 static int may_start_warm(const tableau *d)
 {
-    return d->kept[TABLEAU] == d->n && d->kept[PIVOTS] + d->n / 4 <= d->most && is_same(d->lcp, d->M);
+    return d->kept[TABLEAU] == d->n && d->kept[PIVOTS] + d->n / 4 <= d->most &&
+           is_same(d->lcp, d->M);
 }
 
 /* Pivoting ------------------------------------------------------------------------------------ */
@@ -338,7 +338,7 @@ static int guess(perp_solver *s, const perp_lcp *lcp, int *iterations)
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
     int *kept = s->index, before = *iterations;
-    double *M = s->work + lemke_doubles(n) - n * n;
+    double *M = warm ? s->work + lemke_doubles(n) - n * n : NULL;
     int is_warm = warm && kept[SMALL] == n && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
     unsigned basic = is_warm ? (unsigned)kept[SMALL_BASIC] : 0;
     kept[TABLEAU] = kept[SMALL] = 0;

@@ -271,7 +271,7 @@ INLINE int K(least_value)(int ld, const VEC *q)
 }
 
 /* A pivot in row r, with the column e of the pivot, as in apply; hot: of row r. */
-INLINE void K(sweep)(int ld, double *x, double f, const VEC *e, const K(mask) *hot_row)
+INLINE void K(sweep)(int ld, double *x, double f, const VEC *e, const K(mask) * hot_row)
 {
     VEC F = K(all)(f), zero = {0};
     for (int i = 0, k = 0; i < ld; i += WIDTH, k++)

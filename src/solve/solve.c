@@ -167,6 +167,27 @@ static inline PERP_INLINE double pure_residual(int n, const double *z, const dou
     return isnan(sum[0]) ? (double)NAN : most[0];
 }
 
+/* The same for n <= 4, rounded alike. */
+static inline PERP_INLINE double check_few(const perp_lcp *lcp, int n, const double *z,
+                                           double *restrict w)
+{
+    double residual = 0, sum = 0;
+    const double *M = lcp->M;
+    size_t ld = (size_t)lcp->ldm;
+    for (int i = 0; i < n; i++, M++) {
+        double x = lcp->q[i], y = z[i];
+        if (n == 4)
+            x = x + (M[0] * z[0] + M[ld] * z[1]) + (M[2 * ld] * z[2] + M[3 * ld] * z[3]);
+        else
+            for (int j = 0; j < n; j++) x += M[(size_t)j * ld] * z[j];
+        double r = fabs(y < x ? y : x);
+        w[i] = x;
+        residual = r > residual ? r : residual;
+        sum += (x - x) + (y - y);
+    }
+    return isnan(sum) ? (double)NAN : residual;
+}
+
 static inline PERP_INLINE double check(const perp_lcp *lcp, int n, const double *z, double *w)
 {
     product(lcp, n, z, w);
@@ -178,8 +199,8 @@ static inline PERP_INLINE double check(const perp_lcp *lcp, int n, const double 
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
     {                                                                                              \
         switch (lcp->n) {                                                                          \
-        case 3: return check(lcp, 3, z, w);                                                        \
-        case 4: return check(lcp, 4, z, w);                                                        \
+        case 3: return check_few(lcp, 3, z, w);                                                    \
+        case 4: return check_few(lcp, 4, z, w);                                                    \
         case 8: return check(lcp, 8, z, w);                                                        \
         case 16: return check(lcp, 16, z, w);                                                      \
         default: return check(lcp, lcp->n, z, w);                                                  \
