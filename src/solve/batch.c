@@ -2,9 +2,9 @@
  *
  * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
  * nothing outside it, so that the number of threads changes nothing.
- * 2. n <= 4, lemke or auto: LANES problems side by side. All supports are tried in one order, each by
- * elimination without a choice of pivots; a lane keeps the first answer whose natural residual,
- * from its M and q, is within a hundredth of the tolerance. The rest go to the solver.
+ * 2. n <= 4, lemke or auto: LANES problems side by side, with the principal pivots by which lemke begins
+ * (docs/adr/006), each lane in its own row. An answer is kept where its natural residual, from M and q,
+ * is within a hundredth of the tolerance. The rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
 #include "linalg/simd.h"
@@ -94,41 +94,74 @@ typedef struct lanes {
     double is_open[LANES]; /* 1: no answer yet */
 } lanes;
 
-static const int supports[] = {0, 1, 2, 4, 8, 3, 5, 6, 9, 10, 12, 7, 11, 13, 14, 15};
+/* The dictionary of each lane, x = q + D y: of the pair i, x_i is basic and y_i is not. It begins with x = w, y = z. */
+typedef struct dictionary {
+    double D[SMALL][SMALL][LANES], q[SMALL][LANES];
+    double is_z[SMALL][LANES]; /* 1: x_i is z_i */
+} dictionary;
 
-/* Solve the rows and columns `index` of M for x = -inv(M_ss) q_s in every lane. */
-static inline PERP_INLINE void eliminate(const lanes *v, int n, const int *index, int m,
-                                         double x[SMALL][LANES])
+/* hot[i] is 1 in the lanes whose least value, if negative, is in row i. Returns how many lanes have one. */
+static inline PERP_INLINE double choose(const dictionary *d, int n, double hot[SMALL][LANES])
 {
-    double A[SMALL][SMALL + 1][LANES];
-    for (int i = 0; i < m; i++) {
-        for (int j = 0; j < m; j++) memcpy(A[i][j], v->M[index[i] + index[j] * n], sizeof A[i][j]);
-        for (int l = 0; l < LANES; l++) A[i][m][l] = -v->q[index[i]][l];
+    double least[LANES] = {0}, row[LANES], count = 0;
+    for (int l = 0; l < LANES; l++) row[l] = -1;
+    for (int i = 0; i < n; i++) {
+        for (int l = 0; l < LANES; l++) {
+            row[l] = d->q[i][l] < least[l] ? i : row[l];
+            least[l] = d->q[i][l] < least[l] ? d->q[i][l] : least[l];
+        }
     }
-    for (int k = 0; k < m; k++) {
-        for (int i = k + 1; i < m; i++) {
-            double f[LANES];
-            for (int l = 0; l < LANES; l++) f[l] = A[i][k][l] / A[k][k][l];
-            for (int j = k + 1; j <= m; j++) {
-                for (int l = 0; l < LANES; l++) A[i][j][l] -= f[l] * A[k][j][l];
+    for (int i = 0; i < n; i++) {
+        for (int l = 0; l < LANES; l++) hot[i][l] = row[l] == i ? 1 : 0;
+    }
+    for (int l = 0; l < LANES; l++) count += row[l] >= 0;
+    return count;
+}
+
+/* x_r and y_r change sides in every lane, r its hot row. Where the pivot is not positive the lane ends with NaN. */
+static inline PERP_INLINE void pivot(dictionary *d, int n, double hot[SMALL][LANES])
+{
+    double row[SMALL][LANES] = {{0}}, column[SMALL][LANES] = {{0}}, inverse[LANES], q[LANES] = {0},
+           p[LANES];
+    for (int l = 0; l < LANES; l++) p[l] = 1;
+    for (int r = 0; r < n; r++) {
+        for (int l = 0; l < LANES; l++) {
+            p[l] = hot[r][l] != 0 ? d->D[r][r][l] : p[l];
+            q[l] = hot[r][l] != 0 ? d->q[r][l] : q[l];
+        }
+        for (int j = 0; j < n; j++) {
+            for (int l = 0; l < LANES; l++) {
+                row[j][l] = hot[r][l] != 0 ? d->D[r][j][l] : row[j][l];
+                column[j][l] = hot[r][l] != 0 ? d->D[j][r][l] : column[j][l];
             }
         }
     }
-    for (int k = m - 1; k >= 0; k--) {
+    for (int l = 0; l < LANES; l++) {
+        inverse[l] = p[l] > 0 ? 1 / p[l] : (double)NAN;
+        q[l] = -q[l] * inverse[l];
+    }
+    for (int i = 0; i < n; i++) {
         for (int l = 0; l < LANES; l++) {
-            double sum = A[k][m][l];
-            for (int j = k + 1; j < m; j++) sum -= A[k][j][l] * x[j][l];
-            x[k][l] = sum / A[k][k][l];
+            row[i][l] = hot[i][l] != 0 ? inverse[l] : -row[i][l] * inverse[l];
+            column[i][l] = hot[i][l] != 0 ? 1 : column[i][l];
+            d->q[i][l] = (hot[i][l] != 0 ? 0 : d->q[i][l]) + column[i][l] * q[l];
+            d->is_z[i][l] = hot[i][l] != 0 ? 1 - d->is_z[i][l] : d->is_z[i][l];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            for (int l = 0; l < LANES; l++) {
+                double old = hot[i][l] + hot[j][l] != 0 ? 0 : d->D[i][j][l];
+                d->D[i][j][l] = old + column[i][l] * row[j][l];
+            }
         }
     }
 }
 
-/* Keep x on this support where its residual is small enough. A singular support has NaN: never kept. */
-static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m,
-                                     double x[SMALL][LANES])
+/* Keep z where its residual is small enough: with NaN it never is. */
+static inline PERP_INLINE void judge(lanes *v, int n, double z[SMALL][LANES])
 {
-    double z[SMALL][LANES] = {{0}}, residual[LANES] = {0};
-    for (int k = 0; k < m; k++) memcpy(z[index[k]], x[k], sizeof z[0]);
+    double residual[LANES] = {0};
     for (int i = 0; i < n; i++) {
         for (int l = 0; l < LANES; l++) {
             double w = v->q[i][l];
@@ -137,50 +170,44 @@ static inline PERP_INLINE void judge(lanes *v, int n, const int *index, int m,
             residual[l] = r > residual[l] || r != r ? r : residual[l];
         }
     }
-    for (int l = 0; l < LANES; l++) { /* no comparison holds for NaN */
-        int keep = residual[l] <= v->limit[l] && v->is_open[l] != 0;
-        for (int i = 0; i < n; i++) v->z[i][l] = keep ? z[i][l] : v->z[i][l];
-        v->is_open[l] = keep ? 0 : v->is_open[l];
+    for (int l = 0; l < LANES; l++) {
+        int keep = residual[l] <= v->limit[l];
+        for (int i = 0; i < n; i++) v->z[i][l] = z[i][l];
+        v->is_open[l] = keep ? 0 : 1;
     }
 }
 
-static inline PERP_INLINE void try_supports(lanes *v, int n)
+static inline PERP_INLINE void solve_lanes(lanes *v, int n)
 {
-    for (int s = 0; s < 16; s++) {
-        int index[SMALL], m = 0;
-        double x[SMALL][LANES], open = 0;
-        if (supports[s] >= 1 << n) continue;
-        for (int i = 0; i < n; i++) {
-            if (supports[s] >> i & 1) index[m++] = i;
-        }
-        switch (m) { /* loops of known length */
-        case 0: break;
-        case 1: eliminate(v, n, index, 1, x); break;
-        case 2: eliminate(v, n, index, 2, x); break;
-        case 3: eliminate(v, n, index, 3, x); break;
-        default: eliminate(v, n, index, 4, x);
-        }
-        judge(v, n, index, m, x);
-        for (int l = 0; l < LANES; l++) open += v->is_open[l];
-        if (open == 0) return;
+    dictionary d;
+    double hot[SMALL][LANES], z[SMALL][LANES];
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) memcpy(d.D[i][j], v->M[i + j * n], sizeof d.D[i][j]);
+        memcpy(d.q[i], v->q[i], sizeof d.q[i]);
+        memset(d.is_z[i], 0, sizeof d.is_z[i]);
     }
+    for (int k = 0; k < 2 * n && choose(&d, n, hot) > 0; k++) pivot(&d, n, hot);
+    for (int i = 0; i < n; i++) {
+        for (int l = 0; l < LANES; l++) z[i][l] = d.is_z[i][l] != 0 ? d.q[i][l] : 0;
+    }
+    judge(v, n, z);
 }
 
 #define VERSION(isa, target)                                                                       \
-    target static void supports_##isa(lanes *v, int n)                                             \
+    target static void solve_##isa(lanes *v, int n)                                                \
     {                                                                                              \
         switch (n) {                                                                               \
-        case 1: try_supports(v, 1); break;                                                         \
-        case 2: try_supports(v, 2); break;                                                         \
-        case 3: try_supports(v, 3); break;                                                         \
-        default: try_supports(v, 4);                                                               \
+        case 1: solve_lanes(v, 1); break;                                                          \
+        case 2: solve_lanes(v, 2); break;                                                          \
+        case 3: solve_lanes(v, 3); break;                                                          \
+        default: solve_lanes(v, 4);                                                                \
         }                                                                                          \
     }
 PERP_ISA_LIST(VERSION)
 #undef VERSION
 
 static void (*const kernels[])(lanes *v, int n) = {
-#define VERSION(isa, target) supports_##isa,
+#define VERSION(isa, target) solve_##isa,
     PERP_ISA_LIST(VERSION)
 #undef VERSION
 };
@@ -189,23 +216,31 @@ static void (*const kernels[])(lanes *v, int n) = {
  * no answer. */
 static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol, lanes *v)
 {
-    size_t n = (size_t)b->n;
+    size_t n = (size_t)b->n, count = (size_t)b->count, entry = b->interleaved ? count : 1,
+           problem[LANES];
+    double scale[LANES], finite[LANES] = {0}; /* x - x is 0, or NaN */
     for (int l = 0; l < LANES; l++) {
-        int k = first + (l < many ? l : many - 1);
-        double scale = 1, finite = 0; /* x - x is 0, or NaN */
-        for (size_t e = 0; e < n * n; e++) {
-            v->M[e][l] = b->M[place_M(b, e, k)];
-            finite += v->M[e][l] - v->M[e][l];
-        }
-        for (size_t i = 0; i < n; i++) {
-            double q = b->q[place(b, n, i, k)];
-            v->q[i][l] = q;
-            finite += q - q;
-            scale = 1 + fabs(q) > scale ? 1 + fabs(q) : scale;
-        }
-        v->limit[l] = finite == 0 ? 0.01 * tol * scale : -1;
-        v->is_open[l] = 1;
+        problem[l] = (size_t)(first + (l < many ? l : many - 1));
+        scale[l] = 1;
     }
+    size_t entry_M = b->shared_M ? 1 : entry,
+           next_M = b->shared_M      ? 0
+                    : b->interleaved ? 1
+                                     : n * n,
+           next = b->interleaved ? 1 : n;
+    for (size_t e = 0; e < n * n; e++) {
+        for (int l = 0; l < LANES; l++) v->M[e][l] = b->M[e * entry_M + problem[l] * next_M];
+        for (int l = 0; l < LANES; l++) finite[l] += v->M[e][l] - v->M[e][l];
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (int l = 0; l < LANES; l++) v->q[i][l] = b->q[i * entry + problem[l] * next];
+        for (int l = 0; l < LANES; l++) {
+            double size = 1 + fabs(v->q[i][l]);
+            finite[l] += v->q[i][l] - v->q[i][l];
+            scale[l] = size > scale[l] ? size : scale[l];
+        }
+    }
+    for (int l = 0; l < LANES; l++) v->limit[l] = finite[l] == 0 ? 0.01 * tol * scale[l] : -1;
 }
 
 /* Chunks ---------------------------------------------------------------------------------------- */
