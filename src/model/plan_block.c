@@ -116,54 +116,70 @@ static void push_cost(reader *r, perp__plan_cost cost)
     if (room(r, &p->cost, &p->ccost, p->ncost, sizeof *p->cost)) p->cost[p->ncost++] = cost;
 }
 
+/* NUMBER * or PARAMETER *; -1 with the error. */
+static perp_expr read_weight(reader *r)
+{
+    perp_expr *e = NULL;
+    int n = 0;
+    if (r->token->kind != TOKEN_NUMBER && r->token->kind != TOKEN_NAME) {
+        expected(r, "time, integral(...) or end(...)");
+        return -1;
+    }
+    perp__syntax *s = perp__parse_primary(r->source, &r->model->arena, &r->token);
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) r->bad = 1;
+    if (!r->bad && n != 1) {
+        perp__error(r->source, s->at, s->end, "a weight is one number, not %d", n);
+        r->bad = 1;
+    }
+    expect_symbol(r, '*', "'*' between the weight and time, integral(...) or end(...)");
+    return r->bad ? -1 : e[0];
+}
+
+/* time, integral or end; PLAN_COST_END + 1 if it is none. */
+static int cost_kind(const reader *r)
+{
+    static const char *const words[] = {"time", "integral", "end"};
+    int k = 0;
+    while (k <= PLAN_COST_END && !at_word(r, words[k])) k++;
+    return k;
+}
+
+/* What is minimised: an expression of one number, in parentheses. */
+static perp_expr read_integrand(reader *r)
+{
+    perp_expr *e = NULL;
+    int n = 0;
+    expect_symbol(r, '(', "'('");
+    perp__syntax *s = expression(r);
+    expect_symbol(r, ')', "')'");
+    if (!r->bad && !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) r->bad = 1;
+    if (!r->bad && n != 1) {
+        perp__error(r->source, s->at, s->end, "what is minimised is one number, not %d", n);
+        r->bad = 1;
+    }
+    return r->bad ? -1 : e[0];
+}
+
 /* [weight *] time | integral(e) | end(e) */
 static void read_cost(reader *r, int sign)
 {
     perp__graph *g = &r->model->graph;
-    perp__plan_cost cost = {.phase = r->phase, .weight = perp__const(g, sign), .e = 0};
-    static const char *const words[] = {"time", "integral", "end"};
-    size_t k = 0;
-    while (k < 3 && !at_word(r, words[k])) k++;
-    if (k == 3) {
-        const perp__token *t = r->token;
-        perp_expr weight = -1;
-        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_NAME) {
-            perp__syntax *s = perp__parse_primary(r->source, &r->model->arena, &r->token);
-            perp_expr *e = NULL;
-            int n = 0;
-            if (s && perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n) && n == 1)
-                weight = e[0];
-            else
-                r->bad = 1;
-        }
-        if (!r->bad && weight < 0) expected(r, "time, integral(...) or end(...)");
-        expect_symbol(r, '*', "'*' between the weight and time, integral(...) or end(...)");
+    perp__plan_cost cost = {.phase = r->phase, .weight = perp__const(g, sign), .at = r->token->at};
+    int kind = cost_kind(r);
+    if (kind > PLAN_COST_END) {
+        perp_expr weight = read_weight(r);
         if (r->bad) return;
         cost.weight = perp__mul(g, cost.weight, weight);
-        for (k = 0; k < 3 && !at_word(r, words[k]);) k++;
-        if (k == 3) expected(r, "time, integral(...) or end(...)");
+        kind = cost_kind(r);
+        if (kind > PLAN_COST_END) {
+            expected(r, "time, integral(...) or end(...)");
+            return;
+        }
     }
-    if (r->bad) return;
     r->token++;
-    cost.kind = (perp__plan_cost_kind)k;
-    if (k > 0) {
-        perp_expr *e = NULL;
-        int n = 0;
-        expect_symbol(r, '(', "'('");
-        perp__syntax *s = expression(r);
-        expect_symbol(r, ')', "')'");
-        if (r->bad || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
-            r->bad = 1;
-            return;
-        }
-        if (n != 1) {
-            perp__error(r->source, s->at, s->end, "what is minimised is one number, not %d", n);
-            r->bad = 1;
-            return;
-        }
-        cost.e = e[0];
-    }
-    push_cost(r, cost);
+    cost.kind = (perp__plan_cost_kind)kind;
+    if (cost.kind != PLAN_COST_TIME) cost.e = read_integrand(r);
+    if (!r->bad) push_cost(r, cost);
 }
 
 static void read_minimize(reader *r)
@@ -347,11 +363,13 @@ static void read_guess(reader *r)
         r->bad = 1;
         return;
     }
-    if (kind == PERP_OUTPUT || (size != 1 && size != n)) {
-        perp__error(r->source, name->at, s->end,
-                    kind == PERP_OUTPUT ? "an output is computed and takes no guess"
-                                        : "the sizes differ: %d and %d elements",
-                    n, size);
+    const char *fault = kind == PERP_OUTPUT ? "an output is computed and takes no guess"
+                        : kind == PERP_PARAM && r->phase >= 0
+                            ? "a free parameter has one guess, which stands outside of the phases"
+                        : size != 1 && size != n ? "the sizes differ: %d and %d elements"
+                                                 : NULL;
+    if (fault) {
+        perp__error(r->source, name->at, s->end, fault, n, size);
         r->bad = 1;
         return;
     }
