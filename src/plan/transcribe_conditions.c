@@ -349,7 +349,7 @@ static void add_initial_values(perp__transcriber *t)
             perp__plan_error(t, item->at, "'%s' begins at %g, outside of its range", item->name,
                              g->x0[i]);
         else if (g->x0_of[i] >= 0 && g->begins[i])
-            add_general(t, &c, -1, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
+            add_general(t, &c, PERP__OF_START, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
     }
 }
 
