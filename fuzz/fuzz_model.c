@@ -32,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         po.max_iter = 5;
         po.restarts = 0;
         po.refine = size % 8 == 0; /* slower */
+        if (size % 5 == 0 && perp_model_count(model, PERP_PARAM) > 0)
+            po.homotopy = perp_model_symbol(model, PERP_PARAM, 0).name;
         if (perp_plan_create(model, &po, &plan, &diag) == PERP_OK)
             perp_plan_solve(plan, &result, &diag);
         perp_plan_destroy(plan);

@@ -1,4 +1,5 @@
 #include "model/identify_block.h"
+#include "model/block_reader.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,52 +7,23 @@
 typedef struct reader {
     perp_model *model;
     perp__identify_block *block;
-    const perp__token *token;
-    int bad;
+    perp__place in;
 } reader;
-
-static int at_symbol(const reader *r, char symbol)
-{
-    return r->token->kind == TOKEN_OTHER && r->token->symbol == symbol;
-}
-
-static int at_word(const reader *r, const char *word)
-{
-    return r->token->kind == TOKEN_NAME && strcmp(r->token->text, word) == 0;
-}
-
-static int at_end(const reader *r)
-{
-    return r->token->kind == TOKEN_NEWLINE || r->token->kind == TOKEN_END || at_symbol(r, '}');
-}
-
-static int take_word(reader *r, const char *word)
-{
-    int found = at_word(r, word);
-    r->token += found;
-    return found;
-}
-
-static void expected(reader *r, const char *what)
-{
-    if (!r->bad) perp__expected(&r->model->source, r->token, what);
-    r->bad = 1;
-}
 
 static double take_number(reader *r, const char *what)
 {
-    if (r->token->kind == TOKEN_NUMBER) return (r->token++)->number;
-    expected(r, what);
+    if (r->in.token->kind == TOKEN_NUMBER) return (r->in.token++)->number;
+    perp__expect(&r->in, what);
     return NAN;
 }
 
 static double take_positive(reader *r, const char *what)
 {
-    const perp__token *t = r->token;
+    const perp__token *t = r->in.token;
     double x = take_number(r, what);
-    if (r->bad || (x > 0 && isfinite(x))) return x;
-    perp__error(&r->model->source, t->at, t->end, "expected %s", what);
-    r->bad = 1;
+    if (r->in.bad || (x > 0 && isfinite(x))) return x;
+    perp__error(r->in.source, t->at, t->end, "expected %s", what);
+    r->in.bad = 1;
     return NAN;
 }
 
@@ -60,20 +32,20 @@ static double take_positive(reader *r, const char *what)
 /* NAME or NAME[i] or NAME[i,j], as the flattened items are called; the text lives in the arena. */
 static const char *take_name(reader *r, const perp__token **start)
 {
-    const perp__source *source = &r->model->source;
-    *start = r->token;
-    if (r->token->kind != TOKEN_NAME) {
-        expected(r, "a name");
+    const perp__source *source = r->in.source;
+    *start = r->in.token;
+    if (r->in.token->kind != TOKEN_NAME) {
+        perp__expect(&r->in, "a name");
         return NULL;
     }
-    const perp__token *last = r->token++;
-    if (at_symbol(r, '[') && r->token->at == last->end) {
-        while (!at_symbol(r, ']') && !at_end(r)) r->token++;
-        if (!at_symbol(r, ']')) {
-            expected(r, "']'");
+    const perp__token *last = r->in.token++;
+    if (perp__at_symbol(&r->in, '[') && r->in.token->at == last->end) {
+        while (!perp__at_symbol(&r->in, ']') && !perp__at_line_end(&r->in)) r->in.token++;
+        if (!perp__at_symbol(&r->in, ']')) {
+            perp__expect(&r->in, "']'");
             return NULL;
         }
-        last = r->token++;
+        last = r->in.token++;
     }
     char *name = perp__arena_string(&r->model->arena, source->text + (*start)->at,
                                     (size_t)(last->end - (*start)->at));
@@ -103,9 +75,9 @@ static void unknown(reader *r, const perp__token *at, const char *name, const ch
             candidate[n++] = r->model->item[k][i].name;
     }
     const char *near = perp__nearest(name, candidate, n);
-    perp__error(&r->model->source, at->at, at->end, "no %s named '%s'%s%s%s", what, name,
+    perp__error(r->in.source, at->at, at->end, "no %s named '%s'%s%s%s", what, name,
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    r->bad = 1;
+    r->in.bad = 1;
 }
 
 /* Lines --------------------------------------------------------------------------------------- */
@@ -115,14 +87,14 @@ static int add_parameter(reader *r, int index, const perp__token *at)
     const perp__item *item = &r->model->item[PERP_PARAM][index];
     perp__identify_block *b = r->block;
     if (!(isfinite(item->lo) && isfinite(item->hi))) {
-        perp__error(&r->model->source, at->at, at->end,
+        perp__error(r->in.source, at->at, at->end,
                     "'%s' has no range; declare it as param %s = %g in [lo, hi]", item->name,
                     item->name, item->value);
-        r->bad = 1;
+        r->in.bad = 1;
     } else if (item->is_structural) {
-        perp__error(&r->model->source, at->at, at->end,
+        perp__error(r->in.source, at->at, at->end,
                     "'%s' sets the size of the model and cannot be estimated", item->name);
-        r->bad = 1;
+        r->in.bad = 1;
     }
     for (int i = 0; i < b->nparam; i++) {
         if (b->param[i] == index) return 1;
@@ -142,7 +114,7 @@ static void read_estimate(reader *r)
                 found = add_parameter(r, i, at);
         }
         if (name && !found) unknown(r, at, name, "parameter", PERP_PARAM, PERP_PARAM);
-    } while (!r->bad && at_symbol(r, ',') && r->token++);
+    } while (perp__take_symbol(&r->in, ','));
 }
 
 static void read_measure(reader *r)
@@ -161,56 +133,56 @@ static void read_measure(reader *r)
         }
         if (name && b->nmeasure == first)
             unknown(r, at, name, "state, var or output", PERP_STATE, PERP_OUTPUT);
-        for (int i = 0; i < first && !r->bad; i++) {
+        for (int i = 0; i < first && !r->in.bad; i++) {
             if (!belongs_to(b->measure[i].name, name)) continue;
-            perp__error(&r->model->source, at->at, at->end, "'%s' is measured twice",
+            perp__error(r->in.source, at->at, at->end, "'%s' is measured twice",
                         b->measure[i].name);
-            r->bad = 1;
+            r->in.bad = 1;
         }
-        if (!r->bad && take_word(r, "noise"))
+        if (perp__take_word(&r->in, "noise"))
             m.noise = take_positive(r, "the standard deviation of a sample, a positive number");
-        else if (!r->bad && take_word(r, "weight"))
+        else if (perp__take_word(&r->in, "weight"))
             m.weight = take_positive(r, "the weight, a positive number");
         for (int i = first; i < b->nmeasure; i++)
             b->measure[i].noise = m.noise, b->measure[i].weight = m.weight;
-        if (r->bad) b->nmeasure = first;
-    } while (!r->bad && at_symbol(r, ',') && r->token++);
+        if (r->in.bad) b->nmeasure = first;
+    } while (perp__take_symbol(&r->in, ','));
 }
 
 static void read_whole(reader *r, double *to, double least, const char *what)
 {
-    const perp__token *t = r->token;
+    const perp__token *t = r->in.token;
     *to = take_number(r, what);
-    if (r->bad || (*to >= least && *to == floor(*to) && *to < 1e9)) return;
-    perp__error(&r->model->source, t->at, t->end, "expected %s", what);
-    r->bad = 1;
+    if (r->in.bad || (*to >= least && *to == floor(*to) && *to < 1e9)) return;
+    perp__error(r->in.source, t->at, t->end, "expected %s", what);
+    r->in.bad = 1;
 }
 
 static void read_line(reader *r)
 {
     perp__identify_block *b = r->block;
-    if (take_word(r, "estimate"))
+    if (perp__take_word(&r->in, "estimate"))
         read_estimate(r);
-    else if (take_word(r, "measure"))
+    else if (perp__take_word(&r->in, "measure"))
         read_measure(r);
-    else if (take_word(r, "method")) {
-        if (r->token->kind == TOKEN_NAME)
-            b->method = (r->token++)->text;
+    else if (perp__take_word(&r->in, "method")) {
+        if (r->in.token->kind == TOKEN_NAME)
+            b->method = (r->in.token++)->text;
         else
-            expected(r, "a method, such as predict");
-    } else if (take_word(r, "horizon"))
+            perp__expect(&r->in, "a method, such as predict");
+    } else if (perp__take_word(&r->in, "horizon"))
         read_whole(r, &b->horizon, 0, "a whole number of rows to predict (0: the whole run)");
-    else if (take_word(r, "starts"))
+    else if (perp__take_word(&r->in, "starts"))
         read_whole(r, &b->starts, 1, "a whole number of starts, from 1");
-    else if (take_word(r, "seed"))
+    else if (perp__take_word(&r->in, "seed"))
         read_whole(r, &b->seed, 0, "a whole number");
-    else if (take_word(r, "step"))
+    else if (perp__take_word(&r->in, "step"))
         b->step = take_positive(r, "the step, a positive number");
     else
-        expected(r, "estimate, measure, method, horizon, starts, seed, step or '}'");
-    if (!at_end(r)) expected(r, "',' or the end of the line");
-    while (!at_end(r)) r->token++;
-    r->bad = 0;
+        perp__expect(&r->in, "estimate, measure, method, horizon, starts, seed, step or '}'");
+    if (!perp__at_line_end(&r->in)) perp__expect(&r->in, "',' or the end of the line");
+    perp__skip_line(&r->in);
+    r->in.bad = 0;
 }
 
 static int allocate_block(perp_model *m, perp__identify_block *b)
@@ -234,10 +206,10 @@ int perp__read_identify(perp_model *model, const perp__statement *s)
     b->at = s->at;
     b->horizon = b->starts = b->seed = b->step = NAN;
     model->identify = b;
-    reader r = {.model = model, .block = b, .token = s->block};
-    while (!at_symbol(&r, '}') && r.token->kind != TOKEN_END) {
-        if (r.token->kind == TOKEN_NEWLINE)
-            r.token++;
+    reader r = {.model = model, .block = b, .in = {.source = &model->source, .token = s->block}};
+    while (!perp__at_symbol(&r.in, '}') && r.in.token->kind != TOKEN_END) {
+        if (r.in.token->kind == TOKEN_NEWLINE)
+            r.in.token++;
         else
             read_line(&r);
     }

@@ -1,6 +1,7 @@
 /* The plan block, read from its tokens line by line: docs/language.md has its grammar. */
 
 #include "model/plan_block.h"
+#include "model/block_reader.h"
 
 #include "base/arena.h"
 
@@ -10,52 +11,19 @@
 typedef struct reader {
     struct builder *builder;
     perp_model *model;
-    perp__source *source;
     perp__plan_block *block;
-    const perp__token *token;
+    perp__place in;
     int phase;  /* the one that is read; -1: none */
-    int bad;    /* the line at hand has an error */
     int failed; /* memory */
 } reader;
 
-/* Tokens -------------------------------------------------------------------------------------- */
-
-static int at_symbol(const reader *r, char symbol)
-{
-    return r->token->kind == TOKEN_OTHER && r->token->symbol == symbol;
-}
-
-static int at_word(const reader *r, const char *word)
-{
-    return r->token->kind == TOKEN_NAME && strcmp(r->token->text, word) == 0;
-}
-
-static int take_symbol(reader *r, char symbol)
-{
-    return at_symbol(r, symbol) ? (r->token++, 1) : 0;
-}
-
-static int take_word(reader *r, const char *word)
-{
-    return at_word(r, word) ? (r->token++, 1) : 0;
-}
-
-static void expected(reader *r, const char *what)
-{
-    if (!r->bad) perp__expected(r->source, r->token, what);
-    r->bad = 1;
-}
-
-static void expect_symbol(reader *r, char symbol, const char *what)
-{
-    if (!r->bad && !take_symbol(r, symbol)) expected(r, what);
-}
+/* Values -------------------------------------------------------------------------------------- */
 
 static perp__syntax *expression(reader *r)
 {
-    if (r->bad) return NULL;
-    perp__syntax *s = perp__parse_expression(r->source, &r->model->arena, &r->token);
-    if (!s) r->bad = 1;
+    if (r->in.bad) return NULL;
+    perp__syntax *s = perp__parse_expression(r->in.source, &r->model->arena, &r->in.token);
+    if (!s) r->in.bad = 1;
     return s;
 }
 
@@ -65,13 +33,13 @@ static perp_expr number(reader *r)
     perp_expr *e = NULL;
     int n = 0;
     perp__syntax *s = expression(r);
-    if (r->bad || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) {
-        r->bad = 1;
+    if (r->in.bad || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) {
+        r->in.bad = 1;
         return -1;
     }
     if (n != 1) {
-        perp__error(r->source, s->at, s->end, "expected a number");
-        r->bad = 1;
+        perp__error(r->in.source, s->at, s->end, "expected a number");
+        r->in.bad = 1;
         return -1;
     }
     return e[0];
@@ -79,18 +47,18 @@ static perp_expr number(reader *r)
 
 static void range(reader *r, perp_expr *lo, perp_expr *hi)
 {
-    expect_symbol(r, '[', "'[' and the range: in [lo, hi]");
+    perp__expect_symbol(&r->in, '[', "'[' and the range: in [lo, hi]");
     *lo = number(r);
-    expect_symbol(r, ',', "',' between lo and hi");
+    perp__expect_symbol(&r->in, ',', "',' between lo and hi");
     *hi = number(r);
-    expect_symbol(r, ']', "']'");
+    perp__expect_symbol(&r->in, ']', "']'");
 }
 
 /* Room for one more element of a list. */
 static int room(reader *r, void *list, int *capacity, int n, size_t size)
 {
     if (perp__grow(list, capacity, n + 1, size)) return 1;
-    r->failed = r->bad = 1;
+    r->failed = r->in.bad = 1;
     return 0;
 }
 
@@ -100,14 +68,14 @@ static int room(reader *r, void *list, int *capacity, int n, size_t size)
 static void read_horizon(reader *r, int *at, int *is_free, perp_expr *T, perp_expr *lo,
                          perp_expr *hi)
 {
-    *at = r->token[-1].at;
-    *is_free = take_word(r, "free");
+    *at = r->in.token[-1].at;
+    *is_free = perp__take_word(&r->in, "free");
     if (!*is_free) {
         *T = number(r);
         return;
     }
-    if (take_word(r, "in")) range(r, lo, hi);
-    if (!r->bad && take_word(r, "guess")) *T = number(r);
+    if (perp__take_word(&r->in, "in")) range(r, lo, hi);
+    if (perp__take_word(&r->in, "guess")) *T = number(r);
 }
 
 static void push_cost(reader *r, perp__plan_cost cost)
@@ -116,63 +84,80 @@ static void push_cost(reader *r, perp__plan_cost cost)
     if (room(r, &p->cost, &p->ccost, p->ncost, sizeof *p->cost)) p->cost[p->ncost++] = cost;
 }
 
+/* NUMBER * or PARAMETER *; -1 with the error. */
+static perp_expr read_weight(reader *r)
+{
+    perp_expr *e = NULL;
+    int n = 0;
+    if (r->in.token->kind != TOKEN_NUMBER && r->in.token->kind != TOKEN_NAME) {
+        perp__expect(&r->in, "time, integral(...) or end(...)");
+        return -1;
+    }
+    perp__syntax *s = perp__parse_primary(r->in.source, &r->model->arena, &r->in.token);
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) r->in.bad = 1;
+    if (!r->in.bad && n != 1) {
+        perp__error(r->in.source, s->at, s->end, "a weight is one number, not %d", n);
+        r->in.bad = 1;
+    }
+    perp__expect_symbol(&r->in, '*', "'*' between the weight and time, integral(...) or end(...)");
+    return r->in.bad ? -1 : e[0];
+}
+
+/* time, integral or end; PLAN_COST_END + 1 if it is none. */
+static int cost_kind(const reader *r)
+{
+    static const char *const words[] = {"time", "integral", "end"};
+    int k = 0;
+    while (k <= PLAN_COST_END && !perp__at_word(&r->in, words[k])) k++;
+    return k;
+}
+
+/* What is minimised: an expression of one number, in parentheses. */
+static perp_expr read_integrand(reader *r)
+{
+    perp_expr *e = NULL;
+    int n = 0;
+    perp__expect_symbol(&r->in, '(', "'('");
+    perp__syntax *s = expression(r);
+    perp__expect_symbol(&r->in, ')', "')'");
+    if (!r->in.bad && !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) r->in.bad = 1;
+    if (!r->in.bad && n != 1) {
+        perp__error(r->in.source, s->at, s->end, "what is minimised is one number, not %d", n);
+        r->in.bad = 1;
+    }
+    return r->in.bad ? -1 : e[0];
+}
+
 /* [weight *] time | integral(e) | end(e) */
 static void read_cost(reader *r, int sign)
 {
     perp__graph *g = &r->model->graph;
-    perp__plan_cost cost = {.phase = r->phase, .weight = perp__const(g, sign), .e = 0};
-    static const char *const words[] = {"time", "integral", "end"};
-    size_t k = 0;
-    while (k < 3 && !at_word(r, words[k])) k++;
-    if (k == 3) {
-        const perp__token *t = r->token;
-        perp_expr weight = -1;
-        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_NAME) {
-            perp__syntax *s = perp__parse_primary(r->source, &r->model->arena, &r->token);
-            perp_expr *e = NULL;
-            int n = 0;
-            if (s && perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n) && n == 1)
-                weight = e[0];
-            else
-                r->bad = 1;
-        }
-        if (!r->bad && weight < 0) expected(r, "time, integral(...) or end(...)");
-        expect_symbol(r, '*', "'*' between the weight and time, integral(...) or end(...)");
-        if (r->bad) return;
+    perp__plan_cost cost = {
+        .phase = r->phase, .weight = perp__const(g, sign), .at = r->in.token->at};
+    int kind = cost_kind(r);
+    if (kind > PLAN_COST_END) {
+        perp_expr weight = read_weight(r);
+        if (r->in.bad) return;
         cost.weight = perp__mul(g, cost.weight, weight);
-        for (k = 0; k < 3 && !at_word(r, words[k]);) k++;
-        if (k == 3) expected(r, "time, integral(...) or end(...)");
-    }
-    if (r->bad) return;
-    r->token++;
-    cost.kind = (perp__plan_cost_kind)k;
-    if (k > 0) {
-        perp_expr *e = NULL;
-        int n = 0;
-        expect_symbol(r, '(', "'('");
-        perp__syntax *s = expression(r);
-        expect_symbol(r, ')', "')'");
-        if (r->bad || !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) {
-            r->bad = 1;
+        kind = cost_kind(r);
+        if (kind > PLAN_COST_END) {
+            perp__expect(&r->in, "time, integral(...) or end(...)");
             return;
         }
-        if (n != 1) {
-            perp__error(r->source, s->at, s->end, "what is minimised is one number, not %d", n);
-            r->bad = 1;
-            return;
-        }
-        cost.e = e[0];
     }
-    push_cost(r, cost);
+    r->in.token++;
+    cost.kind = (perp__plan_cost_kind)kind;
+    if (cost.kind != PLAN_COST_TIME) cost.e = read_integrand(r);
+    if (!r->in.bad) push_cost(r, cost);
 }
 
 static void read_minimize(reader *r)
 {
-    int sign = take_symbol(r, '-') ? -1 : 1;
+    int sign = perp__take_symbol(&r->in, '-') ? -1 : 1;
     read_cost(r, sign);
-    while (!r->bad && (at_symbol(r, '+') || at_symbol(r, '-'))) {
-        sign = at_symbol(r, '-') ? -1 : 1;
-        r->token++;
+    while (!r->in.bad && (perp__at_symbol(&r->in, '+') || perp__at_symbol(&r->in, '-'))) {
+        sign = perp__at_symbol(&r->in, '-') ? -1 : 1;
+        r->in.token++;
         read_cost(r, sign);
     }
 }
@@ -182,7 +167,7 @@ static void read_minimize(reader *r)
 static const char *text_between(reader *r, int at, int end)
 {
     const char *text =
-        perp__arena_string(&r->model->arena, r->source->text + at, (size_t)(end - at));
+        perp__arena_string(&r->model->arena, r->in.source->text + at, (size_t)(end - at));
     if (!text) r->failed = 1;
     return text ? text : "";
 }
@@ -197,9 +182,9 @@ static void push_condition(reader *r, perp__plan_condition c)
 /* The relation at the token: '=', 'l', 'g', or 0. */
 static char relation(const reader *r)
 {
-    if (r->token->kind == TOKEN_LE) return 'l';
-    if (r->token->kind == TOKEN_GE) return 'g';
-    return at_symbol(r, '=') ? '=' : 0;
+    if (r->in.token->kind == TOKEN_LE) return 'l';
+    if (r->in.token->kind == TOKEN_GE) return 'g';
+    return perp__at_symbol(&r->in, '=') ? '=' : 0;
 }
 
 /* e = e   e <= e   e <= e <= e   and with >=; arrays by element */
@@ -209,35 +194,36 @@ static void read_condition(reader *r, perp__plan_where where, perp_expr place)
     perp_expr *e[3];
     int n[3], count = 0, size = 1;
     char rel[2] = {0, 0};
-    int at = r->token->at;
+    int at = r->in.token->at;
     s[count++] = expression(r);
-    while (!r->bad && count < 3 && (rel[count - 1] = relation(r)) != 0) {
+    while (!r->in.bad && count < 3 && (rel[count - 1] = relation(r)) != 0) {
         if (count == 2 && (rel[0] == '=' || rel[0] != rel[1])) {
-            expected(r, rel[0] == '=' ? "',' or the end of the line"
-                                      : "both inequalities to point the same way: lo <= e <= hi");
+            perp__expect(&r->in, rel[0] == '='
+                                     ? "',' or the end of the line"
+                                     : "both inequalities to point the same way: lo <= e <= hi");
             return;
         }
-        r->token++;
+        r->in.token++;
         s[count++] = expression(r);
     }
-    if (!r->bad && count == 1) expected(r, "=, <= or >=");
-    if (r->bad) return;
-    int end = r->token[-1].end;
+    if (!r->in.bad && count == 1) perp__expect(&r->in, "=, <= or >=");
+    if (r->in.bad) return;
+    int end = r->in.token[-1].end;
     for (int k = 0; k < count; k++) {
         if (!perp__lower_block(r->builder, s[k], PERP__OF_NODE, &e[k], &n[k])) {
-            r->bad = 1;
+            r->in.bad = 1;
             return;
         }
         if (n[k] > 1 && size > 1 && n[k] != size) {
-            perp__error(r->source, s[k]->at, s[k]->end, "the sizes differ: %d and %d elements",
+            perp__error(r->in.source, s[k]->at, s[k]->end, "the sizes differ: %d and %d elements",
                         size, n[k]);
-            r->bad = 1;
+            r->in.bad = 1;
             return;
         }
         if (n[k] > size) size = n[k];
     }
     const char *text = text_between(r, at, end);
-    for (int i = 0; i < size && !r->bad; i++) {
+    for (int i = 0; i < size && !r->in.bad; i++) {
         perp_expr v[3];
         for (int k = 0; k < count; k++) v[k] = e[k][n[k] == 1 ? 0 : i];
         perp__plan_condition c = {r->phase, where, place, v[count == 3], -1, -1, at, end, text};
@@ -257,23 +243,25 @@ static void read_at(reader *r)
 {
     perp__plan_where where = PLAN_START;
     perp_expr place = -1;
-    if (take_word(r, "start")) {
+    if (perp__take_word(&r->in, "start")) {
         where = PLAN_START;
-    } else if (take_word(r, "end")) {
+    } else if (perp__take_word(&r->in, "end")) {
         where = PLAN_END;
-    } else if (at_word(r, "t") && r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '=') {
-        r->token += 2;
+    } else if (perp__at_word(&r->in, "t") && r->in.token[1].kind == TOKEN_OTHER &&
+               r->in.token[1].symbol == '=') {
+        r->in.token += 2;
         where = PLAN_TIME;
         place = number(r);
     } else {
         where = PLAN_SHARE;
         place = number(r);
-        expect_symbol(r, '%', "'%': at 50%: ... is half way; or at start, at end, at t = 2");
+        perp__expect_symbol(&r->in, '%',
+                            "'%': at 50%: ... is half way; or at start, at end, at t = 2");
     }
-    expect_symbol(r, ':', "':' and conditions: at end: x = 0, v = 0");
+    perp__expect_symbol(&r->in, ':', "':' and conditions: at end: x = 0, v = 0");
     do
-        if (!r->bad) read_condition(r, where, place);
-    while (!r->bad && take_symbol(r, ','));
+        if (!r->in.bad) read_condition(r, where, place);
+    while (perp__take_symbol(&r->in, ','));
 }
 
 /* free NAME [in [lo, hi]] */
@@ -284,18 +272,18 @@ static void read_free(reader *r)
     perp_symbol_kind kind;
     int first, n;
     const perp__syntax *s = expression(r);
-    if (r->bad || !perp__find_block(r->builder, s, &kind, &first, &n)) {
-        r->bad = 1;
+    if (r->in.bad || !perp__find_block(r->builder, s, &kind, &first, &n)) {
+        r->in.bad = 1;
         return;
     }
     if (kind == PERP_VAR || kind == PERP_OUTPUT) {
-        perp__error(r->source, s->at, s->end,
+        perp__error(r->in.source, s->at, s->end,
                     "only a parameter, an input, or the initial value of a state can be made free");
-        r->bad = 1;
+        r->in.bad = 1;
         return;
     }
-    if (take_word(r, "in")) range(r, &lo, &hi);
-    for (int i = 0; i < n && !r->bad; i++) {
+    if (perp__take_word(&r->in, "in")) range(r, &lo, &hi);
+    for (int i = 0; i < n && !r->in.bad; i++) {
         if (room(r, &p->free_, &p->cfree, p->nfree, sizeof *p->free_))
             p->free_[p->nfree++] = (perp__plan_free){kind, first + i, lo, hi, s->at};
     }
@@ -305,57 +293,60 @@ static void read_free(reader *r)
 static void read_guess_table(reader *r)
 {
     perp__plan_block *p = r->block;
-    p->table_at = r->token->at;
-    r->token += 2;
-    if (r->token->kind != TOKEN_STRING)
-        expected(r, "the name of a table: guess table(\"plan.csv\")");
-    else if (!(p->table = perp__beside(r->builder, r->token++->text)))
-        r->failed = r->bad = 1;
-    expect_symbol(r, ')', "')'");
+    p->table_at = r->in.token->at;
+    r->in.token += 2;
+    if (r->in.token->kind != TOKEN_STRING)
+        perp__expect(&r->in, "the name of a table: guess table(\"plan.csv\")");
+    else if (!(p->table = perp__beside(r->builder, r->in.token++->text)))
+        r->failed = r->in.bad = 1;
+    perp__expect_symbol(&r->in, ')', "')'");
 }
 
 /* guess NAME = EXPR of t, guess simulate, or guess table(...) */
 static void read_guess(reader *r)
 {
     perp__plan_block *p = r->block;
-    int is_last = r->token[0].kind != TOKEN_NEWLINE &&
-                  (r->token[1].kind == TOKEN_NEWLINE ||
-                   (r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '}'));
-    if (is_last && r->phase < 0 && at_word(r, "simulate")) {
-        p->simulates_at = r->token++->at;
+    int is_last = r->in.token[0].kind != TOKEN_NEWLINE &&
+                  (r->in.token[1].kind == TOKEN_NEWLINE ||
+                   (r->in.token[1].kind == TOKEN_OTHER && r->in.token[1].symbol == '}'));
+    if (is_last && r->phase < 0 && perp__at_word(&r->in, "simulate")) {
+        p->simulates_at = r->in.token++->at;
         p->simulates = 1;
         return;
     }
-    if (at_word(r, "table") && r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '(') {
+    if (perp__at_word(&r->in, "table") && r->in.token[1].kind == TOKEN_OTHER &&
+        r->in.token[1].symbol == '(') {
         if (r->phase < 0) {
             read_guess_table(r);
             return;
         }
-        perp__error(r->source, r->token->at, r->token->end,
+        perp__error(r->in.source, r->in.token->at, r->in.token->end,
                     "a table of guesses belongs to the plan, outside of its phases");
-        r->bad = 1;
+        r->in.bad = 1;
         return;
     }
     perp_symbol_kind kind;
     int first, n, size;
     perp_expr *e = NULL;
     const perp__syntax *name = expression(r);
-    expect_symbol(r, '=', "'=' and the guess");
+    perp__expect_symbol(&r->in, '=', "'=' and the guess");
     const perp__syntax *s = expression(r);
-    if (r->bad || !perp__find_block(r->builder, name, &kind, &first, &n) ||
+    if (r->in.bad || !perp__find_block(r->builder, name, &kind, &first, &n) ||
         !perp__lower_block(r->builder, s, PERP__OF_TIME, &e, &size)) {
-        r->bad = 1;
+        r->in.bad = 1;
         return;
     }
-    if (kind == PERP_OUTPUT || (size != 1 && size != n)) {
-        perp__error(r->source, name->at, s->end,
-                    kind == PERP_OUTPUT ? "an output is computed and takes no guess"
-                                        : "the sizes differ: %d and %d elements",
-                    n, size);
-        r->bad = 1;
+    const char *fault = kind == PERP_OUTPUT ? "an output is computed and takes no guess"
+                        : kind == PERP_PARAM && r->phase >= 0
+                            ? "a free parameter has one guess, which stands outside of the phases"
+                        : size != 1 && size != n ? "the sizes differ: %d and %d elements"
+                                                 : NULL;
+    if (fault) {
+        perp__error(r->in.source, name->at, s->end, fault, n, size);
+        r->in.bad = 1;
         return;
     }
-    for (int i = 0; i < n && !r->bad; i++) {
+    for (int i = 0; i < n && !r->in.bad; i++) {
         if (room(r, &p->guess, &p->cguess, p->nguess, sizeof *p->guess))
             p->guess[p->nguess++] =
                 (perp__plan_guess){r->phase, kind, first + i, e[size == 1 ? 0 : i]};
@@ -365,11 +356,12 @@ static void read_guess(reader *r)
 /* A word with dashes, such as backward-euler. */
 static const char *read_word(reader *r, const char *what)
 {
-    int at = r->token->at, end = at;
-    while ((r->token->kind == TOKEN_NAME || at_symbol(r, '-') || r->token->kind == TOKEN_NUMBER) &&
-           r->token->at == end)
-        end = r->token++->end;
-    if (end == at) expected(r, what);
+    int at = r->in.token->at, end = at;
+    while ((r->in.token->kind == TOKEN_NAME || perp__at_symbol(&r->in, '-') ||
+            r->in.token->kind == TOKEN_NUMBER) &&
+           r->in.token->at == end)
+        end = r->in.token++->end;
+    if (end == at) perp__expect(&r->in, what);
     return text_between(r, at, end);
 }
 
@@ -377,13 +369,13 @@ static const char *read_word(reader *r, const char *what)
 
 static int has_colon(const reader *r)
 {
-    return r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == ':';
+    return r->in.token[1].kind == TOKEN_OTHER && r->in.token[1].symbol == ':';
 }
 
 static int is_at_phase(const reader *r)
 {
-    int is_open = r->token[1].kind == TOKEN_OTHER && r->token[1].symbol == '{';
-    return at_word(r, "phase") && (r->token[1].kind == TOKEN_NAME || is_open);
+    int is_open = r->in.token[1].kind == TOKEN_OTHER && r->in.token[1].symbol == '{';
+    return perp__at_word(&r->in, "phase") && (r->in.token[1].kind == TOKEN_NAME || is_open);
 }
 
 /* NAME = EXPR as items and as many expressions; how many, 0 with an error. */
@@ -392,16 +384,16 @@ static int read_values(reader *r, perp_symbol_kind *kind, int *first, int scope,
 {
     int n;
     const perp__syntax *name = expression(r);
-    expect_symbol(r, '=', "'=' and a value");
+    perp__expect_symbol(&r->in, '=', "'=' and a value");
     const perp__syntax *s = expression(r);
-    if (r->bad || !perp__find_block(r->builder, name, kind, first, &n) ||
+    if (r->in.bad || !perp__find_block(r->builder, name, kind, first, &n) ||
         !perp__lower_block(r->builder, s, scope, e, size)) {
-        r->bad = 1;
+        r->in.bad = 1;
         return 0;
     }
     if (*size == 1 || *size == n) return n;
-    perp__error(r->source, name->at, s->end, "the sizes differ: %d and %d elements", n, *size);
-    r->bad = 1;
+    perp__error(r->in.source, name->at, s->end, "the sizes differ: %d and %d elements", n, *size);
+    r->in.bad = 1;
     return 0;
 }
 
@@ -409,11 +401,11 @@ static int read_values(reader *r, perp_symbol_kind *kind, int *first, int scope,
 static void read_param(reader *r)
 {
     perp__plan_block *p = r->block;
-    const perp__token *name = r->token;
+    const perp__token *name = r->in.token;
     perp_symbol_kind kind;
     perp_expr *e = NULL;
     int first, size, n = read_values(r, &kind, &first, PERP__OF_PARAMS, &e, &size);
-    for (int i = 0; i < n && !r->bad; i++) {
+    for (int i = 0; i < n && !r->in.bad; i++) {
         const perp__item *item = &r->model->item[kind][first + i];
         const char *fault = kind != PERP_PARAM    ? "is no parameter"
                             : item->is_structural ? "sets the size of the model"
@@ -422,10 +414,10 @@ static void read_param(reader *r)
             if (p->param[k].phase == r->phase && p->param[k].item == first + i)
                 fault = "has a value in this phase already";
         if (fault) {
-            perp__error(r->source, name->at, name->end,
+            perp__error(r->in.source, name->at, name->end,
                         "'%s' %s; a phase gives values to parameters: param mu = 0.2", item->name,
                         fault);
-            r->bad = 1;
+            r->in.bad = 1;
         } else if (room(r, &p->param, &p->cparam, p->nparam, sizeof *p->param)) {
             p->param[p->nparam++] = (perp__plan_param){r->phase, first + i, e[size == 1 ? 0 : i]};
         }
@@ -437,7 +429,7 @@ static int is_of_before(reader *r, perp_expr e, int at, int end)
 {
     const perp_model *m = r->model;
     int n, bad = 0, *reach = perp__graph_reach(&m->graph, &e, 1, &n);
-    if (!reach) r->failed = r->bad = 1;
+    if (!reach) r->failed = r->in.bad = 1;
     for (int k = 0; reach && k < n && !bad; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
         if (node->op != PERP__SYMBOL || node->a == PERP__SYM_T) continue;
@@ -455,7 +447,7 @@ static int is_of_before(reader *r, perp_expr e, int at, int end)
     }
     free(reach);
     if (bad)
-        perp__error(r->source, at, end,
+        perp__error(r->in.source, at, end,
                     "a link speaks of the states before the joint, of parameters and of t: "
                     "v = -e*pre(v)");
     return !bad && reach;
@@ -467,22 +459,23 @@ static void read_link(reader *r)
     perp__plan_block *p = r->block;
     perp_symbol_kind kind;
     perp_expr *e = NULL;
-    int at = r->token->at, first, size, n = read_values(r, &kind, &first, PERP__OF_NODE, &e, &size);
-    int end = r->token[-1].end;
-    for (int i = 0; i < n && !r->bad; i++) {
+    int at = r->in.token->at, first, size,
+        n = read_values(r, &kind, &first, PERP__OF_NODE, &e, &size);
+    int end = r->in.token[-1].end;
+    for (int i = 0; i < n && !r->in.bad; i++) {
         const perp__item *item = &r->model->item[kind][first + i];
         perp_expr value = e[size == 1 ? 0 : i];
         int is_given = 0;
         for (int k = 0; k < p->nlink; k++)
             is_given |= p->link[k].phase == p->nphase && p->link[k].state == first + i;
         if (kind != PERP_STATE || is_given) {
-            perp__error(r->source, at, end,
+            perp__error(r->in.source, at, end,
                         is_given ? "'%s' has a link at this joint already"
                                  : "a link gives a state where the next phase begins; '%s' is none",
                         item->name);
-            r->bad = 1;
+            r->in.bad = 1;
         } else if (!is_of_before(r, value, at, end)) {
-            r->bad = 1;
+            r->in.bad = 1;
         } else if (room(r, &p->link, &p->clink, p->nlink, sizeof *p->link)) {
             p->link[p->nlink++] = (perp__plan_link){p->nphase, first + i, value, at, end};
         }
@@ -491,15 +484,15 @@ static void read_link(reader *r)
 
 static void read_links(reader *r)
 {
-    int at = r->token->at, end = r->token->end;
-    r->token += 2;
+    int at = r->in.token->at, end = r->in.token->end;
+    r->in.token += 2;
     if (r->block->nphase == 0) {
-        perp__error(r->source, at, end, "a link stands between two phases");
-        r->bad = 1;
+        perp__error(r->in.source, at, end, "a link stands between two phases");
+        r->in.bad = 1;
     }
     do
-        if (!r->bad) read_link(r);
-    while (!r->bad && take_symbol(r, ','));
+        if (!r->in.bad) read_link(r);
+    while (perp__take_symbol(&r->in, ','));
 }
 
 static void read_lines(reader *r);
@@ -508,27 +501,28 @@ static void read_lines(reader *r);
 static void read_phase(reader *r)
 {
     perp__plan_block *p = r->block;
-    const perp__token *name = r->token + 1;
-    perp__plan_phase q = {.name = name->text, .at = r->token->at, .end = name->end, .is_free = 1};
+    const perp__token *name = r->in.token + 1;
+    perp__plan_phase q = {
+        .name = name->text, .at = r->in.token->at, .end = name->end, .is_free = 1};
     q.horizon = q.lo = q.hi = q.nodes = -1;
-    r->token++;
+    r->in.token++;
     if (name->kind == TOKEN_NAME)
-        r->token++;
+        r->in.token++;
     else
-        expected(r, "the name of the phase: phase flight {");
-    expect_symbol(r, '{', "'{' and the lines of the phase");
-    if (r->bad) return;
+        perp__expect(&r->in, "the name of the phase: phase flight {");
+    perp__expect_symbol(&r->in, '{', "'{' and the lines of the phase");
+    if (r->in.bad) return;
     for (int k = 0; k < p->nphase; k++) {
         if (strcmp(p->phase[k].name, q.name) != 0) continue;
-        perp__error(r->source, name->at, name->end, "there is a phase '%s' already", q.name);
+        perp__error(r->in.source, name->at, name->end, "there is a phase '%s' already", q.name);
     }
     if (!room(r, &p->phase, &p->cphase, p->nphase, sizeof *p->phase)) return;
     p->phase[p->nphase++] = q;
     r->phase = p->nphase - 1;
     read_lines(r);
     r->phase = -1;
-    r->bad = r->failed;
-    expect_symbol(r, '}', "'}' at the end of the phase");
+    r->in.bad = r->failed;
+    perp__expect_symbol(&r->in, '}', "'}' at the end of the phase");
 }
 
 /* The lines that a phase may have; 0: it is another. */
@@ -536,27 +530,28 @@ static int read_line_of_phase(reader *r)
 {
     static const char *const others[] = {"phases", "free", "method", "complementarity"};
     perp__plan_phase *q = &r->block->phase[r->phase];
-    if (take_word(r, "horizon")) {
+    if (perp__take_word(&r->in, "horizon")) {
         read_horizon(r, &q->horizon_at, &q->is_free, &q->horizon, &q->lo, &q->hi);
         return 1;
     }
-    if (take_word(r, "nodes")) {
-        q->nodes_at = r->token->at;
+    if (perp__take_word(&r->in, "nodes")) {
+        q->nodes_at = r->in.token->at;
         q->nodes = number(r);
         return 1;
     }
-    if (take_word(r, "param")) {
+    if (perp__take_word(&r->in, "param")) {
         do read_param(r);
-        while (!r->bad && take_symbol(r, ','));
+        while (perp__take_symbol(&r->in, ','));
         return 1;
     }
-    int is_other = (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) ||
-                   (at_word(r, "link") && has_colon(r)) || is_at_phase(r);
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++) is_other |= at_word(r, others[k]);
+    int is_other = (perp__at_word(&r->in, "inputs") && r->in.token[1].kind == TOKEN_NAME) ||
+                   (perp__at_word(&r->in, "link") && has_colon(r)) || is_at_phase(r);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        is_other |= perp__at_word(&r->in, others[k]);
     if (!is_other) return 0;
-    perp__error(r->source, r->token->at, r->token->end,
-                "'%s' belongs to the plan, outside of its phases", r->token->text);
-    r->bad = 1;
+    perp__error(r->in.source, r->in.token->at, r->in.token->end,
+                "'%s' belongs to the plan, outside of its phases", r->in.token->text);
+    r->in.bad = 1;
     return 1;
 }
 
@@ -566,26 +561,27 @@ static int read_line_of_plan(reader *r)
     perp__plan_block *p = r->block;
     if (is_at_phase(r)) {
         read_phase(r);
-    } else if (at_word(r, "link") && has_colon(r)) {
+    } else if (perp__at_word(&r->in, "link") && has_colon(r)) {
         read_links(r);
-    } else if (take_word(r, "horizon")) {
+    } else if (perp__take_word(&r->in, "horizon")) {
         read_horizon(r, &p->horizon_at, &p->is_free, &p->horizon, &p->horizon_lo, &p->horizon_hi);
-    } else if (take_word(r, "nodes")) {
-        p->nodes_at = r->token->at;
+    } else if (perp__take_word(&r->in, "nodes")) {
+        p->nodes_at = r->in.token->at;
         p->nodes = number(r);
-    } else if (take_word(r, "phases")) {
-        p->runs_at = r->token->at;
+    } else if (perp__take_word(&r->in, "phases")) {
+        p->runs_at = r->in.token->at;
         p->runs = number(r);
-    } else if (take_word(r, "free")) {
+    } else if (perp__take_word(&r->in, "free")) {
         read_free(r);
-    } else if (at_word(r, "inputs") && r->token[1].kind == TOKEN_NAME) {
-        r->token++;
-        p->holds_inputs = at_word(r, "held");
-        if (!take_word(r, "held") && !take_word(r, "free"))
-            expected(r, "held (constant over a step) or free (at each point of the method)");
-    } else if (take_word(r, "method")) {
+    } else if (perp__at_word(&r->in, "inputs") && r->in.token[1].kind == TOKEN_NAME) {
+        r->in.token++;
+        p->holds_inputs = perp__at_word(&r->in, "held");
+        if (!perp__take_word(&r->in, "held") && !perp__take_word(&r->in, "free"))
+            perp__expect(&r->in,
+                         "held (constant over a step) or free (at each point of the method)");
+    } else if (perp__take_word(&r->in, "method")) {
         p->method = read_word(r, "a method, such as backward-euler");
-    } else if (take_word(r, "complementarity")) {
+    } else if (perp__take_word(&r->in, "complementarity")) {
         p->complementarity = read_word(r, "a way to treat the pairs, such as scholtes");
     } else {
         return 0;
@@ -598,31 +594,28 @@ static void read_line(reader *r)
     int is_read = r->phase >= 0 ? read_line_of_phase(r) : read_line_of_plan(r);
     if (is_read) {
         ;
-    } else if (take_word(r, "minimize")) {
+    } else if (perp__take_word(&r->in, "minimize")) {
         read_minimize(r);
-    } else if (take_word(r, "at")) {
+    } else if (perp__take_word(&r->in, "at")) {
         read_at(r);
-    } else if (take_word(r, "guess")) {
+    } else if (perp__take_word(&r->in, "guess")) {
         read_guess(r);
     } else {
         do read_condition(r, PLAN_ALWAYS, -1);
-        while (!r->bad && take_symbol(r, ','));
+        while (perp__take_symbol(&r->in, ','));
     }
-    if (!r->bad && r->token->kind != TOKEN_NEWLINE && !at_symbol(r, '}'))
-        expected(r, "the end of the line");
+    if (!perp__at_line_end(&r->in)) perp__expect(&r->in, "the end of the line");
 }
 
 /* To the brace that closes the block, or the phase. */
 static void read_lines(reader *r)
 {
     while (!r->failed) {
-        while (r->token->kind == TOKEN_NEWLINE) r->token++;
-        if (at_symbol(r, '}') || r->token->kind == TOKEN_END) break;
-        r->bad = 0;
+        while (r->in.token->kind == TOKEN_NEWLINE) r->in.token++;
+        if (perp__at_symbol(&r->in, '}') || r->in.token->kind == TOKEN_END) break;
+        r->in.bad = 0;
         read_line(r);
-        while (r->bad && r->token->kind != TOKEN_NEWLINE && r->token->kind != TOKEN_END &&
-               !at_symbol(r, '}'))
-            r->token++;
+        if (r->in.bad) perp__skip_line(&r->in);
     }
 }
 
@@ -630,26 +623,27 @@ static void read_lines(reader *r)
 static void check_phases(reader *r)
 {
     const perp__plan_block *p = r->block;
-    if (p->nphase == 0 || r->source->nerror > 0) return;
+    if (p->nphase == 0 || r->in.source->nerror > 0) return;
     for (int k = 0; k < p->nlink; k++)
         if (p->link[k].phase == p->nphase)
-            perp__error(r->source, p->link[k].at, p->link[k].end,
+            perp__error(r->in.source, p->link[k].at, p->link[k].end,
                         "a link stands between two phases");
     if (p->nodes >= 0)
-        perp__error(r->source, p->nodes_at, p->nodes_at + 1,
+        perp__error(r->in.source, p->nodes_at, p->nodes_at + 1,
                     "each phase has nodes of its own; the plan has their sum");
     if (p->runs >= 0)
-        perp__error(r->source, p->runs_at, p->runs_at + 1,
+        perp__error(r->in.source, p->runs_at, p->runs_at + 1,
                     "a plan has either phases of its own or a number of equal ones");
     if (p->simulates && (p->nlink || p->nparam))
-        perp__error(r->source, p->simulates_at, p->simulates_at + 8,
+        perp__error(r->in.source, p->simulates_at, p->simulates_at + 8,
                     "a simulation follows neither links nor the parameters of a phase");
     for (int k = 0; k < p->nphase; k++) {
         const perp__plan_phase *q = &p->phase[k];
         if (q->nodes < 0)
-            perp__error(r->source, q->at, q->end, "phase '%s' needs its nodes: nodes 20", q->name);
+            perp__error(r->in.source, q->at, q->end, "phase '%s' needs its nodes: nodes 20",
+                        q->name);
         if (q->is_free && q->horizon_at == 0 && !p->is_free && p->horizon < 0)
-            perp__error(r->source, q->at, q->end,
+            perp__error(r->in.source, q->at, q->end,
                         "phase '%s' needs a horizon: 'horizon 5', or 'horizon free'", q->name);
     }
 }
@@ -666,9 +660,8 @@ int perp__read_plan(struct builder *b, perp_model *model, const perp__statement 
     p->horizon = p->horizon_lo = p->horizon_hi = p->nodes = p->runs = -1;
     reader r = {.builder = b,
                 .model = model,
-                .source = &model->source,
                 .block = p,
-                .token = s->block,
+                .in = {.source = &model->source, .token = s->block},
                 .phase = -1};
     read_lines(&r);
     check_phases(&r);

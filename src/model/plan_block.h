@@ -59,6 +59,7 @@ typedef struct perp__plan_cost {
     int phase;
     perp__plan_cost_kind kind;
     perp_expr weight, e; /* e is not used for time */
+    int at;
 } perp__plan_cost;
 
 /* A parameter, an input with a value of its own, or the initial value of a state, that the plan

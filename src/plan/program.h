@@ -26,11 +26,13 @@ typedef struct perp__plan_pair {
     int half; /* of a two-sided pair: 0 at lo, 1 at hi */
 } perp__plan_pair;
 
+enum { PERP__OF_MODEL = -1, PERP__OF_START = -2 }; /* of steps; of an initial value */
+
 /* A condition of the plan at a node, however it entered, for reports. */
 typedef struct perp__plan_row {
     const char *text;
     int at;        /* in the model's text */
-    int condition; /* of the plan block, or -1 */
+    int condition; /* of the plan block, or one of these */
 } perp__plan_row;
 
 typedef struct perp__program {

@@ -111,6 +111,15 @@ static void recall(perp_plan *plan)
     memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
 }
 
+/* Does a row say where the plan starts? */
+static int is_of_start(const perp_plan *plan, int row)
+{
+    int i = plan->program->row[row].condition;
+    if (i < 0) return i == PERP__OF_START;
+    const perp__plan_condition *c = &plan->model->plan->condition[i];
+    return c->where == PLAN_START && c->phase <= 0;
+}
+
 /* Costates: the slope of the cost along the state at a node is what the next step's conditions make
  * of it. 0: memory. */
 static int find_costates(perp_plan *plan)
@@ -126,7 +135,7 @@ static int find_costates(perp_plan *plan)
     for (int e = 0; jac && grad && e < g->njac; e++) {
         int row = g->jac_row[e], col = g->jac_col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
         const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
-        for (size_t k = 0; k < K && col < g->nx; k++)
+        for (size_t k = 0; k < K && col < g->nx && !is_of_start(plan, row); k++)
             plan->costate[(size_t)col * (K + 1) + k] += J[k] * lambda[k];
         if (last >= 0 && last < g->nx && g->row[row].condition < 0) /* there is no next step */
             plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];

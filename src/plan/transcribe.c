@@ -248,7 +248,7 @@ static int is_mapped(perp__transcriber *t, perp_expr e)
     return ok && !t->failed;
 }
 
-static perp_expr translate_at(perp__transcriber *t, perp_expr e, int at)
+perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at)
 {
     if (is_mapped(t, e)) return perp__translate(t, e);
     if (!t->failed)
@@ -303,8 +303,8 @@ static perp_expr equation_row(perp__transcriber *t, int i, int c)
     perp__graph *graph = t->graph;
     perp__sparse_row C = {0};
     perp__set_instant(t, PERP__AT_RATES, c);
-    perp_expr R = perp__sub(graph, translate_at(t, equation->left, equation->at),
-                            translate_at(t, equation->right, equation->at)),
+    perp_expr R = perp__sub(graph, perp__translate_at(t, equation->left, equation->at),
+                            perp__translate_at(t, equation->right, equation->at)),
               row = R;
     t->program->has_rate[i] = (char)has_rate(t, R);
     if (t->failed) return R;
@@ -385,7 +385,7 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
 {
     perp__graph *graph = t->graph;
     const perp__pair *of = &t->model->pair[i];
-    perp_expr a = translate_at(t, of->a, of->at), b = translate_at(t, of->b, of->at);
+    perp_expr a = perp__translate_at(t, of->a, of->at), b = perp__translate_at(t, of->b, of->at);
     perp__plan_pair pair = {.pair = i, .point = c};
     if (of->guard >= 0) {
         if (c == 0)
@@ -401,7 +401,8 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
         push_pair(t, pair);
         return;
     }
-    perp_expr lo = translate_at(t, of->lo, of->at), hi = translate_at(t, of->hi, of->at);
+    perp_expr lo = perp__translate_at(t, of->lo, of->at),
+              hi = perp__translate_at(t, of->hi, of->at);
     perp_expr plus = unknown_of(t, c, *split), minus = unknown_of(t, c, *split + 1);
     perp_expr above = perp__sub(graph, a, lo), below = perp__sub(graph, hi, a);
     *split += 2;

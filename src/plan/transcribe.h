@@ -41,6 +41,8 @@ void perp__transcribe(perp__transcriber *t);
 /* Set the map for point c at an instant, and translate an expression of the model with it. */
 void perp__set_instant(perp__transcriber *t, perp__instant instant, int c);
 perp_expr perp__translate(perp__transcriber *t, perp_expr e);
+/* The same, with an error at a place of the text where e speaks of what the instant does not have. */
+perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at);
 
 /* An error at a place in the model's text. */
 void perp__plan_error(perp__transcriber *t, int at, const char *format, ...) PERP_PRINTF(3, 4);

@@ -349,7 +349,7 @@ static void add_initial_values(perp__transcriber *t)
             perp__plan_error(t, item->at, "'%s' begins at %g, outside of its range", item->name,
                              g->x0[i]);
         else if (g->x0_of[i] >= 0 && g->begins[i])
-            add_general(t, &c, -1, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
+            add_general(t, &c, PERP__OF_START, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
     }
 }
 
@@ -411,7 +411,7 @@ void perp__transcribe_costs(perp__transcriber *t)
         const perp__plan_cost *cost = &t->block->cost[i];
         double weight = perp__plan_number(t, cost->weight);
         if (isnan(weight)) {
-            perp__plan_error(t, t->block->at,
+            perp__plan_error(t, cost->at,
                              "a weight in 'minimize' must be a number that the "
                              "plan does not choose");
             return;
@@ -425,16 +425,18 @@ void perp__transcribe_costs(perp__transcriber *t)
             perp__set_instant(t, PERP__AT_NODE, g->npoint - 1);
             int end = cost->phase < 0 ? g->sym_end : g->sym_last + cost->phase;
             w = perp__mul(graph, w, perp__symbol(graph, end));
-            t->cost = perp__add(graph, t->cost, perp__mul(graph, w, perp__translate(t, cost->e)));
+            t->cost = perp__add(graph, t->cost,
+                                perp__mul(graph, w, perp__translate_at(t, cost->e, cost->at)));
         } else {
             w = perp__mul(graph, w, t->h);
             if (cost->phase >= 0)
                 w = perp__mul(graph, w, perp__symbol(graph, g->sym_in + cost->phase));
-            for (int c = 0; c < g->npoint; c++) {
+            for (int c = 0; c < g->npoint && !t->errors; c++) {
                 perp__set_instant(t, g->theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
                 perp_expr part = perp__mul(graph, perp__const(graph, g->b[c]), w);
                 t->cost =
-                    perp__add(graph, t->cost, perp__mul(graph, part, perp__translate(t, cost->e)));
+                    perp__add(graph, t->cost,
+                              perp__mul(graph, part, perp__translate_at(t, cost->e, cost->at)));
             }
         }
     }

@@ -135,6 +135,34 @@ static void costates_are_the_slopes_of_the_cost(void **state)
 
 /* With theta = 1/2 the cart's motion depends on the mean inputs of the N steps only, and is that of
  * inputs that are constant over each: the least effort is 12 N^2 / (N^2 - 1). */
+/* Where the start is chosen, or follows a free parameter, the first node has a costate like the others. */
+static void costates_begin_with_the_plan(void **state)
+{
+    (void)state;
+    static const char *const starts[] = {"", "free c\n", "at start: x = 0, v + x = 0\n"};
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "param c = 0 in [-9, 0]\ninput F\nstate x = 0, v = c\nder(x) = v\nder(v) = F\n"
+                 "plan {\n horizon 1\n nodes 11\n method radau3\n minimize integral(F^2)\n"
+                 " at end: x = 1, v = 0\n %s}\n",
+                 starts[i]);
+        perp_model *m = parse_model(text);
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        perp_plan *plan = solve(m, &o, &r);
+        assert_optimal(&r, 12, 1e-6); /* c = 0 is the best of its range */
+        for (int k = 0; k < perp_plan_rows(plan); k++) {
+            double row[16];
+            perp_plan_row(plan, k, row);
+            assert_near(row[5], -24, 1e-4);
+            assert_near(row[6], -2 * (6 - 12 * row[0]), 1e-4);
+        }
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 static void theta_is_of_second_order(void **state)
 {
     (void)state;
@@ -611,6 +639,7 @@ int main(void)
         cmocka_unit_test(a_parameter_has_a_value_in_each_phase),
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
+        cmocka_unit_test(costates_begin_with_the_plan),
         cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(an_initial_value_follows_what_is_free),

@@ -149,6 +149,8 @@ static void faults_of_phases_are_named_with_their_place(void **state)
         {"phase none nodes 3", "", ":15:12: expected '{'"},
         {"phase none {", "", "expected '}'"},
         {"link: v = 0\nguess simulate", "", ":16:7: a simulation follows neither links"},
+        {"", "minimize a*time", ":19:10: a weight is one number, not 2"},
+        {"", "guess m = 1", ":19:7: a free parameter has one guess"},
         {"", "param n = 1", ":19:7: expected the name"},
         {"", "param x = 1", ":19:7: 'x' is no parameter"},
         {"", "param m = 1, m = 2", ":19:14: 'm' has a value in this phase already"},
