@@ -127,7 +127,11 @@ static void read_cost(reader *r, int sign)
     if (k == 3) {
         const perp__token *t = r->token;
         perp_expr weight = -1;
-        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_NAME) {
+        int is_weight = t[1].kind == TOKEN_OTHER && strchr("*[(", t[1].symbol) != NULL;
+        if (!is_weight && !at_symbol(r, '('))
+            expected(r, "time, integral(...) or end(...), such as integral(u^2)");
+        if (r->bad) return;
+        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_NAME || at_symbol(r, '(')) {
             perp__syntax *s = perp__parse_primary(r->source, &r->model->arena, &r->token);
             perp_expr *e = NULL;
             int n = 0;
@@ -175,6 +179,8 @@ static void read_minimize(reader *r)
         r->token++;
         read_cost(r, sign);
     }
+    if (at_symbol(r, '*') || at_symbol(r, '/'))
+        expected(r, "'+', '-' or the end of the line (a weight stands before: 0.5*integral(u^2))");
 }
 
 /* Conditions ---------------------------------------------------------------------------------- */
@@ -593,6 +599,22 @@ static int read_line_of_plan(reader *r)
     return 1;
 }
 
+/* A word that is followed by another or by a number begins no condition: it is a misspelt line. */
+static int is_misspelt(reader *r)
+{
+    static const char *const words[] = {"minimize", "horizon", "nodes",          "phases",
+                                        "phase",    "free",    "inputs",         "method",
+                                        "guess",    "link",    "complementarity"};
+    const perp__token *t = r->token;
+    if (t->kind != TOKEN_NAME || (t[1].kind != TOKEN_NAME && t[1].kind != TOKEN_NUMBER)) return 0;
+    const char *near = perp__nearest(t->text, words, (int)(sizeof words / sizeof *words));
+    if (!near || strcmp(near, t->text) == 0) return 0;
+    perp__error(r->source, t->at, t->end, "'%s' is no line of a plan; did you mean '%s'?", t->text,
+                near);
+    r->bad = 1;
+    return 1;
+}
+
 static void read_line(reader *r)
 {
     int is_read = r->phase >= 0 ? read_line_of_phase(r) : read_line_of_plan(r);
@@ -604,7 +626,7 @@ static void read_line(reader *r)
         read_at(r);
     } else if (take_word(r, "guess")) {
         read_guess(r);
-    } else {
+    } else if (!is_misspelt(r)) {
         do read_condition(r, PLAN_ALWAYS, -1);
         while (!r->bad && take_symbol(r, ','));
     }
