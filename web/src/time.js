@@ -121,6 +121,7 @@ export function timePlot(host, runs, series, options = {}) {
     self.over.addEventListener('dblclick', () => setZoom(null));
     plots.push({plot: self, onTime, series: order});
     listen('time', onTime);
+    requestAnimationFrame(onTime); // the drawing stands at the start already
     listen('zoom', () => self.setScale('x', {min: shownRange()[0], max: shownRange()[1]}));
     return self;
 }

@@ -174,6 +174,7 @@ async function playMovesTheDrawing(html) {
     const page = await open(html), stage = page.locator('canvas.stage');
     const picture = () => stage.evaluate(c => c.toDataURL()), time = () => page.evaluate(() => perpReport.state.time);
     const before = await picture(), start = await time();
+    for (const plot of await page.locator('.uplot').all()) check('play: plots begin where the drawing does', (await legend(plot)).t === shown(start), (await legend(plot)).t);
     await page.locator('button.play').click();
     await page.waitForTimeout(400);
     check('play: time runs', await time() > start);
