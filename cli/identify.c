@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     OPT_DATA,
@@ -365,18 +367,33 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
     return root;
 }
 
+/* A device or a pipe: written to directly, never replaced. */
+static int is_special(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+static int write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) return 0;
+    int ok = fprintf(file, "%s\n", text) > 0;
+    return fclose(file) == 0 && ok;
+}
+
 /* Under a temporary name first, so that a report is whole or not there. */
 static int write_file(const char *path, const char *text)
 {
     char name[4096];
     if (cli_is_standard_output(path)) return printf("%s\n", text) > 0 && fflush(stdout) == 0;
-    if (snprintf(name, sizeof name, "%s.part", path) >= (int)sizeof name) return 0;
-    FILE *file = fopen(name, "w");
-    if (!file) return 0;
-    int ok = fprintf(file, "%s\n", text) > 0;
-    ok = fclose(file) == 0 && ok;
-    if (ok && rename(name, path) == 0) return 1;
+    if (is_special(path)) return write_text(path, text);
+    if (snprintf(name, sizeof name, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof name)
+        return 0;
+    if (write_text(name, text) && rename(name, path) == 0) return 1;
+    int reason = errno;
     remove(name);
+    errno = reason;
     return 0;
 }
 
@@ -385,7 +402,7 @@ static int write_report(const char *path, cJSON *root)
     char *text = cJSON_Print(root);
     int ok = text && write_file(path, text);
     if (!ok)
-        fprintf(stderr, "perp identify: cannot write '%s': %s\n", path,
+        fprintf(stderr, "%s: cannot be written: %s\n", path,
                 text ? strerror(errno) : "out of memory");
     cJSON_free(text);
     cJSON_Delete(root);

@@ -350,6 +350,13 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         phase_line(plan, i, line, sizeof line);
         perp_trajectory_writer_comment(w, line);
     }
+    int first = 1 + perp_model_count(model, PERP_STATE) + perp_model_count(model, PERP_VAR),
+        end = perp_plan_columns(plan) - 1 - perp_model_count(model, PERP_STATE) -
+              perp_model_count(model, PERP_OUTPUT);
+    for (int c = first; perp_plan_holds_inputs(plan) && c < end; c++) {
+        snprintf(line, sizeof line, "held %s", perp_plan_column_name(plan, c));
+        perp_trajectory_writer_comment(w, line); /* over the step before each row */
+    }
     return status;
 }
 

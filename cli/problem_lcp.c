@@ -61,6 +61,13 @@ void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
     }
     const char *end = NULL;
     cJSON *json = cJSON_ParseWithOpts(text, &end, 1);
+    if (cJSON_IsArray(json) && cJSON_GetArraySize(json) == 0) {
+        complain(diag, path, "the list has no problem in it", NULL);
+        *status = PERP_ERR_DATA;
+        cJSON_Delete(json);
+        free(text);
+        return NULL;
+    }
     if (!json) {
         int line = 1, column = 1;
         char message[128];

@@ -220,6 +220,13 @@ static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
     if (overwrites(r, r->file[i]) || overwrites(r, r->model) || overwrites(r, r->log))
         return PERP_ERR_ARG;
+    size_t n = strlen(r->file[i]);
+    if (n > 5 && strcmp(r->file[i] + n - 5, ".perp") == 0) {
+        fprintf(stderr,
+                "perp report: %s is a model; perp simulate %s -o run.csv makes a run of it\n",
+                r->file[i], r->file[i]);
+        return PERP_ERR_ARG;
+    }
     perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
     if (status == PERP_OK) status = load_model(l, r, base_name(r->file[i]), diag);
     if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);

@@ -425,8 +425,10 @@ static void print_help(void)
            "same with \"kind\": \"mlcp\" and \"free\":\n"
            "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
            "\"F\": [\"x1^2 - 2\"]}\nwith the same bounds and \"start\",\n"
-           "or friction problems {\"kind\": \"fc\", ...}; one object or a list. The residual is "
-           "recomputed by\n"
+           "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
+           "\"constraints\": list} over 0 <= G perp H >= 0,\n"
+           "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
+           "docs/friction-solvers.md); one object or a list.\nThe residual is recomputed by "
            "code that belongs to no solver (for fc: relative to the largest |q|).\n\n");
     cli_print_options(options, NOPTIONS);
     printf(

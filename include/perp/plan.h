@@ -207,6 +207,9 @@ PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
 /// @param row  perp_plan_columns entries
 PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
 
+/// 1 if an input has one value over each step (backward Euler, or "inputs held"): row k has that of the step before it.
+PERP_API int perp_plan_holds_inputs(const perp_plan *plan);
+
 /// A phase of the plan: steps of equal length. Without phases there is one.
 typedef struct perp_plan_phase {
     const char *name; ///< "" where the plan block gives none

@@ -84,15 +84,18 @@ static void push_cost(reader *r, perp__plan_cost cost)
     if (room(r, &p->cost, &p->ccost, p->ncost, sizeof *p->cost)) p->cost[p->ncost++] = cost;
 }
 
-/* NUMBER * or PARAMETER *; -1 with the error. */
+/* NUMBER *, PARAMETER * or (EXPR) *; -1 with the error. */
 static perp_expr read_weight(reader *r)
 {
     perp_expr *e = NULL;
     int n = 0;
-    if (r->in.token->kind != TOKEN_NUMBER && r->in.token->kind != TOKEN_NAME) {
+    const perp__token *t = r->in.token;
+    int is_weight = t[1].kind == TOKEN_OTHER && strchr("*[(", t[1].symbol) != NULL;
+    if (!is_weight && !perp__at_symbol(&r->in, '('))
+        perp__expect(&r->in, "time, integral(...) or end(...), such as integral(u^2)");
+    else if (t->kind != TOKEN_NUMBER && t->kind != TOKEN_NAME && !perp__at_symbol(&r->in, '('))
         perp__expect(&r->in, "time, integral(...) or end(...)");
-        return -1;
-    }
+    if (r->in.bad) return -1;
     perp__syntax *s = perp__parse_primary(r->in.source, &r->model->arena, &r->in.token);
     if (!s || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) r->in.bad = 1;
     if (!r->in.bad && n != 1) {
@@ -160,6 +163,9 @@ static void read_minimize(reader *r)
         r->in.token++;
         read_cost(r, sign);
     }
+    if (perp__at_symbol(&r->in, '*') || perp__at_symbol(&r->in, '/'))
+        perp__expect(&r->in,
+                     "'+', '-' or the end of the line (a weight stands before: 0.5*integral(u^2))");
 }
 
 /* Conditions ---------------------------------------------------------------------------------- */
@@ -589,6 +595,22 @@ static int read_line_of_plan(reader *r)
     return 1;
 }
 
+/* A word that is followed by another or by a number begins no condition: it is a misspelt line. */
+static int is_misspelt(reader *r)
+{
+    static const char *const words[] = {"minimize", "horizon", "nodes",          "phases",
+                                        "phase",    "free",    "inputs",         "method",
+                                        "guess",    "link",    "complementarity"};
+    const perp__token *t = r->in.token;
+    if (t->kind != TOKEN_NAME || (t[1].kind != TOKEN_NAME && t[1].kind != TOKEN_NUMBER)) return 0;
+    const char *near = perp__nearest(t->text, words, (int)(sizeof words / sizeof *words));
+    if (!near || strcmp(near, t->text) == 0) return 0;
+    perp__error(r->in.source, t->at, t->end, "'%s' is no line of a plan; did you mean '%s'?",
+                t->text, near);
+    r->in.bad = 1;
+    return 1;
+}
+
 static void read_line(reader *r)
 {
     int is_read = r->phase >= 0 ? read_line_of_phase(r) : read_line_of_plan(r);
@@ -600,7 +622,7 @@ static void read_line(reader *r)
         read_at(r);
     } else if (perp__take_word(&r->in, "guess")) {
         read_guess(r);
-    } else {
+    } else if (!is_misspelt(r)) {
         do read_condition(r, PLAN_ALWAYS, -1);
         while (perp__take_symbol(&r->in, ','));
     }

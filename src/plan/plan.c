@@ -366,6 +366,11 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
     for (int i = 0; i < g->ns; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
 }
 
+int perp_plan_holds_inputs(const perp_plan *plan)
+{
+    return plan->program->held || plan->options.method == PERP_PLAN_BACKWARD_EULER;
+}
+
 int perp_plan_phases(const perp_plan *plan)
 {
     return plan->program->nphase;

@@ -226,6 +226,7 @@ static int read_header(reader *r, const char *first, const char *last)
         ok = t->unit && t->value && sort_names(r, place);
         for (int c = 0; ok && c < t->columns; c++) t->unit[c] = "";
     }
+    if (r->errors) r->at = r->end; /* rows under a wrong header have no errors of their own */
     free(place);
     return ok;
 }
@@ -338,7 +339,6 @@ static int read_all(reader *r)
         else
             ok = read_row(r, first, last);
         if (!ok) return 0;
-        if (!r->out->value && r->errors) break; /* without a header the rows mean nothing */
     }
     if (!r->errors && !r->out->columns) {
         r->line = 1;

@@ -96,6 +96,7 @@ static void faults_are_named(void **state)
     (void)state;
     char line[2048];
     expect(1, "which run?", "report");
+    expect(1, "is a model; perp simulate", "report examples/notes/particle.perp --svg x.svg");
     expect(1, "where to?", "report x.csv");
     expect(4, "no-such.csv", "report no-such.csv --svg x.svg");
     snprintf(line, sizeof line, "report '%s' --svg '%s'", cli_file("a.csv", "t,x\n0,1\n1,2\n"),

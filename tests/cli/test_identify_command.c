@@ -4,6 +4,8 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BLOCK "examples/identify/block.perp --data examples/identify/block.csv "
 
@@ -59,6 +61,24 @@ static void a_folder_is_read_in_the_order_of_its_names(void **state)
     cli_free(&r);
 }
 
+/* What is no file is written to, not replaced: as root, -o /dev/null put a file in the place of the device. */
+static void a_pipe_is_written_to(void **state)
+{
+    (void)state;
+    char pipe[1024];
+    strcpy(pipe, cli_path("report.pipe"));
+    unlink(pipe);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    cli_result r = cli_run("identify " BLOCK "--quiet -o '%s' & cat '%s'; wait $!", pipe, pipe);
+    struct stat info;
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "\"covariance\""));
+    assert_int_equal(stat(pipe, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+    cli_free(&r);
+    unlink(pipe);
+}
+
 static void mistakes_are_explained(void **state)
 {
     (void)state;
@@ -79,6 +99,9 @@ static void mistakes_are_explained(void **state)
         {"identify examples/identify/block.perp --data no.csv", 4, "no.csv"},
         {"identify examples/identify/block.perp --data tests", 2, "no .csv file in this folder"},
         {"identify no.perp --data examples/identify/block.csv", 4, "no.perp"},
+        {"identify " BLOCK "-o /dev/full", 4,
+         "/dev/full: cannot be written: No space left on device"},
+        {"identify " BLOCK "-o . ", 4, ".: cannot be written: Is a directory"},
         {"identify " BLOCK "-o /nowhere/at/all.json", 4, "/nowhere/at/all.json: cannot be written"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -133,6 +156,7 @@ int main(void)
         cmocka_unit_test(the_report_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(a_folder_is_read_in_the_order_of_its_names),
         cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(a_pipe_is_written_to),
         cmocka_unit_test(the_bilevel_point_is_identified_from_the_command),
         cmocka_unit_test(help_lists_the_methods),
     };

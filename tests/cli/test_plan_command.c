@@ -39,6 +39,7 @@ static void the_push_is_planned_verified_and_replayed(void **state)
     cli_free(&r);
     char *text = cli_read(out);
     assert_non_null(strstr(text, "\nt,x,v,lp,ln,gamma,F,residual,costate_x,costate_v\n"));
+    assert_non_null(strstr(text, "\n# held F\n"));
     assert_non_null(strstr(text, "\n# complete: 40 rows\n"));
     free(text);
     text = cli_read(log);

@@ -111,6 +111,7 @@ static void faults_are_named(void **state)
     } cases[] = {
         {"{\"M\": [[1]]", "this is not JSON", 2},
         {"", "this is not JSON", 2},
+        {"[]", "the list has no problem in it", 2},
         {"{\"q\": [1]}", "expected \"M\"", 2},
         {"{\"M\": [[1,2]], \"q\": [1]}", "\"M[0]\" has 2 entries; \"q\" has 1", 2},
         {"{\"M\": [[1,2]], \"q\": [1,2]}", "as many rows and columns", 2},

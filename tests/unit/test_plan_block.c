@@ -20,7 +20,7 @@ static void a_block_is_read(void **state)
 {
     (void)state;
     perp_model *m = parse_model(MODEL "plan {\n  horizon free in [1, 2*m] guess 3\n  nodes 20*2\n"
-                                      "  minimize time + 0.5*integral(F^2) - m*end(x)\n"
+                                      "  minimize time + (0.5)*integral(F^2) - m*end(x)\n"
                                       "  at start: x = 1\n  at 50%: x = 10, v <= 2\n"
                                       "  at t = 1/2: 0 <= w <= a\n  at end: x^2 + v^2 = m\n"
                                       "  -1 <= F <= 1\n  free m in [1, 5]\n  free v\n"
@@ -57,8 +57,14 @@ static void faults_are_named(void **state)
     } cases[] = {
         {"horizon\n", "expected an expression, found the end of the line"},
         {"horizon x\n", "'x' is a state; only parameters can be used here"},
-        {"minimize F\n", "'F' is an input; only parameters can be used here"},
-        {"minimize 2\n", "expected '*' between the weight and time"},
+        {"minimize F*time\n", "'F' is an input; only parameters can be used here"},
+        {"minimize F^2\n",
+         "expected time, integral(...) or end(...), such as integral(u^2), found 'F'"},
+        {"minimize 2\n", "expected time, integral(...) or end(...)"},
+        {"minimize (2) time\n", "expected '*' between the weight and time"},
+        {"minimize time/2\n", "a weight stands before"},
+        {"minimise time\n", "'minimise' is no line of a plan; did you mean 'minimize'?"},
+        {"horizn 3\n", "did you mean 'horizon'?"},
         {"minimize integral F\n", "expected '('"},
         {"minimize integral(w)\n", "what is minimised is one number, not 2"},
         {"at middle: x = 1\n", "unknown name 'middle'"},

@@ -19,6 +19,7 @@ export function read() {
     for (const run of data.runs) {
         for (const part of run.iterations || []) part.data = decode(part.data);
         run.phases = phasesOf(run.notes);
+        run.held = run.notes.filter(n => n.startsWith('held ')).map(n => n.slice(5));
         if (run.problem) continue;
         run.t = decode(run.t);
         run.data = run.data.map(decode);

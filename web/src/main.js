@@ -56,7 +56,8 @@ function timePlots() {
     const groups = [...new Set(data.columns.map(c => c.group))];
     for (const g of groups) {
         const columns = data.columns.map((c, k) => ({...c, k})).filter(c => c.group === g);
-        const series = columns.flatMap((c, i) => seriesOf(c.name, run => run.data[c.k], i, columns.length === 1));
+        const series = columns.flatMap((c, i) => seriesOf(c.name, run => run.data[c.k], i, columns.length === 1)
+            .map(s => ({...s, held: data.runs[s.run].held.includes(c.name)})));
         if (!series.length) continue;
         const unit = columns[0].unit, plot = plotHost(host, `over time, ${unit || 'without unit'}`);
         const note = emptyNote(series);

@@ -6,6 +6,7 @@ import {drawPhases} from './phases.js';
 import {color, element, listen, seriesColor, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
+const steps = uPlot.paths.stepped({align: -1}); // a row has the value of the step before it
 const left = 66, font = '11px system-ui, sans-serif';
 let busy = false;
 
@@ -86,7 +87,7 @@ export function timePlot(host, runs, series, options = {}) {
             ...order.map(s => ({
                 label: s.label, scale: s.scale || 'y', width: 1.5, dash: s.dash, stroke: () => seriesColor(s.color),
                 value: (u, v) => s.words ? (v === null || v === undefined ? '–' : s.words[v]) : show(v),
-                points: {show: few && !s.words, size: 4}, ...(s.words ? {paths: () => null} : {}),
+                points: {show: few && !s.words, size: 4}, ...(s.words ? {paths: () => null} : s.held ? {paths: steps} : {}),
             })),
         ],
         cursor: {drag: {x: true, y: false, setScale: !!options.own}, dataIdx: nearestRow, points: options.strip ? {show: false} : {size: 7}, y: false},
@@ -121,6 +122,7 @@ export function timePlot(host, runs, series, options = {}) {
     self.over.addEventListener('dblclick', () => setZoom(null));
     plots.push({plot: self, onTime, series: order});
     listen('time', onTime);
+    requestAnimationFrame(onTime); // the drawing stands at the start already
     listen('zoom', () => self.setScale('x', {min: shownRange()[0], max: shownRange()[1]}));
     return self;
 }

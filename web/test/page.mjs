@@ -174,6 +174,7 @@ async function playMovesTheDrawing(html) {
     const page = await open(html), stage = page.locator('canvas.stage');
     const picture = () => stage.evaluate(c => c.toDataURL()), time = () => page.evaluate(() => perpReport.state.time);
     const before = await picture(), start = await time();
+    for (const plot of await page.locator('.uplot').all()) check('play: plots begin where the drawing does', (await legend(plot)).t === shown(start), (await legend(plot)).t);
     await page.locator('button.play').click();
     await page.waitForTimeout(400);
     check('play: time runs', await time() > start);
@@ -299,6 +300,11 @@ async function planIsShown() {
     const page = await open(html), body = await page.locator('body').innerText();
     for (const part of ['Modes', 'Phase portrait', 'against the velocity of slip', 'Residual and complementarity', 'Iterations'])
         check(`plan: ${part}`, body.includes(part));
+    const paths = await page.evaluate(() => {
+        const of = label => perpReport.plots.flatMap(p => p.plot.series).find(s => s.label === label).paths.toString();
+        return [of('F') === of('x'), of('lp') === of('x')];
+    });
+    check('plan: the input has steps, friction has not', !paths[0] && paths[1], String(paths));
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
     await page.close();
