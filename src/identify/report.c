@@ -2,6 +2,7 @@
  * and statistics of what is left over. */
 
 #include "identify/identify.h"
+#include "identify/noise.h"
 #include "linalg/symmetric.h"
 
 #include <math.h>
@@ -55,13 +56,38 @@ static double normal_quantile(double confidence)
     return x;
 }
 
-/* The same for Student's t, by the expansion in 1 / dof (Abramowitz & Stegun 26.7.5). */
+/* P(|T| <= sqrt(dof) tan(angle)) for Student's T (Abramowitz & Stegun 26.7.3 and 26.7.4). */
+static double student_share(double angle, long dof)
+{
+    int is_odd = dof % 2 == 1;
+    double c = cos(angle), term = is_odd ? c : 1, sum = dof > 1 ? term : 0;
+    for (long k = is_odd ? 3 : 2; k <= dof - 2; k += 2) {
+        term *= c * c * (double)(k - 1) / (double)k;
+        sum += term;
+    }
+    sum *= sin(angle);
+    return is_odd ? 2 / 3.141592653589793 * (angle + sum) : sum;
+}
+
+/* Bisection of the angle; for many degrees of freedom the expansion in 1 / dof (26.7.5). */
 double perp__student_quantile(double confidence, long dof)
 {
-    double x = normal_quantile(confidence), n = (double)(dof > 2 ? dof : 2), x2 = x * x;
-    double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
-           g3 = (((3 * x2 + 19) * x2 + 17) * x2 - 15) * x / 384;
-    return x + (g1 + (g2 + g3 / n) / n) / n;
+    enum { FEW = 100, HALVINGS = 60 };
+    double n = (double)(dof > 1 ? dof : 1), low = 0, high = 1.5707963267948966;
+    if (n > FEW) {
+        double x = normal_quantile(confidence), x2 = x * x;
+        double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
+               g3 = (((3 * x2 + 19) * x2 + 17) * x2 - 15) * x / 384;
+        return x + (g1 + (g2 + g3 / n) / n) / n;
+    }
+    for (int k = 0; k < HALVINGS; k++) {
+        double middle = 0.5 * (low + high);
+        if (student_share(middle, (long)n) < confidence)
+            low = middle;
+        else
+            high = middle;
+    }
+    return sqrt(n) * tan(low);
 }
 
 /* Left-overs ---------------------------------------------------------------------------------- */
@@ -147,8 +173,9 @@ static int report_columns(const perp__study *s, const perp__minimum *m, perp_ide
     return perp__finding(
         result,
         "what is left over in %s goes on from row to row: the model errs there, not only the "
-        "measurement, and the standard errors are too small%s",
-        list, s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
+        "measurement%s%s",
+        list, s->options.bootstrap ? "" : ", and the standard errors are too small",
+        s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
 }
 
 /* Directions ---------------------------------------------------------------------------------- */
@@ -253,31 +280,79 @@ static int say_direction(const perp__study *s, perp__problem *p, const perp__min
                   : say_together(s, m, v, member, n, result);
 }
 
-/* Covariance in z from the directions that are determined; the others are spoken of. */
+/* Variance of the step along an eigenvector of the information. */
+static double direction_variance(const perp__noise *noise, const double *v, double value)
+{
+    double sum = 0;
+    for (int j = 0; j < noise->n; j++) sum += noise->variance[j] * perp__noise_form(noise, j, v, v);
+    return sum / (value * value);
+}
+
+/* Covariance in z from the columns' noise, and the degrees of freedom of each variance (Satterthwaite 1946). */
+static int add_noise(const perp__noise *noise, int n, const double *V, const double *value,
+                     double *covariance, double *dof)
+{
+    int np = noise->np;
+    double *P = calloc((size_t)(2 * np * np + np), sizeof *P), *C = P + np * np,
+           *spread = C + np * np;
+    if (!P) return 0;
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < np * np; i++)
+            P[i] += V[i % np + k * np] * V[i / np + k * np] / value[k];
+    }
+    for (int j = 0; j < noise->n; j++) {
+        for (int i = 0; i < np * np; i++)
+            C[i] =
+                noise->variance[j] * perp__noise_form(noise, j, P + i % np * np, P + i / np * np);
+        for (int i = 0; i < np * np; i++) covariance[i] += C[i];
+        for (int i = 0; i < np; i++) spread[i] += C[i + i * np] * C[i + i * np] / noise->dof[j];
+    }
+    for (int i = 0; i < np; i++) {
+        double variance = covariance[i + i * np];
+        if (spread[i] > 0) dof[i] = fmin(dof[i], variance * variance / spread[i]);
+    }
+    free(P);
+    return 1;
+}
+
+/* A parameter that an open direction moves a little is known no better than that: the direction can go as far as the range. */
+static void add_open(int np, const double *v, double sd, double quantile, double *covariance)
+{
+    double most = fmin(sd, 1 / quantile);
+    for (int i = 0; i < np * np; i++) covariance[i] += most * v[i % np] * most * v[i / np];
+}
+
+/* Covariance in z from the directions that are determined; the others are spoken of. dof: of all samples, then of each
+ * parameter's variance. */
 static int report_directions(const perp__study *s, perp__problem *p, const perp__minimum *m,
-                             double variance, double quantile, double *covariance,
+                             double variance, double quantile, double *covariance, double *dof,
                              perp_identification *result)
 {
-    int np = s->np, ok = 1;
+    int np = s->np, ok = 1, first = 0, known = 0;
     double A[MOST * MOST], V[MOST * MOST], g[MOST], value[MOST];
     double allowed = variance * quantile * quantile + 1e-9 * m->cost + 1e-12;
+    perp__noise noise;
+    if (!perp__noise_create(p, m, s->nm, &noise)) return 0;
     perp__normal_equations(p, m, A, g);
     perp__symmetric_eigen(np, A, value, V);
     double largest = fmax(value[np - 1], 0);
     result->condition =
         value[0] > 0 && value[0] > 1e-16 * largest ? largest / value[0] : (double)INFINITY;
+    while (first < np && !(value[first] > OPEN_SHARE * largest)) first++;
+    perp__noise_divide(&noise, np - first, V + first * np, value + first);
     for (int k = 0; k < np && ok; k++) {
-        double sd = value[k] > 0 ? sqrt(variance / value[k]) : (double)INFINITY;
-        int open = !(value[k] > OPEN_SHARE * largest) || quantile * sd > OPEN_WIDTH;
-        if (open) {
-            ok = say_direction(s, p, m, V + k * np, allowed, result);
+        double *v = V + k * np, sd = (double)INFINITY;
+        if (k >= first) sd = sqrt(direction_variance(&noise, v, value[k]));
+        if (quantile * sd > OPEN_WIDTH) {
+            ok = say_direction(s, p, m, v, allowed, result);
+            add_open(np, v, sd, quantile, covariance);
             continue;
         }
-        for (int i = 0; i < np; i++) {
-            for (int j = 0; j < np; j++)
-                covariance[i + j * np] += sd * sd * V[i + k * np] * V[j + k * np];
-        }
+        memmove(V + known * np, v, (size_t)np * sizeof *v);
+        value[known++] = value[k];
     }
+    ok = ok && add_noise(&noise, known, V, value, covariance, dof);
+    perp__noise_clear(&noise);
     return ok;
 }
 
@@ -287,7 +362,7 @@ static double slope(const perp__study *s, const perp__minimum *m, int i)
     return s->log_scale[i] ? m->theta[i] * log(s->hi[i] / s->lo[i]) : s->hi[i] - s->lo[i];
 }
 
-static int fill_estimates(const perp__study *s, const perp__minimum *m, double quantile,
+static int fill_estimates(const perp__study *s, const perp__minimum *m, const double *dof,
                           double *covariance, perp_identification *result)
 {
     int np = s->np, ok = 1;
@@ -302,7 +377,8 @@ static int fill_estimates(const perp__study *s, const perp__minimum *m, double q
         perp_estimate *e = &result->parameter[i];
         if (!e->identifiable) continue;
         e->std_error = sqrt(covariance[i + i * np]);
-        double relative = e->std_error / e->value, q = quantile;
+        double relative = e->std_error / e->value,
+               q = perp__student_quantile(s->options.confidence, (long)(dof[i] + 1e-6));
         e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
         e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
         e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);
@@ -313,6 +389,67 @@ static int fill_estimates(const perp__study *s, const perp__minimum *m, double q
                                "value may lie outside",
                                e->name, m->z[i] <= 0 ? "lower" : "upper", e->lo, e->hi);
     }
+    return ok;
+}
+
+static int are_same(const perp__recording *a, const perp__recording *b)
+{
+    int n = perp_trajectory_columns(a->table);
+    if (a->rows != b->rows || n != perp_trajectory_columns(b->table)) return 0;
+    for (int c = 0; c < n; c++) {
+        if (memcmp(perp_trajectory_column(a->table, c), perp_trajectory_column(b->table, c),
+                   (size_t)a->rows * sizeof(double)) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* A run that is there twice says nothing new, but shortens the intervals. */
+static int say_copies(const perp__study *s, perp_identification *result)
+{
+    for (int r = 1; r < s->nrun; r++) {
+        int k = 0;
+        while (k < r && !are_same(&s->run[k], &s->run[r])) k++;
+        if (k < r)
+            return perp__finding(result,
+                                 "%s has the same values as %s: the same run counted twice makes "
+                                 "standard errors too small",
+                                 s->run[r].name, s->run[k].name);
+    }
+    return 1;
+}
+
+/* The search looked over the jumps of the cost: is there a better value of parameter i between them? */
+static int say_neighbour(const perp__study *s, perp__problem *p, const perp__minimum *m, int i,
+                         double allowed, perp_identification *result)
+{
+    enum { SHARES = 6 };
+    double z[MOST], theta[MOST], least = m->cost - allowed, better = (double)NAN;
+    if (!result->parameter[i].identifiable) return 1;
+    memcpy(z, m->z, (size_t)p->np * sizeof(double));
+    for (int k = 0; k < 2 * SHARES; k++) {
+        double share = p->width * ldexp(2, -k / 2);
+        z[i] = fmin(fmax(m->z[i] + (k % 2 ? -share : share), 0), 1);
+        double cost = perp__cost_at(p, z, p->trial);
+        if (!(cost < least)) continue;
+        least = cost;
+        perp__to_theta(p, z, theta);
+        better = theta[i];
+    }
+    return isnan(better) ||
+           perp__finding(result,
+                         "%s: %.6g fits better than the estimate (cost %.4g, not %.4g): the cost "
+                         "jumps here, and the interval "
+                         "says little; start from there (--set), with --derivatives exact",
+                         s->options.parameter[i], better, least, m->cost);
+}
+
+static int say_neighbours(const perp__study *s, perp__problem *p, const perp__minimum *m,
+                          double allowed, perp_identification *result)
+{
+    int ok = 1;
+    for (int i = 0; i < s->np && ok && perp__looks_wide(p); i++)
+        ok = say_neighbour(s, p, m, i, allowed, result);
     return ok;
 }
 
@@ -383,11 +520,13 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
     }
     double variance = dof > 0 ? m->cost / (double)dof : 0,
            quantile = perp__student_quantile(s->options.confidence, dof);
+    double each[MOST];
+    for (int i = 0; i < s->np; i++) each[i] = (double)dof;
     result->cost = m->cost;
     result->noise_factor = sqrt(variance);
-    if (!report_directions(s, p, m, variance, quantile, result->covariance, result) ||
-        !fill_estimates(s, m, quantile, result->covariance, result) ||
-        !say_still_columns(s, result))
+    if (!report_directions(s, p, m, variance, quantile, result->covariance, each, result) ||
+        !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result) ||
+        !say_copies(s, result) || !say_neighbours(s, p, m, variance * quantile * quantile, result))
         return PERP_ERR_MEMORY;
     result->evaluations = p->evaluations;
     return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;

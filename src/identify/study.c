@@ -30,6 +30,15 @@ static perp_status take_parameters(perp__study *s)
             return PERP_ERR_ARG;
         }
         perp_symbol p = perp_model_symbol(s->model, PERP_PARAM, index);
+        int same = 0;
+        while (same < i && s->param[same] != index) same++;
+        if (same < i || s->model->item[PERP_PARAM][index].is_structural) {
+            perp__diag_append(s->diag, "%s: '%s' %s\n", perp_model_file(s->model), p.name,
+                              same < i ? "is to be estimated twice"
+                                       : "sets the size of the model and cannot be estimated");
+            complain(s);
+            return PERP_ERR_ARG;
+        }
         if (!isfinite(p.lo) || !isfinite(p.hi) || !(p.lo < p.hi)) {
             perp__diag_append(
                 s->diag,
@@ -62,26 +71,34 @@ int perp__set_parameters(const perp__study *s, perp_model *model, const double *
     return 1;
 }
 
-/* Which initial values move with the parameters. */
+/* Is an item written in terms of the symbols with column_of >= 0? -1 when memory is out. */
+static int is_written_with(const perp_model *m, const perp__item *item, const int *column_of)
+{
+    if (item->is_set || item->expr < 0) return 0;
+    int degree = perp__degree(&m->graph, item->expr, column_of, NULL);
+    return degree < 0 ? -1 : degree > 0;
+}
+
+/* Which initial values are written in terms of an estimated parameter, also through other parameters. */
 static perp_status find_dependent_states(perp__study *s)
 {
-    perp_model *clone;
-    perp_status status = perp__model_clone(s->model, &clone);
-    if (status != PERP_OK) return status;
-    for (int i = 0; i < s->np && status == PERP_OK; i++) {
-        const char *name = s->options.parameter[i];
-        for (int k = 0; k < s->nstate && status == PERP_OK; k++) {
-            double before, after;
-            status = perp_model_set(clone, name, s->lo[i], s->diag);
-            before = perp_model_symbol(clone, PERP_STATE, k).value;
-            if (status == PERP_OK) status = perp_model_set(clone, name, s->hi[i], s->diag);
-            after = perp_model_symbol(clone, PERP_STATE, k).value;
-            if (before != after) s->depends[k] = 1;
-        }
-        if (status == PERP_OK) status = perp_model_set(clone, name, s->from[i], s->diag);
+    const perp_model *m = s->model;
+    int *column_of = malloc(((size_t)m->nsymbol + 1) * sizeof(int)), moves = 0;
+    if (!column_of) return PERP_ERR_MEMORY;
+    for (int k = 0; k < m->nsymbol; k++) column_of[k] = -1;
+    for (int i = 0; i < s->np; i++) column_of[m->item[PERP_PARAM][s->param[i]].symbol] = 0;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && moves >= 0; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        if (column_of[item->symbol] >= 0) continue;
+        moves = is_written_with(m, item, column_of);
+        if (moves > 0) column_of[item->symbol] = 0;
     }
-    perp_model_destroy(clone);
-    return status;
+    for (int k = 0; k < s->nstate && moves >= 0; k++) {
+        moves = is_written_with(m, &m->item[PERP_STATE][k], column_of);
+        s->depends[k] = moves > 0;
+    }
+    free(column_of);
+    return moves < 0 ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 /* Columns ------------------------------------------------------------------------------------- */
@@ -280,7 +297,7 @@ static perp_status set_scale(perp__study *s, int j)
 /* Time ---------------------------------------------------------------------------------------- */
 
 /* The step: what the options say, else the largest one up to the model's that divides the smallest interval of the
- * data. A discrete model has one step a row. */
+ * data. A discrete model keeps its own, or has one a row. */
 static void choose_step(perp__study *s)
 {
     double interval = INFINITY, most = perp_model_simulate_task(s->model).step;
@@ -294,6 +311,8 @@ static void choose_step(perp__study *s)
     s->step = interval;
     if (perp_model_get_kind(s->model) == PERP_CONTINUOUS && most < interval)
         s->step = interval / ceil(interval / most - 1e-6);
+    else if (most < 0.75 * interval)
+        s->step = most; /* a discrete model's equations are those of its step */
     if (!isnan(s->options.step)) s->step = s->options.step;
 }
 
