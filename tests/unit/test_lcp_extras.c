@@ -312,40 +312,43 @@ static void degeneracy_is_told(void **state)
 }
 
 /* A slowly changing q: the same answers as cold, in fewer pivots. */
+static void compare_warm(perp_method method, int n)
+{
+    enum { MOST = 30 };
+    perp_lcp lcp = lcp_generate(LCP_definite, n, 5);
+    perp_solver *warm = create(method, n, 0, 1), *cold = create(method, n, 0, 0);
+    int with = 0, without = 0;
+    double z[MOST] = {0}, y[MOST], q[MOST];
+    for (int k = 0; k < 50; k++) {
+        perp_solve_info info;
+        for (int i = 0; i < n; i++) q[i] = lcp.q[i] * (1 + 0.01 * sin(k + i));
+        perp_lcp moved = {n, lcp.M, n, q, NULL, NULL};
+        assert_int_equal(perp_lcp_solve(warm, &moved, z, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        with += info.iterations;
+        assert_int_equal(perp_lcp_solve(cold, &moved, y, NULL, &info), PERP_OK);
+        without += info.iterations;
+        for (int i = 0; i < n; i++) assert_near(z[i], y[i], 1e-8);
+    }
+    if (with >= without)
+        fail_msg("%s, n = %d: %d iterations warm, %d cold", perp_method_name(method), n, with,
+                 without);
+    perp_solver_destroy(warm);
+    perp_solver_destroy(cold);
+    free_problem(&lcp);
+}
+
 static void warm_starts_give_the_same_answers_with_less_work(void **state)
 {
     (void)state;
     static const perp_method methods[] = {PERP_METHOD_LEMKE, PERP_METHOD_BPP, PERP_METHOD_AUTO,
                                           PERP_METHOD_PGS, PERP_METHOD_FB};
-    enum { N = 30 };
-    perp_lcp lcp = lcp_generate(LCP_definite, N, 5);
-    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-        perp_solver *warm, *cold;
-        perp_solver_options o = perp_solver_options_default(methods[m]);
-        int with = 0, without = 0;
-        double z[N], y[N], q[N];
-        assert_int_equal(perp_solver_create(methods[m], N, NULL, &cold), PERP_OK);
-        o.warm_start = 1;
-        assert_int_equal(perp_solver_create(methods[m], N, &o, &warm), PERP_OK);
-        memset(z, 0, sizeof z);
-        for (int k = 0; k < 50; k++) {
-            perp_solve_info info;
-            for (int i = 0; i < N; i++) q[i] = lcp.q[i] * (1 + 0.01 * sin(k + i));
-            perp_lcp moved = {N, lcp.M, N, q, NULL, NULL};
-            assert_int_equal(perp_lcp_solve(warm, &moved, z, NULL, &info), PERP_OK);
-            assert_int_equal(info.outcome, PERP_SOLVED);
-            with += info.iterations;
-            assert_int_equal(perp_lcp_solve(cold, &moved, y, NULL, &info), PERP_OK);
-            without += info.iterations;
-            for (int i = 0; i < N; i++) assert_near(z[i], y[i], 1e-8);
-        }
-        if (with >= without)
-            fail_msg("%s: %d iterations warm, %d cold", perp_method_name(methods[m]), with,
-                     without);
-        perp_solver_destroy(warm);
-        perp_solver_destroy(cold);
+    static const int small[] = {3, 4, 7, 8, 15, 16};
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) compare_warm(methods[m], 30);
+    for (size_t k = 0; k < sizeof small / sizeof *small; k++) { /* from the kept dictionary */
+        compare_warm(PERP_METHOD_LEMKE, small[k]);
+        compare_warm(PERP_METHOD_AUTO, small[k]);
     }
-    free_problem(&lcp);
 }
 
 /* Batches in every arrangement and number of threads give the bits of each other, and right answers. */
