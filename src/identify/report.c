@@ -55,13 +55,38 @@ static double normal_quantile(double confidence)
     return x;
 }
 
-/* The same for Student's t, by the expansion in 1 / dof (Abramowitz & Stegun 26.7.5). */
+/* P(|T| <= sqrt(dof) tan(angle)) for Student's T (Abramowitz & Stegun 26.7.3 and 26.7.4). */
+static double student_share(double angle, long dof)
+{
+    int is_odd = dof % 2 == 1;
+    double c = cos(angle), term = is_odd ? c : 1, sum = dof > 1 ? term : 0;
+    for (long k = is_odd ? 3 : 2; k <= dof - 2; k += 2) {
+        term *= c * c * (double)(k - 1) / (double)k;
+        sum += term;
+    }
+    sum *= sin(angle);
+    return is_odd ? 2 / 3.141592653589793 * (angle + sum) : sum;
+}
+
+/* Bisection of the angle; for many degrees of freedom the expansion in 1 / dof (26.7.5). */
 double perp__student_quantile(double confidence, long dof)
 {
-    double x = normal_quantile(confidence), n = (double)(dof > 2 ? dof : 2), x2 = x * x;
-    double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
-           g3 = (((3 * x2 + 19) * x2 + 17) * x2 - 15) * x / 384;
-    return x + (g1 + (g2 + g3 / n) / n) / n;
+    enum { FEW = 100, HALVINGS = 60 };
+    double n = (double)(dof > 1 ? dof : 1), low = 0, high = 1.5707963267948966;
+    if (n > FEW) {
+        double x = normal_quantile(confidence), x2 = x * x;
+        double g1 = (x2 + 1) * x / 4, g2 = ((5 * x2 + 16) * x2 + 3) * x / 96,
+               g3 = (((3 * x2 + 19) * x2 + 17) * x2 - 15) * x / 384;
+        return x + (g1 + (g2 + g3 / n) / n) / n;
+    }
+    for (int k = 0; k < HALVINGS; k++) {
+        double middle = 0.5 * (low + high);
+        if (student_share(middle, (long)n) < confidence)
+            low = middle;
+        else
+            high = middle;
+    }
+    return sqrt(n) * tan(low);
 }
 
 /* Left-overs ---------------------------------------------------------------------------------- */

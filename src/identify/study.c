@@ -62,26 +62,34 @@ int perp__set_parameters(const perp__study *s, perp_model *model, const double *
     return 1;
 }
 
-/* Which initial values move with the parameters. */
+/* Is an item written in terms of the symbols with column_of >= 0? -1 when memory is out. */
+static int is_written_with(const perp_model *m, const perp__item *item, const int *column_of)
+{
+    if (item->is_set || item->expr < 0) return 0;
+    int degree = perp__degree(&m->graph, item->expr, column_of, NULL);
+    return degree < 0 ? -1 : degree > 0;
+}
+
+/* Which initial values are written in terms of an estimated parameter, also through other parameters. */
 static perp_status find_dependent_states(perp__study *s)
 {
-    perp_model *clone;
-    perp_status status = perp__model_clone(s->model, &clone);
-    if (status != PERP_OK) return status;
-    for (int i = 0; i < s->np && status == PERP_OK; i++) {
-        const char *name = s->options.parameter[i];
-        for (int k = 0; k < s->nstate && status == PERP_OK; k++) {
-            double before, after;
-            status = perp_model_set(clone, name, s->lo[i], s->diag);
-            before = perp_model_symbol(clone, PERP_STATE, k).value;
-            if (status == PERP_OK) status = perp_model_set(clone, name, s->hi[i], s->diag);
-            after = perp_model_symbol(clone, PERP_STATE, k).value;
-            if (before != after) s->depends[k] = 1;
-        }
-        if (status == PERP_OK) status = perp_model_set(clone, name, s->from[i], s->diag);
+    const perp_model *m = s->model;
+    int *column_of = malloc(((size_t)m->nsymbol + 1) * sizeof(int)), moves = 0;
+    if (!column_of) return PERP_ERR_MEMORY;
+    for (int k = 0; k < m->nsymbol; k++) column_of[k] = -1;
+    for (int i = 0; i < s->np; i++) column_of[m->item[PERP_PARAM][s->param[i]].symbol] = 0;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && moves >= 0; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        if (column_of[item->symbol] >= 0) continue;
+        moves = is_written_with(m, item, column_of);
+        if (moves > 0) column_of[item->symbol] = 0;
     }
-    perp_model_destroy(clone);
-    return status;
+    for (int k = 0; k < s->nstate && moves >= 0; k++) {
+        moves = is_written_with(m, &m->item[PERP_STATE][k], column_of);
+        s->depends[k] = moves > 0;
+    }
+    free(column_of);
+    return moves < 0 ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 /* Columns ------------------------------------------------------------------------------------- */
