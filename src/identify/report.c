@@ -2,6 +2,7 @@
  * and statistics of what is left over. */
 
 #include "identify/identify.h"
+#include "identify/noise.h"
 #include "linalg/symmetric.h"
 
 #include <math.h>
@@ -278,31 +279,79 @@ static int say_direction(const perp__study *s, perp__problem *p, const perp__min
                   : say_together(s, m, v, member, n, result);
 }
 
-/* Covariance in z from the directions that are determined; the others are spoken of. */
+/* Variance of the step along an eigenvector of the information. */
+static double direction_variance(const perp__noise *noise, const double *v, double value)
+{
+    double sum = 0;
+    for (int j = 0; j < noise->n; j++) sum += noise->variance[j] * perp__noise_form(noise, j, v, v);
+    return sum / (value * value);
+}
+
+/* Covariance in z from the columns' noise, and the degrees of freedom of each variance (Satterthwaite 1946). */
+static int add_noise(const perp__noise *noise, int n, const double *V, const double *value,
+                     double *covariance, double *dof)
+{
+    int np = noise->np;
+    double *P = calloc((size_t)(2 * np * np + np), sizeof *P), *C = P + np * np,
+           *spread = C + np * np;
+    if (!P) return 0;
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < np * np; i++)
+            P[i] += V[i % np + k * np] * V[i / np + k * np] / value[k];
+    }
+    for (int j = 0; j < noise->n; j++) {
+        for (int i = 0; i < np * np; i++)
+            C[i] =
+                noise->variance[j] * perp__noise_form(noise, j, P + i % np * np, P + i / np * np);
+        for (int i = 0; i < np * np; i++) covariance[i] += C[i];
+        for (int i = 0; i < np; i++) spread[i] += C[i + i * np] * C[i + i * np] / noise->dof[j];
+    }
+    for (int i = 0; i < np; i++) {
+        double variance = covariance[i + i * np];
+        if (spread[i] > 0) dof[i] = fmin(dof[i], variance * variance / spread[i]);
+    }
+    free(P);
+    return 1;
+}
+
+/* A parameter that an open direction moves a little is known no better than that: the direction can go as far as the range. */
+static void add_open(int np, const double *v, double sd, double quantile, double *covariance)
+{
+    double most = fmin(sd, 1 / quantile);
+    for (int i = 0; i < np * np; i++) covariance[i] += most * v[i % np] * most * v[i / np];
+}
+
+/* Covariance in z from the directions that are determined; the others are spoken of. dof: of all samples, then of each
+ * parameter's variance. */
 static int report_directions(const perp__study *s, perp__problem *p, const perp__minimum *m,
-                             double variance, double quantile, double *covariance,
+                             double variance, double quantile, double *covariance, double *dof,
                              perp_identification *result)
 {
-    int np = s->np, ok = 1;
+    int np = s->np, ok = 1, first = 0, known = 0;
     double A[MOST * MOST], V[MOST * MOST], g[MOST], value[MOST];
     double allowed = variance * quantile * quantile + 1e-9 * m->cost + 1e-12;
+    perp__noise noise;
+    if (!perp__noise_create(p, m, s->nm, &noise)) return 0;
     perp__normal_equations(p, m, A, g);
     perp__symmetric_eigen(np, A, value, V);
     double largest = fmax(value[np - 1], 0);
     result->condition =
         value[0] > 0 && value[0] > 1e-16 * largest ? largest / value[0] : (double)INFINITY;
+    while (first < np && !(value[first] > OPEN_SHARE * largest)) first++;
+    perp__noise_divide(&noise, np - first, V + first * np, value + first);
     for (int k = 0; k < np && ok; k++) {
-        double sd = value[k] > 0 ? sqrt(variance / value[k]) : (double)INFINITY;
-        int open = !(value[k] > OPEN_SHARE * largest) || quantile * sd > OPEN_WIDTH;
-        if (open) {
-            ok = say_direction(s, p, m, V + k * np, allowed, result);
+        double *v = V + k * np, sd = (double)INFINITY;
+        if (k >= first) sd = sqrt(direction_variance(&noise, v, value[k]));
+        if (quantile * sd > OPEN_WIDTH) {
+            ok = say_direction(s, p, m, v, allowed, result);
+            add_open(np, v, sd, quantile, covariance);
             continue;
         }
-        for (int i = 0; i < np; i++) {
-            for (int j = 0; j < np; j++)
-                covariance[i + j * np] += sd * sd * V[i + k * np] * V[j + k * np];
-        }
+        memmove(V + known * np, v, (size_t)np * sizeof *v);
+        value[known++] = value[k];
     }
+    ok = ok && add_noise(&noise, known, V, value, covariance, dof);
+    perp__noise_clear(&noise);
     return ok;
 }
 
@@ -312,7 +361,7 @@ static double slope(const perp__study *s, const perp__minimum *m, int i)
     return s->log_scale[i] ? m->theta[i] * log(s->hi[i] / s->lo[i]) : s->hi[i] - s->lo[i];
 }
 
-static int fill_estimates(const perp__study *s, const perp__minimum *m, double quantile,
+static int fill_estimates(const perp__study *s, const perp__minimum *m, const double *dof,
                           double *covariance, perp_identification *result)
 {
     int np = s->np, ok = 1;
@@ -327,7 +376,8 @@ static int fill_estimates(const perp__study *s, const perp__minimum *m, double q
         perp_estimate *e = &result->parameter[i];
         if (!e->identifiable) continue;
         e->std_error = sqrt(covariance[i + i * np]);
-        double relative = e->std_error / e->value, q = quantile;
+        double relative = e->std_error / e->value,
+               q = perp__student_quantile(s->options.confidence, (long)(dof[i] + 1e-6));
         e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
         e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
         e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);
@@ -408,11 +458,12 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
     }
     double variance = dof > 0 ? m->cost / (double)dof : 0,
            quantile = perp__student_quantile(s->options.confidence, dof);
+    double each[MOST];
+    for (int i = 0; i < s->np; i++) each[i] = (double)dof;
     result->cost = m->cost;
     result->noise_factor = sqrt(variance);
-    if (!report_directions(s, p, m, variance, quantile, result->covariance, result) ||
-        !fill_estimates(s, m, quantile, result->covariance, result) ||
-        !say_still_columns(s, result))
+    if (!report_directions(s, p, m, variance, quantile, result->covariance, each, result) ||
+        !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result))
         return PERP_ERR_MEMORY;
     result->evaluations = p->evaluations;
     return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;

@@ -1,0 +1,85 @@
+/* The noise of each measured column, from what is left over in it: where columns are weighed by their spread, one may be far
+ * noisier for its weight than another, and the covariance of the parameters is not that of equal noise,
+ *
+ *     A^-1 (sum over columns j of s_j^2 A_j) A^-1,    A = sum of A_j,  A_j = J_j' W J_j
+ *
+ * (White 1980, with one variance for each column). A column's samples less what they spend on the parameters, trace A^-1 A_j, are
+ * the degrees of freedom of its s_j^2. */
+
+#include "identify/noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int column_of(const perp__noise *noise, long residual)
+{
+    return (int)(residual % noise->n);
+}
+
+static void gather(const perp__problem *p, const perp__minimum *m, perp__noise *noise)
+{
+    int np = p->np;
+    for (long i = 0; i < p->n; i++) {
+        double r = m->residual[i], k = p->huber;
+        if (isnan(r)) continue;
+        int is_far = k > 0 && fabs(r) > k, j = column_of(noise, i);
+        double w = is_far ? k / fabs(r) : 1, *A = noise->information + (size_t)(j * np * np);
+        noise->variance[j] += is_far ? k * (2 * fabs(r) - k) : r * r;
+        noise->dof[j] += 1;
+        for (int a = 0; a < np; a++) {
+            double x = w * m->jacobian[i + (long)a * p->n];
+            for (int b = 0; b < np; b++) A[a + b * np] += x * m->jacobian[i + (long)b * p->n];
+        }
+    }
+}
+
+double perp__noise_form(const perp__noise *noise, int column, const double *u, const double *v)
+{
+    int np = noise->np;
+    const double *A = noise->information + (size_t)(column * np * np);
+    double sum = 0;
+    for (int b = 0; b < np; b++) {
+        for (int a = 0; a < np && v[b] != 0; a++) sum += u[a] * A[a + b * np] * v[b];
+    }
+    return sum;
+}
+
+void perp__noise_divide(perp__noise *noise, int ndirection, const double *direction,
+                        const double *value)
+{
+    double cost = 0, dof = 0;
+    for (int j = 0; j < noise->n; j++) {
+        for (int k = 0; k < ndirection; k++) {
+            const double *v = direction + k * noise->np;
+            noise->dof[j] -= perp__noise_form(noise, j, v, v) / value[k];
+        }
+        cost += noise->variance[j], dof += noise->dof[j];
+    }
+    for (int j = 0; j < noise->n; j++) {
+        /* a column whose samples are all spent says nothing of its noise */
+        if (noise->dof[j] < 0.5)
+            noise->variance[j] = dof > 0 ? cost / dof : 0, noise->dof[j] = fmax(dof, 1);
+        else
+            noise->variance[j] /= noise->dof[j];
+    }
+}
+
+int perp__noise_create(const perp__problem *p, const perp__minimum *m, int columns,
+                       perp__noise *noise)
+{
+    size_t np = (size_t)p->np, n = (size_t)(columns > 0 ? columns : 1);
+    *noise = (perp__noise){.n = (int)n, .np = p->np};
+    noise->variance = calloc(2 * n + n * np * np, sizeof(double));
+    if (!noise->variance) return 0;
+    noise->dof = noise->variance + n;
+    noise->information = noise->dof + n;
+    gather(p, m, noise);
+    return 1;
+}
+
+void perp__noise_clear(perp__noise *noise)
+{
+    free(noise->variance);
+    memset(noise, 0, sizeof *noise);
+}

@@ -1,0 +1,25 @@
+/* Internal: the noise of each measured column, from what is left over in it. */
+
+#ifndef PERP_SRC_NOISE_H
+#define PERP_SRC_NOISE_H
+
+#include "identify/identify.h"
+
+typedef struct perp__noise {
+    int n, np;
+    double *variance;    /* n: of a residual; before perp__noise_divide the sum of its costs */
+    double *dof;         /* n: degrees of freedom of the variance; before, the number of samples */
+    double *information; /* n x np x np: J'WJ of the column's residuals */
+} perp__noise;
+
+/* Residuals go round the columns; none: all are of one kind. 0 when memory is out. */
+int perp__noise_create(const perp__problem *problem, const perp__minimum *minimum, int columns,
+                       perp__noise *noise);
+void perp__noise_clear(perp__noise *noise);
+/* Variances from sums; direction and value: eigenvectors (np each) and eigenvalues of the information that was spent. */
+void perp__noise_divide(perp__noise *noise, int ndirection, const double *direction,
+                        const double *value);
+/* u' A_j v */
+double perp__noise_form(const perp__noise *noise, int column, const double *u, const double *v);
+
+#endif
