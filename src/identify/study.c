@@ -288,7 +288,7 @@ static perp_status set_scale(perp__study *s, int j)
 /* Time ---------------------------------------------------------------------------------------- */
 
 /* The step: what the options say, else the largest one up to the model's that divides the smallest interval of the
- * data. A discrete model has one step a row. */
+ * data. A discrete model keeps its own, or has one a row. */
 static void choose_step(perp__study *s)
 {
     double interval = INFINITY, most = perp_model_simulate_task(s->model).step;
@@ -302,6 +302,8 @@ static void choose_step(perp__study *s)
     s->step = interval;
     if (perp_model_get_kind(s->model) == PERP_CONTINUOUS && most < interval)
         s->step = interval / ceil(interval / most - 1e-6);
+    else if (most < 0.75 * interval)
+        s->step = most; /* a discrete model's equations are those of its step */
     if (!isnan(s->options.step)) s->step = s->options.step;
 }
 

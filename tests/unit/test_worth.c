@@ -106,6 +106,25 @@ static void a_parameter_beside_an_open_direction_is_known_no_better(void **state
     perp_dataset_destroy(data);
 }
 
+/* Every second row is recorded: a step of the model is still half an interval. */
+static void a_discrete_model_keeps_its_step(void **state)
+{
+    (void)state;
+    const char *text = "param a = 0.5 in [0, 1]\nstate x = 1\nnext(x) = a*x + sin(t)\n"
+                       "simulate to 20 step 1\n";
+    const char *const x[] = {"x"};
+    perp_dataset *data = new_dataset();
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    set_value(truth, "a", 0.8);
+    record(data, truth, 2, x, 1, 0, NULL);
+    perp_identification r = identify(model, data, NULL);
+    assert_near(r.step, 1, 0);
+    assert_near(r.parameter[0].value, 0.8, 1e-7);
+    perp_identification_clear(&r);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +132,7 @@ int main(void)
         cmocka_unit_test(initial_values_follow_parameters_however_written),
         cmocka_unit_test(a_noisy_column_beside_exact_ones_keeps_its_interval),
         cmocka_unit_test(a_parameter_beside_an_open_direction_is_known_no_better),
+        cmocka_unit_test(a_discrete_model_keeps_its_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
