@@ -66,6 +66,9 @@ int perp__predictor_evaluate(void *predictor, const double *theta, double *resid
 int perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian);
 /* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
 void perp__predictor_take_part(void *predictor, int part);
+/* From now on predictions begin at the measured states and sigma (per state; kept by the caller) times `sign`, and times 1 or -1 as
+ * drawn for each prediction and state; NULL: at the measured states. */
+void perp__predictor_move_starts(void *predictor, const double *sigma, int sign, int draw);
 const char *perp__predictor_fault(const perp__predictor *predictor);
 
 /* least_squares.c: minimise sum rho(r_i(theta)) over the box, in coordinates z in [0, 1]. */
@@ -132,6 +135,9 @@ double perp__student_quantile(double confidence, long dof);
 /* bootstrap.c: standard errors and intervals from resampled runs, when the options ask for them. */
 perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
                             const perp__minimum *best, perp_identification *result);
+/* start_noise.c: findings about the noise of the states that predictions begin from. The problem's context is a predictor. */
+perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
+                              const perp__minimum *minimum, perp_identification *result);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
 

@@ -42,6 +42,7 @@ static perp_status run(perp__study *s, perp_identification *result)
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
     if (status == PERP_OK && !isfinite(best.cost)) status = no_solution(s, predictor);
     if (status == PERP_OK) status = perp__report(s, &p, &best, result);
+    if (status == PERP_OK) status = perp__start_noise(s, &p, &best, result);
     if (status == PERP_OK) status = perp__bootstrap(s, &p, &best, result);
     perp__minimum_free(&best);
     perp__problem_free(&p);

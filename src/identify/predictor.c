@@ -10,6 +10,7 @@
 #include "simulate/step.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,9 @@ struct perp__predictor {
     double *jacobian; /* NULL: only residuals are wanted */
     double *scratch;  /* residuals that nobody asked for */
     char *fault;
+    const double *sigma; /* NULL, or how far initial states are moved */
+    int sign;
+    uint64_t draw;
 };
 
 enum { PART = 4 }; /* runs that are enough to tell good points from bad ones */
@@ -111,14 +115,35 @@ const char *perp__predictor_fault(const perp__predictor *p)
 
 /* Runs ---------------------------------------------------------------------------------------- */
 
-/* Initial states of a prediction that begins at `row`. */
-static int set_states(const perp__study *s, const perp__recording *r, int row, perp_model *model)
+void perp__predictor_move_starts(void *predictor, const double *sigma, int sign, int draw)
 {
+    perp__predictor *p = predictor;
+    p->sigma = sigma;
+    p->sign = sign;
+    p->draw = (uint64_t)draw;
+}
+
+/* How far state k is moved in the prediction whose residuals begin at `at`: +- sigma, by a hash (splitmix64's finish). */
+static double start_move(const perp__predictor *p, long at, int k)
+{
+    if (!p->sigma) return 0;
+    uint64_t z = (p->draw << 48) + ((uint64_t)at << 12) + (uint64_t)k + 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return (z >> 63 ? 1 : -1) * p->sign * p->sigma[k];
+}
+
+/* Initial states of a prediction that begins at `row`, whose residuals begin at `at`. */
+static int set_states(const perp__predictor *p, const perp__recording *r, int row, long at,
+                      perp_model *model)
+{
+    const perp__study *s = p->study;
     for (int k = 0; k < s->nstate; k++) {
         if (s->depends[k]) continue;
         if (!r->state[k] && row > 0) return 0;
         double x = r->state[k] ? r->state[k][row] /* or else the model's, not that of another run */
                                : perp_model_symbol(s->model, PERP_STATE, k).value;
+        if (r->state[k]) x += start_move(p, at, k);
         if (isnan(x) ||
             perp_model_set(model, perp_model_symbol(model, PERP_STATE, k).name, x, NULL) != PERP_OK)
             return 0;
@@ -138,9 +163,10 @@ static perp_status set_inputs(const perp__study *s, const perp__recording *r, pe
 }
 
 /* The simulation of the present parameters, created at the first run's start whichever run is wanted. */
-static perp_status create_simulation(const perp__study *s, worker *w, const double *theta,
+static perp_status create_simulation(const perp__predictor *p, worker *w, const double *theta,
                                      int follow)
 {
+    const perp__study *s = p->study;
     const perp__recording *first = &s->run[0];
     perp_simulation_options o = perp_simulation_options_default(w->model);
     o.step = s->step;
@@ -148,7 +174,7 @@ static perp_status create_simulation(const perp__study *s, worker *w, const doub
     o.to = o.from + (double)first->at[first->rows - 1] * s->step;
     if (!perp__set_parameters(s, w->model, theta)) return PERP_ERR_MEMORY;
     perp_status status = set_inputs(s, first, w->model);
-    if (status == PERP_OK && !set_states(s, first, 0, w->model)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && !set_states(p, first, 0, 0, w->model)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp_simulation_create(w->model, &o, &w->sim, &w->diag);
     if (status == PERP_OK && follow)
         status = perp_simulation_follow(w->sim, s->np, s->options.parameter, &w->diag);
@@ -193,7 +219,7 @@ static perp_status predict_rows(const perp__predictor *p, worker *w, const perp_
 {
     const perp__study *s = p->study;
     perp_status status = PERP_OK;
-    if (!set_states(s, r, first, w->model))
+    if (!set_states(p, r, first, at + (long)first * s->nm, w->model))
         return PERP_OK; /* a state is missing there: nothing to predict from */
     perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step);
     if (first == 0) status = compare_row(p, w, r, 0, 1, at);
@@ -217,7 +243,7 @@ static perp_status predict_run(perp__predictor *p, worker *w, int run)
     if (run % p->stride != 0) return PERP_OK;
     perp_status status = w->sim ? PERP_OK : w->status;
     if (status == PERP_OK && !w->sim)
-        status = w->status = create_simulation(s, w, p->theta, p->jacobian != NULL);
+        status = w->status = create_simulation(p, w, p->theta, p->jacobian != NULL);
     if (status == PERP_OK) status = set_inputs(s, r, w->model);
     for (int first = 0; first < r->rows - 1 && status == PERP_OK; first += horizon) {
         int last = first + horizon < r->rows ? first + horizon : r->rows - 1;
