@@ -391,6 +391,33 @@ static int fill_estimates(const perp__study *s, const perp__minimum *m, const do
     return ok;
 }
 
+static int are_same(const perp__recording *a, const perp__recording *b)
+{
+    int n = perp_trajectory_columns(a->table);
+    if (a->rows != b->rows || n != perp_trajectory_columns(b->table)) return 0;
+    for (int c = 0; c < n; c++) {
+        if (memcmp(perp_trajectory_column(a->table, c), perp_trajectory_column(b->table, c),
+                   (size_t)a->rows * sizeof(double)) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* A run that is there twice says nothing new, but shortens the intervals. */
+static int say_copies(const perp__study *s, perp_identification *result)
+{
+    for (int r = 1; r < s->nrun; r++) {
+        int k = 0;
+        while (k < r && !are_same(&s->run[k], &s->run[r])) k++;
+        if (k < r)
+            return perp__finding(result,
+                                 "%s has the same values as %s: the same run counted twice makes "
+                                 "standard errors too small",
+                                 s->run[r].name, s->run[k].name);
+    }
+    return 1;
+}
+
 /* Where something is not identifiable, a column that never changes is likely why. */
 static int say_still_columns(const perp__study *s, perp_identification *result)
 {
@@ -463,7 +490,8 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
     result->cost = m->cost;
     result->noise_factor = sqrt(variance);
     if (!report_directions(s, p, m, variance, quantile, result->covariance, each, result) ||
-        !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result))
+        !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result) ||
+        !say_copies(s, result))
         return PERP_ERR_MEMORY;
     result->evaluations = p->evaluations;
     return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;

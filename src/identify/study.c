@@ -30,6 +30,15 @@ static perp_status take_parameters(perp__study *s)
             return PERP_ERR_ARG;
         }
         perp_symbol p = perp_model_symbol(s->model, PERP_PARAM, index);
+        int same = 0;
+        while (same < i && s->param[same] != index) same++;
+        if (same < i || s->model->item[PERP_PARAM][index].is_structural) {
+            perp__diag_append(s->diag, "%s: '%s' %s\n", perp_model_file(s->model), p.name,
+                              same < i ? "is to be estimated twice"
+                                       : "sets the size of the model and cannot be estimated");
+            complain(s);
+            return PERP_ERR_ARG;
+        }
         if (!isfinite(p.lo) || !isfinite(p.hi) || !(p.lo < p.hi)) {
             perp__diag_append(
                 s->diag,

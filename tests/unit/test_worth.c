@@ -174,6 +174,44 @@ static void noise_of_first_rows_is_spoken_of(void **state)
     perp_model_destroy(model);
 }
 
+static void what_is_there_twice_is_said(void **state)
+{
+    (void)state;
+    const char *text = "param n = 1 in [1, 3], a = 1 in [0, 3]\nstate x[n] = 0\n"
+                       "for i in 1..n { der(x[i]) = a }\nsimulate to 1 step 0.1\n";
+    const char *const x[] = {"x[1]"};
+    const struct {
+        const char *first, *second, *says;
+    } cases[] = {{"a", "a", "'a' is to be estimated twice"},
+                 {"a", "n", "'n' sets the size of the model and cannot be estimated"}};
+    perp_model *model = parse_model(text);
+    perp_dataset *data = new_dataset();
+    perp_identify_options o;
+    uint64_t seed = 1, again = 1;
+    record(data, parse_model(text), 1, x, 1, 0.01, &seed);
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    for (int k = 0; k < 2; k++) {
+        perp_diag diag = {0};
+        perp_identification r;
+        o.nparameter = 2;
+        o.parameter[0] = cases[k].first;
+        o.parameter[1] = cases[k].second;
+        assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_ARG);
+        if (!strstr(perp_diag_text(&diag), cases[k].says)) fail_msg("%s", perp_diag_text(&diag));
+        perp_diag_clear(&diag);
+    }
+    o.nparameter = 1;
+    perp_identification r = identify(model, data, &o);
+    assert_false(finds(&r, "counted twice"));
+    perp_identification_clear(&r);
+    record(data, parse_model(text), 1, x, 1, 0.01, &again);
+    r = identify(model, data, &o);
+    assert_true(finds(&r, "run1.csv has the same values as run0.csv"));
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_noisy_column_beside_exact_ones_keeps_its_interval),
         cmocka_unit_test(a_parameter_beside_an_open_direction_is_known_no_better),
         cmocka_unit_test(a_discrete_model_keeps_its_step),
+        cmocka_unit_test(what_is_there_twice_is_said),
         cmocka_unit_test(noise_of_first_rows_is_spoken_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
