@@ -37,17 +37,44 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Standard deviation, and the quantiles that leave the confidence between them. */
-static void summarise(double *x, int n, double confidence, perp_estimate *e)
+/* Covariance of two parameters over the sets. Sets of n runs vary like the mean of n about its own mean: n - 1 are free. */
+static double covariance_of(const double *x, const double *y, int sets, int nrun)
 {
-    double sum = 0, squares = 0;
-    for (int k = 0; k < n; k++) sum += x[k], squares += (x[k] - x[0]) * (x[k] - x[0]);
-    double shift = sum / n - x[0];
-    e->std_error = sqrt(fmax(0, squares / n - shift * shift) * n / (n - 1));
+    double a = 0, b = 0, product = 0;
+    for (int k = 0; k < sets; k++)
+        a += x[k] - x[0], b += y[k] - y[0], product += (x[k] - x[0]) * (y[k] - y[0]);
+    product -= a * b / sets;
+    return product / (sets - 1) * nrun / (nrun - 1);
+}
+
+/* The quantiles that leave the confidence between them, expanded as Student's interval is beyond the normal one with the standard
+ * deviation of n (Hesterberg 2015). */
+static void take_quantiles(double *x, int n, double confidence, int nrun, perp_estimate *e)
+{
+    double wide = perp__student_quantile(confidence, nrun - 1) * sqrt(nrun / (nrun - 1.0));
     qsort(x, (size_t)n, sizeof *x, ascending);
-    int tail = (int)floor(0.5 * (1 - confidence) * (n - 1) + 0.5);
+    int tail = (int)floor(0.5 * erfc(wide / sqrt(2)) * (n - 1) + 0.5);
     e->low = x[tail];
     e->high = x[n - 1 - tail];
+}
+
+static void summarise(const perp__study *s, double *theta, int sets, int done,
+                      perp_identification *result)
+{
+    int np = s->np;
+    for (int i = 0; i < np; i++) {
+        for (int j = 0; j < np; j++) {
+            if (!result->parameter[i].identifiable || !result->parameter[j].identifiable) continue;
+            result->covariance[i + j * np] =
+                covariance_of(theta + i * sets, theta + j * sets, done, s->nrun);
+        }
+    }
+    for (int i = 0; i < np; i++) {
+        perp_estimate *e = &result->parameter[i];
+        if (!e->identifiable) continue;
+        e->std_error = sqrt(fmax(0, result->covariance[i + i * np]));
+        take_quantiles(theta + i * sets, done, s->options.confidence, s->nrun, e);
+    }
 }
 
 static perp_status refuse(const perp__study *s)
@@ -82,10 +109,7 @@ perp_status perp__bootstrap(const perp__study *s, perp__problem *p, const perp__
         done++;
     }
     p->weight = NULL;
-    for (int i = 0; i < s->np && ok && done > 1; i++) {
-        if (result->parameter[i].identifiable)
-            summarise(theta + i * sets, done, s->options.confidence, &result->parameter[i]);
-    }
+    if (ok && done > 1) summarise(s, theta, sets, done, result);
     if (ok && done < sets)
         ok = perp__finding(result,
                            "%d of %d resampled sets had no verified solution and are left out",

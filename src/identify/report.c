@@ -173,8 +173,9 @@ static int report_columns(const perp__study *s, const perp__minimum *m, perp_ide
     return perp__finding(
         result,
         "what is left over in %s goes on from row to row: the model errs there, not only the "
-        "measurement, and the standard errors are too small%s",
-        list, s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
+        "measurement%s%s",
+        list, s->options.bootstrap ? "" : ", and the standard errors are too small",
+        s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
 }
 
 /* Directions ---------------------------------------------------------------------------------- */

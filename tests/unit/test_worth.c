@@ -212,6 +212,39 @@ static void what_is_there_twice_is_said(void **state)
     perp_model_destroy(model);
 }
 
+/* Few runs that differ: 80 % of the plain percentile intervals held the truth. */
+static void the_bootstrap_of_few_runs_is_wide_enough(void **state)
+{
+    (void)state;
+    enum { SETS = 60, RUNS = 6 };
+    const char *text = "param a = 1 in [0, 3]\nstate x = 0\nder(x) = a\nsimulate to 1 step 0.1\n";
+    const char *const x[] = {"x"};
+    uint64_t seed = 41;
+    int inside = 0;
+    perp_model *model = parse_model(text);
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.bootstrap = 200;
+    for (int k = 0; k < SETS; k++) {
+        perp_dataset *data = new_dataset();
+        for (int r = 0; r < RUNS; r++) {
+            perp_model *truth = parse_model(text);
+            set_value(truth, "a", 1 + 0.1 * normal(&seed));
+            record(data, truth, 1, x, 1, 1e-3, &seed);
+        }
+        perp_identification r = identify(model, data, &o);
+        const perp_estimate *e = &r.parameter[0];
+        inside += e->low <= 1 && 1 <= e->high;
+        assert_near(sqrt(r.covariance[0]), e->std_error, 1e-12);
+        assert_false(finds(&r, "too small"));
+        perp_identification_clear(&r);
+        perp_dataset_destroy(data);
+    }
+    print_message("%d of %d inside\n", inside, SETS);
+    assert_true(inside >= 53);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_noisy_column_beside_exact_ones_keeps_its_interval),
         cmocka_unit_test(a_parameter_beside_an_open_direction_is_known_no_better),
         cmocka_unit_test(a_discrete_model_keeps_its_step),
+        cmocka_unit_test(the_bootstrap_of_few_runs_is_wide_enough),
         cmocka_unit_test(what_is_there_twice_is_said),
         cmocka_unit_test(noise_of_first_rows_is_spoken_of),
     };
