@@ -119,6 +119,7 @@ int perp__differentiate(perp__problem *problem, const perp__minimum *at, double 
 /* Set the width from the derivatives at a point (whose residual is filled in): narrow, unless a wide difference disagrees
  * with a narrow one, as where each sequence of contacts has a valley of its own. */
 void perp__choose_width(perp__problem *problem, perp__minimum *at);
+int perp__looks_wide(const perp__problem *problem);
 /* A = J' W J and g = J' W r with Huber's weights W. */
 void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
                             double *g);

@@ -136,6 +136,11 @@ int perp__differentiate(perp__problem *p, const perp__minimum *at, double *jacob
     return 1;
 }
 
+int perp__looks_wide(const perp__problem *p)
+{
+    return p->width > PERP_IDENTIFY_NARROW;
+}
+
 void perp__choose_width(perp__problem *p, perp__minimum *at)
 {
     double *wide = malloc((size_t)p->n * sizeof(double) + 1);

@@ -419,6 +419,40 @@ static int say_copies(const perp__study *s, perp_identification *result)
     return 1;
 }
 
+/* The search looked over the jumps of the cost: is there a better value of parameter i between them? */
+static int say_neighbour(const perp__study *s, perp__problem *p, const perp__minimum *m, int i,
+                         double allowed, perp_identification *result)
+{
+    enum { SHARES = 6 };
+    double z[MOST], theta[MOST], least = m->cost - allowed, better = (double)NAN;
+    if (!result->parameter[i].identifiable) return 1;
+    memcpy(z, m->z, (size_t)p->np * sizeof(double));
+    for (int k = 0; k < 2 * SHARES; k++) {
+        double share = p->width * ldexp(2, -k / 2);
+        z[i] = fmin(fmax(m->z[i] + (k % 2 ? -share : share), 0), 1);
+        double cost = perp__cost_at(p, z, p->trial);
+        if (!(cost < least)) continue;
+        least = cost;
+        perp__to_theta(p, z, theta);
+        better = theta[i];
+    }
+    return isnan(better) ||
+           perp__finding(result,
+                         "%s: %.6g fits better than the estimate (cost %.4g, not %.4g): the cost "
+                         "jumps here, and the interval "
+                         "says little; start from there (--set), with --derivatives exact",
+                         s->options.parameter[i], better, least, m->cost);
+}
+
+static int say_neighbours(const perp__study *s, perp__problem *p, const perp__minimum *m,
+                          double allowed, perp_identification *result)
+{
+    int ok = 1;
+    for (int i = 0; i < s->np && ok && perp__looks_wide(p); i++)
+        ok = say_neighbour(s, p, m, i, allowed, result);
+    return ok;
+}
+
 /* Where something is not identifiable, a column that never changes is likely why. */
 static int say_still_columns(const perp__study *s, perp_identification *result)
 {
@@ -492,7 +526,7 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
     result->noise_factor = sqrt(variance);
     if (!report_directions(s, p, m, variance, quantile, result->covariance, each, result) ||
         !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result) ||
-        !say_copies(s, result))
+        !say_copies(s, result) || !say_neighbours(s, p, m, variance * quantile * quantile, result))
         return PERP_ERR_MEMORY;
     result->evaluations = p->evaluations;
     return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;

@@ -245,6 +245,27 @@ static void the_bootstrap_of_few_runs_is_wide_enough(void **state)
     perp_model_destroy(model);
 }
 
+/* A ball's cost jumps with the height d under which it bounces; differences over the jumps end beside the best value. */
+static void a_better_value_between_jumps_is_named(void **state)
+{
+    (void)state;
+    const char *text = "param d = 0.2 in [0, 0.8], e = 0.5 in [0, 1]\nstate x = 1, v = 0\nvar p\n"
+                       "der(x) = v\nder(v) = -9.81 + p\n"
+                       "0 <= p perp v + e*pre(v) >= 0 when x <= d\nsimulate to 1.5 step 0.01\n";
+    const char *const columns[] = {"x", "v", "p"};
+    perp_dataset *data = new_dataset();
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    set_value(truth, "d", 0.43);
+    set_value(truth, "e", 0.7);
+    record(data, truth, 1, columns, 3, 0, NULL);
+    perp_identification r = identify(model, data, NULL);
+    int is_right = r.parameter[0].low <= 0.43 && 0.43 <= r.parameter[0].high;
+    assert_true(is_right || finds(&r, "fits better than the estimate"));
+    perp_identification_clear(&r);
+    perp_model_destroy(model);
+    perp_dataset_destroy(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_noisy_column_beside_exact_ones_keeps_its_interval),
         cmocka_unit_test(a_parameter_beside_an_open_direction_is_known_no_better),
         cmocka_unit_test(a_discrete_model_keeps_its_step),
+        cmocka_unit_test(a_better_value_between_jumps_is_named),
         cmocka_unit_test(the_bootstrap_of_few_runs_is_wide_enough),
         cmocka_unit_test(what_is_there_twice_is_said),
         cmocka_unit_test(noise_of_first_rows_is_spoken_of),
