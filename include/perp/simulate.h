@@ -130,7 +130,7 @@ PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
 /// value was set does not depend on them at the start. Allocates nothing.
 ///
 /// @param derivative  perp_simulation_columns rows, a column for each parameter, column-major; NaN for what has no value
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts)
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts), or a step failed
 PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
                                                  double *derivative);
 

@@ -137,8 +137,17 @@ perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *
     char *searched = calloc((size_t)n, 1);
     int ok = searched && allocate_starts(s, result, n) && perp__minimum_allocate(&m, p);
     if (ok) search_all(s, p, &m, best, result, searched);
-    if (ok && isfinite(best->cost)) ok = perp__differentiate(p, best, best->jacobian);
+    int known = !ok || !isfinite(best->cost) || perp__differentiate(p, best, best->jacobian);
     perp__minimum_free(&m);
     free(searched);
+    if (ok && !known) {
+        perp__diag_append(
+            s->diag,
+            "%s: the model has a solution at the estimate, but not beside it: how well "
+            "the parameters are known cannot be said\n",
+            perp_model_file(s->model));
+        if (s->diag) s->diag->errors++;
+        return PERP_ERR_NO_SOLUTION;
+    }
     return ok ? PERP_OK : PERP_ERR_MEMORY;
 }

@@ -243,6 +243,11 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     }
 }
 
+void perp__sensitivity_lose(perp__sensitivity *x)
+{
+    x->known = 0;
+}
+
 int perp__sensitivity_get(const perp__sensitivity *x, double *derivative, int ncolumn)
 {
     int n = x->step->nx + x->step->model->nvar;

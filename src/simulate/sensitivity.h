@@ -24,6 +24,9 @@ void perp__sensitivity_restart(perp__sensitivity *sensitivity);
 /* The step whose solution is in the workspace. */
 void perp__sensitivity_advance(perp__sensitivity *sensitivity);
 
+/* A step failed, perhaps after a part of it: until the next restart there are none. */
+void perp__sensitivity_lose(perp__sensitivity *sensitivity);
+
 /* Derivatives of the columns of a row (perp_simulation_row) with respect to the parameters: entry c + j * ncolumn is that of
  * column c by the j-th. NaN where the row has no value. 0 if a step since the restart did not determine them. */
 int perp__sensitivity_get(const perp__sensitivity *sensitivity, double *derivative, int ncolumn);

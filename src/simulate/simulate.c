@@ -573,6 +573,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     if (r.outcome != PERP_SOLVED) {
         perp_status status = explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
+        if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
     sim->done = k;

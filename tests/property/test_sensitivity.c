@@ -242,9 +242,35 @@ static void what_cannot_be_followed_is_refused_by_name(void **state)
     perp_model_destroy(model);
 }
 
+/* The steps of a failed step's first halves are not those of the row that stays. */
+static void a_failed_step_leaves_no_derivatives(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param a = 1\nstate x = 1\nvar y\nder(x) = -a\n"
+                                    "y^2 = x - 0.45\nsimulate to 1 step 0.1\n");
+    static const char *const a[] = {"a"};
+    perp_simulation *sim;
+    double derivative[8];
+    perp_diag diag = {0};
+    assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_follow(sim, 1, a, NULL), PERP_OK);
+    int steps = 0;
+    while (perp_simulation_step(sim, NULL, &diag) == PERP_OK) {
+        steps++;
+        assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
+        assert_near(derivative[1], -0.1 * steps, 1e-9);
+    }
+    assert_int_equal(steps, 5);
+    assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_ERR_NO_SOLUTION);
+    perp_diag_clear(&diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failed_step_leaves_no_derivatives),
         cmocka_unit_test(what_cannot_be_followed_is_refused_by_name),
         cmocka_unit_test(derivatives_agree_with_differences),
     };

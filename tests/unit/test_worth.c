@@ -266,6 +266,25 @@ static void a_better_value_between_jumps_is_named(void **state)
     perp_dataset_destroy(data);
 }
 
+/* Solvable for a = 1 alone: differences have no neighbour, and memory was said to be out. */
+static void a_solution_without_neighbours_is_reported(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("param a = 1 in [0, 2]\nstate x = 0\nvar p\nder(x) = p\n"
+                                    "0 <= p perp -p - (a - 1)^2 >= 0\nsimulate to 1 step 0.1\n");
+    perp_dataset *data = dataset_of("t,x\n0,0\n0.1,0\n0.2,0\n");
+    perp_identify_options o;
+    perp_identification r;
+    perp_diag diag = {0};
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.derivatives = PERP_DERIVATIVES_DIFFERENCES;
+    assert_int_equal(perp_identify(model, data, &o, &r, &diag), PERP_ERR_NO_SOLUTION);
+    if (!strstr(perp_diag_text(&diag), "but not beside it")) fail_msg("%s", perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_noisy_column_beside_exact_ones_keeps_its_interval),
         cmocka_unit_test(a_parameter_beside_an_open_direction_is_known_no_better),
         cmocka_unit_test(a_discrete_model_keeps_its_step),
+        cmocka_unit_test(a_solution_without_neighbours_is_reported),
         cmocka_unit_test(a_better_value_between_jumps_is_named),
         cmocka_unit_test(the_bootstrap_of_few_runs_is_wide_enough),
         cmocka_unit_test(what_is_there_twice_is_said),
