@@ -30,7 +30,7 @@ extern "C" {
     X(PERP_ERR_FILE, "a file cannot be read or written")                                           \
     X(PERP_ERR_MODEL, "the model is wrong; see the diagnostics")                                   \
     X(PERP_ERR_DATA, "the data are wrong; see the diagnostics")                                    \
-    X(PERP_ERR_UNAVAILABLE, "not available in this build or on this machine")                                        \
+    X(PERP_ERR_UNAVAILABLE, "not available in this build or on this machine")                      \
     X(PERP_ERR_NO_SOLUTION, "no verified solution; see the diagnostics")                           \
     X(PERP_ERR_STOPPED, "stopped by the caller")
 

@@ -54,7 +54,7 @@ typedef enum perp_fc_method {
 
 /// Options. Fill with perp_fc_options_default, then change what you need.
 typedef struct perp_fc_options {
-    double tol;     ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
+    double tol;          ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
     double tol_absolute; ///< solved is also what has residual <= tol_absolute, whatever q is.
                          ///< >= 0, default 0
     int max_iter;   ///< sweeps, Newton steps or iterations of the method; 0 (default): the method's
@@ -78,9 +78,9 @@ typedef struct perp_fc_options {
     } admm;
     struct {
         perp_rho strategy; ///< default PERP_RHO_ADAPTIVE
-        double rho;           ///< for PERP_RHO_FIXED [kg], > 0, default 1
-        int gauss_seidel; ///< 1: contacts one after the other with the newest values; 0 (default):
-                          ///< all at once
+        double rho;        ///< for PERP_RHO_FIXED [kg], > 0, default 1
+        int gauss_seidel;  ///< 1: contacts one after the other with the newest values; 0 (default):
+                           ///< all at once
     } prox;
 } perp_fc_options;
 

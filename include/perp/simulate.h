@@ -68,10 +68,10 @@ typedef struct perp_simulation_summary {
     double time; ///< reached
     double worst_residual;
     long worst_step;
-    long solves;       ///< complementarity problems solved; the other steps kept their mode
+    long solves;            ///< complementarity problems solved; the other steps kept their mode
     long friction_problems; ///< steps, or parts of halved ones, with exact friction cones that were
                             ///< solved as a problem of perp/friction.h because no mode was regular
-    long eliminations; ///< 1 when the coefficients are constant
+    long eliminations;      ///< 1 when the coefficients are constant
     int pairs;
     const long (*sides)[4]; ///< per pair, steps with: first side > 0; both 0; second side > 0;
                             ///< guard off. Two-sided: at lo; between; at hi; guard off

@@ -18,7 +18,7 @@
     __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")))
 #endif
 #define PERP_TARGET_AVX2 __attribute__((target("avx2")))
-#define PERP_ISA_COUNT 3
+#define PERP_ISA_COUNT   3
 #define PERP_ISA_LIST(X)                                                                           \
     X(plain, )                                                                                     \
     X(avx2, PERP_TARGET_AVX2)                                                                      \
@@ -35,18 +35,18 @@
 #else
 #define PERP_INLINE
 #endif
-#define PERP_ISA_COUNT 1
+#define PERP_ISA_COUNT   1
 #define PERP_ISA_LIST(X) X(plain, )
-#define PERP_ISA_DETECT 0
+#define PERP_ISA_DETECT  0
 #endif
 
 /* LANES(isa): a vector of doubles as wide as that machine's, MASK(isa): what a comparison of two gives. One double
  * where the compiler has no vectors. */
 #if defined(__GNUC__)
-#define PERP_LANES(isa) PERP_LANES_(isa)
+#define PERP_LANES(isa)  PERP_LANES_(isa)
 #define PERP_LANES_(isa) perp__lanes_##isa
-#define PERP_MASK(isa) PERP_MASK_(isa)
-#define PERP_MASK_(isa) perp__mask_##isa
+#define PERP_MASK(isa)   PERP_MASK_(isa)
+#define PERP_MASK_(isa)  perp__mask_##isa
 typedef double perp__lanes_plain __attribute__((vector_size(16), aligned(8), may_alias));
 typedef double perp__lanes_avx2 __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double perp__lanes_avx512 __attribute__((vector_size(64), aligned(8), may_alias));
@@ -57,9 +57,9 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_SELECT(isa, mask, yes, no)                                                            \
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
 #else
-#define PERP_LANES(isa) double
-#define PERP_MASK(isa) long long
-#define PERP_LANE(x, l) (x)
+#define PERP_LANES(isa)                 double
+#define PERP_MASK(isa)                  long long
+#define PERP_LANE(x, l)                 (x)
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
 #endif
 

@@ -1122,7 +1122,8 @@ int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind 
     int index[2] = {1, 1}, nindex = s->kind == SYNTAX_INDEX ? s->n : 0;
     if (!d || (nindex && nindex != d->ndim)) {
         char near[300] = "";
-        perp__error(b->source, s->at, s->end, "expected the name of a state, var, input or parameter%s",
+        perp__error(b->source, s->at, s->end,
+                    "expected the name of a state, var, input or parameter%s",
                     is_name && !d ? suggestion(b, s->text, 0, near, sizeof near) : near);
         return 0;
     }

@@ -38,5 +38,4 @@ struct builder;
 /* Read the block onto model->shape; errors are recorded in the source. 0 when memory is out. */
 int perp__read_draw(struct builder *builder, perp_model *model, const perp__statement *s);
 
-
 #endif

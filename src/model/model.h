@@ -64,7 +64,7 @@ typedef struct perp__friction {
     const char *text;
 } perp__friction;
 
-struct perp__shape; /* draw_block.h */
+struct perp__shape;                                       /* draw_block.h */
 typedef struct perp__identify_block perp__identify_block; /* model/identify_block.h */
 
 struct perp_model {
@@ -86,7 +86,7 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     const char *method;
-    perp__plan_block *plan; /* NULL: no such block */
+    perp__plan_block *plan;         /* NULL: no such block */
     perp__identify_block *identify; /* NULL: no such block */
 };
 

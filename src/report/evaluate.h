@@ -17,7 +17,7 @@ typedef struct perp__rows {
     perp__tape tape, inputs;
     double *ws;
     const double **state, **var, **input, *time; /* columns; NULL where the run has none */
-    double step;                        /* the run's, NaN if it does not say */
+    double step;                                 /* the run's, NaN if it does not say */
     int n;
     unsigned char *needs_before; /* per expression: it needs the step before */
     int hint;

@@ -75,11 +75,12 @@ perp_fc_options perp_fc_options_default(void)
 
 static int options_valid(const perp_fc_options *o)
 {
-    return o->tol > 0 && o->tol <= 1e-2 && o->tol_absolute >= 0 && o->max_iter >= 0 && o->nsgs.omega > 0 &&
-           o->nsgs.omega < 2 && o->newton.line_search >= 0 && o->newton.line_search <= 50 &&
-           o->proximal.alpha > 0 && isfinite(o->proximal.alpha) && o->proximal.sigma > 0 &&
-           o->proximal.sigma < 1 && o->admm.rho >= 0 && isfinite(o->admm.rho) &&
-           (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 && isfinite(o->prox.rho);
+    return o->tol > 0 && o->tol <= 1e-2 && o->tol_absolute >= 0 && o->max_iter >= 0 &&
+           o->nsgs.omega > 0 && o->nsgs.omega < 2 && o->newton.line_search >= 0 &&
+           o->newton.line_search <= 50 && o->proximal.alpha > 0 && isfinite(o->proximal.alpha) &&
+           o->proximal.sigma > 0 && o->proximal.sigma < 1 && o->admm.rho >= 0 &&
+           isfinite(o->admm.rho) && (unsigned)o->prox.strategy < PERP_RHO_COUNT &&
+           o->prox.rho > 0 && isfinite(o->prox.rho);
 }
 
 /* ---- the one residual
