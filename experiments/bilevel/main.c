@@ -5,18 +5,11 @@
  *     experiment_bilevel MODEL POINT.csv [--curves | --figure OUT.svg] */
 
 #include "perp/perp.h"
+#include "support/verdicts.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
 
 /* The three variants: A hard bounds, B soft nonnegativity of the second sides, C soft forces; weight 5. */
 typedef struct study {

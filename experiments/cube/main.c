@@ -7,6 +7,7 @@
  * (with --quick: every eighth). */
 
 #include "tosses.h"
+#include "support/verdicts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,14 +16,6 @@
 #include <time.h>
 
 enum { TRAIN = 16 };
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
 
 static int is_training(const tosses *all, int k, int n)
 {

@@ -4,25 +4,12 @@
  *     experiment_direct MODEL */
 
 #include "perp/perp.h"
+#include "support/random.h"
+#include "support/verdicts.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
-
-static double uniform(uint64_t *state, double lo, double hi)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
-}
 
 static double relu(double x)
 {

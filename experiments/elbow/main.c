@@ -5,6 +5,7 @@
  *     experiment_elbow SLIDING.perp LINKS.perp FOLDER [--quick] */
 
 #include "links.h"
+#include "support/verdicts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,14 +17,6 @@
 
 /* p (3), q (4), hinge angle, v (3), w (3, body), hinge speed. */
 enum { COLUMNS = 15, ANGLE = 7, SPEED_UP = 10, TURN = 11, HINGE = 14, SHORTEST = 8 };
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
 
 /* Horizontal place of the common mass centre: half-way between the links', the second of which is 35 mm from the hinge. */
 static void mass_centre(const double *row, double *at)

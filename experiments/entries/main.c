@@ -5,37 +5,17 @@
  *     experiment_entries MODEL */
 
 #include "perp/perp.h"
+#include "support/random.h"
+#include "support/verdicts.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SEEDS = 40, NOISY = 1000, NOISY_SEEDS = 20 };
 
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
-
 /* Data ---------------------------------------------------------------------------------------- */
-
-static double uniform(uint64_t *state, double lo, double hi)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) sum += uniform(state, 0, 1);
-    return sum;
-}
 
 typedef struct point {
     double v, u, next, l[3];
@@ -68,7 +48,7 @@ static perp_dataset *draw(int n, int inside, double noise, uint64_t seed, perp_d
         char text[512];
         double e[6] = {0};
         point p = step(uniform(&state, -2, 2), uniform(&state, -2, 2), inside, &state);
-        for (int i = 0; i < 6 && noise > 0; i++) e[i] = noise * normal(&state);
+        for (int i = 0; i < 6 && noise > 0; i++) e[i] = noise * normal_of_twelve(&state);
         int length = snprintf(
             text, sizeof text,
             "t,v,u,l[1],l[2],l[3]\n0,%.17g,0,0,0,0\n1,%.17g,%.17g,%.17g,%.17g,%.17g\n", p.v + e[0],

@@ -4,33 +4,13 @@
  *     experiment_ideas RELU.perp DIRECTIONS.perp */
 
 #include "perp/perp.h"
+#include "support/random.h"
+#include "support/verdicts.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
-
-static double uniform(uint64_t *state, double lo, double hi)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) sum += uniform(state, 0, 1);
-    return sum;
-}
 
 static perp_dataset *dataset_of(const char *text, size_t length, perp_diag *diag)
 {
@@ -64,7 +44,7 @@ static perp_dataset *draw_steps(double noise, uint64_t seed, perp_diag *diag)
         x[2] = fmax(0, fabs(c) - 1);
         used += (size_t)snprintf(text + used, room - used, "\n%d", k);
         for (int i = 0; i < 5; i++) {
-            double y = x[i] == 0 ? 0 : x[i] + noise * normal(&state);
+            double y = x[i] == 0 ? 0 : x[i] + noise * normal_of_twelve(&state);
             used += (size_t)snprintf(text + used, room - used, ",%.9g", y);
         }
         used += (size_t)snprintf(text + used, room - used, ",0,0,0,0");
@@ -182,7 +162,7 @@ static perp_dataset *run_directions(perp_model *model, double truth[2][4], doubl
     for (int k = 0, ok = 1; k < ROWS && ok; k++) {
         if (k > 0) ok = perp_simulation_step(sim, NULL, diag) == PERP_OK;
         perp_simulation_row(sim, row);
-        for (int i = 1; i <= 2 && k > 0; i++) row[i] += noise * normal(&state);
+        for (int i = 1; i <= 2 && k > 0; i++) row[i] += noise * normal_of_twelve(&state);
         used += (size_t)snprintf(text + used, room - used, "\n%.17g,%.17g,%.17g", row[0], row[1],
                                  row[2]);
     }

@@ -2,19 +2,12 @@
  * it? The block of the notes, v = 0, u = 1, mu m g = 2: l+ - l- = -1 holds it. Prints a line a claim, with a verdict. */
 
 #include "perp/perp.h"
+#include "support/random.h"
+#include "support/verdicts.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-static int failures;
-
-static void verdict(const char *claim, int holds)
-{
-    printf("  %-5s %s\n", holds ? "holds" : "FAILS", claim);
-    failures += !holds;
-}
 
 typedef struct block {
     double M[9], q[3]; /* column-major */
@@ -84,19 +77,6 @@ static void single_entries(perp_solver *solver)
             velocity[M12] == 11 && velocity[Q1] == 11 && velocity[M22] == 1 && velocity[Q2] == 1);
 }
 
-static double uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) sum += uniform(state);
-    return sum;
-}
-
 static void all_entries(perp_solver *solver)
 {
     enum { DRAWS = 2000 };
@@ -105,8 +85,8 @@ static void all_entries(perp_solver *solver)
     for (int k = 0; k < DRAWS; k++) {
         block b = true_block(1, 2);
         double l[3];
-        for (int i = 0; i < 9; i++) b.M[i] += 0.1 * normal(&state);
-        for (int i = 0; i < 3; i++) b.q[i] += 0.1 * normal(&state);
+        for (int i = 0; i < 9; i++) b.M[i] += 0.1 * normal_of_twelve(&state);
+        for (int i = 0; i < 3; i++) b.q[i] += 0.1 * normal_of_twelve(&state);
         if (!solve(solver, &b, l)) continue;
         solved++;
         stuck += fabs(1 + l[0] - l[1]) < 1e-9;

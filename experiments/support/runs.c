@@ -1,4 +1,4 @@
-/* Running models, small linear problems, random numbers. */
+/* Running models, small linear problems. */
 
 #include "support.h"
 
@@ -152,16 +152,4 @@ solutions all_solutions(const small_lcp *p, const unsigned char *is_free)
     if (perp_lcp_enumerate(&lcp, is_free, keep_solution, &s) != PERP_OK)
         die("a problem is too large");
     return s;
-}
-
-double uniform(uint64_t *seed, double lo, double hi)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return lo + (hi - lo) * (double)(*seed >> 11) * 0x1p-53;
-}
-
-double normal(uint64_t *seed)
-{
-    double r = sqrt(-2 * log(1 - uniform(seed, 0, 1)));
-    return r * cos(8 * atan(1) * uniform(seed, 0, 1));
 }

@@ -1,13 +1,12 @@
 /* What the experiments on the reference documents share: claims with their verdicts, figures, runs of models, small
- * linear complementarity problems, random numbers. A fault (a model that does not load, no memory) ends the program
+ * linear complementarity problems, random numbers (random.h). A fault (a model that does not load, no memory) ends the program
  * with a message: an experiment has no caller to hand it to. */
 
 #ifndef PERP_EXPERIMENT_SUPPORT_H
 #define PERP_EXPERIMENT_SUPPORT_H
 
 #include "perp/perp.h"
-
-#include <stdint.h>
+#include "support/random.h"
 
 /* Claims ------------------------------------------------------------------------------------------ */
 
@@ -102,10 +101,5 @@ typedef struct solutions {
 
 /* All vertices and rays of the solution set. is_free: nullable. */
 solutions all_solutions(const small_lcp *p, const unsigned char *is_free);
-
-/* Random numbers ---------------------------------------------------------------------------------- */
-
-double uniform(uint64_t *seed, double lo, double hi);
-double normal(uint64_t *seed);
 
 #endif
