@@ -158,29 +158,25 @@ static inline PERP_INLINE void pivot(dictionary *d, int n, double hot[SMALL][LAN
     }
 }
 
-/* Keep z where its residual is small enough: with NaN it never is. */
-static inline PERP_INLINE void judge(lanes *v, int n, double z[SMALL][LANES])
+/* z is an answer where its residual is small enough: with NaN it never is. */
+static inline PERP_INLINE void judge(lanes *v, int n)
 {
     double residual[LANES] = {0};
     for (int i = 0; i < n; i++) {
         for (int l = 0; l < LANES; l++) {
             double w = v->q[i][l];
-            for (int j = 0; j < n; j++) w += v->M[i + j * n][l] * z[j][l];
-            double r = fabs(z[i][l] < w ? z[i][l] : w);
+            for (int j = 0; j < n; j++) w += v->M[i + j * n][l] * v->z[j][l];
+            double r = fabs(v->z[i][l] < w ? v->z[i][l] : w);
             residual[l] = r > residual[l] || r != r ? r : residual[l];
         }
     }
-    for (int l = 0; l < LANES; l++) {
-        int keep = residual[l] <= v->limit[l];
-        for (int i = 0; i < n; i++) v->z[i][l] = z[i][l];
-        v->is_open[l] = keep ? 0 : 1;
-    }
+    for (int l = 0; l < LANES; l++) v->is_open[l] = residual[l] <= v->limit[l] ? 0 : 1;
 }
 
 static inline PERP_INLINE void solve_lanes(lanes *v, int n)
 {
     dictionary d;
-    double hot[SMALL][LANES], z[SMALL][LANES];
+    double hot[SMALL][LANES];
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) memcpy(d.D[i][j], v->M[i + j * n], sizeof d.D[i][j]);
         memcpy(d.q[i], v->q[i], sizeof d.q[i]);
@@ -188,9 +184,9 @@ static inline PERP_INLINE void solve_lanes(lanes *v, int n)
     }
     for (int k = 0; k < 2 * n && choose(&d, n, hot) > 0; k++) pivot(&d, n, hot);
     for (int i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) z[i][l] = d.is_z[i][l] != 0 ? d.q[i][l] : 0;
+        for (int l = 0; l < LANES; l++) v->z[i][l] = d.is_z[i][l] != 0 ? d.q[i][l] : 0;
     }
-    judge(v, n, z);
+    judge(v, n);
 }
 
 #define VERSION(isa, target)                                                                       \
