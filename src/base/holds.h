@@ -1,0 +1,55 @@
+/* Does a condition hold? The only comparisons behind "solved", "verified" and "optimal" (docs/adr/008-verdicts.md): each condition
+ * on its own scale, never on that of another. An error is |violation| / scale beyond rounding; a condition holds where its
+ * error is at most tol. */
+
+#ifndef PERP_SRC_HOLDS_H
+#define PERP_SRC_HOLDS_H
+
+#include <math.h>
+
+/* A number that a condition speaks of, with what it is made of. */
+typedef struct perp__amount {
+    double value;
+    double scale;    /* sum of the |terms| it is made of; 0: only an exact 0 is 0 */
+    double rounding; /* bound of the rounding in value, 0 where it is exact */
+} perp__amount;
+
+/* value = 0. Infinite where nothing gives a scale or a number is not finite. */
+static inline double perp__error_zero(perp__amount x)
+{
+    double beyond = fabs(x.value) - x.rounding;
+    if (beyond <= 0) return 0;
+    double error = beyond / x.scale;
+    return error <= 1e300 ? error : (double)INFINITY;
+}
+
+/* value >= 0 */
+static inline double perp__error_negative(perp__amount x)
+{
+    return x.value >= 0 ? 0 : perp__error_zero(x);
+}
+
+/* 0 <= a perp b >= 0 */
+static inline double perp__error_pair(perp__amount a, perp__amount b)
+{
+    double below = fmax(perp__error_negative(a), perp__error_negative(b));
+    return fmax(below, fmin(perp__error_zero(a), perp__error_zero(b)));
+}
+
+/* lo <= y <= hi perp e, by the distances y - lo and hi - y from the bounds: e = 0 between them, e >= 0 where y = lo, e <= 0
+ * where y = hi. An absent bound is at an infinite distance. */
+static inline double perp__error_box(perp__amount above_lo, perp__amount below_hi, perp__amount e)
+{
+    double outside = fmax(perp__error_negative(above_lo), perp__error_negative(below_hi));
+    double at_bound = perp__error_zero(e.value > 0 ? above_lo : below_hi);
+    return fmax(outside, fmin(perp__error_zero(e), at_bound));
+}
+
+/* The larger error; NaN counts as infinite. */
+static inline double perp__worse(double a, double b)
+{
+    if (isnan(a) || isnan(b)) return (double)INFINITY;
+    return a > b ? a : b;
+}
+
+#endif
