@@ -1,0 +1,40 @@
+/* Exact arithmetic for judging: whether an LCP has a solution, whether z >= 0, M z + q >= 0 is empty, all solutions,
+ * and whether an answer holds. Every double is a fraction over a power of two, so all of this is decided on integers
+ * of any length, to the last bit. Shares no code with src/. */
+
+#ifndef PERP_TEST_EXACT_H
+#define PERP_TEST_EXACT_H
+
+#include "perp/friction.h"
+#include "perp/lcp.h"
+
+enum { EXACT_MAX = 10 }; /* pairs of a problem that is decided exactly */
+
+/* Has the problem (pure, or with bounds: then each box counts twice in EXACT_MAX) a solution? 1 yes, 0 no, -1 too
+ * large to say. */
+int exact_has_solution(const perp_lcp *lcp);
+
+/* Is there z >= 0 with M z + q >= 0? 1 yes, 0 no, -1 too large to say. Bounds are not read. */
+int exact_is_feasible(const perp_lcp *lcp);
+
+/* All vertices of the solution set of the pure problem, each once, then its extreme rays (entries sum to 1), rounded. */
+typedef struct exact_set {
+    int npoint, nray;
+    int too_large; /* the numbers or the count: the lists are not complete */
+    double point[256][EXACT_MAX], ray[256][EXACT_MAX];
+} exact_set;
+void exact_solutions(const perp_lcp *lcp, const unsigned char *is_free, exact_set *out);
+
+/* Is every z_i right to a relative `tolerance`, as a vertex of the solution set of the pure problem? */
+int exact_is_near_solution(const perp_lcp *lcp, const double *z, double tolerance);
+
+/* How far an answer is from holding, each condition i on scales of its own,
+ *     S_i = |q_i| + sum |M_ij z_j|  (backward error),   D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|  (the data alone):
+ * own = the largest violation / S_i, data = the largest violation / min(S_i, D_i), both of w = M z + q without rounding. */
+typedef struct exact_error {
+    double own, data; /* INFINITY where z is not finite or a condition without scale is broken */
+    int at;           /* index of the condition that is worst by `own` */
+} exact_error;
+exact_error exact_lcp_error(const perp_lcp *lcp, const double *z);
+
+#endif
