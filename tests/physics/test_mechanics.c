@@ -168,7 +168,7 @@ static void stacked_blocks_stick_slide_and_part_at_the_right_forces(void **state
 static void slider_crank_keeps_its_loop_closed_and_turns(void **state)
 {
     (void)state;
-    run r = run_with("mechanics/slider_crank.perp", NULL, 0, 2, 0);
+    run r = run_with("mechanics/slider_crank.perp", NULL, 0, 2.5, 0);
     for (long i = 1; i < r.nrow; i++) assert_near(at(&r, i, "closure"), 0, 1e-9);
     assert_true(last(&r, "th") > 6.3);
     for (long i = 1; i < r.nrow; i++) {
