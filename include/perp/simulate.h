@@ -100,9 +100,9 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 /// Take one step. Allocates nothing (except for a message when it fails, and the first times that
 /// exact friction cones are solved as a friction problem).
 ///
-/// @return PERP_OK; PERP_ERR_MEMORY; PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault;
-/// the state stays at the
-///         last verified step); PERP_ERR_DATA (an input is not finite)
+/// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
+///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last
+///         verified step); PERP_ERR_DATA (an input is not finite)
 PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
                                           perp_diag *diag);
 

@@ -221,7 +221,8 @@ static perp_status predict_rows(const perp__predictor *p, worker *w, const perp_
     perp_status status = PERP_OK;
     if (!set_states(p, r, first, at + (long)first * s->nm, w->model))
         return PERP_OK; /* a state is missing there: nothing to predict from */
-    perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step);
+    perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step,
+                             r->at[last] - r->at[first]);
     if (first == 0) status = compare_row(p, w, r, 0, 1, at);
     for (int i = first + 1; i <= last && status == PERP_OK; i++) {
         for (long k = r->at[i - 1]; k < r->at[i] && status == PERP_OK; k++)

@@ -277,9 +277,10 @@ void perp__run_set_initial(perp_simulation *sim)
             &sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
 }
 
-void perp__simulation_restart(perp_simulation *sim, double from)
+void perp__simulation_restart(perp_simulation *sim, double from, long steps)
 {
     sim->options.from = from;
+    sim->nstep = steps;
     sim->done = 0;
     sim->residual = NAN;
     perp__step_forget(&sim->step);
@@ -561,6 +562,12 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
 perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
 {
     if (!sim) return PERP_ERR_ARG;
+    if (sim->done >= sim->nstep) {
+        perp__diag_append(diag, "%s: the run has ended after its %ld steps, at t = %g\n",
+                          sim->model->source.name, sim->nstep, perp__run_time(sim, sim->done));
+        if (diag) diag->errors++;
+        return PERP_ERR_ARG;
+    }
     perp__step *s = &sim->step;
     long k = sim->done + 1;
     size_t symbols = (size_t)s->nsymbol * sizeof(double);

@@ -193,9 +193,9 @@ void perp__step_forget(perp__step *step);
 void perp__step_linearise(perp__step *step);
 const perp__mode *perp__step_mode(perp__step *step);
 
-/* simulate.c: begin again at time `from`, with the initial states and input tables that the model has now; its parameters
+/* simulate.c: begin again at time `from` for so many steps, with the initial states and input tables that the model has now; its parameters
  * stay those of the creation. */
-void perp__simulation_restart(perp_simulation *simulation, double from);
+void perp__simulation_restart(perp_simulation *simulation, double from, long steps);
 
 /* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
  * asked. NULL if no sides could be chosen; then step->bad and *bad_row tell which pairs or which

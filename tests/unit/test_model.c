@@ -362,6 +362,28 @@ static void arguments_are_checked(void **state)
     perp_simulation_destroy(NULL);
 }
 
+/* A run has its steps; a step more is refused and changes nothing. */
+static void a_step_past_the_end_is_refused(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 0\nder(x) = 1\nsimulate to 0.3 step 0.1\n");
+    perp_simulation *sim;
+    perp_diag diag = {0};
+    double row[3], after[3];
+    assert_int_equal(perp_simulation_create(model, NULL, &sim, NULL), PERP_OK);
+    for (int k = 0; k < 3; k++) assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+    perp_simulation_row(sim, row);
+    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_ARG);
+    assert_non_null(
+        strstr(perp_diag_text(&diag), "the run has ended after its 3 steps, at t = 0.3"));
+    perp_simulation_row(sim, after);
+    assert_memory_equal(row, after, sizeof row);
+    assert_int_equal(perp_simulation_get_summary(sim).steps, 3);
+    perp_diag_clear(&diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +394,7 @@ int main(void)
         cmocka_unit_test(parameters_follow_what_is_set),
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
         cmocka_unit_test(pre_is_the_value_before_the_step),
+        cmocka_unit_test(a_step_past_the_end_is_refused),
         cmocka_unit_test(inputs_and_time_are_taken_at_the_end_of_the_step),
         cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
         cmocka_unit_test(backward_euler_solves_implicit_equations),
