@@ -2,8 +2,10 @@
  * that share their common parts; the Hessian is the gradient of the gradient. Affine detection. */
 
 #include "base/arena.h"
+#include "base/base.h"
 #include "model/graph.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +33,7 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
 {
     perp__node n = g->node[self];
     perp_expr a = n.a, b = n.b, one = perp__const(g, 1);
-    switch (n.op) {
+    switch ((perp__op)n.op) {
     case PERP__ADD: return one;
     case PERP__SUB: return perp__const(g, k == 0 ? 1 : -1);
     case PERP__MUL: return k == 0 ? b : a;
@@ -62,8 +64,16 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
         return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, b, a) : perp__sub(g, a, b));
     case PERP__MAX:
         return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, a, b) : perp__sub(g, b, a));
-    default: return perp__const(g, 0); /* SIGN, STEP, LE, LT are piecewise constant */
+    case PERP__SIGN: /* piecewise constant: 0 wherever there is a derivative */
+    case PERP__STEP:
+    case PERP__LE:
+    case PERP__LT: return perp__const(g, 0);
+    case PERP__CONST: /* no operands */
+    case PERP__SYMBOL:
+    case PERP__OP_COUNT: break;
     }
+    PERP_ASSERT(!"an operation with operands");
+    return perp__const(g, NAN);
 }
 
 /* depends[k]: does node reach[k] depend on a symbol with a column? */
@@ -154,15 +164,36 @@ int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol,
 
 static int node_degree(const perp__node *node, const int *column_of, int a, int b)
 {
-    switch (node->op) {
+    switch ((perp__op)node->op) {
     case PERP__SYMBOL: return column_of[node->a] >= 0;
     case PERP__ADD:
     case PERP__SUB:
     case PERP__NEG: return a > b ? a : b;
     case PERP__MUL: return a + b < 2 ? a + b : 2;
     case PERP__DIV: return b ? 2 : a;
-    default: return a || b ? 2 : 0;
+    case PERP__CONST: return 0;
+    case PERP__POW:
+    case PERP__SIN:
+    case PERP__COS:
+    case PERP__TAN:
+    case PERP__ASIN:
+    case PERP__ACOS:
+    case PERP__ATAN:
+    case PERP__TANH:
+    case PERP__EXP:
+    case PERP__LOG:
+    case PERP__SQRT:
+    case PERP__ABS:
+    case PERP__SIGN:
+    case PERP__ATAN2:
+    case PERP__MIN:
+    case PERP__MAX:
+    case PERP__STEP:
+    case PERP__LE:
+    case PERP__LT:
+    case PERP__OP_COUNT: break;
     }
+    return a || b ? 2 : 0;
 }
 
 int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *where)

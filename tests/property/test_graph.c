@@ -122,6 +122,39 @@ static void gradients_equal_complex_step_derivatives(void **state)
     }
 }
 
+/* Every operation of the list, at points on all its branches: its derivative is that of differences. */
+static void every_operation_has_its_derivative(void **state)
+{
+    (void)state;
+    const int column_of[NSYM] = {0, 1, 2, 3};
+    const double points[][2] = {{0.3, 0.7}, {0.7, 0.3}, {-0.6, 0.4}, {0.5, -0.8}};
+    for (int op = 0; op < PERP__OP_COUNT; op++) {
+        for (int k = 0; k < 4 && perp__op_arity(op) > 0; k++) {
+            perp__graph g;
+            perp__sparse_row row = {0};
+            double x[NSYM] = {points[k][0], points[k][1]}, h = 1e-6, v[64], gradient[2] = {0};
+            assert_true(perp__graph_init(&g));
+            perp_expr a = perp__symbol(&g, 0), b = perp__symbol(&g, 1),
+                      e = perp__op_arity(op) == 2 ? perp__binary(&g, op, a, b)
+                                                  : perp__unary(&g, op, a);
+            assert_true(perp__gradient(&g, e, column_of, &row) && g.count <= 64);
+            perp__graph_values(&g, x, v);
+            for (int i = 0; i < row.count; i++) gradient[row.column[i]] = v[row.entry[i]];
+            for (int i = 0; i < perp__op_arity(op); i++) {
+                double up[2] = {x[0], x[1]}, down[2] = {x[0], x[1]};
+                up[i] += h, down[i] -= h;
+                double slope =
+                    (perp__apply(op, up[0], up[1]) - perp__apply(op, down[0], down[1])) / (2 * h);
+                if (isfinite(slope) && !near(gradient[i], slope, 1e-8 * (1 + fabs(slope))))
+                    fail_msg("operation %d, operand %d at (%g, %g): %g, differences %g", op, i,
+                             x[0], x[1], gradient[i], slope);
+            }
+            perp__sparse_row_clear(&row);
+            perp__graph_clear(&g);
+        }
+    }
+}
+
 static void hessians_equal_differences_of_gradients(void **state)
 {
     (void)state;
@@ -312,6 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_equal_complex_step_derivatives),
+        cmocka_unit_test(every_operation_has_its_derivative),
         cmocka_unit_test(hessians_equal_differences_of_gradients),
         cmocka_unit_test(derivatives_of_min_max_abs_follow_the_active_branch),
         cmocka_unit_test(tapes_equal_the_graph_for_one_and_many_points),
