@@ -49,10 +49,15 @@ static cJSON *points_of(const answer *a, int rays)
     return list;
 }
 
+static int has_point(const answer *a)
+{
+    return a->holds || strcmp(a->outcome, "solved") == 0;
+}
+
 static void emit_json(output *out, const answer *a)
 {
     cJSON *o = cJSON_CreateObject();
-    int solved = strcmp(a->outcome, "solved") == 0;
+    int solved = has_point(a);
     cJSON_AddStringToObject(o, "name", a->name);
     cJSON_AddStringToObject(o, "outcome", a->outcome);
     cJSON_AddStringToObject(o, "method", a->method);
@@ -85,7 +90,7 @@ static void emit_text(const answer *a, int table)
            a->name[0] ? a->name : "(unnamed)", a->outcome, a->method, a->residual, a->iterations,
            a->time_us);
     if (table) return;
-    if (strcmp(a->outcome, "solved") == 0 && !a->points) {
+    if (has_point(a) && !a->points) {
         print_vector("z", a->z, a->n);
         if (a->w) print_vector("w", a->w, a->n);
         if (a->has_objective) printf("  objective %.10g\n", a->objective);
@@ -354,7 +359,6 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
         const char *word = perp_mcp_method_name((perp_mcp_method)m);
         if (!table && strcmp(method, word) != 0) continue;
         perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
-        if (status == PERP_ERR_ARG && table) continue; /* not for sparse ones */
         if (status != PERP_OK) {
             fprintf(stderr, "%s: %s: %s\n", file, word, perp_status_message(status));
             code = cli_exit_code(status);

@@ -11,6 +11,7 @@ typedef struct answer {
     const double *z, *w; /* n each; w NULL: none */
     int n, iterations;
     double residual, time_us;
+    int holds; /* z meets every condition, also where the outcome is another word than solved */
     int has_objective;
     double objective;
     double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */

@@ -182,6 +182,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
                     .residual =
                         fmax(r.complementarity, fmax(r.defect, fmax(r.bounds, r.conditions))),
                     .time_us = 1e6 * (cli_now() - start),
+                    .holds = solved || r.outcome == PERP_PLAN_FEASIBLE,
                     .has_objective = 1,
                     .objective = r.cost};
         solve_emit(out, &a, 0);

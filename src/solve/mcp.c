@@ -92,7 +92,6 @@ static void transpose_pattern(perp_mcp_solver *s, const perp_mcp *p)
 static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
 {
     size_t n = (size_t)s->n + 1, entries = (size_t)s->nnz + n;
-    if (!perp__sparse_lu_available()) return PERP_ERR_UNAVAILABLE;
     s->start = malloc(n * sizeof(int));
     s->column = malloc(entries * sizeof(int));
     s->slot = malloc(entries * sizeof(int));
@@ -100,6 +99,8 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
     s->value = malloc(entries * sizeof(double));
     if (!s->start || !s->column || !s->slot || !s->diagonal || !s->value) return PERP_ERR_MEMORY;
     transpose_pattern(s, p);
+    if (s->method == PERP_MCP_JOSEPHY) return PERP_OK;
+    if (!perp__sparse_lu_available()) return PERP_ERR_UNAVAILABLE;
     if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
     return s->lu || s->n == 0 ? PERP_OK : PERP_ERR_MEMORY;
 }
@@ -113,8 +114,9 @@ static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
     s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
     s->trial = s->next + n, s->settled = s->trial + n, s->work = s->settled + n;
-    if (p->column_start) return create_sparse(s, p);
-    s->factors = malloc(nnz * sizeof(double));
+    perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
+    if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;
+    s->factors = malloc((n * n + 1) * sizeof(double));
     if (!s->factors) return PERP_ERR_MEMORY;
     if (s->method != PERP_MCP_JOSEPHY && s->method != PERP_MCP_AUTO) return PERP_OK;
     perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
@@ -129,8 +131,9 @@ perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
     *out = NULL;
     perp_mcp_options o = options ? *options : perp_mcp_options_default();
     if ((unsigned)method >= PERP_MCP_METHOD_COUNT || !p || p->n < 0 || p->n > 1 << 20 ||
-        !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 || (!p->column_start && p->n > 1 << 15) ||
-        (p->column_start && (method == PERP_MCP_JOSEPHY || !pattern_is_valid(p))))
+        !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 ||
+        ((!p->column_start || method == PERP_MCP_JOSEPHY) && p->n > 1 << 15) ||
+        (p->column_start && !pattern_is_valid(p)))
         return PERP_ERR_ARG;
     perp_mcp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;

@@ -14,7 +14,7 @@ struct perp_mcp_solver {
     double *z, *w, *best;    /* n each */
     double *work;            /* PERP__NEWTON_WORK n */
     double *J;               /* nnz */
-    double *factors;         /* n x n where dense */
+    double *factors;         /* n x n where dense, and J as josephy needs it */
     int *swap;               /* n */
 
     /* Compressed columns: the pattern of diag + J by rows, for the sparse LU. */

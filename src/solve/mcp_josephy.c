@@ -6,12 +6,26 @@
  * taken, a few times at most.
  *
  * Locally quadratic under strong regularity, also at degenerate solutions. Fails where the linear problem has no
- * solution. Cost: one linear problem a step. */
+ * solution. Cost: one linear problem a step, dense also where J is given sparsely. */
 
 #include "solve/mcp.h"
 
 #include <math.h>
 #include <string.h>
+
+/* J as a full matrix. */
+static const double *full_matrix(perp_mcp_solver *s)
+{
+    const perp_mcp *p = s->problem;
+    size_t n = (size_t)s->n;
+    if (!p->column_start) return s->J;
+    memset(s->factors, 0, n * n * sizeof(double));
+    for (size_t j = 0; j < n; j++) {
+        for (int e = p->column_start[j]; e < p->column_start[j + 1]; e++)
+            s->factors[(size_t)p->row[e] + j * n] = s->J[e];
+    }
+    return s->factors;
+}
 
 /* The linear problem at z; its solution into next. */
 static int solve_linear(perp_mcp_solver *s)
@@ -20,10 +34,11 @@ static int solve_linear(perp_mcp_solver *s)
     size_t n = (size_t)s->n;
     perp_solve_info info;
     if (p->F(p->context, s->z, s->q) || p->J(p->context, s->z, s->J)) return 0;
+    const double *J = full_matrix(s);
     for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < n; i++) s->q[i] -= s->J[i + j * n] * s->z[j];
+        for (size_t i = 0; i < n; i++) s->q[i] -= J[i + j * n] * s->z[j];
     }
-    perp_lcp lcp = {s->n, s->J, s->n > 1 ? s->n : 1, s->q, p->lo, p->hi};
+    perp_lcp lcp = {s->n, J, s->n > 1 ? s->n : 1, s->q, p->lo, p->hi};
     return perp_lcp_solve(s->linear, &lcp, s->next, NULL, &info) == PERP_OK &&
            info.outcome == PERP_SOLVED;
 }

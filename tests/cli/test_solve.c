@@ -310,6 +310,44 @@ static double z_of(const cJSON *o, int i)
     return cJSON_GetArrayItem(cJSON_GetObjectItem(o, "z"), i)->valuedouble;
 }
 
+/* The formulas' sparse derivatives are made dense for josephy, which was refused as "an argument is null". */
+static void every_nonlinear_method_takes_formulas(void **state)
+{
+    (void)state;
+    const char *path =
+        cli_file("formulas.json", "{\"kind\": \"ncp\", \"F\": [\"x1^2 + x2 - 4\", "
+                                  "\"x2 + x1 - 1\", \"x3^3 - 8\"], \"start\": [1, 1, 1]}");
+    cli_result r = cli_run("solve '%s' --method josephy --json", path);
+    assert_int_equal(r.code, 0);
+    cJSON *o = cJSON_Parse(r.out);
+    assert_string_equal(cJSON_GetObjectItem(o, "method")->valuestring, "josephy");
+    assert_near(z_of(o, 0), 2, 1e-9);
+    assert_near(z_of(o, 1), 0, 1e-9);
+    assert_near(z_of(o, 2), 2, 1e-9);
+    cJSON_Delete(o);
+    cli_free(&r);
+    r = cli_run("solve '%s' --method all", path);
+    assert_non_null(strstr(r.out, "josephy"));
+    cli_free(&r);
+}
+
+/* A program without a minimum: the point that was reached meets every condition, and is given. */
+static void a_feasible_point_of_a_program_is_printed(void **state)
+{
+    (void)state;
+    const char *path =
+        cli_file("open.json", "{\"kind\": \"mpcc\", \"objective\": \"(x1-1)*(x2-1)\", "
+                              "\"G\": [\"x1\"], \"H\": [\"x2\"]}");
+    cJSON *o = solve_json(path, 3);
+    assert_string_equal(cJSON_GetObjectItem(o, "outcome")->valuestring, "feasible");
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(o, "z")), 2);
+    assert_near(fmin(z_of(o, 0), z_of(o, 1)), 0, 1e-9);
+    cJSON_Delete(o);
+    cli_result r = cli_run("solve '%s'", path);
+    assert_non_null(strstr(r.out, "  z = "));
+    cli_free(&r);
+}
+
 static void bounds_formulas_and_programs_are_solved(void **state)
 {
     (void)state;
@@ -392,6 +430,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solves_and_prints),
         cmocka_unit_test(bounds_formulas_and_programs_are_solved),
+        cmocka_unit_test(every_nonlinear_method_takes_formulas),
+        cmocka_unit_test(a_feasible_point_of_a_program_is_printed),
         cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
