@@ -33,26 +33,48 @@ static int sticks(answer a)
     return a.outcome == PERP_SOLVED && fabs(a.v) < 1e-9;
 }
 
-/* q2 alone wrong by 0.5: the only solution has gamma = 0, but v is not 0. */
-static void counterexample(const int *lost)
+static double velocity(const double *z)
 {
-    double q[] = {1, -0.5, 2};
-    small_lcp p = make_lcp(3, exact, q);
-    solutions s = all_solutions(&p, NULL);
-    const double *z = s.z[0];
-    double v = 1 + z[0] - z[1];
-    claim("3.2 errata", "for q1, q2, M12, M22 exact sticking is lost in half of the range",
-          ERRATA_SLIPS, !(s.count == 1 && s.rays == 0 && fabs(v) > 0.1), "notes-3.2-sweep.svg",
-          "counterexample: q2 = -0.5 (+0.5) has %d solution, l+ = %g, l- = %g, gamma = %g, so v = "
-          "1 + l+ - l- = %g. "
-          "Values lost of 21: q1 %d, M12 %d, but q2 %d, M22 %d",
-          s.count, z[0], z[1], z[2], v, lost[9], lost[1], lost[10], lost[4]);
+    return 1 + z[0] - z[1];
+}
+
+/* With q2 + d the velocity of the only solution is d for d > 0 and d/2 for d < 0: how many of the 20 values are so? */
+static int slips_as_proved(void)
+{
+    int proved = 0;
+    for (int k = 0; k < VALUES; k++) {
+        double d = -1 + 0.1 * k, q[] = {1, -1 + d, 2};
+        small_lcp p = make_lcp(3, exact, q);
+        solutions s = all_solutions(&p, NULL);
+        proved += k != VALUES / 2 && s.count == 1 && s.rays == 0 &&
+                  fabs(velocity(s.z[0]) - (d > 0 ? d : d / 2)) < 1e-9;
+    }
+    return proved;
+}
+
+/* At how many values of entry e has the problem a solution, vertices and rays included, that slips? */
+static int others_slip(int e)
+{
+    int count = 0;
+    for (int k = 0; k < VALUES; k++) {
+        double entry[ENTRIES];
+        int slip = 0;
+        memcpy(entry, exact, sizeof entry);
+        entry[e] += k == VALUES / 2 ? 0 : -1 + 0.1 * k;
+        small_lcp p = make_lcp(3, entry, entry + 9);
+        solutions s = all_solutions(&p, NULL);
+        for (int i = 0; i < s.count; i++) slip |= fabs(velocity(s.z[i])) > 1e-9;
+        for (int i = 0; i < s.rays; i++) slip |= fabs(s.ray[i][0] - s.ray[i][1]) > 1e-9;
+        count += slip;
+    }
+    return count;
 }
 
 /* Each entry alone, in 21 values from -1 to 1 about its own. */
 static void sweep(void)
 {
     static perp_span spans[ENTRIES * VALUES];
+    int others[ENTRIES], as_said = 0;
     int all = 0, half = 0, lost[ENTRIES] = {0}, lost_gamma[ENTRIES] = {0};
     for (int e = 0; e < ENTRIES; e++) {
         for (int k = 0; k < VALUES; k++) {
@@ -71,6 +93,8 @@ static void sweep(void)
                                                                                    : 3};
         }
         all += lost[e] == 0;
+        others[e] = others_slip(e);
+        as_said += lost[e] > 0 || others[e] == (e == 0 || e == 3 || e == 8 ? VALUES / 2 : 0);
         half += lost_gamma[e] == VALUES / 2 && (e == 1 || e == 4 || e == 9 || e == 10);
     }
     static const char *const modes[] = {"v = 0 exactly", "moves with gamma = 0",
@@ -88,12 +112,29 @@ static void sweep(void)
                           .npanels = 1};
     save_figure(&figure, "notes-3.2-sweep.svg");
     claim("3.2", "with a single wrong entry of M or q the solution is usually stable", HOLDS,
-          all == 8, "notes-3.2-sweep.svg", "exact sticking at all %d values for %d of 12 entries",
+          all == 8, "notes-3.2-sweep.svg",
+          "the solution that Lemke's method gives sticks exactly at all %d values for %d of 12 "
+          "entries",
           VALUES, all);
+    claim(
+        "3.2 added",
+        "for M11, M21 and M33 other solutions than Lemke's slip at 10 of 21 values, for the other "
+        "five none",
+        HOLDS, as_said == ENTRIES, NULL,
+        "values at which the search of all supports finds one that slips: M11 %d, M21 %d, M33 %d; "
+        "M13 %d, M23 %d, M31 %d, M32 %d, q3 %d",
+        others[0], others[3], others[8], others[2], others[5], others[6], others[7], others[11]);
     claim("3.2 added", "for q1, q2, M12, M22 gamma = 0 is lost in half of the range", HOLDS,
           half == 4, "notes-3.2-sweep.svg", "at %d of %d values for %d of these four entries",
           VALUES / 2, VALUES, half);
-    counterexample(lost);
+    int proved = slips_as_proved();
+    claim("3.2 added", "exact sticking is lost at 10 values by q1 and M12, at 20 by q2 and M22",
+          HOLDS, lost[9] == 10 && lost[1] == 10 && lost[10] == 20 && lost[4] == 20 && proved == 20,
+          "notes-3.2-sweep.svg",
+          "q1 %d, M12 %d, q2 %d, M22 %d of 21; with q2 + d the only solution has the velocity d "
+          "for d > 0 and d/2 "
+          "for d < 0, at %d of 20 values",
+          lost[9], lost[1], lost[10], lost[4], proved);
 }
 
 typedef struct noise {

@@ -10,9 +10,8 @@
 
 /* Claims ------------------------------------------------------------------------------------------ */
 
-/* What the list of corrections says of a claim as it is printed; ERRATA_SLIPS: it says that it holds, but a counterexample
- * that is printed shows that it does not. */
-typedef enum errata { HOLDS, SLIPS, ERRATA_SLIPS } errata;
+/* What the list of corrections says of a claim as it is printed. */
+typedef enum errata { HOLDS, SLIPS } errata;
 
 /* Begin the study of a document: PROGRAM [FIGURES TABLE], the folder for figures and the file for the table of claims.
  * Without them nothing is written. */
