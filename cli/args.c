@@ -115,8 +115,8 @@ int cli_one_file(const cli_args *args, const char **file)
 
 int cli_number(const cli_args *args, int option, double *x)
 {
-    char *rest;
-    *x = strtod(args->value, &rest);
+    const char *rest;
+    *x = perp_number_read(args->value, &rest);
     if (args->value[0] && *rest == 0 && isfinite(*x)) return 1;
     fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command,
             args->options[option].name, args->value);
@@ -158,13 +158,14 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
 {
     for (int i = 0; i < settings->n; i++) {
         const char *setting = settings->item[i], *equals = strchr(setting, '=');
-        char name[256], *rest;
+        char name[256];
+        const char *rest;
         if (!equals || equals == setting || !equals[1]) {
             fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
             return CLI_USAGE;
         }
         snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
-        double value = strtod(equals + 1, &rest);
+        double value = perp_number_read(equals + 1, &rest);
         if (*rest) {
             fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, name,
                     equals + 1);

@@ -135,8 +135,8 @@ static int read_homotopy(const cli_args *args, request *r)
 {
     const char *equals = strchr(args->value, '=');
     size_t n = equals ? (size_t)(equals - args->value) : 0;
-    char *end = NULL;
-    if (n > 0 && n < sizeof r->homotopy) r->homotopy_from = strtod(equals + 1, &end);
+    const char *end = NULL;
+    if (n > 0 && n < sizeof r->homotopy) r->homotopy_from = perp_number_read(equals + 1, &end);
     if (!end || end == equals + 1 || *end || !isfinite(r->homotopy_from)) {
         fprintf(stderr,
                 "perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
@@ -534,9 +534,12 @@ static perp_trajectory *input_table(const perp_plan *plan, int first, int n, dou
         perp_plan_row(plan, k, row);
         if (!(row[0] > before)) continue; /* a phase of no length */
         before = row[0];
-        length += (size_t)snprintf(text + length, room - length, "\n%.17g", row[0]);
-        for (int i = 0; i < n; i++)
-            length += (size_t)snprintf(text + length, room - length, ",%.17g", row[first + i]);
+        text[length++] = '\n';
+        length += (size_t)perp_number_write(row[0], text + length);
+        for (int i = 0; i < n; i++) {
+            text[length++] = ',';
+            length += (size_t)perp_number_write(row[first + i], text + length);
+        }
     }
     length += (size_t)snprintf(text + length, room - length, "\n");
     perp_trajectory_parse(text, length, "the plan", &table, NULL);

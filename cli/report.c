@@ -144,7 +144,7 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     int i;
     if (!equals || equals - text >= (int)sizeof name) return;
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    double value = strtod(equals + 3, NULL);
+    double value = perp_number_read(equals + 3, NULL);
     int is_known = perp_model_find(model, name, &kind, &i);
     if (is_known && kind == PERP_STATE) return; /* a free initial value: the run has it */
     if (!is_known || kind != PERP_PARAM) {

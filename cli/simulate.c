@@ -229,36 +229,31 @@ static void write_last_row(run *u, const perp_simulation *sim)
     free(row);
 }
 
-/* The shortest text that reads back as the same number. */
-static const char *shortest(double x, char *buffer, size_t size)
+static const char *number(double x, char *text)
 {
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, x);
-        if (strtod(buffer, NULL) == x) break;
-    }
-    return buffer;
+    perp_number_write(x, text);
+    return text;
 }
 
 /* "# ..." lines that say what made the file. */
 static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *model,
                                   const perp_simulation_options *o, const request *r)
 {
-    char line[8192], a[32], b[32], c[32];
+    char line[8192], a[PERP_NUMBER_SIZE], b[PERP_NUMBER_SIZE], c[PERP_NUMBER_SIZE];
     snprintf(line, sizeof line, "perp %s", perp_version());
     perp_trajectory_writer_comment(w, line);
     perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
-             shortest(o->from, a, sizeof a), shortest(o->to, b, sizeof b),
-             shortest(o->step, c, sizeof c),
+             number(o->from, a), number(o->to, b), number(o->step, c),
              perp_model_get_kind(model) == PERP_DISCRETE ? "as written"
                                                          : perp_integrator_name(o->integrator),
              perp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
         perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
-        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, shortest(s.value, a, sizeof a),
+        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, number(s.value, a),
                  s.unit[0] ? " " : "", s.unit);
         perp_trajectory_writer_comment(w, line);
     }

@@ -67,6 +67,22 @@ PERP_API const char *perp_outcome_message(perp_outcome outcome);
 /// Version of the library, "major.minor.patch".
 PERP_API const char *perp_version(void);
 
+/// Numbers as text, with a decimal point in every locale.
+///
+/// Read the number at the start of the text as strtod does in the C locale, rounded correctly: blanks, a sign,
+/// digits with a point and an exponent, hexadecimal digits behind 0x, inf or nan.
+///
+/// @param rest  nullable; where the number ends, `text` itself where there is none
+/// @return the number, 0 where there is none; too large is infinite
+PERP_API double perp_number_read(const char *text, const char **rest);
+
+/// Write the shortest text that reads back as x, laid out as printf's %.17g does: 0.1, 1e-05, nan, -inf.
+///
+/// @param text  PERP_NUMBER_SIZE bytes
+/// @return the length
+PERP_API int perp_number_write(double x, char *text);
+enum { PERP_NUMBER_SIZE = 32 };
+
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
 /// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, never the

@@ -79,7 +79,8 @@ PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *write
                                                    const char *const *names,
                                                    const char *const *units);
 
-/// Write a row of n values (n as in the header) at 17 significant digits. Allocates nothing.
+/// Write a row of n values (n as in the header), each as the shortest text that reads back as it; -0 is
+/// written as 0. Allocates nothing.
 PERP_API perp_status perp_trajectory_writer_row(perp_trajectory_writer *writer,
                                                 const double *values);
 

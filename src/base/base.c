@@ -2,6 +2,8 @@
 
 #include "base/base.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,11 +86,11 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     if (!diag) return;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = perp__vformat(NULL, 0, format, args);
     va_end(args);
     if (n < 0 || !diag_reserve(diag, (size_t)n)) return;
     va_start(args, format);
-    vsnprintf(diag->text + diag->length, (size_t)n + 1, format, args);
+    perp__vformat(diag->text + diag->length, (size_t)n + 1, format, args);
     va_end(args);
     for (int i = 0; i < n; i++) { /* what a file contains must not command the terminal */
         char *c = &diag->text[diag->length + (size_t)i];

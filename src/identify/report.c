@@ -1,6 +1,7 @@
 /* What an estimate is worth: Gauss-Newton covariance, the directions that the information matrix leaves open, in words,
  * and statistics of what is left over. */
 
+#include "base/number.h"
 #include "identify/identify.h"
 #include "identify/noise.h"
 #include "linalg/symmetric.h"
@@ -24,7 +25,7 @@ int perp__finding(perp_identification *result, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = perp__vformat(NULL, 0, format, args);
     va_end(args);
     char *text = n >= 0 ? malloc((size_t)n + 1) : NULL;
     char **grown =
@@ -35,7 +36,7 @@ int perp__finding(perp_identification *result, const char *format, ...)
     }
     result->finding = grown;
     va_start(args, format);
-    vsnprintf(text, (size_t)n + 1, format, args);
+    perp__vformat(text, (size_t)n + 1, format, args);
     va_end(args);
     result->finding[result->nfinding++] = text;
     return 1;
@@ -246,8 +247,8 @@ static int say_together(const perp__study *s, const perp__minimum *m, const doub
         int i = member[k];
         size_t a = strlen(text), b = strlen(names);
         second = relative_change(s, m, i, V[i]) / first;
-        snprintf(text + a, sizeof text - a, "%s%s by %+.3g %%", k ? " and " : "",
-                 s->options.parameter[i], second);
+        perp__format(text + a, sizeof text - a, "%s%s by %+.3g %%", k ? " and " : "",
+                     s->options.parameter[i], second);
         snprintf(names + b, sizeof names - b, "%s%s", k ? (k == n - 1 ? " and " : ", ") : "",
                  s->options.parameter[i]);
     }

@@ -1,5 +1,6 @@
 /* Text to tokens. Keywords stay names here; the parser knows them. */
 
+#include "base/number.h"
 #include "model/syntax.h"
 
 #include <stdio.h>
@@ -104,17 +105,14 @@ static void lex_number(lexer *lex)
     int end = i;
     while (end < length && (is_letter(s[end]) || is_digit(s[end]))) end++;
     perp__token *token = push(lex, TOKEN_NUMBER, at, end);
-    char buffer[400];
-    if (end > i || i - at >= (int)sizeof buffer)
+    if (end > i || i - at >= 400)
         perp__error(lex->source, at, end,
                     "'%.*s' is not a number; names begin with a letter, products need *",
                     end - at > 40 ? 40 : end - at, s + at);
     else {
-        memcpy(buffer, s + at, (size_t)(i - at));
-        buffer[i - at] = 0;
-        token->number = strtod(buffer, NULL);
+        perp__number_read(s + at, (size_t)(i - at), &token->number);
         if (token->number > 1e300)
-            perp__error(lex->source, at, end, "the number %s is too large", buffer);
+            perp__error(lex->source, at, end, "the number %.*s is too large", i - at, s + at);
     }
     lex->at = end;
 }

@@ -1,5 +1,7 @@
 #include "model/source.h"
 
+#include "base/number.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
     char buffer[1024];
     va_list args;
     va_start(args, format);
-    vsnprintf(buffer, sizeof buffer, format, args);
+    perp__vformat(buffer, sizeof buffer, format, args);
     va_end(args);
 
     for (int i = 0; i < source->nmessage;

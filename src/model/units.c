@@ -2,6 +2,7 @@
  * equations and bounds must agree. A name without a unit, and a plain number, agree with
  * everything; "1" and "rad" are dimensionless. */
 
+#include "base/number.h"
 #include "model/inspect.h"
 
 #include <ctype.h>
@@ -73,8 +74,8 @@ static int parse_unit(const char *text, unit *u)
         if (k < 0) return 0;
         double power = 1;
         if (*end == '^') {
-            char *rest;
-            power = strtod(end + 1, &rest);
+            const char *rest;
+            power = perp_number_read(end + 1, &rest);
             if (rest == end + 1) return 0;
             end = rest;
         }
@@ -106,11 +107,11 @@ static const char *unit_text(const unit *u, char *buffer, size_t size)
         }
     }
     buffer[0] = 0;
-    if (fabs(u->scale - 1) > 1e-9) n += snprintf(buffer, size, "%g ", u->scale);
+    if (fabs(u->scale - 1) > 1e-9) n += perp__format(buffer, size, "%g ", u->scale);
     for (int i = 0; i < BASES && n < (int)size; i++) {
         if (u->power[i] == 0) continue;
-        n += snprintf(buffer + n, size - (size_t)n, u->power[i] == 1 ? "%s%s" : "%s%s^%g",
-                      n && buffer[n - 1] != ' ' ? " " : "", base[i], u->power[i]);
+        n += perp__format(buffer + n, size - (size_t)n, u->power[i] == 1 ? "%s%s" : "%s%s^%g",
+                          n && buffer[n - 1] != ' ' ? " " : "", base[i], u->power[i]);
     }
     return buffer;
 }

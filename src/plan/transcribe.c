@@ -3,6 +3,7 @@
 #include "plan/transcribe.h"
 
 #include "base/arena.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ void perp__plan_error(perp__transcriber *t, int at, const char *format, ...)
     int line, column;
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    perp__vformat(text, sizeof text, format, args);
     va_end(args);
     perp__source_place(&t->model->source, at, &line, &column);
     perp__diag_append(t->diag, "%s:%d:%d: %s\n", t->model->source.name, line, column, text);

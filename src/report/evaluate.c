@@ -12,7 +12,7 @@ static double step_of(const perp_trajectory *run)
     double step = (double)NAN;
     for (int i = 0; (line = perp_trajectory_comment(run, i)) != NULL; i++) {
         const char *at = strncmp(line, "from ", 5) == 0 ? strstr(line, " step ") : NULL;
-        if (at) step = strtod(at + 6, NULL);
+        if (at) step = perp_number_read(at + 6, NULL);
     }
     return step;
 }

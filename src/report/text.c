@@ -1,5 +1,7 @@
 #include "report/text.h"
 
+#include "base/number.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -48,11 +50,11 @@ void perp__text_format(perp__text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = perp__vformat(NULL, 0, format, args);
     va_end(args);
     if (n < 0 || !reserve(text, (size_t)n)) return;
     va_start(args, format);
-    vsnprintf(text->at + text->length, (size_t)n + 1, format, args);
+    perp__vformat(text->at + text->length, (size_t)n + 1, format, args);
     va_end(args);
     text->length += (size_t)n;
 }

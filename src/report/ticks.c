@@ -1,5 +1,7 @@
 #include "report/ticks.h"
 
+#include "base/number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,15 +35,15 @@ static void write_label(char *label, size_t size, double x, double step, double 
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
     if (fabs(x) < 1e-9 * step) x = 0;
     if (x == 0 || (largest < 1e5 && largest >= 1e-3)) {
-        snprintf(label, size, "%.*f",
-                 x == 0 && largest < 1e-3 ? 0
-                 : decimals > 12          ? 12
-                                          : decimals,
-                 x);
+        perp__format(label, size, "%.*f",
+                     x == 0 && largest < 1e-3 ? 0
+                     : decimals > 12          ? 12
+                                              : decimals,
+                     x);
         return;
     }
     int digits = (int)ceil(log10(fabs(x) / step) - 1e-9);
-    snprintf(label, size, "%.*e", digits < 0 ? 0 : digits > 12 ? 12 : digits, x);
+    perp__format(label, size, "%.*e", digits < 0 ? 0 : digits > 12 ? 12 : digits, x);
     tidy_exponent(label);
 }
 
@@ -71,7 +73,7 @@ static void log_ticks(perp__ticks *ticks, double lo, double hi, int target)
             if (!in_range || (e % every) != 0 || ticks->n == PERP__MAX_TICKS) continue;
             ticks->at[ticks->n] = x;
             char *label = ticks->label[ticks->n++];
-            snprintf(label, sizeof ticks->label[0], e > -4 && e < 5 ? "%.6g" : "%.0e", x);
+            perp__format(label, sizeof ticks->label[0], e > -4 && e < 5 ? "%.6g" : "%.0e", x);
             tidy_exponent(label);
         }
     }

@@ -1,4 +1,5 @@
 #include "base/base.h"
+#include "base/number.h"
 #include "report/view.h"
 
 #include <math.h>
@@ -34,8 +35,8 @@ static const char *find_problem(perp__arena *arena, const perp_trajectory *t, in
                      "drawn over it",
                      i + 1, name);
         else if (i && !(at[i] > at[i - 1]))
-            snprintf(text, sizeof text, "row %d: '%.60s' does not increase: %g after %g", i + 1,
-                     name, at[i], at[i - 1]);
+            perp__format(text, sizeof text, "row %d: '%.60s' does not increase: %g after %g", i + 1,
+                         name, at[i], at[i - 1]);
     }
     return text[0] ? perp__arena_string(arena, text, strlen(text)) : NULL;
 }

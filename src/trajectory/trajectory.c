@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/number.h"
 #include "perp/trajectory.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 10, MAX_SHOWN = 40 };
+enum { MAX_ERRORS = 10, MAX_SHOWN = 40, MAX_NUMBER = 64 };
 
 typedef struct named {
     const char *name;
@@ -212,11 +213,11 @@ static void check_separators(reader *r, const char *first, const char *last)
 static int read_header(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
-    char *rest;
+    const char *rest;
     long *place = NULL;
     int ok = read_names(r, first, last, &place);
     if (ok && !r->errors) {
-        strtod(t->name[0], &rest);
+        perp_number_read(t->name[0], &rest);
         if (*rest == 0)
             FAULT(r, 1, "expected a header row of names such as t,F; found the number '%.*s'",
                   MAX_SHOWN, t->name[0]);
@@ -249,14 +250,9 @@ static int grow_rows(perp_trajectory *t)
 /* A number, "nan", or nothing (also nan). */
 static int read_number(const field *f, double *x)
 {
-    char buffer[64], *rest;
     *x = (double)NAN;
     if (f->length == 0) return 1;
-    if (f->length >= sizeof buffer) return 0;
-    memcpy(buffer, f->text, f->length);
-    buffer[f->length] = 0;
-    *x = strtod(buffer, &rest);
-    return rest == buffer + f->length;
+    return f->length < MAX_NUMBER && perp__number_read(f->text, f->length, x) == f->length;
 }
 
 static int read_row(reader *r, const char *first, const char *last)

@@ -100,12 +100,15 @@ perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *
 {
     if (!w || !values || !w->columns) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
+    char text[64 * PERP_NUMBER_SIZE];
+    size_t n = 0;
     for (int i = 0; i < w->columns; i++) {
-        char end = i + 1 < w->columns ? ',' : '\n';
-        int written = isnan(values[i]) ? fprintf(w->file, "nan%c", end)
-                      : values[i] == 0 ? fprintf(w->file, "0%c", end) /* also -0 */
-                                       : fprintf(w->file, "%.17g%c", values[i], end);
-        if (written < 0) return note_failure(w);
+        int is_last = i + 1 == w->columns;
+        n += (size_t)perp_number_write(values[i] == 0 ? 0 : values[i], text + n); /* also -0 */
+        text[n++] = is_last ? '\n' : ',';
+        if (!is_last && n + PERP_NUMBER_SIZE < sizeof text) continue;
+        if (fwrite(text, 1, n, w->file) != n) return note_failure(w);
+        n = 0;
     }
     w->rows++;
     return PERP_OK;

@@ -1,0 +1,493 @@
+/* Numbers as text: reading rounds correctly, writing is the shortest text that reads back. Integers
+ * only, so that neither locale nor rounding mode matters. */
+
+#include "base/number.h"
+
+#include "base/powers_of_ten.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Reading keeps this many digits of a number's text; a double on the border of two others has 767. */
+enum { MOST_DIGITS = 800, FRACTION_BITS = 52, LARGEST_EXPONENT = 100000 };
+
+static const uint64_t INFINITE = (uint64_t)0x7FF << FRACTION_BITS;
+
+static double from_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+typedef struct pair {
+    uint64_t high, low;
+} pair;
+
+static pair multiply(uint64_t a, uint64_t b)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 wide;
+    wide p = (wide)a * b;
+    return (pair){(uint64_t)(p >> 64), (uint64_t)p};
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;
+    return (pair){a1 * b1 + (middle >> 32) + (other >> 32), other << 32 | (uint32_t)low};
+#endif
+}
+
+/* The largest integers not above log2(10^k), log10(2^e) and log10(3/4 2^e); >> keeps the sign. */
+static int log2_of_power(int k)
+{
+    return (k * 1741647) >> 19;
+}
+
+static int log10_of_power(int e)
+{
+    return (e * 1262611) >> 22;
+}
+
+static int log10_of_three_quarters(int e)
+{
+    return (e * 1262611 - 524031) >> 22;
+}
+
+static pair power_below(int k)
+{
+    const uint64_t *p = perp__power_of_ten[k - PERP__LEAST_POWER];
+    return (pair){p[0], p[1]};
+}
+
+static pair power_above(int k)
+{
+    pair p = power_below(k);
+    int is_exact = k >= 0 && k <= 55;
+    p.low += !is_exact;
+    p.high += !is_exact && p.low == 0;
+    return p;
+}
+
+/* Large integers: those that reading compares have less than 2800 bits. ------------------------- */
+
+typedef struct big {
+    int n;
+    uint32_t part[100];
+} big;
+
+static void big_multiply_add(big *x, uint32_t factor, uint32_t summand)
+{
+    uint64_t carry = summand;
+    for (int i = 0; i < x->n; i++) {
+        carry += (uint64_t)x->part[i] * factor;
+        x->part[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    if (carry) x->part[x->n++] = (uint32_t)carry;
+}
+
+static void big_multiply_power(big *x, uint32_t base, int exponent)
+{
+    for (; exponent > 0; exponent--) big_multiply_add(x, base, 0);
+}
+
+static void big_shift(big *x, int bits)
+{
+    int words = bits / 32;
+    big_multiply_add(x, (uint32_t)1 << bits % 32, 0);
+    memmove(x->part + words, x->part, (size_t)x->n * sizeof *x->part);
+    memset(x->part, 0, (size_t)words * sizeof *x->part);
+    x->n += words;
+}
+
+static int big_compare(const big *x, const big *y)
+{
+    if (x->n != y->n) return x->n < y->n ? -1 : 1;
+    for (int i = x->n - 1; i >= 0; i--) {
+        if (x->part[i] != y->part[i]) return x->part[i] < y->part[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+/* Reading --------------------------------------------------------------------------------------- */
+
+/* Bits of the double nearest to m 2^e, ties to even; `more` says that the true m is a little larger. The
+ * highest bit of m is 1. */
+static uint64_t nearest(uint64_t m, int more, int e)
+{
+    int exponent = e + 63, drop = 64 - (FRACTION_BITS + 1), is_small = exponent < -1022;
+    if (exponent > 1023) return INFINITE;
+    if (is_small) drop += -1022 - exponent;
+    if (drop > 64) return 0;
+    uint64_t kept = drop < 64 ? m >> drop : 0, half = (uint64_t)1 << (drop - 1);
+    uint64_t rest = m & (half | (half - 1));
+    if (!is_small) kept += (uint64_t)(exponent + 1022) << FRACTION_BITS;
+    return kept + (rest > half || (rest == half && (more || (kept & 1))));
+}
+
+static int leading_zeros(uint64_t m)
+{
+#ifdef __GNUC__
+    return __builtin_clzll(m);
+#else
+    int n = 0;
+    while (!(m << n >> 63)) n++;
+    return n;
+#endif
+}
+
+/* Bits of the double nearest to w p, where p stands for 10^k and w is not 0. */
+static uint64_t nearest_product(uint64_t w, pair p, int k)
+{
+    int shift = leading_zeros(w);
+    w <<= shift;
+    pair high = multiply(w, p.high), low = multiply(w, p.low);
+    high.low += low.high;
+    high.high += high.low < low.high;
+    int e = log2_of_power(k) + 1 - shift;
+    if (!(high.high >> 63)) {
+        high.high = high.high << 1 | high.low >> 63;
+        high.low <<= 1;
+        e--;
+    }
+    return nearest(high.high, high.low || low.low, e);
+}
+
+/* A decimal number: digit[0..n) without the point, times 10^exponent. */
+typedef struct decimal {
+    const char *text;   /* from the first digit that is not 0; there may be a point among them */
+    size_t length;      /* of the digits and the point */
+    long long digits;   /* that there are */
+    long long exponent; /* of the last digit */
+    uint64_t leading;   /* the first 19 digits or all, and */
+    int is_cut;         /* whether there are others than 0 behind them */
+    long long leading_exponent;
+} decimal;
+
+/* Is the number above (1), at (0) or below (-1) the middle between the doubles of `bits` and bits + 1? */
+static int compare_with_middle(const decimal *d, uint64_t bits)
+{
+    uint64_t fraction = bits & (((uint64_t)1 << FRACTION_BITS) - 1);
+    int e = (int)(bits >> FRACTION_BITS), k = (int)d->exponent, n = 0;
+    size_t length = d->length;
+    big number = {0}, middle = {0};
+    while (d->text[length - 1] == '0' || d->text[length - 1] == '.') length--;
+    for (size_t i = 0; i < length && n <= MOST_DIGITS; i++) {
+        if (d->text[i] == '.') continue;
+        int is_last = n++ == MOST_DIGITS; /* stands for all that follow */
+        big_multiply_add(&number, 10, is_last ? 1 : (uint32_t)(d->text[i] - '0'));
+    }
+    k += (int)(d->digits - n);
+    if (e) fraction |= (uint64_t)1 << FRACTION_BITS;
+    fraction = 2 * fraction + 1;
+    e = (e ? e : 1) - 1023 - FRACTION_BITS - 1;
+    middle = (big){2, {(uint32_t)fraction, (uint32_t)(fraction >> 32)}};
+    if (!middle.part[1]) middle.n = 1;
+    big_multiply_power(k > 0 ? &number : &middle, 5, k > 0 ? k : -k);
+    big_shift(k > e ? &number : &middle, k > e ? k - e : e - k);
+    return big_compare(&number, &middle);
+}
+
+static uint64_t nearest_decimal(const decimal *d)
+{
+    if (!d->leading || d->leading_exponent < PERP__LEAST_POWER) return 0;
+    if (d->leading_exponent > 308) return INFINITE;
+    int k = (int)d->leading_exponent;
+    uint64_t low = nearest_product(d->leading, power_below(k), k);
+    uint64_t high = nearest_product(d->leading + (uint64_t)d->is_cut, power_above(k), k);
+    if (low == high) return low;
+    int order = compare_with_middle(d, low);
+    return order > 0 || (order == 0 && (low & 1)) ? low + 1 : low;
+}
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static int hex_digit(char c)
+{
+    int l = lower(c);
+    return is_digit(c) ? c - '0' : l >= 'a' && l <= 'f' ? l - 'a' + 10 : -1;
+}
+
+static int has_word(const char *s, const char *end, const char *word)
+{
+    for (; *word; s++, word++) {
+        if (s == end || lower(*s) != *word) return 0;
+    }
+    return 1;
+}
+
+/* "e-12" at s, or nothing; returns where it ends. */
+static const char *read_exponent(const char *s, const char *end, char letter, long long *exponent)
+{
+    const char *at = s + 1;
+    long long x = 0;
+    if (s == end || lower(*s) != letter) return s;
+    int is_negative = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    if (at == end || !is_digit(*at)) return s;
+    for (; at < end && is_digit(*at); at++) {
+        if (x < (long long)1 << 40) x = 10 * x + (*at - '0');
+    }
+    *exponent += is_negative ? -x : x;
+    return at;
+}
+
+static const char *read_decimal(const char *s, const char *end, uint64_t *bits)
+{
+    decimal d = {0};
+    const char *start = s, *point = NULL, *last = s;
+    long long any = 0;
+    for (; s < end && (is_digit(*s) || (*s == '.' && !point)); s++) {
+        if (*s == '.') {
+            point = s;
+            continue;
+        }
+        any++;
+        last = s + 1;
+        if (d.digits == 0 && *s == '0') continue;
+        if (d.digits++ == 0) d.text = s;
+        if (d.digits <= 19)
+            d.leading = 10 * d.leading + (uint64_t)(*s - '0');
+        else
+            d.is_cut |= *s != '0';
+    }
+    if (!any) return start;
+    if (d.text) d.length = (size_t)(last - d.text);
+    if (point) d.exponent = -(long long)(last > point ? last - point - 1 : 0);
+    s = read_exponent(s, end, 'e', &d.exponent);
+    d.leading_exponent = d.exponent + (d.digits > 19 ? d.digits - 19 : 0);
+    *bits = nearest_decimal(&d);
+    return s;
+}
+
+/* What follows "0x": digits to the base 16 times a power of two. */
+static const char *read_hexadecimal(const char *s, const char *end, uint64_t *bits)
+{
+    const char *start = s, *point = NULL;
+    uint64_t m = 0;
+    long long e = 0, any = 0;
+    int more = 0;
+    for (; s < end && (hex_digit(*s) >= 0 || (*s == '.' && !point)); s++) {
+        if (*s == '.') {
+            point = s;
+            continue;
+        }
+        int has_room = !(m >> 60);
+        any++;
+        if (has_room)
+            m = m << 4 | (uint64_t)hex_digit(*s);
+        else
+            more |= *s != '0';
+        e += 4 * (!has_room - (point != NULL));
+    }
+    if (!any) return start;
+    s = read_exponent(s, end, 'p', &e);
+    int shift = m ? leading_zeros(m) : 0;
+    m <<= shift;
+    e -= shift;
+    if (e > LARGEST_EXPONENT) e = LARGEST_EXPONENT;
+    if (e < -LARGEST_EXPONENT) e = -LARGEST_EXPONENT;
+    *bits = m ? nearest(m, more, (int)e) : 0;
+    return s;
+}
+
+/* "nan" and what may stand in brackets behind it. */
+static const char *behind_nan(const char *s, const char *end)
+{
+    const char *at = s += 3;
+    if (at == end || *at != '(') return s;
+    do at++;
+    while (at < end && (is_digit(*at) || *at == '_' || (lower(*at) >= 'a' && lower(*at) <= 'z')));
+    return at < end && *at == ')' ? at + 1 : s;
+}
+
+/* A number without its sign; returns where it ends, s where there is none. */
+static const char *read_size(const char *s, const char *end, uint64_t *bits)
+{
+    int is_hexadecimal = has_word(s, end, "0x");
+    const char *rest = is_hexadecimal ? read_hexadecimal(s + 2, end, bits) : s;
+    if (is_hexadecimal && rest > s + 2) return rest;
+    if (has_word(s, end, "nan")) {
+        *bits = INFINITE | (uint64_t)1 << (FRACTION_BITS - 1);
+        return behind_nan(s, end);
+    }
+    if (!has_word(s, end, "inf")) return read_decimal(s, end, bits);
+    *bits = INFINITE;
+    return s + (has_word(s, end, "infinity") ? 8 : 3);
+}
+
+size_t perp__number_read(const char *text, size_t n, double *x)
+{
+    const char *s = text, *end = text + n;
+    uint64_t bits = 0;
+    while (s < end && (*s == ' ' || (*s >= '\t' && *s <= '\r'))) s++;
+    int is_negative = s < end && *s == '-';
+    if (s < end && (*s == '-' || *s == '+')) s++;
+    const char *rest = read_size(s, end, &bits);
+    *x = from_bits(bits | (uint64_t)is_negative << 63);
+    if (rest > s) return (size_t)(rest - text);
+    *x = 0;
+    return 0;
+}
+
+double perp_number_read(const char *text, const char **rest)
+{
+    double x = 0;
+    size_t n = text ? perp__number_read(text, strlen(text), &x) : 0;
+    if (rest) *rest = text + n;
+    return x;
+}
+
+/* Writing: R. Giulietti, The Schubfach way to render doubles (2020) ----------------------------- */
+
+/* p w, cut off to an odd number where it is no integer: this keeps every comparison below. */
+static uint64_t round_to_odd(pair p, uint64_t w)
+{
+    pair low = multiply(p.low, w), high = multiply(p.high, w);
+    high.low += low.high;
+    high.high += high.low < low.high;
+    return high.high | (high.low > 1);
+}
+
+/* The digits of the shortest number among those that are read as x = c 2^q, and nearest to x; it is that times
+ * 10^*k. Numbers between (4 c - 2) 2^q / 4 and (4 c + 2) 2^q / 4 are read as x, the two ends themselves if c is even;
+ * where the next double below is nearer, the lower end is 4 c - 1. */
+static uint64_t shortest(uint64_t c, int q, int is_near_below, int *k)
+{
+    int is_odd = (int)(c & 1);
+    *k = is_near_below ? log10_of_three_quarters(q) : log10_of_power(q);
+    int h = q + log2_of_power(-*k) + 1;
+    pair p = power_above(-*k);
+    uint64_t lower_end =
+        round_to_odd(p, (4 * c - 2 + (uint64_t)is_near_below) << h) + (uint64_t)is_odd;
+    uint64_t middle = round_to_odd(p, 4 * c << h);
+    uint64_t upper_end = round_to_odd(p, (4 * c + 2) << h) - (uint64_t)is_odd;
+    uint64_t s = middle / 4, tens = s / 10;
+    if (s >= 10) { /* with a digit less */
+        int below = lower_end <= 40 * tens, above = 40 * tens + 40 <= upper_end;
+        if (below != above) {
+            ++*k;
+            return tens + (uint64_t)above;
+        }
+    }
+    int below = lower_end <= 4 * s, above = 4 * s + 4 <= upper_end;
+    if (below != above) return s + (uint64_t)above;
+    return s + (middle > 4 * s + 2 || (middle == 4 * s + 2 && (s & 1)));
+}
+
+/* The digits of a finite positive number, times 10^*k. */
+static uint64_t digits_of(uint64_t bits, int *k)
+{
+    uint64_t fraction = bits & (((uint64_t)1 << FRACTION_BITS) - 1);
+    int e = (int)(bits >> FRACTION_BITS), q = (e ? e : 1) - 1023 - FRACTION_BITS;
+    uint64_t c = e ? fraction | (uint64_t)1 << FRACTION_BITS : fraction;
+    int is_whole = q <= 0 && q > -FRACTION_BITS - 1 && !(c & (((uint64_t)1 << -q) - 1));
+    *k = 0;
+    uint64_t digits = is_whole ? c >> -q : shortest(c, q, fraction == 0 && e > 1, k);
+    while (digits % 10 == 0) {
+        digits /= 10;
+        ++*k;
+    }
+    return digits;
+}
+
+/* The digits before `end`; returns where they begin. */
+static char *put_digits(char *end, uint64_t digits)
+{
+    static const char two[] = "0001020304050607080910111213141516171819"
+                              "2021222324252627282930313233343536373839"
+                              "4041424344454647484950515253545556575859"
+                              "6061626364656667686970717273747576777879"
+                              "8081828384858687888990919293949596979899";
+    for (; digits >= 100; digits /= 100) {
+        end -= 2;
+        memcpy(end, two + 2 * (digits % 100), 2);
+    }
+    end -= 2;
+    memcpy(end, two + 2 * digits, 2);
+    return end + (digits < 10);
+}
+
+/* n digits with a point behind the first `whole`, which may be none or more than there are. */
+static char *put_point(char *to, const char *digit, int n, int whole)
+{
+    if (whole >= n) {
+        memcpy(to, digit, (size_t)n);
+        memset(to + n, '0', (size_t)(whole - n));
+        return to + whole;
+    }
+    if (whole <= 0) {
+        memcpy(to, "0.000", 5); /* at most four zeros in all */
+        memcpy(to + 2 - whole, digit, (size_t)n);
+        return to + 2 - whole + n;
+    }
+    memcpy(to, digit, (size_t)whole);
+    to[whole] = '.';
+    memcpy(to + whole + 1, digit + whole, (size_t)(n - whole));
+    return to + n + 1;
+}
+
+static char *put_exponent(char *to, int exponent)
+{
+    char buffer[4], *end = buffer + sizeof buffer;
+    unsigned size = (unsigned)(exponent < 0 ? -exponent : exponent);
+    const char *first = put_digits(end, size);
+    *to++ = 'e';
+    *to++ = exponent < 0 ? '-' : '+';
+    if (size < 10) *to++ = '0';
+    memcpy(to, first, (size_t)(end - first));
+    return to + (end - first);
+}
+
+int perp_number_write(double x, char *text)
+{
+    uint64_t bits;
+    char buffer[20], *to = text;
+    int k;
+    memcpy(&bits, &x, sizeof bits);
+    if (x != x) return (int)(stpcpy(text, "nan") - text);
+    if (bits >> 63) *to++ = '-';
+    bits &= ~((uint64_t)1 << 63);
+    if (bits == INFINITE) return (int)(stpcpy(to, "inf") - text);
+    if (bits == 0) return (int)(stpcpy(to, "0") - text);
+    const char *digit = put_digits(buffer + sizeof buffer, digits_of(bits, &k));
+    int n = (int)(buffer + sizeof buffer - digit), exponent = k + n - 1;
+    if (exponent >= -4 && exponent < 17)
+        to = put_point(to, digit, n, exponent + 1);
+    else
+        to = put_exponent(put_point(to, digit, n, 1), exponent);
+    *to = 0;
+    return (int)(to - text);
+}
+
+/* Text with numbers in it: the C locale for this thread, as long as it takes -------------------- */
+
+int perp__vformat(char *text, size_t size, const char *format, va_list args)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant of the C library */
+    locale_t before = plain ? uselocale(plain) : (locale_t)0;
+    int n = vsnprintf(text, size, format, args);
+    if (plain) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return n;
+}
+
+int perp__format(char *text, size_t size, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = perp__vformat(text, size, format, args);
+    va_end(args);
+    return n;
+}
