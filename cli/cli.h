@@ -68,9 +68,16 @@ int cli_apply_inputs(perp_model *model, const char *command, const cli_list *set
 /* Is it "-", or the file or pipe that standard output goes to? */
 int cli_is_standard_output(const char *path);
 
-/* Before the work: CLI_USAGE after saying so if the file `out` is the model's or that of one of its tables, CLI_FILE if its folder
- * does not exist. */
-int cli_check_output(const perp_model *model, const char *command, const char *out);
+/* A file to be written (NULL is none), and the option that names it. */
+typedef struct cli_output {
+    const char *option, *path;
+} cli_output;
+
+/* Before the work: CLI_USAGE after saying so if a file to be written is the model's, that of one of its tables, one of those in
+ * `read` (NULLs are none), or another one to be written; CLI_FILE if its folder does not exist. A device may be several. The
+ * model is nullable. */
+int cli_check_outputs(const char *command, const cli_output *output, int n, const perp_model *model,
+                      const char *const *read, int nread);
 
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
 void cli_problem_place(char *text, size_t size, const char *file, int k);

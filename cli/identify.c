@@ -432,6 +432,19 @@ static int identify(perp_model *model, const perp_dataset *data, const request *
     return code;
 }
 
+/* Of the files read, those of `data`, which is nullable. */
+static int check_outputs(const perp_model *model, const perp_dataset *data, const request *r)
+{
+    const cli_output output[] = {{"-o", r->out}, {"--report", r->report}};
+    int n = perp_dataset_runs(data);
+    const char **read = malloc(((size_t)n + 1) * sizeof *read);
+    for (int i = 0; read && i < n; i++) read[i] = perp_dataset_name(data, i);
+    int code = read ? cli_check_outputs("identify", output, 2, model, read, n) : CLI_FILE;
+    if (!read) fprintf(stderr, "perp identify: %s\n", perp_status_message(PERP_ERR_MEMORY));
+    free(read);
+    return code;
+}
+
 int perp__cmd_identify(int argc, char **argv)
 {
     request r;
@@ -446,13 +459,13 @@ int perp__cmd_identify(int argc, char **argv)
     perp_dataset *data = NULL;
     code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
-    if (code == CLI_DONE && r.out) code = cli_check_output(model, "identify", r.out);
-    if (code == CLI_DONE && r.report) code = cli_check_output(model, "identify", r.report);
+    if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = cli_exit_code(perp_dataset_create(&data));
     for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
         code = cli_exit_code(perp_dataset_read(data, r.data.item[i], &diag));
+    if (code == CLI_DONE) code = check_outputs(model, data, &r);
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);

@@ -1,9 +1,7 @@
-/* What a command reads besides the model: --input NAME=FILE[:COLUMN]; and that it does not overwrite
- * it. */
+/* What a command reads besides the model: --input NAME=FILE[:COLUMN]. */
 
 #include "cli.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,53 +73,4 @@ int cli_apply_inputs(perp_model *model, const char *command, const cli_list *set
         free(s.name);
     }
     return code;
-}
-
-static int is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
-}
-
-int cli_is_standard_output(const char *path)
-{
-    struct stat x, y;
-    return strcmp(path, "-") == 0 ||
-           (stat(path, &x) == 0 && fstat(1, &y) == 0 && !S_ISCHR(x.st_mode) &&
-            x.st_dev == y.st_dev && x.st_ino == y.st_ino);
-}
-
-/* Does the folder that a file is to be written in exist? What takes hours is not begun otherwise. */
-static int has_folder(const char *out)
-{
-    const char *slash = strrchr(out, '/');
-    struct stat found;
-    if (!slash || slash == out) return 1;
-    char *folder = malloc((size_t)(slash - out) + 1);
-    if (!folder) return 1; /* writing will tell */
-    memcpy(folder, out, (size_t)(slash - out));
-    folder[slash - out] = 0;
-    errno = 0;
-    int ok = stat(folder, &found) == 0;
-    free(folder);
-    return ok;
-}
-
-int cli_check_output(const perp_model *model, const char *command, const char *out)
-{
-    const char *read = perp_model_file(model);
-    if (!has_folder(out)) {
-        fprintf(stderr, "%s: cannot be written: %s\n", out, strerror(errno));
-        return CLI_FILE;
-    }
-    for (int i = 0; i <= perp_model_count(model, PERP_INPUT); i++) {
-        if (read && is_same_file(out, read)) {
-            fprintf(stderr, "perp %s: -o %s would overwrite %s, which this run reads\n", command,
-                    out, read);
-            return CLI_USAGE;
-        }
-        read = perp_model_input_table(model, i);
-    }
-    return CLI_DONE;
 }

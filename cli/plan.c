@@ -677,9 +677,8 @@ int perp__cmd_plan(int argc, char **argv)
     int code = read_request(argc, argv, &r);
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
-    if (code == CLI_DONE && r.out) code = cli_check_output(model, "plan", r.out);
-    if (code == CLI_DONE && r.log) code = cli_check_output(model, "plan", r.log);
-    if (code == CLI_DONE && r.report) code = cli_check_output(model, "plan", r.report);
+    const cli_output output[] = {{"-o", r.out}, {"--log", r.log}, {"--report", r.report}};
+    if (code == CLI_DONE) code = cli_check_outputs("plan", output, 3, model, &r.guess, 1);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
 
@@ -201,25 +200,20 @@ static perp_status load_model(loaded *l, const request *r, const char *run, perp
 }
 
 /* A page must not take the place of what it is made from. */
-static int overwrites(const request *r, const char *read)
+static int check_outputs(const request *r, const loaded *input)
 {
-    const char *written[] = {r->html, r->svg};
-    struct stat x, y;
-    for (int i = 0; i < 2; i++) {
-        int same = written[i] && read && stat(written[i], &x) == 0 && stat(read, &y) == 0 &&
-                   x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG(x.st_mode);
-        if (!same) continue;
-        fprintf(stderr, "perp report: %s would be overwritten, and the report is made from it\n",
-                read);
-        return 1;
+    const cli_output output[] = {{"-o", r->html}, {"--svg", r->svg}};
+    const char *read[] = {r->model, r->log};
+    int code = cli_check_outputs("report", output, 2, NULL, read, 2);
+    if (code == CLI_DONE) code = cli_check_outputs("report", output, 2, NULL, r->file, r->nfile);
+    for (int i = 0; i < r->nfile && code == CLI_DONE; i++) {
+        if (input[i].model) code = cli_check_outputs("report", output, 2, input[i].model, NULL, 0);
     }
-    return 0;
+    return code;
 }
 
 static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
-    if (overwrites(r, r->file[i]) || overwrites(r, r->model) || overwrites(r, r->log))
-        return PERP_ERR_ARG;
     size_t n = strlen(r->file[i]);
     if (n > 5 && strcmp(r->file[i] + n - 5, ".perp") == 0) {
         fprintf(stderr,
@@ -280,7 +274,9 @@ int perp__cmd_report(int argc, char **argv)
         runs[i] = (perp_report_run){base_name(r.file[i]), input[i].trajectory, input[i].model,
                                     input[i].log};
     }
-    if (status == PERP_OK) status = report(&r, runs, &diag);
+    code = cli_exit_code(status);
+    if (code == CLI_DONE) code = check_outputs(&r, input);
+    if (code == CLI_DONE) code = cli_exit_code(report(&r, runs, &diag));
     fputs(perp_diag_text(&diag), stderr);
     perp_diag_clear(&diag);
     for (int i = 0; i < r.nfile; i++) {
@@ -288,5 +284,5 @@ int perp__cmd_report(int argc, char **argv)
         perp_trajectory_destroy(input[i].log);
         perp_model_destroy(input[i].model);
     }
-    return cli_exit_code(status);
+    return code;
 }

@@ -136,11 +136,6 @@ static int read_request(int argc, char **argv, request *r)
                         "perp simulate --help\n");
         return CLI_USAGE;
     }
-    if (r->out && r->report && strcmp(r->out, r->report) == 0) {
-        fprintf(stderr, "perp simulate: the trajectory and the report cannot both go to %s\n",
-                r->out);
-        return CLI_USAGE;
-    }
     if (!isnan(r->step) && !(r->step > 0)) {
         fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
         return CLI_USAGE;
@@ -480,6 +475,12 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
     return cli_exit_code(status);
 }
 
+static int check_outputs(const perp_model *model, const request *r)
+{
+    const cli_output output[] = {{"-o", r->out}, {"--report", r->report}};
+    return cli_check_outputs("simulate", output, 2, model, NULL, 0);
+}
+
 int perp__cmd_simulate(int argc, char **argv)
 {
     request r;
@@ -488,11 +489,9 @@ int perp__cmd_simulate(int argc, char **argv)
     int code = read_request(argc, argv, &r);
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
-    if (code == CLI_DONE && r.out) /* before the model's own tables are replaced, and after */
-        code = cli_check_output(model, "simulate", r.out);
+    if (code == CLI_DONE) code = check_outputs(model, &r); /* before the model's own tables are */
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
-    if (code == CLI_DONE && r.out) code = cli_check_output(model, "simulate", r.out);
-    if (code == CLI_DONE && r.report) code = cli_check_output(model, "simulate", r.report);
+    if (code == CLI_DONE) code = check_outputs(model, &r); /* replaced, and after */
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);
     fputs(perp_diag_text(&diag), stderr);

@@ -83,6 +83,9 @@ PERP_API double perp_number_read(const char *text, const char **rest);
 PERP_API int perp_number_write(double x, char *text);
 enum { PERP_NUMBER_SIZE = 32 };
 
+/// 1 if two paths are the same file, or would be once it is written: links and other spellings of a path.
+PERP_API int perp_file_is_same(const char *a, const char *b);
+
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
 /// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, never the

@@ -1,0 +1,81 @@
+/* What a command writes: neither what it reads, nor two results in one file. */
+
+#include "cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int cli_is_standard_output(const char *path)
+{
+    struct stat x, y;
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &x) == 0 && fstat(1, &y) == 0 && !S_ISCHR(x.st_mode) &&
+            x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+static int is_device(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode));
+}
+
+/* Does the folder that a file is to be written in exist? What takes hours is not begun otherwise. */
+static int has_folder(const char *out)
+{
+    const char *slash = strrchr(out, '/');
+    struct stat found;
+    if (!slash || slash == out) return 1;
+    char *folder = malloc((size_t)(slash - out) + 1);
+    if (!folder) return 1; /* writing will tell */
+    memcpy(folder, out, (size_t)(slash - out));
+    folder[slash - out] = 0;
+    errno = 0;
+    int ok = stat(folder, &found) == 0;
+    free(folder);
+    return ok;
+}
+
+/* Is this file among those that the command reads? Says so. */
+static int check_read(const char *command, const cli_output *out, const char *read)
+{
+    if (!read || is_device(out->path) || !perp_file_is_same(out->path, read)) return 1;
+    fprintf(stderr, "perp %s: %s %s would overwrite %s, which this run reads\n", command,
+            out->option, out->path, read);
+    return 0;
+}
+
+static int check_written(const char *command, const cli_output *out, const cli_output *other)
+{
+    int is_standard = cli_is_standard_output(out->path);
+    int same = is_standard ? cli_is_standard_output(other->path)
+                           : !is_device(out->path) && perp_file_is_same(out->path, other->path);
+    if (!same) return 1;
+    fprintf(stderr, "perp %s: %s and %s cannot both go to %s\n", command, other->option,
+            out->option, is_standard ? "standard output" : out->path);
+    return 0;
+}
+
+int cli_check_outputs(const char *command, const cli_output *output, int n, const perp_model *model,
+                      const char *const *read, int nread)
+{
+    int tables = model ? perp_model_count(model, PERP_INPUT) : 0;
+    for (int k = 0; k < n; k++) {
+        const cli_output *out = &output[k];
+        if (!out->path) continue;
+        if (!has_folder(out->path)) {
+            fprintf(stderr, "%s: cannot be written: %s\n", out->path, strerror(errno));
+            return CLI_FILE;
+        }
+        int ok = !model || check_read(command, out, perp_model_file(model));
+        for (int i = 0; i < tables && ok; i++)
+            ok = check_read(command, out, perp_model_input_table(model, i));
+        for (int i = 0; i < nread && ok; i++) ok = check_read(command, out, read[i]);
+        for (int i = 0; i < k && ok; i++)
+            ok = !output[i].path || check_written(command, out, &output[i]);
+        if (!ok) return CLI_USAGE;
+    }
+    return CLI_DONE;
+}
