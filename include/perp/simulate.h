@@ -27,7 +27,7 @@ extern "C" {
       "everything at the end of the step; first order, damps")                                     \
     X(PERP_THETA, "theta",                                                                         \
       "equations of motion weighted by theta: 1/2 is second order for smooth motion")              \
-    X(PERP_MOREAU, "moreau", "theta, with contact forces under a guard as impulses over the step")
+    X(PERP_MOREAU, "moreau", "theta; the name for laws of impact at velocity level under a guard")
 
 typedef enum perp_integrator {
 #define PERP_INTEGRATOR_ENUM(name, word, text) name,

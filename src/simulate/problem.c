@@ -12,10 +12,19 @@
 enum { SPARSE_FROM = 24 };
 
 /* For equations with a derivative: der(x_i) is the symbol D_i (to take the equation apart) or the
- * quotient (to check it), and states and inputs are weighted by theta. For all other conditions:
- * everything at the end of the step. For outputs: the same, with the reported values of impulses.
+ * quotient (to check it), and states and inputs are weighted by theta; in those that move what a gap reads (contacts.c), by the
+ * symbol theta of the step. For all other conditions: everything at the end of the step. For outputs: the same; a discrete
+ * model's are of the new states.
  */
-typedef enum mapping { MAP_RATES, MAP_WEIGHTED, MAP_END, MAP_OUTPUTS, MAPPINGS } mapping;
+typedef enum mapping {
+    MAP_RATES,
+    MAP_WEIGHTED,
+    MAP_DAMPED_RATES,
+    MAP_DAMPED_WEIGHTED,
+    MAP_END,
+    MAP_OUTPUTS,
+    MAPPINGS
+} mapping;
 
 /* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
  * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
@@ -77,14 +86,20 @@ static void map_inputs(plan *p, perp_expr *map)
     }
 }
 
+static int is_weighted(mapping how)
+{
+    return how <= MAP_DAMPED_WEIGHTED;
+}
+
 /* theta x + (1 - theta) before */
-static perp_expr weighted(plan *p, perp_expr now, perp_expr before)
+static perp_expr weighted(plan *p, mapping how, perp_expr now, perp_expr before)
 {
     perp__graph *g = &p->graph;
-    double theta = p->step->theta;
-    if (theta == 1) return now;
-    return perp__add(g, perp__mul(g, perp__const(g, theta), now),
-                     perp__mul(g, perp__const(g, 1 - theta), before));
+    if (p->step->theta == 1) return now;
+    int damped = how == MAP_DAMPED_RATES || how == MAP_DAMPED_WEIGHTED;
+    perp_expr theta = damped ? perp__symbol(g, SYM_THETA) : perp__const(g, p->step->theta),
+              rest = perp__sub(g, perp__const(g, 1), theta);
+    return perp__add(g, perp__mul(g, theta, now), perp__mul(g, rest, before));
 }
 
 static void map_states(plan *p, mapping how, perp_expr *map)
@@ -92,17 +107,17 @@ static void map_states(plan *p, mapping how, perp_expr *map)
     const perp_model *m = p->model;
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
-    int with_rates = how == MAP_RATES || how == MAP_WEIGHTED;
+    int with_symbols = how == MAP_RATES || how == MAP_DAMPED_RATES;
     for (int i = 0; i < s->nx; i++) {
         int symbol = m->item[PERP_STATE][i].symbol;
         perp_expr y = perp__symbol(g, s->sym_y + i), pre = perp__symbol(g, pre_symbol(s, i));
-        perp_expr now = with_rates ? weighted(p, y, pre) : y;
+        perp_expr now = is_weighted(how) ? weighted(p, how, y, pre) : y;
         if (m->kind == PERP_DISCRETE && how != MAP_OUTPUTS) now = pre;
         map[symbol + PERP__PRE] = pre;
         map[symbol + PERP__NEXT] = y;
         map[symbol + PERP__NOW] = now;
-        map[symbol + PERP__DER] = how == MAP_RATES ? perp__symbol(g, rate_symbol(s, i))
-                                                   : perp__div(g, perp__sub(g, y, pre), p->h);
+        map[symbol + PERP__DER] = with_symbols ? perp__symbol(g, rate_symbol(s, i))
+                                               : perp__div(g, perp__sub(g, y, pre), p->h);
     }
 }
 
@@ -130,24 +145,21 @@ static void map_symbols(plan *p, mapping how)
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
     perp_expr *map = p->map[how];
-    int with_rates = how == MAP_RATES || how == MAP_WEIGHTED;
     for (int i = 0; i < m->nsymbol; i++) map[i] = 0;
     map[PERP__SYM_T] = perp__symbol(g, SYM_T);
     map[PERP__SYM_T_PRE] = perp__symbol(g, SYM_T_PRE);
     map[PERP__SYM_H] = p->h;
     map_parameters(p, map);
     map_inputs(p, map);
-    for (int i = 0; i < m->nitem[PERP_INPUT] && with_rates; i++) {
+    for (int i = 0; i < m->nitem[PERP_INPUT] && is_weighted(how); i++) {
         int symbol = m->item[PERP_INPUT][i].symbol;
-        map[symbol] = weighted(p, map[symbol + PERP__NOW], map[symbol + PERP__INPUT_PRE]);
+        map[symbol] = weighted(p, how, map[symbol + PERP__NOW], map[symbol + PERP__INPUT_PRE]);
     }
-    if (with_rates) map[PERP__SYM_T] = weighted(p, map[PERP__SYM_T], map[PERP__SYM_T_PRE]);
+    if (is_weighted(how))
+        map[PERP__SYM_T] = weighted(p, how, map[PERP__SYM_T], map[PERP__SYM_T_PRE]);
     map_states(p, how, map);
-    for (int i = 0; i < s->nv; i++) {
-        perp_expr y = perp__symbol(g, s->sym_y + s->nx + i);
-        int is_force = s->impulse[i] && how != MAP_OUTPUTS; /* the unknown is h times it */
-        map[m->item[PERP_VAR][i].symbol] = is_force ? perp__div(g, y, p->h) : y;
-    }
+    for (int i = 0; i < s->nv; i++)
+        map[m->item[PERP_VAR][i].symbol] = perp__symbol(g, s->sym_y + s->nx + i);
 }
 
 static perp_expr translate(plan *p, perp_expr e, mapping how)
@@ -174,6 +186,11 @@ static void zero_map(plan *p, const int *column, perp_expr *zero)
 
 /* Rows ---------------------------------------------------------------------------------------- */
 
+static int is_damped(const plan *p, const perp__equation *equation)
+{
+    return p->step->damped[equation - p->model->equation];
+}
+
 /* Does an equation of the model contain a derivative? */
 static int has_rate(plan *p, const perp__equation *equation)
 {
@@ -191,8 +208,9 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
 {
     perp__graph *g = &p->graph;
     perp__step *s = p->step;
-    perp_expr R = perp__sub(g, translate(p, equation->left, MAP_RATES),
-                            translate(p, equation->right, MAP_RATES));
+    mapping rates = is_damped(p, equation) ? MAP_DAMPED_RATES : MAP_RATES;
+    perp_expr R =
+        perp__sub(g, translate(p, equation->left, rates), translate(p, equation->right, rates));
     perp__sparse_row C = {0};
     perp_expr row = 0;
     int degree = perp__degree(g, R, p->rate_column, NULL);
@@ -210,8 +228,9 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
             row = perp__add(g, row, perp__mul(g, C.entry[k], change));
         }
     } else {
-        row = perp__sub(g, translate(p, equation->left, MAP_WEIGHTED),
-                        translate(p, equation->right, MAP_WEIGHTED));
+        mapping quotients = is_damped(p, equation) ? MAP_DAMPED_WEIGHTED : MAP_WEIGHTED;
+        row = perp__sub(g, translate(p, equation->left, quotients),
+                        translate(p, equation->right, quotients));
     }
     perp__sparse_row_clear(&C);
     return row;
@@ -351,7 +370,8 @@ static int compile_reports(plan *p)
     perp__step *s = p->step;
     int n = 0;
     for (int i = 0; i < m->nequation; i++) {
-        mapping how = has_rate(p, &m->equation[i]) ? MAP_WEIGHTED : MAP_END;
+        mapping quotients = is_damped(p, &m->equation[i]) ? MAP_DAMPED_WEIGHTED : MAP_WEIGHTED,
+                how = has_rate(p, &m->equation[i]) ? quotients : MAP_END;
         p->root[n++] = translate(p, m->equation[i].left, how);
         p->root[n++] = translate(p, m->equation[i].right, how);
     }
@@ -405,14 +425,13 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
     s->table_input = malloc(((size_t)ninput + 1) * sizeof(int));
     s->table_hint = calloc((size_t)ninput + 1, sizeof(int));
-    s->impulse = calloc((size_t)s->nv + 1, 1);
     s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
     s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    if (!s->table_input || !s->table_hint || !s->impulse || !s->guard_of || !s->pair || !s->cone ||
+    if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->cone ||
         !s->row_start || !s->c)
         return 0;
     for (int i = 0; i < ninput; i++) {
@@ -424,39 +443,6 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->sym_y = s->sym_table_pre + s->ntable;
     s->nsymbol = s->sym_y + s->ny;
     return 1;
-}
-
-/* Method moreau: a var that stands alone as the first side of a guarded pair and acts in an
- * equation of motion is an impulse: the unknown, and what is reported, is h times it. */
-static int mark_impulses(perp__step *s, const perp_model *m)
-{
-    char *acts = calloc((size_t)m->nsymbol, 1);
-    int ok = acts != NULL;
-    for (int i = 0; ok && i < m->nequation; i++) {
-        perp_expr roots[2] = {m->equation[i].left, m->equation[i].right};
-        int n, moves = 0;
-        int *reach = perp__graph_reach(&m->graph, roots, 2, &n);
-        ok = reach != NULL;
-        for (int pass = 0; ok && pass < 2; pass++) {
-            for (int k = 0; k < n; k++) {
-                const perp__node *node = &m->graph.node[reach[k]];
-                if (node->op != PERP__SYMBOL) continue;
-                for (int x = 0; x < s->nx && pass == 0; x++)
-                    moves |= node->a == m->item[PERP_STATE][x].symbol + PERP__DER;
-                if (pass == 1 && moves) acts[node->a] = 1;
-            }
-        }
-        free(reach);
-    }
-    for (int i = 0; ok && i < m->npair; i++) {
-        const perp__node *side = &m->graph.node[m->pair[i].a];
-        if (m->pair[i].guard < 0 || side->op != PERP__SYMBOL || !acts[side->a]) continue;
-        for (int v = 0; v < s->nv; v++) {
-            if (m->item[PERP_VAR][v].symbol == side->a) s->impulse[v] = 1;
-        }
-    }
-    free(acts);
-    return ok;
 }
 
 static int allocate_plan(plan *p)
@@ -498,11 +484,10 @@ static int write_rows(plan *p)
     return !p->graph.failed;
 }
 
-static int build_problem(plan *p, const perp_simulation_options *options)
+static int build_problem(plan *p)
 {
     perp__step *s = p->step;
-    if (!lay_out(s, p->model) || !allocate_plan(p)) return 0;
-    if (options->integrator == PERP_MOREAU && !mark_impulses(s, p->model)) return 0;
+    if (!perp__contacts_find(s, p->model) || !lay_out(s, p->model) || !allocate_plan(p)) return 0;
     if (!write_rows(p)) return 0;
     int affine = rows_are_affine(p);
     if (affine < 0) return 0;
@@ -533,7 +518,7 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     step->theta = options->integrator == PERP_BACKWARD_EULER ? 1 : options->theta;
     plan p = {.step = step, .model = model};
     perp_status status = PERP_ERR_MEMORY;
-    if (build_problem(&p, options)) status = perp__step_allocate(step, options->solver);
+    if (build_problem(&p)) status = perp__step_allocate(step, options->solver);
     free_plan(&p);
     return status;
 }
@@ -547,7 +532,8 @@ void perp__step_clear(perp__step *step)
     perp__tape_clear(&step->outputs);
     free(step->table_input);
     free(step->table_hint);
-    free(step->impulse);
+    free(step->contact);
+    free(step->damped);
     free(step->guard_of);
     free(step->pair);
     free(step->cone);

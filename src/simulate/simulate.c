@@ -259,6 +259,7 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
     ws[SYM_H] = h;
+    ws[SYM_THETA] = s->closed ? 1 : s->theta;
     for (int i = 0; i < s->ntable; i++) {
         const perp__table *table = &sim->model->item[PERP_INPUT][s->table_input[i]].table;
         ws[s->sym_table_pre + i] = perp__table_value(table, t0, &s->table_hint[i]);
@@ -372,8 +373,11 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     if (status == PERP_OK) status = check_initial_state(sim, diag);
     if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o);
     if (status == PERP_OK) {
-        sim->before = malloc((size_t)sim->step.nsymbol * sizeof(double));
-        if (!sim->before) status = PERP_ERR_MEMORY;
+        sim->before = malloc(2 * (size_t)sim->step.nsymbol * sizeof(double));
+        if (!sim->before)
+            status = PERP_ERR_MEMORY;
+        else
+            sim->beginning = sim->before + sim->step.nsymbol;
     }
     if (status == PERP_OK) {
         perp__run_set_initial(sim);
@@ -539,12 +543,32 @@ static void count_sides(perp_simulation *sim)
     }
 }
 
+/* Solve the step whose beginning is in the workspace. A step that begins or ends in a contact stated by positions is taken
+ * with theta = 1 for these positions: the contact is dead, and its next step at rest. */
+static perp__step_result solve_step(perp_simulation *sim)
+{
+    perp__step *s = &sim->step;
+    if (s->ncontact == 0) return perp__step_solve(s);
+    size_t symbols = (size_t)s->nsymbol * sizeof(double);
+    memcpy(sim->beginning, s->ws, symbols);
+    perp__step_result r = perp__step_solve(s);
+    if (r.outcome == PERP_SOLVED && !s->closed && perp__contacts_closed(s)) {
+        int solves = r.solves;
+        memcpy(s->ws, sim->beginning, symbols);
+        s->ws[SYM_THETA] = 1;
+        r = perp__step_solve(s);
+        r.solves += solves;
+    }
+    if (r.outcome == PERP_SOLVED) s->closed = perp__contacts_closed(s);
+    return r;
+}
+
 /* From t0 to t1. A nonlinear step that fails is taken as two halves, down to h / 2^HALVINGS. */
 static perp__step_result advance(perp_simulation *sim, double t0, double t1, double h, int halvings)
 {
     perp__step *s = &sim->step;
     perp__run_begin_step(sim, t0, t1, h);
-    perp__step_result r = perp__step_solve(s);
+    perp__step_result r = solve_step(sim);
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
     double middle = t0 + h / 2;
@@ -573,6 +597,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     size_t symbols = (size_t)s->nsymbol * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
     s->out_of_memory = 0;
+    int closed = s->closed;
     perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
                                   sim->options.step, HALVINGS);
     if (info) *info = (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.solves};
@@ -580,6 +605,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     if (r.outcome != PERP_SOLVED) {
         perp_status status = explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
+        s->closed = closed;
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }

@@ -740,7 +740,7 @@ void perp__step_forget(perp__step *s)
         s->elimination[i].used = s->elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
     s->current = NULL;
-    s->redundant = 0;
+    s->redundant = s->closed = 0;
     s->next_mode = s->next_elimination = 0;
     if (s->sparse) s->mode_row[0] = -2;
 }

@@ -22,7 +22,7 @@
 #include "perp/simulate.h"
 
 /* The first symbols of the workspace. */
-enum { SYM_T, SYM_T_PRE, SYM_H, SYM_PRE };
+enum { SYM_T, SYM_T_PRE, SYM_H, SYM_THETA, SYM_PRE };
 
 typedef struct perp__rows {
     int a, b, off;
@@ -60,6 +60,10 @@ typedef struct perp__step {
     const perp_model *model;
     double h;
     double theta;   /* weight of the new state in equations with a derivative */
+    int ncontact;   /* contacts.c: pairs with a gap made of positions; 0 with theta = 1 */
+    char *contact;  /* pair of the model: 1 or 2 where its side a or b is such a gap */
+    char *damped;   /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
+    int closed;     /* was one of them closed at the end of the last step? */
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
@@ -108,7 +112,6 @@ typedef struct perp__step {
     double *q, *z, *w, *work;
     double *regular; /* np x np: M with a little on its diagonal */
     double *from;    /* ny: where a Newton step starts */
-    char *impulse;   /* nv: the unknown is the impulse h * var (method moreau) */
     int *index;
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */
@@ -161,6 +164,15 @@ typedef struct perp__step_result {
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;
+
+/* unique.c: var[k] = 1 for the vars that the conditions leave open while all contacts are closed and stick. Needs the dense
+ * rows, evaluated. 0 when memory is out. */
+int perp__step_undetermined(const perp__step *step, char *var);
+
+/* contacts.c: find the contacts stated by positions. 0 when memory is out. And: does one of them carry a force in the
+ * step that was solved last? */
+int perp__contacts_find(perp__step *step, const perp_model *model);
+int perp__contacts_closed(const perp__step *step);
 
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);

@@ -382,8 +382,9 @@ static void moreau_bounces_to_the_right_heights(void **state)
                     top = fmax(top, at(&r, i, "z"));
             }
             assert_near(top, e * e, 5 * h);
-            double impulse = 0; /* reported as an impulse: (1 + e) m v, whatever h is */
-            for (long i = 1; i < r.nrow && impulse == 0; i++) impulse = at(&r, i, "p");
+            double impulse =
+                0; /* the force is newtons, and its impulse (1 + e) m v, whatever h is */
+            for (long i = 1; i < r.nrow && impulse == 0; i++) impulse = h * at(&r, i, "p");
             assert_near(impulse, (1 + e) * 2 * sqrt(2 * 9.81), 2 * 9.81 * 2 * h * 2);
             free_run(&r);
         }
@@ -412,6 +413,91 @@ static void moreau_gains_no_energy_over_1e5_steps(void **state)
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
     }
+}
+
+/* Run by a method, from the text of an example or a model. */
+static run run_by(perp_model *model, perp_integrator integrator)
+{
+    perp_diag diag = {0};
+    run r = {.model = model};
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = integrator;
+    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK ||
+        (r.ncolumn = perp_simulation_columns(r.sim),
+         perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
+        fail_msg("%s", perp_diag_text(&diag));
+    return r;
+}
+
+/* Nothing says that the ball bounces: it does not, wherever in the step it lands; a guard that is on changes nothing. */
+static void a_dead_contact_does_not_rebound(void **state)
+{
+    (void)state;
+    static const char *const guards[] = {"", " when t >= 0"}, *const gaps[] = {"z", "gap"};
+    for (int k = 0; k < 80; k++) {
+        char text[512];
+        double h = 1e-3;
+        snprintf(text, sizeof text,
+                 "param m = 2, g = 9.81\nstate z = %.17g, v = 0\nvar p, gap\nder(z) = v\n"
+                 "m*der(v) = p - m*g\ngap = z\n0 <= p perp %s >= 0%s\n"
+                 "output E = m*v^2/2 + m*g*z\nsimulate to 0.6 step %g\n",
+                 1 + 3.7e-4 * (k / 4), gaps[k % 2], guards[k / 2 % 2], h);
+        run r = run_by(parse_model(text), k % 3 ? PERP_THETA : PERP_MOREAU);
+        double momentum = 0;
+        for (long i = 1; i < r.nrow; i++) {
+            assert_true(at(&r, i, "v") <= 0);
+            assert_true(at(&r, i, "E") <= at(&r, i - 1, "E") + 1e-12);
+            momentum += h * (at(&r, i, "p") - 2 * 9.81);
+            assert_near(momentum, 2 * at(&r, i, "v"), 1e-9);
+        }
+        assert_true(last(&r, "z") == 0 && last(&r, "v") == 0);
+        assert_near(last(&r, "p"), 2 * 9.81, 1e-9);
+        free_run(&r);
+    }
+}
+
+/* What the square gains in all steps in which its energy grows, tossed in the k-th way. */
+static double gain_of_toss(int k, perp_integrator integrator)
+{
+    perp_model *model = load_model("mechanics/square.perp");
+    double gain = 0;
+    set_value(model, "th", 0.1 + 0.13 * k);
+    set_value(model, "y", 1.2 + 0.07 * k);
+    set_value(model, "om", 3 - 0.6 * k);
+    run r = run_by(model, integrator);
+    for (long i = 1; i < r.nrow; i++) {
+        assert_true(at(&r, i, "lowest") >= -1e-9);
+        gain += fmax(at(&r, i, "energy") - at(&r, i - 1, "energy"), 0);
+    }
+    assert_near(last(&r, "om"), 0, 1e-9);
+    free_run(&r);
+    return gain;
+}
+
+/* A corner that turns about the floor gains a little, of second order in h, with backward Euler too; impacts gain nothing. */
+static void tosses_gain_no_more_with_theta_than_with_backward_euler(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        double theta = gain_of_toss(k, k % 2 ? PERP_THETA : PERP_MOREAU),
+               euler = gain_of_toss(k, PERP_BACKWARD_EULER);
+        if (!(theta <= 1.1 * euler + 1e-4) || theta > 2e-3)
+            fail_msg("toss %d gains %g J, with backward Euler %g", k, theta, euler);
+    }
+}
+
+/* Along the floor theta is 1/2 also in contact: the spring keeps its energy to rounding, and backward Euler does not. */
+static void a_spring_on_the_floor_keeps_its_energy_with_theta(void **state)
+{
+    (void)state;
+    const char *text =
+        "param m = 1, k = 100, g = 9.81\nstate x = 0.1, z = 0, vx = 0, vz = 0\nvar p\n"
+        "der(x) = vx\nder(z) = vz\nm*der(vx) = -k*x\nm*der(vz) = p - m*g\n"
+        "0 <= p perp z >= 0\noutput E = m*vx^2/2 + k*x^2/2\nsimulate to 5 step 1e-2\n";
+    run r = run_by(parse_model(text), PERP_THETA);
+    assert_near(last(&r, "E"), 0.5, 1e-11);
+    assert_near(last(&r, "p"), 9.81, 1e-9);
+    free_run(&r);
 }
 
 static void theta_one_half_is_second_order_and_one_is_first(void **state)
@@ -465,6 +551,9 @@ int main(void)
         cmocka_unit_test(state_dependent_mass_keeps_the_energy),
         cmocka_unit_test(moreau_bounces_to_the_right_heights),
         cmocka_unit_test(moreau_gains_no_energy_over_1e5_steps),
+        cmocka_unit_test(a_dead_contact_does_not_rebound),
+        cmocka_unit_test(tosses_gain_no_more_with_theta_than_with_backward_euler),
+        cmocka_unit_test(a_spring_on_the_floor_keeps_its_energy_with_theta),
         cmocka_unit_test(theta_one_half_is_second_order_and_one_is_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

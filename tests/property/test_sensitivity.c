@@ -150,6 +150,16 @@ static const sensitivity_case cases[] = {
      3,
      0.01,
      PERP_THETA},
+    {"spring on a floor, theta: free flight and contact",
+     "param m = 1.2, k = 40, mu = 0.1, g = 9.81\nparam x0 = 0.6\nstate x = x0, z = 0.05, vx = 0, "
+     "vz = 0\n"
+     "var p, f\nder(x) = vx\nder(z) = vz\nm*der(vx) = f - k*x\nm*der(vz) = p - m*g\n"
+     "0 <= p perp z >= 0\n-mu*p <= f <= mu*p perp vx\nsimulate to 0.6 step 0.01\n",
+     5,
+     {"m", "k", "mu", "g", "x0"},
+     0.6,
+     0.05,
+     PERP_THETA},
     {"block that sticks throughout",
      "param m = 1\nparam mu = 5\nparam a = 2\nstate x = 0, v = 0\nvar f\nder(x) = v\n"
      "m*der(v) = a*sin(t) + f\n-mu*m*9.81 <= f <= mu*m*9.81 perp v\nsimulate to 1 step 0.01\n",

@@ -1,0 +1,151 @@
+/* Contacts stated by positions, 0 <= force perp gap(x) >= 0, under a weighted method: which pairs they are, which equations
+ * move what their gaps read, and whether one is closed. theta < 1 would give a contact that closes the velocity
+ * 2 (x1 - x0)/h - v0, a rebound of anything up to its speed; docs/adr/009. */
+
+#include "simulate/step.h"
+
+#include <stdlib.h>
+
+/* What is known of the model's symbols. */
+typedef struct study {
+    const perp_model *model;
+    char *
+        moves_by_vars; /* symbol of a state: an equation with its derivative has a var, it is a velocity */
+    int *defined_by; /* symbol of a var -> the equation `var = ...`, or -1 */
+    char *is_var;    /* symbol -> is it a var? */
+    char *read;      /* symbol of a state -> a gap reads it */
+    char *visited;   /* var symbols of the gap in hand */
+    int failed;
+} study;
+
+static int state_of_rate(const perp_model *m, int symbol)
+{
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        if (m->item[PERP_STATE][i].symbol + PERP__DER == symbol) return i;
+    }
+    return -1;
+}
+
+/* Symbols that the expressions are made of: an array of *count, which the caller frees. */
+static int *symbols_of(study *s, const perp_expr *roots, int nroots, int *count)
+{
+    const perp__graph *g = &s->model->graph;
+    int n, *reach = perp__graph_reach(g, roots, nroots, &n);
+    *count = 0;
+    for (int k = 0; reach && k < n; k++) {
+        if (g->node[reach[k]].op == PERP__SYMBOL) reach[(*count)++] = g->node[reach[k]].a;
+    }
+    if (!reach) s->failed = 1;
+    return reach;
+}
+
+static void study_equation(study *s, int equation)
+{
+    const perp_model *m = s->model;
+    const perp__equation *e = &m->equation[equation];
+    const perp_expr sides[] = {e->left, e->right};
+    int n, has_var = 0, has_rate = 0, *symbol = symbols_of(s, sides, 2, &n);
+    for (int k = 0; k < n; k++) {
+        has_var |= s->is_var[symbol[k]];
+        has_rate |= state_of_rate(m, symbol[k]) >= 0;
+    }
+    for (int k = 0; k < n && has_var; k++) {
+        int i = state_of_rate(m, symbol[k]);
+        if (i >= 0) s->moves_by_vars[m->item[PERP_STATE][i].symbol] = 1;
+    }
+    for (int side = 0; side < 2 && !has_rate; side++) {
+        const perp__node *node = &m->graph.node[sides[side]];
+        if (node->op == PERP__SYMBOL && s->is_var[node->a] && s->defined_by[node->a] < 0)
+            s->defined_by[node->a] = equation;
+    }
+    free(symbol);
+}
+
+/* Is an expression made of positions alone, the vars in it replaced by what defines them? Marks the states if asked. */
+static int reads_positions(study *s, perp_expr root, int equation, int mark, int *positions)
+{
+    const perp_model *m = s->model;
+    perp_expr roots[2] = {root, root};
+    if (equation >= 0)
+        roots[0] = m->equation[equation].left, roots[1] = m->equation[equation].right;
+    int n, ok = 1, *symbol = symbols_of(s, roots, 2, &n);
+    for (int k = 0; k < n && ok; k++) {
+        int at = symbol[k];
+        for (int i = 0; i < m->nitem[PERP_STATE] && ok; i++) {
+            if (m->item[PERP_STATE][i].symbol + PERP__NOW != at) continue;
+            ok = !s->moves_by_vars[at];
+            *positions += ok;
+            if (mark) s->read[at] = 1;
+        }
+        if (!ok || !s->is_var[at] || s->visited[at]) continue;
+        s->visited[at] = 1;
+        ok = s->defined_by[at] >= 0 && reads_positions(s, root, s->defined_by[at], mark, positions);
+    }
+    free(symbol);
+    return ok;
+}
+
+static int is_gap(study *s, perp_expr side, int mark)
+{
+    int positions = 0;
+    for (int k = 0; k < s->model->nsymbol; k++) s->visited[k] = 0;
+    return reads_positions(s, side, -1, mark, &positions) && positions > 0;
+}
+
+/* Mark the equations with the derivative of a state that a gap reads. */
+static void mark_equations(study *s, perp__step *step)
+{
+    const perp_model *m = s->model;
+    for (int i = 0; i < m->nequation; i++) {
+        const perp_expr sides[] = {m->equation[i].left, m->equation[i].right};
+        int n, *symbol = symbols_of(s, sides, 2, &n);
+        for (int k = 0; k < n; k++) {
+            int x = state_of_rate(m, symbol[k]);
+            if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) step->damped[i] = 1;
+        }
+        free(symbol);
+    }
+}
+
+int perp__contacts_find(perp__step *step, const perp_model *m)
+{
+    size_t n = (size_t)m->nsymbol + 1;
+    study s = {.model = m};
+    step->contact = calloc((size_t)m->npair + 1, 1);
+    step->damped = calloc((size_t)m->nequation + 1, 1);
+    s.moves_by_vars = calloc(4 * n, 1);
+    s.defined_by = malloc(n * sizeof(int));
+    int ok = step->contact && step->damped && s.moves_by_vars && s.defined_by;
+    if (ok && step->theta < 1 && m->kind == PERP_CONTINUOUS) {
+        s.is_var = s.moves_by_vars + n, s.read = s.is_var + n, s.visited = s.read + n;
+        for (size_t k = 0; k < n; k++) s.defined_by[k] = -1;
+        for (int v = 0; v < m->nitem[PERP_VAR]; v++) s.is_var[m->item[PERP_VAR][v].symbol] = 1;
+        for (int i = 0; i < m->nequation; i++) study_equation(&s, i);
+        for (int i = 0; i < m->npair; i++) {
+            const perp__pair *pair = &m->pair[i];
+            int side = pair->two_sided          ? 0
+                       : is_gap(&s, pair->a, 0) ? 1
+                       : is_gap(&s, pair->b, 0) ? 2
+                                                : 0;
+            if (!side) continue;
+            is_gap(&s, side == 1 ? pair->a : pair->b, 1);
+            step->contact[i] = (char)side;
+            step->ncontact++;
+        }
+        if (step->ncontact) mark_equations(&s, step);
+    }
+    free(s.moves_by_vars);
+    free(s.defined_by);
+    return ok && !s.failed;
+}
+
+int perp__contacts_closed(const perp__step *s)
+{
+    const int *out = s->check.out + 2 * s->model->nequation;
+    for (int i = 0; i < s->model->npair; i++) {
+        int force = s->contact[i] == 1 ? 1 : 0; /* of the check's a and b */
+        if (s->contact[i] && s->ws[out[force]] > 0) return 1;
+        out += s->model->pair[i].two_sided ? 4 : 2;
+    }
+    return 0;
+}
