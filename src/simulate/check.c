@@ -4,6 +4,8 @@
 #include "simulate/run.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
@@ -22,13 +24,48 @@ static void warn_not_unique(const perp_simulation *sim, const perp__elimination 
                 continue;
             const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],
                              *q = &sim->model->pair[s->pair[e->pair[j]].of];
+            const char *first = p->side[(int)e->side[e->pair[i]]],
+                       *second = q->side[(int)e->side[e->pair[j]]];
+            if (!first[0] || !second[0]) continue; /* made by friction(...), no column of a run */
             perp__error(findings, p->at, p->at,
                         "warning: '%s' and '%s' can grow together without changing the motion, so "
                         "they are not unique where "
                         "both act (two-sided friction while it sticks); compare their net effect",
-                        p->side[(int)e->side[e->pair[i]]], q->side[(int)e->side[e->pair[j]]]);
+                        first, second);
         }
     }
+}
+
+/* More contacts than a body has ways to move share what they carry in many ways: two corners of one block share the friction
+ * that holds it. The solver's choice may jump from step to step. */
+static perp_status warn_not_shared(const perp_simulation *sim, perp__source *findings)
+{
+    enum { SHOWN = 4 };
+    const perp_model *m = sim->model;
+    char *var = malloc((size_t)sim->step.nv + 1), names[256] = "";
+    int count = 0, at = -1;
+    size_t used = 0;
+    if (!var || !perp__step_undetermined(&sim->step, var)) {
+        free(var);
+        return PERP_ERR_MEMORY;
+    }
+    for (int v = 0; v < m->nvar; v++) {
+        const perp__item *item = &m->item[PERP_VAR][v];
+        if (!var[v]) continue;
+        if (at < 0) at = item->at;
+        if (count++ < SHOWN && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s'%s'", used ? ", " : "",
+                                     item->name);
+    }
+    free(var);
+    if (count > 1)
+        perp__error(
+            findings, at, at,
+            "warning: %s%s are not unique where all pairs are closed and stick: how they share the "
+            "load is not "
+            "determined, and at rest they may jump from step to step; compare their net effect",
+            names, count > SHOWN ? " and others" : "");
+    return PERP_OK;
 }
 
 /* M at the initial state, and what it is. */
@@ -51,7 +88,10 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
         report->active = e->nz;
         status = perp_lcp_classify(&lcp, &report->M);
+        int before = findings->nerror;
         if (status == PERP_OK) warn_not_unique(sim, e, M, findings);
+        if (status == PERP_OK && findings->nerror == before)
+            status = warn_not_shared(sim, findings);
     }
     perp__run_set_initial(sim);
     return status;

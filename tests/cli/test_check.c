@@ -52,6 +52,35 @@ static void no_more_is_guaranteed_than_holds(void **state)
            "exactly one solution of the linearised step", NULL);
 }
 
+/* A block on two corners: which of them holds it against a push is open; what they carry of its weight is not. With one corner, or
+ * on two blocks, nothing is. */
+static void shared_friction_is_said_not_to_be_unique(void **state)
+{
+    (void)state;
+    const char *block =
+        "param M = 0.5, a = 0.2, J = 1/300, g = 9.81, mu = 0.4, s[2] = [-1, 1]\n"
+        "input F = 0.5*sin(20*t)\nstate p[3] = [0, 0.1, 0], v[3] = 0\nvar gn[2], gt[2]\nder(p) = "
+        "v\n"
+        "M*der(v[1]) = sum(gt) + F\nM*der(v[2]) = sum(gn) - M*g\n"
+        "J*der(v[3]) = sum(i in 1..2, (s[i]*a/2 + a/2*p[3])*gn[i] - (s[i]*a/2*p[3] - a/2)*gt[i])\n"
+        "for i in 1..2 {\n0 <= gn[i] perp p[2] + s[i]*a/2*p[3] - a/2 >= 0\n"
+        "-mu*gn[i] <= gt[i] <= mu*gn[i] perp v[1] - v[3]*(s[i]*a/2*p[3] - a/2)\n}\n"
+        "simulate to 1 step 1e-3\n";
+    expect(block, "'gt[1]', 'gt[2]' are not unique where all pairs are closed and stick",
+           "'gn[1]'");
+    expect("state v = 0, w = 0\nvar f, k\nder(v) = 1 + f\nder(w) = 1 + k - f\n-1 <= f <= 1 perp v\n"
+           "-1 <= k <= 1 perp w\n",
+           "0 warnings", "unique");
+    cli_result r = cli_run("check examples/mechanics/cube.perp");
+    assert_int_equal(r.code, 0);
+    assert_null(strstr(r.out, "''"));
+    assert_non_null(strstr(r.out, "'fn[1]', 'fn[2]', 'fn[3]', 'fn[4]' and others are not unique"));
+    cli_free(&r);
+    r = cli_run("check examples/mechanics/table.perp"); /* round cones */
+    assert_non_null(strstr(r.out, "'fn[4]' and others are not unique"));
+    cli_free(&r);
+}
+
 static void an_input_may_come_from_a_table(void **state)
 {
     (void)state;
@@ -189,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
         cmocka_unit_test(no_more_is_guaranteed_than_holds),
+        cmocka_unit_test(shared_friction_is_said_not_to_be_unique),
         cmocka_unit_test(an_input_may_come_from_a_table),
         cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),

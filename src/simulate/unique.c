@@ -1,0 +1,112 @@
+/* Which forces nothing determines while all contacts are closed and stick: those in the null space of the conditions that
+ * then hold, by elimination with complete pivoting. */
+
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_var(const perp__step *s, perp_expr e)
+{
+    const perp__node *node = &s->model->graph.node[e];
+    for (int v = 0; v < s->nv && node->op == PERP__SYMBOL; v++) {
+        if (s->model->item[PERP_VAR][v].symbol == node->a) return 1;
+    }
+    return 0;
+}
+
+/* The row that is 0 in pair p while its contact is closed: the side that is no force; while it sticks: no slip either way. */
+static int closed_row(const perp__step *s, int p)
+{
+    const perp__pair *pair = &s->model->pair[s->pair[p].of];
+    int second = p > 0 && s->pair[p - 1].of == s->pair[p].of;
+    if (pair->two_sided) return second ? s->pair[p].a : s->pair[p].b;
+    return is_var(s, pair->a) || !is_var(s, pair->b) ? s->pair[p].b : s->pair[p].a;
+}
+
+/* The conditions row by row, each of largest entry 1. 0 if one is not finite. */
+static int fill(const perp__step *s, double *B)
+{
+    size_t ny = (size_t)s->ny;
+    for (int i = 0; i < s->ny; i++) {
+        int row = i < s->nequation ? i : closed_row(s, i - s->nequation);
+        for (int c = 0; c < s->ncone;
+             c++) { /* a round cone that sticks: its two velocities are 0 */
+            int k = i - s->cone[c].equation;
+            if (k == 0 || k == 1) row = s->cone[c].row + 2 + k;
+        }
+        double largest = 0, *line = B + (size_t)i * ny;
+        memcpy(line, s->A + (size_t)row * ny, ny * sizeof *line);
+        for (int j = 0; j < s->ny; j++) largest = fmax(largest, fabs(line[j]));
+        if (!isfinite(largest)) return 0;
+        for (int j = 0; j < s->ny && largest > 0; j++) line[j] /= largest;
+    }
+    return 1;
+}
+
+/* B becomes [U R] under a permutation of its columns, U unit upper triangular, by rows; returns the rank. */
+static int eliminate(int n, double *B, int *column)
+{
+    const double tiny = 1e-10;
+    int rank = 0;
+    for (int j = 0; j < n; j++) column[j] = j;
+    for (; rank < n; rank++) {
+        int row = rank, col = rank;
+        for (int i = rank; i < n; i++) {
+            for (int j = rank; j < n; j++) {
+                if (fabs(B[i * n + j]) > fabs(B[row * n + col])) row = i, col = j;
+            }
+        }
+        if (!(fabs(B[row * n + col]) > tiny)) break;
+        for (int j = 0; j < n; j++) {
+            double x = B[row * n + j];
+            B[row * n + j] = B[rank * n + j], B[rank * n + j] = x;
+        }
+        for (int i = 0; i < n; i++) {
+            double x = B[i * n + col];
+            B[i * n + col] = B[i * n + rank], B[i * n + rank] = x;
+        }
+        int k = column[col];
+        column[col] = column[rank], column[rank] = k;
+        double pivot = B[rank * n + rank];
+        for (int j = rank; j < n; j++) B[rank * n + j] /= pivot;
+        for (int i = rank + 1; i < n; i++) {
+            double f = B[i * n + rank];
+            for (int j = rank; j < n && f != 0; j++) B[i * n + j] -= f * B[rank * n + j];
+        }
+    }
+    return rank;
+}
+
+/* Mark the vars that move along a vector of the null space: the free column f is 1. */
+static void mark(const perp__step *s, const double *B, const int *column, int rank, int f,
+                 double *x, char *var)
+{
+    int n = s->ny;
+    double largest = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        x[i] = -B[i * n + f];
+        for (int j = i + 1; j < rank; j++) x[i] -= B[i * n + j] * x[j];
+        largest = fmax(largest, fabs(x[i]));
+    }
+    for (int i = 0; i <= rank; i++) {
+        int k = column[i < rank ? i : f] - s->nx;
+        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > 1e-7 * largest)) var[k] = 1;
+    }
+}
+
+int perp__step_undetermined(const perp__step *s, char *var)
+{
+    size_t ny = (size_t)s->ny;
+    double *B = malloc((ny * ny + ny + 1) * sizeof *B);
+    int *column = malloc((ny + 1) * sizeof *column), ok = B && column;
+    memset(var, 0, (size_t)s->nv);
+    if (ok && fill(s, B)) {
+        int rank = eliminate(s->ny, B, column);
+        for (int f = rank; f < s->ny; f++) mark(s, B, column, rank, f, B + ny * ny, var);
+    }
+    free(B);
+    free(column);
+    return ok;
+}
