@@ -156,8 +156,8 @@ static void check(tally *t, int class, unsigned long index)
         else
             t->near[class][0]++;
     }
-    if (missing) add_fault(t, class, 0, FAULT_MISSING, index, draw_json(lcp, text));
-    if (extra) add_fault(t, class, 0, FAULT_EXTRA, index, draw_json(lcp, text));
+    if (missing) add_fault(t, class, 0, FAULT_MISSING, index, 0, draw_json(lcp, text));
+    if (extra) add_fault(t, class, 0, FAULT_EXTRA, index, 0, draw_json(lcp, text));
 }
 
 static void all_solutions_are_found_and_nothing_else(void **state)

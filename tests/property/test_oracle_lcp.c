@@ -64,9 +64,11 @@ static void judge_word(tally *t, int method, judged *p, perp_outcome outcome, co
 {
     char text[DRAW_JSON];
     int c = p->class, found = -1;
+    double error = 0;
     t->outcome[c][method][outcome]++;
     if (outcome == PERP_SOLVED) {
         exact_error e = exact_lcp_error(&p->drawn.lcp, z);
+        error = fmax(e.own, e.data);
         if (is_solvable(p) == 0 && p->drawn.wide_margin)
             found = FAULT_NONE;
         else if (!(e.own <= TOL))
@@ -79,7 +81,8 @@ static void judge_word(tally *t, int method, judged *p, perp_outcome outcome, co
         found = FAULT_FEASIBLE;
     else if (is_solvable(p) == 1)
         t->missed[c][method]++;
-    if (found >= 0) add_fault(t, c, method, (fault)found, p->index, draw_json(&p->drawn.lcp, text));
+    if (found >= 0)
+        add_fault(t, c, method, (fault)found, p->index, error, draw_json(&p->drawn.lcp, text));
 }
 
 static void name_classes(tally *t)

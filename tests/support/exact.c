@@ -712,7 +712,7 @@ static void add_product(big *sum, double a, double b, int base)
 }
 
 /* w_i = q_i + sum M_ij z_j rounded once; S_i = the sum of the sizes. */
-static long double row_value(const perp_lcp *lcp, int i, const double *z, long double *size)
+long double exact_row(const perp_lcp *lcp, int i, const double *z, long double *size)
 {
     static big sum;
     enum { BASE = -2200 }; /* below the smallest product of two doubles */
@@ -771,7 +771,7 @@ exact_error exact_lcp_error(const perp_lcp *lcp, const double *z)
         if (!isfinite(z[i])) return (exact_error){INFINITY, INFINITY, i};
     }
     for (int i = 0; i < lcp->n; i++) {
-        long double size, w = row_value(lcp, i, z, &size), data = data_scale(lcp, i);
+        long double size, w = exact_row(lcp, i, z, &size), data = data_scale(lcp, i);
         double lo = lcp->lo ? lcp->lo[i] : 0, hi = lcp->hi ? lcp->hi[i] : (double)INFINITY;
         long double bad = pair_violation(lo, hi, z[i], w, fabsl((long double)entry(lcp, i, i)));
         if (bad == 0) continue;
@@ -782,4 +782,184 @@ exact_error exact_lcp_error(const perp_lcp *lcp, const double *z)
     }
     if (too_large) e.own = e.data = INFINITY;
     return e;
+}
+
+/* Contacts
+ * ------------------------------------------------------------------------------- */
+
+/* Length of a vector, or of the block of W of contacts c and j. */
+static long double length(const long double *x, int n)
+{
+    long double sum = 0;
+    for (int i = 0; i < n; i++) sum = hypotl(sum, x[i]);
+    return sum;
+}
+
+static long double block_size(const perp_fc *p, int c, int j)
+{
+    long double x[9];
+    int d = p->dimension, n = 0;
+    for (int a = 0; a < d; a++) {
+        for (int b = 0; b < d; b++)
+            x[n++] = p->W[(size_t)(d * c + a) + (size_t)(d * j + b) * (size_t)p->ldw];
+    }
+    return length(x, n);
+}
+
+static long double q_size(const perp_fc *p, int c)
+{
+    long double x[3];
+    for (int a = 0; a < p->dimension; a++) x[a] = p->q[p->dimension * c + a];
+    return length(x, p->dimension);
+}
+
+/* What the data say of the size of u of contact c; where that is nothing, what the contact shares with others. */
+static long double contact_data(const perp_fc *p, int c)
+{
+    long double sum = q_size(p, c);
+    for (int j = 0; j < p->nc; j++) {
+        long double own = block_size(p, j, j);
+        if (own > 0) sum += block_size(p, c, j) * (q_size(p, j) / own);
+    }
+    for (int j = 0; j < p->nc && sum == 0; j++) {
+        for (int k = 0; k < p->nc; k++) {
+            long double other = block_size(p, k, j);
+            if (other > 0) sum = fmaxl(sum, q_size(p, k) * (block_size(p, c, j) / other));
+        }
+    }
+    return sum;
+}
+
+/* |r - P_K(r - x)| for the cone |r_T| <= mu r_n, by the angle of the point in the half plane (normal, |tangent|). */
+static long double cone_distance(int d, long double mu, const long double *r, const long double *x)
+{
+    long double y[3], t, n, p[3] = {0}, off[3];
+    for (int a = 0; a < d; a++) y[a] = r[a] - x[a];
+    t = length(y + 1, d - 1), n = y[0];
+    if (t <= mu * n)
+        memcpy(p, y, sizeof p);
+    else if (mu * t > -n) { /* onto the surface; below the polar cone: the apex */
+        long double along = (n + mu * t) / (1 + mu * mu);
+        p[0] = along;
+        for (int a = 1; a < d; a++) p[a] = t > 0 ? mu * along * (y[a] / t) : 0;
+    }
+    for (int a = 0; a < d; a++) off[a] = r[a] - p[a];
+    return length(off, d);
+}
+
+/* The law in one map: r = P_K(r - u^ / size of W_cc). Relative to S_r. */
+static long double map_error(int d, long double mu, const long double *r, const long double *u,
+                             long double scale, long double own)
+{
+    long double x[3];
+    if (!(1e-10L * length(r, d) * own <= scale))
+        return INFINITY; /* r - x would lose x; own = 0: no map */
+    if (own == 0) return INFINITY;
+    for (int a = 0; a < d; a++) x[a] = u[a] / own;
+    x[0] += mu * length(u + 1, d - 1) / own;
+    return cone_distance(d, mu, r, x) / (scale / own);
+}
+
+/* The law's conditions one by one. Each pair asks for one of two: the smaller error counts. */
+static long double law_error(int d, long double mu, const long double *r, const long double *u,
+                             long double scale, long double own)
+{
+    long double force = scale / own, slip = length(u + 1, d - 1), size = length(r, d),
+                apart[3] = {0};
+    if (own == 0) force = size; /* nothing else gives it a scale */
+    if (force == 0) force = 1;  /* r = 0 */
+    long double worst = fmaxl(-r[0] / force, -u[0] / scale);
+    worst = fmaxl(worst, fminl(fabsl(r[0]) / force, fabsl(u[0]) / scale));
+    long double slant =
+        hypotl(1, mu); /* a tangential distance to the surface is this times the distance */
+    worst = fmaxl(worst, (length(r + 1, d - 1) - mu * r[0]) / slant / force);
+    for (int a = 1; a < d; a++) apart[a] = r[a] + (slip > 0 ? mu * r[0] * (u[a] / slip) : 0);
+    return fmaxl(worst, fminl(slip / scale, length(apart, d) / slant / force));
+}
+
+static long double contact_error(int d, long double mu, const long double *r, const long double *u,
+                                 long double scale, long double own)
+{
+    int is_zero = 1, is_apart = u[0] >= 0;
+    for (int a = 0; a < d; a++) is_zero &= r[a] == 0;
+    if (is_zero && is_apart) return 0;
+    if (scale == 0)
+        return length(u, d) > 0 || length(r + 1, d - 1) > mu * r[0] ? (long double)INFINITY : 0;
+    return fminl(map_error(d, mu, r, u, scale, own), law_error(d, mu, r, u, scale, own));
+}
+
+exact_error exact_fc_error(const perp_fc *p, const double *r)
+{
+    exact_error e = {0, 0, 0};
+    int d = p->dimension, n = d * p->nc;
+    perp_lcp rows = {.n = n, .M = p->W, .ldm = p->ldw, .q = p->q};
+    too_large = 0;
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(r[i])) return (exact_error){INFINITY, INFINITY, i / d};
+    }
+    for (int c = 0; c < p->nc; c++) {
+        long double u[3] = {0}, x[3] = {0}, size, scale = q_size(p, c), own = block_size(p, c, c),
+                    data = contact_data(p, c);
+        for (int a = 0; a < d; a++) {
+            u[a] = exact_row(&rows, d * c + a, r, &size);
+            x[a] = r[d * c + a];
+        }
+        for (int j = 0; j < p->nc; j++) {
+            long double rj[3] = {0};
+            for (int a = 0; a < d; a++) rj[a] = r[d * j + a];
+            scale += block_size(p, c, j) * length(rj, d);
+        }
+        double error = (double)contact_error(d, p->mu[c], x, u, scale, own);
+        if (error > e.own) e.own = error, e.at = c;
+        if (data == 0 || data > scale) data = scale;
+        e.data = fmax(e.data, (double)contact_error(d, p->mu[c], x, u, data, own));
+    }
+    if (too_large) e.own = e.data = INFINITY;
+    return e;
+}
+
+/* In the plane Coulomb's law is an LCP of (r_n, r_+, r_-, gamma) a contact with r_T = r_+ - r_-:
+ * 0 <= r_n perp u_n, 0 <= r_+ perp u_T + gamma, 0 <= r_- perp gamma - u_T, 0 <= gamma perp mu r_n - r_+ - r_-. */
+static int plane_has_solution(const perp_fc *p)
+{
+    static const int from[4] = {0, 1, 1, -1}; /* row of u, its sign */
+    static const double signs[4] = {1, 1, -1, 0};
+    double M[64] = {0}, q[8] = {0};
+    int m = 4 * p->nc;
+    for (int i = 0; i < m; i++) {
+        int c = i / 4, a = i % 4;
+        if (a < 3) q[i] = signs[a] * p->q[2 * c + from[a]];
+        for (int j = 0; j < m; j++) {
+            int k = j / 4, b = j % 4;
+            if (a < 3 && b < 3)
+                M[i + m * j] =
+                    signs[a] * signs[b] *
+                    p->W[(size_t)(2 * c + from[a]) + (size_t)(2 * k + from[b]) * (size_t)p->ldw];
+            if (c == k && (a == 1 || a == 2) && b == 3) M[i + m * j] = 1;
+            if (c == k && a == 3 && b < 3) M[i + m * j] = b == 0 ? p->mu[c] : -1;
+        }
+    }
+    perp_lcp lcp = {.n = m, .M = M, .ldm = m, .q = q};
+    return exact_has_solution(&lcp);
+}
+
+int exact_fc_has_solution(const perp_fc *p)
+{
+    int d = p->dimension, is_frictionless = 1, is_apart = 1;
+    for (int c = 0; c < p->nc; c++) {
+        is_frictionless &= p->mu[c] == 0;
+        is_apart &= p->q[d * c] >= 0;
+    }
+    if (is_apart) return 1; /* r = 0 */
+    if (is_frictionless && p->nc <= EXACT_MAX) {
+        double M[EXACT_MAX * EXACT_MAX], q[EXACT_MAX];
+        for (int i = 0; i < p->nc; i++) {
+            q[i] = p->q[d * i];
+            for (int j = 0; j < p->nc; j++)
+                M[i + p->nc * j] = p->W[(size_t)(d * i) + (size_t)(d * j) * (size_t)p->ldw];
+        }
+        perp_lcp lcp = {.n = p->nc, .M = M, .ldm = p->nc, .q = q};
+        return exact_has_solution(&lcp);
+    }
+    return d == 2 && p->nc <= 2 ? plane_has_solution(p) : -1;
 }

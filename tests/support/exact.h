@@ -37,4 +37,16 @@ typedef struct exact_error {
 } exact_error;
 exact_error exact_lcp_error(const perp_lcp *lcp, const double *z);
 
+/* w_i = q_i + sum M_ij z_j, rounded once, and S_i. */
+long double exact_row(const perp_lcp *lcp, int i, const double *z, long double *size);
+
+/* The same judgement of contacts: 0 <= r_n perp u_n >= 0 and Coulomb's law, each side of a contact on scales of that contact,
+ * S_u = |q_c| + sum |W_cj| |r_j| and S_r = S_u / |W_cc| (data: min with |q_c| + sum |W_cj| |q_j| / |W_jj|). Either of two ways
+ * may show it: the distance of r from the projection of r - (S_r/S_u) u^ on the cone, or the law's conditions one by one (with
+ * mu = 1e8, u^ = u + mu |u_T| e_n is 1e8 times the rounding of u). The problem must be dense. */
+exact_error exact_fc_error(const perp_fc *problem, const double *r);
+
+/* Has a friction problem in the plane (nc <= 2), or one without friction, a solution? 1 yes, 0 no, -1 cannot say. */
+int exact_fc_has_solution(const perp_fc *problem);
+
 #endif

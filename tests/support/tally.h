@@ -77,14 +77,14 @@ static inline uint64_t seed_of_run(void)
     return text ? strtoull(text, NULL, 10) : 1;
 }
 
-/* Count a fault; the first of a class x method x fault is printed. */
+/* Count a fault; the first of a class x method x fault is printed, with the error of the answer (0: not a number's fault). */
 static inline void add_fault(tally *t, int class, int method, fault f, unsigned long index,
-                             const char *problem)
+                             double error, const char *problem)
 {
     if (t->fault[class][method][f]++ == 0)
-        printf("FALSE %s/%s, problem %lu of seed %llu: %s: %s\n", t->class_name[class],
+        printf("FALSE %s/%s, problem %lu of seed %llu: %s (error %.1e): %s\n", t->class_name[class],
                t->method_name[method], index, (unsigned long long)seed_of_run(), fault_texts[f],
-               problem);
+               error, problem);
 }
 
 static inline void print_tally(const tally *t)
