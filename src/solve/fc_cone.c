@@ -8,12 +8,12 @@
 void perp__fc_cone(double mu, const double *x, double *p)
 {
     double t = sqrt(x[1] * x[1] + x[2] * x[2]);
-    if (t <= mu * x[0]) {
+    if (x[0] >= 0 && t <= mu * x[0]) {
         memmove(p, x, 3 * sizeof *p);
     } else if (mu * t <= -x[0]) {
         p[0] = p[1] = p[2] = 0;
-    } else { /* onto the surface; t > 0, or mu = 0 and x[0] > 0 was inside */
-        double n = (x[0] + mu * t) / (1 + mu * mu), f = t > 0 ? mu * n / t : 0;
+    } else { /* onto the surface; t > 0 */
+        double n = (x[0] + mu * t) / (1 + mu * mu), f = mu * n / t;
         p[0] = n;
         p[1] = f * x[1];
         p[2] = f * x[2];

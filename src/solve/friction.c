@@ -89,7 +89,7 @@ static int options_valid(const perp_fc_options *o)
 void perp_fc_project(int dimension, double mu, const double *x, double *p)
 {
     double t = dimension == 3 ? hypot(x[1], x[2]) : fabs(x[1]);
-    if (t <= mu * x[0]) { /* inside */
+    if (x[0] >= 0 && t <= mu * x[0]) { /* inside */
         for (int k = 0; k < dimension; k++) p[k] = x[k];
         return;
     }
