@@ -18,7 +18,8 @@
     X(FEASIBLE, "infeasible, but there is a feasible point")                                       \
     X(MISSING, "a solution is missing from all solutions")                                         \
     X(EXTRA, "a point or ray among all solutions is none")                                         \
-    X(BINARY, "another word or other numbers after scaling by powers of two")                      \
+    X(BINARY, "another word after scaling by powers of two")                                       \
+    X(BITS, "other numbers after scaling by powers of two")                                        \
     X(DECIMAL, "another word after scaling by powers of ten")
 typedef enum fault {
 #define FAULT_ENUM(name, text) FAULT_##name,
@@ -89,7 +90,7 @@ static inline void add_fault(tally *t, int class, int method, fault f, unsigned 
 
 static inline void print_tally(const tally *t)
 {
-    printf("\n%s\n%-16s %-14s %8s %10s %6s %7s %6s %6s %6s  FALSE\n", t->what, "class", "method",
+    printf("\n%s\n%-16s %-16s %8s %10s %6s %7s %6s %6s %6s  FALSE\n", t->what, "class", "method",
            "solved", "infeasible", "ray", "limit", "bad", "missed", "near");
     for (int c = 0; c < t->classes; c++) {
         for (int m = 0; m < t->methods; m++) {
@@ -97,7 +98,7 @@ static inline void print_tally(const tally *t)
             long all = 0;
             for (int k = 0; k < PERP_OUTCOME_COUNT; k++) all += o[k];
             if (all == 0) continue;
-            printf("%-16s %-14s %8ld %10ld %6ld %7ld %6ld %6ld %6ld ", t->class_name[c],
+            printf("%-16s %-16s %8ld %10ld %6ld %7ld %6ld %6ld %6ld ", t->class_name[c],
                    t->method_name[m], o[PERP_SOLVED], o[PERP_INFEASIBLE], o[PERP_RAY],
                    o[PERP_LIMIT], o[PERP_BAD_INPUT], t->missed[c][m], t->near[c][m]);
             for (int f = 0; f < FAULTS; f++) {
