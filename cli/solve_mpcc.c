@@ -71,6 +71,39 @@ static int choose_vars(program *p)
     return 1;
 }
 
+/* A constraint is a condition, or an expression that must not be negative. */
+static int is_joined(const char *text)
+{
+    return strpbrk(text, "<>=") || strstr(text, "\u2264") || strstr(text, "\u2265");
+}
+
+/* Only expressions may go into the model's text: nothing that declares or reads. */
+static int check_list(const program *p, const char *key, const cJSON *list, perp_diag *diag)
+{
+    const cJSON *item;
+    int i = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        char where[1024];
+        const char *text = cJSON_GetStringValue(item);
+        int joined = list == p->constraints && is_joined(text);
+        snprintf(where, sizeof where, "%s: \"%s\"[%d]", p->file, key, i++);
+        perp_status status = perp_formula_check(text, joined, where, diag);
+        if (status != PERP_OK) return cli_exit_code(status);
+    }
+    return CLI_DONE;
+}
+
+static int check_formulas(const program *p, perp_diag *diag)
+{
+    char where[1024];
+    snprintf(where, sizeof where, "%s: \"objective\"", p->file);
+    int code = cli_exit_code(perp_formula_check(p->objective->valuestring, 0, where, diag));
+    if (code == CLI_DONE) code = check_list(p, "G", p->G, diag);
+    if (code == CLI_DONE) code = check_list(p, "H", p->H, diag);
+    return code == CLI_DONE ? check_list(p, "constraints", p->constraints, diag) : code;
+}
+
 static int read_program(const cJSON *json, program *p)
 {
     p->objective = cJSON_GetObjectItem(json, "objective");
@@ -125,8 +158,7 @@ static char *model_text(const program *p)
     cJSON_ArrayForEach(item, p->constraints)
     {
         const char *c = cJSON_GetStringValue(item);
-        if (text)
-            text = append(text, strchr(c, '=') ? " at end: %s\n" : " at end: %s >= 0\n", c, 0);
+        if (text) text = append(text, is_joined(c) ? " at end: %s\n" : " at end: %s >= 0\n", c, 0);
     }
     return text ? append(text, "}\n", "", 0) : NULL;
 }
@@ -156,6 +188,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
         return CLI_USAGE;
     }
     int code = read_program(json, &p);
+    if (code == CLI_DONE) code = check_formulas(&p, diag);
     if (code != CLI_DONE) return code;
     problem_name(json, name, sizeof name);
     char *text = model_text(&p);

@@ -121,6 +121,15 @@ PERP_API int perp_model_settle_inputs(perp_model *model);
 /// no such input.
 PERP_API const char *perp_model_input_table(const perp_model *model, int input);
 
+/// Is the text one expression of the model language, on one line, and nothing else? Before text from elsewhere is put into a model:
+/// an expression declares nothing and reads no file.
+///
+/// @param conditions  1: expressions joined by <=, >= or =, at least two
+/// @param name        for messages
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MODEL (diag says where it stops being one), PERP_ERR_MEMORY
+PERP_API perp_status perp_formula_check(const char *text, int conditions, const char *name,
+                                        perp_diag *diag);
+
 /// n functions of n variables x1 .. xn, each an expression of the model language: the F of perp/mcp.h, with its
 /// exact derivative.
 typedef struct perp_formulas perp_formulas;

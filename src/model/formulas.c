@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "model/model.h"
+#include "model/syntax.h"
 #include "model/tape.h"
 
 #include <math.h>
@@ -17,6 +18,45 @@ struct perp_formulas {
     int *symbol;      /* n: of x_i */
     int *start, *row; /* compressed columns */
 };
+
+static int is_join(const perp__token *t)
+{
+    return t->kind == TOKEN_LE || t->kind == TOKEN_GE ||
+           (t->kind == TOKEN_OTHER && t->symbol == '=');
+}
+
+perp_status perp_formula_check(const char *text, int conditions, const char *name, perp_diag *diag)
+{
+    if (!text) return PERP_ERR_ARG;
+    size_t length = strlen(text), line = strcspn(text, "\n\r#");
+    perp__arena arena = {0};
+    perp__source source = {.name = name ? name : "formula", .text = text, .length = (int)length};
+    perp__token *tokens = length < PERP__MODEL_MAX ? perp__lex(&source, &arena) : NULL;
+    if (length >= PERP__MODEL_MAX)
+        perp__error(&source, 0, 0, "a formula of more than %d MB", PERP__MODEL_MAX >> 20);
+    else if (line < length)
+        perp__error(&source, (int)line, (int)line, "a formula is one line, without a comment");
+    for (const perp__token *t = tokens ? tokens + 1 : NULL; t && source.nerror == 0;) {
+        int more = perp__parse_expression(&source, &arena, &t) && is_join(t) && conditions;
+        if (more) {
+            conditions = 2;
+            t++;
+            continue;
+        }
+        if (source.nerror == 0 && conditions == 1)
+            perp__expected(&source, t, "<=, >= or =");
+        else if (source.nerror == 0 && t->kind != TOKEN_NEWLINE)
+            perp__expected(&source, t, "the end of the formula");
+        break;
+    }
+    perp_status status = source.nerror ? PERP_ERR_MODEL : PERP_OK;
+    perp__source_report(&source, diag);
+    perp__source_clear(&source);
+    if (arena.failed || (!tokens && status == PERP_OK))
+        status = perp__out_of_memory(diag, source.name);
+    perp__arena_clear(&arena);
+    return status;
+}
 
 /* "model NAME", "var x1, ..", "0 = F1", .. */
 static char *model_text(int n, const char *const *formulas)
@@ -126,6 +166,12 @@ perp_status perp_formulas_create(int n, const char *const *formulas, const char 
     if (n < 1 || !formulas) return PERP_ERR_ARG;
     for (int i = 0; i < n; i++) {
         if (!formulas[i]) return PERP_ERR_ARG;
+    }
+    for (int i = 0; i < n; i++) {
+        char place[1024];
+        snprintf(place, sizeof place, "%s: formula %d", name ? name : "formulas", i + 1);
+        perp_status status = perp_formula_check(formulas[i], 0, place, diag);
+        if (status != PERP_OK) return status;
     }
     perp_formulas *f = calloc(1, sizeof *f);
     char *text = model_text(n, formulas);

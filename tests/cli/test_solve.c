@@ -331,6 +331,46 @@ static void every_nonlinear_method_takes_formulas(void **state)
     cli_free(&r);
 }
 
+/* What is put into the text of a model is an expression and nothing else: no table is read, no statement added. */
+static void formulas_cannot_carry_statements(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{\"kind\": \"ncp\", \"F\": [\"x1 - 1\\ninput u = table(\\\"/etc/passwd\\\")\"]}",
+         "formula 1:1:7: a formula is one line"},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1\", \"x1 perp x2\"]}",
+         "formula 2:1:4: expected the end of the formula, found 'perp'"},
+        {"{\"kind\": \"ncp\", \"F\": [\"x1 # x\"]}", "formula 1:1:4: a formula is one line"},
+        {"{\"kind\": \"ncp\", \"F\": [\"\"]}", "formula 1:1:1: expected"},
+        {"{\"kind\": \"ncp\", \"F\": [\"table(\\\"/etc/passwd\\\")\"]}", "formula 1:1:7: expected"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1)\\n minimize end(x1\", \"G\": [\"x1\"], \"H\": "
+         "[\"x2\"]}",
+         "\"objective\":1:4: a formula is one line"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1 >= 0\"], \"H\": [\"x2\"]}",
+         "\"G\"[0]:1:4: expected the end of the formula, found '>='"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1\"], \"H\": [\"x2\\n} draw {\"]}",
+         "\"H\"[0]:1:3: a formula is one line"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1\"], \"H\": [\"x2\"], "
+         "\"constraints\": [\"x1 <= 1, link\"]}",
+         "\"constraints\"[0]:1:8: expected the end of the formula, found ','"},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1\"], \"H\": [\"x2\"], "
+         "\"constraints\": [\"x1 < 1\"]}",
+         "\"constraints\"[0]:1:4: expected <=, >= or =, found '<'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("solve '%s'", cli_file("carried.json", cases[i][0]));
+        if (r.code != 2 || !strstr(r.err, cases[i][1]) || strstr(r.err, "root:"))
+            fail_msg("expected '%s' (exit code %d) in:\n%s", cases[i][1], r.code, r.err);
+        cli_free(&r);
+    }
+    cJSON *o = solve_json(
+        cli_file("joined.json", "{\"kind\": \"mpcc\", \"objective\": \"-x1\", \"G\": [\"x1\"], "
+                                "\"H\": [\"x2\"], \"constraints\": [\"x1 \u2264 1\", \"2 - x2\"]}"),
+        0);
+    assert_near(z_of(o, 0), 1, 1e-6);
+    cJSON_Delete(o);
+}
+
 /* A program without a minimum: the point that was reached meets every condition, and is given. */
 static void a_feasible_point_of_a_program_is_printed(void **state)
 {
@@ -432,6 +472,7 @@ int main(void)
         cmocka_unit_test(bounds_formulas_and_programs_are_solved),
         cmocka_unit_test(every_nonlinear_method_takes_formulas),
         cmocka_unit_test(a_feasible_point_of_a_program_is_printed),
+        cmocka_unit_test(formulas_cannot_carry_statements),
         cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
