@@ -1,6 +1,7 @@
 /* perp plan: a model with a plan block in, a verified optimal trajectory out. */
 
 #include "cli.h"
+#include "fingerprint.h"
 #include "plot.h"
 
 #include <math.h>
@@ -357,7 +358,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         snprintf(line, sizeof line, "held %s", perp_plan_column_name(plan, c));
         perp_trajectory_writer_comment(w, line); /* over the step before each row */
     }
-    return status;
+    return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,

@@ -1,6 +1,7 @@
 /* perp report: runs in, pictures out. */
 
 #include "cli.h"
+#include "fingerprint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
 static const cli_option options[] = {
     {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output"},
     {"model", "FILE.perp",
-     "the model of the runs (default: the one each run names, if it is there)"},
+     "the model of the runs (default: the one each run names, if it lies beside the run or below "
+     "this folder, unchanged)"},
     {"log", "LOG.csv", "iterations of a planner, for the first run"},
     {"svg", "OUT.svg", "write the main plots as SVG; - is standard output"},
     {"columns", "A,B,...", "show these columns, or arrays of them, only"},
@@ -158,45 +160,70 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     perp_diag_clear(&diag);
 }
 
-/* "# input NAME=FILE[:COLUMN]" of the run onto the model. */
-static void set_input(perp_model *model, const char *text)
+/* "# input NAME=FILE[:COLUMN]" of the run onto the model, if the file is the one that the run was made from. */
+static void set_input(perp_model *model, const loaded *l, const char *csv, const char *text)
 {
     perp_diag diag = {0};
-    cli_list setting = {&text, 1};
-    cli_apply_inputs(model, "report", &setting, &diag); /* says what is wrong */
+    char found[8192];
+    const char *setting = found;
+    cli_list settings = {&setting, 1};
+    if (cli_find_input(l->trajectory, csv, text, found, sizeof found))
+        cli_apply_inputs(model, "report", &settings, &diag); /* says what is wrong */
+    else
+        fprintf(stderr, "perp report: %s: the table of --input %s is not here, or was changed\n",
+                base_name(csv), text);
     fputs(perp_diag_text(&diag), stderr);
     perp_diag_clear(&diag);
 }
 
-static int can_be_read(const char *path)
+/* Are the tables that the model names those of the run? */
+static int has_tables_of(const perp_model *model, const perp_trajectory *run)
 {
-    FILE *file = fopen(path, "r");
-    if (file) fclose(file);
-    return file != NULL;
+    for (int i = 0; i < perp_model_count(model, PERP_INPUT); i++) {
+        const char *table = perp_model_input_table(model, i);
+        if (table && !cli_is_recorded(run, table)) return 0;
+    }
+    return 1;
 }
 
-static perp_status load_model(loaded *l, const request *r, const char *run, perp_diag *diag)
+/* The model that a run names: only the very text that the run was made with, and without a word of another file. */
+static perp_model *find_model(const loaded *l, const char *csv, const char *file)
+{
+    char found[8192];
+    perp_model *model = NULL;
+    perp_diag silent = {0};
+    if (cli_find_file(l->trajectory, csv, file, found, sizeof found) &&
+        perp_model_load(found, &model, &silent) == PERP_OK &&
+        !has_tables_of(model, l->trajectory)) {
+        perp_model_destroy(model);
+        model = NULL;
+    }
+    perp_diag_clear(&silent);
+    return model;
+}
+
+static perp_status load_model(loaded *l, const request *r, const char *csv, perp_diag *diag)
 {
     char file[4096] = "";
     const char *line;
-    if (r->model)
-        snprintf(file, sizeof file, "%s", r->model);
-    else if (!model_file(l->trajectory, file, sizeof file))
-        return PERP_OK;
-    else if (!can_be_read(file)) {
+    if (!r->model && !model_file(l->trajectory, file, sizeof file)) return PERP_OK;
+    if (r->model) {
+        perp_status status = perp_model_load(r->model, &l->model, diag);
+        if (status != PERP_OK) return status;
+    } else if (!(l->model = find_model(l, csv, file))) {
         fprintf(stderr,
-                "perp report: %s: its model %s is not here, so modes and friction are not shown; "
-                "--model FILE names it\n",
-                run, file);
+                "perp report: %s: its model %s is not here, or was changed since the run, so modes "
+                "and friction are not "
+                "shown; --model FILE names it\n",
+                base_name(csv), file);
         return PERP_OK;
     }
-    perp_status status = perp_model_load(file, &l->model, diag);
-    for (int i = 0; status == PERP_OK && (line = perp_trajectory_comment(l->trajectory, i)); i++) {
-        if (strncmp(line, "param ", 6) == 0) set_parameter(l->model, line + 6, run);
-        if (strncmp(line, "free ", 5) == 0) set_parameter(l->model, line + 5, run);
-        if (strncmp(line, "input ", 6) == 0) set_input(l->model, line + 6);
+    for (int i = 0; (line = perp_trajectory_comment(l->trajectory, i)); i++) {
+        if (strncmp(line, "param ", 6) == 0) set_parameter(l->model, line + 6, base_name(csv));
+        if (strncmp(line, "free ", 5) == 0) set_parameter(l->model, line + 5, base_name(csv));
+        if (strncmp(line, "input ", 6) == 0) set_input(l->model, l, csv, line + 6);
     }
-    return status;
+    return PERP_OK;
 }
 
 /* A page must not take the place of what it is made from. */
@@ -222,7 +249,7 @@ static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
         return PERP_ERR_ARG;
     }
     perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
-    if (status == PERP_OK) status = load_model(l, r, base_name(r->file[i]), diag);
+    if (status == PERP_OK) status = load_model(l, r, r->file[i], diag);
     if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);
     return status;
 }

@@ -1,6 +1,7 @@
 /* perp simulate: a model file in, a verified trajectory out. */
 
 #include "cli.h"
+#include "fingerprint.h"
 #include "plot.h"
 
 #include <math.h>
@@ -254,7 +255,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     }
     for (int i = 0; status == PERP_OK && i < r->input.n; i++)
         status = cli_write_words(w, "input", &r->input.item[i], 1);
-    return status;
+    return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
 static perp_status open_writer(const run *u, const char *path, perp_trajectory_writer **writer,

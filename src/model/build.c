@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16, MAX_UNROLLED = 200000 };
 
@@ -1055,6 +1056,13 @@ static void read_table(builder *b, const perp__statement *s)
     if (!d || d->at != s->name_at) return;
     const char *path = perp__beside(b, s->table);
     if (!path) return;
+    struct stat found;
+    if (stat(path, &found) == 0 &&
+        !S_ISREG(found.st_mode)) { /* a pipe would hang, whoever reads the model */
+        perp__error(b->source, s->table_at, s->table_end, "the table '%s' is no regular file",
+                    path);
+        return;
+    }
     perp_diag diag = {0};
     perp_trajectory *table = NULL;
     perp_status status = perp_trajectory_read(path, &table, &diag);

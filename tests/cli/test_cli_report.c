@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 static void expect(int code, const char *says, const char *arguments)
 {
@@ -110,6 +111,59 @@ static void faults_are_named(void **state)
     expect(2, "c.csv: row 3: 't' does not increase: 1 after 2", line);
 }
 
+/* A run names files; only those that it was made from are read, and where they lie beside it or below the folder. */
+static void a_run_cannot_name_files_to_read(void **state)
+{
+    (void)state;
+    char model[1024], run[1024], arguments[4096], fifo[1024];
+    const char *text = "model secret\ninput u\nstate x = 0\nder(x) = u\nsimulate to 1 step 0.5\n";
+    strcpy(model, cli_file("secret.perp", text));
+    strcpy(run, cli_path("secret.csv"));
+    strcpy(fifo, cli_path("fifo.perp"));
+    snprintf(arguments, sizeof arguments, "simulate '%s' --input u='%s' --quiet -o '%s'", model,
+             cli_file("force.csv", "t,u\n0,1\n1,2\n"), run);
+    expect(0, "", arguments);
+    snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'", run, cli_path("secret.svg"));
+    cli_result r = cli_run("%s", arguments); /* beside it, as they were */
+    assert_int_equal(r.code, 0);
+    assert_null(strstr(r.err, "not here"));
+    cli_free(&r);
+    cli_file("force.csv", "t,u\n0,1\n1,3\n");
+    expect(0, "the table of --input u=", arguments);
+    cli_file("secret.perp",
+             "model secret\ninput u\nstate x = 0\nder(x) = u + 1\nsimulate to 1 step 0.5\n");
+    expect(0, "is not here, or was changed since the run", arguments);
+    snprintf(arguments + strlen(arguments), 1100, " --model '%s'", model); /* given: read */
+    r = cli_run("%s", arguments);
+    assert_int_equal(r.code, 0);
+    assert_null(strstr(r.err, "its model"));
+    cli_free(&r);
+
+    static const char *const forged[] = {
+        "# model: a (/etc/passwd, continuous)\nt,x\n0,1\n1,2\n",
+        "# model: a (examples/notes/particle.perp, continuous)\nt,x\n0,1\n1,2\n",
+        "# model: a (/etc/passwd, continuous)\n# file 0123456789abcdef "
+        "/etc/passwd\nt,x\n0,1\n1,2\n",
+        "# model: a (fifo.perp, continuous)\n# file cbf29ce484222325 fifo.perp\nt,x\n0,1\n1,2\n",
+        "# model: a (/dev/zero, continuous)\n# file cbf29ce484222325 /dev/zero\nt,x\n0,1\n1,2\n",
+    };
+    remove(fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'",
+                 cli_file("forged.csv", forged[i]), cli_path("forged.svg"));
+        r = cli_run("%s", arguments);
+        assert_int_equal(r.code, 0);
+        assert_non_null(strstr(r.err, "is not here, or was changed since the run"));
+        assert_null(strstr(r.err, "root:"));
+        cli_free(&r);
+    }
+    snprintf(arguments, sizeof arguments, "check '%s'",
+             cli_file("piped.perp", "input u = table(\"fifo.perp\")\nstate x = 0\nder(x) = u\n"));
+    expect(2, "fifo.perp' is no regular file", arguments);
+    remove(fifo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +171,7 @@ int main(void)
         cmocka_unit_test(a_page_is_written_or_refused_with_the_way_to_it),
         cmocka_unit_test(parameters_of_the_run_reach_the_model),
         cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_run_cannot_name_files_to_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
