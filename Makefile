@@ -2,18 +2,21 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run install test dev asan bench bench-solvers experiments fuzz fmt clean
+.PHONY: build run install test dev asan tsan bench bench-solvers experiments fuzz fmt clean
+
+# As many compilers as the machine has cores.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # Configured each time: what an earlier configuration missed may have been installed since.
 configure = cmake --preset release >/dev/null
 
 build:
 	@$(configure)
-	@cmake --build --preset release
+	@cmake --build --preset release -j $(JOBS)
 
 run: setup-build
 	@$(configure)
-	@cmake --build --preset release --target perp_cli
+	@cmake --build --preset release -j $(JOBS) --target perp_cli
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
 
@@ -21,7 +24,7 @@ run: setup-build
 PREFIX ?= /usr/local
 install: setup-build
 	@$(configure)
-	@cmake --build --preset release --target perp_cli perp_shared
+	@cmake --build --preset release -j $(JOBS) --target perp_cli perp_shared
 	@cmake --install build --prefix $(PREFIX) >/dev/null
 	@echo "installed in $(PREFIX)"
 
@@ -29,9 +32,9 @@ test: setup
 	@$(MAKE) build
 	@ctest --preset release -j2
 
-dev asan: setup
+dev asan tsan: setup
 	@cmake --preset $@ >/dev/null
-	@cmake --build --preset $@
+	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j2
 
 bench: setup

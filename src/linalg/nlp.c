@@ -136,15 +136,20 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     copy_bounds(n, nlp->xhi, xhi);
     copy_bounds(m, nlp->glo, glo);
     copy_bounds(m, nlp->ghi, ghi);
+    /* MUMPS, IPOPT's usual linear solver, is sequential code with globals: one problem at a time in the whole process. */
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&one);
     IpoptProblem problem = ipopt.create(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f,
                                         eval_g, eval_gradient, eval_jacobian, eval_hessian);
     free(bounds); /* it keeps copies */
-    if (!problem) return PERP__NLP_STALLED;
-    set_options(problem, o);
-    ipopt.set_progress(problem, report);
-    enum ApplicationReturnStatus status =
-        ipopt.solve(problem, x, NULL, cost, lambda, lower, upper, &c);
-    ipopt.destroy(problem);
+    enum ApplicationReturnStatus status = Insufficient_Memory;
+    if (problem) {
+        set_options(problem, o);
+        ipopt.set_progress(problem, report);
+        status = ipopt.solve(problem, x, NULL, cost, lambda, lower, upper, &c);
+        ipopt.destroy(problem);
+    }
+    pthread_mutex_unlock(&one);
     return c.stopped                                                           ? PERP__NLP_STOPPED
            : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED
            : status == Maximum_Iterations_Exceeded                             ? PERP__NLP_LIMIT

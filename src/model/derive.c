@@ -80,15 +80,14 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
 static void mark_dependence(const perp__graph *g, const int *reach, int n, const int *column_of,
                             char *depends)
 {
-    const int *place = g->place;
     for (int k = 0; k < n; k++) {
         const perp__node *node = &g->node[reach[k]];
         int arity = perp__op_arity(node->op);
         if (node->op == PERP__SYMBOL)
             depends[k] = column_of[node->a] >= 0;
         else
-            depends[k] =
-                (arity > 0 && depends[place[node->a]]) || (arity > 1 && depends[place[node->b]]);
+            depends[k] = (arity > 0 && depends[perp__operand_place(reach, n, k, 0)]) ||
+                         (arity > 1 && depends[perp__operand_place(reach, n, k, 1)]);
     }
 }
 
@@ -116,7 +115,6 @@ int perp__gradient(perp__graph *g, perp_expr e, const int *column_of, perp__spar
     int *reach = perp__graph_reach(g, &e, 1, &n);
     perp_expr *adjoint = calloc((size_t)n + 1, sizeof *adjoint); /* node 0 is the constant 0 */
     char *depends = calloc((size_t)n + 1, 1);
-    const int *place = g->place;
     row->count = 0;
     if (!reach || !adjoint || !depends) goto done;
 
@@ -130,9 +128,8 @@ int perp__gradient(perp__graph *g, perp_expr e, const int *column_of, perp__spar
             if (!row_push(row, column_of[node.a], adjoint[k])) goto done;
             continue;
         }
-        int operand[2] = {node.a, node.b};
         for (int j = 0; j < perp__op_arity(node.op); j++) {
-            int i = place[operand[j]];
+            int i = perp__operand_place(reach, n, k, j);
             if (!depends[i]) continue;
             perp_expr term = perp__mul(g, adjoint[k], local_derivative(g, self, j));
             adjoint[i] = perp__add(g, adjoint[i], term);
@@ -201,12 +198,12 @@ int perp__degree(const perp__graph *g, perp_expr e, const int *column_of, int *w
     int n, result = -1;
     int *reach = perp__graph_reach(g, &e, 1, &n);
     char *degree = calloc((size_t)n + 1, 1);
-    const int *place = g->place;
     if (!reach || !degree) goto done;
     for (int k = 0, found = 0; k < n; k++) {
         const perp__node *node = &g->node[reach[k]];
         int arity = perp__op_arity(node->op);
-        int a = arity > 0 ? degree[place[node->a]] : 0, b = arity > 1 ? degree[place[node->b]] : 0;
+        int a = arity > 0 ? degree[perp__operand_place(reach, n, k, 0)] : 0,
+            b = arity > 1 ? degree[perp__operand_place(reach, n, k, 1)] : 0;
         degree[k] = (char)node_degree(node, column_of, a, b);
         if (degree[k] == 2 && a < 2 && b < 2 && where && !found) *where = reach[k], found = 1;
     }

@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,6 @@ void perp__graph_clear(perp__graph *graph)
     free(graph->node);
     free(graph->bucket);
     free(graph->stamp);
-    free(graph->place);
     memset(graph, 0, sizeof *graph);
 }
 
@@ -288,14 +288,13 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Scratch for all present nodes; stamps of new room are 0, which is never current. */
+/* Stamps for all present nodes; those of new room are 0, which is never current. */
 static int prepare_scratch(perp__graph *graph)
 {
     int before = graph->cstamp;
     if (!perp__grow(&graph->stamp, &graph->cstamp, graph->count, sizeof *graph->stamp)) return 0;
-    if (graph->cstamp > before) /* also where what follows fails */
+    if (graph->cstamp > before)
         memset(graph->stamp + before, 0, (size_t)(graph->cstamp - before) * sizeof(int));
-    if (!perp__grow(&graph->place, &graph->cplace, graph->count, sizeof *graph->place)) return 0;
     if (graph->now == INT32_MAX) {
         memset(graph->stamp, 0, (size_t)graph->cstamp * sizeof(int));
         graph->now = 0;
@@ -314,31 +313,64 @@ static int visit(perp__graph *graph, int node, int **list, int *n, int *capacity
     return 1;
 }
 
+/* The nodes in the order in which they are met. 0 when memory is out. */
+static int collect(perp__graph *graph, const perp_expr *roots, int nroots, int **list, int *count)
+{
+    int n = 0, capacity = 0;
+    if (!prepare_scratch(graph) || !perp__grow(list, &capacity, nroots + 1, sizeof **list))
+        return 0;
+    /* the list is its own queue: operands of entry k are appended when k is reached */
+    for (int i = 0; i < nroots; i++) {
+        if (!visit(graph, roots[i], list, &n, &capacity)) return 0;
+    }
+    for (int k = 0; k < n; k++) {
+        const perp__node *node = &graph->node[(*list)[k]];
+        int operand[2] = {node->a, node->b};
+        for (int j = 0; j < ops[node->op].arity; j++) {
+            if (!visit(graph, operand[j], list, &n, &capacity)) return 0;
+        }
+    }
+    *count = n;
+    return 1;
+}
+
+int perp__node_place(const int *reach, int n, int node)
+{
+    int low = 0, high = n - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (reach[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int *perp__graph_reach(const perp__graph *constant, const perp_expr *roots, int nroots, int *count)
 {
     perp__graph *graph = (perp__graph *)(uintptr_t)constant; /* only its scratch changes */
-    int n = 0, capacity = 0, *list = NULL;
+    int n = 0, *list = NULL;
     *count = 0;
-    if (!prepare_scratch(graph) || !perp__grow(&list, &capacity, nroots + 1, sizeof *list))
-        goto failed;
-    /* the list is its own queue: operands of entry k are appended when k is reached */
-    for (int i = 0; i < nroots; i++) {
-        if (!visit(graph, roots[i], &list, &n, &capacity)) goto failed;
-    }
-    for (int k = 0; k < n; k++) {
-        const perp__node *node = &graph->node[list[k]];
-        int operand[2] = {node->a, node->b};
-        for (int j = 0; j < ops[node->op].arity; j++) {
-            if (!visit(graph, operand[j], &list, &n, &capacity)) goto failed;
+    while (atomic_exchange_explicit(&graph->busy, 1, memory_order_acquire)) sched_yield();
+    int ok = collect(graph, roots, nroots, &list, &n);
+    int *longer = ok ? realloc(list, (3 * (size_t)n + 1) * sizeof *longer) : NULL;
+    if (longer) {
+        list = longer;
+        qsort(list, (size_t)n, sizeof *list, ascending);
+        for (int k = 0; k < n; k++) graph->stamp[list[k]] = -k; /* their places; never current */
+        for (int k = 0; k < n; k++) {
+            const perp__node *node = &graph->node[list[k]];
+            int arity = ops[node->op].arity;
+            list[n + 2 * k] = arity > 0 ? -graph->stamp[node->a] : 0;
+            list[n + 2 * k + 1] = arity > 1 ? -graph->stamp[node->b] : 0;
         }
+        *count = n;
+    } else {
+        free(list);
     }
-    qsort(list, (size_t)n, sizeof *list, ascending);
-    for (int k = 0; k < n; k++) graph->place[list[k]] = k;
-    *count = n;
-    return list;
-failed:
-    free(list);
-    return NULL;
+    atomic_store_explicit(&graph->busy, 0, memory_order_release);
+    return longer;
 }
 
 static double node_value(const perp__node *node, const double *symbol, const double *value)
@@ -359,12 +391,12 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
     int n, found = -1;
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
     double *value = malloc(((size_t)n + 1) * sizeof *value);
-    const int *place = graph->place;
     if (!reach || !value) found = -2;
     for (int k = 0; k < n && found == -1; k++) {
         const perp__node *node = &graph->node[reach[k]];
         int arity = ops[node->op].arity;
-        double a = arity > 0 ? value[place[node->a]] : 0, b = arity > 1 ? value[place[node->b]] : 0;
+        double a = arity > 0 ? value[perp__operand_place(reach, n, k, 0)] : 0,
+               b = arity > 1 ? value[perp__operand_place(reach, n, k, 1)] : 0;
         value[k] = node->op == PERP__CONST    ? node->value
                    : node->op == PERP__SYMBOL ? symbol[node->a]
                                               : perp__apply(node->op, a, b);
@@ -381,12 +413,12 @@ int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbo
     int n;
     int *reach = perp__graph_reach(graph, &e, 1, &n);
     double *value = malloc(((size_t)n + 1) * sizeof *value);
-    const int *place = graph->place;
     int ok = reach && value;
     for (int k = 0; ok && k < n; k++) {
         const perp__node *node = &graph->node[reach[k]];
         int arity = ops[node->op].arity;
-        double a = arity > 0 ? value[place[node->a]] : 0, b = arity > 1 ? value[place[node->b]] : 0;
+        double a = arity > 0 ? value[perp__operand_place(reach, n, k, 0)] : 0,
+               b = arity > 1 ? value[perp__operand_place(reach, n, k, 1)] : 0;
         value[k] = node->op == PERP__CONST    ? node->value
                    : node->op == PERP__SYMBOL ? symbol[node->a]
                                               : perp__apply(node->op, a, b);
@@ -403,19 +435,23 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
     int n;
     int *reach = perp__graph_reach(from, roots, nroots, &n);
     perp_expr *copy = malloc(((size_t)n + 1) * sizeof *copy);
-    const int *place = from->place;
     if (!reach || !copy) to->failed = 1;
     for (int k = 0; k < n && !to->failed; k++) {
         perp__node node = from->node[reach[k]]; /* by value: `to` may be `from` and grow */
         to->source = node.source;
         switch (ops[node.op].arity) {
         case 0: copy[k] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a]; break;
-        case 1: copy[k] = perp__unary(to, node.op, copy[place[node.a]]); break;
-        default: copy[k] = perp__binary(to, node.op, copy[place[node.a]], copy[place[node.b]]);
+        case 1:
+            copy[k] = perp__unary(to, node.op, copy[perp__operand_place(reach, n, k, 0)]);
+            break;
+        default:
+            copy[k] = perp__binary(to, node.op, copy[perp__operand_place(reach, n, k, 0)],
+                                   copy[perp__operand_place(reach, n, k, 1)]);
         }
     }
     to->source = -1;
-    for (int i = 0; i < nroots && !to->failed; i++) copies[i] = copy[place[roots[i]]];
+    for (int i = 0; i < nroots && !to->failed; i++)
+        copies[i] = copy[perp__node_place(reach, n, roots[i])];
     free(reach);
     free(copy);
     return !to->failed;

@@ -8,6 +8,7 @@
 #ifndef PERP_SRC_GRAPH_H
 #define PERP_SRC_GRAPH_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 typedef int perp_expr;
@@ -33,9 +34,9 @@ typedef struct perp__graph {
     int nbucket;
     int source; /* given to nodes made from now on */
     int failed;
-    int *stamp,
-        *place; /* scratch of perp__graph_reach: place[i] is node i's position in the last list */
-    int now, cstamp, cplace;
+    int *stamp; /* scratch of perp__graph_reach, for one thread at a time: the others wait for `busy` */
+    int now, cstamp;
+    atomic_int busy;
 } perp__graph;
 
 int perp__graph_init(perp__graph *graph); /* 0 when memory is out */
@@ -60,10 +61,18 @@ int perp__op_arity(int op);
 const char *perp__op_text(int op);
 double perp__apply(int op, double a, double b);
 
-/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out.
- * Costs no more than what is reached. Uses the graph's scratch: one thread at a time, and place[]
- * holds until the next call. */
+/* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out. Costs no more than what is
+ * reached. Threads may share the graph. */
 int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count);
+
+/* Where operand j (0 or 1) of node reach[k] stands among the n: the list goes on with these places. */
+static inline int perp__operand_place(const int *reach, int n, int k, int j)
+{
+    return reach[n + 2 * k + j];
+}
+
+/* Where a node stands that is in the list. */
+int perp__node_place(const int *reach, int n, int node);
 
 /* Values of all nodes given the symbols' values; value has graph->count entries. */
 void perp__graph_values(const perp__graph *graph, const double *symbol, double *value);

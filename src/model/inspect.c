@@ -51,7 +51,7 @@ static sign sign_of_node(const perp_model *m, const perp__node *node, const sign
                          const int *place)
 {
     int arity = perp__op_arity(node->op);
-    sign a = arity > 0 ? s[place[node->a]] : SIGN_ANY, b = arity > 1 ? s[place[node->b]] : SIGN_ANY;
+    sign a = arity > 0 ? s[place[0]] : SIGN_ANY, b = arity > 1 ? s[place[1]] : SIGN_ANY;
     switch (node->op) {
     case PERP__CONST: return sign_of_value(node->value);
     case PERP__SYMBOL: return sign_of_symbol(m, node->a);
@@ -91,14 +91,15 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     perp_expr *roots = perp__condition_roots(m, &nroot);
     int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
     sign *s = reach ? malloc(((size_t)n + 1) * sizeof *s) : NULL;
-    const int *place = m->graph.place;
     for (int k = 0; s && k < n; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
+        const int place[] = {perp__operand_place(reach, n, k, 0),
+                             perp__operand_place(reach, n, k, 1)};
         s[k] = sign_of_node(m, node, s, place);
         int at = node->source;
         if (at < 0) continue;
-        sign a = perp__op_arity(node->op) > 0 ? s[place[node->a]] : SIGN_ANY,
-             b = perp__op_arity(node->op) > 1 ? s[place[node->b]] : SIGN_ANY;
+        sign a = perp__op_arity(node->op) > 0 ? s[place[0]] : SIGN_ANY,
+             b = perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY;
         if (node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE)
             perp__error(findings, at, at, "warning: the divisor may become 0");
         if (node->op == PERP__SQRT && !at_least_zero(a))

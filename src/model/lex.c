@@ -16,6 +16,7 @@ typedef struct lexer {
     int n, capacity;
     int at;
     int failed;
+    perp__token spare; /* when memory is out */
 } lexer;
 
 static int is_digit(char c)
@@ -30,10 +31,10 @@ static int is_letter(char c)
 
 static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
 {
-    static perp__token spare;
     if (!perp__grow(&lex->token, &lex->capacity, lex->n + 1, sizeof *lex->token)) {
         lex->failed = 1;
-        return &spare;
+        lex->spare = (perp__token){.kind = kind};
+        return &lex->spare;
     }
     lex->token[lex->n] = (perp__token){.kind = kind, .at = at, .end = end};
     return &lex->token[lex->n++];

@@ -19,6 +19,8 @@ typedef struct parser {
     int depth;                    /* of nested expressions */
     int brackets;                 /* open ( and [: newlines inside them do not count */
     int bad;                      /* the statement at hand has an error: say no more about it */
+    perp__syntax spare_node;      /* when memory is out */
+    perp__statement spare_statement;
 } parser;
 
 void perp__expected(perp__source *source, const perp__token *t, const char *what)
@@ -119,11 +121,10 @@ static int last_end(const parser *p)
 
 static perp__syntax *new_node(parser *p, perp__syntax_kind kind, int at)
 {
-    static perp__syntax spare;
     perp__syntax *node = perp__arena_alloc(p->arena, sizeof *node);
     if (!node) {
         p->bad = 1;
-        return &spare;
+        return &p->spare_node;
     }
     node->kind = kind;
     node->at = at;
@@ -414,11 +415,10 @@ int perp__is_reserved(const char *name)
 
 static perp__statement *new_statement(parser *p, perp__statement_kind kind)
 {
-    static perp__statement spare;
     perp__statement *s = perp__arena_alloc(p->arena, sizeof *s);
     if (!s) {
         p->bad = 1;
-        return &spare;
+        return &p->spare_statement;
     }
     s->kind = kind;
     s->at = p->token->at;

@@ -19,7 +19,6 @@ int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_ex
     memset(tape, 0, sizeof *tape);
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
     int *slot = malloc(((size_t)n + 1) * sizeof *slot); /* of node reach[k] */
-    const int *place = graph->place;
     tape->constant = malloc(((size_t)n + 1) * sizeof *tape->constant);
     tape->code = malloc(((size_t)n + 1) * sizeof *tape->code);
     tape->out = malloc(((size_t)nroots + 1) * sizeof *tape->out);
@@ -41,10 +40,10 @@ int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_ex
         slot[k] = first + tape->nconst + tape->ncode;
         perp__instruction *code = &tape->code[tape->ncode++];
         code->op = node->op;
-        code->a = slot[place[node->a]];
-        code->b = arity > 1 ? slot[place[node->b]] : code->a;
+        code->a = slot[perp__operand_place(reach, n, k, 0)];
+        code->b = arity > 1 ? slot[perp__operand_place(reach, n, k, 1)] : code->a;
     }
-    for (int i = 0; i < nroots; i++) tape->out[i] = slot[place[roots[i]]];
+    for (int i = 0; i < nroots; i++) tape->out[i] = slot[perp__node_place(reach, n, roots[i])];
     ok = 1;
 done:
     free(reach);

@@ -119,9 +119,10 @@ static const char *unit_text(const unit *u, char *buffer, size_t size)
 typedef struct inspection {
     const perp_model *m;
     perp__source *findings;
-    unit *symbol; /* of every symbol of the model */
-    unit *node;   /* of every node that was reached */
-    const int *place;
+    unit *symbol;     /* of every symbol of the model */
+    unit *node;       /* of every node that was reached */
+    const int *reach; /* the list that node[] goes with */
+    int n;
 } inspection;
 
 /* Two things that must agree; what is known of both. */
@@ -145,11 +146,16 @@ static unit product(unit x, unit y, double power)
     return u;
 }
 
+static unit unit_at(const inspection *in, perp_expr e)
+{
+    return in->node[perp__node_place(in->reach, in->n, e)];
+}
+
 static unit unit_of_node(inspection *in, const perp__node *node)
 {
     int arity = perp__op_arity(node->op);
-    unit a = arity > 0 ? in->node[in->place[node->a]] : anything,
-         b = arity > 1 ? in->node[in->place[node->b]] : anything;
+    unit a = arity > 0 ? unit_at(in, node->a) : anything,
+         b = arity > 1 ? unit_at(in, node->b) : anything;
     const perp__node *exponent = &in->m->graph.node[node->b];
     char text[80];
     switch (node->op) {
@@ -221,15 +227,13 @@ static void check_conditions(inspection *in)
 {
     const perp_model *m = in->m;
     for (int i = 0; i < m->nequation; i++)
-        agree(in, in->node[in->place[m->equation[i].left]],
-              in->node[in->place[m->equation[i].right]], m->equation[i].at, "across the equation");
+        agree(in, unit_at(in, m->equation[i].left), unit_at(in, m->equation[i].right),
+              m->equation[i].at, "across the equation");
     for (int i = 0; i < m->npair; i++) {
         const perp__pair *p = &m->pair[i];
         if (!p->two_sided) continue;
-        agree(in, in->node[in->place[p->a]], in->node[in->place[p->lo]], p->at,
-              "with the lower bound");
-        agree(in, in->node[in->place[p->a]], in->node[in->place[p->hi]], p->at,
-              "with the upper bound");
+        agree(in, unit_at(in, p->a), unit_at(in, p->lo), p->at, "with the lower bound");
+        agree(in, unit_at(in, p->a), unit_at(in, p->hi), p->at, "with the upper bound");
     }
 }
 
@@ -238,8 +242,12 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     int nroot, n = 0;
     perp_expr *roots = perp__condition_roots(m, &nroot);
     int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
-    inspection in = {m, findings, malloc((size_t)m->nsymbol * sizeof(unit)),
-                     malloc(((size_t)n + 1) * sizeof(unit)), m->graph.place};
+    inspection in = {m,
+                     findings,
+                     malloc((size_t)m->nsymbol * sizeof(unit)),
+                     malloc(((size_t)n + 1) * sizeof(unit)),
+                     reach,
+                     n};
     int ok = reach && in.symbol && in.node && read_units(&in);
     for (int k = 0; ok && k < n; k++) in.node[k] = unit_of_node(&in, &m->graph.node[reach[k]]);
     if (ok) check_conditions(&in);
