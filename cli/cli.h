@@ -65,6 +65,9 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
 int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
                      perp_diag *diag);
 
+/* Can it be read again once it is written: a regular file, also one that is not there yet? */
+int cli_is_plain_file(const char *path);
+
 /* Is it "-", or the file or pipe that standard output goes to? */
 int cli_is_standard_output(const char *path);
 
@@ -95,8 +98,7 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
 perp_status cli_report_fit(const char *html, perp_model *model, const perp_dataset *data,
                            const perp_identification *identification, perp_diag *diag);
 
-/* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) set cli_is_interrupted; a second one ends the process at once. A
- * file that may not grow further is an error of writing. */
+/* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) set cli_is_interrupted; a second one ends the process at once. */
 void cli_catch_signals(void);
 int cli_is_interrupted(void);
 

@@ -3,13 +3,10 @@
 #include "cli.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     OPT_DATA,
@@ -367,46 +364,23 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
     return root;
 }
 
-/* A device or a pipe: written to directly, never replaced. */
-static int is_special(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
-}
-
-static int write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    if (!file) return 0;
-    int ok = fprintf(file, "%s\n", text) > 0;
-    return fclose(file) == 0 && ok;
-}
-
-/* Under a temporary name first, so that a report is whole or not there. */
-static int write_file(const char *path, const char *text)
-{
-    char name[4096];
-    if (cli_is_standard_output(path)) return printf("%s\n", text) > 0 && fflush(stdout) == 0;
-    if (is_special(path)) return write_text(path, text);
-    if (snprintf(name, sizeof name, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof name)
-        return 0;
-    if (write_text(name, text) && rename(name, path) == 0) return 1;
-    int reason = errno;
-    remove(name);
-    errno = reason;
-    return 0;
-}
-
-static int write_report(const char *path, cJSON *root)
+static int write_report(const char *path, cJSON *root, perp_diag *diag)
 {
     char *text = cJSON_Print(root);
-    int ok = text && write_file(path, text);
-    if (!ok)
-        fprintf(stderr, "%s: cannot be written: %s\n", path,
-                text ? strerror(errno) : "out of memory");
+    perp_status status = PERP_ERR_MEMORY;
+    size_t n = text ? strlen(text) : 0;
+    char *line = text ? malloc(n + 2) : NULL;
+    if (line) {
+        memcpy(line, text, n);
+        strcpy(line + n, "\n");
+        status = perp_file_write(cli_is_standard_output(path) ? "-" : path, line, n + 1, diag);
+    } else {
+        fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
+    }
+    free(line);
     cJSON_free(text);
     cJSON_Delete(root);
-    return ok ? CLI_DONE : CLI_FILE;
+    return cli_exit_code(status);
 }
 
 /* --------------------------------------------------------------------------------------------- */
@@ -425,7 +399,7 @@ static int identify(perp_model *model, const perp_dataset *data, const request *
                   (r->report && cli_is_standard_output(r->report));
     FILE *out = is_busy ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
-    int code = r->out ? write_report(r->out, report_json(model, data, &o, &a)) : CLI_DONE;
+    int code = r->out ? write_report(r->out, report_json(model, data, &o, &a), diag) : CLI_DONE;
     if (code == CLI_DONE && r->report)
         code = cli_exit_code(cli_report_fit(r->report, model, data, &a, diag));
     perp_identification_clear(&a);

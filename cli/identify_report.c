@@ -33,10 +33,8 @@ static perp_status write_head(perp_trajectory_writer *w, const perp_model *model
                               const perp_identification *a)
 {
     char line[1024];
-    snprintf(line, sizeof line,
-             "perp %s\nmodel: %s (%s)\nfrom %.17g to %.17g step %.17g\npredicted for %s",
-             perp_version(), perp_model_name(model), perp_model_file(model), o->from, o->to,
-             o->step, run);
+    snprintf(line, sizeof line, "model: %s (%s)\nfrom %.17g to %.17g step %.17g\npredicted for %s",
+             perp_model_name(model), perp_model_file(model), o->from, o->to, o->step, run);
     perp_status status = perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM) && status == PERP_OK; i++) {
         perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
@@ -78,7 +76,7 @@ static perp_status predict(const perp_model *model, const perp_trajectory *table
         name[c] = perp_simulation_column_name(sim, c);
         unit[c] = perp_simulation_column_unit(sim, c);
     }
-    if (status == PERP_OK) status = perp_trajectory_writer_create(path, &w, diag);
+    if (status == PERP_OK) status = perp_trajectory_writer_stream(path, &w, diag);
     if (status == PERP_OK) status = write_head(w, model, &o, run, a);
     if (status == PERP_OK) status = perp_trajectory_writer_header(w, n, name, unit);
     if (status == PERP_OK) status = perp_simulation_run(sim, put_row, w, diag);

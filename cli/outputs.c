@@ -16,6 +16,12 @@ int cli_is_standard_output(const char *path)
             x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
+int cli_is_plain_file(const char *path)
+{
+    struct stat s;
+    return path && !cli_is_dash(path) && (stat(path, &s) != 0 || S_ISREG(s.st_mode));
+}
+
 static int is_device(const char *path)
 {
     struct stat s;

@@ -32,6 +32,7 @@ enum {
     OPT_MAX_ITER,
     OPT_O,
     OPT_LOG,
+    OPT_STREAM,
     OPT_REPORT,
     OPT_NO_REPLAY,
     OPT_QUIET,
@@ -63,6 +64,7 @@ static const cli_option options[] = {
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
     {"log", "FILE.csv", "write every iteration: cost, violations, relaxation"},
+    {"stream", NULL, "write into the file of --log itself, for a program that follows it"},
     {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report"},
     {"no-replay", NULL, "do not simulate with the inputs found"},
     {"quiet", NULL, "no summary, plot or progress"},
@@ -70,14 +72,14 @@ static const cli_option options[] = {
     {"help", NULL, "this text"},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
+enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6, PATH_ROOM = 4096 };
 
 typedef struct request {
     const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
     double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
     double nodes, seed, tries, restarts, threads, max_iter, homotopy_from, homotopy_steps;
     char homotopy[256];
-    int quiet, plot, replay;
+    int quiet, plot, replay, stream;
     cli_list set;
     int argc;
     char **argv;
@@ -100,7 +102,7 @@ static void print_help(void)
            "0.0166666666666666\n\n"
            "exit codes: 0 a plan that holds, 1 usage, 2 bad model or data, 3 no plan was found, 4 "
            "file or memory,\n"
-           "130 interrupted (the best iterate is written)\n");
+           "130 interrupted (the best iterate is in OUT.csv.partial)\n");
 }
 
 /* Command line -------------------------------------------------------------------------------- */
@@ -198,6 +200,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_GUESS: r->guess = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_LOG: r->log = args.value; break;
+        case OPT_STREAM: r->stream = 1; break;
         case OPT_REPORT: r->report = args.value; break;
         case OPT_NO_REPLAY: r->replay = 0; break;
         case OPT_QUIET: r->quiet = 1; break;
@@ -307,11 +310,12 @@ static int on_progress(void *context, const perp_plan_progress *p)
     return cli_is_interrupted();
 }
 
-static perp_status open_log(watch *u, const char *path, perp_diag *diag)
+static perp_status open_log(watch *u, const char *path, int in_place, perp_diag *diag)
 {
     static const char *const names[] = {"iteration",    "refined",    "cost",    "infeasibility",
                                         "stationarity", "relaxation", "barrier", "step"};
-    perp_status status = perp_trajectory_writer_create(path, &u->log, diag);
+    perp_status status = in_place ? perp_trajectory_writer_stream(path, &u->log, diag)
+                                  : perp_trajectory_writer_create(path, &u->log, diag);
     if (status != PERP_OK) return status;
     perp_trajectory_writer_comment(u->log, "iterations of perp plan; refined = 1: sides fixed");
     return perp_trajectory_writer_header(u->log, 8, names, NULL);
@@ -335,8 +339,6 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
                                   const request *r)
 {
     char line[8192];
-    snprintf(line, sizeof line, "perp %s", perp_version());
-    perp_trajectory_writer_comment(w, line);
     perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s)\nplan: %s, cost %.17g, horizon %.17g",
              perp_model_name(model), perp_model_file(model),
@@ -361,17 +363,19 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
+/* Write the plan; `rows` is then the file that has it: `path`, or the partial file of what is no plan. */
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
                               const perp_plan_result *result, const request *r, const char *path,
-                              perp_diag *diag)
+                              int in_place, char *rows, perp_diag *diag)
 {
     int n = perp_plan_columns(plan);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
     double *row = malloc((size_t)n * sizeof *row);
     perp_trajectory_writer *w = NULL;
-    perp_status status =
-        names && units && row ? perp_trajectory_writer_create(path, &w, diag) : PERP_ERR_MEMORY;
+    perp_status status = !names || !units || !row ? PERP_ERR_MEMORY
+                         : in_place               ? perp_trajectory_writer_stream(path, &w, diag)
+                                                  : perp_trajectory_writer_create(path, &w, diag);
     for (int c = 0; c < n && status == PERP_OK; c++) {
         names[c] = perp_plan_column_name(plan, c);
         units[c] = perp_plan_column_unit(plan, c);
@@ -384,6 +388,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
             perp_plan_row(plan, k, row);
             perp_trajectory_writer_row(w, row);
         }
+        snprintf(rows, PATH_ROOM, "%s", holds ? path : perp_trajectory_writer_partial(w));
         perp_status closed = perp_trajectory_writer_close(
             w, holds ? NULL : perp_plan_outcome_message(result->outcome), diag);
         if (status == PERP_OK) status = closed;
@@ -396,14 +401,14 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
 
 /* The page is made from tables: those of -o and --log, or others that are removed again. */
 typedef struct tables {
-    char plan[4096], log[4096];
+    char plan[PATH_ROOM], log[PATH_ROOM];
     int plan_is_kept, log_is_kept;
 } tables;
 
 static void name_tables(tables *t, const request *r)
 {
     const char *beside = !r->report || cli_is_dash(r->report) ? "perp-plan" : r->report;
-    t->plan_is_kept = r->out && !cli_is_dash(r->out);
+    t->plan_is_kept = cli_is_plain_file(r->out);
     t->log_is_kept = r->log != NULL;
     if (t->plan_is_kept)
         snprintf(t->plan, sizeof t->plan, "%s", r->out);
@@ -417,15 +422,17 @@ static void name_tables(tables *t, const request *r)
 
 /* The page of the plan; the model takes the values that the plan found. */
 static perp_status write_report(perp_model *model, const perp_plan *plan,
-                                const perp_plan_result *result, const request *r, const tables *t,
+                                const perp_plan_result *result, const request *r, tables *t,
                                 perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, diag);
+    char rows[PATH_ROOM];
+    if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, 1, rows, diag);
     for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
         status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
                                 diag);
-    if (status == PERP_OK) status = cli_report_run(r->report, t->plan, t->log, model, diag);
+    const char *log = !r->log || cli_is_plain_file(r->log) ? t->log : NULL;
+    if (status == PERP_OK) status = cli_report_run(r->report, t->plan, log, model, diag);
     return status;
 }
 
@@ -618,6 +625,19 @@ static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
     return status;
 }
 
+/* The log of a search that ended is complete, also where it found no plan. */
+static perp_status close_log(watch *u, tables *t, perp_status status,
+                             const perp_plan_result *result, perp_diag *diag)
+{
+    const char *reason = status != PERP_OK ? perp_status_message(status)
+                         : result->outcome == PERP_PLAN_STOPPED
+                             ? perp_plan_outcome_message(result->outcome)
+                             : NULL;
+    if (u->log && reason)
+        snprintf(t->log, sizeof t->log, "%s", perp_trajectory_writer_partial(u->log));
+    return perp_trajectory_writer_close(u->log, reason, diag);
+}
+
 static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 {
     perp_plan_options o = perp_plan_options_default(model);
@@ -630,10 +650,14 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
     tables t = {.plan_is_kept = 0};
+    char rows[PATH_ROOM] = "";
     if (r->log || r->report) name_tables(&t, r);
     if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
-    if (status == PERP_OK && (r->log || r->report)) status = open_log(&u, t.log, diag);
+    if (status == PERP_OK && (r->log || r->report))
+        status = open_log(&u, t.log, r->stream || !r->log, diag);
     if (status != PERP_OK) {
+        perp_trajectory_writer_close(u.log, perp_status_message(status), NULL);
+        remove_tables(&t, r);
         perp_plan_destroy(plan);
         return cli_exit_code(status);
     }
@@ -642,11 +666,11 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     status = perp_plan_solve(plan, &result, diag);
     double seconds = cli_now() - start;
     if (u.shown > 0) fprintf(stderr, "\r%78s\r", "");
-    if (u.log) {
-        perp_status closed = perp_trajectory_writer_close(u.log, NULL, diag);
-        if (status == PERP_OK) status = closed;
-    }
-    if (status == PERP_OK && r->out) status = write_plan(model, plan, &result, r, r->out, diag);
+    perp_status closed = close_log(&u, &t, status, &result, diag);
+    if (status == PERP_OK) status = closed;
+    if (status == PERP_OK && r->out)
+        status = write_plan(model, plan, &result, r, r->out, 0, rows, diag);
+    if (t.plan_is_kept) memcpy(t.plan, rows, sizeof rows);
     if (status == PERP_OK && r->report) status = write_report(model, plan, &result, r, &t, diag);
     remove_tables(&t, r);
     code = cli_exit_code(status);
@@ -654,7 +678,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
         int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
-        if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", r->out);
+        if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report))
             fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);

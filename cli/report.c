@@ -302,6 +302,8 @@ int perp__cmd_report(int argc, char **argv)
                                     input[i].log};
     }
     code = cli_exit_code(status);
+    fputs(perp_diag_text(&diag), stderr);
+    perp_diag_clear(&diag);
     if (code == CLI_DONE) code = check_outputs(&r, input);
     if (code == CLI_DONE) code = cli_exit_code(report(&r, runs, &diag));
     fputs(perp_diag_text(&diag), stderr);

@@ -28,7 +28,6 @@ void cli_catch_signals(void)
         if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
         sigaction(signals[i], &action, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN);
 }
 
 int cli_is_interrupted(void)

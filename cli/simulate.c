@@ -21,6 +21,7 @@ enum {
     OPT_SOLVER,
     OPT_O,
     OPT_EVERY,
+    OPT_STREAM,
     OPT_REPORT,
     OPT_QUIET,
     OPT_NO_PLOT,
@@ -41,6 +42,8 @@ static const cli_option options[] = {
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error)"},
     {"every", "N", "write every Nth row, and the last"},
+    {"stream", NULL,
+     "write into OUT.csv itself, for a program that follows it; an earlier file is lost at once"},
     {"report", "OUT.html", "write a page that shows the run; see perp report"},
     {"quiet", NULL, "no summary, plot or progress"},
     {"no-plot", NULL, "no plot"},
@@ -53,7 +56,7 @@ typedef struct request {
     const char *file, *out, *report, *method, *solver;
     double to, from, step, theta;
     long every;
-    int quiet, plot;
+    int quiet, plot, stream;
     cli_list set, input;
     int argc;
     char **argv;
@@ -66,7 +69,8 @@ static void print_help(void)
            "the model are evaluated\n"
            "after each solve, and a step that does not hold stops the run. A summary and a plot "
            "are printed; with -o every row\n"
-           "goes to a CSV file as it is computed.\n\n");
+           "goes to a CSV file: it takes its name when the run is complete; the rows of a run that "
+           "stops early are in\nOUT.csv.partial.\n\n");
     cli_print_options(options, NOPTIONS);
     printf("\nexamples:\n"
            "  perp simulate examples/notes/particle.perp -o particle.csv\n"
@@ -74,8 +78,8 @@ static void print_help(void)
            "  perp simulate examples/mechanics/square.perp --report square.html\n"
            "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
-           "(the rows so far are kept),\n"
-           "4 file or memory, 130 interrupted (the rows so far are kept)\n");
+           "(the rows so far are in OUT.csv.partial),\n"
+           "4 file or memory, 130 interrupted (the same)\n");
 }
 
 /* Command line -------------------------------------------------------------------------------- */
@@ -123,6 +127,7 @@ static int read_request(int argc, char **argv, request *r)
         case OPT_SOLVER: r->solver = args.value; break;
         case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_EVERY: ok = read_every(&args, r); break;
+        case OPT_STREAM: r->stream = 1; break;
         case OPT_REPORT: r->report = cli_is_standard_output(args.value) ? "-" : args.value; break;
         case OPT_QUIET: r->quiet = 1; break;
         case OPT_NO_PLOT: r->plot = 0; break;
@@ -168,6 +173,7 @@ typedef struct run {
     const request *request;
     perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
     char kept_path[4096];
+    char rows[4096]; /* the file of -o, or the partial one */
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
@@ -236,8 +242,6 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
                                   const perp_simulation_options *o, const request *r)
 {
     char line[8192], a[PERP_NUMBER_SIZE], b[PERP_NUMBER_SIZE], c[PERP_NUMBER_SIZE];
-    snprintf(line, sizeof line, "perp %s", perp_version());
-    perp_trajectory_writer_comment(w, line);
     perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
@@ -258,15 +262,17 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
-static perp_status open_writer(const run *u, const char *path, perp_trajectory_writer **writer,
-                               const perp_model *model, const perp_simulation *sim,
-                               const perp_simulation_options *o, perp_diag *diag)
+static perp_status open_writer(const run *u, const char *path, int in_place,
+                               perp_trajectory_writer **writer, const perp_model *model,
+                               const perp_simulation *sim, const perp_simulation_options *o,
+                               perp_diag *diag)
 {
     int n = perp_simulation_columns(sim);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
-    perp_status status =
-        names && units ? perp_trajectory_writer_create(path, writer, diag) : PERP_ERR_MEMORY;
+    perp_status status = !names || !units ? PERP_ERR_MEMORY
+                         : in_place       ? perp_trajectory_writer_stream(path, writer, diag)
+                                          : perp_trajectory_writer_create(path, writer, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
         names[i] = perp_simulation_column_name(sim, i);
         units[i] = perp_simulation_column_unit(sim, i);
@@ -282,34 +288,28 @@ static perp_status open_writer(const run *u, const char *path, perp_trajectory_w
     return status;
 }
 
-static int has_file(const request *r)
-{
-    return r->out && !cli_is_dash(r->out);
-}
-
 /* The trajectory, and the rows for the report where the trajectory is no file. */
 static perp_status open_writers(run *u, const perp_model *model, const perp_simulation *sim,
                                 const perp_simulation_options *o, perp_diag *diag)
 {
     const request *r = u->request;
     perp_status status = PERP_OK;
-    if (r->out) status = open_writer(u, r->out, &u->writer, model, sim, o, diag);
-    if (status != PERP_OK || !r->report || has_file(r)) return status;
+    if (r->out) status = open_writer(u, r->out, r->stream, &u->writer, model, sim, o, diag);
+    if (status != PERP_OK || !r->report || cli_is_plain_file(r->out)) return status;
     snprintf(u->kept_path, sizeof u->kept_path, "%s.%ld.csv",
              cli_is_dash(r->report) ? "perp-report" : r->report, (long)getpid());
-    return open_writer(u, u->kept_path, &u->kept, model, sim, o, diag);
+    return open_writer(u, u->kept_path, 1, &u->kept, model, sim, o, diag);
 }
 
-static perp_status write_report(run *u, const perp_model *model, const char *reason,
-                                perp_diag *diag)
+/* With the reason why the run stopped, or NULL. */
+static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
 {
-    const request *r = u->request;
-    perp_status status = PERP_OK;
-    if (u->kept) status = perp_trajectory_writer_close(u->kept, reason, diag);
-    if (status == PERP_OK)
-        status = cli_report_run(r->report, has_file(r) ? r->out : u->kept_path, NULL, model, diag);
-    if (u->kept) remove(u->kept_path);
-    return status;
+    if (u->writer)
+        snprintf(u->rows, sizeof u->rows, "%s",
+                 reason ? perp_trajectory_writer_partial(u->writer) : u->request->out);
+    perp_status status = perp_trajectory_writer_close(u->writer, reason, diag);
+    perp_status kept = perp_trajectory_writer_close(u->kept, reason, diag);
+    return status == PERP_OK ? kept : status;
 }
 
 /* States first, then outputs. */
@@ -369,7 +369,7 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
 
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
                           const perp_simulation_options *o, const request *r, double seconds,
-                          int are_written)
+                          const char *rows, int are_written)
 {
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
@@ -387,8 +387,8 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
-    else if (has_file(r) && are_written)
-        fprintf(out, "trajectory: %s\n", r->out);
+    else if (rows[0] && !cli_is_dash(rows) && are_written)
+        fprintf(out, "trajectory: %s\n", rows);
     if (r->report && are_written && !cli_is_dash(r->report))
         fprintf(out, "report: %s\n", r->report);
 }
@@ -454,18 +454,17 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         snprintf(reason, sizeof reason, "interrupted after step %ld", s.steps);
     else if (status != PERP_OK)
         snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
-    if (u.writer) {
-        perp_status closed =
-            perp_trajectory_writer_close(u.writer, status == PERP_OK ? NULL : reason, diag);
-        if (status == PERP_OK || status == PERP_ERR_FILE) status = closed;
-    }
+    perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
+    if (status == PERP_OK || closed != PERP_OK) status = closed;
     if (r->report && status != PERP_ERR_FILE) {
-        perp_status reported = write_report(&u, model, status == PERP_OK ? NULL : reason, diag);
+        perp_status reported =
+            cli_report_run(r->report, u.kept ? u.kept_path : u.rows, NULL, model, diag);
         if (status == PERP_OK) status = reported;
     }
+    if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-        print_summary(out, model, sim, &o, r, seconds, status != PERP_ERR_FILE);
+        print_summary(out, model, sim, &o, r, seconds, u.rows, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
     if (status == PERP_ERR_STOPPED)

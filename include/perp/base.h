@@ -83,9 +83,6 @@ PERP_API double perp_number_read(const char *text, const char **rest);
 PERP_API int perp_number_write(double x, char *text);
 enum { PERP_NUMBER_SIZE = 32 };
 
-/// 1 if two paths are the same file, or would be once it is written: links and other spellings of a path.
-PERP_API int perp_file_is_same(const char *a, const char *b);
-
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
 /// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, never the
@@ -102,6 +99,16 @@ PERP_API void perp_diag_clear(perp_diag *diag);
 
 /// The text, or "" when there is none. NULL is fine.
 PERP_API const char *perp_diag_text(const perp_diag *diag);
+
+/// 1 if two paths are the same file, or would be once it is written: links and other spellings of a path.
+PERP_API int perp_file_is_same(const char *a, const char *b);
+
+/// Write a whole file, or leave what was there: the text goes to another file beside it, which takes its name at the
+/// end. Links stay, and the mode of the file; devices and pipes are written to, "-" is standard output.
+///
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (diag says why), PERP_ERR_MEMORY
+PERP_API perp_status perp_file_write(const char *path, const char *text, size_t length,
+                                     perp_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,11 @@
 ///     # unit v = m/s                a unit, which the reader understands; others are kept as text
 ///     t,x,v,residual                names
 ///     0,1,0,nan                     rows: numbers, nan, or an empty field (also nan)
-///     # complete: 1 rows            the writer's last line; a file without it was cut short
+///     # complete: 1 rows            the writer's last line, with the number of rows, which readers check; a file
+///                                   without it was cut short
+///
+/// A last line that was cut off is left out: without the end of a line, the last line of a file of perp, and that of
+/// another file where it is no whole row. The diagnostics say so.
 ///
 /// Come back here when you want to read recorded data or a run, or to write a run of your own.
 
@@ -54,17 +58,27 @@ PERP_API const double *perp_trajectory_column(const perp_trajectory *trajectory,
 /// Metadata lines without the leading "# ", in file order; NULL when the index is out of range.
 PERP_API const char *perp_trajectory_comment(const perp_trajectory *trajectory, int i);
 
-/// 1 if the file ends with "# complete: ...".
+/// 1 if the file ends with "# complete: N rows".
 PERP_API int perp_trajectory_is_complete(const perp_trajectory *trajectory);
 
 /// Writes rows as they come. Errors are kept: the first one is returned by every later call.
 typedef struct perp_trajectory_writer perp_trajectory_writer;
 
-/// Open a file for writing; "-" is standard output.
+/// Begin a file, with a line "# perp VERSION"; "-" is standard output. The rows go to another file in the same folder,
+/// which takes the name at the end: an earlier file of this name stays until then, and stays altogether when
+/// writing fails. Links stay, and the mode of the file. Devices and pipes are written to.
 ///
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (diag says why), PERP_ERR_MEMORY
 PERP_API perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out,
                                                    perp_diag *diag);
+
+/// The same in place, for a reader that follows the rows as they come; an earlier file is lost at once.
+PERP_API perp_status perp_trajectory_writer_stream(const char *path, perp_trajectory_writer **out,
+                                                   perp_diag *diag);
+
+/// The file that has the rows once the writer is closed with a reason: its name and ".partial"; the file itself where
+/// the rows are written in place. Owned by the writer.
+PERP_API const char *perp_trajectory_writer_partial(const perp_trajectory_writer *writer);
 
 /// Write "# text" (each line of a text with several); only before the header, or after the last
 /// row.
@@ -84,7 +98,8 @@ PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *write
 PERP_API perp_status perp_trajectory_writer_row(perp_trajectory_writer *writer,
                                                 const double *values);
 
-/// Write "# complete: N rows", or "# stopped: REASON" when a reason is given, flush and close.
+/// Write "# complete: N rows" and give the file its name; or, when a reason is given, write "# stopped: REASON", keep
+/// an earlier file, and name the rows perp_trajectory_writer_partial, which the diagnostics say. Flushes and closes.
 /// Frees the writer in every case; NULL is fine. The status is that of the whole file: disk full
 /// shows here at the latest.
 PERP_API perp_status perp_trajectory_writer_close(perp_trajectory_writer *writer,

@@ -3,6 +3,7 @@
 #include "base/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,36 +11,43 @@
 
 enum { MOST_LINKS = 40 };
 
+/* The first n bytes of a, then b. */
+static char *join(const char *a, size_t n, const char *b)
+{
+    size_t size = strlen(b) + 1;
+    char *out = malloc(n + size);
+    if (!out) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(out, a, n);
+    memcpy(out + n, b, size);
+    return out;
+}
+
 /* "FOLDER/NAME", where the folder is that of `path`: the bytes up to and with its last slash. */
 static char *beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + 1 : 0, size = strlen(name) + 1;
-    char *out = malloc(n + size);
-    if (!out) return NULL;
-    memcpy(out, path, n);
-    memcpy(out + n, name, size);
-    return out;
+    return join(path, slash ? (size_t)(slash - path) + 1 : 0, name);
 }
 
 /* A file that is not there, in a folder that is. */
 static char *real_path_of_new(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char *folder = beside(path, "."), *real = folder ? realpath(folder, NULL) : NULL, *out = NULL;
-    if (real && (out = malloc(strlen(real) + strlen(name) + 2)) != NULL) {
-        strcpy(out, real);
-        if (strcmp(real, "/") != 0) strcat(out, "/");
-        strcat(out, name);
-    }
+    char *folder = beside(path, "."), *real = folder ? realpath(folder, NULL) : NULL;
+    char *start = real ? join(real, strlen(real) > 1 ? strlen(real) : 0, "/") : NULL;
+    char *out = start ? join(start, strlen(start), name) : NULL;
     free(folder);
     free(real);
+    free(start);
     return out;
 }
 
 char *perp__real_path(const char *path)
 {
-    char *at = beside("", path);
+    char *at = join("", 0, path);
     for (int i = 0; at && i < MOST_LINKS; i++) {
         char target[4096], *next;
         next = realpath(at, NULL);
@@ -54,12 +62,13 @@ char *perp__real_path(const char *path)
             return next;
         }
         target[n] = 0; /* a link to a file that is not there */
-        next = beside(target[0] == '/' ? "" : at, target);
+        next = target[0] == '/' ? join("", 0, target) : beside(at, target);
         free(at);
         at = next;
     }
+    int error = at ? ELOOP : ENOMEM;
     free(at);
-    errno = at ? ELOOP : ENOMEM;
+    errno = error;
     return NULL;
 }
 
@@ -87,4 +96,115 @@ int perp_file_is_same(const char *a, const char *b)
     free(real_a);
     free(real_b);
     return same;
+}
+
+/* Writing --------------------------------------------------------------------------------------- */
+
+static void clear(perp__output *o)
+{
+    free(o->real);
+    free(o->part);
+    free(o->partial);
+    *o = (perp__output){NULL, NULL, NULL, NULL};
+}
+
+/* Open a new file beside `real` whose name is put at o->part; -1: errno says why not. */
+static int open_part(perp__output *o)
+{
+    enum { MOST = 10000, SHOWN = 200 };
+    const char *name = strrchr(o->real, '/') + 1;
+    char part[SHOWN + 64];
+    int fd = -1;
+    for (int k = 0; fd < 0 && k < MOST; k++) {
+        snprintf(part, sizeof part, "%.*s.%ld-%d.part", SHOWN, name, (long)getpid(), k);
+        free(o->part);
+        o->part = beside(o->real, part);
+        if (!o->part) return -1;
+        fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST) return -1;
+    }
+    return fd;
+}
+
+/* The owner, as far as that is permitted, and then the mode of the file that is replaced. */
+static void take_over(int fd, const struct stat *before)
+{
+    int is_ours = fchown(fd, before->st_uid, before->st_gid) == 0 ||
+                  fchown(fd, (uid_t)-1, before->st_gid) == 0;
+    fchmod(fd, before->st_mode & (is_ours ? 0777 : 0707)); /* no rights to another group */
+}
+
+static int open_beside(perp__output *o, const char *path, const struct stat *before)
+{
+    o->real = perp__real_path(path);
+    if (!o->real || (before && access(o->real, W_OK) != 0)) return 0;
+    o->partial = join(o->real, strlen(o->real), ".partial");
+    int fd = o->partial ? open_part(o) : -1;
+    if (fd < 0) return 0;
+    if (before) take_over(fd, before);
+    o->file = fdopen(fd, "w");
+    if (o->file) return 1;
+    int error = errno;
+    close(fd);
+    remove(o->part);
+    errno = error;
+    return 0;
+}
+
+static int open_in_place(perp__output *o, const char *path)
+{
+    o->partial = join("", 0, path);
+    if (o->partial) o->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    return o->file != NULL;
+}
+
+int perp__output_open(perp__output *o, const char *path, int in_place)
+{
+    struct stat before;
+    *o = (perp__output){NULL, NULL, NULL, NULL};
+    int is_there = stat(path, &before) == 0;
+    if (strcmp(path, "-") == 0 || (is_there && !S_ISREG(before.st_mode))) in_place = 1;
+    if (in_place ? open_in_place(o, path) : open_beside(o, path, is_there ? &before : NULL))
+        return 1;
+    int error = errno;
+    clear(o);
+    errno = error;
+    return 0;
+}
+
+int perp__output_close(perp__output *o, perp__output_end end)
+{
+    errno = 0;
+    int ok = !ferror(o->file);
+    if (fflush(o->file) != 0) ok = 0;
+    if (o->file != stdout && fclose(o->file) != 0) ok = 0;
+    int is_kept = ok && end != PERP__DISCARD;
+    if (o->part && is_kept) ok = rename(o->part, end == PERP__PARTIAL ? o->partial : o->real) == 0;
+    int error = errno;
+    if (o->part && !(is_kept && ok)) remove(o->part);
+    clear(o);
+    errno = error;
+    return ok;
+}
+
+perp_status perp__cannot_write(perp_diag *diag, const char *path)
+{
+    int error = errno ? errno : EIO;
+    if (error == ENOMEM) return perp__out_of_memory(diag, path);
+    perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(error));
+    if (diag) diag->errors++;
+    return PERP_ERR_FILE;
+}
+
+perp_status perp_file_write(const char *path, const char *text, size_t length, perp_diag *diag)
+{
+    perp__output o;
+    if (!path || !text) return PERP_ERR_ARG;
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    if (!perp__output_open(&o, path, 0)) return perp__cannot_write(diag, name);
+    errno = 0;
+    int ok = fwrite(text, 1, length, o.file) == length, error = errno;
+    if (perp__output_close(&o, ok ? PERP__REPLACE : PERP__DISCARD) && ok) return PERP_OK;
+    if (!ok) errno = error;
+    return perp__cannot_write(diag, name);
 }

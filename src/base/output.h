@@ -6,8 +6,32 @@
 
 #include "base/base.h"
 
+#include <stdio.h>
+
 /* The file that a path stands for, also where there is none yet: links are followed, of the file and of its
  * folder. The caller frees it; NULL: errno says why. */
 char *perp__real_path(const char *path);
+
+/* A file while it is written. */
+typedef struct perp__output {
+    FILE *file;
+    char *real,
+        *part;     /* the file it is to be, and the one it is until then; NULL: written in place */
+    char *partial; /* the name of what was not written to its end */
+} perp__output;
+
+typedef enum perp__output_end { PERP__REPLACE, PERP__PARTIAL, PERP__DISCARD } perp__output_end;
+
+/* Begin to write: a regular file under another name in its folder, with the mode and, where that is permitted, the
+ * owner of the file that it replaces; in place what is no regular file ("-" is standard output), and all files
+ * with `in_place`. 0: errno says why not. */
+int perp__output_open(perp__output *output, const char *path, int in_place);
+
+/* Flush, close, and give the file its name, that of a partial file, or none; what was written in place stays. A
+ * file that could not be written has none. Clears the output. 0: errno says why not. */
+int perp__output_close(perp__output *output, perp__output_end end);
+
+/* Say that the file could not be written, from errno; returns PERP_ERR_FILE, or PERP_ERR_MEMORY. */
+perp_status perp__cannot_write(perp_diag *diag, const char *path);
 
 #endif

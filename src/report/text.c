@@ -2,14 +2,11 @@
 
 #include "base/number.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void perp__text_clear(perp__text *text)
 {
@@ -157,44 +154,7 @@ void perp__text_doubles(perp__text *text, const double *x, size_t n)
     perp__text_put(text, "\"");
 }
 
-static perp_status cannot_write(const char *path, perp_diag *diag)
-{
-    perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(errno ? errno : EIO));
-    if (diag) diag->errors++;
-    return PERP_ERR_FILE;
-}
-
-static int write_file(const perp__text *text, const char *path)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file) return 0;
-    int ok = fwrite(text->at, 1, text->length, file) == text->length;
-    return fclose(file) == 0 && ok;
-}
-
-/* A device or a pipe is written to; only a plain file is replaced. */
-static int is_special(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
-}
-
 perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag)
 {
-    if (text->failed) return PERP_ERR_MEMORY;
-    errno = 0;
-    if (strcmp(path, "-") == 0) {
-        size_t written = fwrite(text->at, 1, text->length, stdout);
-        return written == text->length && fflush(stdout) == 0 ? PERP_OK : cannot_write(path, diag);
-    }
-    if (is_special(path)) return write_file(text, path) ? PERP_OK : cannot_write(path, diag);
-    size_t size = strlen(path) + 32;
-    char *part = malloc(size);
-    if (!part) return PERP_ERR_MEMORY;
-    snprintf(part, size, "%s.%ld.part", path, (long)getpid());
-    int ok = write_file(text, part) && rename(part, path) == 0;
-    perp_status status = ok ? PERP_OK : cannot_write(path, diag);
-    if (!ok) remove(part);
-    free(part);
-    return status;
+    return text->failed ? PERP_ERR_MEMORY : perp_file_write(path, text->at, text->length, diag);
 }

@@ -27,8 +27,7 @@ void perp__text_json(perp__text *text, const char *string);
 /* n doubles as base64 of their little-endian bytes, with quotes. */
 void perp__text_doubles(perp__text *text, const double *x, size_t n);
 
-/* Write the text to a file, under another name that is renamed at the end; "-" is standard output,
- * and a device or a pipe is written to as it is. */
+/* perp_file_write of the text. */
 perp_status perp__text_write(const perp__text *text, const char *path, perp_diag *diag);
 
 #endif

@@ -29,6 +29,7 @@ struct perp_trajectory {
     int crows; /* room in every column */
     const char **comment;
     int ncomment, ccomment;
+    int is_complete; /* the last line says so, and the number of rows is right */
 };
 
 typedef struct reader {
@@ -37,6 +38,7 @@ typedef struct reader {
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
+    int has_end; /* of the present line */
 } reader;
 
 /* A fault in the present line; counted always, shown for the first few. */
@@ -60,6 +62,7 @@ static int next_line(reader *r, const char **first, const char **last)
     if (r->at >= r->end) return 0;
     const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
     *first = r->at;
+    r->has_end = newline != NULL;
     *last = newline ? newline : r->end;
     r->at = newline ? newline + 1 : r->end;
     while (*last > *first && is_blank((*last)[-1])) --*last;
@@ -129,6 +132,16 @@ static const char *copy_field(perp__arena *arena, const field *f)
     return copy;
 }
 
+/* "complete: N rows": N, or -1. */
+static long rows_said(const char *comment)
+{
+    long n = 0;
+    if (strncmp(comment, "complete: ", 10) != 0) return -1;
+    const char *digit = comment + 10, *s = digit;
+    for (; *s >= '0' && *s <= '9' && n < INT_MAX; s++) n = 10 * n + (*s - '0');
+    return s > digit && strcmp(s, " rows") == 0 ? n : -1;
+}
+
 /* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
 static int read_comment(reader *r, const char *first, const char *last)
 {
@@ -139,6 +152,11 @@ static int read_comment(reader *r, const char *first, const char *last)
     if (!text || !perp__grow(&t->comment, &t->ccomment, t->ncomment + 1, sizeof *t->comment))
         return 0;
     t->comment[t->ncomment++] = text;
+    long said = rows_said(text);
+    t->is_complete = said >= 0;
+    if (said >= 0 && said != t->rows && !r->errors)
+        FAULT(r, 1, "the file says that it has %ld rows, but there are %d above this line", said,
+              t->rows);
     return 1;
 }
 
@@ -264,6 +282,11 @@ static int read_row(reader *r, const char *first, const char *last)
         r->at = r->end;
         return 1;
     }
+    if (t->is_complete) {
+        FAULT(r, 1, "a row behind the line that says that the file is complete");
+        r->at = r->end;
+        return 1;
+    }
     if (!grow_rows(t)) return 0;
     for (const char *at = first; at <= last; n++) {
         const char *start = at;
@@ -316,6 +339,26 @@ static void apply_units(perp_trajectory *t)
     }
 }
 
+/* The last line, without its end: cut off in a file of ours, whose lines have one; in other files it may be a whole
+ * row. What is left out is said. */
+static int read_last_row(reader *r, const char *first, const char *last)
+{
+    perp_trajectory *t = r->out;
+    int is_ours = t->ncomment && strncmp(t->comment[0], "perp ", 5) == 0, errors = r->errors,
+        ok = 1;
+    size_t length = r->diag ? r->diag->length : 0;
+    if (!is_ours) ok = read_row(r, first, last);
+    if (!is_ours && r->errors == errors) return ok;
+    r->errors = errors;
+    if (r->diag && r->diag->text) {
+        r->diag->length = length;
+        r->diag->text[length] = 0;
+    }
+    perp__diag_append(r->diag, "%s:%ld: the last line is cut off; it is left out\n", r->name,
+                      r->line);
+    return ok;
+}
+
 static int read_all(reader *r)
 {
     const char *first, *last;
@@ -332,6 +375,8 @@ static int read_all(reader *r)
             ok = read_comment(r, first, last);
         else if (!r->out->columns)
             ok = read_header(r, first, last);
+        else if (!r->has_end)
+            ok = read_last_row(r, first, last);
         else
             ok = read_row(r, first, last);
         if (!ok) return 0;
@@ -435,5 +480,5 @@ const char *perp_trajectory_comment(const perp_trajectory *t, int i)
 
 int perp_trajectory_is_complete(const perp_trajectory *t)
 {
-    return t->ncomment > 0 && strncmp(t->comment[t->ncomment - 1], "complete:", 9) == 0;
+    return t->is_complete;
 }

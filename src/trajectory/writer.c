@@ -1,6 +1,6 @@
 /* Writing CSV as rows come. */
 
-#include "base/base.h"
+#include "base/output.h"
 #include "perp/trajectory.h"
 
 #include <errno.h>
@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct perp_trajectory_writer {
-    FILE *file;
-    char *path;
+    perp__output out;
+    char *path; /* for messages */
     int columns;
     long rows;
     int error; /* errno of the first failure, 0 while all is well */
@@ -23,31 +24,50 @@ static perp_status note_failure(perp_trajectory_writer *w)
     return PERP_ERR_FILE;
 }
 
-perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out,
-                                          perp_diag *diag)
+static void destroy(perp_trajectory_writer *w)
+{
+    free(w->path);
+    free(w);
+}
+
+static perp_status create(const char *path, int in_place, perp_trajectory_writer **out,
+                          perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    int is_stdout = strcmp(path, "-") == 0;
-    if (is_stdout) path = "standard output";
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     perp_trajectory_writer *w = calloc(1, sizeof *w);
-    if (w) w->path = malloc(strlen(path) + 1);
+    if (w) w->path = malloc(strlen(name) + 1);
     if (!w || !w->path) {
         free(w);
-        return perp__out_of_memory(diag, path);
+        return perp__out_of_memory(diag, name);
     }
-    strcpy(w->path, path);
-    w->file = is_stdout ? stdout : fopen(path, "w");
-    if (!w->file) {
-        perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(errno));
-        if (diag) diag->errors++;
-        free(w->path);
-        free(w);
-        return PERP_ERR_FILE;
+    strcpy(w->path, name);
+    if (!perp__output_open(&w->out, path, in_place)) {
+        destroy(w);
+        return perp__cannot_write(diag, name);
     }
+    if (fprintf(w->out.file, "# perp %s\n", PERP_VERSION) < 0) note_failure(w);
     *out = w;
     return PERP_OK;
+}
+
+perp_status perp_trajectory_writer_create(const char *path, perp_trajectory_writer **out,
+                                          perp_diag *diag)
+{
+    return create(path, 0, out, diag);
+}
+
+perp_status perp_trajectory_writer_stream(const char *path, perp_trajectory_writer **out,
+                                          perp_diag *diag)
+{
+    return create(path, 1, out, diag);
+}
+
+const char *perp_trajectory_writer_partial(const perp_trajectory_writer *w)
+{
+    return w ? w->out.partial : NULL;
 }
 
 perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char *text)
@@ -56,7 +76,7 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
     if (w->error) return PERP_ERR_FILE;
     while (*text) {
         int n = (int)strcspn(text, "\n");
-        if (fprintf(w->file, n ? "# %.*s\n" : "#\n", n, text) < 0) return note_failure(w);
+        if (fprintf(w->out.file, n ? "# %.*s\n" : "#\n", n, text) < 0) return note_failure(w);
         text += n + (text[n] == '\n');
     }
     return PERP_OK;
@@ -86,11 +106,11 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
     w->columns = n;
     for (int i = 0; i < n; i++) {
         if (units && units[i] && units[i][0] &&
-            fprintf(w->file, "# unit %s = %s\n", names[i], units[i]) < 0)
+            fprintf(w->out.file, "# unit %s = %s\n", names[i], units[i]) < 0)
             return note_failure(w);
     }
     for (int i = 0; i < n; i++) {
-        if (!write_name(w->file, names[i]) || fputc(i + 1 < n ? ',' : '\n', w->file) == EOF)
+        if (!write_name(w->out.file, names[i]) || fputc(i + 1 < n ? ',' : '\n', w->out.file) == EOF)
             return note_failure(w);
     }
     return PERP_OK;
@@ -107,11 +127,19 @@ perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *
         n += (size_t)perp_number_write(values[i] == 0 ? 0 : values[i], text + n); /* also -0 */
         text[n++] = is_last ? '\n' : ',';
         if (!is_last && n + PERP_NUMBER_SIZE < sizeof text) continue;
-        if (fwrite(text, 1, n, w->file) != n) return note_failure(w);
+        if (fwrite(text, 1, n, w->out.file) != n) return note_failure(w);
         n = 0;
     }
     w->rows++;
     return PERP_OK;
+}
+
+/* Where the rows of a run that stopped are, unless they are where they were to be. */
+static void say_partial(const perp_trajectory_writer *w, perp_diag *diag)
+{
+    if (!w->out.part) return;
+    perp__diag_append(diag, "%s: the rows so far are in %s%s\n", w->path, w->out.partial,
+                      access(w->out.real, F_OK) == 0 ? "; the earlier file is kept" : "");
 }
 
 perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *stopped,
@@ -120,20 +148,21 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
     if (!w) return PERP_OK;
     if (!w->error) {
         int n = stopped ? (int)strcspn(stopped, "\n") : 0;
-        int written = stopped ? fprintf(w->file, "# stopped: %.*s\n", n, stopped)
-                              : fprintf(w->file, "# complete: %ld rows\n", w->rows);
+        int written = stopped ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
+                              : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
         if (written < 0) note_failure(w);
     }
-    errno = 0;
-    if (fflush(w->file) != 0) note_failure(w);
-    if (w->file != stdout && fclose(w->file) != 0) note_failure(w);
-    int error = w->error;
-    if (error) {
-        perp__diag_append(diag, "%s: cannot be written: %s; the file is not complete\n", w->path,
-                          strerror(error));
-        if (diag) diag->errors++;
-    }
-    free(w->path);
-    free(w);
-    return error ? PERP_ERR_FILE : PERP_OK;
+    perp_diag said = {0};
+    if (stopped) say_partial(w, &said);
+    perp__output_end end = w->error ? PERP__DISCARD : stopped ? PERP__PARTIAL : PERP__REPLACE;
+    if (!perp__output_close(&w->out, end)) note_failure(w);
+    perp_status status = PERP_OK;
+    errno = w->error;
+    if (w->error)
+        status = perp__cannot_write(diag, w->path);
+    else if (said.text)
+        perp__diag_append(diag, "%s", perp_diag_text(&said));
+    perp_diag_clear(&said);
+    destroy(w);
+    return status;
 }

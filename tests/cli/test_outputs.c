@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -102,12 +103,169 @@ static void two_results_do_not_go_to_one_file(void **state)
     EXPECT(0, NULL, "plan " PLAN " -o '%s' --log '%s.log' --quiet", z, z);
 }
 
+/* Whole or not at all ----------------------------------------------------------------------------- */
+
+#define FALL "state x = 0\nder(x) = 1\nsimulate to 1 step 1e-3\n"
+#define LATE "state x = 0\nvar y\nder(x) = 1\ny*y = 0.45 - t\nsimulate to 1 step 0.1\n"
+
+/* How many files of the folder have names that begin with `name`. */
+static int count_files(const char *name)
+{
+    cli_result r = cli_run("--version; ls -A '%s' | grep -c '^%s'", cli_folder(), name);
+    int n = atoi(strchr(r.out, '\n') + 1);
+    cli_free(&r);
+    return n;
+}
+
+static char *fall(void)
+{
+    static char path[1024];
+    return strcpy(path, cli_file("fall.perp", FALL));
+}
+
+static void a_stopped_run_keeps_the_earlier_file(void **state)
+{
+    (void)state;
+    char out[1024], model[1024];
+    strcpy(out, cli_file("kept.csv", "earlier"));
+    strcpy(model, cli_file("late.perp", LATE));
+    EXPECT(3, "kept.csv.partial; the earlier file is kept", "simulate '%s' -o '%s'", model, out);
+    expect_text(out, "earlier");
+    assert_int_equal(count_files("kept"), 2);
+    char *text = cli_read(cli_path("kept.csv.partial"));
+    assert_non_null(strstr(text, "\n0.4,"));
+    assert_non_null(strstr(text, "\n# stopped: "));
+    free(text);
+    EXPECT(0, NULL, "report '%s.partial' --svg /dev/null", out);
+    EXPECT(3, NULL, "simulate '%s' --stream -o '%s'", model, out); /* in place: gone */
+    text = cli_read(out);
+    assert_non_null(strstr(text, "\n# stopped: "));
+    free(text);
+    EXPECT(3, NULL, "simulate '%s' -o - --report '%s' >/dev/null", model, cli_path("kept.html"));
+    assert_int_equal(count_files("kept.html"), 1);
+}
+
+static void links_and_modes_stay(void **state)
+{
+    (void)state;
+    struct stat s;
+    char out[1024], link[1024], later[1024];
+    mkdir(cli_path("real"), 0777);
+    strcpy(out, cli_file("real/out.csv", "earlier"));
+    strcpy(link, cli_path("to_out"));
+    strcpy(later, cli_path("to_later"));
+    unlink(link);
+    unlink(later);
+    unlink(cli_path("real/later.csv"));
+    assert_int_equal(symlink("real/out.csv", link), 0);
+    assert_int_equal(symlink("real/later.csv", later), 0);
+    assert_int_equal(chmod(out, 0640), 0);
+    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), link);
+    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), later);
+    assert_int_equal(lstat(link, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    assert_int_equal(lstat(later, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    assert_int_equal(stat(out, &s), 0);
+    assert_int_equal(s.st_mode & 07777, 0640);
+    const char *written[] = {out, cli_path("real/later.csv")};
+    for (int i = 0; i < 2; i++) {
+        char *text = cli_read(written[i]);
+        assert_non_null(strstr(text, "\n# complete: 1001 rows\n"));
+        free(text);
+    }
+    mode_t mask = umask(0027);
+    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), cli_path("real/new.csv"));
+    umask(mask);
+    assert_int_equal(stat(cli_path("real/new.csv"), &s), 0);
+    assert_int_equal(s.st_mode & 07777, 0640);
+}
+
+static void pipes_are_written_to(void **state)
+{
+    (void)state;
+    struct stat s;
+    char pipe[1024], got[1024];
+    strcpy(pipe, cli_path("pipe"));
+    strcpy(got, cli_path("got"));
+    unlink(pipe);
+    assert_int_equal(mkfifo(pipe, 0666), 0);
+    EXPECT(0, NULL,
+           "--version; timeout 20 cat '%s' > '%s' & \"$PERP\" simulate '%s' -o '%s' --quiet; wait",
+           pipe, got, fall(), pipe);
+    assert_int_equal(stat(pipe, &s), 0);
+    assert_true(S_ISFIFO(s.st_mode));
+    char *text = cli_read(got);
+    assert_non_null(strstr(text, "\n# complete: 1001 rows\n"));
+    free(text);
+}
+
+/* A file may have 8 blocks of 512 bytes: each command ends with 4, says why, and leaves what was there. */
+static void a_full_disk_leaves_the_earlier_file_and_nothing_else(void **state)
+{
+    (void)state;
+    char out[1024], line[8192];
+    strcpy(out, cli_file("full", "earlier"));
+    const char *calls[] = {"simulate %s -o '%s'",
+                           "simulate %s --report '%s'",
+                           "simulate %s -o /dev/null --report '%s'",
+                           "plan " PLAN " --nodes 400 -o '%s'",
+                           "plan " PLAN " --nodes 400 --report '%s'",
+                           "plan examples/opty/push.perp --log '%s'",
+                           "identify " BLOCK " --data " RUN " --report '%s'",
+                           "report " RUN " -o '%s'",
+                           "report " RUN " --svg '%s'"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        int is_log = strstr(calls[i], "--log") != NULL;
+        int n =
+            snprintf(line, sizeof line, "--version >&2; ulimit -f %d; \"$PERP\" ", is_log ? 1 : 8);
+        if (i < 3)
+            snprintf(line + n, sizeof line - (size_t)n, calls[i], fall(), out);
+        else
+            snprintf(line + n, sizeof line - (size_t)n, calls[i], out);
+        strcat(line, " >/dev/null");
+        expect(4, "File too large", line);
+        expect_text(out, "earlier");
+        if (count_files("full") != 1) fail_msg("perp %s leaves files behind", line);
+    }
+    EXPECT(4, "cannot be written", "identify " BLOCK " --data " RUN " --quiet -o /dev/full");
+}
+
+/* Whatever a run is doing when it is killed, the earlier file is whole, and what is beside it can be read. */
+static void a_killed_run_leaves_the_earlier_file(void **state)
+{
+    (void)state;
+    char out[1024];
+    strcpy(out, cli_file("killed.csv", "t,x\n0,1\n"));
+    for (int i = 1; i <= 12; i++) {
+        cli_result r =
+            cli_run("simulate '%s' --step 1e-6 --quiet -o '%s' & sleep 0.%02d; kill -KILL $!; "
+                    "wait $!",
+                    fall(), out, 2 * i);
+        assert_int_equal(r.code, 128 + 9);
+        cli_free(&r);
+        expect_text(out, "t,x\n0,1\n");
+        r = cli_run(
+            "--version; for f in '%s'.*.part; do test ! -s \"$f\" || \"$PERP\" report \"$f\" "
+            "--svg /dev/null >&2; rm -f \"$f\"; done",
+            out);
+        if (strstr(r.err, "not a number") || strstr(r.err, "fields")) fail_msg("%s", r.err);
+        cli_free(&r);
+        assert_int_equal(count_files("killed"), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_data_are_not_overwritten),
         cmocka_unit_test(a_guess_is_not_overwritten),
         cmocka_unit_test(two_results_do_not_go_to_one_file),
+        cmocka_unit_test(a_stopped_run_keeps_the_earlier_file),
+        cmocka_unit_test(links_and_modes_stay),
+        cmocka_unit_test(pipes_are_written_to),
+        cmocka_unit_test(a_full_disk_leaves_the_earlier_file_and_nothing_else),
+        cmocka_unit_test(a_killed_run_leaves_the_earlier_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

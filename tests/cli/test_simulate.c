@@ -441,7 +441,7 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     (void)state;
     /* the force sets in at t = 0.5: until then v + u = 0 and direct 2 has a solution */
     const char *table = cli_file("late.csv", "t,u\n0,0\n0.0495,0\n0.0505,1\n5,1\n");
-    const char *out = cli_path("late_out.csv");
+    const char *out = cli_path("late_out.csv"), *partial = cli_path("late_out.csv.partial");
     cli_result r = cli_run(
         "simulate examples/notes/sliding_direct2.perp --set vp=0 --input 'u=%s' --to 1 -o '%s'",
         table, out);
@@ -449,8 +449,10 @@ static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
     assert_non_null(strstr(r.err, "no solution at step 50 (t = 0.05)"));
     assert_non_null(strstr(r.err, "infeasible"));
     assert_non_null(strstr(r.err, "sliding_direct2.perp:18: 0 <= ln perp next(vn) >= 0"));
+    assert_non_null(strstr(r.err, "late_out.csv: the rows so far are in "));
     cli_free(&r);
-    char *text = cli_read(out);
+    assert_int_equal(access(out, F_OK), -1);
+    char *text = cli_read(partial);
     assert_int_equal(count_rows(text), 50); /* the initial row and 49 steps */
     assert_non_null(strstr(text, "\n# stopped: "));
     assert_null(strstr(text, "# complete"));
@@ -470,14 +472,14 @@ static void a_step_that_does_not_converge_exits_3(void **state)
     /* x^2 + 1 = 0 from t = 0.5 on: no root */
     const char *path = cli_file(
         "rootless.perp", "state s = 0\nvar x\nder(s) = x\nx^2 + 2*t = 1\nsimulate to 1 step 0.1\n");
-    const char *out = cli_path("rootless.csv");
+    const char *out = cli_path("rootless.csv"), *partial = cli_path("rootless.csv.partial");
     cli_result r = cli_run("simulate '%s' -o '%s'", path, out);
     assert_int_equal(r.code, 3);
     assert_non_null(strstr(r.err, "no solution at step"));
     assert_non_null(strstr(r.err, "not with steps of h/1024"));
     assert_non_null(strstr(r.err, "x^2 + 2*t = 1"));
     cli_free(&r);
-    char *text = cli_read(out);
+    char *text = cli_read(partial);
     assert_true(count_rows(text) >= 4);
     free(text);
 }
@@ -541,12 +543,14 @@ static void every_signal_that_ends_a_run_keeps_whole_rows(void **state)
         strcpy(out, cli_path("signalled.csv"));
         unlink(out);
         cli_result r = cli_run("simulate " PARTICLE
-                               " --to 1e6 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
+                               " --to 1e6 --quiet -o '%s' & while ! test -s '%s'.*.part; do sleep "
                                "0.1; done; kill -%s $!; wait $!",
                                out, out, signals[i]);
         assert_int_equal(r.code, 130);
         cli_free(&r);
-        char *text = cli_read(out), *end = strstr(text, "\n# stopped: interrupted after step ");
+        assert_int_equal(access(out, F_OK), -1);
+        char *text = cli_read(cli_path("signalled.csv.partial")),
+             *end = strstr(text, "\n# stopped: interrupted after step ");
         if (!end) fail_msg("SIG%s: the file ends with '%s'", signals[i], strrchr(text, '\n'));
         assert_int_equal(count_rows(text), strtol(end + 35, NULL, 10) + 1);
         free(text);
@@ -569,9 +573,8 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
     (void)state;
     const char *out = cli_path("interrupted.csv");
     unlink(out);
-    cli_result r = cli_run("simulate " PARTICLE
-                           " --to 1e6 --every 1000 --quiet -o '%s' & while [ ! -s '%s' ]; do sleep "
-                           "0.1; done; kill -INT $!; wait $!",
+    cli_result r = cli_run("simulate " PARTICLE " --stream --to 1e6 --every 1000 --quiet -o '%s' & "
+                           "while [ ! -s '%s' ]; do sleep 0.1; done; kill -INT $!; wait $!",
                            out, out);
     assert_int_equal(r.code, 130);
     cli_free(&r);

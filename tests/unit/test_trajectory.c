@@ -84,6 +84,10 @@ static void refuses_with_place_and_reason(void **state)
         {"t,\"u\"v\n", "t.csv:1:3: text after the closing quote (column 2)"},
         {"t,\"u,v\n", "t.csv:1:3: the quote is not closed (column 2)"},
         {"t,\"\"\n", "t.csv:1:3: column 2 has no name"},
+        {"t\n0\n1\n# complete: 3 rows\n",
+         "t.csv:4:1: the file says that it has 3 rows, but there are 2 above this line"},
+        {"t\n0\n1\n# complete: 1 rows\n", "has 1 rows, but there are 2"},
+        {"t\n0\n# complete: 1 rows\n1\n", "t.csv:4:1: a row behind the line that says"},
         {"t,u\n0,1e\n", "'1e' is not a number"},
         {"t,u\n0,1 2\n", "'1 2' is not a number"},
         {"t,u\n0,111111111111111111111111111111111111111111111111111111111111111111111\n",
@@ -108,6 +112,63 @@ static void refuses_with_place_and_reason(void **state)
         assert_int_equal(perp_trajectory_parse(binary[i], 9, "t.csv", &t, NULL), PERP_ERR_DATA);
     assert_int_equal(perp_trajectory_read("/nonexistent", &t, NULL), PERP_ERR_FILE);
     assert_int_equal(perp_trajectory_read(NULL, &t, NULL), PERP_ERR_ARG);
+}
+
+/* A file of ours, cut off anywhere, has the whole rows before the cut: no number is shortened. */
+static void a_cut_file_has_its_whole_rows(void **state)
+{
+    (void)state;
+    const char *text = "# perp 0.1.0\n# unit x = m\nt,x\n0,1.25\n0.125,-3.0625e-12\n0.25,nan\n"
+                       "# complete: 3 rows\n";
+    perp_trajectory *whole = parse(text);
+    assert_true(perp_trajectory_is_complete(whole));
+    size_t header = (size_t)(strstr(text, "t,x\n") + 4 - text);
+    for (size_t n = header; n < strlen(text); n++) {
+        perp_trajectory *t;
+        perp_diag diag = {0};
+        assert_int_equal(perp_trajectory_parse(text, n, "t.csv", &t, &diag), PERP_OK);
+        int rows = -1; /* lines with an end */
+        for (size_t i = header - 1; i < n; i++) rows += text[i] == '\n';
+        if (rows > 3) rows = 3;
+        assert_int_equal(perp_trajectory_rows(t), rows);
+        for (int c = 0; c < 2 && rows; c++)
+            assert_memory_equal(perp_trajectory_column(t, c), perp_trajectory_column(whole, c),
+                                (size_t)rows * sizeof(double));
+        assert_int_equal(perp_trajectory_is_complete(t), n + 1 == strlen(text));
+        int is_cut = rows < 3 && text[n - 1] != '\n';
+        assert_int_equal(strstr(perp_diag_text(&diag), "the last line is cut off") != NULL, is_cut);
+        perp_diag_clear(&diag);
+        perp_trajectory_destroy(t);
+    }
+    perp_trajectory_destroy(whole);
+}
+
+/* Other programs leave out the end of the last line: it is a row if it can be one. */
+static void the_last_line_of_another_program_is_kept_if_it_is_whole(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        int rows;
+    } cases[] = {{"t,u\n0,1\n1,2", 2},
+                 {"t,u\n0,1\n1,", 2},
+                 {"t,u\n0,1\n1", 1},
+                 {"t,u\n0,1\n1,2e", 1},
+                 {"t,u\n0,1\n1,\"2", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_trajectory *t;
+        perp_diag diag = {0};
+        assert_int_equal(
+            perp_trajectory_parse(cases[i].text, strlen(cases[i].text), "t.csv", &t, &diag),
+            PERP_OK);
+        assert_int_equal(perp_trajectory_rows(t), cases[i].rows);
+        assert_string_equal(
+            perp_diag_text(&diag),
+            cases[i].rows == 2 ? "" : "t.csv:3: the last line is cut off; it is left out\n");
+        assert_int_equal(diag.errors, 0);
+        perp_diag_clear(&diag);
+        perp_trajectory_destroy(t);
+    }
 }
 
 /* A header of 200000 names with a unit each; the last name is a given one. */
@@ -205,14 +266,20 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
 static void a_stopped_file_says_so_and_a_full_disk_is_an_error(void **state)
 {
     (void)state;
-    const char *path = cli_path("stopped.csv"), *names[] = {"t"};
+    const char *path = cli_path("stopped.csv"), *partial = cli_path("stopped.csv.partial");
+    const char *names[] = {"t"};
     perp_trajectory_writer *w;
     perp_diag diag = {0};
     assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_writer_header(w, 1, names, NULL), PERP_OK);
-    assert_int_equal(perp_trajectory_writer_close(w, "no solution\nmore", NULL), PERP_OK);
-    char *text = cli_read(path);
-    assert_string_equal(text, "t\n# stopped: no solution\n");
+    cli_file("stopped.csv", "earlier");
+    assert_int_equal(perp_trajectory_writer_close(w, "no solution\nmore", &diag), PERP_OK);
+    assert_non_null(strstr(perp_diag_text(&diag), "stopped.csv.partial; the earlier file is kept"));
+    char *text = cli_read(partial);
+    assert_non_null(strstr(text, "\nt\n# stopped: no solution\n"));
+    free(text);
+    text = cli_read(path);
+    assert_string_equal(text, "earlier");
     free(text);
     assert_int_equal(perp_trajectory_writer_create("/dev/full", &w, &diag), PERP_OK);
     assert_int_equal(perp_trajectory_writer_header(w, 1, names, NULL), PERP_OK);
@@ -229,6 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_names_units_values_and_comments),
         cmocka_unit_test(reads_what_other_programs_write),
+        cmocka_unit_test(a_cut_file_has_its_whole_rows),
+        cmocka_unit_test(the_last_line_of_another_program_is_kept_if_it_is_whole),
         cmocka_unit_test(refuses_with_place_and_reason),
         cmocka_unit_test(many_columns_are_read_at_once),
         cmocka_unit_test(all_faults_of_the_first_lines_are_reported),
