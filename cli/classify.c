@@ -35,6 +35,8 @@ static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
 {
     problem_lcp p;
     perp_lcp_class c;
+    int code = cli_check_keys(json, "lcp", file);
+    if (code != CLI_DONE) return code;
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status == PERP_OK) status = perp_lcp_classify(&p.view, &c);
     if (status == PERP_OK) print_class(p.name, &c);

@@ -85,6 +85,9 @@ int cli_check_outputs(const char *command, const cli_output *output, int n, cons
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
 void cli_problem_place(char *text, size_t size, const char *file, int k);
 
+/* keys.c: CLI_DONE, or CLI_BAD_INPUT after saying which key of the cJSON object nothing reads, or is there twice. */
+int cli_check_keys(const void *json, const char *kind, const char *where);
+
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);
 

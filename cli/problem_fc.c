@@ -130,6 +130,8 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
         return complain(diag, where, "\"contacts\" must be a count");
     if (!cJSON_IsArray(blocks) && !cJSON_IsArray(W))
         return complain(diag, where, "needs \"blocks\" (or a dense \"W\")");
+    if (cJSON_IsArray(blocks) && W)
+        return complain(diag, where, "\"W\" and \"blocks\" say the same thing; give one of them");
     int d = dimension->valueint, nc = contacts->valueint,
         nb = cJSON_IsArray(blocks) ? cJSON_GetArraySize(blocks) : 0;
     size_t n = (size_t)(d * nc), matrix = (size_t)nb * (size_t)(d * d);

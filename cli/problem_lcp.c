@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_BYTES = 1 << 30 };
+
 /* Append "where: message". */
 static perp_status complain(perp_diag *diag, const char *where, const char *what, const char *name)
 {
@@ -31,6 +33,16 @@ void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
     size_t length = 0, capacity = 0;
     *status = PERP_ERR_FILE;
     while (file && !feof(file) && !ferror(file)) {
+        if (length > MOST_BYTES || (length && memchr(text, 0, length < 4096 ? length : 4096))) {
+            complain(diag, path,
+                     length > MOST_BYTES ? "more than 1 GB; this is no problem file"
+                                         : "not a text file: it has a zero byte",
+                     NULL);
+            *status = PERP_ERR_DATA;
+            fclose(file);
+            free(text);
+            return NULL;
+        }
         if (length + 1 >= capacity) {
             capacity = capacity ? 2 * capacity : 1 << 16;
             char *more = realloc(text, capacity);
@@ -198,6 +210,9 @@ perp_status problem_lcp_from_json(const void *json, const char *where, problem_l
         return complain(diag, where, "\"free\" must be a list of indices", name);
     int n = cJSON_GetArraySize(q), i = 0;
     size_t N = (size_t)n;
+    const cJSON *count = cJSON_GetObjectItem(p, "n");
+    if (count && !(cJSON_IsNumber(count) && count->valuedouble == n))
+        return complain(diag, where, "\"n\" is not the number of entries of \"q\"", name);
     if (cJSON_GetArraySize(M) != n) /* before room is made for n x n numbers */
         return complain(diag, where,
                         "\"M\" must have as many rows and columns as \"q\" has entries", name);

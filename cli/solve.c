@@ -302,6 +302,7 @@ static perp_formulas *read_formulas(const cJSON *json, const char *file, int *co
     int n = cJSON_GetArraySize(F), i = 0;
     const char **text = calloc((size_t)n + 1, sizeof *text);
     perp_formulas *formulas = NULL;
+    const cJSON *count = cJSON_GetObjectItem(json, "n");
     *code = CLI_BAD_INPUT;
     cJSON_ArrayForEach(item, F) if (text) text[i++] = cJSON_GetStringValue(item);
     for (i = 0; i < n && text && text[i]; i++) continue;
@@ -310,6 +311,8 @@ static perp_formulas *read_formulas(const cJSON *json, const char *file, int *co
     else if (!cJSON_IsArray(F) || n == 0 || i < n)
         fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n",
                 file);
+    else if (count && !(cJSON_IsNumber(count) && count->valuedouble == n))
+        fprintf(stderr, "%s: \"n\" is not the number of formulas, %d\n", file, n);
     else
         *code = cli_exit_code(perp_formulas_create(n, text, file, &formulas, diag));
     free(text);
@@ -412,14 +415,18 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
                          : "an optimisation");
         return CLI_USAGE;
     }
+    int is_linear = strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0;
+    if (!is_fc && !is_ncp && !is_mpcc && !is_linear) {
+        fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file,
+                kind);
+        return CLI_BAD_INPUT;
+    }
+    int code = cli_check_keys(json, kind, file);
+    if (code != CLI_DONE) return code;
     if (is_mpcc) return solve_mpcc(json, file, method, out, diag);
     if (is_ncp) return solve_nonlinear(json, file, method, out, diag);
     if (is_fc) return solve_friction(json, file, method, out, diag);
-    if (strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0)
-        return solve_linear(json, file, method, all, out, diag);
-    fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file,
-            kind);
-    return CLI_BAD_INPUT;
+    return solve_linear(json, file, method, all, out, diag);
 }
 
 static void print_help(void)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16, MAX_UNROLLED = 200000 };
+enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16, MAX_UNROLLED = 200000, MAX_TERMS = 2000000 };
 
 /* What an expression may speak of, and which instant a name means. */
 typedef enum scope {
@@ -56,6 +56,8 @@ typedef struct builder {
     int der_at, next_at; /* where the first der( and next( stand, or -1 */
     int structural;      /* an index or size is being computed: mark the parameters it uses */
     int unrolled;        /* conditions and turns of loops so far */
+    int terms;           /* of sums so far */
+    int in_pre;          /* inside pre() */
     int failed;          /* memory */
 } builder;
 
@@ -390,7 +392,12 @@ static value lower_sum(builder *b, const perp__syntax *s)
         return zero;
     }
     value v = number(b, 0);
-    for (int i = lo; i <= hi && !b->failed; i++) {
+    for (int i = lo; i <= hi && !b->failed && b->terms <= MAX_TERMS; i++) {
+        if (++b->terms > MAX_TERMS) {
+            perp__error(b->source, s->at, s->end,
+                        "the sums of the model have more than %d terms in all", MAX_TERMS);
+            return zero;
+        }
         b->loop[b->nloop].name = s->text;
         b->loop[b->nloop++].value = i;
         v = elementwise(b, PERP__ADD, v, lower(b, s->item[2]), s->at, s->end);
@@ -441,9 +448,15 @@ static value lower_pre(builder *b, const perp__syntax *s)
         perp__error(b->source, s->at, s->end, "pre() cannot be used here");
         return zero;
     }
-    b->scope = SCOPE_PRE;
+    if (b->in_pre) {
+        perp__error(b->source, s->at, s->end,
+                    "pre() inside pre(): only the value before the step is kept; a state can carry "
+                    "an older one");
+        return zero;
+    }
+    b->scope = SCOPE_PRE, b->in_pre = 1;
     value v = lower(b, s->item[0]);
-    b->scope = outer;
+    b->scope = outer, b->in_pre = 0;
     return v;
 }
 

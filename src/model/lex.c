@@ -40,20 +40,35 @@ static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
     return &lex->token[lex->n++];
 }
 
-/* Length of the valid UTF-8 character at `at`, or 0. */
-static int character_length(const perp__source *source, int at)
+/* Length and code of the UTF-8 character at `at`, or 0: also for overlong forms, surrogates and what is above U+10FFFF. */
+static int character(const perp__source *source, int at, unsigned long *code)
 {
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned char c = (unsigned char)source->text[at];
-    int n = c < 0x80                ? 1
-            : c >= 0xC2 && c < 0xE0 ? 2
-            : (c & 0xF0) == 0xE0    ? 3
-            : c >= 0xF0 && c < 0xF5 ? 4
-                                    : 0;
+    int n = c < 0x80             ? 1
+            : (c & 0xE0) == 0xC0 ? 2
+            : (c & 0xF0) == 0xE0 ? 3
+            : (c & 0xF8) == 0xF0 ? 4
+                                 : 0;
     if (n == 0 || at + n > source->length) return 0;
+    *code = n == 1 ? c : c & (0x7Fu >> n);
     for (int i = 1; i < n; i++) {
-        if (((unsigned char)source->text[at + i] & 0xC0) != 0x80) return 0;
+        unsigned char next = (unsigned char)source->text[at + i];
+        if ((next & 0xC0) != 0x80) return 0;
+        *code = *code << 6 | (next & 0x3F);
     }
-    return n;
+    return *code < least[n] || (*code >= 0xD800 && *code < 0xE000) || *code > 0x10FFFF ? 0 : n;
+}
+
+/* Characters that show as nothing, or turn the direction of what follows: text with them is not what it looks like. */
+static int is_invisible(unsigned long code)
+{
+    return (code >= 0x80 && code < 0xA0) || code == 0xAD || code == 0x34F || code == 0x61C ||
+           (code >= 0x115F && code <= 0x1160) || (code >= 0x17B4 && code <= 0x17B5) ||
+           (code >= 0x180B && code <= 0x180F) || (code >= 0x200B && code <= 0x200F) ||
+           (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+           code == 0x3164 || code == 0xFEFF || code == 0xFFA0 ||
+           (code >= 0xFFF0 && code <= 0xFFFB) || (code >= 0xE0000 && code < 0xE1000);
 }
 
 /* Refuse what is not text, and lines that no person wrote, before anything else is said about them.
@@ -67,10 +82,17 @@ static int check_text(perp__source *source)
         return 0;
     }
     for (int i = 0; i < source->length;) {
-        int n = character_length(source, i);
+        unsigned long code = 0;
+        int n = character(source, i, &code);
         unsigned char c = (unsigned char)source->text[i];
         if (n == 0 || c == 127 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
             perp__error(source, i, i, "not a text file: byte 0x%02X; a model is UTF-8 text", c);
+            return 0;
+        }
+        if (is_invisible(code) &&
+            !(code == 0xFEFF && i == 0)) { /* a byte order mark may begin the file */
+            perp__error(source, i, i + n,
+                        "the character U+%04lX is invisible or turns the text round", code);
             return 0;
         }
         if (c == '\n') line_start = i + 1;

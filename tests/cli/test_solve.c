@@ -371,6 +371,37 @@ static void formulas_cannot_carry_statements(void **state)
     cJSON_Delete(o);
 }
 
+/* A key that nothing reads is a mistake, and so is one that is there twice or contradicts the data. */
+static void keys_are_checked(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{\"kind\": \"mlcp\", \"M\": [[1]], \"q\": [-1], \"uper\": [0.5]}",
+         "unknown key \"uper\" of a problem of kind mlcp; did you mean \"upper\"?"},
+        {"{\"M\": [[1]], \"q\": [-1], \"mu\": [0.5]}", "unknown key \"mu\""},
+        {"{\"M\": [[1]], \"q\": [-1], \"q\": [1]}", "the key \"q\" is there twice"},
+        {"{\"n\": 2, \"M\": [[1]], \"q\": [-1]}", "\"n\" is not the number of entries of \"q\""},
+        {"{\"kind\": \"ncp\", \"n\": 2, \"F\": [\"x1 - 1\"]}",
+         "\"n\" is not the number of formulas, 1"},
+        {"{\"kind\": \"fc\", \"dimension\": 2, \"contacts\": 1, \"mu\": [0.5], \"q\": [-1, 0], "
+         "\"blocks\": [], \"W\": [[1, 0], [0, 1]]}",
+         "\"W\" and \"blocks\" say the same thing"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("solve '%s'", cli_file("keys.json", cases[i][0]));
+        if (r.code != 2 || !strstr(r.err, cases[i][1]))
+            fail_msg("expected '%s' (exit code %d) in:\n%s%s", cases[i][1], r.code, r.out, r.err);
+        cli_free(&r);
+    }
+    static const char *const endless[] = {"solve /dev/zero", "classify /dev/zero"};
+    for (int i = 0; i < 2; i++) {
+        cli_result r = cli_run("%s", endless[i]);
+        assert_int_equal(r.code, 2);
+        assert_non_null(strstr(r.err, "not a text file: it has a zero byte"));
+        cli_free(&r);
+    }
+}
+
 /* A program without a minimum: the point that was reached meets every condition, and is given. */
 static void a_feasible_point_of_a_program_is_printed(void **state)
 {
@@ -473,6 +504,7 @@ int main(void)
         cmocka_unit_test(every_nonlinear_method_takes_formulas),
         cmocka_unit_test(a_feasible_point_of_a_program_is_printed),
         cmocka_unit_test(formulas_cannot_carry_statements),
+        cmocka_unit_test(keys_are_checked),
         cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),

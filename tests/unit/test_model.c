@@ -362,6 +362,39 @@ static void arguments_are_checked(void **state)
     perp_simulation_destroy(NULL);
 }
 
+/* Text that is not what it looks like, and expressions without a meaning or an end. */
+static void deceptive_and_endless_models_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"state x = 1\nparam a\xE2\x80\xAE = 1\nder(x) = 0\n",
+         "test.perp:2:8: the character U+202E is invisible"},
+        {"state x = 1\nparam a\xE2\x80\x8B = 1\nder(x) = 0\n", "2:8: the character U+200B"},
+        {"state x = 1 # \xE2\x81\xA6\nder(x) = 0\n", "1:15: the character U+2066"},
+        {"state \xED\xA0\x80 = 1\nder(x) = 0\n", "1:7: not a text file: byte 0xED"},
+        {"state x = 1\nparam \xE0\x81\x81 = 1\n", "2:7: not a text file: byte 0xE0"},
+        {"state x = 1\nparam \xF0\x82\x82\xAC = 1\n", "2:7: not a text file: byte 0xF0"},
+        {"state x = 1\nparam \xF4\x90\x80\x80 = 1\n", "2:7: not a text file: byte 0xF4"},
+        {"state x = 1\nder(x) = pre(pre(x))\n", "2:14: pre() inside pre()"},
+        {"state x = 1\nder(x) = sum(a in 1..200, sum(b in 1..200, sum(c in 1..200, sum(d in "
+         "1..200, a*b*c*d*x))))\n",
+         "the sums of the model have more than 2000000 terms"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_model *model;
+        perp_diag diag = {0};
+        perp_status status =
+            perp_model_parse(cases[i].text, strlen(cases[i].text), "test.perp", &model, &diag);
+        if (status != PERP_ERR_MODEL || !strstr(perp_diag_text(&diag), cases[i].says))
+            fail_msg("expected '%s' in:\n%s", cases[i].says, perp_diag_text(&diag));
+        perp_diag_clear(&diag);
+    }
+    perp_model_destroy(parse_model("\xEF\xBB\xBFparam \xC3\xA4\xCE\xB1 = 1 # "
+                                   "\xF0\x9F\x99\x82\nstate x = \xC3\xA4\xCE\xB1\nder(x) = 0\n"));
+}
+
 /* A run has its steps; a step more is refused and changes nothing. */
 static void a_step_past_the_end_is_refused(void **state)
 {
@@ -395,6 +428,7 @@ int main(void)
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
         cmocka_unit_test(pre_is_the_value_before_the_step),
         cmocka_unit_test(a_step_past_the_end_is_refused),
+        cmocka_unit_test(deceptive_and_endless_models_are_refused),
         cmocka_unit_test(inputs_and_time_are_taken_at_the_end_of_the_step),
         cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
         cmocka_unit_test(backward_euler_solves_implicit_equations),
