@@ -39,6 +39,11 @@ static const uncured faults[] = {
     {"integer", "NONE", 1},
     {"infeasible", "OWN", 1},
     {"binary_scaled", "DATA", 1},
+    {"copositive", "DATA", 1},
+    {"repeated", "DATA", 1},
+    {"infeasible", "DATA", 1},
+    {"beside", "DATA", 1},
+    {"huge", "FEASIBLE", 1},
 };
 
 enum { LARGEST = 6, BATCH = 37, CLASSES = DRAW_boxes };
