@@ -186,6 +186,20 @@ perp_expr perp__unary(perp__graph *graph, int op, perp_expr a)
     return intern(graph, op, a, 0, 0);
 }
 
+/* May its value be no number where all symbols are numbers? */
+static int is_partial(perp__graph *graph, perp_expr e)
+{
+    int n, found = 0, *reach = perp__graph_reach(graph, &e, 1, &n);
+    if (!reach) graph->failed = 1;
+    for (int k = 0; k < n && !found; k++) {
+        int op = graph->node[reach[k]].op;
+        found = op == PERP__DIV || op == PERP__POW || op == PERP__LOG || op == PERP__SQRT ||
+                op == PERP__ASIN || op == PERP__ACOS;
+    }
+    free(reach);
+    return found;
+}
+
 static perp_expr simplify_add(perp__graph *graph, perp_expr a, perp_expr b)
 {
     if (perp__is_const(graph, a, 0)) return b;
@@ -197,7 +211,7 @@ static perp_expr simplify_add(perp__graph *graph, perp_expr a, perp_expr b)
 
 static perp_expr simplify_sub(perp__graph *graph, perp_expr a, perp_expr b)
 {
-    if (a == b) return perp__const(graph, 0);
+    if (a == b && !(graph->strict && is_partial(graph, a))) return perp__const(graph, 0);
     if (perp__is_const(graph, b, 0)) return a;
     if (perp__is_const(graph, a, 0)) return perp__neg(graph, b);
     if (is_neg(graph, b)) return perp__add(graph, a, graph->node[b].a);
@@ -210,7 +224,7 @@ static perp_expr simplify_mul(perp__graph *graph, perp_expr a, perp_expr b)
         perp_expr c = a;
         a = b, b = c;
     }
-    if (perp__is_const(graph, a, 0)) return a;
+    if (perp__is_const(graph, a, 0) && !(graph->strict && is_partial(graph, b))) return a;
     if (perp__is_const(graph, a, 1)) return b;
     if (perp__is_const(graph, a, -1)) return perp__neg(graph, b);
     if (is_neg(graph, a)) return perp__neg(graph, perp__mul(graph, graph->node[a].a, b));
@@ -222,7 +236,8 @@ static perp_expr simplify_div(perp__graph *graph, perp_expr a, perp_expr b)
 {
     if (perp__is_const(graph, b, 1)) return a;
     if (perp__is_const(graph, b, -1)) return perp__neg(graph, a);
-    if (perp__is_const(graph, a, 0) && !perp__is_const(graph, b, 0)) return a;
+    int may_be_0 = graph->strict ? !is_any_const(graph, b) : 0;
+    if (perp__is_const(graph, a, 0) && !perp__is_const(graph, b, 0) && !may_be_0) return a;
     if (is_neg(graph, a)) return perp__neg(graph, perp__div(graph, graph->node[a].a, b));
     return intern(graph, PERP__DIV, a, b, 0);
 }

@@ -33,6 +33,7 @@ typedef struct perp__graph {
     int *bucket; /* open addressing, -1 empty */
     int nbucket;
     int source; /* given to nodes made from now on */
+    int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */
     int failed;
     int *stamp; /* scratch of perp__graph_reach, for one thread at a time: the others wait for `busy` */
     int now, cstamp;

@@ -13,7 +13,10 @@
 
 static perp_status build_from_source(perp_model *model, perp_diag *diag)
 {
-    int ok = perp__graph_init(&model->graph) && perp__build(model);
+    int ok = perp__graph_init(&model->graph);
+    model->graph.strict = 1;
+    ok = ok && perp__build(model);
+    model->graph.strict = 0;
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
     if (ok) ok = symbol && perp__model_values(model, symbol);
     free(symbol);

@@ -369,6 +369,7 @@ static int compile_reports(plan *p)
     const perp_model *m = p->model;
     perp__step *s = p->step;
     int n = 0;
+    p->graph.strict = 1;
     for (int i = 0; i < m->nequation; i++) {
         mapping quotients = is_damped(p, &m->equation[i]) ? MAP_DAMPED_WEIGHTED : MAP_WEIGHTED,
                 how = has_rate(p, &m->equation[i]) ? quotients : MAP_END;
@@ -384,6 +385,7 @@ static int compile_reports(plan *p)
     }
     for (int i = 0; i < m->nfriction; i++)
         if (m->friction[i].equation >= 0) p->root[n++] = bound_of(p, &m->friction[i]);
+    p->graph.strict = 0;
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
 

@@ -395,6 +395,41 @@ static void deceptive_and_endless_models_are_refused(void **state)
                                    "\xF0\x9F\x99\x82\nstate x = \xC3\xA4\xCE\xB1\nder(x) = 0\n"));
 }
 
+static perp_status status_of(const char *text, const char *says)
+{
+    perp_model *model = parse_model(text);
+    perp_simulation *sim = NULL;
+    perp_diag diag = {0};
+    perp_status status = perp_simulation_create(model, NULL, &sim, &diag);
+    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, &diag);
+    if (!strstr(perp_diag_text(&diag), says)) fail_msg("%s in %s", says, perp_diag_text(&diag));
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    return status;
+}
+
+/* 0 times what is no number is no number, at the start and later; where it is a number nothing is lost. */
+static void nothing_times_an_infinity_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        status_of("param z = 0\nstate x = 1\nder(x) = 0*(1/z)\nsimulate to 1 step 0.1\n", ":3:"),
+        PERP_ERR_MODEL);
+    assert_int_equal(
+        status_of(
+            "state x = 1, z = 0\nder(x) = (1/z) - (1/z)\nder(z) = 0\nsimulate to 1 step 0.1\n",
+            "division by zero"),
+        PERP_ERR_MODEL);
+    assert_int_equal(
+        status_of("state x = 1, z = 2\nder(z) = -1\nder(x) = 0*log(z)\nsimulate to 4 step 0.5\n",
+                  "no"),
+        PERP_ERR_NO_SOLUTION);
+    assert_int_equal(
+        status_of("state x = 1, z = 2\nder(x) = 0*(1/z)\nder(z) = 0\nsimulate to 1 step 0.1\n", ""),
+        PERP_OK);
+}
+
 /* A run has its steps; a step more is refused and changes nothing. */
 static void a_step_past_the_end_is_refused(void **state)
 {
@@ -428,6 +463,7 @@ int main(void)
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
         cmocka_unit_test(pre_is_the_value_before_the_step),
         cmocka_unit_test(a_step_past_the_end_is_refused),
+        cmocka_unit_test(nothing_times_an_infinity_is_refused),
         cmocka_unit_test(deceptive_and_endless_models_are_refused),
         cmocka_unit_test(inputs_and_time_are_taken_at_the_end_of_the_step),
         cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
