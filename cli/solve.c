@@ -67,6 +67,7 @@ static void emit_json(output *out, const answer *a)
         cJSON_AddNumberToObject(o, "residual", a->residual);
     else
         cJSON_AddNullToObject(o, "residual");
+    if (a->has_error && isfinite(a->error)) cJSON_AddNumberToObject(o, "error", a->error);
     if (a->has_objective) cJSON_AddNumberToObject(o, "objective", a->objective);
     cJSON_AddNumberToObject(o, "iterations", a->iterations);
     cJSON_AddNumberToObject(o, "time_us", a->time_us);
@@ -86,9 +87,10 @@ static void print_vector(const char *what, const double *x, int n)
 
 static void emit_text(const answer *a, int table)
 {
-    printf("%-24s %-12s %-16s residual %9.2e  %6d iterations  %10.2f us\n",
-           a->name[0] ? a->name : "(unnamed)", a->outcome, a->method, a->residual, a->iterations,
-           a->time_us);
+    printf("%-24s %-12s %-16s residual %9.2e", a->name[0] ? a->name : "(unnamed)", a->outcome,
+           a->method, a->residual);
+    if (a->has_error) printf("  error %9.2e", a->error);
+    printf("  %6d iterations  %10.2f us\n", a->iterations, a->time_us);
     if (table) return;
     if (has_point(a) && !a->points) {
         print_vector("z", a->z, a->n);
@@ -165,7 +167,7 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
 static void solve_with(const problem_lcp *p, perp_method method, answer *a, double *z, double *w)
 {
     perp_solver *solver;
-    perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN};
+    perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
     a->method = perp_method_name(method);
     perp_solver_options o = perp_solver_options_default(method);
     o.mixed = p->view.lo != NULL;
@@ -180,6 +182,7 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
     a->outcome = perp_outcome_name(info.outcome);
     a->iterations = info.iterations;
     a->residual = info.residual;
+    a->error = info.error, a->has_error = 1;
     perp_solver_destroy(solver);
 }
 
@@ -439,8 +442,10 @@ static void print_help(void)
            "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
            "\"constraints\": list} over 0 <= G perp H >= 0,\n"
            "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
-           "docs/friction-solvers.md); one object or a list.\nThe residual is recomputed by "
-           "code that belongs to no solver (for fc: relative to the largest |q|).\n\n");
+           "docs/friction-solvers.md); one object or a list.\nThe residual and "
+           "the error (of each condition on its own scale, which decides) are recomputed by "
+           "code\nthat belongs to no "
+           "solver.\n\n");
     cli_print_options(options, NOPTIONS);
     printf(
         "\nexit codes: 0 all solved, 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");

@@ -11,6 +11,8 @@ typedef struct answer {
     const double *z, *w; /* n each; w NULL: none */
     int n, iterations;
     double residual, time_us;
+    double error; /* largest violation on its own scale */
+    int has_error;
     int holds; /* z meets every condition, also where the outcome is another word than solved */
     int has_objective;
     double objective;

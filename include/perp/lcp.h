@@ -7,9 +7,8 @@
 ///     lo <= z <= hi,   w_i >= 0 where z_i = lo_i,   w_i <= 0 where z_i = hi_i,   else w_i = 0.
 ///
 /// Come back here when you have such a problem, want to know which methods there are, or want to
-/// check somebody's answer: the residual of perp_lcp_residual is the only one the project uses. A
-/// solver's word is never taken: perp_lcp_solve recomputes the residual after every solve, and
-/// PERP_SOLVED is impossible above the tolerance.
+/// check somebody's answer. A solver's word is never taken: perp_lcp_solve judges every condition anew on a scale of its
+/// own (docs/adr/008-verdicts.md), and PERP_SOLVED is impossible above the tolerance.
 
 #ifndef PERP_LCP_H
 #define PERP_LCP_H
@@ -52,7 +51,7 @@ typedef enum perp_rho {
 
 /// Options. Fill with perp_solver_options_default, then change what you need.
 typedef struct perp_solver_options {
-    double tol;   ///< solved means: residual <= tol * (1 + max|q|). (0, 1e-2], default 1e-10
+    double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
     int warm_start; ///< 1: begin where the last solve ended. Pivoting methods keep the basis (lemke the
         ///< whole dictionary, used when M is the same), iterations begin at the given z; murty, ipm and
@@ -75,7 +74,9 @@ typedef struct perp_solve_info {
     int iterations;     ///< pivots, sweeps or Newton steps
     double residual;    ///< perp_lcp_residual of the returned z, recomputed by the driver; NaN if
                         ///< there is no z
-    double residual_scaled; ///< residual / (1 + max|q|)
+    double
+        error; ///< the largest violation of a condition on its own scale, without unit; the scale is the sum of the
+        ///< |terms|, |q_i| + sum |M_ij z_j|, or what the data make of it where z is so large that q would be lost
 } perp_solve_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
@@ -124,8 +125,8 @@ PERP_API const double *perp_lcp_ray(const perp_solver *solver);
 /// by the solver; NULL unless solved.
 PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
 
-/// Does u prove the pure LCP(M, q) infeasible? Every condition is checked relative to the size of its
-/// terms.
+/// Does u prove the pure LCP(M, q) infeasible? Each condition is decided without rounding, for the numbers as given; tol is
+/// not used.
 PERP_API int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol);
 
 /// Natural residual max_i |z_i - mid(lo_i, z_i - w_i, hi_i)|, which is |min(z_i, w_i)| without bounds;

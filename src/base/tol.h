@@ -3,9 +3,8 @@
 #ifndef PERP_SRC_TOL_H
 #define PERP_SRC_TOL_H
 
-/* A solve is `solved` when its natural residual is below this times (1 + max|q|): what pivoting
- * reaches on all well-scaled contact problems, and five digits below what the peers are judged by
- * (1e-8). */
+/* A solve is `solved` when each condition is violated by at most this times its own scale: what pivoting reaches on all
+ * contact problems, and two digits below what the peers are judged by (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
 /* A nonlinear problem is solved when its natural residual is below this: where Newton converges at all its last

@@ -3,13 +3,14 @@
  * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
  * nothing outside it, so that the number of threads changes nothing.
  * 2. n <= 4, lemke or auto: LANES problems side by side, with the principal pivots by which lemke begins
- * (docs/adr/006), each lane in its own row. An answer is kept where its natural residual, from M and q,
- * is within a hundredth of the tolerance. The rest go to the solver.
+ * (docs/adr/006), each lane in its own row. An answer is kept where plain sums show that it holds (verdict.c). The
+ * rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
 #include "linalg/simd.h"
 #include "solve/solver.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,8 +91,8 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 typedef struct lanes {
     double M[SMALL * SMALL][LANES], q[SMALL][LANES], z[SMALL][LANES];
-    double limit[LANES];   /* on the residual */
-    double is_open[LANES]; /* 1: no answer yet */
+    double limit[LANES];   /* on the error; NaN where a number is not finite */
+    double is_open[LANES]; /* not 0: no answer yet */
 } lanes;
 
 /* The dictionary of each lane, x = q + D y: of the pair i, x_i is basic and y_i is not. It begins with x = w, y = z. */
@@ -158,19 +159,33 @@ static inline PERP_INLINE void pivot(dictionary *d, int n, double hot[SMALL][LAN
     }
 }
 
-/* z is an answer where its residual is small enough: with NaN it never is. */
+/* z is an answer where each row holds by its own data and what the others give it, as in verdict.c: with NaN none does. */
 static inline PERP_INLINE void judge(lanes *v, int n)
 {
-    double residual[LANES] = {0};
-    for (int i = 0; i < n; i++) {
+    double given[SMALL][LANES], fails[LANES] = {0};
+    const double rho = (n + 4) * (DBL_EPSILON / 2);
+    for (int j = 0; j < n; j++) {
         for (int l = 0; l < LANES; l++) {
-            double w = v->q[i][l];
-            for (int j = 0; j < n; j++) w += v->M[i + j * n][l] * v->z[j][l];
-            double r = fabs(v->z[i][l] < w ? v->z[i][l] : w);
-            residual[l] = r > residual[l] || r != r ? r : residual[l];
+            double x = fabs(v->q[j][l] / v->M[j + j * n][l]);
+            given[j][l] = x <= DBL_MAX ? x : 0;
         }
     }
-    for (int l = 0; l < LANES; l++) v->is_open[l] = residual[l] <= v->limit[l] ? 0 : 1;
+    for (int i = 0; i < n; i++) {
+        double w[LANES], S[LANES], D[LANES];
+        for (int l = 0; l < LANES; l++) w[l] = v->q[i][l], S[l] = D[l] = fabs(w[l]);
+        for (int j = 0; j < n; j++) {
+            for (int l = 0; l < LANES; l++) {
+                double m = v->M[i + j * n][l], term = m * v->z[j][l];
+                w[l] += term, S[l] += fabs(term), D[l] += fabs(m) * given[j][l];
+            }
+        }
+        for (int l = 0; l < LANES; l++) {
+            double violation = v->z[i][l] > 0 ? fabs(w[l]) : -w[l];
+            double open = violation + rho * S[l] - v->limit[l] * (S[l] < D[l] ? S[l] : D[l]);
+            fails[l] += (open <= 0) & (v->z[i][l] >= 0) & (S[l] >= PERP__UNDERFLOW) ? 0 : 1;
+        }
+    }
+    for (int l = 0; l < LANES; l++) v->is_open[l] = fails[l];
 }
 
 static inline PERP_INLINE void solve_lanes(lanes *v, int n)
@@ -214,11 +229,8 @@ static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol,
 {
     size_t n = (size_t)b->n, count = (size_t)b->count, entry = b->interleaved ? count : 1,
            problem[LANES];
-    double scale[LANES], finite[LANES] = {0}; /* x - x is 0, or NaN */
-    for (int l = 0; l < LANES; l++) {
-        problem[l] = (size_t)(first + (l < many ? l : many - 1));
-        scale[l] = 1;
-    }
+    double finite[LANES] = {0}; /* x - x is 0, or NaN */
+    for (int l = 0; l < LANES; l++) problem[l] = (size_t)(first + (l < many ? l : many - 1));
     size_t entry_M = b->shared_M ? 1 : entry,
            next_M = b->shared_M      ? 0
                     : b->interleaved ? 1
@@ -230,13 +242,9 @@ static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol,
     }
     for (size_t i = 0; i < n; i++) {
         for (int l = 0; l < LANES; l++) v->q[i][l] = b->q[i * entry + problem[l] * next];
-        for (int l = 0; l < LANES; l++) {
-            double size = 1 + fabs(v->q[i][l]);
-            finite[l] += v->q[i][l] - v->q[i][l];
-            scale[l] = size > scale[l] ? size : scale[l];
-        }
+        for (int l = 0; l < LANES; l++) finite[l] += v->q[i][l] - v->q[i][l];
     }
-    for (int l = 0; l < LANES; l++) v->limit[l] = finite[l] == 0 ? 0.01 * tol * scale[l] : -1;
+    for (int l = 0; l < LANES; l++) v->limit[l] = finite[l] == 0 ? tol : (double)NAN;
 }
 
 /* Chunks ---------------------------------------------------------------------------------------- */

@@ -11,40 +11,36 @@
 #include <math.h>
 #include <string.h>
 
-/* How far pair i is from having both sides zero, relative to the sizes of z and w. */
-static double strictness(const perp_solver *s, const perp_lcp *lcp, int i, double z_size,
-                         double w_size)
+/* How far pair i is from having both sides zero, each on its own scale. */
+static double strictness(const perp_solver *s, const perp_lcp *lcp, int i)
 {
     double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
-    return fmax(room / z_size, fabs(s->w[i]) / w_size);
+    double w = s->w[i] == 0 ? 0 : fabs(s->w[i]) / s->terms[i];
+    return fmax(room > 0 ? room / perp__lcp_size(s, lcp, i) : 0, w);
 }
 
 perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp_sensitivity *out)
 {
-    double z_size = 0, w_size = 0, least = (double)INFINITY;
+    double least = (double)INFINITY;
     if (!s || !lcp || !out || s->n < 0 || s->n != lcp->n || (lcp->n > 0 && !lcp->M) ||
         lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
     s->is_differentiated = 0;
     *out = (perp_lcp_sensitivity){.strict = 1, .worst = -1, .reciprocal_condition = 1};
+    perp__lcp_terms(s, lcp);
     for (int i = 0; i < s->n; i++) {
-        z_size = fmax(z_size, fabs(s->z[i]));
-        w_size = fmax(w_size, fabs(s->w[i]));
-    }
-    if (z_size == 0) z_size = 1;
-    if (w_size == 0) w_size = 1;
-    for (int i = 0; i < s->n; i++) {
-        double x = strictness(s, lcp, i, z_size, w_size);
+        double x = strictness(s, lcp, i);
         if (x < least || i == 0) least = x, out->worst = i;
         out->degenerate += x <= 1e-9;
     }
     out->strict = out->degenerate == 0;
     if (!perp__lcp_factor_basis(s, lcp)) return PERP_ERR_MODEL;
-    double norm = 0;
+    double norm = 0; /* of the scaled M_bb */
     for (int j = 0; j < s->nrows; j++) {
         double sum = 0;
-        for (int i = 0; i < s->nrows; i++) sum += fabs(perp__column(lcp, s->rows[j])[s->rows[i]]);
-        norm = fmax(norm, sum);
+        for (int i = 0; i < s->nrows; i++)
+            sum += fabs(perp__column(lcp, s->rows[j])[s->rows[i]]) * s->row_scale[i];
+        norm = fmax(norm, sum * s->column_scale[j]);
     }
     if (s->nrows > 0)
         out->reciprocal_condition = perp__lu_rcond(s->nrows, s->factors, s->nrows, s->swap, norm,
@@ -64,7 +60,7 @@ perp_status perp_lcp_jvp(perp_solver *s, const double *dM, const double *dq, dou
         for (int j = 0; j < n && dM; j++)
             s->scratch[k] -= dM[(size_t)i + (size_t)j * (size_t)n] * s->z[j];
     }
-    perp__lu_solve(s->nrows, s->factors, s->nrows, s->swap, s->scratch);
+    perp__lcp_solve_basis(s, s->scratch);
     for (int i = 0; i < n; i++) dz[i] = 0;
     for (int k = 0; k < s->nrows; k++) dz[s->rows[k]] = s->scratch[k];
     return PERP_OK;
@@ -74,10 +70,10 @@ perp_status perp_lcp_vjp(perp_solver *s, const double *c, double *gq, double *gM
 {
     if (!s || !s->is_differentiated || (s->n > 0 && (!c || !gq))) return PERP_ERR_ARG;
     int n = s->n;
-    for (int k = 0; k < s->nrows; k++) s->scratch[k] = c[s->rows[k]];
+    for (int k = 0; k < s->nrows; k++) s->scratch[k] = c[s->rows[k]] * s->column_scale[k];
     perp__lu_solve_transposed(s->nrows, s->factors, s->nrows, s->swap, s->scratch);
     for (int i = 0; i < n; i++) gq[i] = 0;
-    for (int k = 0; k < s->nrows; k++) gq[s->rows[k]] = -s->scratch[k];
+    for (int k = 0; k < s->nrows; k++) gq[s->rows[k]] = -s->scratch[k] * s->row_scale[k];
     for (int j = 0; j < n && gM; j++) {
         for (int i = 0; i < n; i++) gM[(size_t)i + (size_t)j * (size_t)n] = gq[i] * s->z[j];
     }

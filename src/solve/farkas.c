@@ -1,70 +1,270 @@
-/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0.
+/* A proof that no z >= 0 has M z + q >= 0 (Farkas): u >= 0 with M'u <= 0, q'u < 0. It holds without rounding, for the
+ * numbers as given, or it is none: the signs of the sums are those of exact ones.
  *
- * The point of the cone { w - M z : w, z >= 0 } nearest to q is found by nonnegative least squares (Lawson &
- * Hanson 1974, chapter 23); where it is not q itself, u = nearest - q. The caller checks u. */
+ * Candidates, in the order of their cost: a row that no z >= 0 can make nonnegative; the ray of z; and u = nearest - q, where
+ * nearest is the point of the cone { w - M z : w, z >= 0 } closest to q, by nonnegative least squares (Lawson & Hanson 1974,
+ * chapter 23). Each is tried as it is, with its ratios rounded to fractions, and pushed off the sums that should be 0. */
 
+#include "base/twice.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Entry i of generator k: the unit vectors, then the columns of -M. */
-static double generator(const perp_lcp *lcp, int k, int i)
+/* Exact signs ------------------------------------------------------------------------------------ */
+
+/* A sum of doubles without rounding, as parts that do not overlap (Shewchuk 1997): 2098 bits need 40 of them. */
+enum { PARTS = 48 };
+typedef struct exact {
+    double part[PARTS];
+    int many;
+    int is_lost; /* something was not finite, or fell below what a product keeps */
+} exact;
+
+static void add(exact *e, double x)
 {
-    return k < lcp->n ? (i == k ? 1.0 : 0.0) : -perp__column(lcp, k - lcp->n)[i];
+    int kept = 0;
+    for (int k = 0; k < e->many; k++) {
+        double sum = x + e->part[k], error = perp__sum_error(x, e->part[k], sum);
+        if (error != 0) e->part[kept++] = error;
+        x = sum;
+    }
+    if (!isfinite(x) || kept == PARTS) e->is_lost = 1;
+    if (x != 0 && kept < PARTS) e->part[kept++] = x;
+    e->many = kept;
 }
 
-static double inner(const perp_lcp *lcp, int k, const double *x)
+static void add_product(exact *e, double a, double b)
+{
+    double p = a * b;
+    if (a == 0 || b == 0) return;
+    if (!(fabs(p) > 1e-280 && fabs(p) < 1e300)) e->is_lost = 1;
+    add(e, perp__product_error(a, b, p));
+    add(e, p);
+}
+
+/* Sign of the sum; *sign is not set where it is not known. */
+static int sign_of(const exact *e, int *sign)
+{
+    double leading = e->many > 0 ? e->part[e->many - 1] : 0;
+    *sign = (leading > 0) - (leading < 0);
+    return !e->is_lost;
+}
+
+/* Sign of x'(a u), a a power of two; plain sums say it where they can. */
+static int sign_of_product(int n, const double *x, const double *u, double a, int *sign)
+{
+    double sum = 0, terms = 0;
+    for (int i = 0; i < n; i++) {
+        double term = x[i] * (u[i] * a);
+        sum += term, terms += fabs(term);
+    }
+    if (fabs(sum) > (n + 4) * DBL_EPSILON * terms + n * 1e-300 && terms <= 1e300) {
+        *sign = sum > 0 ? 1 : -1;
+        return 1;
+    }
+    exact e = {.many = 0};
+    for (int i = 0; i < n; i++) {
+        if (u[i] > 0 && !(u[i] * a > 1e-290)) e.is_lost |= x[i] != 0;
+        add_product(&e, x[i], u[i] * a);
+    }
+    return sign_of(&e, sign);
+}
+
+int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
+{
+    int sign, exponent;
+    double largest = 0;
+    (void)tol;
+    for (int i = 0; i < lcp->n; i++) {
+        if (!(u[i] >= 0) || isinf(u[i])) return 0;
+        largest = fmax(largest, u[i]);
+    }
+    frexp(largest, &exponent); /* u is used with its largest entry near 1 */
+    double a = ldexp(1, exponent < -1000 ? 1000 : -exponent);
+    if (!sign_of_product(lcp->n, lcp->q, u, a, &sign) || sign >= 0) return 0;
+    for (int j = 0; j < lcp->n; j++) {
+        if (!sign_of_product(lcp->n, perp__column(lcp, j), u, a, &sign) || sign > 0) return 0;
+    }
+    return 1;
+}
+
+/* Candidates ------------------------------------------------------------------------------------- */
+
+/* The fraction near x > 0 of least denominator, up to `most`; 0 where none is within 1e-9 x. */
+static double denominator_of(double x, double most)
+{
+    double p0 = 0, q0 = 1, p = 1, q = 0, rest = x;
+    for (int k = 0; k < 40; k++) {
+        double a = floor(rest), next_p = a * p + p0, next_q = a * q + q0;
+        if (next_q > most) return 0;
+        p0 = p, q0 = q, p = next_p, q = next_q;
+        if (fabs(x - p / q) <= 1e-9 * x) return q;
+        rest = 1 / (rest - a);
+        if (!isfinite(rest)) return 0;
+    }
+    return 0;
+}
+
+static double common_divisor(double a, double b)
+{
+    while (b > 0) {
+        double r = fmod(a, b);
+        a = b, b = r;
+    }
+    return a;
+}
+
+/* u with its ratios to u_base as fractions, times the common denominator: integers. 0 where that is too large. */
+static int round_to_integers(int n, const double *u, double base, double *out)
+{
+    double common = 1;
+    for (int i = 0; i < n; i++) {
+        if (u[i] == 0) continue;
+        double d = denominator_of(u[i] / base, 1e7);
+        if (d == 0) return 0;
+        common *= d / common_divisor(common, d);
+        if (common > 1e12) return 0;
+    }
+    for (int i = 0; i < n; i++) {
+        out[i] = nearbyint(u[i] / base * common);
+        if (out[i] > 0x1p53) return 0;
+    }
+    return 1;
+}
+
+/* Is certificate, or what it rounds to, a proof? Then it is left there. */
+static int proves(perp_solver *s, const perp_lcp *lcp)
+{
+    int n = lcp->n;
+    double *u = s->certificate, *rounded = s->low, largest = 0, least = (double)INFINITY;
+    if (perp_lcp_is_infeasible(lcp, u, 0)) return 1;
+    for (int i = 0; i < n; i++) largest = fmax(largest, u[i]);
+    if (!(largest > 0) || isinf(largest)) return 0;
+    for (int i = 0; i < n; i++) {
+        if (u[i] > 0) least = fmin(least, u[i]);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (!round_to_integers(n, u, k == 0 ? least : largest, rounded) ||
+            !perp_lcp_is_infeasible(lcp, rounded, 0))
+            continue;
+        memcpy(u, rounded, (size_t)n * sizeof *u);
+        return 1;
+    }
+    return 0;
+}
+
+/* Row i alone: q_i < 0 and nothing positive in it. */
+static int row_proves(perp_solver *s, const perp_lcp *lcp, int i)
+{
+    if (!(lcp->q[i] < 0)) return 0;
+    for (int j = 0; j < lcp->n; j++) {
+        if (perp__column(lcp, j)[i] > 0) return 0;
+    }
+    memset(s->certificate, 0, (size_t)lcp->n * sizeof(double));
+    s->certificate[i] = 1;
+    return 1;
+}
+
+/* Nonnegative least squares ---------------------------------------------------------------------- */
+
+/* The problem with rows and columns scaled near 1, and q to 1. */
+typedef struct scaled {
+    const perp_lcp *lcp;
+    double *R, *C; /* powers of two */
+    double unit;   /* largest |R q| */
+} scaled;
+
+/* Entry i of generator k: the unit vectors, then the columns of -M. */
+static double generator(const scaled *p, int k, int i)
+{
+    int n = p->lcp->n;
+    return k < n ? (i == k ? 1.0 : 0.0) : -perp__column(p->lcp, k - n)[i] * p->R[i] * p->C[k - n];
+}
+
+static double inner(const scaled *p, int k, const double *x)
 {
     double sum = 0;
-    if (k < lcp->n) return x[k];
-    for (int i = 0; i < lcp->n; i++) sum -= perp__column(lcp, k - lcp->n)[i] * x[i];
-    return sum;
+    int n = p->lcp->n;
+    if (k < n) return x[k];
+    const double *column = perp__column(p->lcp, k - n);
+    for (int i = 0; i < n; i++) sum -= column[i] * p->R[i] * x[i];
+    return sum * p->C[k - n];
 }
 
-/* Least squares over the generators in rows[0 .. m-1], by normal equations; 0 if they are dependent. */
-static int least_squares(perp_solver *s, const perp_lcp *lcp, int m, double *x)
+static double given(const scaled *p, int i)
+{
+    return p->lcp->q[i] * p->R[i] / p->unit;
+}
+
+/* Normal equations of the generators in rows[0 .. m-1], factored; 0 if they are dependent. */
+static int factor_normal(perp_solver *s, const scaled *p, int m)
 {
     double trace = 0;
     for (int b = 0; b < m; b++) {
         double *column = s->factors + (size_t)b * (size_t)m;
-        for (int i = 0; i < lcp->n; i++) s->z2[i] = generator(lcp, s->rows[b], i);
-        for (int a = 0; a < m; a++) column[a] = inner(lcp, s->rows[a], s->z2);
+        for (int i = 0; i < p->lcp->n; i++) s->z2[i] = generator(p, s->rows[b], i);
+        for (int a = 0; a < m; a++) column[a] = inner(p, s->rows[a], s->z2);
         trace += column[b];
-        x[b] = inner(lcp, s->rows[b], lcp->q);
     }
-    if (!perp__cholesky(m, s->factors, m, 1e-13 * trace / m)) return 0;
+    return perp__cholesky(m, s->factors, m, 1e-13 * trace / m);
+}
+
+static int least_squares(perp_solver *s, const scaled *p, int m, double *x)
+{
+    if (!factor_normal(s, p, m)) return 0;
+    for (int i = 0; i < p->lcp->n; i++) s->z2[i] = given(p, i);
+    for (int b = 0; b < m; b++) x[b] = inner(p, s->rows[b], s->z2);
     perp__cholesky_solve(m, s->factors, m, x);
     return 1;
 }
 
-void perp__lcp_farkas(perp_solver *s, const perp_lcp *lcp)
+/* u = nearest - q for the weights x of m generators; x is corrected once for the rounding of the normal equations. */
+static void difference(const perp_solver *s, const scaled *p, int m, const double *x, double *u)
 {
-    int n = lcp->n, m = 0, limit = 3 * n + 10;
+    int n = p->lcp->n;
+    for (int i = 0; i < n; i++) {
+        u[i] = -given(p, i);
+        for (int a = 0; a < m; a++) u[i] += x[a] * generator(p, s->rows[a], i);
+    }
+}
+
+/* u off the generators it should be at right angles to: u += d with g'd = 1e-6 for the columns of -M, e'd = 0 for the units. */
+static void push(perp_solver *s, const scaled *p, int m, double *x, double *u)
+{
+    int n = p->lcp->n;
+    double size = 0;
+    for (int i = 0; i < n; i++) size = fmax(size, u[i]);
+    for (int a = 0; a < m; a++) x[a] = s->rows[a] < n ? 0 : 1e-6 * size;
+    perp__cholesky_solve(m, s->factors, m, x);
+    for (int a = 0; a < m; a++) {
+        for (int i = 0; i < n; i++) u[i] += x[a] * generator(p, s->rows[a], i);
+    }
+}
+
+/* The generators that span nearest into rows, their number; -1 where they are dependent. */
+static int nearest(perp_solver *s, const scaled *p)
+{
+    int n = p->lcp->n, m = 0, limit = 3 * n + 10;
     double *x = s->scratch, *next = s->w2, *u = s->certificate; /* x: weights of rows[] */
     for (int step = 0; step < limit; step++) {
         int best = -1;
-        double largest = 0;
-        for (int i = 0; i < n; i++) { /* u = nearest - q, so that -u is the residual */
-            u[i] = -lcp->q[i];
-            for (int a = 0; a < m; a++) u[i] += x[a] * generator(lcp, s->rows[a], i);
-        }
+        double largest = 1e-12;
+        difference(s, p, m, x, u);
         for (int k = 0; k < 2 * n; k++) { /* the generator that gains most */
             int is_in = 0;
-            double gain = -inner(lcp, k, u), size = 1;
+            double gain = -inner(p, k, u);
             for (int a = 0; a < m; a++) is_in |= s->rows[a] == k;
-            for (int i = 0; i < n && k >= n; i++)
-                size = fmax(size, fabs(perp__column(lcp, k - n)[i]));
-            if (!is_in && gain / size > fmax(largest, 1e-12 * s->scale))
-                largest = gain / size, best = k;
+            if (!is_in && gain > largest) largest = gain, best = k;
         }
         if (best < 0 || m == n) break;
         s->rows[m] = best, x[m] = 0, m++;
         for (;;) {
             double length = 1;
             int leaving = -1;
-            if (!least_squares(s, lcp, m, next)) return;
+            if (!least_squares(s, p, m, next)) return -1;
             for (int a = 0; a < m; a++) {
                 if (next[a] > 0) continue;
                 double ratio = x[a] / (x[a] - next[a]);
@@ -78,7 +278,48 @@ void perp__lcp_farkas(perp_solver *s, const perp_lcp *lcp)
         }
         if (m > 0) memcpy(x, next, (size_t)m * sizeof *x);
     }
+    return m;
+}
+
+/* u in the problem's own rows, what is nothing beside the largest put to 0. */
+static void unscale(const scaled *p, const double *u, double *out)
+{
     double size = 0;
-    for (int i = 0; i < n; i++) size = fmax(size, fabs(u[i]));
-    for (int i = 0; i < n; i++) u[i] = u[i] > 1e-12 * size ? u[i] : 0;
+    for (int i = 0; i < p->lcp->n; i++) size = fmax(size, u[i]);
+    for (int i = 0; i < p->lcp->n; i++) out[i] = u[i] > 1e-11 * size ? u[i] * p->R[i] : 0;
+}
+
+static int search_proves(perp_solver *s, const perp_lcp *lcp)
+{
+    int n = lcp->n;
+    scaled p = {lcp, s->row_scale, s->column_scale, 0};
+    double *u = s->data, *x = s->correction;
+    size_t bytes = (size_t)n * sizeof(double);
+    perp__equilibrate(n, lcp->M, lcp->ldm, p.R, p.C);
+    for (int i = 0; i < n; i++) p.unit = fmax(p.unit, fabs(lcp->q[i] * p.R[i]));
+    if (!(p.unit > 0) || isinf(p.unit)) return 0;
+    int m = nearest(s, &p);
+    if (m < 0) return 0;
+    memcpy(u, s->certificate, bytes);
+    /* ratios are simplest either in the scaled rows or in the problem's own */
+    unscale(&p, u, s->certificate);
+    if (proves(s, lcp)) return 1;
+    if (m == 0 || !factor_normal(s, &p, m)) return 0;
+    push(s, &p, m, x, u);
+    unscale(&p, u, s->certificate);
+    return perp_lcp_is_infeasible(lcp, s->certificate, 0);
+}
+
+int perp__lcp_prove(perp_solver *s, const perp_lcp *lcp, int search)
+{
+    enum { SEARCH_UP_TO = 200 };
+    if (s->has_certificate) return 1;
+    for (int i = 0; i < lcp->n && !s->has_certificate; i++)
+        s->has_certificate = row_proves(s, lcp, i);
+    if (s->has_certificate) return 1;
+    for (int i = 0; i < lcp->n && s->has_ray; i++) s->certificate[i] = fmax(s->ray[i], 0);
+    s->has_certificate = s->has_ray && proves(s, lcp);
+    if (!s->has_certificate && search && lcp->n <= SEARCH_UP_TO)
+        s->has_certificate = search_proves(s, lcp);
+    return s->has_certificate;
 }

@@ -2,8 +2,9 @@
  *
  * 1. lemke with all its attempts: in product form it is the quickest at every size, and settles nearly
  * everything.
- * 2. What that leaves: bpp, ipm, fb.
- * 3. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
+ * 2. Is there a proof that nothing can? It ends the search.
+ * 3. What that leaves: bpp, ipm, fb.
+ * 4. Small problems (n <= 8; beyond that a refusal would take seconds) are searched completely.
  *
  * Where nothing is found the outcome is that of lemke: a ray, or a proof that there is no solution; z is the best
  * point of all stages. */
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum { SEARCH_UP_TO = 8 };
+enum { SEARCH_UP_TO = 8, PROVE_UP_TO = 32 };
 
 static const struct {
     perp_method method;
@@ -42,6 +43,7 @@ static size_t auto_ints(int n)
     return perp__lemke.ints(n) + size;
 }
 
+/* 1 where that settles it: solved, or proved to have no solution. */
 static int run(perp_solver *s, perp_method method, const perp__solver *solver, const perp_lcp *lcp,
                int *iterations, perp_outcome *outcome, double *best)
 {
@@ -52,11 +54,10 @@ static int run(perp_solver *s, perp_method method, const perp__solver *solver, c
     *outcome = perp__lcp_run(s, solver, lcp, iterations);
     s->work = work, s->index = index;
     s->answered = method;
-    if (*outcome == PERP_SOLVED) return 1;
-    if (method == PERP_METHOD_LEMKE ||
-        s->residual < *best) { /* kept where a proof may come later */
+    if (*outcome == PERP_SOLVED || *outcome == PERP_INFEASIBLE) return 1;
+    if (method == PERP_METHOD_LEMKE || s->residual < *best) {
         *best = s->residual;
-        memcpy(s->certificate, s->z, (size_t)lcp->n * sizeof *s->z);
+        memcpy(s->kept, s->z, (size_t)lcp->n * sizeof *s->z);
     }
     return 0;
 }
@@ -67,6 +68,7 @@ static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
     double best;
     (void)attempt;
     if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome, &best)) return outcome;
+    if (lcp->n <= PROVE_UP_TO && perp__lcp_prove(s, lcp, 1)) return PERP_INFEASIBLE;
     for (int k = 0; k < NREST; k++) {
         if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other, &best)) return other;
     }
@@ -75,7 +77,7 @@ static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
         return other;
     s->answered = PERP_METHOD_LEMKE;
     s->has_basis = 0;
-    memcpy(s->z, s->certificate, (size_t)lcp->n * sizeof *s->z);
+    memcpy(s->z, s->kept, (size_t)lcp->n * sizeof *s->z);
     return outcome;
 }
 
@@ -84,4 +86,5 @@ const perp__solver perp__auto = {
     .ints = auto_ints,
     .solve = auto_solve,
     .attempts = 1,
+    .is_driver = 1,
 };

@@ -120,28 +120,6 @@ static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
 
 /* Beginnings ---------------------------------------------------------------------------------- */
 
-/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of
- * two. */
-static void equilibrate(tableau *d)
-{
-    for (int i = 0; i < d->n; i++) d->R[i] = d->C[i] = 1;
-    for (int pass = 0; pass < 6; pass++) {
-        int by_row = pass % 2 == 0;
-        for (int i = 0; i < d->n; i++) {
-            double largest = 0;
-            for (int j = 0; j < d->n; j++) {
-                double m = by_row ? perp__column(d->lcp, j)[i] : perp__column(d->lcp, i)[j];
-                double x = fabs(m) * (by_row ? d->C[j] : d->R[j]);
-                largest = x > largest ? x : largest;
-            }
-            double *scale = by_row ? &d->R[i] : &d->C[i];
-            int exponent;
-            frexp(largest * *scale, &exponent);
-            if (largest > 0) *scale = ldexp(*scale, -(exponent / 2));
-        }
-    }
-}
-
 /* All w basic. Way 0: the problem as it is; 1: equilibrated; 2, 3, ..: with another covering vector, which
  * is left in pc. */
 static void start_cold(tableau *d, int way)
@@ -156,7 +134,7 @@ static void start_cold(tableau *d, int way)
     d->where[2 * n] = -1;
     if (way == 0) return;
     d->is_scaled = d->uses_D = 1;
-    equilibrate(d);
+    perp__equilibrate(n, d->lcp->M, d->lcp->ldm, d->R, d->C);
     for (int j = 0; j < n; j++) {
         double *column = d->D + (size_t)j * (size_t)ld;
         const double *source = perp__column(d->lcp, j);

@@ -19,19 +19,24 @@ struct perp_solver {
     double *start;       /* n: the caller's z, where options.warm_start */
     double *ray;         /* n: direction of z a pivoting method ended on */
     double *certificate; /* n: u >= 0, M'u <= 0, q'u < 0 */
-    double *scratch;     /* n: the driver's */
+    double *kept;        /* n: the best point of auto */
+    double *scratch, *correction, *fine; /* n each: the driver's */
+    double *terms, *data, *low;          /* n each: S and D of each row, see verdict.c; scratch */
     unsigned char
         *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
-    double *factors;  /* n x n: LU of the basis */
-    int *swap, *rows; /* n each: of the factors */
-    double *work;     /* the method's, from the first cache line in work_block */
+    unsigned char *wrong;             /* n: 1 where that is wrong */
+    double *factors;                  /* n x n: LU of the basis, its rows and columns scaled */
+    double *row_scale, *column_scale; /* n each: powers of two */
+    int *swap, *rows, *order;         /* n each: of the factors */
+    double *work;                     /* the method's, from the first cache line in work_block */
     void *work_block;
     int *index; /* the method's, zero at creation */
     int nrows;  /* order of the factors; -1 when there are none of this solve */
+    int rank;   /* theirs */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
-    double scale;                     /* 1 + max|q| */
-    double residual, residual_scaled; /* of z */
+    double scale;           /* 1 + max|q| */
+    double residual, error; /* of z */
 
     /* Problems with bounds, for methods that take none (mixed.c). */
     perp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
@@ -48,9 +53,13 @@ typedef struct perp__solver {
      * is one. */
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
     int attempts;              /* at least 1 */
+    int is_driver;             /* its word has been verified by perp__lcp_run */
     int takes_bounds;          /* problems with lo and hi as they are; the others get a pure one */
     int (*is_available)(void); /* nullable: always */
 } perp__solver;
+
+/* Sums of terms below this have lost digits in underflow. */
+#define PERP__UNDERFLOW 1e-291
 
 #define PERP_SOLVER(name, NAME, problem, summary) extern const perp__solver perp__##name;
 #include "perp/solvers.def"
@@ -87,23 +96,40 @@ static inline const double *perp__column(const perp_lcp *lcp, int j)
     return lcp->M + (size_t)j * (size_t)lcp->ldm;
 }
 
-/* Run one method to the end of its attempts; outcome, residual, z and w are verified and left in the
- * solver. */
+/* Run one method to the end of its attempts, or to a proof that there is no solution; outcome, residual, error, z and
+ * w are verified and left in the solver. */
 perp_outcome perp__lcp_run(perp_solver *solver, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations);
 
-/* Residual of solver->z into solver->residual; where that is more than rounding, z is computed anew
- * from M and q on the basis (the method's, else the one z shows), and kept if it is better. */
-void perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
+/* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew on the basis (the
+ * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. */
+int perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
+
+/* w and the terms of its rows, of solver->z. */
+void perp__lcp_terms(perp_solver *solver, const perp_lcp *lcp);
+
+/* The size that z_i may have: what would change some row by its terms (solver->terms). */
+double perp__lcp_size(const perp_solver *solver, const perp_lcp *lcp, int i);
+
+/* solver->basis from z and w: z_i is basic where its distance from its bounds, on its own scale, is more than w_i on that of
+ * its row. Leaves w and the terms. */
+void perp__lcp_basis_of_point(perp_solver *solver, const perp_lcp *lcp);
 
 /* M_bb for the basis into solver->factors, its rows into solver->rows. Returns its order. */
 int perp__lcp_gather_basis(perp_solver *solver, const perp_lcp *lcp);
 
-/* LU of M_bb for the basis into solver->factors. 0 if singular. */
+/* LU of M_bb for the basis into solver->factors, rows and columns scaled. 0 if singular. */
 int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
 
-/* farkas.c: into solver->certificate what may prove that there is no solution. */
-void perp__lcp_farkas(perp_solver *solver, const perp_lcp *lcp);
+/* x := inv(M_bb) x with that. */
+void perp__lcp_solve_basis(const perp_solver *solver, double *x);
+
+/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of two. */
+void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C);
+
+/* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or the ray; with `search`
+ * also by nonnegative least squares. Sets and returns has_certificate. */
+int perp__lcp_prove(perp_solver *solver, const perp_lcp *lcp, int search);
 
 /* Forget what a warm start would begin from. */
 void perp__lcp_forget(perp_solver *solver);

@@ -501,7 +501,7 @@ static void full_and_read_only_disks_exit_4(void **state)
     assert_null(strstr(r.out, "trajectory:")); /* there is none */
     cli_free(&r);
     expect(1, "the step is longer than the run", "simulate " PARTICLE " --step 10");
-    expect(3, "arithmetic was reached\n", "simulate " BLOCK " --solver pgs");
+    expect(3, "arithmetic was reached\n", "simulate examples/mechanics/cube.perp --solver murty");
 }
 
 static void standard_output_that_cannot_be_written_exits_4(void **state)

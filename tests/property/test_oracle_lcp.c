@@ -6,21 +6,7 @@
 
 /* Faults of the present code (class, fault, 1 where only the long run is sure to find it): each line goes with its cure. */
 static const uncured faults[] = {
-    {"findings", "NONE", 0},      {"findings", "OWN", 0},        {"integer", "OWN", 0},
-    {"zeros", "OWN", 0},          {"large_integer", "OWN", 0},   {"gram", "NONE", 0},
-    {"gram", "OWN", 0},           {"gram_skew", "NONE", 0},      {"gram_skew", "OWN", 0},
-    {"gram_skew", "DATA", 1},     {"copositive", "NONE", 1},     {"copositive", "OWN", 0},
-    {"copositive", "DATA", 1},    {"skew", "NONE", 1},           {"skew", "OWN", 0},
-    {"repeated", "NONE", 0},      {"repeated", "OWN", 0},        {"infeasible", "NONE", 0},
-    {"binary_scaled", "NONE", 0}, {"binary_scaled", "OWN", 0},   {"binary_scaled", "DATA", 1},
-    {"decimal_scaled", "OWN", 0}, {"decimal_scaled", "DATA", 0}, {"decimal_scaled", "FEASIBLE", 1},
-    {"beside", "NONE", 0},        {"beside", "OWN", 0},          {"beside", "DATA", 1},
-    {"beside_weak", "OWN", 0},    {"beside_weak", "DATA", 0},    {"tiny", "OWN", 0},
-    {"tiny", "DATA", 0},          {"scaled_p", "OWN", 0},        {"huge", "OWN", 0},
-    {"huge", "DATA", 1},          {"boxes", "NONE", 1},          {"boxes", "OWN", 0},
-    {"boxes_beside", "NONE", 0},  {"boxes_beside", "OWN", 0},    {"integer", "NONE", 1},
-    {"integer", "DATA", 1},       {"zeros", "NONE", 1},          {"skew", "DATA", 1},
-    {"repeated", "DATA", 1},      {"tiny", "FEASIBLE", 1},       {"huge", "FEASIBLE", 1},
+    {"none", "NONE", 0},
 };
 
 /* One in so many problems for the methods that take milliseconds. */

@@ -1,0 +1,746 @@
+/* When does z solve the problem? Each condition is judged on scales of its own (docs/adr/008-verdicts.md): the terms of its row,
+ * S_i = |q_i| + sum |M_ij z_j|, and the data, D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|, which z's terms may exceed without bound
+ * where M is singular. What plain sums leave open is decided by sums in twice the precision and a direct solve on the basis. */
+
+#include "base/holds.h"
+#include "base/twice.h"
+#include "linalg/dense.h"
+#include "linalg/simd.h"
+#include "solve/solver.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Plain sums ------------------------------------------------------------------------------------- */
+
+/* A judgement by plain sums, without bounds: it holds where excess <= 0. */
+typedef struct judgement {
+    double residual, error; /* max |min(z_i, w_i)|; max violation / S_i */
+    double
+        excess; /* max violation + rounding - tol |q_i|; more than 0, or NaN, where plain sums do not settle it */
+} judgement;
+
+/* Of w_i, relative to S_i. */
+static double rounding_of_sum(int n)
+{
+    return (n + 4) * (DBL_EPSILON / 2);
+}
+
+static inline PERP_INLINE double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* w = M z + q, four columns at a time. */
+static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double *z,
+                                       double *restrict w)
+{
+    int j = 0;
+    for (int i = 0; i < n; i++) w[i] = lcp->q[i];
+    for (; j + 4 <= n; j += 4) {
+        const double *a = perp__column(lcp, j), *b = perp__column(lcp, j + 1),
+                     *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
+        double za = z[j], zb = z[j + 1], zc = z[j + 2], zd = z[j + 3];
+        if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
+        for (int i = 0; i < n; i++) w[i] = w[i] + (a[i] * za + b[i] * zb) + (c[i] * zc + d[i] * zd);
+    }
+    for (; j < n; j++) {
+        const double *a = perp__column(lcp, j);
+        for (int i = 0; i < n; i++) w[i] += a[i] * z[j];
+    }
+}
+
+/* The same, and the terms S. */
+static inline PERP_INLINE void product_and_terms(const perp_lcp *lcp, int n, const double *z,
+                                                 double *restrict w, double *restrict S)
+{
+    int j = 0;
+    for (int i = 0; i < n; i++) w[i] = lcp->q[i], S[i] = fabs(lcp->q[i]);
+    for (; j + 4 <= n; j += 4) {
+        const double *a = perp__column(lcp, j), *b = perp__column(lcp, j + 1),
+                     *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
+        double za = z[j], zb = z[j + 1], zc = z[j + 2], zd = z[j + 3];
+        if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
+        for (int i = 0; i < n; i++) {
+            double ta = a[i] * za, tb = b[i] * zb, tc = c[i] * zc, td = d[i] * zd;
+            w[i] = w[i] + (ta + tb) + (tc + td);
+            S[i] = S[i] + (fabs(ta) + fabs(tb)) + (fabs(tc) + fabs(td));
+        }
+    }
+    for (; j < n; j++) {
+        const double *a = perp__column(lcp, j);
+        for (int i = 0; i < n; i++) {
+            double t = a[i] * z[j];
+            w[i] += t, S[i] += fabs(t);
+        }
+    }
+}
+
+/* One row into the strands of a judgement, which take the larger. */
+typedef struct strand {
+    double residual, error, excess, sum; /* sum: 0, or NaN where a number is not finite */
+} strand;
+
+static inline PERP_INLINE void judge_row(strand *t, double z, double w, double S, double q,
+                                         double rho, double tol)
+{
+    double r = fabs(z < w ? z : w), v = z > 0 ? fabs(w) : -w;
+    double open = z < 0 || S < PERP__UNDERFLOW ? (double)INFINITY : v + (rho * S - tol * fabs(q));
+    double e = v / S;
+    t->residual = r > t->residual ? r : t->residual;
+    t->error = e > t->error ? e : t->error;
+    t->excess = open > t->excess ? open : t->excess;
+    t->sum += (S - S) + (z - z);
+}
+
+static inline PERP_INLINE judgement judgement_of(strand t)
+{
+    int finite = t.sum == 0;
+    return (judgement){finite ? t.residual : (double)NAN, t.error,
+                       finite ? t.excess : (double)INFINITY};
+}
+
+/* Eight strands, which the compiler lays side by side. */
+static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const double *z, double *w,
+                                          double *S, double tol)
+{
+    enum { STRANDS = 8 };
+    double residual[STRANDS] = {0}, error[STRANDS] = {0}, excess[STRANDS] = {0}, sum[STRANDS] = {0};
+    double rho = rounding_of_sum(n);
+    int i = 0;
+    product_and_terms(lcp, n, z, w, S);
+    for (; i + STRANDS <= n; i += STRANDS) {
+        for (int l = 0; l < STRANDS; l++) {
+            double a = z[i + l], b = w[i + l], s = S[i + l], q = lcp->q[i + l];
+            double r = fabs(a < b ? a : b), v = a > 0 ? fabs(b) : -b;
+            double open = v + (rho * s - tol * fabs(q)), e = v / s;
+            open = a < 0 ? (double)INFINITY : s < PERP__UNDERFLOW ? (double)INFINITY : open;
+            residual[l] = r > residual[l] ? r : residual[l];
+            error[l] = e > error[l] ? e : error[l];
+            excess[l] = open > excess[l] ? open : excess[l];
+            sum[l] += (s - s) + (a - a);
+        }
+    }
+    strand t = {residual[0], error[0], excess[0], sum[0]};
+    for (int l = 1; l < STRANDS && l < n; l++) {
+        t.residual = larger(t.residual, residual[l]);
+        t.error = larger(t.error, error[l]);
+        t.excess = larger(t.excess, excess[l]);
+        t.sum += sum[l];
+    }
+    for (; i < n; i++) judge_row(&t, z[i], w[i], S[i], lcp->q[i], rho, tol);
+    return judgement_of(t);
+}
+
+/* For n <= 4, rounded alike. */
+static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const double *z,
+                                              double *restrict w, double *restrict terms,
+                                              double tol)
+{
+    strand t = {0};
+    const double *M = lcp->M;
+    size_t ld = (size_t)lcp->ldm;
+    for (int i = 0; i < n; i++, M++) {
+        double x = lcp->q[i], S = fabs(x), term[4];
+        for (int j = 0; j < n; j++) term[j] = M[(size_t)j * ld] * z[j];
+        if (n == 4) {
+            x = x + (term[0] + term[1]) + (term[2] + term[3]);
+            S = S + (fabs(term[0]) + fabs(term[1])) + (fabs(term[2]) + fabs(term[3]));
+        } else {
+            for (int j = 0; j < n; j++) x += term[j], S += fabs(term[j]);
+        }
+        w[i] = x, terms[i] = S;
+        judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
+    }
+    return judgement_of(t);
+}
+
+/* max |min(z_i, w_i)|; NaN where something is not finite. */
+static inline PERP_INLINE double pure_residual(int n, const double *z, const double *w)
+{
+    enum { STRANDS = 8 };
+    double most[STRANDS] = {0}, sum[STRANDS] = {0};
+    int i = 0;
+    for (; i + STRANDS <= n; i += STRANDS) {
+        for (int l = 0; l < STRANDS; l++) {
+            double a = z[i + l], b = w[i + l], r = fabs(a < b ? a : b);
+            most[l] = r > most[l] ? r : most[l];
+            sum[l] += (a - a) + (b - b); /* 0, or NaN where one is not finite */
+        }
+    }
+    for (int l = 0; i < n; i++, l++) {
+        double a = z[i], b = w[i], r = fabs(a < b ? a : b);
+        most[l] = r > most[l] ? r : most[l];
+        sum[l] += (a - a) + (b - b);
+    }
+    int strands = n < STRANDS ? n : STRANDS;
+    for (int l = 1; l < strands; l++) {
+        most[0] = most[l] > most[0] ? most[l] : most[0];
+        sum[0] += sum[l];
+    }
+    return isnan(sum[0]) ? (double)NAN : most[0];
+}
+
+static inline PERP_INLINE double check(const perp_lcp *lcp, int n, const double *z, double *w)
+{
+    product(lcp, n, z, w);
+    return pure_residual(n, z, w);
+}
+
+/* D += what the data `own` of each row make of the unknown on its diagonal. */
+static inline PERP_INLINE void spread_data(const perp_lcp *lcp, int n, const double *own,
+                                           double *restrict D)
+{
+    for (int j = 0; j < n; j++) {
+        const double *column = perp__column(lcp, j);
+        double x = own[j] / fabs(column[j]);
+        if (!(x > 0 && x <= DBL_MAX)) continue;
+        for (int i = 0; i < n; i++) D[i] += fabs(column[i]) * x;
+    }
+}
+
+/* w of z + fine in twice the precision, rounded at the end. low: n, scratch. */
+static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, const double *z,
+                                                const double *fine, double *restrict w,
+                                                double *restrict S, double *restrict low)
+{
+    for (int i = 0; i < n; i++) w[i] = lcp->q[i], S[i] = fabs(lcp->q[i]), low[i] = 0;
+    for (int j = 0; j < n; j++) {
+        const double *column = perp__column(lcp, j);
+        double x = z[j], y = fine[j];
+        for (int i = 0; i < n && x != 0; i++) {
+            double p = column[i] * x, sum = w[i] + p;
+            low[i] += perp__product_error(column[i], x, p) + perp__sum_error(w[i], p, sum) +
+                      column[i] * y;
+            w[i] = sum;
+            S[i] += fabs(p);
+        }
+    }
+    for (int i = 0; i < n; i++) w[i] += low[i];
+}
+
+/* Small ones with loops of known length. */
+#define VERSION(isa, target)                                                                       \
+    target static judgement judge_##isa(const perp_lcp *lcp, const double *z, double *w,           \
+                                        double *S, double tol)                                     \
+    {                                                                                              \
+        switch (lcp->n) {                                                                          \
+        case 1: return judge_few(lcp, 1, z, w, S, tol);                                            \
+        case 2: return judge_few(lcp, 2, z, w, S, tol);                                            \
+        case 3: return judge_few(lcp, 3, z, w, S, tol);                                            \
+        case 4: return judge_few(lcp, 4, z, w, S, tol);                                            \
+        case 8: return judge(lcp, 8, z, w, S, tol);                                                \
+        case 16: return judge(lcp, 16, z, w, S, tol);                                              \
+        default: return judge(lcp, lcp->n, z, w, S, tol);                                          \
+        }                                                                                          \
+    }                                                                                              \
+    target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
+    {                                                                                              \
+        return check(lcp, lcp->n, z, w);                                                           \
+    }                                                                                              \
+    target static void terms_##isa(const perp_lcp *lcp, const double *z, double *w, double *S)     \
+    {                                                                                              \
+        product_and_terms(lcp, lcp->n, z, w, S);                                                   \
+    }                                                                                              \
+    target static void spread_##isa(const perp_lcp *lcp, const double *own, double *D)             \
+    {                                                                                              \
+        spread_data(lcp, lcp->n, own, D);                                                          \
+    }                                                                                              \
+    target static void twice_##isa(const perp_lcp *lcp, const double *z, const double *fine,       \
+                                   double *w, double *S, double *low)                              \
+    {                                                                                              \
+        product_in_twice(lcp, lcp->n, z, fine, w, S, low);                                         \
+    }
+
+PERP_ISA_LIST(VERSION)
+#undef VERSION
+
+static const struct {
+    judgement (*judge)(const perp_lcp *lcp, const double *z, double *w, double *S, double tol);
+    double (*check)(const perp_lcp *lcp, const double *z, double *w);
+    void (*terms)(const perp_lcp *lcp, const double *z, double *w, double *S);
+    void (*spread)(const perp_lcp *lcp, const double *own, double *D);
+    void (*twice)(const perp_lcp *lcp, const double *z, const double *fine, double *w, double *S,
+                  double *low);
+} kernel[] = {
+#define VERSION(isa, target) {judge_##isa, check_##isa, terms_##isa, spread_##isa, twice_##isa},
+    PERP_ISA_LIST(VERSION)
+#undef VERSION
+};
+
+/* Residual --------------------------------------------------------------------------------------- */
+
+/* Row i of w, rounded as in product. */
+static double row_of_w(const perp_lcp *lcp, const double *z, int i)
+{
+    const double *row = lcp->M + i;
+    size_t ld = (size_t)lcp->ldm;
+    double sum = lcp->q[i];
+    int j = 0;
+    for (; j + 4 <= lcp->n; j += 4, row += 4 * ld)
+        sum = sum + (row[0] * z[j] + row[ld] * z[j + 1]) +
+              (row[2 * ld] * z[j + 2] + row[3 * ld] * z[j + 3]);
+    for (; j < lcp->n; j++, row += ld) sum += row[0] * z[j];
+    return sum;
+}
+
+static double residual_of(const perp_lcp *lcp, const double *z, const double *w)
+{
+    double residual = 0, sum = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double r = fabs(perp__natural(z[i], w[i], perp__lo(lcp, i), perp__hi(lcp, i)));
+        residual = r > residual ? r : residual;
+        sum += (z[i] - z[i]) + (w[i] - w[i]); /* 0, or NaN where one is not finite */
+    }
+    return isnan(sum) ? (double)NAN : residual;
+}
+
+static double residual_and_w(int isa, const perp_lcp *lcp, const double *z, double *w)
+{
+    double residual = kernel[isa].check(lcp, z, w);
+    return lcp->lo || lcp->hi ? residual_of(lcp, z, w) : residual;
+}
+
+double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
+{
+    if (w) return residual_and_w(perp__isa(), lcp, z, w);
+    double residual = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double sum = row_of_w(lcp, z, i), lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
+        perp_lcp row = {1, NULL, 1, NULL, &lo, &hi};
+        double r = residual_of(&row, &z[i], &sum);
+        if (!(r <= residual)) residual = r;
+        if (isnan(residual)) return residual;
+    }
+    return residual;
+}
+
+/* Own scales ------------------------------------------------------------------------------------- */
+
+/* Is the sum of row i, of terms S, spoilt by terms that underflow? A 0 made so is no 0. */
+static int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
+{
+    for (int j = 0; j < lcp->n && S < PERP__UNDERFLOW; j++) {
+        if (z[j] != 0 && perp__column(lcp, j)[i] != 0) return 1;
+    }
+    return 0;
+}
+
+/* How far w_i is from what z_i asks of it: 0 where z_i is inside its bounds, one sign at a bound, anything where they meet. */
+static inline double violation(const perp_lcp *lcp, int i, double z, double w)
+{
+    if (!lcp->lo && !lcp->hi)
+        return z > 0 ? fabs(w) : z < 0 || isnan(w) ? (double)NAN : w < 0 ? -w : 0;
+    int at_lo = z <= perp__lo(lcp, i), at_hi = z >= perp__hi(lcp, i);
+    if (at_lo && at_hi) return 0;
+    return at_lo ? fmax(-w, 0) : at_hi ? fmax(w, 0) : fabs(w);
+}
+
+/* The size that the data give z_j: those of its own row, where that has it, else the least of the rows that do. */
+static double size_by_data(const perp_lcp *lcp, int j, const double *D)
+{
+    const double *column = perp__column(lcp, j);
+    double size = (double)INFINITY;
+    if (column[j] != 0) return fmax(D[j], 0) / fabs(column[j]);
+    for (int i = 0; i < lcp->n; i++) {
+        double x = D[i] > 0 ? D[i] / fabs(column[i]) : (double)INFINITY;
+        size = x < size ? x : size;
+    }
+    return size;
+}
+
+/* Rows that have terms and no data get those of the rows that determine their unknowns, level by level. size: n. */
+static void carry_data(const perp_lcp *lcp, const double *terms, double *D, double *size)
+{
+    for (int changed = 1; changed;) {
+        changed = 0;
+        for (int j = 0; j < lcp->n; j++) size[j] = -1; /* not known yet */
+        for (int i = 0; i < lcp->n; i++) {
+            double sum = 0;
+            for (int j = 0; j < lcp->n && D[i] == 0 && terms[i] > 0; j++) {
+                double m = fabs(perp__column(lcp, j)[i]);
+                if (m == 0) continue;
+                if (size[j] < 0) size[j] = size_by_data(lcp, j, D);
+                if (m * size[j] <= DBL_MAX) sum += m * size[j];
+            }
+            if (sum > 0) D[i] = -sum, changed = 1; /* of the next level */
+        }
+        for (int i = 0; i < lcp->n; i++) D[i] = fabs(D[i]);
+    }
+}
+
+/* D: what is given in each row - q, z on bounds that are not 0 -, and what that makes of the others. After the terms. */
+static void find_data(perp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    int n = lcp->n;
+    double *D = s->data, *own = s->scratch;
+    for (int i = 0; i < n; i++) own[i] = fabs(lcp->q[i]);
+    for (int j = 0; j < n && (lcp->lo || lcp->hi); j++) {
+        const double *column = perp__column(lcp, j);
+        if (z[j] == 0 || (z[j] > perp__lo(lcp, j) && z[j] < perp__hi(lcp, j))) continue;
+        for (int i = 0; i < n; i++) own[i] += fabs(column[i] * z[j]);
+    }
+    memcpy(D, own, (size_t)n * sizeof *D);
+    kernel[s->isa].spread(lcp, own, D);
+}
+
+static void find_all_data(perp_solver *s, const perp_lcp *lcp, const double *z)
+{
+    find_data(s, lcp, z);
+    carry_data(lcp, s->terms, s->data, s->scratch);
+}
+
+/* Do plain sums settle it, by the data of other rows too? w, the terms and the data are known. */
+static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
+{
+    double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
+    s->error = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double v = violation(lcp, i, s->z[i], s->w[i]), S = s->terms[i], D = s->data[i];
+        if (!(S <= DBL_MAX) || !(v + rho * S <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
+            return 0;
+        if (v > s->error * S) s->error = v / S;
+    }
+    return 1;
+}
+
+/* The largest violation of z + fine beside the terms, and beside the data where these are less, by sums in twice the
+ * precision, which leave w behind. */
+static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+{
+    double error = 0, n = lcp->n, rho = (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
+    kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
+    find_all_data(s, lcp, z);
+    for (int i = 0; i < lcp->n; i++) {
+        double S = s->terms[i], v = violation(lcp, i, z[i], w[i]) + rho * S;
+        if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
+        error = perp__worse(
+            error, S == 0 ? 0 : perp__error_zero((perp__amount){v, fmin(S, s->data[i]), 0}));
+    }
+    return error;
+}
+
+void perp__lcp_terms(perp_solver *s, const perp_lcp *lcp)
+{
+    kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
+}
+
+double perp__lcp_size(const perp_solver *s, const perp_lcp *lcp, int i)
+{
+    const double *column = perp__column(lcp, i);
+    double weight = 0;
+    for (int k = 0; k < lcp->n; k++) {
+        double x = fabs(column[k]) / s->terms[k];
+        if (x > weight) weight = x;
+    }
+    return 1 / weight;
+}
+
+/* Basis ------------------------------------------------------------------------------------------ */
+
+void perp__lcp_basis_of_point(perp_solver *s, const perp_lcp *lcp)
+{
+    kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
+    for (int i = 0; i < lcp->n; i++) {
+        double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
+        double w = s->w[i] == 0 ? 0 : fabs(s->w[i]) / s->terms[i];
+        s->basis[i] = room > 0 && room / perp__lcp_size(s, lcp, i) >= w;
+    }
+}
+
+int perp__lcp_gather_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    int nb = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        if (s->basis[i]) s->rows[nb++] = i;
+    }
+    for (int j = 0; j < nb; j++) {
+        const double *column = perp__column(lcp, s->rows[j]);
+        double *factor = s->factors + (size_t)j * (size_t)nb;
+        for (int i = 0; i < nb; i++) factor[i] = column[s->rows[i]];
+    }
+    return nb;
+}
+
+void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
+{
+    for (int i = 0; i < n; i++) R[i] = C[i] = 1;
+    for (int pass = 0; pass < 6; pass++) {
+        int by_row = pass % 2 == 0;
+        for (int i = 0; i < n; i++) {
+            double largest = 0;
+            for (int j = 0; j < n; j++) {
+                size_t at = by_row ? (size_t)j * (size_t)ldm + (size_t)i
+                                   : (size_t)i * (size_t)ldm + (size_t)j;
+                double x = fabs(M[at]) * (by_row ? C[j] : R[j]);
+                largest = x > largest ? x : largest;
+            }
+            double *scale = by_row ? &R[i] : &C[i];
+            int exponent;
+            frexp(largest * *scale, &exponent);
+            if (largest > 0) *scale = ldexp(*scale, -(exponent / 2));
+        }
+    }
+}
+
+/* M_bb with rows and columns scaled by powers of two. */
+static int gather_scaled(perp_solver *s, const perp_lcp *lcp)
+{
+    int nb = perp__lcp_gather_basis(s, lcp);
+    perp__equilibrate(nb, s->factors, nb, s->row_scale, s->column_scale);
+    for (int j = 0; j < nb; j++) {
+        double *column = s->factors + (size_t)j * (size_t)nb;
+        for (int i = 0; i < nb; i++) column[i] *= s->row_scale[i] * s->column_scale[j];
+    }
+    return nb;
+}
+
+int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    int nb = gather_scaled(s, lcp);
+    s->nrows = perp__lu(nb, s->factors, nb > 0 ? nb : 1, s->swap) == 0 ? nb : -1;
+    s->rank = nb;
+    return s->nrows >= 0;
+}
+
+void perp__lcp_solve_basis(const perp_solver *s, double *x)
+{
+    for (int k = 0; k < s->nrows; k++) x[k] *= s->row_scale[k];
+    perp__lu_solve(s->nrows, s->factors, s->nrows > 0 ? s->nrows : 1, s->swap, x);
+    for (int k = 0; k < s->nrows; k++) x[k] *= s->column_scale[k];
+}
+
+/* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
+static void factor_to_rank(perp_solver *s, const perp_lcp *lcp)
+{
+    const double smallest = 1e-11;
+    int nb = gather_scaled(s, lcp), r = 0;
+    double *A = s->factors;
+    size_t ld = (size_t)nb;
+    for (int i = 0; i < nb; i++) s->swap[i] = s->order[i] = i;
+    for (; r < nb; r++) {
+        int pi = r, pj = r;
+        for (int j = r; j < nb; j++) {
+            for (int i = r; i < nb; i++) {
+                if (fabs(A[(size_t)i + (size_t)j * ld]) > fabs(A[(size_t)pi + (size_t)pj * ld]))
+                    pi = i, pj = j;
+            }
+        }
+        if (!(fabs(A[(size_t)pi + (size_t)pj * ld]) > smallest)) break;
+        for (int k = 0; k < nb; k++) {
+            double t = A[(size_t)r + (size_t)k * ld];
+            A[(size_t)r + (size_t)k * ld] = A[(size_t)pi + (size_t)k * ld];
+            A[(size_t)pi + (size_t)k * ld] = t;
+        }
+        for (int k = 0; k < nb; k++) {
+            double t = A[(size_t)k + (size_t)r * ld];
+            A[(size_t)k + (size_t)r * ld] = A[(size_t)k + (size_t)pj * ld];
+            A[(size_t)k + (size_t)pj * ld] = t;
+        }
+        int t = s->swap[r], u = s->order[r];
+        s->swap[r] = s->swap[pi], s->swap[pi] = t, s->order[r] = s->order[pj], s->order[pj] = u;
+        const double *pivots = A + (size_t)r * ld;
+        for (int i = r + 1; i < nb; i++) A[(size_t)i + (size_t)r * ld] /= pivots[r];
+        for (int j = r + 1; j < nb; j++) {
+            double *column = A + (size_t)j * ld, f = column[r];
+            for (int i = r + 1; i < nb && f != 0; i++) column[i] -= f * pivots[i];
+        }
+    }
+    s->nrows = nb, s->rank = r;
+}
+
+/* The independent columns of that for the independent rows; the others are 0. y: nrows, scratch. */
+static void solve_to_rank(const perp_solver *s, double *x, double *y)
+{
+    size_t ld = (size_t)s->nrows;
+    for (int k = 0; k < s->rank; k++) y[k] = x[s->swap[k]] * s->row_scale[s->swap[k]];
+    for (int k = 0; k < s->rank; k++) {
+        const double *column = s->factors + (size_t)k * ld;
+        for (int i = k + 1; i < s->rank; i++) y[i] -= column[i] * y[k];
+    }
+    for (int k = s->rank - 1; k >= 0; k--) {
+        const double *column = s->factors + (size_t)k * ld;
+        y[k] /= column[k];
+        for (int i = 0; i < k; i++) y[i] -= column[i] * y[k];
+    }
+    for (int k = 0; k < s->nrows; k++) x[k] = 0;
+    for (int k = 0; k < s->rank; k++) x[s->order[k]] = y[k] * s->column_scale[s->order[k]];
+}
+
+/* Finishing -------------------------------------------------------------------------------------- */
+
+/* z2: what is not basic, on the bound its w points to. */
+static void snap(perp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++) {
+        double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
+        int to_lo = s->w[i] > 0 || (s->w[i] == 0 && s->z[i] - lo <= hi - s->z[i]);
+        s->z2[i] = s->basis[i] ? s->z[i] : !isfinite(hi) || (to_lo && isfinite(lo)) ? lo : hi;
+        if (!isfinite(s->z2[i])) s->z2[i] = 0;
+    }
+}
+
+/* z2 + fine := the solution on the basis, by corrections with residuals in twice the precision. 1 where these fell to
+ * nothing, each beside its own z_i: M_bb is regular then, and z2 is what it gives. */
+static int refine(perp_solver *s, const perp_lcp *lcp, int full)
+{
+    enum { ROUNDS = 8 };
+    double *x = s->correction, last = (double)INFINITY;
+    for (int round = 0; round < ROUNDS; round++) {
+        double change = 0;
+        for (int k = 0; k < s->nrows; k++) x[k] = s->w2[s->rows[k]];
+        if (full)
+            perp__lcp_solve_basis(s, x);
+        else
+            solve_to_rank(s, x, s->scratch);
+        for (int k = 0; k < s->nrows; k++) {
+            double *z = &s->z2[s->rows[k]], *fine = &s->fine[s->rows[k]], d = *fine - x[k];
+            double sum = *z + d;
+            *fine = perp__sum_error(*z, d, sum), *z = sum;
+            if (x[k] != 0 && !(fabs(x[k]) <= 1e-13 * perp__lcp_size(s, lcp, s->rows[k])))
+                change = perp__worse(change, fabs(x[k]) / fabs(sum));
+        }
+        kernel[s->isa].twice(lcp, s->z2, s->fine, s->w2, s->terms, s->low);
+        if (change <= 1e-9 && round > 0) return full;
+        if (!(change < 0.1 * last)) return 0;
+        last = change;
+    }
+    return 0;
+}
+
+/* What the basis got wrong changes sides: z2 outside its bounds, w of the wrong sign. 0 where there is nothing. */
+static int mark_wrong(perp_solver *s, const perp_lcp *lcp)
+{
+    int many = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double z = s->z2[i], off = fmax(perp__lo(lcp, i) - z, z - perp__hi(lcp, i));
+        double v = s->basis[i] ? 0 : violation(lcp, i, z, s->w2[i]);
+        s->wrong[i] = (unsigned char)(s->basis[i] ? off > 1e-12 * perp__lcp_size(s, lcp, i)
+                                                  : v > s->options.tol * s->terms[i]);
+        many += s->wrong[i];
+    }
+    return many;
+}
+
+/* z2, moved between its bounds, is the answer where it holds; where M_bb is regular also where z2 + fine does, which is what
+ * z2 is rounded from. */
+static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
+{
+    size_t bytes = (size_t)lcp->n * sizeof(double);
+    if (!regular) memset(s->fine, 0, bytes);
+    for (int i = 0; i < lcp->n; i++) {
+        double z = perp__clamp(lcp, i, s->z2[i]);
+        if (z != s->z2[i] || !s->basis[i]) s->fine[i] = 0;
+        s->z2[i] = z;
+    }
+    double error = judge_in_twice(s, lcp, s->z2, s->w2);
+    if (!(error <= s->options.tol)) return 0;
+    memcpy(s->z, s->z2, bytes);
+    s->error = error;
+    s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
+    return 1;
+}
+
+/* From 0 or from the point at hand to the solution on the basis. 1 where M_bb is shown regular. */
+static int solve_on_basis(perp_solver *s, const perp_lcp *lcp)
+{
+    size_t bytes = (size_t)lcp->n * sizeof(double);
+    int full = perp__lcp_factor_basis(s, lcp);
+    for (;; full = 0) {
+        memset(s->fine, 0, bytes);
+        snap(s, lcp);
+        for (int i = 0; i < lcp->n && full; i++) s->z2[i] = s->basis[i] ? 0 : s->z2[i];
+        judge_in_twice(s, lcp, s->z2, s->w2);
+        if (!full) break;
+        if (refine(s, lcp, 1)) return 1;
+    }
+    factor_to_rank(s, lcp);
+    refine(s, lcp, 0);
+    s->nrows = -1;
+    return 0;
+}
+
+/* From the point at hand: its active set, then the direct solve on it, which may be wrong a few times. */
+static int settle(perp_solver *s, const perp_lcp *lcp)
+{
+    enum { ROUNDS = 4 };
+    if (!s->has_basis) perp__lcp_basis_of_point(s, lcp);
+    s->has_basis = 1;
+    memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
+    s->error = judge_in_twice(s, lcp, s->z, s->w);
+    s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
+    if (s->error <= s->options.tol) return 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        snap(s, lcp);
+        if (is_settled(s, lcp, 0)) return 1;
+        int regular = solve_on_basis(s, lcp), many = mark_wrong(s, lcp);
+        if (is_settled(s, lcp, regular)) return 1;
+        if (many == 0) break;
+        for (int i = 0; i < lcp->n; i++) s->basis[i] ^= s->wrong[i];
+    }
+    return 0;
+}
+
+static int is_plain(perp_solver *s, const perp_lcp *lcp)
+{
+    judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->options.tol);
+    s->residual = j.residual, s->error = j.error;
+    return j.excess <= 0;
+}
+
+/* z_i that are lost in the rounding of their own rows are 0: a row of nothing but them has no scale. */
+static int drop_noise(perp_solver *s, const perp_lcp *lcp)
+{
+    int many = 0;
+    double noise = 4 * rounding_of_sum(lcp->n);
+    for (int i = 0; i < lcp->n; i++) {
+        double own = fabs(perp__column(lcp, i)[i] * s->z[i]), S = s->terms[i], D = s->data[i];
+        int is_lost = own > 0 && own <= noise * (S > D ? S : D);
+        if (is_lost) s->z[i] = 0;
+        many += is_lost;
+    }
+    return many;
+}
+
+/* Does row i hold by its own data, or else by what others give it? As few of these as it takes. */
+static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, double rho)
+{
+    double z = s->z[i], w = s->w[i], S = s->terms[i], D = fabs(lcp->q[i]), tol = s->options.tol;
+    double off = (z > 0 ? fabs(w) : -w) + rho * S;
+    if (!(off <= tol * S) || z < 0 || S < PERP__UNDERFLOW)
+        return S == 0 && z >= 0 && !is_lost(lcp, s->z, i, S);
+    for (int j = 0; j < lcp->n && !(off <= tol * D); j++) {
+        const double *column = perp__column(lcp, j);
+        double x = fabs(column[i] * lcp->q[j]);
+        if (x > 0) x /= fabs(column[j]);
+        if (x <= DBL_MAX) D += x;
+    }
+    return off <= tol * D;
+}
+
+static int rows_hold(const perp_solver *s, const perp_lcp *lcp)
+{
+    double rho = rounding_of_sum(lcp->n);
+    for (int i = 0; i < lcp->n; i++) {
+        if (!(s->terms[i] <= DBL_MAX) || !row_holds(s, lcp, i, rho)) return 0;
+    }
+    return 1;
+}
+
+int perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
+{
+    if (!lcp->lo && !lcp->hi) {
+        if (is_plain(s, lcp) || rows_hold(s, lcp)) return 1;
+        for (int all = 0; all < 2; all++) {
+            (all ? find_all_data : find_data)(s, lcp, s->z);
+            if (drop_noise(s, lcp) && (is_plain(s, lcp) || rows_hold(s, lcp))) return 1;
+            if (holds_by_data(s, lcp)) return 1;
+        }
+    }
+    for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, isfinite(s->z[i]) ? s->z[i] : 0);
+    perp__lcp_terms(s, lcp);
+    find_all_data(s, lcp, s->z);
+    s->residual = residual_of(lcp, s->z, s->w);
+    return holds_by_data(s, lcp) || settle(s, lcp);
+}

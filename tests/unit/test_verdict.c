@@ -1,0 +1,161 @@
+/* When an answer to a linear problem holds, by hand: own scales, growth, underflow, proofs. The random ones are in
+ * property/test_oracle_lcp. */
+
+#include "unit.h"
+
+#include "perp/lcp.h"
+
+static perp_outcome word(perp_method method, int n, const double *M, const double *q, double *z,
+                         perp_solve_info *info)
+{
+    perp_solver *solver;
+    perp_solve_info own;
+    perp_lcp lcp = {.n = n, .M = M, .ldm = n, .q = q};
+    if (perp_solver_create(method, n, NULL, &solver) != PERP_OK) return PERP_BAD_INPUT;
+    if (!info) info = &own;
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, info), PERP_OK);
+    const double *u = perp_lcp_certificate(solver);
+    assert_true((u != NULL) == (info->outcome == PERP_INFEASIBLE));
+    if (u) assert_true(perp_lcp_is_infeasible(&lcp, u, 0));
+    assert_true((info->outcome == PERP_SOLVED) == (info->error <= 1e-10));
+    perp_solver_destroy(solver);
+    return info->outcome;
+}
+
+/* Rows 1 and 2 add up to 0 = q_1 + q_2 < 0; z = 1e21 hides it from plain sums. A proof ends every method. */
+static void what_has_no_solution_is_never_solved(void **state)
+{
+    (void)state;
+    static const double problem[][6] = {/* columns of M, q */
+                                        {2, -2, -2, 2, 0, -2},   {1, -1, -1, 1, 0, -1},
+                                        {1, -1, -1, 1, -1, 0},   {1, -1, -1, 1, -1, -1},
+                                        {1, 0, 0, 0, -1e12, -1}, {1, 0, 0, 0, 1e13, -1e-13}};
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        for (size_t k = 0; k < sizeof problem / sizeof *problem && m != PERP_METHOD_NLP; k++) {
+            double z[2] = {0};
+            assert_int_equal(word((perp_method)m, 2, problem[k], problem[k] + 4, z, NULL),
+                             PERP_INFEASIBLE);
+        }
+    }
+}
+
+/* z = 1 / M in every row, whatever the other row's unit. */
+static void every_row_has_its_own_scale(void **state)
+{
+    (void)state;
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        for (int e = -30; e <= 30 && m != PERP_METHOD_NLP; e += 10) {
+            double M[] = {pow(10, e), 0, 0, 1}, q[] = {-1, -1e-14}, z[2] = {0};
+            if (m == PERP_METHOD_FB || m == PERP_METHOD_IPM || m == PERP_METHOD_PROX) continue;
+            if (word((perp_method)m, 2, M, q, z, NULL) != PERP_SOLVED)
+                fail_msg("%s: 1e%d is not solved", perp_method_name((perp_method)m), e);
+            assert_near(z[0] * M[0], 1, 1e-9);
+            assert_near(z[1] * 1e14, 1, 1e-9);
+        }
+    }
+}
+
+/* -1e-11 is as far from 0 as -1. */
+static void nothing_is_small_by_itself(void **state)
+{
+    (void)state;
+    double z[1] = {0};
+    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){0}, (double[]){-1e-11}, z, NULL),
+                     PERP_INFEASIBLE);
+    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){-1e11}, (double[]){-3e5}, z, NULL),
+                     PERP_INFEASIBLE);
+    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){1e-13}, (double[]){-1}, z, NULL),
+                     PERP_SOLVED);
+    assert_near(z[0], 1e13, 1e3);
+}
+
+/* Row 1 asks for z_2 = 1e-200, row 0 for -1e-200 z_2 >= 0: its term underflows, its sum is none. */
+static void a_zero_by_underflow_is_no_zero(void **state)
+{
+    (void)state;
+    const double M[] = {0, 0, -1e-200, 1e200}, q[] = {0, -1};
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        double z[2] = {0};
+        assert_true(word((perp_method)m, 2, M, q, z, NULL) != PERP_SOLVED);
+    }
+}
+
+/* z_1 = z_2: row 0 has no data but what row 3 gives z_1, through a matrix without a diagonal there. */
+static void data_are_carried_to_rows_without_any(void **state)
+{
+    (void)state;
+    const double M[] = {1, 0, 0, 0, -1, 0, 0, 3, 0, 0, 3, 0, 0, 0, 3, 0}, q[] = {0, 0, 2, -3};
+    double z[4] = {0};
+    assert_int_equal(word(PERP_METHOD_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
+    assert_near(z[0], z[1], 1e-15);
+}
+
+/* A proof about one problem says nothing of the next, on which Lemke's first path ends on a ray. */
+static void a_proof_is_forgotten(void **state)
+{
+    (void)state;
+    const double never[] = {-1, 0, 0, -1}, M[] = {-3, 3, -2, 2}, q[] = {-1, -1}, next[] = {0, -2};
+    const double lo[] = {0, -2}, hi[] = {3, INFINITY}, zero[] = {0, 0};
+    double z[2];
+    perp_lcp first = {.n = 2, .M = never, .ldm = 2, .q = q, .lo = zero},
+             second = {.n = 2, .M = M, .ldm = 2, .q = next, .lo = lo, .hi = hi};
+    perp_solver *solver;
+    perp_solve_info info;
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    o.mixed = 1;
+    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 2, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &first, z, NULL, &info), PERP_OK);
+    assert_true(info.outcome != PERP_SOLVED);
+    assert_int_equal(perp_lcp_solve(solver, &second, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    perp_solver_destroy(solver);
+}
+
+/* M'u = 1e-17 > 0 and q'u = -1e-17: decided by sums without rounding. */
+static void proofs_are_exact(void **state)
+{
+    (void)state;
+    const double u[] = {1, 1, 1}, small = 1e-17;
+    double M[9] = {1, -1, small}, q[] = {-1, 1, -small};
+    perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
+    assert_false(perp_lcp_is_infeasible(&lcp, u, 1e-10));
+    M[2] = 0;
+    assert_true(perp_lcp_is_infeasible(&lcp, u, 1e-10));
+    q[2] = 0;
+    assert_false(perp_lcp_is_infeasible(&lcp, u, 1e-10));
+}
+
+/* Eight lanes at a time judge as one solver does. */
+static void batches_judge_alike(void **state)
+{
+    (void)state;
+    const double M[] = {1, 0, 0, 1, 2, -2, -2, 2, 1e-8, 0, 0, 1e8, 1, 0, 0, 0};
+    const double q[] = {-1e-14, -1e12, 0, -2, -1, -1, 1e13, -1e-13};
+    double z[8], y[2];
+    perp_outcome outcomes[4];
+    perp_batch_solver *solver;
+    perp_lcp_batch b = {.count = 4, .n = 2, .M = M, .q = q};
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, 2, 1, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, NULL), PERP_OK);
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(outcomes[k], word(PERP_METHOD_AUTO, 2, M + 4 * k, q + 2 * k, y, NULL));
+    assert_int_equal(outcomes[0], PERP_SOLVED);
+    assert_int_equal(outcomes[1], PERP_INFEASIBLE);
+    assert_true(z[0] == 1e-14 && z[1] == 1e12 && z[4] * 1e-8 == 1 && z[5] * 1e8 == 1);
+    perp_batch_solver_destroy(solver);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_has_no_solution_is_never_solved),
+        cmocka_unit_test(every_row_has_its_own_scale),
+        cmocka_unit_test(nothing_is_small_by_itself),
+        cmocka_unit_test(a_zero_by_underflow_is_no_zero),
+        cmocka_unit_test(data_are_carried_to_rows_without_any),
+        cmocka_unit_test(a_proof_is_forgotten),
+        cmocka_unit_test(proofs_are_exact),
+        cmocka_unit_test(batches_judge_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
