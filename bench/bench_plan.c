@@ -95,7 +95,7 @@ static void bench_starts(void)
 {
     perp_model *m = load("examples/opty/push.perp");
     double worst = 0, total = 0, off = 0;
-    int optimal = 0, n = 22;
+    int stationary = 0, n = 22;
     for (int k = 0; k < n; k++) {
         perp_plan_options o = perp_plan_options_default(m);
         o.start = k == 0   ? PERP_PLAN_START_MODEL
@@ -104,15 +104,15 @@ static void bench_starts(void)
         o.seed = (unsigned)k;
         o.restarts = 0;
         timed own = solve(m, o, 3);
-        optimal += own.result.outcome == PERP_PLAN_OPTIMAL;
+        stationary += own.result.outcome <= PERP_PLAN_STATIONARY_S;
         worst = fmax(worst, own.seconds);
         total += own.seconds;
         off = fmax(off, fabs(own.result.cost - 0.65));
     }
-    printf(
-        "\nthe push, N = 40, lines, zeros and 20 random starts, no restarts: %d of %d optimal, at "
-        "most %.1e off 0.65, %.2f ms on average, %.2f ms at most\n",
-        optimal, n, off, 1e3 * total / n, 1e3 * worst);
+    printf("\nthe push, N = 40, lines, zeros and 20 random starts, no restarts: %d of %d "
+           "stationary, at "
+           "most %.1e off 0.65, %.2f ms on average, %.2f ms at most\n",
+           stationary, n, off, 1e3 * total / n, 1e3 * worst);
     perp_model_destroy(m);
 }
 

@@ -1,4 +1,4 @@
-/* perp plan: a model with a plan block in, a verified optimal trajectory out. */
+/* perp plan: a model with a plan block in, a verified plan out. */
 
 #include "cli.h"
 #include "fingerprint.h"
@@ -49,13 +49,13 @@ static const cli_option options[] = {
     {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
     {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
     {"penalty", "W", "weight of the l1 penalty (default 0.1)"},
-    {"tol", "EPS", "of the optimality conditions (default 1e-8)"},
+    {"tol", "EPS", "of the conditions of a minimum (default 1e-8)"},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
     {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
     {"seed", "N", "of random starts (default 1)"},
     {"tries", "N", "starts from which the best plan is kept (default 1)"},
-    {"restarts", "N", "further starts while there is no optimal plan (default 3)"},
+    {"restarts", "N", "further starts while no plan is stationary (default 3)"},
     {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
     {"homotopy", "NAME=VALUE",
      "solve with this value of a parameter first and walk to the model's, such as mu=0"},
@@ -90,8 +90,9 @@ static void print_help(void)
     printf("usage: perp plan FILE.perp [options]\n\n"
            "Find the inputs, the motion and the free values that the model's plan block asks for. "
            "The answer is called\n"
-           "optimal only when every condition as written in the model holds, checked by code that "
-           "belongs to no solver.\n"
+           "a plan only when every condition as written in the model holds, checked by code that "
+           "belongs to no solver, and a\n"
+           "minimum only when its first and second order are shown; docs/plan.md has the words.\n"
            "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays "
            "it.\n\n");
     cli_print_options(options, NOPTIONS);
@@ -100,8 +101,8 @@ static void print_help(void)
            "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
            "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
            "0.0166666666666666\n\n"
-           "exit codes: 0 a plan that holds, 1 usage, 2 bad model or data, 3 no plan was found, 4 "
-           "file or memory,\n"
+           "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no plan "
+           "was found,\n4 file or memory, "
            "130 interrupted (the best iterate is in OUT.csv.partial)\n");
 }
 
@@ -278,6 +279,7 @@ static int apply_request(const request *r, perp_plan_options *o)
         o->homotopy_from = r->homotopy_from;
     }
     if (r->homotopy_steps > 0) o->homotopy_steps = (int)r->homotopy_steps;
+    o->replay = r->replay;
     if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
     return CLI_DONE;
 }
@@ -381,7 +383,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
         units[c] = perp_plan_column_unit(plan, c);
     }
     if (status == PERP_OK) {
-        int holds = result->outcome == PERP_PLAN_OPTIMAL || result->outcome == PERP_PLAN_FEASIBLE;
+        int holds = perp_plan_holds(result->outcome);
         status = write_metadata(w, model, plan, result, r);
         perp_trajectory_writer_header(w, n, names, units);
         for (int k = 0; k < perp_plan_rows(plan); k++) {
@@ -472,25 +474,36 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
 {
     char text[512];
     perp_plan_size size = perp_plan_get_size(plan);
-    int holds = r->outcome == PERP_PLAN_OPTIMAL || r->outcome == PERP_PLAN_FEASIBLE;
+    int holds = perp_plan_holds(r->outcome);
     fprintf(out, "%s: %d steps (%s), %d unknowns, %d conditions, %d pairs\n",
             perp_model_name(model), size.steps, perp_plan_method_name(o->method), size.unknowns,
             size.rows, size.pairs);
+    const char *word = perp_plan_outcome_name(r->outcome),
+               *there = perp_plan_outcome_name(r->on_mesh);
+    if (r->outcome == PERP_PLAN_FEASIBLE_ON_MESH) fprintf(out, "%s (there: %s)", word, there);
     fprintf(out, "%s: cost %.10g, horizon %.10g s; %d iterations, %d start%s, %.3g s\n",
-            perp_plan_outcome_name(r->outcome), r->cost, r->horizon, r->iterations, r->starts,
-            r->starts == 1 ? "" : "s", seconds);
+            r->outcome == PERP_PLAN_FEASIBLE_ON_MESH ? "" : word, r->cost, r->horizon,
+            r->iterations, r->starts, r->starts == 1 ? "" : "s", seconds);
     fprintf(out,
             "checked as written: equations %.1e, pairs %.1e, ranges %.1e, conditions of the plan "
             "%.1e\n",
             r->defect, r->complementarity, r->bounds, r->conditions);
-    const char *kind = r->outcome == PERP_PLAN_OPTIMAL ? "strongly" : r->weak ? "weakly" : NULL;
+    static const char *const curvatures[] = {"falls along a direction that could not be followed",
+                                             "not shown", "rises"};
     if (holds) {
         fprintf(out, "stationarity %.1e", r->stationarity);
-        if (size.pairs && kind)
-            fprintf(out, ", %s stationary; %d pair%s with both sides zero", kind, r->both_zero,
+        if (r->on_mesh <= PERP_PLAN_STATIONARY_S)
+            fprintf(out, "; second order: %s", curvatures[r->curvature + 1]);
+        if (size.pairs && r->on_mesh <= PERP_PLAN_STATIONARY_B)
+            fprintf(out, "; %d pair%s with both sides zero", r->both_zero,
                     r->both_zero == 1 ? "" : "s");
         fprintf(out, "\n");
     }
+    if (r->replay_by && isfinite(r->replay))
+        fprintf(
+            out,
+            "replayed by %s at a quarter of the step: differs by %.2g of the largest size (%s)\n",
+            r->replay_by, r->replay, perp_plan_column_name(plan, 1 + r->replay_state));
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {
@@ -583,14 +596,11 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
     return status;
 }
 
-/* Simulate with the inputs found and say how far the states come apart, phase by phase. */
+/* Simulate with the inputs found, by the plan's own method where the simulator has it, and say how far the states come apart, phase by phase. */
 static void print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
                          const perp_plan_options *o)
 {
-    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) {
-        fprintf(out, "not replayed: the simulator has no %s\n", perp_plan_method_name(o->method));
-        return;
-    }
+    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) return;
     int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
     int first = 1 + ns + perp_model_count(model, PERP_VAR),
         ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);
@@ -603,11 +613,13 @@ static void print_replay(FILE *out, const perp_model *model, const perp_plan *pl
     for (int q = 0; q < phases && status == PERP_OK; q++)
         status = replay_phase(&u, q, first, ni, o, &diag);
     if (status == PERP_OK)
-        fprintf(out, "replayed%s: a simulation with these inputs differs by at most %.1e (%s)\n",
-                phases > 1 ? " phase by phase" : "", u.worst,
-                u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
+        fprintf(
+            out,
+            "replayed%s on its mesh: a simulation with these inputs differs by at most %.1e (%s)\n",
+            phases > 1 ? " phase by phase" : "", u.worst,
+            u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
     else
-        fprintf(out, "replayed: the simulation ended after step %ld: %s", u.steps,
+        fprintf(out, "replayed on its mesh: the simulation ended after step %ld: %s", u.steps,
                 perp_diag_text(&diag));
     perp_trajectory_destroy(table);
     perp_diag_clear(&diag);
@@ -676,7 +688,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
     code = cli_exit_code(status);
     if (status == PERP_OK) {
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-        int holds = result.outcome == PERP_PLAN_OPTIMAL || result.outcome == PERP_PLAN_FEASIBLE;
+        int holds = perp_plan_holds(result.outcome);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report))
@@ -684,8 +696,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && r->replay && holds) print_replay(out, model, plan, &o);
         if (result.outcome == PERP_PLAN_STOPPED)
-            fprintf(stderr,
-                    "perp plan: interrupted; this is the best iterate so far, not an optimum\n");
+            fprintf(stderr, "perp plan: interrupted; this is the best iterate so far\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;

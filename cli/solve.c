@@ -103,7 +103,7 @@ static void emit_text(const answer *a, int table)
 
 void solve_emit(output *out, const answer *a, int table)
 {
-    if (strcmp(a->outcome, "solved") != 0) out->failed = 1;
+    if (strcmp(a->outcome, "solved") != 0 && !a->is_stationary) out->failed = 1;
     if (out->list)
         emit_json(out, a);
     else
@@ -448,7 +448,7 @@ static void print_help(void)
            "solver.\n\n");
     cli_print_options(options, NOPTIONS);
     printf(
-        "\nexit codes: 0 all solved, 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");
+        "\nexit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");
 }
 
 int perp__cmd_solve(int argc, char **argv)

@@ -14,6 +14,7 @@ typedef struct answer {
     double error; /* largest violation on its own scale */
     int has_error;
     int holds; /* z meets every condition, also where the outcome is another word than solved */
+    int is_stationary; /* of a program: its word is one of a stationary point, or a better one */
     int has_objective;
     double objective;
     double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */

@@ -198,16 +198,16 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     if (status == PERP_OK) {
         perp_plan_options o = perp_plan_options_default(model);
         o.tries = 4; /* such programs have several minima */
+        o.replay = 0;
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) x = calloc((size_t)(p.n + perp_plan_columns(plan)), sizeof *x);
     if (status == PERP_OK && !x) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp_plan_solve(plan, &r, diag);
     if (status == PERP_OK) {
-        int solved = r.outcome == PERP_PLAN_OPTIMAL;
         read_answer(plan, p.n, x + p.n, x);
         answer a = {.name = name,
-                    .outcome = solved ? "solved" : perp_plan_outcome_name(r.outcome),
+                    .outcome = perp_plan_outcome_name(r.outcome),
                     .method = "plan",
                     .z = x,
                     .n = p.n,
@@ -215,7 +215,8 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
                     .residual =
                         fmax(r.complementarity, fmax(r.defect, fmax(r.bounds, r.conditions))),
                     .time_us = 1e6 * (cli_now() - start),
-                    .holds = solved || r.outcome == PERP_PLAN_FEASIBLE,
+                    .holds = perp_plan_holds(r.outcome),
+                    .is_stationary = r.outcome <= PERP_PLAN_STATIONARY_B,
                     .has_objective = 1,
                     .objective = r.cost};
         solve_emit(out, &a, 0);

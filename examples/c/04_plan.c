@@ -42,7 +42,7 @@ int main(void)
             perp_plan_row(plan, k, row);
             printf("%5.2f %6.3f %6.3f %6.3f\n", row[0], row[1], row[2], row[4]);
         }
-        if (result.outcome == PERP_PLAN_OPTIMAL) printf("ok\n");
+        if (result.outcome <= PERP_PLAN_STATIONARY_S) printf("ok\n");
     }
     perp_plan_destroy(plan);
     perp_model_destroy(model);

@@ -5,9 +5,10 @@
 ///               bounds and conditions at nodes,      y_k = (states, vars, inputs) at node k.
 ///
 /// The study is stated in the model's plan block (docs/plan.md). Pairs are relaxed to a b <= eps and
-/// eps is driven down; in the end the sides seen are fixed and the answer is refined on them. An
-/// answer is called optimal only when the conditions as written hold, checked by code that belongs
-/// to no solver. Typical use: options from the model, create, solve, read rows, destroy.
+/// eps is driven down; in the end the sides seen are fixed and the answer is refined on them. A plan
+/// is claimed only when the conditions as written hold, checked by code that belongs to no solver,
+/// and a minimum only when its first and second order are shown. Typical use: options from the model,
+/// create, solve, read rows, destroy.
 
 #ifndef PERP_PLAN_H
 #define PERP_PLAN_H
@@ -71,17 +72,28 @@ PERP_API perp_plan_pairs perp_plan_pairs_find(const char *name);
 PERP_API const char *perp_plan_backend_name(perp_plan_backend backend);
 PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
 
-/// What a plan came to.
+/// What a plan came to, the best first. Words say what is known and no more: docs/plan.md.
 #define PERP_PLAN_OUTCOME_LIST(X)                                                                  \
-    X(PERP_PLAN_OPTIMAL, "optimal",                                                                \
-      "every condition as written holds, and so do the conditions of "                             \
-      "a local optimum")                                                                           \
+    X(PERP_PLAN_GLOBAL, "global",                                                                  \
+      "every condition as written holds, and no plan is cheaper: the program is convex")           \
+    X(PERP_PLAN_LOCAL_MINIMUM, "local minimum",                                                    \
+      "every condition as written holds, and no plan near it is cheaper: first and second order "  \
+      "are shown")                                                                                 \
+    X(PERP_PLAN_STATIONARY_S, "stationary (S)",                                                    \
+      "every condition as written holds, and to first order nothing lowers the cost, with pairs "  \
+      "of both sides zero opened; the second order is not shown")                                  \
+    X(PERP_PLAN_STATIONARY_B, "stationary (B)",                                                    \
+      "every condition as written holds, and no choice of sides for pairs of both sides zero "     \
+      "lowers the cost; opened they would")                                                        \
     X(PERP_PLAN_FEASIBLE, "feasible",                                                              \
-      "every condition as written holds; that it is optimal is not "                               \
-      "verified")                                                                                  \
-    X(PERP_PLAN_INFEASIBLE, "infeasible",                                                          \
-      "no plan was found that keeps all conditions; the "                                          \
-      "diagnostics say which conflict")                                                            \
+      "every condition as written holds; that no cheaper plan is near is not shown")               \
+    X(PERP_PLAN_FEASIBLE_ON_MESH, "feasible on its mesh",                                          \
+      "every condition as written holds at the nodes, but the motion under these inputs, "         \
+      "simulated finer, is another one")                                                           \
+    X(PERP_PLAN_LOCALLY_INFEASIBLE, "locally infeasible",                                          \
+      "no plan was found; where the search ended, no small change brings the conditions nearer. "  \
+      "This is no proof that there is none")                                                       \
+    X(PERP_PLAN_INFEASIBLE, "infeasible", "no plan keeps all conditions: proved")                  \
     X(PERP_PLAN_LIMIT, "limit", "no plan that holds was found within the limit of iterations")     \
     X(PERP_PLAN_STOPPED, "stopped", "stopped by the caller; the best iterate so far")
 
@@ -94,6 +106,8 @@ typedef enum perp_plan_outcome {
 
 PERP_API const char *perp_plan_outcome_name(perp_plan_outcome outcome);
 PERP_API const char *perp_plan_outcome_message(perp_plan_outcome outcome);
+/// 1 for the words of a plan whose conditions hold at its nodes: feasible on its mesh, or better.
+PERP_API int perp_plan_holds(perp_plan_outcome outcome);
 
 /// Where the iterations begin.
 typedef enum perp_plan_start {
@@ -125,11 +139,11 @@ typedef struct perp_plan_options {
     double relaxation;         ///< of the pairs at first; default 10
     double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
     double penalty;            ///< weight of the l1 penalty; default 0.1
-    double tol;                ///< of the optimality conditions; default 1e-8
+    double tol;                ///< of the conditions of a minimum; default 1e-8
     double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
     int max_iter;              ///< of a run of the solver; default 1000
     int tries;                 ///< starts from which the best plan is kept; default 1
-    int restarts;              ///< further starts while there is no optimal plan; default 3
+    int restarts;              ///< further starts while no plan is stationary; default 3
     int threads; ///< of starts; 0 (default): one per processor; the answer is the same
     const char
         *homotopy; ///< a parameter that walks from `homotopy_from` to its value at each start,
@@ -137,6 +151,7 @@ typedef struct perp_plan_options {
     double homotopy_from; ///< its first value
     int homotopy_steps;   ///< relaxed programs solved on the way, 1..100; default 4
     int refine;           ///< 1: fix the sides seen and solve again (default); 0: do not
+    int replay;           ///< 1: simulate the inputs found, finer (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;
@@ -153,10 +168,21 @@ typedef struct perp_plan_result {
     double defect;          ///< of the equations
     double bounds;          ///< of ranges
     double conditions;      ///< of the plan block
-    double stationarity;    ///< slope of the Lagrangian with the sides fixed, relative to its terms
+    double stationarity;    ///< slope of the Lagrangian with the sides fixed, each of its entries
+                            ///< relative to the terms it is made of
     int both_zero;          ///< pairs with both sides 0
-    int weak; ///< 0: a strong stationary point: opening those pairs does not lower the cost. Else
-              ///< their number: only weakly stationary, and not called optimal
+    int weak;      ///< 0: opening those pairs does not lower the cost (S). Else their number
+    int curvature; ///< 1: along every direction that the active conditions leave, the cost rises to
+        ///< second order; -1: it falls along one that could not be followed; 0: not shown
+    int falls; ///< 1: feasible only, and the cost falls as a horizon without an end grows
+    perp_plan_outcome
+        on_mesh;      ///< the word without the replay: `outcome` is this, or feasible on its mesh
+    double replay;    ///< largest difference of a state to a finer simulation by another method,
+                      ///< relative to the largest size of that state; infinite where the simulation
+                      ///< stopped; NaN without a replay
+    int replay_state; ///< the state it is of
+    double replay_off;     ///< and the difference in its unit
+    const char *replay_by; ///< the integrator; NULL without a replay
 } perp_plan_result;
 
 typedef struct perp_plan perp_plan;

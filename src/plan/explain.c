@@ -40,8 +40,9 @@ static int say_missed(const explainer *u)
         if (missed_by(u, i) < MISSED) continue;
         if (!missed++)
             perp__diag_append(u->diag,
-                              "%s: no plan keeps all conditions; the nearest one found "
-                              "misses\n",
+                              "%s: no plan was found that keeps all conditions. Where the search "
+                              "ended no small change brings them nearer, which is no proof that "
+                              "there is none; the nearest one found misses\n",
                               u->g->model->source.name);
         say_place(u, c->at);
         perp__diag_append(u->diag, "'%s' by %.4g\n", c->text, missed_by(u, i));

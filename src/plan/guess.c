@@ -117,6 +117,28 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
     }
 }
 
+/* The parts of two-sided pairs: what their second side is at the guess, above 0 and below. They enter one row
+ * alone, second side - above + below = 0. 0: memory. */
+static int guess_parts(perp__program *g, double *w, const double *p)
+{
+    size_t K = (size_t)g->K;
+    double cost, *r = malloc(((size_t)g->nrow * K + 1) * sizeof *r);
+    if (!r) return 0;
+    for (int i = 0; i < g->npair; i++)
+        if (g->pair[i].parts >= 0)
+            for (size_t k = 0; k < K; k++) w[(size_t)g->pair[i].w[1] * K + k] = 0;
+    perp__program_values(g, w, p, r, &cost);
+    for (int i = 0; i < g->npair; i++) {
+        const perp__plan_pair *pair = &g->pair[i];
+        for (size_t k = 0; k < K && pair->parts >= 0; k++) {
+            double side = r[(size_t)pair->parts * K + k];
+            w[(size_t)pair->w[1] * K + k] = fmax(0, pair->half ? -side : side);
+        }
+    }
+    free(r);
+    return 1;
+}
+
 int perp__program_guess(const perp__program *g, double *w, double *p)
 {
     const perp_model *m = g->model;
@@ -177,8 +199,7 @@ static int row_of(const perp__program *g, int k, int n)
     return (int)floor((double)k / g->K * (n - 1) + 0.5);
 }
 
-int perp__program_guess_table(const perp__program *g, const perp_trajectory *table, double *w,
-                              double *p)
+int perp__program_guess_table(perp__program *g, const perp_trajectory *table, double *w, double *p)
 {
     int n = perp_trajectory_rows(table), found = 0;
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
@@ -207,5 +228,6 @@ int perp__program_guess_table(const perp__program *g, const perp_trajectory *tab
             p[at] = clip(column_at(t, x, n, 0), g->plo[at], g->phi[at]);
         }
     }
+    if (!guess_parts(g, w, p)) return -1;
     return found;
 }

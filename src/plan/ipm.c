@@ -137,17 +137,35 @@ static error optimality_error(const perp__ipm *s, double mu)
 
 /* Main loop ----------------------------------------------------------------------------------- */
 
-/* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the
- * number of iterations, depend little on the number of steps. */
+/* What the cost's second derivatives make of a change of each unknown by 1, or by half its range. */
+static double curvature_norm(const perp__ipm *s)
+{
+    const perp__program *g = s->g;
+    double sum = 0;
+    for (int e = 0; e < g->nhess; e++)
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, g->hess_i[e], k),
+                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            if (i < 0 || j < 0) continue;
+            double reach = fmin(1, fmin(s->hi[i] - s->lo[i], s->hi[j] - s->lo[j]) / 2);
+            sum += fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) * reach;
+        }
+    return sum;
+}
+
+/* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the number
+ * of iterations, depend little on the number of steps, and not at all on the unit of the cost. Where the
+ * start is a stationary point, its curvature says what a gradient is nearby. */
 static void scale_cost(perp__ipm *s, double weight)
 {
     s->scale = 1;
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     perp__ipm_differentiate(s);
     double norm = perp__ipm_norm1(s->gradient, s->nW + s->nP);
-    s->scale = 0.25 * s->K;
-    if (isfinite(norm) && norm > 1e-3) s->scale /= norm;
-    s->scale = fmax(1e-4, fmin(1e6, weight * s->scale));
+    double curvature = 0.25 * curvature_norm(s);
+    if (!(norm > 1e-3 * curvature)) norm = curvature;
+    s->scale = 0.25 * s->K * weight;
+    if (isfinite(norm) && norm > 0) s->scale /= norm;
 }
 
 /* Move a point inside its bounds. */
@@ -320,7 +338,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     result.iterations = iteration + s->restorations;
     result.cost = s->cost / s->scale;
     result.infeasibility = e.primal;
-    result.dual = e.dual / s->scale;
+    result.dual = e.dual;
     result.complementarity = e.complementarity / s->scale;
     for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale;
     for (size_t i = 0; i < s->n; i++) {

@@ -38,7 +38,8 @@ typedef struct perp__ipm_options {
 typedef struct perp__ipm_result {
     perp__ipm_status status;
     int iterations;
-    double cost, infeasibility, dual, complementarity; /* at the end, unscaled, barrier 0 */
+    double cost, infeasibility, dual, complementarity; /* at the end, barrier 0; dual: of the cost
+                                                          as it was weighed */
 } perp__ipm_result;
 
 typedef struct perp__ipm perp__ipm;
@@ -51,6 +52,24 @@ void perp__ipm_destroy(perp__ipm *ipm);
  * since the last call. */
 perp__ipm_result perp__ipm_solve(perp__ipm *ipm, const perp__ipm_options *options, double *w,
                                  double *p);
+
+/* A point whose curvature is asked for. held: of unknowns and rows, how firmly each is held: a question
+ * holds those of at least some level. extent, reach: the sizes of unknowns, and of rows by their terms. */
+typedef struct perp__ipm_point {
+    const double *w, *p, *lambda; /* of cost + lambda'r */
+    const char *held;
+    const double *extent, *reach;
+} perp__ipm_point;
+
+/* Take the derivatives at a point; the questions below are about the point that was measured last. */
+void perp__ipm_measure(perp__ipm *ipm, const perp__ipm_point *at);
+
+/* Does cost + lambda'r rise along all directions that leave what is held as it is, with `margin` added to
+ * the curvature, which is 1 on average? 1: yes; 0: no; -1: the matrix is singular. */
+int perp__ipm_rises(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin);
+/* One along which it falls, by inverse iteration. 0 if none is found. */
+int perp__ipm_falling_direction(perp__ipm *ipm, const perp__ipm_point *at, int level, double margin,
+                                double *direction);
 
 /* Multipliers of the last solve: of rows (nrow * K), of lower and upper bounds of w (nw * K each),
  * all for minimise cost + lambda'r. */

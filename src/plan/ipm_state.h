@@ -101,6 +101,9 @@ int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha);
 
 /* Bounds from the program, and the places of what is free in its stage. */
 void perp__ipm_read_bounds(perp__ipm *s);
+void perp__ipm_place(perp__ipm *s); /* the places alone */
+/* Solve with the factors: (bx, bc) over (w, p) and rows, in place. */
+void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc);
 
 double perp__ipm_norm1(const double *x, size_t n);
 double perp__ipm_norm_inf(const double *x, size_t n);

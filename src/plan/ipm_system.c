@@ -12,14 +12,20 @@
 void perp__ipm_read_bounds(perp__ipm *s)
 {
     const perp__program *g = s->g;
-    perp__stages *b = s->stages;
-    size_t K = (size_t)s->K;
     memcpy(s->lo, g->wlo, s->nW * sizeof *s->lo);
     memcpy(s->hi, g->whi, s->nW * sizeof *s->hi);
     memcpy(s->lo + s->nW, g->plo, s->nP * sizeof *s->lo);
     memcpy(s->hi + s->nW, g->phi, s->nP * sizeof *s->hi);
     memcpy(s->lo + s->nW + s->nP, g->rlo, s->nS * sizeof *s->lo);
     memcpy(s->hi + s->nW + s->nP, g->rhi, s->nS * sizeof *s->hi);
+    perp__ipm_place(s);
+}
+
+void perp__ipm_place(perp__ipm *s)
+{
+    const perp__program *g = s->g;
+    perp__stages *b = s->stages;
+    size_t K = (size_t)s->K;
     for (size_t i = 0; i < s->n; i++) s->is_free[i] = s->lo[i] < s->hi[i];
     for (size_t i = 0; i < s->m; i++)
         if (perp__ipm_is_off(s, i)) s->is_free[s->nW + s->nP + i] = 0;
@@ -348,8 +354,7 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
         if (s->local_r[i] < 0) yc[i] = 0;
 }
 
-/* Solve with the factors: (bx, bc) over (w, p) and rows, in place. */
-static void solve_factored(perp__ipm *s, double *bx, double *bc)
+void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc)
 {
     perp__stages *b = s->stages;
     size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
@@ -405,7 +410,7 @@ void perp__ipm_direction(perp__ipm *s, const double *c)
     }
     memcpy(s->dx, s->rhs_x, n * sizeof *s->dx);
     memcpy(s->dlambda, s->rhs_c, s->m * sizeof *s->dlambda);
-    solve_factored(s, s->dx, s->dlambda);
+    perp__ipm_solve_factored(s, s->dx, s->dlambda);
     double scale = fmax(perp__ipm_norm_inf(s->rhs_x, n), perp__ipm_norm_inf(s->rhs_c, s->m)),
            last = UNBOUNDED;
     for (int round = 0; round < 4; round++) {
@@ -415,7 +420,7 @@ void perp__ipm_direction(perp__ipm *s, const double *c)
         double left = fmax(perp__ipm_norm_inf(s->res_x, n), perp__ipm_norm_inf(s->res_c, s->m));
         if (left <= 1e-12 * scale || !(left < 0.5 * last)) break;
         last = left;
-        solve_factored(s, s->res_x, s->res_c);
+        perp__ipm_solve_factored(s, s->res_x, s->res_c);
         for (size_t i = 0; i < n; i++) s->dx[i] += s->res_x[i];
         for (size_t i = 0; i < s->m; i++) s->dlambda[i] += s->res_c[i];
     }

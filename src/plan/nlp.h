@@ -30,6 +30,10 @@ typedef struct perp__sides {
     double *wlo, *whi, *rlo, *rhi; /* the program's bounds without sides fixed */
 } perp__sides;
 
+/* The value of a side of a pair at step k. r: rows' values. */
+double perp__side_value(const perp__program *program, const perp__plan_pair *pair, int side, int k,
+                        const double *w, const double *r);
+
 perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
 void perp__sides_destroy(perp__sides *sides);
 /* Hold the smaller side of every pair at w, p. r: rows' values. */

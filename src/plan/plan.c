@@ -70,6 +70,11 @@ const char *perp_plan_outcome_message(perp_plan_outcome o)
     return (unsigned)o < PERP_PLAN_OUTCOME_COUNT ? outcome_texts[o] : NULL;
 }
 
+int perp_plan_holds(perp_plan_outcome o)
+{
+    return (unsigned)o <= PERP_PLAN_FEASIBLE_ON_MESH;
+}
+
 /* Options ------------------------------------------------------------------------------------- */
 
 /* A number of nodes; NaN if it is none. symbol: NULL when memory was out. */
@@ -94,7 +99,8 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
                            .tries = 1,
                            .restarts = 3,
                            .homotopy_steps = 4,
-                           .refine = 1};
+                           .refine = 1,
+                           .replay = 1};
     const perp__plan_block *b = model ? model->plan : NULL;
     if (!b) return o;
     if (b->nodes >= 0 || b->nphase > 0) {
@@ -191,15 +197,17 @@ static int allocate(perp_plan *plan)
     plan->nR = (size_t)g->nrow * K;
     plan->ipm = perp__ipm_create(plan->program);
     plan->sides = perp__sides_create(plan->program);
-    return name_costates(plan) && plan->ipm && plan->sides && take(&plan->w, plan->nW) &&
-           take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
+    plan->kkt = perp__kkt_create(plan->program);
+    return name_costates(plan) && plan->ipm && plan->sides && plan->kkt &&
+           take(&plan->w, plan->nW) && take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
            take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
            take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
            take(&plan->guess_p, plan->nP) && take(&plan->model_w, plan->nW) &&
            take(&plan->model_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
-           take(&plan->upper, plan->nW) && take(&plan->slope, plan->nW + plan->nP) &&
-           take(&plan->size, plan->nW + plan->nP) && take(&plan->residual, K) &&
+           take(&plan->upper, plan->nW) && take(&plan->best_lambda, plan->nR) &&
+           take(&plan->best_lower, plan->nW) && take(&plan->best_upper, plan->nW) &&
+           take(&plan->direction, plan->nW + plan->nP) && take(&plan->residual, K) &&
            take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
            take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
            take(&plan->kept[3], (size_t)g->nx * (K + 1)) &&
@@ -270,13 +278,16 @@ void perp_plan_destroy(perp_plan *plan)
     perp_model_destroy(plan->easier_model);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
+    perp__kkt_destroy(plan->kkt);
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,       plan->p,      plan->best_w, plan->best_p,  plan->guess_w,
-                        plan->guess_p, plan->from_w, plan->from_p, plan->r,       plan->lambda,
-                        plan->lower,   plan->upper,  plan->slope,  plan->size,    plan->residual,
-                        plan->costate, plan->symbol, plan->value,  plan->model_w, plan->model_p};
+    double *arrays[] = {plan->w,           plan->p,          plan->best_w,     plan->best_p,
+                        plan->guess_w,     plan->guess_p,    plan->from_w,     plan->from_p,
+                        plan->r,           plan->lambda,     plan->lower,      plan->upper,
+                        plan->best_lambda, plan->best_lower, plan->best_upper, plan->direction,
+                        plan->residual,    plan->costate,    plan->symbol,     plan->value,
+                        plan->model_w,     plan->model_p};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     for (int i = 0; i < 4; i++) free(plan->kept[i]);
     free(plan);

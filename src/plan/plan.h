@@ -3,6 +3,7 @@
 #ifndef PERP_SRC_PLAN_H
 #define PERP_SRC_PLAN_H
 
+#include "plan/kkt.h"
 #include "plan/nlp.h"
 #include "plan/verify.h"
 
@@ -21,13 +22,17 @@ struct perp_plan {
     double *guess_w, *guess_p;       /* from a table */
     int has_guess;
     double *model_w, *model_p; /* the model's guesses */
-    double *r, *lambda, *lower, *upper, *slope, *size;
+    double *r, *lambda, *lower, *upper;
+    double *best_lambda, *best_lower, *best_upper;
+    double *direction; /* along which the cost falls */
+    perp__kkt *kkt;
     double *residual, *costate; /* K; nx * (K + 1) */
     double *kept[4];            /* the best plan so far: w, p, residual, costate */
     double *symbol, *value;     /* of the model, for rows */
     char **costate_name;        /* nx */
     const char *phase;
     int iterations, stopped;
+    int is_b;          /* no choice of sides lowers the cost, though opening them would */
     int is_not_finite; /* the last run had no numbers to start from */
 };
 
@@ -40,6 +45,8 @@ int perp__plan_guess_simulate(const perp_plan_options *options, const perp__prog
                               double *w, const double *p, perp_diag *diag);
 /* All phases from where the plan stands. The outcome is in result; 0: memory. */
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
+/* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
+perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
 /* Make plan->coarse where there are many steps. */

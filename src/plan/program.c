@@ -396,9 +396,11 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
         g->ngrad =
             push_entries(list, graph, &row, 0, &cgrad, &g->grad_col, &g->grad_root, &g->grad_value);
     perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym_sigma), t->cost);
+    g->is_affine = g->is_quadratic = 1;
     for (int i = 0; i < g->nrow && ok; i++) {
         int degree = perp__degree(graph, t->row[i], column_of, NULL);
         ok = degree >= 0;
+        g->is_affine &= degree < 2;
         if (degree == 2)
             L = perp__add(graph, L,
                           perp__mul(graph, perp__symbol(graph, g->sym_lambda + i), t->row[i]));
@@ -408,6 +410,8 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
         g->nhess =
             push_entries(list, graph, &row, 0, &chess, &g->hess_i, &g->hess_root, &g->hess_value);
     ok = ok && g->nhess >= 0 && ints(&g->hess_j, g->nhess);
+    for (int k = 0; k < row.count && ok; k++)
+        g->is_quadratic &= perp__degree(graph, row.entry[k], column_of, NULL) == 0;
     for (int k = 0; k < g->nhess && ok; k++) {
         g->hess_j[k] = g->hess_i[k] % g->ncol;
         g->hess_i[k] /= g->ncol;

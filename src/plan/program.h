@@ -23,7 +23,8 @@ typedef struct perp__plan_pair {
     int product; /* row of a b <= eps; -1 if the relaxation has none */
     int pair;    /* of the model */
     int point;
-    int half; /* of a two-sided pair: 0 at lo, 1 at hi */
+    int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
+    int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
 } perp__plan_pair;
 
 enum { PERP__OF_MODEL = -1, PERP__OF_START = -2 }; /* of steps; of an initial value */
@@ -86,7 +87,8 @@ typedef struct perp__program {
     double *grad_value;
     int nhess, *hess_i, *hess_j, *hess_root; /* hess_i >= hess_j */
     double *hess_value;
-    double *ws; /* of a chunk of stages */
+    int is_affine, is_quadratic; /* the rows; then the cost, in all unknowns together */
+    double *ws;                  /* of a chunk of stages */
 } perp__program;
 
 typedef struct perp__program_options {
@@ -107,7 +109,7 @@ void perp__program_destroy(perp__program *program);
 int perp__program_guess(const perp__program *program, double *w, double *p);
 
 /* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
-int perp__program_guess_table(const perp__program *program, const perp_trajectory *table, double *w,
+int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,
                               double *p);
 
 /* Rows r (nrow * K) and the cost. */

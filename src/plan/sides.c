@@ -46,9 +46,8 @@ static size_t entry(const perp__program *g, int i, int k)
     return (size_t)i * (size_t)g->K + (size_t)k;
 }
 
-/* The value of a side at step k. */
-static double value_of(const perp__program *g, const perp__plan_pair *pair, int side, int k,
-                       const double *w, const double *r)
+double perp__side_value(const perp__program *g, const perp__plan_pair *pair, int side, int k,
+                        const double *w, const double *r)
 {
     if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)];
     return pair->sign[side] * (w[entry(g, pair->w[side], k)] - pair->offset[side]);
@@ -59,8 +58,8 @@ void perp__sides_choose(perp__sides *s, const double *w, const double *r)
     const perp__program *g = s->program;
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++)
-            s->side[entry(g, i, k)] =
-                value_of(g, &g->pair[i], 0, k, w, r) > value_of(g, &g->pair[i], 1, k, w, r);
+            s->side[entry(g, i, k)] = perp__side_value(g, &g->pair[i], 0, k, w, r) >
+                                      perp__side_value(g, &g->pair[i], 1, k, w, r);
 }
 
 void perp__sides_release(perp__sides *s)
@@ -105,7 +104,7 @@ int perp__sides_treat(perp__sides *s, const double *w, const double *r, double t
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
-            if (*side > 1 || value_of(g, pair, 1 - *side, k, w, r) > tol) continue;
+            if (*side > 1 || perp__side_value(g, pair, 1 - *side, k, w, r) > tol) continue;
             *side = (signed char)treatment;
             count++;
         }

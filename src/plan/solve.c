@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double STATIONARY = 1e-5; /* every slope is 0 to this, relative to its terms */
+static const double BOTH_ZERO = 1e-5;  /* the larger side of a pair with both sides zero */
+static const double HELD = 1e-3;       /* multipliers below this beside their terms hold nothing */
+
 static int forward_progress(void *context, const perp__ipm_progress *q)
 {
     perp_plan *plan = context;
@@ -74,6 +78,21 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
     return result;
 }
 
+/* What the pairs of a guess violate: the relaxation that takes it in, at least one that lets it move. */
+static double relaxation_of_guess(perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    double most = fmax(1e-4, plan->options.relaxation_min), cost;
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++) {
+            double a = perp__side_value(g, &g->pair[i], 0, k, plan->w, plan->r),
+                   b = perp__side_value(g, &g->pair[i], 1, k, plan->w, plan->r);
+            most = fmax(most, fmax(-fmin(a, b), a * b));
+        }
+    return fmin(most, plan->options.relaxation);
+}
+
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on)
 {
     const perp_plan_options *po = &plan->options;
@@ -85,6 +104,12 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     o.barrier_min = refines ? fmin(1e-9, 0.1 * last) : 1e-11;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
+    if (start == 0 && plan->has_guess && o.relaxation > 0) {
+        o.relaxation = relaxation_of_guess(plan);
+        o.push = o.barrier =
+            sqrt(o.relaxation); /* no farther from its pairs than they are relaxed */
+        o.push = fmin(0.1, o.push);
+    }
     if (goes_on) {
         o.relaxation = 100 * o.relaxation_min;
         o.barrier = 10 * o.relaxation_min;
@@ -99,16 +124,33 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     return result;
 }
 
+/* Keep the point and its multipliers, or go back to the one that was kept. */
+static void copy_point(perp_plan *plan, int keep)
+{
+    double *now[] = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper},
+           *best[] = {plan->best_w, plan->best_p, plan->best_lambda, plan->best_lower,
+                      plan->best_upper};
+    size_t n[] = {plan->nW, plan->nP, plan->nR, plan->nW, plan->nW};
+    for (int i = 0; i < 5; i++)
+        memcpy(keep ? best[i] : now[i], keep ? now[i] : best[i], n[i] * sizeof(double));
+}
+
 static void keep(perp_plan *plan)
 {
-    memcpy(plan->best_w, plan->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->best_p, plan->p, plan->nP * sizeof *plan->p);
+    copy_point(plan, 1);
 }
 
 static void recall(perp_plan *plan)
 {
-    memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
+    copy_point(plan, 0);
+}
+
+/* First order at the point, for its multipliers; r: the rows' values there. */
+static double stationarity(perp_plan *plan)
+{
+    perp__kkt_evaluate(plan->kkt, plan->w, plan->p, plan->lambda);
+    return perp__kkt_stationarity(plan->kkt, plan->w, plan->p, plan->r, plan->lambda, plan->lower,
+                                  plan->upper);
 }
 
 /* Does a row say where the plan starts? */
@@ -159,7 +201,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     } tries[] = {{1e-3, 1e-4, 60, 1}, {1e-2, 1e-2, 100, 1}, {0.1, 1, 300, 0}};
     perp__ipm_options o = perp__ipm_options_default();
     int solved = 0;
-    o.gap = 1e-10;
+    o.gap = 1e-12;
     o.primal = 1e-12; /* the equations of a phase of hardly any length are multiplied by that */
     o.tol = 0.1 * plan->options.tol;
     o.barrier_min = 1e-11;
@@ -200,9 +242,67 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
     return solve_sides(plan, "sides fixed", 0, cost);
 }
 
-/* Fix the sides seen and solve. Pairs with both sides 0 are then opened, that is, asked for no more
- * than both sides >= 0: where this does not lower the cost the point is strongly stationary (Scheel
- * and Scholtes 2000); where it does, the sides it would rather have are tried. 1: an answer; 0:
+/* How firmly a side of a pair is held at 0 by the cost: its multiplier, relative. */
+static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair, int side, int k)
+{
+    const perp__kkt *u = plan->kkt;
+    size_t K = (size_t)plan->program->K;
+    if (pair->row[side] >= 0) {
+        size_t at = (size_t)pair->row[side] * K + (size_t)k;
+        return plan->lambda[at] < 0 ? u->share[at] : -u->share[at];
+    }
+    size_t at = (size_t)pair->w[side] * K + (size_t)k;
+    return pair->sign[side] * u->slope[at] / (u->size[at] + u->floor[at] + 1e-300);
+}
+
+/* Does the cost hold every open pair at both of its zero sides, to first order? Of the point last
+ * evaluated. */
+static int holds_both_sides(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++) {
+            const perp__plan_pair *pair = &g->pair[i];
+            if (plan->sides->side[(size_t)i * (size_t)g->K + (size_t)k] != PERP__SIDE_OPEN)
+                continue;
+            if (side_multiplier(plan, pair, 0, k) < -HELD ||
+                side_multiplier(plan, pair, 1, k) < -HELD)
+                return 0;
+        }
+    return 1;
+}
+
+/* Every choice of a side for the pairs with both sides 0 at the kept plan, up to MOST_CHOSEN of them. 1: one
+ * of them is cheaper than `below`, and is where the plan stands now; else is_b says whether each was
+ * solved and none was. */
+static int try_every_side(perp_plan *plan, double below)
+{
+    enum { MOST_CHOSEN = 4 };
+    size_t list[MOST_CHOSEN], n = 0,
+                              npair = (size_t)plan->program->npair * (size_t)plan->program->K;
+    double cost;
+    recall(plan);
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    if (perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN) > MOST_CHOSEN)
+        return 0;
+    for (size_t at = 0; at < npair; at++)
+        if (plan->sides->side[at] == PERP__SIDE_OPEN) list[n++] = at;
+    plan->is_b = 1;
+    for (int choice = 0; choice < 1 << n && !plan->stopped; choice++) {
+        recall(plan);
+        for (size_t i = 0; i < n; i++) plan->sides->side[list[i]] = (choice >> i) & 1;
+        int solved = solve_sides(plan, "each side", 0, &cost);
+        if (solved && cost < below) return 1;
+        plan->is_b &= solved;
+    }
+    return 0;
+}
+
+/* Fix the sides seen and solve. Where the multipliers do not hold the pairs with both sides 0, these are
+ * opened, that is, asked for no more than both sides >= 0: where this does not lower the cost the point
+ * is stationary (S) all the same (Scheel and Scholtes 2000); where it does, the sides it would rather
+ * have are tried, and then each side. 1: an answer; 0:
  * none; -1: memory. */
 static int refine(perp_plan *plan, perp_plan_result *result)
 {
@@ -210,23 +310,25 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     perp__program *g = plan->program;
     double cost, opened, best = INFINITY;
     int found = 0;
+    plan->is_b = 0;
     perp__program_values(g, plan->w, plan->p, plan->r, &cost);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
-        double slack = 1e-9 * (1 + fabs(cost));
-        if (!(cost < best - slack)) break;
-        if (!perp__plan_slope(g, plan->w, plan->p, plan->lambda, plan->slope, plan->size))
-            found = -1;
-        result->stationarity = perp__plan_stationarity(g, plan->w, plan->p, plan->slope, plan->size,
-                                                       plan->lower, plan->upper);
+        double here = stationarity(plan), slack = 1e-9 * (fabs(cost) + plan->kkt->worth);
+        if (!(cost < best - slack)) {
+            if (result->weak == 0 || !try_every_side(plan, best - slack)) break;
+            continue;
+        }
+        result->stationarity = here;
         best = cost;
-        if (found < 0 || !find_costates(plan)) return -1;
+        if (!find_costates(plan)) return -1;
         found = 1;
         keep(plan);
         result->rounds = round;
         result->weak = 0;
-        result->both_zero = perp__sides_treat(plan->sides, plan->w, plan->r, 1e-6, PERP__SIDE_OPEN);
-        if (result->both_zero == 0) break;
+        result->both_zero =
+            perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+        if (result->both_zero == 0 || holds_both_sides(plan)) break;
         if (solve_sides(plan, "both zero opened", 0, &opened) && opened >= best - slack) break;
         result->weak = result->both_zero;
     }
@@ -275,26 +377,248 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
     return refined;
 }
 
+/* Second order ---------------------------------------------------------------------------------- */
+
+/* At a minimum with pairs of both sides zero whose multipliers do not hold both: every choice of a side
+ * is a program of its own, up to this many pairs. */
+enum { MOST_BRANCHED = 12 };
+
+/* Entries of pairs with both sides zero that the cost does not hold at both: at most MOST_BRANCHED of
+ * them in `list`. How many there are. The sides are those of the point. */
+static int find_branched(perp_plan *plan, size_t *list)
+{
+    const perp__program *g = plan->program;
+    int n = 0;
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+    for (int i = 0; i < g->npair; i++)
+        for (int k = 0; k < g->K; k++) {
+            size_t at = (size_t)i * (size_t)g->K + (size_t)k;
+            const perp__plan_pair *pair = &g->pair[i];
+            if (plan->sides->side[at] != PERP__SIDE_OPEN) continue;
+            double held =
+                fmin(side_multiplier(plan, pair, 0, k), side_multiplier(plan, pair, 1, k));
+            if (held > HELD) continue;
+            if (n < MOST_BRANCHED) list[n] = at;
+            n++;
+        }
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    return n;
+}
+
+/* Second order at the point: with no pair to choose a side of, once; else for each choice. The sides are
+ * left fixed as they were where the cost falls. */
+static int second_order(perp_plan *plan)
+{
+    size_t list[MOST_BRANCHED];
+    double cost;
+    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    stationarity(plan);
+    int n = find_branched(plan, list), most = n < MOST_BRANCHED ? n : MOST_BRANCHED;
+    int least = n > MOST_BRANCHED ? 0 : 1;
+    for (int choice = 0; choice < 1 << most && least >= 0; choice++) {
+        for (int i = 0; i < most; i++) plan->sides->side[list[i]] = (choice >> i) & 1;
+        perp__sides_fix(plan->sides);
+        int rises =
+            perp__kkt_second_order(plan->kkt, plan->ipm, choice == 0, plan->w, plan->p, plan->r,
+                                   plan->lambda, plan->lower, plan->upper, plan->direction);
+        if (rises < least) least = rises;
+        if (least == 0 && n > MOST_BRANCHED) break;
+    }
+    if (least >= 0) perp__sides_release(plan->sides);
+    return least;
+}
+
+/* The longest way along the direction that goes half of the way to any bound, and changes no unknown by
+ * more than its extent or 1. */
+static double way_along(const perp_plan *plan, double sign)
+{
+    const perp__program *g = plan->program;
+    double t = INFINITY;
+    for (size_t i = 0; i < plan->nW + plan->nP; i++) {
+        int is_w = i < plan->nW;
+        size_t j = is_w ? i : i - plan->nW;
+        double x = is_w ? plan->w[j] : plan->p[j], d = sign * plan->direction[i];
+        double lo = is_w ? g->wlo[j] : g->plo[j], hi = is_w ? g->whi[j] : g->phi[j];
+        if (d == 0 || lo == hi) continue;
+        t = fmin(t, fmax(1, plan->kkt->extent[i]) / fabs(d));
+        double room = d > 0 ? hi - x : x - lo;
+        if (room > 1e-6 * plan->kkt->extent[i]) t = fmin(t, 0.5 * room / fabs(d));
+    }
+    return isfinite(t) ? t : 0;
+}
+
+static int improves(const perp_plan_result *now, const perp_plan_result *before)
+{
+    double size = fmax(fabs(now->cost), fabs(before->cost));
+    return now->cost < before->cost - 1e-9 * size;
+}
+
+/* Go a way along the direction and solve again, first with the sides that are fixed. 1: a cheaper plan;
+ * 0: none, or stopped; -1: memory. */
+static int follow(perp_plan *plan, double way, perp_plan_result *result)
+{
+    perp_plan_result now = *result;
+    double cost;
+    for (size_t i = 0; i < plan->nW; i++) plan->w[i] += way * plan->direction[i];
+    for (size_t i = 0; i < plan->nP; i++) plan->p[i] += way * plan->direction[plan->nW + i];
+    int solved = solve_sides(plan, "leaving a saddle", 0, &cost) && !plan->stopped;
+    perp__sides_release(plan->sides);
+    if (!solved) return 0;
+    keep(plan);
+    if (plan->program->npair > 0) {
+        int refined = refine(plan, &now);
+        if (refined <= 0) return refined;
+    } else {
+        now.stationarity = stationarity(plan);
+    }
+    int holds = verify(plan, &now);
+    if (holds <= 0 || !improves(&now, result)) return holds < 0 ? -1 : 0;
+    *result = now;
+    return find_costates(plan) ? 1 : -1;
+}
+
+/* Where the cost falls along a direction that the conditions leave: go there, both ways, far and near. 1: to a
+ * cheaper plan; 0: none was found; -1: memory. */
+static int leave(perp_plan *plan, perp_plan_result *result)
+{
+    static const double ways[] = {1, -1, 0.1, -0.1};
+    size_t nW = plan->nW, n = 3 * nW + plan->nP + plan->nR;
+    perp__sides *sides = plan->sides;
+    size_t npair = (size_t)plan->program->npair * (size_t)plan->program->K;
+    double *from = malloc((n + 1) * sizeof *from);
+    signed char *side = malloc(npair + 1);
+    int left = from && side ? 0 : -1;
+    double *part[] = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
+    size_t length[] = {nW, plan->nP, plan->nR, nW, nW};
+    for (size_t i = 0, at = 0; i < 5 && left == 0; at += length[i++])
+        memcpy(from + at, part[i], length[i] * sizeof *from);
+    if (left == 0) memcpy(side, sides->side, npair);
+    for (size_t k = 0; k < sizeof ways / sizeof *ways && left == 0 && !plan->stopped; k++) {
+        double way = ways[k] * way_along(plan, ways[k] > 0 ? 1 : -1);
+        perp__sides_fix(sides);
+        left = follow(plan, way, result);
+        if (left == 1) break;
+        for (size_t i = 0, at = 0; i < 5; at += length[i++])
+            memcpy(part[i], from + at, length[i] * sizeof *from);
+        memcpy(sides->side, side, npair);
+        stationarity(plan);
+    }
+    perp__sides_release(sides);
+    free(from);
+    free(side);
+    return left;
+}
+
+/* Second order at a stationary point, and on from it where the cost falls. 0: memory. */
+static int judge_curvature(perp_plan *plan, perp_plan_result *result)
+{
+    enum { MOST_LEFT = 5 };
+    int left = 1;
+    for (int i = 0; i <= MOST_LEFT && left == 1 && !plan->stopped; i++) {
+        result->curvature = second_order(plan);
+        if (result->curvature >= 0) return 1;
+        if (i < MOST_LEFT) left = leave(plan, result);
+        if (left == 1 && !(result->stationarity <= STATIONARY && result->weak == 0)) return 1;
+    }
+    perp__sides_release(plan->sides);
+    return left >= 0;
+}
+
+/* The word ------------------------------------------------------------------------------------- */
+
+/* Nothing to be minimised: what holds is as good as any. */
+static int has_cost(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    int has = g->ngrad > 0;
+    for (int i = 0; i < g->np; i++) has |= g->time_weight[i] != 0;
+    return has;
+}
+
+/* Would a longer horizon, which nothing ends, lower the cost? Of the point last evaluated. */
+static int falls_with_horizon(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    const perp__kkt *u = plan->kkt;
+    int falls = 0;
+    for (int q = 0; q < g->nrun; q++) {
+        size_t at = u->nW + (size_t)(g->run_p + q);
+        falls |= g->phi[g->run_p + q] == (double)INFINITY && u->slope[at] < -0.1 * u->size[at];
+    }
+    return falls;
+}
+
+static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)
+{
+    if (!has_cost(plan)) return PERP_PLAN_GLOBAL;
+    if (!is_refined || !(result->stationarity <= STATIONARY)) return PERP_PLAN_FEASIBLE;
+    if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p)) return PERP_PLAN_GLOBAL;
+    if (result->weak > 0) return plan->is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
+    return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
+}
+
+/* A guess that is a plan already, and cheaper than what was found from it: refined as it is, or kept. 1: it is
+ * the plan now, -1: memory. */
+static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
+{
+    perp_plan_result guess = {0}, now;
+    double cost;
+    perp__program_values(plan->program, plan->guess_w, plan->guess_p, plan->r, &cost);
+    if (!(cost < result->cost) && perp_plan_holds(result->outcome)) return 0;
+    memcpy(plan->best_w, plan->w, plan->nW * sizeof *plan->w);
+    memcpy(plan->best_p, plan->p, plan->nP * sizeof *plan->p);
+    memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+    int holds = verify(plan, &guess);
+    if (holds <= 0) {
+        memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
+        return holds;
+    }
+    now = guess;
+    *refined = plan->program->npair > 0 && plan->options.refine ? refine(plan, &now) : 0;
+    if (*refined > 0 && verify(plan, &now) > 0 && now.cost <= guess.cost) {
+        *result = now;
+        return 1;
+    }
+    if (*refined < 0) return -1;
+    *refined = 0;
+    memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+    *result = guess;
+    result->stationarity = (double)INFINITY; /* there are no multipliers of this point */
+    return 1;
+}
+
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
-    int refined = run_phases(plan, start, &solved, result), memory = 1;
+    int refined = run_phases(plan, start, &solved, result);
+    double cost;
     plan->is_not_finite = solved.status == IPM_NOT_FINITE;
     if (refined <= 0) result->weak = result->both_zero = 0;
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
-        memory = perp__plan_slope(plan->program, plan->w, plan->p, plan->lambda, plan->slope,
-                                  plan->size);
-        result->stationarity = perp__plan_stationarity(plan->program, plan->w, plan->p, plan->slope,
-                                                       plan->size, plan->lower, plan->upper);
+        perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+        result->stationarity = stationarity(plan);
     }
     int holds = verify(plan, result);
-    if (refined < 0 || holds < 0 || !memory || (!refined && !find_costates(plan))) return 0;
-    int stationary = (refined > 0 || plan->program->npair == 0) && result->weak == 0 &&
-                     result->stationarity <= 1e-5;
+    if (start == 0 && plan->has_guess && holds >= 0 && refined >= 0 && !plan->stopped) {
+        result->outcome = holds ? PERP_PLAN_FEASIBLE : PERP_PLAN_LIMIT;
+        int fell = fall_back(plan, result, &refined);
+        if (fell > 0) holds = verify(plan, result);
+        if (fell < 0) holds = -1;
+    }
+    if (refined < 0 || holds < 0 || (!refined && !find_costates(plan))) return 0;
+    int is_refined = refined > 0 || plan->program->npair == 0;
+    int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
+    if (holds && is_stationary && !plan->stopped) {
+        if (!judge_curvature(plan, result) || verify(plan, result) < 0) return 0;
+    }
+    result->falls = holds && !plan->stopped && falls_with_horizon(plan);
     result->outcome = plan->stopped ? PERP_PLAN_STOPPED
                       : !holds      ? PERP_PLAN_LIMIT
-                      : stationary  ? PERP_PLAN_OPTIMAL
-                                    : PERP_PLAN_FEASIBLE;
+                                    : word_of(plan, result, is_refined);
     return 1;
 }
 
@@ -320,6 +644,24 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
     return PERP_OK;
 }
 
+/* Where the plan begins is given, and breaks a condition by itself: there is no plan, and that is a proof. */
+static perp_status say_broken_start(const perp_plan *plan, int condition, double off,
+                                    perp_plan_result *result, perp_diag *diag)
+{
+    const perp__source *source = &plan->model->source;
+    const perp__plan_condition *c = &plan->model->plan->condition[condition];
+    int line, column;
+    perp__source_place(source, c->at, &line, &column);
+    perp__diag_append(
+        diag,
+        "%s:%d:%d: no plan keeps '%s': where the plan begins it is off by %.4g, and all "
+        "that it speaks of is given there\n",
+        source->name, line, column, c->text, off);
+    if (diag) diag->errors++;
+    result->outcome = PERP_PLAN_INFEASIBLE;
+    return PERP_OK;
+}
+
 /* No run ended in a plan: say why, as far as it can be found out. */
 static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
@@ -337,10 +679,15 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     o.weight = 100; /* the miss before the barrier: sticking is a trap */
     o.progress = forward_progress;
     o.context = plan;
+    double off;
+    int broken =
+        perp__plan_broken_start(plan->program, plan->model_w, plan->model_p, po->verify_tol, &off);
+    if (broken == -2) return PERP_ERR_MEMORY;
+    if (broken >= 0) return say_broken_start(plan, broken, off, result, diag);
     plan->phase = "conditions may be missed";
     int conflict = perp__plan_explain(plan->program, &p, &o, diag);
     if (conflict < 0) return PERP_ERR_MEMORY;
-    if (conflict > 0) result->outcome = PERP_PLAN_INFEASIBLE;
+    if (conflict > 0) result->outcome = PERP_PLAN_LOCALLY_INFEASIBLE;
     if (conflict == 0)
         perp__diag_append(diag,
                           "%s: no plan was found from %d start%s; the conditions could not be "
@@ -371,10 +718,17 @@ static void say_not_finite(perp_plan *plan, perp_diag *diag)
     if (diag) diag->errors++;
 }
 
-/* A cost this low, and no optimum: something is missing in the study. */
+/* A cost that goes on falling, and no minimum: something is missing in the study. */
 static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
 {
-    if (result->outcome != PERP_PLAN_FEASIBLE || result->cost > -1e9) return;
+    if (result->outcome != PERP_PLAN_FEASIBLE) return;
+    if (result->falls)
+        perp__diag_append(
+            diag,
+            "%s: no minimum found: the cost falls as the horizon grows, beyond the %.3g s of this "
+            "plan; a longest horizon, or a price on time, is missing\n",
+            plan->model->source.name, result->horizon);
+    if (result->cost > -1e9) return;
     perp__diag_append(
         diag,
         "%s: the cost falls to %.2g and further; ranges of inputs or states, or a price "
@@ -388,8 +742,16 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     perp_status status = perp__plan_run_starts(plan, result);
     if (status != PERP_OK) return status;
     warn_unbounded(plan, result, diag);
+    result->on_mesh = result->outcome;
+    result->replay = (double)NAN;
+    if (plan->options.replay && perp_plan_holds(result->outcome))
+        status = perp__plan_replay(plan, result, diag);
+    if (status != PERP_OK) return status;
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
-    if (!plan->is_not_finite) return explain(plan, result, diag);
-    say_not_finite(plan, diag);
-    return PERP_OK;
+    if (plan->is_not_finite)
+        say_not_finite(plan, diag);
+    else
+        status = explain(plan, result, diag);
+    result->on_mesh = result->outcome;
+    return status;
 }

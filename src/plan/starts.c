@@ -46,12 +46,13 @@ static void copy_answer(perp_plan *to, const perp_plan *from, int keep)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
-/* Plans that hold come before those that do not; optimal ones first; then the cost decides. */
+/* Plans that hold come before those that do not; then the cost decides, then the word. */
 static int is_better(const perp_plan_result *a, const perp_plan_result *b)
 {
-    int holds = a->outcome <= PERP_PLAN_FEASIBLE, other = b->outcome <= PERP_PLAN_FEASIBLE;
+    int holds = perp_plan_holds(a->outcome), other = perp_plan_holds(b->outcome);
     if (!holds || !other) return holds;
-    if (fabs(a->cost - b->cost) > 1e-9 * (1 + fabs(b->cost))) return a->cost < b->cost;
+    if (fabs(a->cost - b->cost) > 1e-9 * fmax(fabs(a->cost), fabs(b->cost)))
+        return a->cost < b->cost;
     return a->outcome < b->outcome;
 }
 
@@ -96,7 +97,8 @@ static void take(starts *s, const slot *one)
         *s->best = one->result;
         copy_answer(s->plan, one->plan, 1);
     }
-    s->enough = s->taken >= s->options.tries && s->best->outcome == PERP_PLAN_OPTIMAL;
+    s->enough = s->taken >= s->options.tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
+                s->best->curvature >= 0;
 }
 
 /* Take what is done, in order; the next one reports from now on. */
@@ -155,7 +157,7 @@ static perp_status add_slot(starts *s, int i)
     return PERP_OK;
 }
 
-/* The tries asked for, then restarts while there is no optimal plan. */
+/* The tries asked for, then restarts while no plan is stationary. */
 static perp_status run_waves(starts *s)
 {
     const perp_plan_options *o = &s->options;

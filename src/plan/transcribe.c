@@ -387,7 +387,7 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     perp__graph *graph = t->graph;
     const perp__pair *of = &t->model->pair[i];
     perp_expr a = perp__translate_at(t, of->a, of->at), b = perp__translate_at(t, of->b, of->at);
-    perp__plan_pair pair = {.pair = i, .point = c};
+    perp__plan_pair pair = {.pair = i, .point = c, .parts = -1};
     if (of->guard >= 0) {
         if (c == 0)
             perp__plan_error(t, of->at,
@@ -408,7 +408,7 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     perp_expr above = perp__sub(graph, a, lo), below = perp__sub(graph, hi, a);
     *split += 2;
     perp_expr parts = perp__sub(graph, b, perp__sub(graph, plus, minus));
-    perp__add_row(t, parts, 0, 0, of->text, of->at, -1);
+    pair.parts = perp__add_row(t, parts, 0, 0, of->text, of->at, -1);
     add_side(t, &pair, 0, above, of, 1, a, number_or_nan(t, lo));
     add_side(t, &pair, 1, plus, of, 1, plus, 0);
     add_product(t, &pair, above, plus, of);

@@ -362,6 +362,40 @@ done:
     return ok;
 }
 
+int perp__plan_broken_start(const perp__program *g, const double *w, const double *p, double tol,
+                            double *off)
+{
+    const perp__plan_block *b = g->model->plan;
+    double *unknown_p = malloc(((size_t)g->np + 1) * sizeof *unknown_p);
+    checker u = {.g = g, .m = g->model, .w = w, .p = unknown_p};
+    int broken = -2;
+    u.symbol = malloc((size_t)(u.m->nsymbol + b->nparam) * sizeof *u.symbol);
+    u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
+    if (!u.symbol || !u.value || !unknown_p) goto done;
+    /* what is chosen has no value, and so has what depends on it */
+    for (int i = 0; i < g->np; i++) unknown_p[i] = g->plo[i] < g->phi[i] ? (double)NAN : p[i];
+    for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
+    set_params(&u);
+    set_symbols(&u, -1, 1);
+    u.symbol[PERP__SYM_H] = NAN;
+    perp__graph_values(&u.m->graph, u.symbol, u.value);
+    broken = -1;
+    for (int i = 0; i < b->ncondition && broken < 0; i++) {
+        const perp__plan_condition *c = &b->condition[i];
+        int here = (c->where == PLAN_START && c->phase <= 0) ||
+                   (c->where == PLAN_ALWAYS && perp__program_holds_first(g, i, 0));
+        double lo = c->lo >= 0 ? u.value[c->lo] : -(double)INFINITY,
+               hi = c->hi >= 0 ? u.value[c->hi] : (double)INFINITY, x = u.value[c->e];
+        *off = outside(x, lo, hi);
+        if (here && !isnan(lo) && !isnan(hi) && *off > tol * (1 + fabs(x))) broken = i;
+    }
+done:
+    free(u.symbol);
+    free(u.value);
+    free(unknown_p);
+    return broken;
+}
+
 void perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
                             double *symbol, double *value)
 {
@@ -380,66 +414,4 @@ void perp__plan_begin_symbols(const perp__program *g, const double *w, const dou
     u.step = g->first[phase];
     set_params(&u);
     set_symbols(&u, -1, 1);
-}
-
-int perp__plan_slope(perp__program *g, const double *w, const double *p, const double *lambda,
-                     double *slope_of, double *size)
-{
-    size_t K = (size_t)g->K, nW = (size_t)g->nw * K;
-    double *jac = malloc(((size_t)g->njac * K + 1) * sizeof *jac);
-    double *grad = malloc(((size_t)g->ngrad * K + 1) * sizeof *grad);
-    int ok = jac && grad;
-    memset(slope_of, 0, (nW + (size_t)g->np) * sizeof *slope_of);
-    for (int i = 0; i < g->np; i++) slope_of[nW + (size_t)i] = g->time_weight[i];
-    for (size_t i = 0; i < nW + (size_t)g->np; i++) size[i] = fabs(slope_of[i]);
-    if (ok) perp__program_derivatives(g, w, p, lambda, 1, jac, grad, NULL);
-    for (int e = 0; ok && e < g->njac + g->ngrad; e++) {
-        int row = e < g->njac, f = row ? e : e - g->njac,
-            col = row ? g->jac_col[f] : g->grad_col[f];
-        for (size_t k = 0; k < K; k++) {
-            size_t at;
-            double x = row ? jac[(size_t)f * K + k] * lambda[(size_t)g->jac_row[f] * K + k]
-                           : grad[(size_t)f * K + k];
-            if (col >= g->nx + g->nw)
-                at = nW + (size_t)(col - g->nx - g->nw);
-            else if (col >= g->nx)
-                at = (size_t)(col - g->nx) * K + k;
-            else if (k > 0)
-                at = (size_t)((g->npoint - 1) * g->nb + col) * K + k - 1;
-            else if (g->x0_of[col] >= 0)
-                at = nW + (size_t)g->x0_of[col];
-            else
-                continue;
-            slope_of[at] += x;
-            size[at] += fabs(x);
-        }
-    }
-    free(jac);
-    free(grad);
-    return ok;
-}
-
-double perp__plan_stationarity(const perp__program *g, const double *w, const double *p,
-                               const double *slope_of, const double *size, const double *lower,
-                               const double *upper)
-{
-    size_t nW = (size_t)g->nw * (size_t)g->K, n = nW + (size_t)g->np;
-    double worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        int is_global = i >= nW;
-        double lo = is_global ? g->plo[i - nW] : g->wlo[i],
-               hi = is_global ? g->phi[i - nW] : g->whi[i];
-        double x = is_global ? p[i - nW] : w[i], s = slope_of[i], zl, zu;
-        if (lo == hi) continue;
-        /* globals: the multiplier that the slope asks for, if the bound is there */
-        zl = !is_global ? lower[i] : s > 0 && x - lo < 1e-6 * (1 + fabs(x)) ? s : 0;
-        zu = !is_global ? upper[i] : s < 0 && hi - x < 1e-6 * (1 + fabs(x)) ? -s : 0;
-        double here = fabs(s - zl + zu);
-        if (isnan(here)) return INFINITY;
-        if (zl != 0) here = fmax(here, fmax(-zl, fabs(zl * (x - lo))));
-        if (zu != 0) here = fmax(here, fmax(-zu, fabs(zu * (hi - x))));
-        here /= 1 + size[i];
-        if (here > worst) worst = here;
-    }
-    return worst;
 }

@@ -20,6 +20,12 @@ typedef struct perp__plan_check {
 int perp__plan_verify(const perp__program *program, const double *w, const double *p,
                       perp__plan_check *check, double *residual);
 
+/* A condition that no plan keeps since it is broken where the plan begins, by states, parameters and a time
+ * that are all given there, beyond tol; by how much in *off. Its number; -1: there is none; -2: memory.
+ * w, p: any point. */
+int perp__plan_broken_start(const perp__program *program, const double *w, const double *p,
+                            double tol, double *off);
+
 /* The model's symbols at a node, as rows of a table mean them. symbol: nsymbol, and room for one value
  * more for each `param` line of the block; value: the graph's nodes. */
 void perp__plan_row_symbols(const perp__program *program, const double *w, const double *p,
@@ -28,17 +34,5 @@ void perp__plan_row_symbols(const perp__program *program, const double *w, const
 /* The same where a phase begins, behind its links: states and parameters. */
 void perp__plan_begin_symbols(const perp__program *program, const double *w, const double *p,
                               int phase, double *symbol, double *value);
-
-/* Slope of cost + lambda'r at w, p: over w (nw * K), then p; and the sum of its terms' sizes. 0 when
- * memory is out. */
-int perp__plan_slope(perp__program *program, const double *w, const double *p, const double *lambda,
-                     double *slope, double *size);
-
-/* How far from stationary, relative to 1 + the sizes: the slope less lower plus upper over what is
- * free (given sides and values excluded), and the products of bounds and their multipliers. lower,
- * upper: nw * K. */
-double perp__plan_stationarity(const perp__program *program, const double *w, const double *p,
-                               const double *slope, const double *size, const double *lower,
-                               const double *upper);
 
 #endif

@@ -12,7 +12,7 @@ static perp_plan *solved(const char *file, perp_plan_method method, perp_model *
     if (method < PERP_PLAN_METHOD_COUNT) o.method = method;
     assert_int_equal(perp_plan_create(*m, &o, &plan, NULL), PERP_OK);
     assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
-    assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+    assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
     return plan;
 }
 
@@ -92,7 +92,7 @@ static void what_a_phase_says_is_checked(void **state)
             fail_msg("%s", perp_diag_text(&diag));
         if (i == 0) {
             assert_int_equal(perp_plan_solve(plan[0], &r, NULL), PERP_OK);
-            assert_int_equal(r.outcome, PERP_PLAN_OPTIMAL);
+            assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
         }
         assert_true(plan[i]->nW == plan[0]->nW && plan[i]->nP == plan[0]->nP);
         memcpy(plan[i]->w, plan[0]->w, plan[0]->nW * sizeof(double));
@@ -195,7 +195,7 @@ static void a_cone_whose_bound_is_below_zero_is_noticed(void **state)
     perp_plan *plan;
     assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
     assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
-    assert_true(r.outcome != PERP_PLAN_OPTIMAL && r.outcome != PERP_PLAN_FEASIBLE);
+    assert_true(!perp_plan_holds(r.outcome));
     perp_plan_destroy(plan);
     perp_model_destroy(m);
 }

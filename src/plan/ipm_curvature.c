@@ -1,0 +1,137 @@
+/* The curvature of a Lagrangian where some conditions are held: the inertia of the matrix of the interior
+ * point, without a barrier, says whether there is a direction along which it falls (Gould 1985); inverse
+ * iteration finds one. Unknowns are measured by their extents, the curvature by its mean. */
+
+#include "plan/ipm_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double REDUNDANT =
+    1e-10; /* on the diagonal where conditions that are held repeat each other */
+
+/* What is held stays as it is; all else is free. */
+static void hold(perp__ipm *s, const perp__ipm_point *at, int level)
+{
+    size_t n = s->nW + s->nP;
+    for (size_t i = 0; i < s->n; i++) {
+        int is_held = at->held[i] >= level;
+        s->lo[i] = is_held ? 0 : -UNBOUNDED;
+        s->hi[i] = is_held ? 0 : UNBOUNDED;
+        if (i < n) s->sigma[i] = 0;
+    }
+    perp__ipm_place(s);
+}
+
+/* Mean curvature a step, in units of the extents. */
+static double mean_curvature(const perp__ipm *s, const perp__ipm_point *at)
+{
+    const perp__program *g = s->g;
+    double sum = 0;
+    for (int e = 0; e < g->nhess; e++)
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, g->hess_i[e], k),
+                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            if (i < 0 || j < 0) continue;
+            sum +=
+                fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) * at->extent[i] * at->extent[j];
+        }
+    return sum / s->K;
+}
+
+/* Derivatives at the point, in units of the extents, of the mean curvature and of the rows' reach. */
+void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
+{
+    const perp__program *g = s->g;
+    size_t K = (size_t)s->K;
+    perp__program_derivatives(s->g, at->w, at->p, at->lambda, 1, s->jac, s->grad, s->hess);
+    double mean = mean_curvature(s, at);
+    if (!(mean > 0)) mean = 1;
+    for (int e = 0; e < g->nhess; e++)
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, g->hess_i[e], k),
+                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            if (i >= 0 && j >= 0)
+                s->hess[(size_t)e * K + (size_t)k] *= at->extent[i] * at->extent[j] / mean;
+        }
+    for (int e = 0; e < g->njac; e++)
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, g->jac_col[e], k);
+            double reach = at->reach[(size_t)g->jac_row[e] * K + (size_t)k];
+            if (i >= 0 && reach > 0) s->jac[(size_t)e * K + (size_t)k] *= at->extent[i] / reach;
+        }
+}
+
+static int factor(perp__ipm *s, double margin)
+{
+    for (size_t i = 0; i < s->nW + s->nP; i++) s->sigma[i] = margin;
+    s->delta_w = s->delta_c = 0;
+    int ok = perp__ipm_factor_once(s);
+    if (ok >= 0) return ok;
+    s->delta_c = REDUNDANT;
+    return perp__ipm_factor_once(s);
+}
+
+int perp__ipm_rises(perp__ipm *s, const perp__ipm_point *at, int level, double margin)
+{
+    hold(s, at, level);
+    return factor(s, margin);
+}
+
+/* The margin at which the curvature begins to rise everywhere, within a factor of 1.5 above. 0: none. */
+static double least_margin(perp__ipm *s, double below)
+{
+    double above = below;
+    while (factor(s, above) != 1)
+        if ((above *= 10) > 1e12) return 0;
+    below = 0.1 * above;
+    while (above > 1.5 * below) {
+        double middle = sqrt(above * below);
+        if (factor(s, middle) == 1)
+            above = middle;
+        else
+            below = middle;
+    }
+    return factor(s, above) == 1 ? above : 0;
+}
+
+/* Curvature along d, over its size squared. */
+static double curvature_along(const perp__ipm *s, const double *d)
+{
+    const perp__program *g = s->g;
+    double sum = 0, norm = 0;
+    for (int e = 0; e < g->nhess; e++)
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, g->hess_i[e], k),
+                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            if (i < 0 || j < 0) continue;
+            int twice = g->hess_i[e] != g->hess_j[e];
+            sum += (1 + twice) * s->hess[(size_t)e * (size_t)s->K + (size_t)k] * d[i] * d[j];
+        }
+    for (size_t i = 0; i < s->nW + s->nP; i++) norm += d[i] * d[i];
+    return sum / norm;
+}
+
+int perp__ipm_falling_direction(perp__ipm *s, const perp__ipm_point *at, int level, double margin,
+                                double *d)
+{
+    enum { ROUNDS = 20 };
+    size_t n = s->nW + s->nP;
+    unsigned long long state = 1;
+    if (perp__ipm_rises(s, at, level, margin) == 1 || least_margin(s, margin) == 0) return 0;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+        d[i] = s->is_free[i] ? (double)(state >> 11) / 9007199254740992.0 - 0.4 : 0;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        double most = 0;
+        memset(s->dlambda, 0, s->m * sizeof *s->dlambda);
+        perp__ipm_solve_factored(s, d, s->dlambda);
+        for (size_t i = 0; i < n; i++) most = fmax(most, fabs(d[i]));
+        if (!(most > 0) || !isfinite(most)) return 0;
+        for (size_t i = 0; i < n; i++) d[i] /= most;
+    }
+    if (!(curvature_along(s, d) < 0)) return 0;
+    for (size_t i = 0; i < n; i++) d[i] *= at->extent[i];
+    return 1;
+}

@@ -1,0 +1,351 @@
+#include "plan/kkt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How near a bound is near, beside what it bounds; and a margin of curvature that rounding and the
+ * error of multipliers do not reach. */
+static const double NEAR = 1e-4, AT = 1e-6, MARGIN = 1e-7;
+/* What an error of a multiplier may be worth, beside the cost: times the 1e-5 that slopes are judged by. */
+static const double NOTICE = 1e-3;
+/* An unknown that is 0 at every step has this size beside its range, or beside 1. */
+static const double LITTLE = 1e-3, OWN = 0.1;
+
+enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multiplier, with one */
+
+/* Memory -------------------------------------------------------------------------------------- */
+
+perp__kkt *perp__kkt_create(perp__program *g)
+{
+    perp__kkt *u = calloc(1, sizeof *u);
+    if (!u) return NULL;
+    size_t K = (size_t)g->K, n;
+    u->g = g;
+    u->nW = (size_t)g->nw * K;
+    u->nP = (size_t)g->np;
+    u->nR = (size_t)g->nrow * K;
+    n = u->nW + u->nP;
+    double **arrays[] = {&u->extent, &u->amplitude, &u->unit, &u->slope, &u->size, &u->floor,
+                         &u->share,  &u->reach,     &u->jac,  &u->grad,  &u->hess};
+    size_t sizes[] = {n,
+                      n,
+                      n,
+                      n,
+                      n,
+                      n,
+                      u->nR,
+                      u->nR,
+                      (size_t)g->njac * K,
+                      (size_t)g->ngrad * K,
+                      (size_t)g->nhess * K};
+    int ok = 1;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        ok &= (*arrays[i] = calloc(sizes[i] + 1, sizeof(double))) != NULL;
+    u->held = calloc(n + u->nR + 1, 1);
+    if (g->npair == 0) u->square = calloc((size_t)g->ncol * (size_t)g->ncol + 1, sizeof(double));
+    if (ok && u->held && (u->square || g->npair > 0)) return u;
+    perp__kkt_destroy(u);
+    return NULL;
+}
+
+void perp__kkt_destroy(perp__kkt *u)
+{
+    if (!u) return;
+    double *arrays[] = {u->extent, u->amplitude, u->unit, u->slope, u->size, u->floor,
+                        u->share,  u->reach,     u->jac,  u->grad,  u->hess};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    free(u->square);
+    free(u->held);
+    free(u);
+}
+
+/* First order --------------------------------------------------------------------------------- */
+
+/* Index in (w, p) of column `col` of step k; -1: a given initial state. */
+static long index_of(const perp__kkt *u, int col, size_t k)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    if (col >= g->nx + g->nw) return (long)(u->nW + (size_t)(col - g->nx - g->nw));
+    if (col >= g->nx) return (long)((size_t)(col - g->nx) * K + k);
+    if (k > 0) return (long)((size_t)((g->npoint - 1) * g->nb + col) * K + k - 1);
+    return g->x0_of[col] >= 0 ? (long)(u->nW + (size_t)g->x0_of[col]) : -1;
+}
+
+static double lower_of(const perp__kkt *u, size_t i)
+{
+    return i < u->nW ? u->g->wlo[i] : u->g->plo[i - u->nW];
+}
+
+static double upper_of(const perp__kkt *u, size_t i)
+{
+    return i < u->nW ? u->g->whi[i] : u->g->phi[i - u->nW];
+}
+
+/* The size that an unknown has when it is 0 throughout: half its range, at most 1. */
+static double size_of_zero(const perp__kkt *u, size_t i)
+{
+    double lo = lower_of(u, i), hi = upper_of(u, i), half = 0.5 * (hi - lo);
+    return half > 0 ? fmin(half, 1) : 1;
+}
+
+static void set_extent(perp__kkt *u, size_t i, double most)
+{
+    double zero = size_of_zero(u, i);
+    u->amplitude[i] = fmax(most, 1e-6 * zero);
+    u->extent[i] = fmax(most, LITTLE * zero);
+    u->unit[i] = most > 1e-4 * zero ? most : zero;
+}
+
+static void measure_unknowns(perp__kkt *u, const double *w, const double *p)
+{
+    size_t K = (size_t)u->g->K;
+    for (int j = 0; j < u->g->nw; j++) {
+        const double *x = w + (size_t)j * K;
+        double most = 0;
+        for (size_t k = 0; k < K; k++) most = fmax(most, fabs(x[k]));
+        for (size_t k = 0; k < K; k++) {
+            size_t i = (size_t)j * K + k;
+            set_extent(u, i, most);
+        }
+    }
+    for (size_t i = 0; i < u->nP; i++) set_extent(u, u->nW + i, fabs(p[i]));
+}
+
+/* Slopes of cost + lambda'r and the sizes of their terms. */
+static void add_slopes(perp__kkt *u, const double *lambda)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    for (int e = 0; e < g->njac + g->ngrad; e++) {
+        int is_row = e < g->njac, f = is_row ? e : e - g->njac;
+        for (size_t k = 0; k < K; k++) {
+            long at = index_of(u, is_row ? g->jac_col[f] : g->grad_col[f], k);
+            double x = is_row ? u->jac[(size_t)f * K + k] * lambda[(size_t)g->jac_row[f] * K + k]
+                              : u->grad[(size_t)f * K + k];
+            if (at < 0) continue;
+            u->slope[at] += x;
+            u->size[at] += fabs(x);
+            if (is_row) continue;
+            u->worth += fabs(x) * u->extent[at];
+            u->stake += fabs(x) * u->unit[at];
+        }
+    }
+}
+
+static void add_curvature(perp__kkt *u)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    for (int e = 0; e < g->nhess; e++)
+        for (size_t k = 0; k < K; k++) {
+            long i = index_of(u, g->hess_i[e], k), j = index_of(u, g->hess_j[e], k);
+            double v = fabs(u->hess[(size_t)e * K + k]);
+            if (i < 0 || j < 0) continue;
+            int is_own = g->hess_i[e] == g->hess_j[e];
+            u->floor[i] += v * (is_own ? fmax(u->amplitude[i], OWN * u->unit[i]) : u->amplitude[j]);
+            if (!is_own) u->floor[j] += v * u->amplitude[i];
+            u->worth += v * u->amplitude[i] * u->amplitude[j];
+            u->stake += v * u->unit[i] * u->unit[j];
+        }
+}
+
+static void measure_rows(perp__kkt *u, const double *lambda)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    for (int e = 0; e < g->njac; e++)
+        for (size_t k = 0; k < K; k++) {
+            long at = index_of(u, g->jac_col[e], k);
+            size_t row = (size_t)g->jac_row[e] * K + k;
+            double J = fabs(u->jac[(size_t)e * K + k]), part = J * fabs(lambda[row]);
+            if (at < 0 || J == 0) continue;
+            u->reach[row] += J * u->extent[at];
+            if (part > 0) u->share[row] = fmax(u->share[row], part / (u->size[at] + u->floor[at]));
+        }
+}
+
+void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const double *lambda)
+{
+    perp__program *g = u->g;
+    size_t n = u->nW + u->nP;
+    double *zero[] = {u->slope, u->size, u->floor};
+    for (int i = 0; i < 3; i++) memset(zero[i], 0, n * sizeof(double));
+    memset(u->share, 0, u->nR * sizeof *u->share);
+    memset(u->reach, 0, u->nR * sizeof *u->reach);
+    measure_unknowns(u, w, p);
+    u->worth = u->stake = 0;
+    for (size_t i = 0; i < u->nP; i++) {
+        u->slope[u->nW + i] = g->time_weight[i];
+        u->size[u->nW + i] = fabs(g->time_weight[i]);
+        u->worth += fabs(g->time_weight[i]) * u->extent[u->nW + i];
+        u->stake += fabs(g->time_weight[i]) * u->unit[u->nW + i];
+    }
+    perp__program_derivatives(g, w, p, lambda, 1, u->jac, u->grad, u->hess);
+    add_slopes(u, lambda);
+    add_curvature(u);
+    measure_rows(u, lambda);
+}
+
+/* The multipliers of an unknown's bounds: those of w are given; a bound of p has what its slope asks
+ * for where p is at it. */
+static void bound_multipliers(const perp__kkt *u, size_t i, double x, const double *lower,
+                              const double *upper, double *zl, double *zu)
+{
+    double s = u->slope[i], near = AT * u->extent[i];
+    int is_global = i >= u->nW;
+    *zl = !is_global ? lower[i] : s > 0 && x - lower_of(u, i) <= near ? s : 0;
+    *zu = !is_global ? upper[i] : s < 0 && upper_of(u, i) - x <= near ? -s : 0;
+}
+
+/* A part of slope i that should be 0: beside the terms of that slope; nothing where what it is worth over the size
+ * of the unknown is beyond notice in the cost. */
+static double slope_error(const perp__kkt *u, size_t i, double part, double size)
+{
+    if (part == 0) return 0;
+    return fmin(part / (size + u->floor[i]), part * u->amplitude[i] / (NOTICE * u->worth));
+}
+
+/* A multiplier of a bound: of its sign, and 0 off the bound: the product with the distance, which is a change of
+ * the cost, beside what the cost is over the units of its unknowns, or beside the slope. */
+static double gap_error(const perp__kkt *u, size_t i, double z, double size, double distance)
+{
+    double gap = fabs(z) * fmax(0, distance), own = (size + u->floor[i]) * u->unit[i];
+    return gap == 0 ? 0 : fmin(gap / own, gap / u->stake) / NOTICE;
+}
+
+static double worst_of(double worst, double x)
+{
+    return isnan(x) ? (double)INFINITY : fmax(worst, x);
+}
+
+double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double *p, const double *r,
+                              const double *lambda, const double *lower, const double *upper)
+{
+    const perp__program *g = u->g;
+    double worst = 0;
+    for (size_t i = 0; i < u->nW + u->nP; i++) {
+        double lo = lower_of(u, i), hi = upper_of(u, i), zl, zu;
+        double x = i < u->nW ? w[i] : p[i - u->nW];
+        if (lo == hi) continue;
+        bound_multipliers(u, i, x, lower, upper, &zl, &zu);
+        double left = fmax(fabs(u->slope[i] - zl + zu), fmax(-zl, -zu)),
+               size = u->size[i] + fabs(zl) + fabs(zu);
+        worst = worst_of(worst, slope_error(u, i, left, size));
+        worst = worst_of(worst, isfinite(lo) ? gap_error(u, i, zl, size, x - lo) : 0);
+        worst = worst_of(worst, isfinite(hi) ? gap_error(u, i, zu, size, hi - x) : 0);
+    }
+    for (size_t i = 0; i < u->nR; i++) {
+        double lo = g->rlo[i], hi = g->rhi[i], bound = lambda[i] > 0 ? hi : lo;
+        if (lambda[i] == 0 || lo == hi || (isinf(lo) && isinf(hi))) continue;
+        double way =
+            isfinite(bound) ? fabs(r[i] - bound) : u->reach[i]; /* else of the wrong sign */
+        double gap = way > 0 ? fabs(lambda[i]) * way / (NOTICE * u->stake) : 0;
+        worst = worst_of(worst, fmin(u->share[i], gap));
+    }
+    return worst;
+}
+
+/* Second order -------------------------------------------------------------------------------- */
+
+/* How active a condition is, by its distance from its bound and its multiplier's part. */
+static int activity(double distance, double multiplier)
+{
+    if (!(distance <= NEAR)) return FREE;
+    if (multiplier > distance) return STRONG;
+    return distance <= AT ? WEAK : FREE;
+}
+
+static void classify(perp__kkt *u, const double *w, const double *p, const double *r,
+                     const double *lambda, const double *lower, const double *upper)
+{
+    const perp__program *g = u->g;
+    size_t n = u->nW + u->nP;
+    for (size_t i = 0; i < n; i++) {
+        double lo = lower_of(u, i), hi = upper_of(u, i), zl, zu, X = u->extent[i];
+        double x = i < u->nW ? w[i] : p[i - u->nW];
+        bound_multipliers(u, i, x, lower, upper, &zl, &zu);
+        double size = u->size[i] + fabs(zl) + fabs(zu) + u->floor[i];
+        if (size == 0) size = 1;
+        int at_lo = activity((x - lo) / X, zl / size), at_hi = activity((hi - x) / X, zu / size);
+        u->held[i] = (char)(lo == hi ? STRONG : at_lo > at_hi ? at_lo : at_hi);
+    }
+    for (size_t i = 0; i < u->nR; i++) {
+        double lo = g->rlo[i], hi = g->rhi[i], reach = u->reach[i];
+        int at_lo = activity((r[i] - lo) / reach, lambda[i] < 0 ? u->share[i] : 0),
+            at_hi = activity((hi - r[i]) / reach, lambda[i] > 0 ? u->share[i] : 0);
+        u->held[n + i] = (char)(reach == 0      ? FREE
+                                : lo == hi      ? STRONG
+                                : at_lo > at_hi ? at_lo
+                                                : at_hi);
+    }
+}
+
+int perp__kkt_second_order(perp__kkt *u, perp__ipm *ipm, int is_new, const double *w,
+                           const double *p, const double *r, const double *lambda,
+                           const double *lower, const double *upper, double *direction)
+{
+    perp__ipm_point at = {w, p, lambda, u->held, u->unit, u->reach};
+    classify(u, w, p, r, lambda, lower, upper);
+    if (is_new) perp__ipm_measure(ipm, &at);
+    if (perp__ipm_rises(ipm, &at, STRONG, -MARGIN) == 1) return 1;
+    if (perp__ipm_rises(ipm, &at, WEAK, MARGIN) != 0) return 0;
+    if (direction && !perp__ipm_falling_direction(ipm, &at, WEAK, MARGIN, direction)) return 0;
+    return -1;
+}
+
+/* Convexity ----------------------------------------------------------------------------------- */
+
+/* Is a small symmetric matrix (full, n x n, destroyed) positive semidefinite, up to the rounding of its
+ * entries? */
+static int is_semidefinite(double *A, int n)
+{
+    const double eps = 2.3e-16 * (n + 1);
+    for (int k = 0; k < n; k++) {
+        double *K = A + k * n, most = 0;
+        for (int i = k + 1; i < n; i++) most = fmax(most, fabs(K[i]));
+        if (most == 0 && K[k] >= 0) continue;
+        if (!(K[k] > 0)) return 0;
+        for (int j = k + 1; j < n; j++)
+            for (int i = k + 1; i < n; i++) {
+                double before = A[j * n + i], less = K[i] * K[j] / K[k];
+                A[j * n + i] = before - less;
+                if (fabs(A[j * n + i]) <= eps * fmax(fabs(before), fabs(less))) A[j * n + i] = 0;
+            }
+    }
+    return 1;
+}
+
+/* Has step k the second derivatives of the step before? */
+static int is_as_before(const perp__kkt *u, size_t k)
+{
+    size_t K = (size_t)u->g->K;
+    for (int e = 0; e < u->g->nhess; e++)
+        if (u->hess[(size_t)e * K + k] != u->hess[(size_t)e * K + k - 1]) return 0;
+    return 1;
+}
+
+int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    int n = g->ncol;
+    if (g->npair > 0 || !g->is_affine) return 0;
+    if (g->nhess == 0) return 1;
+    if (!g->is_quadratic) return 0;
+    double *A = u->square;
+    perp__program_derivatives(u->g, w, p, NULL, 1, u->jac, u->grad, u->hess);
+    int convex = 1;
+    for (size_t k = 0; k < K && convex; k++) {
+        if (k > 0 && is_as_before(u, k)) continue;
+        memset(A, 0, (size_t)n * (size_t)n * sizeof *A);
+        for (int e = 0; e < g->nhess; e++) {
+            double v = u->hess[(size_t)e * K + k];
+            A[g->hess_i[e] * n + g->hess_j[e]] = v;
+            A[g->hess_j[e] * n + g->hess_i[e]] = v;
+        }
+        convex = is_semidefinite(A, n);
+    }
+    return convex;
+}

@@ -1,0 +1,50 @@
+/* The conditions of a minimum at a point, each on its own scale: the slope of the Lagrangian beside the
+ * terms it is made of, bounds beside the size of what they bound, the curvature along what the active
+ * conditions leave. */
+
+#ifndef PERP_SRC_PLAN_KKT_H
+#define PERP_SRC_PLAN_KKT_H
+
+#include "plan/ipm.h"
+
+typedef struct perp__kkt {
+    perp__program *g;
+    size_t nW, nP, nR;
+    double *amplitude;    /* nW + nP: the largest size of an unknown over the steps */
+    double *extent;       /* the same, not below a thousandth of 1 or of half its range */
+    double *unit;         /* the same, and 1 or half its range where it is 0 throughout */
+    double *slope, *size; /* nW + nP: of cost + lambda'r, and the sum of its terms' sizes */
+    double *floor;        /* nW + nP: what a slope changes by when unknowns change by little */
+    double *share;        /* nR: the largest part of a slope's size that a row's multiplier makes */
+    double *reach;        /* nR: sum of |J| extent */
+    double worth;         /* of the cost: its slopes and second derivatives, over the amplitudes */
+    double stake;         /* the same over the units */
+    double *jac, *grad, *hess;
+    double *square; /* ncol^2, without pairs */
+    char *held;     /* nW + nP + nR */
+} perp__kkt;
+
+perp__kkt *perp__kkt_create(perp__program *program); /* NULL: memory */
+void perp__kkt_destroy(perp__kkt *kkt);
+
+/* Everything but `held` at a point with its multipliers: of rows, of lower and upper bounds of w. */
+void perp__kkt_evaluate(perp__kkt *kkt, const double *w, const double *p, const double *lambda);
+
+/* How far from stationary: the worst slope relative to its terms, the worst product of a multiplier and
+ * the distance to its bound, relative too. r: the rows' values. */
+double perp__kkt_stationarity(const perp__kkt *kkt, const double *w, const double *p,
+                              const double *r, const double *lambda, const double *lower,
+                              const double *upper);
+
+/* Second order at a stationary point: 1: along every direction that the active conditions leave the cost
+ * rises; -1: along one of them it falls, which is then direction (nW + nP, its largest entry 1 in
+ * units of the extents; nullable); 0: neither is shown. is_new: 0 where the same point was asked for
+ * before, with other bounds of the program. */
+int perp__kkt_second_order(perp__kkt *kkt, perp__ipm *ipm, int is_new, const double *w,
+                           const double *p, const double *r, const double *lambda,
+                           const double *lower, const double *upper, double *direction);
+
+/* Is the program convex for certain: rows affine, the cost of each step a convex quadratic? */
+int perp__kkt_is_convex(perp__kkt *kkt, const double *w, const double *p);
+
+#endif

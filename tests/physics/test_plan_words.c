@@ -1,0 +1,261 @@
+/* What a plan is called: words are shown, not hoped for. Maxima, saddles, minima at bounds and of pairs, in closed
+ * form; motions that exist on their mesh only; the unit of the cost. */
+
+#include "runs.h"
+
+#include <stdio.h>
+
+#define CORNER(objective, more)                                                                    \
+    "input x1\nvar x2\n0 <= x1 perp x2 >= 0\nplan {\n horizon 1\n nodes 2\n minimize "             \
+    "end(" objective ")\n" more "}\n"
+#define STILL(cost)                                                                                \
+    "input u in [-2, 2], w in [-1, 1]\nstate x = 0\nder(x) = 0*x\nplan {\n horizon 1\n nodes 5\n " \
+    "minimize integral(" cost ")\n}\n"
+
+/* Solve a plan as it is written, with one start and no others; says, nullable, is part of what it said. */
+static perp_plan_result plan_text(const char *text, const char *says)
+{
+    perp_diag diag = {0};
+    perp_model *m;
+    perp_plan *plan;
+    perp_plan_result r;
+    if (perp_model_parse(text, strlen(text), "words.perp", &m, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    perp_plan_options o = perp_plan_options_default(m);
+    o.restarts = 0;
+    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+    if (says && !strstr(perp_diag_text(&diag), says))
+        fail_msg("expected '%s' in '%s'", says, perp_diag_text(&diag));
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+    perp_diag_clear(&diag);
+    return r;
+}
+
+static void expect(perp_plan_outcome word, double cost, const char *text)
+{
+    perp_plan_result r = plan_text(text, NULL);
+    if (r.on_mesh != word || fabs(r.cost - cost) > 1e-6 * fmax(1, fabs(cost)))
+        fail_msg("%s, cost %.9g for %s, %.9g (stationarity %g, curvature %d):\n%s",
+                 perp_plan_outcome_name(r.on_mesh), r.cost, perp_plan_outcome_name(word), cost,
+                 r.stationarity, r.curvature, text);
+}
+
+/* The default guess, the middle of the ranges, is the worst point of the first, a saddle of the next two. */
+static void maxima_and_saddles_are_left(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_LOCAL_MINIMUM, -4, STILL("w^2 - u^2"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, -1, STILL("u^2 - w^2"));
+    expect(PERP_PLAN_STATIONARY_S, -4, STILL("-u^2")); /* and any w */
+    expect(PERP_PLAN_LOCAL_MINIMUM, -2, STILL("u*w"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, STILL("(u^2 - 1)^2 + w^2"));
+    /* hanging is a maximum of the height with u = 0; the way over the hill is a saddle, around it is not */
+    expect(PERP_PLAN_LOCAL_MINIMUM, -5.24724894,
+           "input u in [-5, 5]\nstate th = 0, w = 0\nder(th) = w\nder(w) = -9.81*sin(th) + u\n"
+           "plan {\n horizon 2\n nodes 41\n minimize integral(0.001*u^2) + 10*end(cos(th))\n}\n");
+    expect(PERP_PLAN_LOCAL_MINIMUM, 13.3449025,
+           "input ux in [-10, 10], uy in [-10, 10]\nstate x = -1, y = 0\nder(x) = ux\nder(y) = uy\n"
+           "plan {\n horizon 1\n nodes 41\n"
+           " minimize integral(ux^2 + uy^2 + 200*exp(-4*(x^2 + y^2)))\n at end: x = 1, y = 0\n}\n");
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0.024288994,
+           "param g = 9.81\ninput T in [-4, 4]\nstate th = 0, om = 0\nder(th) = om\n"
+           "der(om) = -g*sin(th) + T\nplan {\n horizon 4\n nodes 81\n method radau3\n"
+           " minimize integral(0.001*T^2) + end((1 + cos(th))^2 + 0.1*om^2)\n}\n");
+}
+
+static void minima_are_called_what_is_shown(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_GLOBAL, 1, STILL("(u - 3)^2 + w^2")); /* at a bound */
+    expect(PERP_PLAN_GLOBAL, 0, STILL("(u - w)^2"));       /* a line of minima */
+    expect(PERP_PLAN_GLOBAL, -3, STILL("u - w"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, exp(-2), STILL("exp(u) + w^2"));
+    expect(PERP_PLAN_STATIONARY_S, 0,
+           STILL("u^4 + w^2")); /* a minimum, of which the second order is silent */
+    expect(PERP_PLAN_STATIONARY_S, -1, STILL("-cos(u - w)")); /* a line of minima */
+    /* nothing to be minimised */
+    expect(PERP_PLAN_GLOBAL, 0,
+           "input u in [-2, 2]\nstate x = 0.1\nder(x) = sin(x) + u\nplan {\n horizon 1\n nodes 5\n"
+           " at end: x = 1\n}\n");
+}
+
+static void corners_of_pairs_are_judged_on_each_side(void **state)
+{
+    (void)state;
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, CORNER("x1 + x2", "")); /* held at both sides */
+    expect(PERP_PLAN_LOCAL_MINIMUM, 0, CORNER("x1^2 + x2^2 - 4*x1*x2", ""));
+    expect(PERP_PLAN_LOCAL_MINIMUM, 1, CORNER("(x1 - 1)^2 + (x2 - 1)^2", ""));
+    expect(PERP_PLAN_LOCAL_MINIMUM, -1, CORNER("x1^2 - x2^2", " at end: x2 <= 1\n"));
+    expect(PERP_PLAN_LOCAL_MINIMUM, -1, CORNER("x2^2 - x1^2", " at end: x1 <= 1\n"));
+    /* the force on a block that rests may be anything in its cone */
+    expect(PERP_PLAN_LOCAL_MINIMUM, -1.21,
+           "input u in [-4, 4]\nstate v = 0, x = 0\nvar f\nder(x) = v\nder(v) = u + f\n"
+           "-2 <= f <= 2 perp v\nplan {\n horizon 1\n nodes 11\n minimize -end(x^2)\n"
+           " guess u = 3\n}\n");
+}
+
+/* Words and plans do not depend on the unit of the cost. */
+static void the_unit_of_the_cost_changes_nothing(void **state)
+{
+    (void)state;
+    static const char *const models[] = {
+        "input u in [-1, 1]\nstate x = 1\nder(x) = u\n"
+        "plan {\n horizon 2\n nodes 21\n minimize %g*integral(x^2)\n}\n",
+        "input u in [-9, 9]\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = u + f\n"
+        "-1 <= f <= 1 perp v\nplan {\n horizon 2\n nodes 21\n minimize %g*integral(u^2)\n"
+        " at end: x = 1, v = 0\n}\n",
+        "input u in [-2, 2]\nstate x = 0\nder(x) = u\n"
+        "plan {\n horizon 1\n nodes 5\n minimize %g*integral((u^2 - 1)^2)\n}\n",
+        "input u\nstate x = 0, v = 0\nder(x) = v\nder(v) = u - sin(x)\n"
+        "plan {\n horizon 2\n nodes 21\n minimize %g*integral(u^2)\n at end: x = 3, v = 0\n}\n"};
+    static const double factors[] = {1, 1e-12, 1e-6, 0x1p-40, 1e3, 1e6, 1e12};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        perp_plan_result one = {0};
+        for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+            char text[512];
+            snprintf(text, sizeof text, models[i], factors[k]);
+            perp_plan_result r = plan_text(text, NULL);
+            if (k == 0) one = r;
+            if (r.on_mesh != one.on_mesh || r.on_mesh > PERP_PLAN_LOCAL_MINIMUM)
+                fail_msg("%s, not %s, with a cost times %g:\n%s", perp_plan_outcome_name(r.on_mesh),
+                         perp_plan_outcome_name(one.on_mesh), factors[k], text);
+            assert_near(r.cost / factors[k], one.cost, 1e-6 * fmax(1, one.cost));
+        }
+    }
+}
+
+/* x' = 1000 x is damped by backward Euler, and so the cost is 0; the true motion leaves. */
+static void a_motion_of_the_mesh_alone_is_called_that(void **state)
+{
+    (void)state;
+    perp_plan_result r = plan_text("input u in [-1, 1]\nstate x = 1\nder(x) = 1000*x + u\nplan {\n"
+                                   " horizon 1\n nodes 11\n minimize integral(u^2) + end(x^2)\n}\n",
+                                   "the motion diverges: 'x' is off by");
+    assert_int_equal(r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+    assert_true(r.replay > 100 && r.replay_state == 0);
+    assert_string_equal(r.replay_by, "theta");
+    /* the same plant, stable */
+    r = plan_text("input u in [-1, 1]\nstate x = 1\nder(x) = -x + u\nplan {\n"
+                  " horizon 1\n nodes 41\n minimize integral(u^2) + end(x^2)\n}\n",
+                  NULL);
+    assert_int_equal(r.outcome, PERP_PLAN_GLOBAL);
+    assert_true(r.replay > 0 && r.replay < 0.02);
+}
+
+/* 12/T^3 has no minimum. */
+static void a_cost_that_falls_with_the_horizon_has_no_minimum(void **state)
+{
+    (void)state;
+    perp_plan_result r = plan_text("input u\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\nplan {\n"
+                                   " horizon free\n nodes 21\n method radau3\n"
+                                   " minimize integral(u^2)\n at end: x = 1, v = 0\n}\n",
+                                   "no minimum found: the cost falls as the horizon grows");
+    assert_int_equal(r.outcome, PERP_PLAN_FEASIBLE);
+    assert_true(r.falls);
+}
+
+static void what_is_infeasible_is_proved_or_called_local(void **state)
+{
+    (void)state;
+#define TWO                                                                                        \
+    "input u in [-1, 1]\nstate x = 0, y = 0\nder(x) = u\nder(y) = -u\nplan {\n horizon 1\n nodes " \
+    "11\n"
+    perp_plan_result r =
+        plan_text(TWO " minimize integral(u^2)\n x + y >= 1\n at end: x = 0.5\n}\n",
+                  "words.perp:9:2: no plan keeps 'x + y >= 1': where the plan "
+                  "begins it is off by 1");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    r = plan_text(TWO " at end: x = 3\n}\n", "which is no proof that there is none");
+    assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
+#undef TWO
+}
+
+/* Solve from a table. */
+static perp_plan_result plan_from(perp_model *m, const perp_trajectory *table, int nodes,
+                                  perp_plan **plan)
+{
+    perp_plan_result r;
+    perp_plan_options o = perp_plan_options_default(m);
+    o.restarts = 0;
+    o.replay = 0;
+    if (nodes) o.nodes = nodes;
+    assert_int_equal(perp_plan_create(m, &o, plan, NULL), PERP_OK);
+    if (table) assert_int_equal(perp_plan_set_guess(*plan, table, "guess", NULL), PERP_OK);
+    assert_int_equal(perp_plan_solve(*plan, &r, NULL), PERP_OK);
+    return r;
+}
+
+static perp_trajectory *table_of(const perp_plan *plan)
+{
+    int n = perp_plan_columns(plan), rows = perp_plan_rows(plan);
+    size_t room = (size_t)(rows + 1) * (size_t)n * 40, length = 0;
+    char *text = malloc(room);
+    double *row = malloc((size_t)n * sizeof *row);
+    perp_trajectory *table = NULL;
+    for (int c = 0; c < n; c++)
+        length += (size_t)snprintf(text + length, room - length, c ? ",%s" : "%s",
+                                   perp_plan_column_name(plan, c));
+    for (int k = 0; k < rows; k++) {
+        perp_plan_row(plan, k, row);
+        for (int c = 0; c < n; c++)
+            length +=
+                (size_t)snprintf(text + length, room - length, c ? ",%.17g" : "\n%.17g", row[c]);
+    }
+    length += (size_t)snprintf(text + length, room - length, "\n");
+    assert_int_equal(perp_trajectory_parse(text, length, "guess", &table, NULL), PERP_OK);
+    free(text);
+    free(row);
+    return table;
+}
+
+/* A cart pushes a puck: from a guess of 16.83, nothing much worse, on any mesh; and from a plan, that plan. */
+static void a_guess_is_not_dropped(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param mc = 1, mp = 0.5, mu = 0.2, g = 9.81, d = 0.1\ninput u in [-30, 30]\n"
+        "state xc = 0, vc = 0, xp = 0.3, vp = 0\nvar lam, f\nder(xc) = vc\nder(xp) = vp\n"
+        "mc*der(vc) = u - lam\nmp*der(vp) = lam + f\n0 <= lam perp xp - xc - d >= 0\n"
+        "-mu*mp*g <= f <= mu*mp*g perp vp\nplan {\n horizon 2\n nodes 81\n minimize integral(u^2)\n"
+        " at end: xp = 1, vp = 0, xc = 0, vc = 0\n}\n";
+    perp_model *m;
+    perp_plan *plan, *again;
+    perp_trajectory *guess = NULL;
+    perp_diag diag = {0};
+    assert_int_equal(perp_model_parse(text, sizeof text - 1, "puck.perp", &m, NULL), PERP_OK);
+    perp_status status =
+        perp_trajectory_read(PERP_SOURCE_DIR "/tests/data/puck_guess.csv", &guess, &diag);
+    if (status != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    static const int nodes[] = {41, 81, 161};
+    static const double most[] = {17.01, 16.95, 16.95};
+    for (int i = 0; i < 3; i++) {
+        perp_plan_result r = plan_from(m, guess, nodes[i], &plan);
+        if (r.on_mesh > PERP_PLAN_LOCAL_MINIMUM || r.cost > most[i])
+            fail_msg("%d nodes: %s, cost %g", nodes[i], perp_plan_outcome_name(r.on_mesh), r.cost);
+        perp_trajectory *table = table_of(plan);
+        perp_plan_result same = plan_from(m, table, nodes[i], &again);
+        assert_true(same.cost <= r.cost * (1 + 1e-8));
+        perp_trajectory_destroy(table);
+        perp_plan_destroy(plan);
+        perp_plan_destroy(again);
+    }
+    perp_trajectory_destroy(guess);
+    perp_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maxima_and_saddles_are_left),
+        cmocka_unit_test(minima_are_called_what_is_shown),
+        cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
+        cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
+        cmocka_unit_test(a_motion_of_the_mesh_alone_is_called_that),
+        cmocka_unit_test(a_cost_that_falls_with_the_horizon_has_no_minimum),
+        cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
+        cmocka_unit_test(a_guess_is_not_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
