@@ -20,6 +20,7 @@
 typedef struct perp__plan_pair {
     int w[2], row[2];
     double sign[2], offset[2];
+    double scale; /* of the first side: the width of its range where that is below 1, else 1 */
     int product; /* row of a b <= eps; -1 if the relaxation has none */
     int pair;    /* of the model */
     int point;

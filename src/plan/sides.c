@@ -104,7 +104,8 @@ int perp__sides_treat(perp__sides *s, const double *w, const double *r, double t
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
-            if (*side > 1 || perp__side_value(g, pair, 1 - *side, k, w, r) > tol) continue;
+            double scale = *side == 1 ? pair->scale : 1; /* of the other side */
+            if (*side > 1 || perp__side_value(g, pair, 1 - *side, k, w, r) > tol * scale) continue;
             *side = (signed char)treatment;
             count++;
         }

@@ -356,7 +356,9 @@ static void add_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr a
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    perp_expr eps = perp__symbol(graph, g->sym_relaxation), ab = perp__mul(graph, a, b);
+    perp_expr eps = perp__mul(graph, perp__const(graph, pair->scale),
+                              perp__symbol(graph, g->sym_relaxation)),
+              ab = perp__mul(graph, a, b);
     pair->product = -1;
     if (g->pairs == PERP_PLAN_L1) {
         t->cost =
@@ -387,7 +389,7 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     perp__graph *graph = t->graph;
     const perp__pair *of = &t->model->pair[i];
     perp_expr a = perp__translate_at(t, of->a, of->at), b = perp__translate_at(t, of->b, of->at);
-    perp__plan_pair pair = {.pair = i, .point = c, .parts = -1};
+    perp__plan_pair pair = {.pair = i, .point = c, .parts = -1, .scale = 1};
     if (of->guard >= 0) {
         if (c == 0)
             perp__plan_error(t, of->at,
@@ -408,6 +410,8 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     perp_expr above = perp__sub(graph, a, lo), below = perp__sub(graph, hi, a);
     *split += 2;
     perp_expr parts = perp__sub(graph, b, perp__sub(graph, plus, minus));
+    double width = number_or_nan(t, hi) - number_or_nan(t, lo);
+    if (width > 0 && width < 1) pair.scale = width;
     pair.parts = perp__add_row(t, parts, 0, 0, of->text, of->at, -1);
     add_side(t, &pair, 0, above, of, 1, a, number_or_nan(t, lo));
     add_side(t, &pair, 1, plus, of, 1, plus, 0);

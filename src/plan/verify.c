@@ -189,6 +189,18 @@ static void check_equations(checker *u, int with_rate)
     }
 }
 
+/* A range narrower than 1 is a scale of its own: a stays in it, and is at one of its ends where b is not 0, beside
+ * its width. Bounds that are 0 give no scale. */
+static void check_narrow(checker *u, const perp__pair *q)
+{
+    const double *v = u->value;
+    double a = v[q->a], lo = v[q->lo], hi = v[q->hi], width = hi - lo;
+    if (!(width > 0 && width < 1)) return;
+    double away = v[q->b] > 0 ? fabs(a - lo) : fabs(hi - a);
+    double off = fmax(outside(a, lo, hi) / width, fmin(away / width, fabs(v[q->b])));
+    note(u, &u->check->pairs, off, 0, q->at);
+}
+
 static void check_pairs(checker *u)
 {
     const perp_model *m = u->m;
@@ -198,6 +210,7 @@ static void check_pairs(checker *u)
         double a = v[q->a], b = v[q->b], gap = fmin(a, b);
         if (q->two_sided) gap = a - fmin(fmax(a - b, v[q->lo]), v[q->hi]);
         note(u, &u->check->pairs, gap, 0, q->at);
+        if (q->two_sided) check_narrow(u, q);
     }
 }
 

@@ -172,6 +172,27 @@ static void what_is_infeasible_is_proved_or_called_local(void **state)
 #undef TWO
 }
 
+/* Friction of at most b on a mass of 0.1 b: found for ordinary numbers; for 1e-8 it must at least not be called a plan
+ * while a force leaves its cone by more than the cone. */
+static void a_small_cone_is_judged_by_its_own_width(void **state)
+{
+    (void)state;
+    static const double bounds[] = {1, 1e-2, 1e-8};
+    for (int i = 0; i < 3; i++) {
+        char text[512];
+        double b = bounds[i];
+        snprintf(text, sizeof text,
+                 "input u in [%g, %g]\nstate x = 0, v = 0\nvar f\nder(x) = v\n%g*der(v) = u + f\n"
+                 "%g <= f <= %g perp v\nplan {\n horizon 1\n nodes 21\n minimize integral(u^2)\n"
+                 " at end: x = 1e-3, v = 0\n}\n",
+                 -100 * b, 100 * b, 0.1 * b, -b, b);
+        perp_plan_result r = plan_text(text, NULL);
+        if (i < 2) assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
+        if (perp_plan_holds(r.outcome)) assert_near(r.cost / (b * b), 0.05408, 1e-4);
+        assert_true(r.complementarity <= 1e-6 || !perp_plan_holds(r.outcome));
+    }
+}
+
 /* Solve from a table. */
 static perp_plan_result plan_from(perp_model *m, const perp_trajectory *table, int nodes,
                                   perp_plan **plan)
@@ -255,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_motion_of_the_mesh_alone_is_called_that),
         cmocka_unit_test(a_cost_that_falls_with_the_horizon_has_no_minimum),
         cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
+        cmocka_unit_test(a_small_cone_is_judged_by_its_own_width),
         cmocka_unit_test(a_guess_is_not_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
