@@ -39,7 +39,7 @@ static int measure(const problem_fc *problem, perp_fc_method method, double tol,
         }
     printf("%-34s %5d %-15s %-9s %9.2e %11.6f ms %6d it %4d lu  %s\n", problem->name,
            problem->view.nc, perp_fc_method_name(method), perp_outcome_name(info.outcome),
-           info.residual_scaled, 1e3 * best, info.iterations, info.factorizations,
+           info.error, 1e3 * best, info.iterations, info.factorizations,
            perp_fc_method_name(info.method));
     perp_fc_solver_destroy(solver);
     free(r);

@@ -285,7 +285,9 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
                     .w = r + n,
                     .n = n,
                     .iterations = info.iterations,
-                    .residual = info.residual_scaled,
+                    .residual = info.residual,
+                    .error = info.error,
+                    .has_error = 1,
                     .time_us = 1e6 * (cli_now() - start)};
         solve_emit(out, &a, table);
         perp_fc_solver_destroy(solver);

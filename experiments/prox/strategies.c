@@ -23,7 +23,7 @@ static int iterations(const contacts *c, perp_rho strategy, double rho, int gaus
         die("strategies: no solver");
     perp_fc_solve(solver, &c->problem, r, NULL, &info);
     perp_fc_solver_destroy(solver);
-    *residual = info.residual_scaled;
+    *residual = info.error;
     return info.outcome == PERP_SOLVED ? info.iterations : -1;
 }
 

@@ -6,9 +6,9 @@
 /// Saxce & Feng 1998) makes this Coulomb's law itself: a contact separates (r = 0, u_n >= 0),
 /// sticks (u = 0), or slides with u_n = 0 and r_T = -mu r_n u_T/|u_T|. W is the Delassus matrix; it
 /// need be neither symmetric nor regular. Come back here when friction pyramids are too coarse, or
-/// to check somebody's answer: perp_fc_residual is the only residual the project uses for friction.
-/// A solver's word is never taken: perp_fc_solve recomputes the residual of the original problem
-/// after every solve, and PERP_SOLVED is impossible above the tolerance. docs/friction-solvers.md
+/// to check somebody's answer.
+/// A solver's word is never taken: perp_fc_solve judges every contact of the original problem on scales of its own
+/// (docs/adr/008-verdicts.md), and PERP_SOLVED is impossible above the tolerance. docs/friction-solvers.md
 /// explains the methods.
 
 #ifndef PERP_FRICTION_H
@@ -54,11 +54,9 @@ typedef enum perp_fc_method {
 
 /// Options. Fill with perp_fc_options_default, then change what you need.
 typedef struct perp_fc_options {
-    double tol;          ///< solved means: residual <= tol * max|q|. (0, 1e-2], default 1e-8
-    double tol_absolute; ///< solved is also what has residual <= tol_absolute, whatever q is.
-                         ///< >= 0, default 0
-    int max_iter;   ///< sweeps, Newton steps or iterations of the method; 0 (default): the method's
-                    ///< own limit
+    double tol;     ///< solved means: error <= tol (see perp_fc_info). (0, 1e-2], default 1e-8
+    int max_iter;   ///< sweeps, Newton steps or iterations of the method, for each connected component of the contacts; 0
+                    ///< (default): the method's own limit. nsgs, admm and prox end with up to 20 Newton steps more
     int warm_start; ///< 1: r holds a guess on entry. Default 0: r starts at zero
     struct {
         double omega; ///< over-relaxation, (0, 2), default 1 (exact solve of each contact)
@@ -91,9 +89,10 @@ typedef struct perp_fc_info {
         method;     ///< the method that gave the answer (auto reports the last one of its cascade)
     int iterations; ///< sweeps, Newton steps or iterations, all methods of a cascade together
     int factorizations; ///< of these, how many factorised a matrix
-    double residual; ///< perp_fc_residual of the returned r, recomputed by the driver; NaN if there
-                     ///< is none
-    double residual_scaled; ///< residual / max|q| (residual itself where q = 0)
+    double residual; ///< perp_fc_residual of the returned r, for reading; NaN if there is none
+    double error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
+                  ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
+                  ///< exactly, infinite where double precision does not decide
 } perp_fc_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
@@ -116,7 +115,8 @@ PERP_API void perp_fc_solver_destroy(perp_fc_solver *solver);
 /// Solve a friction problem. Safe from several threads on different solvers.
 ///
 /// Impulses need not be unique where W is singular, and with friction neither need velocities; what
-/// is returned is one solution.
+/// is returned is one solution. Contacts that no nonzero block joins are solved on their own: one component changes neither
+/// the verdict nor the numbers of another.
 ///
 /// @param problem  no larger than the shape the solver was created for; entries that are not
 /// finite, mu < 0, block places
@@ -137,9 +137,6 @@ PERP_API perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *proble
 /// @param u  n, out: W r + q; NULL is fine for dense and block W. For mass and Jacobian use
 /// perp_fc_delassus first: NaN.
 PERP_API double perp_fc_residual(const perp_fc *problem, const double *r, double *u);
-
-/// What residuals are relative to: max|q|, or 1 where q = 0.
-PERP_API double perp_fc_scale(const perp_fc *problem);
 
 /// P_K(x) for one contact: the point of { |x_T| <= mu x_n } nearest to x. @param p  out, dimension
 /// entries

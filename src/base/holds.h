@@ -45,6 +45,22 @@ static inline double perp__error_box(perp__amount above_lo, perp__amount below_h
     return fmax(outside, fmin(perp__error_zero(e), at_bound));
 }
 
+/* A contact with friction, r in { |r_T| <= mu r_n }, both as (normal, t1, t2): r = 0 and u_n >= 0, or u_n = 0 and r_T the point
+ * nearest to r_T - (R/S) u_T of the disc of radius mu r_n. S, R: the scales of u and r. That r is 0 is not judged on a scale: it
+ * is put there before, for under a large mu a small r_n carries much. */
+static inline double perp__error_contact(double mu, const double *r, const double *u, double S,
+                                         double R)
+{
+    perp__amount normal = {u[0], S, 0};
+    if (r[0] == 0) return perp__error_negative(normal);
+    double error = perp__error_zero(normal);
+    if (u[1] == 0 && u[2] == 0) return error;
+    double step = R / S, x = r[1] - step * u[1], y = r[2] - step * u[2], t = hypot(x, y);
+    double shorter = t > mu * r[0] ? mu * r[0] / t : 1;
+    double off = hypot(r[1] - shorter * x, r[2] - shorter * y) / R;
+    return error > off ? error : off <= 1e300 ? off : (double)INFINITY;
+}
+
 /* The larger error; NaN counts as infinite. */
 static inline double perp__worse(double a, double b)
 {

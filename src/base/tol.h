@@ -11,9 +11,8 @@
  * step goes far below, unless F itself is rounded more coarsely. */
 #define PERP_TOL_NONLINEAR 1e-9
 
-/* A friction problem is solved when its natural residual is below this times max|q|: what the
- * published comparisons and the stored problems are judged by. Newton's last step usually goes far
- * below. */
+/* A friction problem is solved when no contact's error is above this: what the published comparisons ask for beside max|q|.
+ * Newton's last step usually goes far below. */
 #define PERP_TOL_FRICTION 1e-8
 
 /* Lexicographic ratio test: a basic variable counts as zero when its value is below this fraction

@@ -18,10 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked of the friction solver: a tenth of the step's tolerance, or what rounding allows of max|q|. And how long it may
- * try. */
-#define SHARE    0.1
-#define ROUNDING 1e-15
+/* What is asked of the friction solver: a tenth of the step's tolerance. And how long it may try. */
+#define SHARE 0.1
 
 /* Newton from the present forces, which stays near them; interior points, whose forces keep away from the edges of the cones
  * where there is a choice; all methods in turn. Sweeps first would push forces to the edges, where Newton is slow. */
@@ -116,8 +114,7 @@ static int prepare_solver(perp__step *s, int k)
     if (c->solver[k] && c->nb <= c->blocks[k]) return 1;
     perp_fc shape = view(c);
     perp_fc_options options = perp_fc_options_default();
-    options.tol = ROUNDING;
-    options.tol_absolute = SHARE * s->tol;
+    options.tol = SHARE * s->tol;
     options.max_iter = methods[k].iterations;
     options.warm_start = 1;
     shape.nc = s->np + s->ncone;

@@ -8,20 +8,27 @@
 #include "perp/friction.h"
 #include "linalg/block_lu.h"
 
-/* Scaled problem, with s = scale: r_i = s_i r'_i, u'_i = s_i u_i, W'_ij = s_i s_j W_ij, q'_i = s_i
- * q_i. The cones are unchanged, so a solution of one is a solution of the other. A problem in the
+/* Scaled problem, with s = scale and f = force: r_i = f_i r'_i, u'_i = s_i u_i, W'_ij = s_i W_ij f_j, q'_i = s_i q_i; f_i is s_i
+ * times powers of two. The cones are unchanged, so a solution of one is a solution of the other. A problem in the
  * plane gets a second tangent with W_t2t2 = W_t1t1, coupled to nothing: its r_t2 is exactly 0. */
 typedef struct perp__fc {
-    int nc, n, nb;    /* contacts, 3 nc, blocks */
-    int *start, *col; /* blocks of row i: start[i] <= k < start[i+1], columns ascending, the
+    int nc, n, nb;         /* contacts, 3 nc, blocks */
+    int *start, *col;      /* blocks of row i: start[i] <= k < start[i+1], columns ascending, the
                          diagonal always there */
-    int *diag;        /* index of the diagonal block of each row */
-    double *block;    /* nb x 9, row by row */
-    double *q, *mu;   /* 3 nc; nc */
-    double *scale;    /* nc */
-    double target;    /* the methods stop when perp__fc_residual is below this */
-    double *r, *u;    /* 3 nc: the iterate, and W r + q of it after perp__fc_residual */
-    double *best;     /* 3 nc: the best iterate of this solve */
+    int *diag;             /* index of the diagonal block of each row */
+    double *block;         /* nb x 9, row by row */
+    double *q, *mu;        /* 3 nc; nc */
+    double *scale, *force; /* nc */
+    double *
+        data; /* nc: the size of q where it acts: |q_i|, or what couplings carry here from other contacts */
+    double *weight; /* nc: 1/data */
+    int *order;     /* nc: of the caller's contacts; not for a component */
+    int *carries;   /* nc: does the impulse move anything? */
+    double
+        tol; /* below this residual each contact is judged, and perp__fc_residual is the error where it is larger */
+    double target; /* the methods stop when perp__fc_residual is below this */
+    double *r, *u; /* 3 nc: the iterate, and W r + q of it after perp__fc_residual */
+    double *best;  /* 3 nc: the best iterate of this solve */
     double best_residual;
     double *work;     /* PERP__FC_WORK vectors of 3 nc */
     double *jacobian; /* nb x 9 */
@@ -34,7 +41,7 @@ typedef struct perp__fc {
     int out_of_memory;
 } perp__fc;
 
-enum { PERP__FC_WORK = 12 };
+enum { PERP__FC_WORK = 15 }; /* the last three are perp__fc_error's */
 
 /* Work vector k. */
 static inline double *perp__fc_work(const perp__fc *fc, int k)
@@ -45,10 +52,26 @@ static inline double *perp__fc_work(const perp__fc *fc, int k)
 /* u = W r + q. */
 void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
 
-/* Sets fc->u, returns the natural residual of fc->r in the units of the caller: the 2-norm over all
- * contacts, which is never below the largest contact's, so that a method that believes it is on the
- * safe side of the driver. Keeps the best iterate. */
+/* Sets fc->u, returns the natural residual of fc->r: the 2-norm over all contacts, each beside its data; where that is below
+ * fc->tol, the largest error of a contact if it is larger, so that a method that believes it is on the safe side of the
+ * driver. Keeps the best iterate. */
 double perp__fc_residual(perp__fc *fc);
+
+/* The largest error of fc->r, moved into the cones, as the driver will judge it. */
+double perp__fc_error(const perp__fc *fc);
+
+/* Sums of the caller's problem: u = W r + q, S its |terms|, low (nullable) what rounding took from u. */
+typedef struct perp__fc_sums {
+    double *u, *S, *low;
+} perp__fc_sums;
+
+/* The verdict: moves r into the cones and judges each contact of the caller's problem there. error[k]: of the contact at place k.
+ * Returns the largest. */
+double perp__fc_judge(const perp__fc *fc, const perp_fc *problem, double tol, double *r,
+                      perp__fc_sums sums, double *error);
+
+/* perp_fc_residual where u is known. */
+double perp__fc_residual_of(const perp_fc *problem, const double *r, const double *u);
 
 /* P_K for 3-D contacts. */
 void perp__fc_cone(double mu, const double *x, double *p);

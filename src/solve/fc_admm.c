@@ -18,7 +18,8 @@
 
 static void factor(perp__fc *fc, double shift)
 {
-    memcpy(fc->jacobian, fc->block, 9 * (size_t)fc->nb * sizeof(double));
+    size_t first = 9 * (size_t)fc->start[0], end = 9 * (size_t)fc->start[fc->nc];
+    memcpy(fc->jacobian + first, fc->block + first, (end - first) * sizeof(double));
     for (int i = 0; i < fc->nc; i++)
         for (int k = 0; k < 3; k++) fc->jacobian[9 * (size_t)fc->diag[i] + 4 * (size_t)k] += shift;
     perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-14);

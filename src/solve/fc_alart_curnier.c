@@ -120,7 +120,7 @@ static int newton_step(perp__fc *fc, double shift, const double *u, double *dr)
  * and twice these little changes. */
 enum { MEMORY = 5 };
 static const double SHIFT_FIRST = 1e-3, SHIFT_UP = 10, SHIFT_DOWN = 0.3, SHIFT_LEAST = 1e-13,
-                    SHIFT_MOST = 10;
+                    SHIFT_MOST = 10, STEP_SHORT = 0.1, SHIFT_SHORT = 3;
 
 double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double reduce, int limit)
 {
@@ -151,6 +151,7 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
             continue;
         }
         if (step == 1 && value < norm) shift = fmax(shift * SHIFT_DOWN, SHIFT_LEAST);
+        if (step < STEP_SHORT) shift *= SHIFT_SHORT;
         memcpy(fc->r, trial, (size_t)fc->n * sizeof(double));
         past[it % MEMORY] = norm = value;
         if (alpha == 0 && perp__fc_residual(fc) <= fc->target) break;

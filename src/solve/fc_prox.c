@@ -23,7 +23,7 @@ static void choose_rho(const perp__fc *fc, double *rho)
         const double *w = fc->block + 9 * (size_t)fc->diag[i];
         double d = 1;
         switch (strategy) {
-        case PERP_RHO_FIXED: d = fc->scale[i] * fc->scale[i] / fc->options->prox.rho; break;
+        case PERP_RHO_FIXED: d = fc->scale[i] * fc->force[i] / fc->options->prox.rho; break;
         case PERP_RHO_TRACE: d = w[0] + w[4] + w[8]; break;
         case PERP_RHO_SPECTRAL: d = largest; break;
         default: d = fmax(w[0], fmax(w[4], w[8])); break;

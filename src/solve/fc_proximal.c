@@ -35,15 +35,15 @@ static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int l
         for (int k = 0; k < 3; k++)
             diagonal[3 * i + k] = fc->block[9 * (size_t)fc->diag[i] + 4 * (size_t)k];
     memcpy(q, fc->q, (size_t)fc->n * sizeof *q);
-    double target = fc->target, best = fc->best_residual;
-    fc->best_residual =
-        0; /* the residual of the shifted problem must not be taken for that of ours */
+    double target = fc->target, best = fc->best_residual, tol = fc->tol;
+    fc->best_residual = fc->tol = 0; /* the residual of the shifted problem is not that of ours */
     shifted(fc, alpha, center, diagonal, q);
     fc->target = fmax(0.1 * target, 0.1 * perp__fc_residual(fc));
     perp__fc_sweeps(fc, limit);
     fc->target = target;
     shifted(fc, 0, center, diagonal, q);
     fc->best_residual = best;
+    fc->tol = tol;
 }
 
 void perp__fc_proximal_steps(perp__fc *fc, int limit)

@@ -4,6 +4,20 @@
 
 #include <math.h>
 
+/* y = W x */
+static void product(const perp__fc *fc, const double *x, double *y)
+{
+    for (int i = 0; i < fc->nc; i++) {
+        double *to = y + 3 * i;
+        to[0] = to[1] = to[2] = 0;
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            const double *w = fc->block + 9 * (size_t)k, *from = x + 3 * (size_t)fc->col[k];
+            for (int a = 0; a < 3; a++, w += 3)
+                to[a] += w[0] * from[0] + w[1] * from[1] + w[2] * from[2];
+        }
+    }
+}
+
 double perp__fc_largest_eigenvalue(const perp__fc *fc)
 {
     double *x = perp__fc_work(fc, 0), *y = perp__fc_work(fc, 1), norm = 0;
@@ -15,8 +29,7 @@ double perp__fc_largest_eigenvalue(const perp__fc *fc)
         sum = sqrt(sum);
         if (!(sum > 0)) return 0;
         for (int k = 0; k < fc->n; k++) x[k] /= sum;
-        perp__fc_velocity(fc, x, y);
-        for (int k = 0; k < fc->n; k++) y[k] -= fc->q[k];
+        product(fc, x, y);
         norm = 0;
         for (int k = 0; k < fc->n; k++) {
             norm += y[k] * y[k];

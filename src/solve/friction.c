@@ -1,9 +1,10 @@
-/* Friction problems: checks, the scaled copy the methods work on, the driver that verifies, the one
- * residual. */
+/* Friction problems: checks, the scaled copy the methods work on, and the driver that solves each connected component on its own
+ * and has every answer judged (fc_verdict.c). */
 
 #include "perp/friction.h"
 
 #include "base/base.h"
+#include "base/holds.h"
 #include "base/tol.h"
 #include "solve/fc.h"
 
@@ -19,12 +20,18 @@ struct perp_fc_solver {
     perp__fc fc;
     double *memory; /* all vectors of fc, and those below */
     int *indices;
-    double *dense;     /* (d nc)^2: W from mass and Jacobian; NULL without */
-    double *mass;      /* nv x nv: factors of M */
-    int *pivot;        /* nv */
-    double *solution;  /* nv x d nc: inv(M) J' */
-    double *caller_r;  /* d nc */
-    int *next, *count; /* triplets to rows */
+    double *dense;      /* (d nc)^2: W from mass and Jacobian; NULL without */
+    double *mass;       /* nv x nv: factors of M */
+    int *pivot;         /* nv */
+    double *solution;   /* nv x d nc: inv(M) J' */
+    perp__fc_sums sums; /* d nc each: of the caller's problem */
+    double *error;      /* nc, by place */
+    int *next, *count;  /* triplets to rows */
+    /* Contacts that no block joins share nothing: each connected component is solved on its own. Contacts have places, the
+     * components one after the other: component c has the places first[c] .. first[c+1]-1. */
+    int ncomponent, *first, *place, *component; /* place: of contact i; component: of place k */
+    int *pending;                               /* of each component: is it to be solved? */
+    double *reached, *target; /* of each component: what its method ended with; what it aims at */
 };
 
 static const char *const names[] = {
@@ -75,90 +82,11 @@ perp_fc_options perp_fc_options_default(void)
 
 static int options_valid(const perp_fc_options *o)
 {
-    return o->tol > 0 && o->tol <= 1e-2 && o->tol_absolute >= 0 && o->max_iter >= 0 &&
-           o->nsgs.omega > 0 && o->nsgs.omega < 2 && o->newton.line_search >= 0 &&
-           o->newton.line_search <= 50 && o->proximal.alpha > 0 && isfinite(o->proximal.alpha) &&
-           o->proximal.sigma > 0 && o->proximal.sigma < 1 && o->admm.rho >= 0 &&
-           isfinite(o->admm.rho) && (unsigned)o->prox.strategy < PERP_RHO_COUNT &&
-           o->prox.rho > 0 && isfinite(o->prox.rho);
-}
-
-/* ---- the one residual
- * ---------------------------------------------------------------------------------------- */
-
-void perp_fc_project(int dimension, double mu, const double *x, double *p)
-{
-    double t = dimension == 3 ? hypot(x[1], x[2]) : fabs(x[1]);
-    if (x[0] >= 0 && t <= mu * x[0]) { /* inside */
-        for (int k = 0; k < dimension; k++) p[k] = x[k];
-        return;
-    }
-    double h = hypot(1, mu), n = (x[0] / h + mu / h * t) / h;
-    if (mu * t <= -x[0]) n = 0; /* inside the polar cone */
-    double f = t > 0 ? mu * n / t : 0;
-    for (int k = 1; k < dimension; k++) p[k] = f * x[k];
-    p[0] = n;
-}
-
-/* u = W r + q from the caller's arrays. */
-static void caller_velocity(const perp_fc *p, const double *r, double *u)
-{
-    int d = p->dimension, n = d * p->nc;
-    memcpy(u, p->q, (size_t)n * sizeof *u);
-    if (p->W) {
-        for (int j = 0; j < n; j++)
-            for (int i = 0; i < n; i++) u[i] += (p->W + (size_t)j * (size_t)p->ldw)[i] * r[j];
-    } else {
-        for (int k = 0; k < p->nb; k++) {
-            const double *w = p->block + (size_t)k * (size_t)(d * d),
-                         *x = r + (size_t)p->col[k] * (size_t)d;
-            double *y = u + (size_t)p->row[k] * (size_t)d;
-            for (int a = 0; a < d; a++)
-                for (int b = 0; b < d; b++) y[a] += w[a * d + b] * x[b];
-        }
-    }
-}
-
-/* The natural residual when u is known. */
-static double residual_of(const perp_fc *p, const double *r, const double *u)
-{
-    int d = p->dimension;
-    double largest = 0;
-    for (int i = 0; i < p->nc; i++) {
-        const double *ri = r + (size_t)i * (size_t)d, *ui = u + (size_t)i * (size_t)d;
-        double x[3] = {0}, proj[3], sum = 0, t = d == 3 ? hypot(ui[1], ui[2]) : fabs(ui[1]);
-        for (int k = 0; k < d; k++) x[k] = ri[k] - ui[k];
-        x[0] -= p->mu[i] * t;
-        perp_fc_project(d, p->mu[i], x, proj);
-        for (int k = 0; k < d; k++) sum += (ri[k] - proj[k]) * (ri[k] - proj[k]);
-        double e = sqrt(sum);
-        if (!(e <= largest)) largest = e; /* NaN stays */
-        if (isnan(largest)) return NAN;
-    }
-    return largest;
-}
-
-double perp_fc_residual(const perp_fc *problem, const double *r, double *u)
-{
-    if (!problem->W && !problem->block && problem->nc > 0) return NAN;
-    if (u) {
-        caller_velocity(problem, r, u);
-        return residual_of(problem, r, u);
-    }
-    double *own = malloc(((size_t)problem->nc * 3 + 1) * sizeof *own);
-    if (!own) return NAN;
-    caller_velocity(problem, r, own);
-    double residual = residual_of(problem, r, own);
-    free(own);
-    return residual;
-}
-
-double perp_fc_scale(const perp_fc *problem)
-{
-    double largest = 0;
-    for (int i = 0; i < problem->dimension * problem->nc; i++)
-        largest = fmax(largest, fabs(problem->q[i]));
-    return largest > 0 ? largest : 1;
+    return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->nsgs.omega > 0 &&
+           o->nsgs.omega < 2 && o->newton.line_search >= 0 && o->newton.line_search <= 50 &&
+           o->proximal.alpha > 0 && isfinite(o->proximal.alpha) && o->proximal.sigma > 0 &&
+           o->proximal.sigma < 1 && o->admm.rho >= 0 && isfinite(o->admm.rho) &&
+           (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 && isfinite(o->prox.rho);
 }
 
 /* ---- mass and Jacobian
@@ -229,6 +157,18 @@ static int mass_delassus(const perp_fc *p, double *W, int ldw, double *mass, int
     return 1;
 }
 
+/* W from mass and Jacobian, where they are what is given. */
+static int dense_view(perp_fc_solver *s, perp_fc *p)
+{
+    if (p->W || p->block || p->nc == 0) return 1;
+    int n = p->dimension * p->nc;
+    size_t nv = (size_t)p->nv;
+    if (!mass_delassus(p, s->dense, n, s->mass, s->pivot, s->mass + nv * nv)) return 0;
+    p->W = s->dense;
+    p->ldw = n;
+    return 1;
+}
+
 perp_status perp_fc_delassus(const perp_fc *problem, double *W, int ldw)
 {
     if (!problem || !W || problem->dimension < 2 || problem->dimension > 3) return PERP_ERR_ARG;
@@ -296,9 +236,9 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
            nv = (size_t)shape->nv;
     size_t dn = (size_t)shape->dimension * (size_t)shape->nc;
     int ok = 1;
-    size_t doubles = 18 * nb + n * (5 + PERP__FC_WORK) + 2 * nc;
+    size_t doubles = 18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc;
     ok &= (s->memory = malloc(doubles * sizeof(double))) != NULL;
-    ok &= (s->indices = malloc((5 * nc + 2 * nb + 2) * sizeof(int))) != NULL;
+    ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
     if (nv) {
         ok &= (s->dense = malloc((dn * dn + 1) * sizeof(double))) != NULL;
         ok &= (s->mass = malloc((nv * nv + nv) * sizeof(double))) != NULL;
@@ -316,15 +256,29 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
     s->fc.r = at, at += n;
     s->fc.u = at, at += n;
     s->fc.best = at, at += n;
-    s->caller_r = at, at += n;
+    s->sums.u = at, at += n;
+    s->sums.S = at, at += n;
+    s->sums.low = at, at += n;
     s->fc.work = at, at += n * PERP__FC_WORK;
     s->fc.mu = at, at += nc;
-    s->fc.scale = at;
+    s->fc.scale = at, at += nc;
+    s->fc.force = at, at += nc;
+    s->fc.data = at, at += nc;
+    s->fc.weight = at, at += nc;
+    s->error = at, at += nc;
+    s->reached = at, at += nc;
+    s->target = at;
     int *index = s->indices;
     s->fc.start = index, index += nc + 1;
     s->fc.diag = index, index += nc;
     s->fc.active = index, index += nc;
+    s->fc.order = index, index += nc;
+    s->fc.carries = index, index += nc;
     s->count = index, index += nc;
+    s->place = index, index += nc;
+    s->component = index, index += nc;
+    s->pending = index, index += nc;
+    s->first = index, index += nc + 1;
     s->fc.col = index, index += nb;
     s->next = index;
     s->fc.options = &s->options;
@@ -385,47 +339,113 @@ static void block_add(double *to, const double *from, int d, size_t rs, size_t c
         for (int b = 0; b < d; b++) to[3 * a + b] += from[(size_t)a * rs + (size_t)b * cs];
 }
 
+static int is_zero(const double *w, int d, size_t rs, size_t cs)
+{
+    for (int a = 0; a < d; a++) {
+        for (int b = 0; b < d; b++) {
+            if (w[(size_t)a * rs + (size_t)b * cs] != 0) return 0;
+        }
+    }
+    return 1;
+}
+
+/* The first contact of i's component so far. */
+static int root(int *parent, int i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void join(int *parent, int i, int j)
+{
+    i = root(parent, i), j = root(parent, j);
+    if (i < j)
+        parent[j] = i;
+    else
+        parent[i] = j;
+}
+
+static void join_contacts(const perp_fc *p, int *parent)
+{
+    int d = p->dimension;
+    for (int i = 0; i < p->nc; i++) parent[i] = i;
+    for (int k = 0; k < p->nb && !p->W; k++) {
+        if (p->row[k] != p->col[k] && !is_zero(p->block + k * d * d, d, (size_t)d, 1))
+            join(parent, p->row[k], p->col[k]);
+    }
+    for (int j = 0; j < p->nc && p->W; j++) {
+        for (int i = 0; i < p->nc; i++) {
+            const double *w = p->W + (size_t)(d * i) + (size_t)(d * j) * (size_t)p->ldw;
+            if (root(parent, i) != root(parent, j) && !is_zero(w, d, 1, (size_t)p->ldw))
+                join(parent, i, j);
+        }
+    }
+}
+
+/* Contacts in order of their components, which are in order of their first contacts. */
+static void find_components(perp_fc_solver *s, const perp_fc *p)
+{
+    int *parent = s->fc.active, *of = s->fc.diag, n = 0;
+    join_contacts(p, parent);
+    for (int i = 0; i < p->nc; i++) {
+        int r = root(parent, i);
+        if (r == i) s->first[n] = 0, of[i] = n++;
+        s->first[of[i] = of[r]]++;
+    }
+    for (int c = 0, sum = 0; c <= n; c++) {
+        int size = c < n ? s->first[c] : 0;
+        s->first[c] = s->count[c] = sum;
+        sum += size;
+    }
+    for (int i = 0; i < p->nc; i++) {
+        int k = s->place[i] = s->count[of[i]]++;
+        s->fc.order[k] = i;
+        s->component[k] = of[i];
+    }
+    s->ncomponent = n;
+}
+
 /* Rows of nonzero blocks from a dense W. */
-static void load_dense(perp_fc_solver *s, int d, int nc, const double *W, int ldw)
+static void load_dense(perp_fc_solver *s, const perp_fc *p)
 {
     perp__fc *fc = &s->fc;
-    int nb = 0;
-    size_t ld = (size_t)ldw;
-    for (int i = 0; i < nc; i++) {
+    int nb = 0, d = p->dimension;
+    size_t ld = (size_t)p->ldw;
+    for (int i = 0; i < p->nc; i++) {
+        int c = s->component[i];
         fc->start[i] = nb;
-        for (int j = 0; j < nc; j++) {
-            const double *w = W + (size_t)(d * i) + (size_t)(d * j) * ld;
-            int zero = i != j;
-            for (int a = 0; a < d && zero; a++)
-                for (int b = 0; b < d; b++) zero &= w[(size_t)a + (size_t)b * ld] == 0;
-            if (zero) continue;
+        for (int j = s->first[c]; j < s->first[c + 1]; j++) {
+            const double *w = p->W + (size_t)(d * fc->order[i]) + (size_t)(d * fc->order[j]) * ld;
+            if (i != j && is_zero(w, d, 1, ld)) continue;
             memset(fc->block + 9 * (size_t)nb, 0, 9 * sizeof(double));
             block_add(fc->block + 9 * (size_t)nb, w, d, 1, ld);
             fc->col[nb++] = j;
         }
     }
-    fc->start[nc] = nb;
+    fc->start[p->nc] = nb;
 }
 
 /* Rows from blocks in any order: those of one row are linked, then scattered by column. */
 static void load_blocks(perp_fc_solver *s, const perp_fc *p)
 {
     perp__fc *fc = &s->fc;
-    int nc = p->nc, d = p->dimension, *head = s->count, *next = s->next, *at = fc->active;
+    int nc = p->nc, d = p->dimension, *head = s->count, *next = s->next;
     /* sort by column, then by row, both stable: a pass each of linked lists */
     int *row_head = fc->diag;
-    for (int i = 0; i < nc; i++) head[i] = row_head[i] = at[i] = -1;
+    for (int i = 0; i < nc; i++) head[i] = row_head[i] = -1;
     for (int k = p->nb - 1; k >= 0; k--) {
-        next[k] = head[p->col[k]];
-        head[p->col[k]] = k;
+        int j = s->place[p->col[k]];
+        next[k] = head[j];
+        head[j] = k;
     }
     int *tail = fc->start; /* last of each row's list */
     for (int i = 0; i < nc; i++) tail[i] = -1;
     for (int j = 0; j < nc; j++)
         for (int k = head[j], after; k >= 0; k = after) {
-            int i = p->row[k];
+            int i = s->place[p->row[k]];
             after = next[k];
             next[k] = -1;
+            if (s->component[i] != s->component[j]) continue; /* a block of zeros */
             if (tail[i] >= 0)
                 next[tail[i]] = k;
             else
@@ -437,7 +457,7 @@ static void load_blocks(perp_fc_solver *s, const perp_fc *p)
         int seen = 0, last = -1;
         fc->start[i] = nb;
         for (int k = row_head[i]; k >= 0 || !seen; k = k >= 0 ? next[k] : k) {
-            int j = k >= 0 ? p->col[k] : nc;
+            int j = k >= 0 ? s->place[p->col[k]] : nc;
             if (!seen && j > i) { /* the diagonal is always there */
                 seen = 1;
                 memset(fc->block + 9 * (size_t)nb, 0, 9 * sizeof(double));
@@ -456,57 +476,202 @@ static void load_blocks(perp_fc_solver *s, const perp_fc *p)
     fc->start[nc] = nb;
 }
 
-/* Scale every contact to a mean diagonal of 1 (see fc.h); 0 when the problem is beyond the range of
- * double. */
-static int scale_copy(perp__fc *fc, int d)
+/* The problem of component c; its contacts count from 0. */
+static perp__fc component(const perp_fc_solver *s, int c)
+{
+    perp__fc fc = s->fc;
+    int first = s->first[c];
+    fc.nc = s->first[c + 1] - first;
+    fc.n = 3 * fc.nc;
+    fc.start += first, fc.diag += first, fc.active += first, fc.carries += first;
+    fc.mu += first, fc.scale += first, fc.force += first, fc.data += first, fc.weight += first;
+    fc.q += 3 * first, fc.r += 3 * first, fc.u += 3 * first, fc.best += 3 * first;
+    return fc;
+}
+
+/* Where are the diagonal blocks; does an impulse move anything, that of its own contact or another? */
+static void find_diagonals(perp__fc *fc, int first)
 {
     for (int i = 0; i < fc->nc; i++) {
-        int k = fc->start[i];
-        while (fc->col[k] != i) k++;
-        fc->diag[i] = k;
-        double *w = fc->block + 9 * (size_t)k;
-        if (d == 2) w[8] = w[4] != 0 ? fabs(w[4]) : 1;
-        double mean = (fabs(w[0]) + fabs(w[4]) + fabs(w[8])) / 3;
-        fc->scale[i] = mean > 1e-280 && mean < 1e280 ? 1 / sqrt(mean) : 1;
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            fc->col[k] -= first;
+            if (fc->col[k] == i) fc->diag[i] = k;
+        }
+        fc->carries[i] = !is_zero(fc->block + 9 * (size_t)fc->diag[i], 3, 3, 1);
+    }
+    for (int k = fc->start[0]; k < fc->start[fc->nc]; k++) {
+        if (!fc->carries[fc->col[k]])
+            fc->carries[fc->col[k]] = !is_zero(fc->block + 9 * (size_t)k, 3, 3, 1);
+    }
+}
+
+static double largest_entry(const double *w)
+{
+    double largest = 0;
+    for (int e = 0; e < 9; e++) largest = fmax(largest, fabs(w[e]));
+    return largest;
+}
+
+/* The block (i, j), or NULL. */
+static const double *find_block(const perp__fc *fc, int i, int j)
+{
+    for (int k = fc->start[i]; k < fc->start[i + 1] && fc->col[k] <= j; k++) {
+        if (fc->col[k] == j) return fc->block + 9 * (size_t)k;
+    }
+    return NULL;
+}
+
+/* Powers of two for the columns that make |W_ij| and |W_ji| alike along a tree of the contacts' graph: with them each contact may
+ * have its units of velocity and of force. power, queue: nc. */
+static void balance(const perp__fc *fc, int *power, int *queue)
+{
+    enum { UNSEEN = -100000 };
+    for (int i = 0; i < fc->nc; i++) power[i] = UNSEEN;
+    for (int first = 0; first < fc->nc; first++) {
+        int end = 0;
+        if (power[first] != UNSEEN) continue;
+        power[first] = 0;
+        queue[end++] = first;
+        for (int n = 0; n < end; n++) {
+            int i = queue[n];
+            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+                int j = fc->col[k], exponent;
+                const double *back = power[j] == UNSEEN ? find_block(fc, j, i) : NULL;
+                if (!back) continue;
+                double ratio = largest_entry(back) / largest_entry(fc->block + 9 * (size_t)k);
+                if (!(ratio > 1e-280 && ratio < 1e280)) continue;
+                frexp(1.4 * ratio, &exponent); /* the nearest power: most W are symmetric */
+                power[j] = power[i] + exponent - 1;
+                queue[end++] = j;
+            }
+        }
+    }
+}
+
+/* The mean diagonal of a contact, its column times 2^power; 0 where there is none within the range of double. In the plane the
+ * second tangent, which nothing moves, gets one. */
+static double mean_diagonal(double *w, int d, int power)
+{
+    if (d == 2) w[8] = w[4] != 0 ? fabs(w[4]) : w[0] != 0 ? fabs(w[0]) : 1;
+    double tangent = d == 2 && w[4] == 0 && w[0] == 0 ? 0 : fabs(w[8]);
+    double mean = ldexp((fabs(w[0]) + fabs(w[4]) + tangent) / 3, power);
+    return mean > 1e-280 && mean < 1e280 ? mean : 0;
+}
+
+/* The scale of a contact without diagonal, by its coupling to one that is scaled; 0 without. */
+static double scale_of_coupling(const perp__fc *fc, int i)
+{
+    for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+        double x = largest_entry(fc->block + 9 * (size_t)k) * fc->force[fc->col[k]];
+        if (x > 1e-280 && x < 1e280) return 1 / x;
+    }
+    return 0;
+}
+
+/* Scales that make the mean diagonal of every contact 1 (see fc.h). The powers of two take the units, and 1/sqrt does the rest:
+ * with units that differ by powers of two all numbers are the same. */
+static void find_scales(perp__fc *fc, int d, const int *power)
+{
+    int exponent = 0;
+    for (int i = fc->nc - 1; i >= 0; i--) {
+        double mean = mean_diagonal(fc->block + 9 * (size_t)fc->diag[i], d, power[i]);
+        if (mean > 0) frexp(mean, &exponent);
+        fc->scale[i] = mean;
     }
     for (int i = 0; i < fc->nc; i++) {
+        double mean = fc->scale[i];
+        fc->scale[i] = mean > 0 ? 1 / sqrt(ldexp(mean, -exponent)) : 0;
+        fc->force[i] = ldexp(fc->scale[i], power[i] - exponent);
+    }
+    for (int i = 0; i < fc->nc; i++) {
+        if (fc->scale[i] > 0) continue;
+        double scale = scale_of_coupling(fc, i);
+        fc->scale[i] = scale > 0 ? scale : 1;
+        fc->force[i] = ldexp(fc->scale[i], power[i] - exponent);
+    }
+}
+
+/* Scale the copy; 0 when the problem is beyond the range of double. */
+static int scale_copy(perp__fc *fc, int d, const int *power)
+{
+    find_scales(fc, d, power);
+    for (int i = 0; i < fc->nc; i++) {
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            double f = fc->scale[i] * fc->scale[fc->col[k]];
+            double f = fc->scale[i] * fc->force[fc->col[k]];
             for (int e = 0; e < 9; e++) fc->block[9 * (size_t)k + (size_t)e] *= f;
         }
         for (int e = 0; e < 3; e++) {
             fc->q[3 * i + e] *= fc->scale[i];
-            fc->r[3 * i + e] /= fc->scale[i];
+            fc->r[3 * i + e] /= fc->force[i];
         }
     }
-    return all_finite(fc->block, 9 * (size_t)fc->nb) && all_finite(fc->q, (size_t)fc->n) &&
+    size_t first = 9 * (size_t)fc->start[0], end = 9 * (size_t)fc->start[fc->nc];
+    return all_finite(fc->block + first, end - first) && all_finite(fc->q, (size_t)fc->n) &&
            all_finite(fc->r, (size_t)fc->n);
+}
+
+/* The largest entry of block k that the conditions of its contacts see: without friction there are no tangents. */
+static double coupling(const perp__fc *fc, int i, int k)
+{
+    const double *w = fc->block + 9 * (size_t)k;
+    int rows = fc->mu[i] > 0 ? 3 : 1, columns = fc->mu[fc->col[k]] > 0 ? 3 : 1;
+    double largest = 0;
+    for (int a = 0; a < rows; a++)
+        for (int b = 0; b < columns; b++) largest = fmax(largest, fabs(w[3 * a + b]));
+    return largest;
+}
+
+/* The data of each contact: its |q_i|, or another's carried here by the couplings |W_ij| along the way, which are at most 1 for
+ * the contacts' diagonals are. */
+static void find_data(perp__fc *fc)
+{
+    for (int i = 0; i < fc->nc; i++) {
+        const double *q = fc->q + 3 * i;
+        double tangent = fc->mu[i] > 0 ? fmax(fabs(q[1]), fabs(q[2])) : 0;
+        fc->data[i] = fmax(fabs(q[0]), tangent);
+    }
+    for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
+        changed = 0;
+        for (int n = 0; n < fc->nc; n++) {
+            int i = pass % 2 ? fc->nc - 1 - n : n;
+            for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+                double from = fc->data[fc->col[k]];
+                if (!(from > fc->data[i])) continue;
+                double carried = fmin(1, coupling(fc, i, k)) * from;
+                if (carried > fc->data[i]) fc->data[i] = carried, changed = 1;
+            }
+        }
+    }
+    for (int i = 0; i < fc->nc; i++) fc->weight[i] = fc->data[i] > 1e-300 ? 1 / fc->data[i] : 0;
 }
 
 static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
 {
     perp__fc *fc = &s->fc;
-    int d = p->dimension;
+    int d = p->dimension, fine = 1;
     fc->nc = p->nc;
     fc->n = 3 * p->nc;
-    if (p->W) {
-        load_dense(s, d, p->nc, p->W, p->ldw);
-    } else if (p->block) {
+    find_components(s, p);
+    if (p->W)
+        load_dense(s, p);
+    else
         load_blocks(s, p);
-    } else {
-        size_t nv = (size_t)p->nv;
-        if (!mass_delassus(p, s->dense, d * p->nc, s->mass, s->pivot, s->mass + nv * nv)) return 0;
-        load_dense(s, d, p->nc, s->dense, d * p->nc);
-    }
-    fc->nb = fc->start[p->nc];
-    for (int i = 0; i < p->nc; i++) {
-        fc->mu[i] = fmin(p->mu[i], 1e100); /* its square must be a number */
-        for (int k = 0; k < 3; k++) {
-            fc->q[3 * i + k] = k < d ? p->q[d * i + k] : 0;
-            fc->r[3 * i + k] = k < d && r ? r[d * i + k] : 0;
+    for (int k = 0; k < p->nc; k++) {
+        int i = fc->order[k];
+        fc->mu[k] = fmin(p->mu[i], 1e100); /* its square must be a number */
+        for (int e = 0; e < 3; e++) {
+            fc->q[3 * k + e] = e < d ? p->q[d * i + e] : 0;
+            fc->r[3 * k + e] = e < d && r ? r[d * i + e] : 0;
         }
     }
-    return scale_copy(fc, d);
+    for (int c = 0; c < s->ncomponent; c++) {
+        perp__fc part = component(s, c);
+        find_diagonals(&part, s->first[c]);
+        balance(&part, s->count, part.active);
+        fine &= scale_copy(&part, d, s->count);
+        find_data(&part);
+    }
+    return fine;
 }
 
 /* ---- what the methods call
@@ -526,22 +691,26 @@ void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
     }
 }
 
+/* So many times the tolerance from the end the contacts are judged one by one. */
+static const double NEAR = 1e4;
+
 double perp__fc_residual(perp__fc *fc)
 {
     double sum = 0;
     perp__fc_velocity(fc, fc->r, fc->u);
     for (int i = 0; i < fc->nc; i++) {
-        double s = fc->scale[i], x[3], p[3], r[3], u[3];
-        for (int k = 0; k < 3; k++) {
-            r[k] = s * fc->r[3 * i + k];
-            u[k] = fc->u[3 * i + k] / s;
-            x[k] = r[k] - u[k];
-        }
+        double x[3], p[3], *r = fc->r + 3 * i, *u = fc->u + 3 * i, off = 0;
+        for (int k = 0; k < 3; k++) x[k] = r[k] - u[k];
         x[0] -= fc->mu[i] * sqrt(u[1] * u[1] + u[2] * u[2]);
         perp__fc_cone(fc->mu[i], x, p);
-        for (int k = 0; k < 3; k++) sum += (r[k] - p[k]) * (r[k] - p[k]);
+        for (int k = 0; k < 3; k++) off += (r[k] - p[k]) * (r[k] - p[k]);
+        sum += off * fc->weight[i] * fc->weight[i];
     }
     double residual = sqrt(sum);
+    if (residual <= NEAR * fc->tol) {
+        double error = perp__fc_error(fc);
+        residual = error <= fc->tol ? error : fmax(residual, error);
+    }
     if (residual < fc->best_residual) {
         fc->best_residual = residual;
         memcpy(fc->best, fc->r, (size_t)fc->n * sizeof(double));
@@ -572,53 +741,106 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
     return p->nv > s->nv_max || (long long)p->nc * p->nc > s->nb_max ? PERP_ERR_DIM : PERP_OK;
 }
 
-/* How often a method may go on where it was satisfied and the caller's problem is not. */
-enum { ATTEMPTS = 3 };
+/* How often a method may go on where it was satisfied and the verdict is not; Newton steps after a method without any. */
+enum { ATTEMPTS = 3, FINISH = 20 };
+
+/* Nothing presses: r = 0. */
+static int separates(perp__fc *fc)
+{
+    for (int i = 0; i < fc->nc; i++) {
+        if (fc->q[3 * i] < 0) return 0;
+    }
+    memset(fc->best, 0, (size_t)fc->n * sizeof(double));
+    fc->best_residual = 0;
+    return 1;
+}
+
+/* From the best point of a method that converges slowly. */
+static void finish(perp__fc *fc, perp_fc_method method)
+{
+    double before = fc->best_residual;
+    int limit = fc->max_iter && fc->max_iter < FINISH ? fc->max_iter : FINISH;
+    if (method != PERP_FC_NSGS && method != PERP_FC_ADMM && method != PERP_FC_PROX) return;
+    if (before <= fc->target || fc->out_of_memory) return;
+    memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
+    perp__fc_newton(fc, 0, NULL, 0, limit);
+    if (fc->best_residual < before) fc->used = PERP_FC_ALART_CURNIER;
+}
+
+/* Solve component c to target[c], again from where it ended; 0 when memory is out. */
+static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *info)
+{
+    perp__fc fc = component(s, c);
+    fc.target = fc.tol = s->target[c];
+    fc.iterations = fc.factorizations = fc.out_of_memory = 0;
+    fc.best_residual = (double)INFINITY;
+    fc.used = s->method;
+    memcpy(again ? fc.r : fc.best, again ? fc.best : fc.r, (size_t)fc.n * sizeof(double));
+    if (!separates(&fc)) {
+        methods[s->method](&fc);
+        finish(&fc, s->method);
+        info->method = fc.used;
+    }
+    s->reached[c] = fc.best_residual;
+    info->iterations += fc.iterations;
+    info->factorizations += fc.factorizations;
+    return !fc.out_of_memory;
+}
+
+/* The best iterate, in the caller's units and order. */
+static void unload(const perp_fc_solver *s, int d, double *r)
+{
+    const perp__fc *fc = &s->fc;
+    for (int i = 0; i < fc->nc; i++)
+        for (int k = 0; k < d; k++) r[d * fc->order[i] + k] = fc->force[i] * fc->best[3 * i + k];
+}
+
+/* Mark the components whose methods took for solved what is not, by rounding: they aim at a tenth. Returns how many. */
+static int lower_targets(perp_fc_solver *s)
+{
+    int many = 0;
+    for (int c = 0; c < s->ncomponent; c++) {
+        int satisfied = s->reached[c] <= s->target[c], holds = 1;
+        for (int k = s->first[c]; k < s->first[c + 1]; k++) holds &= s->error[k] <= s->options.tol;
+        s->pending[c] = satisfied && !holds;
+        if (!s->pending[c]) continue;
+        s->target[c] /= 10;
+        many++;
+    }
+    return many;
+}
 
 perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r, double *u,
                           perp_fc_info *info)
 {
     perp_fc_info own;
     if (!info) info = &own;
-    *info = (perp_fc_info){.outcome = PERP_BAD_INPUT, .residual = NAN, .residual_scaled = NAN};
+    *info = (perp_fc_info){.outcome = PERP_BAD_INPUT, .residual = NAN, .error = NAN};
     if (!solver || !problem || (problem->nc > 0 && !r)) return PERP_ERR_ARG;
     info->method = solver->method;
     perp_status status = check_shape(solver, problem);
     if (status != PERP_OK) return status;
-    perp__fc *fc = &solver->fc;
     int d = problem->dimension, n = d * problem->nc, warm = solver->options.warm_start;
-    if (!input_valid(problem) || (warm && !all_finite(r, (size_t)n)) ||
-        !load(solver, problem, warm ? r : NULL))
-        return PERP_OK;
-    double unit = perp_fc_scale(problem);
-    double target = fmax(solver->options.tol * unit, solver->options.tol_absolute);
-    fc->target = target;
-    fc->max_iter = solver->options.max_iter;
-    fc->iterations = fc->factorizations = fc->out_of_memory = 0;
-    fc->best_residual = INFINITY;
-    memcpy(fc->best, fc->r, (size_t)fc->n * sizeof(double));
-    fc->used = solver->method;
     perp_fc view = *problem;
-    if (!view.W && !view.block) {
-        view.W = solver->dense;
-        view.ldw = n;
+    if (!input_valid(problem) || (warm && !all_finite(r, (size_t)n)) ||
+        !dense_view(solver, &view) || !load(solver, &view, warm ? r : NULL))
+        return PERP_OK;
+    solver->fc.max_iter = solver->options.max_iter;
+    for (int c = 0; c < solver->ncomponent; c++)
+        solver->target[c] = solver->options.tol, solver->pending[c] = 1;
+    for (int attempt = 0; attempt == 0 || (attempt < ATTEMPTS && lower_targets(solver));
+         attempt++) {
+        for (int c = 0; c < solver->ncomponent; c++) {
+            if (solver->pending[c] && !solve_component(solver, c, attempt > 0, info))
+                return PERP_ERR_MEMORY;
+        }
+        unload(solver, d, r);
+        info->error =
+            perp__fc_judge(&solver->fc, &view, solver->options.tol, r, solver->sums, solver->error);
+        if (info->error <= solver->options.tol) break;
     }
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        methods[solver->method](fc);
-        if (fc->out_of_memory) return PERP_ERR_MEMORY;
-        /* the best iterate, in the caller's units, judged by the caller's problem */
-        for (int i = 0; i < problem->nc; i++)
-            for (int k = 0; k < d; k++) r[d * i + k] = fc->scale[i] * fc->best[3 * i + k];
-        info->residual = perp_fc_residual(&view, r, solver->caller_r);
-        if (info->residual <= target || !(fc->best_residual <= fc->target)) break;
-        fc->target /= 10; /* what the method took for solved is not, by rounding */
-        memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
-    }
-    info->residual_scaled = info->residual / unit;
-    info->outcome = info->residual <= target ? PERP_SOLVED : PERP_LIMIT;
-    info->method = fc->used;
-    info->iterations = fc->iterations;
-    info->factorizations = fc->factorizations;
-    if (u) memcpy(u, solver->caller_r, (size_t)n * sizeof *u);
+    info->residual = perp__fc_residual_of(&view, r, solver->sums.u);
+    info->outcome = info->error <= solver->options.tol ? PERP_SOLVED : PERP_LIMIT;
+    if (u) memcpy(u, solver->sums.u, (size_t)n * sizeof *u);
     return PERP_OK;
 }

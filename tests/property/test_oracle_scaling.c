@@ -21,13 +21,8 @@ static const uncured lcp_faults[] = {
     {"enumerate", "BINARY", 0}, {"enumerate", "BITS", 0}, {"enumerate", "DECIMAL", 0},
 };
 static const uncured fc_faults[] = {
-    {"auto", "BINARY", 0},          {"auto", "BITS", 0},          {"auto", "DECIMAL", 1},
-    {"nsgs", "BINARY", 0},          {"nsgs", "BITS", 0},          {"nsgs", "DECIMAL", 1},
-    {"alart-curnier", "BINARY", 0}, {"alart-curnier", "BITS", 0}, {"alart-curnier", "DECIMAL", 1},
-    {"proximal", "BINARY", 0},      {"proximal", "BITS", 0},      {"proximal", "DECIMAL", 1},
-    {"admm", "BINARY", 0},          {"admm", "BITS", 0},          {"admm", "DECIMAL", 1},
-    {"ipm", "BINARY", 0},           {"ipm", "BITS", 0},           {"ipm", "DECIMAL", 1},
-    {"prox", "BINARY", 0},          {"prox", "BITS", 0},          {"prox", "DECIMAL", 0},
+    {"admm", "BINARY", 0}, /* contacts that move others, and are not moved by them */
+    {"ipm", "DECIMAL", 1},
 };
 
 static const draw_class classes[] = {DRAW_integer,   DRAW_zeros,      DRAW_gram,

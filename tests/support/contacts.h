@@ -113,34 +113,46 @@ static inline void contacts_destroy(contacts *c)
     free(c->memory);
 }
 
-/* The natural residual written out once more, for 3-D and 2-D, from u: tests must not judge by the
- * code under test. */
+/* How far r is from solving a problem with dense W, in long double: of the contacts, the largest of
+ *     pulling      -r_n, and |r_T| - mu r_n, beside |r|
+ *     normal       |u_n| where r != 0, else -u_n, beside S
+ *     friction     |r_T - P(r_T - (R/S) u_T)| beside R, P onto the disc of radius mu r_n
+ * with S = |q| + sum |W| |r|, the largest of the contact's rows (of a frictionless one: the normal row), and R = S over the largest
+ * diagonal entry. Tests must not judge by the code under test. */
 static inline double judge(const perp_fc *p, const double *W, const double *r)
 {
     int d = p->dimension, n = d * p->nc;
-    double worst = 0;
+    long double worst = 0;
     for (int i = 0; i < p->nc; i++) {
-        double u[3] = {0}, x[3] = {0}, mu = p->mu[i], e = 0;
+        long double u[3] = {0}, f[3] = {0}, S = 0, w = 0, mu = p->mu[i];
         for (int k = 0; k < d; k++) {
+            long double row = fabsl(p->q[d * i + k]);
             u[k] = p->q[d * i + k];
-            for (int j = 0; j < n; j++)
-                u[k] += W[(size_t)(d * i + k) + (size_t)j * (size_t)n] * r[j];
+            f[k] = r[d * i + k];
+            for (int j = 0; j < n; j++) {
+                long double term =
+                    (long double)W[(size_t)(d * i + k) + (size_t)j * (size_t)n] * r[j];
+                u[k] += term;
+                row += fabsl(term);
+            }
+            if (k > 0 && mu == 0) continue;
+            S = fmaxl(S, row);
+            w = fmaxl(w, fabsl(W[(size_t)(d * i + k) * (size_t)(n + 1)]));
         }
-        for (int k = 0; k < d; k++) x[k] = r[d * i + k] - u[k];
-        x[0] -= mu * sqrt(u[1] * u[1] + u[2] * u[2]);
-        /* projection by the angle of x in the half plane (normal, |tangent|) */
-        double t = sqrt(x[1] * x[1] + x[2] * x[2]), angle = atan2(t, x[0]), half = atan(mu),
-               along = 0;
-        double c0 = cos(half), s0 = sin(half);
-        if (angle > half) along = angle < half + 1.5707963267948966 ? x[0] * c0 + t * s0 : 0;
-        for (int k = 0; k < d; k++) {
-            double y = x[k];
-            if (angle > half) y = k == 0 ? along * c0 : t > 0 ? along * s0 * x[k] / t : 0;
-            e += (r[d * i + k] - y) * (r[d * i + k] - y);
+        long double t = hypotl(f[1], f[2]), size = hypotl(f[0], t), e = 0;
+        if (size > 0) e = fmaxl(-f[0], t - mu * f[0]) / size;
+        if (e < 1e-15L) e = 0;
+        long double normal = size > 0 ? fabsl(u[0]) : -u[0];
+        if (normal > 0) e = fmaxl(e, normal / S);
+        if (size > 0 && hypotl(u[1], u[2]) > 0) {
+            long double R = w > 0 ? S / w : size;
+            long double x = f[1] - R / S * u[1], y = f[2] - R / S * u[2], s = hypotl(x, y);
+            long double shorter = s > mu * f[0] ? mu * f[0] / s : 1;
+            e = fmaxl(e, hypotl(f[1] - shorter * x, f[2] - shorter * y) / R);
         }
-        if (!(sqrt(e) <= worst)) worst = sqrt(e);
+        if (!(e <= worst)) worst = e;
     }
-    return worst;
+    return (double)worst;
 }
 
 #endif

@@ -1,0 +1,229 @@
+/* Residual and verdict of friction problems: each contact is judged on scales of its own (docs/adr/008-verdicts.md), the terms of
+ * its rows, S_i = |q_i| + sum |W_ij| |r_j|, and the data D_i, which these may exceed without bound where W is singular. */
+
+#include "base/holds.h"
+#include "base/tol.h"
+#include "base/twice.h"
+#include "solve/fc.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp_fc_project(int dimension, double mu, const double *x, double *p)
+{
+    double t = dimension == 3 ? hypot(x[1], x[2]) : fabs(x[1]);
+    if (x[0] >= 0 && t <= mu * x[0]) { /* inside */
+        for (int k = 0; k < dimension; k++) p[k] = x[k];
+        return;
+    }
+    double h = hypot(1, mu), n = (x[0] / h + mu / h * t) / h;
+    if (mu * t <= -x[0]) n = 0; /* inside the polar cone */
+    double f = t > 0 ? mu * n / t : 0;
+    for (int k = 1; k < dimension; k++) p[k] = f * x[k];
+    p[0] = n;
+}
+
+/* ---- the one residual
+ * ---------------------------------------------------------------------------------------- */
+
+static inline void add_term(perp__fc_sums to, int i, double w, double x)
+{
+    double p = w * x, sum = to.u[i] + p;
+    if (to.low) to.low[i] += perp__product_error(w, x, p) + perp__sum_error(to.u[i], p, sum);
+    if (to.S) to.S[i] += fabs(p);
+    to.u[i] = sum;
+}
+
+static inline void caller_sums(const perp_fc *p, const double *r, perp__fc_sums to)
+{
+    int d = p->dimension, n = d * p->nc;
+    memcpy(to.u, p->q, (size_t)n * sizeof *to.u);
+    for (int i = 0; i < n && to.S; i++) to.S[i] = fabs(p->q[i]);
+    for (int i = 0; i < n && to.low; i++) to.low[i] = 0;
+    for (int j = 0; j < n && p->W; j++) {
+        const double *column = p->W + (size_t)j * (size_t)p->ldw;
+        for (int i = 0; i < n && r[j] != 0; i++) add_term(to, i, column[i], r[j]);
+    }
+    for (int k = 0; k < p->nb && !p->W; k++) {
+        const double *w = p->block + (size_t)k * (size_t)(d * d),
+                     *x = r + (size_t)p->col[k] * (size_t)d;
+        for (int a = 0; a < d; a++)
+            for (int b = 0; b < d; b++) add_term(to, d * p->row[k] + a, w[a * d + b], x[b]);
+    }
+    for (int i = 0; i < n && to.low; i++) to.u[i] += to.low[i];
+}
+
+double perp__fc_residual_of(const perp_fc *p, const double *r, const double *u)
+{
+    int d = p->dimension;
+    double largest = 0;
+    for (int i = 0; i < p->nc; i++) {
+        const double *ri = r + (size_t)i * (size_t)d, *ui = u + (size_t)i * (size_t)d;
+        double x[3] = {0}, proj[3], sum = 0, t = d == 3 ? hypot(ui[1], ui[2]) : fabs(ui[1]);
+        for (int k = 0; k < d; k++) x[k] = ri[k] - ui[k];
+        x[0] -= p->mu[i] * t;
+        perp_fc_project(d, p->mu[i], x, proj);
+        for (int k = 0; k < d; k++) sum += (ri[k] - proj[k]) * (ri[k] - proj[k]);
+        double e = sqrt(sum);
+        if (!(e <= largest)) largest = e; /* NaN stays */
+        if (isnan(largest)) return NAN;
+    }
+    return largest;
+}
+
+double perp_fc_residual(const perp_fc *problem, const double *r, double *u)
+{
+    if (!problem->W && !problem->block && problem->nc > 0) return NAN;
+    double *own = u ? u : malloc(((size_t)problem->nc * 3 + 1) * sizeof *own);
+    if (!own) return NAN;
+    caller_sums(problem, r, (perp__fc_sums){own, NULL, NULL});
+    double residual = perp__fc_residual_of(problem, r, own);
+    if (!u) free(own);
+    return residual;
+}
+
+/* ---- the verdict
+ * --------------------------------------------------------------------------------------------- */
+
+/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. */
+static void snap(int d, double mu, double *r)
+{
+    double most = mu * r[0], t = d == 3 ? hypot(r[1], r[2]) : fabs(r[1]);
+    if (!(r[0] > 0)) r[0] = most = 0;
+    if (t <= most) return;
+    for (int k = 1; k < d; k++) r[k] *= most / t;
+}
+
+/* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
+static double largest_row(int d, double mu, const double *x)
+{
+    double largest = fabs(x[0]);
+    for (int k = 1; k < d && mu > 0; k++) largest = fmax(largest, fabs(x[k]));
+    return largest;
+}
+
+/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. */
+static const double GROWTH = 100;
+
+/* In the caller's unit. */
+static double most_terms(const perp__fc *fc, int i)
+{
+    return GROWTH * fc->data[i] / fc->scale[i];
+}
+
+/* The size of the diagonal block. */
+static double diagonal(const perp__fc *fc, int i)
+{
+    const double *w = fc->block + 9 * (size_t)fc->diag[i];
+    return fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
+}
+
+/* S: the terms of u, at most GROWTH times the data; w: the diagonal of W. Forces are judged by what they do to their own u, but
+ * no less strictly than to a part of themselves. */
+static double contact_error(int d, double mu, const double *r, const double *u, double S, double w)
+{
+    double force[3] = {r[0], r[1], d == 3 ? r[2] : 0},
+           velocity[3] = {u[0], u[1], d == 3 ? u[2] : 0};
+    double own = GROWTH * fmax(force[0], fmax(fabs(force[1]), fabs(force[2])));
+    return perp__error_contact(mu, force, velocity, S, w * own > S ? S / w : own);
+}
+
+/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
+static int opens(double w, double r, double u, double S, double tol)
+{
+    return r > 0 && u > tol * S && u >= w * r;
+}
+
+/* u = W r + q of the scaled problem, and of each contact the terms S, at most GROWTH times the data. */
+static void scaled_sums(const perp__fc *fc, const double *r, double *u, double *S)
+{
+    perp__fc_velocity(fc, r, u);
+    for (int i = 0; i < fc->nc; i++) {
+        double row[3];
+        for (int a = 0; a < 3; a++) row[a] = fabs(fc->q[3 * i + a]);
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            const double *w = fc->block + 9 * (size_t)k, *x = r + 3 * (size_t)fc->col[k];
+            for (int a = 0; a < 3; a++, w += 3)
+                row[a] += fabs(w[0] * x[0]) + fabs(w[1] * x[1]) + fabs(w[2] * x[2]);
+        }
+        S[i] = fmin(largest_row(3, fc->mu[i], row), GROWTH * fc->data[i]);
+    }
+}
+
+double perp__fc_error(const perp__fc *fc)
+{
+    double *r = perp__fc_work(fc, 12), *u = perp__fc_work(fc, 13), *S = perp__fc_work(fc, 14);
+    double worst = 0;
+    int opened = 0;
+    memcpy(r, fc->r, (size_t)fc->n * sizeof *r);
+    for (int i = 0; i < fc->nc; i++) snap(3, fc->mu[i], r + 3 * i);
+    scaled_sums(fc, r, u, S);
+    for (int i = 0; i < fc->nc; i++) {
+        double w = fc->block[9 * (size_t)fc->diag[i]];
+        if (!opens(w, r[3 * i], u[3 * i], S[i], fc->tol)) continue;
+        r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0;
+        opened++;
+    }
+    if (opened) scaled_sums(fc, r, u, S);
+    for (int i = 0; i < fc->nc; i++)
+        worst = perp__worse(
+            worst, contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i], diagonal(fc, i)));
+    return worst;
+}
+
+/* 0 for impulses that are 0 if not for rounding, and for those that move nothing; returns how many of the former. */
+static int open_contacts(const perp__fc *fc, int d, double tol, double *r, perp__fc_sums sums)
+{
+    int opened = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        int at = d * fc->order[i];
+        double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
+        double S = fmin(largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
+        int open = opens(w, r[at], sums.u[at], S, tol);
+        for (int k = 0; k < d && (open || !fc->carries[i]); k++) r[at + k] = 0;
+        opened += open;
+    }
+    return opened;
+}
+
+/* Rounding in the sums of a contact's rows, relative to their terms. */
+static double rounding_of(const perp__fc *fc, int i)
+{
+    return (3 * (fc->start[i + 1] - fc->start[i]) + 4) * (DBL_EPSILON / 2);
+}
+
+/* Is rounding more than a tenth of what is accepted? */
+static int is_rough(double rounding, double S, double scale, double tol)
+{
+    return rounding * S > 0.1 * tol * scale;
+}
+
+double perp__fc_judge(const perp__fc *fc, const perp_fc *p, double tol, double *r,
+                      perp__fc_sums sums, double *error)
+{
+    int d = p->dimension, rough = 0;
+    double worst = 0, *low = sums.low;
+    for (int i = 0; i < p->nc; i++) snap(d, p->mu[i], r + d * i);
+    sums.low = NULL;
+    caller_sums(p, r, sums);
+    if (open_contacts(fc, d, tol, r, sums)) caller_sums(p, r, sums);
+    for (int i = 0; i < fc->nc; i++) {
+        int at = d * fc->order[i];
+        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
+        rough |= is_rough(rounding_of(fc, i), S, fmin(S, D), tol);
+    }
+    sums.low = low;
+    if (rough) caller_sums(p, r, sums);
+    for (int i = 0; i < fc->nc; i++) {
+        int at = d * fc->order[i];
+        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
+        double rounding = rounding_of(fc, i);
+        error[i] = contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, fmin(S, D),
+                                 diagonal(fc, i) / (fc->scale[i] * fc->force[i]));
+        if (is_rough(rounding * rounding, S, fmin(S, D), tol)) error[i] = (double)INFINITY;
+        worst = perp__worse(worst, error[i]);
+    }
+    return worst;
+}
