@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     OPT_DATA,
@@ -82,8 +83,8 @@ static void print_help(void)
            "vars and outputs are "
            "compared;\n"
            "an empty field or nan is a missing sample. Printed are the estimates with standard "
-           "errors and intervals, what is "
-           "left\n"
+           "errors and intervals (where these could be "
+           "checked), what is left\n"
            "over, and what the data cannot tell.\n\n");
     cli_print_options(options, NOPTIONS);
     printf("\nmethods:\n");
@@ -96,7 +97,7 @@ static void print_help(void)
            "exit codes: 0 done (also when a parameter is not identifiable), 1 usage, 2 bad model "
            "or data, 3 no verified "
            "solution,\n"
-           "4 file or memory\n");
+           "4 file or memory, 130 interrupted: the best fit so far is printed\n");
 }
 
 /* Command line -------------------------------------------------------------------------------- */
@@ -209,8 +210,8 @@ static void print_parameters(FILE *out, const perp_identification *a, double con
         if (!e->identifiable)
             fprintf(out, "  %-12s %12s %12s   fits from %.6g to %.6g", e->name, "not known", "-",
                     e->low, e->high);
-        else if (isnan(e->std_error))
-            fprintf(out, "  %-12s %12.6g %12s   -", e->name, e->value, "-");
+        else if (!e->has_interval)
+            fprintf(out, "  %-12s %12.6g %12s   none", e->name, e->value, "-");
         else
             fprintf(out, "  %-12s %12.6g %12.2g   [%.6g, %.6g]", e->name, e->value, e->std_error,
                     e->low, e->high);
@@ -234,6 +235,7 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
                        const perp_identify_options *o, const perp_identification *a)
 {
     int runs = perp_dataset_runs(data);
+    if (a->interrupted) fprintf(out, "interrupted: the best fit so far, which is not judged\n");
     fprintf(out, "%s: %s on %d run%s, %ld samples, step %g s; %ld evaluations in %.2f s\n",
             perp_model_name(model), perp_estimator_name(a->method), runs, runs == 1 ? "" : "s",
             a->samples, a->step, a->evaluations, a->seconds);
@@ -250,6 +252,16 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
 }
 
 /* JSON ---------------------------------------------------------------------------------------- */
+
+/* cJSON leaves out what it has no memory for, and the rest looks whole: allocations are watched. */
+static int json_failed;
+
+static void *json_malloc(size_t size)
+{
+    void *memory = malloc(size);
+    json_failed |= !memory;
+    return memory;
+}
 
 static void add_number(cJSON *to, const char *name, double x)
 {
@@ -268,6 +280,7 @@ static cJSON *parameters_json(const perp_identification *a)
         cJSON_AddStringToObject(o, "name", e->name);
         cJSON_AddStringToObject(o, "unit", e->unit);
         cJSON_AddBoolToObject(o, "identifiable", e->identifiable);
+        cJSON_AddBoolToObject(o, "has_interval", e->has_interval);
         add_number(o, "value", e->value);
         add_number(o, "std_error", e->std_error);
         add_number(o, "low", e->low);
@@ -311,7 +324,9 @@ static cJSON *starts_json(const perp_identification *a)
         cJSON_AddItemToObject(o, "from", cJSON_CreateDoubleArray(s->from, a->nparameter));
         cJSON_AddItemToObject(o, "to", cJSON_CreateDoubleArray(s->to, a->nparameter));
         add_number(o, "cost", s->cost);
+        cJSON_AddBoolToObject(o, "searched", s->searched);
         add_number(o, "iterations", s->iterations);
+        cJSON_AddBoolToObject(o, "is_cut", s->is_cut);
         cJSON_AddBoolToObject(o, "flat", s->flat);
         cJSON_AddItemToArray(list, o);
     }
@@ -336,6 +351,8 @@ static cJSON *covariance_json(const perp_identification *a)
 static cJSON *report_json(const perp_model *model, const perp_dataset *data,
                           const perp_identify_options *o, const perp_identification *a)
 {
+    cJSON_InitHooks(&(cJSON_Hooks){json_malloc, free});
+    json_failed = 0;
     cJSON *root = cJSON_CreateObject(), *runs = cJSON_CreateArray(),
           *findings = cJSON_CreateArray();
     cJSON_AddStringToObject(root, "perp", perp_version());
@@ -347,6 +364,7 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
     for (int k = 0; k < a->nfinding; k++)
         cJSON_AddItemToArray(findings, cJSON_CreateString(a->finding[k]));
     cJSON_AddItemToObject(root, "runs", runs);
+    cJSON_AddBoolToObject(root, "interrupted", a->interrupted);
     add_number(root, "confidence", o->confidence);
     cJSON_AddItemToObject(root, "parameters", parameters_json(a));
     cJSON_AddItemToObject(root, "covariance", covariance_json(a));
@@ -366,7 +384,7 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
 
 static int write_report(const char *path, cJSON *root, perp_diag *diag)
 {
-    char *text = cJSON_Print(root);
+    char *text = json_failed ? NULL : cJSON_Print(root);
     perp_status status = PERP_ERR_MEMORY;
     size_t n = text ? strlen(text) : 0;
     char *line = text ? malloc(n + 2) : NULL;
@@ -385,23 +403,58 @@ static int write_report(const char *path, cJSON *root, perp_diag *diag)
 
 /* --------------------------------------------------------------------------------------------- */
 
+/* The exit code; without memory also for the message, says so itself. */
+static int exit_code(const perp_diag *diag, perp_status status)
+{
+    if (status == PERP_ERR_MEMORY && !perp_diag_text(diag)[0])
+        fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
+    return cli_exit_code(status);
+}
+
+/* A line on a terminal that is written over. */
+typedef struct watch {
+    double said; /* when */
+    int is_on;
+} watch;
+
+/* Says how far the search is; not 0 after Ctrl-C. */
+static int show_progress(void *context, const perp_identify_progress *p)
+{
+    watch *w = context;
+    double now = cli_now();
+    if (w->is_on && now - w->said > 0.2) {
+        fprintf(stderr, "\rperp identify: search %d, %ld evaluations, cost %.6g\033[K", p->searches,
+                p->evaluations, p->cost);
+        w->said = now;
+    }
+    return cli_is_interrupted();
+}
+
 static int identify(perp_model *model, const perp_dataset *data, const request *r, perp_diag *diag)
 {
     perp_identify_options o;
     perp_identification a;
     char names[4096];
     perp_status status = perp_identify_options_default(model, &o, diag);
-    if (status != PERP_OK) return CLI_BAD_INPUT;
+    if (status != PERP_OK)
+        return status == PERP_ERR_MEMORY ? exit_code(diag, status) : CLI_BAD_INPUT;
     if (!take_options(r, names, sizeof names, &o)) return CLI_USAGE;
+    watch w = {.said = cli_now(), .is_on = !r->quiet && isatty(STDERR_FILENO)};
+    double begun = w.said;
+    o.progress = show_progress, o.progress_context = &w;
+    cli_catch_signals();
     status = perp_identify(model, data, &o, &a, diag);
-    if (status != PERP_OK) return cli_exit_code(status);
+    if (w.said > begun) fprintf(stderr, "\r\033[K");
+    if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
+    if (status != PERP_OK) return exit_code(diag, status);
     int is_busy = (r->out && cli_is_standard_output(r->out)) ||
                   (r->report && cli_is_standard_output(r->report));
     FILE *out = is_busy ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
     int code = r->out ? write_report(r->out, report_json(model, data, &o, &a), diag) : CLI_DONE;
     if (code == CLI_DONE && r->report)
-        code = cli_exit_code(cli_report_fit(r->report, model, data, &a, diag));
+        code = exit_code(diag, cli_report_fit(r->report, model, data, &a, diag));
+    if (code == CLI_DONE && a.interrupted) code = CLI_INTERRUPTED;
     perp_identification_clear(&a);
     return code;
 }
@@ -431,14 +484,14 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
-    code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    code = exit_code(&diag, perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
     if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
-        code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
-    if (code == CLI_DONE) code = cli_exit_code(perp_dataset_create(&data));
+        code = exit_code(&diag, perp_report_write_html(NULL, 0, NULL, r.report, &diag));
+    if (code == CLI_DONE) code = exit_code(&diag, perp_dataset_create(&data));
     for (int i = 0; i < r.data.n && code == CLI_DONE; i++)
-        code = cli_exit_code(perp_dataset_read(data, r.data.item[i], &diag));
+        code = exit_code(&diag, perp_dataset_read(data, r.data.item[i], &diag));
     if (code == CLI_DONE) code = check_outputs(model, data, &r);
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
     fflush(stdout);

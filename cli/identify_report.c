@@ -42,8 +42,11 @@ static perp_status write_head(perp_trajectory_writer *w, const perp_model *model
         for (int k = 0; k < a->nparameter && n < (int)sizeof line; k++) {
             const perp_estimate *e = &a->parameter[k];
             if (strcmp(e->name, s.name) == 0)
-                n += snprintf(line + n, sizeof line - (size_t)n, " estimated, %.6g to %.6g%s",
-                              e->low, e->high, e->identifiable ? "" : ", not identifiable");
+                n += e->has_interval || !e->identifiable
+                         ? snprintf(line + n, sizeof line - (size_t)n, " estimated, %.6g to %.6g%s",
+                                    e->low, e->high, e->identifiable ? "" : ", not identifiable")
+                         : snprintf(line + n, sizeof line - (size_t)n,
+                                    " estimated, without an interval");
         }
         status = perp_trajectory_writer_comment(w, line);
     }

@@ -89,7 +89,7 @@ static const char *const friction[] = {"mu"};
 
 /* mu from n tosses, with the model's mu as the first start. NaN on failure. */
 static double friction_from(perp_model *model, const tosses *all, int n, double start,
-                            double *seconds, double *error, perp_diag *diag)
+                            double *seconds, perp_diag *diag)
 {
     perp_identification a;
     perp_dataset *data = training(all, n, 0, diag);
@@ -100,7 +100,6 @@ static double friction_from(perp_model *model, const tosses *all, int n, double 
         mu = a.parameter[0].value;
         *seconds = (double)(clock() - begun) / CLOCKS_PER_SEC /
                    2; /* busy seconds of each of two threads */
-        *error = a.parameter[0].std_error;
         perp_identification_clear(&a);
     }
     perp_dataset_destroy(data);
@@ -131,11 +130,10 @@ static int errors_on_unused(perp_model *model, const tosses *all, double mu, int
 static double compare_starts(perp_model *model, const tosses *all, int quick, perp_diag *diag)
 {
     const double starts[] = {0.02, 0.1, 0.3, 1};
-    double low = 1e9, high = 0, seconds = 0, error = 0, slowest = 0, mu = (double)NAN;
+    double low = 1e9, high = 0, seconds = 0, slowest = 0, mu = (double)NAN;
     for (int k = 0; k < 4; k += quick ? 3 : 1) {
-        mu = friction_from(model, all, TRAIN, starts[k], &seconds, &error, diag);
-        printf("  from mu = %-5g 16 tosses give %.4f +- %.4f in %.2f s\n", starts[k], mu, error,
-               seconds);
+        mu = friction_from(model, all, TRAIN, starts[k], &seconds, diag);
+        printf("  from mu = %-5g 16 tosses give %.4f in %.2f s\n", starts[k], mu, seconds);
         low = fmin(low, mu), high = fmax(high, mu), slowest = fmax(slowest, seconds);
     }
     verdict("every start from 0.02 to 1 gives the same mu within 0.01", high - low <= 0.01);
@@ -147,10 +145,8 @@ static double compare_starts(perp_model *model, const tosses *all, int quick, pe
 static void compare_numbers(perp_model *model, const tosses *all, int most, perp_diag *diag)
 {
     for (int n = 1; n <= most; n *= 4) {
-        double seconds = 0, error = 0,
-               mu = friction_from(model, all, n, 0.5, &seconds, &error, diag);
-        printf("  from %2d toss%s mu = %.4f +- %.4f in %.2f s\n", n, n == 1 ? " " : "es", mu, error,
-               seconds);
+        double seconds = 0, mu = friction_from(model, all, n, 0.5, &seconds, diag);
+        printf("  from %2d toss%s mu = %.4f in %.2f s\n", n, n == 1 ? " " : "es", mu, seconds);
     }
 }
 
@@ -162,13 +158,11 @@ static void other_parameters(perp_model *model, const tosses *all, perp_diag *di
     perp_dataset *data = training(all, TRAIN, 35, diag);
     if (estimate(model, data, names, 3, 0, &a, diag)) {
         printf("  first 35 rows of 16 tosses, in %.1f s:", a.seconds);
-        for (int i = 0; i < 3; i++)
-            printf(" %s = %.4g +- %.2g", a.parameter[i].name, a.parameter[i].value,
-                   a.parameter[i].std_error);
+        for (int i = 0; i < 3; i++) printf(" %s = %.4g", a.parameter[i].name, a.parameter[i].value);
         printf("\n");
         verdict("the inertia is above the published 8.1e-4 kg m^2, nearer to that of a hollow cube "
                 "(1.13e-3)",
-                a.parameter[1].value - 3 * a.parameter[1].std_error > 9.7e-4);
+                a.parameter[1].value > 9.7e-4);
         perp_identification_clear(&a);
     }
     perp_dataset_destroy(data);
@@ -199,8 +193,7 @@ static void beside_friction(const char *path, const tosses *all, const double *d
         if (!ok) failures++;
         for (int i = 0; i < n && ok; i++) {
             const perp_estimate *p = &a.parameter[i];
-            printf("%s %s = %.4g +- %.2g", i ? "," : "  whole tosses:", p->name, p->value,
-                   p->std_error);
+            printf("%s %s = %.4g", i ? "," : "  whole tosses:", p->name, p->value);
             ok = perp_model_set(model, p->name, p->value, diag) == PERP_OK;
         }
         if (ok && errors_on_unused(model, all, a.parameter[0].value, 1, &mean, &sd, diag)) {

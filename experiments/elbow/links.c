@@ -89,8 +89,8 @@ int links_study(perp_model *model, const tosses *all, double published, int quic
     if (ok) {
         double mu = a.parameter[0].value, ours = cost(model, test, mu, diag),
                theirs = cost(model, test, published, diag);
-        printf("  predictions of 10 rows of %d whole tosses: mu = %.4f +- %.4f in %.1f s\n", n, mu,
-               a.parameter[0].std_error, a.seconds);
+        printf("  predictions of 10 rows of %d whole tosses: mu = %.4f in %.1f s\n", n, mu,
+               a.seconds);
         printf("  cost on %d other tosses: %.0f with %.3f, %.0f with the published %.1f\n", n, ours,
                mu, theirs, published);
         better = ours <= theirs;

@@ -88,7 +88,7 @@ static perp_dataset *phases_from(const tosses *all, int first, perp_diag *diag)
     return data;
 }
 
-/* mu from the data, searched from one start; or, without iterations, the cost at that start. */
+/* mu from the data, with that start and two others; or, without iterations, the cost at that start. */
 static int estimate(perp_model *model, const perp_dataset *data, double start, int iterations,
                     perp_identification *a, perp_diag *diag)
 {
@@ -97,7 +97,7 @@ static int estimate(perp_model *model, const perp_dataset *data, double start, i
         perp_identify_options_default(model, &o, diag) != PERP_OK)
         return 0;
     o.huber = 1; /* tracking errors */
-    o.starts = 1;
+    o.starts = iterations ? 3 : 1;
     o.max_iter = iterations;
     o.bootstrap = iterations ? 100 : 0;
     return perp_identify(model, data, &o, a, diag) == PERP_OK;

@@ -8,8 +8,10 @@
 /// where y(theta) is what the model predicts (method predict: by simulating it from the first row of
 /// the run) and s_j the noise of the column. Columns are matched to the model by name: a state's
 /// column gives the initial value, an input's column drives the input, and states, vars and outputs
-/// can be compared. The estimate comes with a standard error, an interval, statistics of what is left over,
-/// and sentences about what the data leave open.
+/// can be compared. The estimate comes with statistics of what is left over, with sentences about what the data leave
+/// open, and with a standard error and an interval where these were checked: other starts were compared and lead to the
+/// same fit, the cost is smooth over the interval, and what is left over looks like noise. Else a sentence says why there
+/// is none.
 ///
 /// Typical use: dataset, options from the model, identify, read the result, clear.
 
@@ -80,6 +82,13 @@ typedef struct perp_measure {
 
 enum { PERP_IDENTIFY_MOST_PARAMETERS = 64, PERP_IDENTIFY_MOST_MEASURES = 256 };
 
+/// How far the search is.
+typedef struct perp_identify_progress {
+    int searches;     ///< begun; 0: points of the ranges are looked at
+    long evaluations; ///< of the whole cost
+    double cost;      ///< the least so far; infinite: none
+} perp_identify_progress;
+
 /// Strings and arrays point into the model that the options come from, or are the caller's.
 ///
 /// starts: searches begin at the model's own values and at points spread over the ranges; 0 (default): as many as the
@@ -111,6 +120,10 @@ typedef struct perp_identify_options {
     const char *parameter[PERP_IDENTIFY_MOST_PARAMETERS];
     int nmeasure; ///< default: the block's, else every column that is a state, var or output
     perp_measure measure[PERP_IDENTIFY_MOST_MEASURES];
+    /// Called after each evaluation of the cost, in the caller's thread; not 0: stop, and answer with the best so far.
+    /// Default NULL
+    int (*progress)(void *context, const perp_identify_progress *progress);
+    void *progress_context;
 } perp_identify_options;
 
 /// Options with the model's own identify block filled in.
@@ -119,14 +132,17 @@ typedef struct perp_identify_options {
 PERP_API perp_status perp_identify_options_default(const perp_model *model,
                                                    perp_identify_options *options, perp_diag *diag);
 
-/// What is known of one parameter. Where the data do not determine it, `value` is one that fits as well as others,
-/// std_error is NaN, and low and high bound the values of the range that fit as well.
+/// What is known of one parameter. Where the data do not determine it (identifiable is 0), `value` is one that fits as well
+/// as others, std_error is NaN, and low and high bound the values of the range that fit as well. Without an interval that
+/// was checked (has_interval is 0) std_error, low and high are NaN, and a finding says why; methods lp and svd, which have
+/// none, give what they found of low and high (docs/identify.md).
 typedef struct perp_estimate {
     const char *name, *unit; ///< the model's
     double value;
     double lo, hi; ///< range
     double std_error;
     double low, high; ///< interval
+    int has_interval; ///< of the options' confidence, checked
     int identifiable;
     int at_bound; ///< value is an end of the range: the best may lie outside
 } perp_estimate;
@@ -147,8 +163,10 @@ typedef struct perp_fit_column {
 typedef struct perp_fit_start {
     double *from, *to; ///< nparameter each
     double cost;       ///< at `to`; infinite where the model had no solution
-    int iterations;    ///< 0: only looked at (over a part of the runs), others were better
-    int flat;          ///< it ended where no parameter changed anything
+    int searched;      ///< 0: only looked at (over a part of the runs), others were better
+    int iterations;
+    int is_cut; ///< it ended at max_iter
+    int flat;   ///< it ended where no parameter changed anything
 } perp_fit_start;
 
 /// The answer. Release with perp_identification_clear.
@@ -167,6 +185,7 @@ typedef struct perp_identification {
     long evaluations; ///< of the whole cost
     double step;      ///< of the simulation [s]
     double seconds;
+    int interrupted; ///< options.progress stopped it: the best so far, not judged
 } perp_identification;
 
 /// Estimate parameters.
@@ -175,7 +194,7 @@ typedef struct perp_identification {
 /// @param result   filled when the status is PERP_OK, else empty
 /// @return PERP_OK, PERP_ERR_ARG (options), PERP_ERR_DATA (columns that do not fit the model, too few
 /// samples), PERP_ERR_MODEL, PERP_ERR_NO_SOLUTION (the model has no verified solution from any start),
-/// PERP_ERR_UNAVAILABLE, PERP_ERR_MEMORY
+/// PERP_ERR_UNAVAILABLE, PERP_ERR_STOPPED (by options.progress, before any point had a value), PERP_ERR_MEMORY
 PERP_API perp_status perp_identify(const perp_model *model, const perp_dataset *data,
                                    const perp_identify_options *options,
                                    perp_identification *result, perp_diag *diag);

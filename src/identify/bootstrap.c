@@ -114,7 +114,7 @@ perp_status perp__bootstrap(const perp__study *s, perp__problem *p, const perp__
         ok = perp__finding(result,
                            "%d of %d resampled sets had no verified solution and are left out",
                            sets - done, sets);
-    result->evaluations = p->evaluations;
+    result->evaluations = p->so_far.evaluations;
     perp__minimum_free(&m);
     free(theta);
     free(weight);

@@ -121,6 +121,7 @@ perp_status perp_dataset_add(perp_dataset *data, perp_trajectory *table, const c
     if (status == PERP_OK) status = check_values(table, name, diag);
     if (status == PERP_ERR_DATA && diag) diag->errors++;
     if (status == PERP_OK) status = keep(data, table, name);
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) perp_trajectory_destroy(table);
     return status;
 }
@@ -175,13 +176,13 @@ static perp_status read_folder(perp_dataset *data, const char *path, perp_diag *
         perp__diag_append(diag, "%s: %s\n", path, strerror(errno));
         status = PERP_ERR_FILE;
     } else if (!list_folder(folder, path, &list, &n)) {
-        status = PERP_ERR_MEMORY;
+        status = perp__out_of_memory(diag, path);
     } else if (n == 0) {
         perp__diag_append(diag, "%s: no .csv file in this folder\n", path);
         status = PERP_ERR_DATA;
     }
     if (folder) closedir(folder);
-    if (status != PERP_OK && diag) diag->errors++;
+    if (status != PERP_OK && status != PERP_ERR_MEMORY && diag) diag->errors++;
     for (int i = 0; i < n && status == PERP_OK; i++) status = read_file(data, list[i], diag);
     for (int i = 0; i < n; i++) free(list[i]);
     free(list);

@@ -29,12 +29,14 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     if (!model || !data || !options) return PERP_ERR_ARG;
     double start = now();
     perp_status status = perp__study_create(&study, model, data, options, diag);
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) return status;
     result->method = options->method;
     result->step = study.step;
     status = estimators[options->method]->run(&study, result);
     perp__study_clear(&study);
     result->seconds = now() - start;
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) perp_identification_clear(result);
     return status;
 }

@@ -16,6 +16,7 @@ typedef struct perp__measured {
     double scale;  /* a residual is (predicted - measured) / scale */
     int has_noise; /* scale is the noise of a sample */
     int moves;     /* its samples are not all the same */
+    double size;   /* the largest sample */
 } perp__measured;
 
 /* One run; columns are NULL where the table has none. */
@@ -51,6 +52,8 @@ perp_status perp__study_create(perp__study *study, const perp_model *model,
                                const perp_dataset *data, const perp_identify_options *options,
                                perp_diag *diag);
 void perp__study_clear(perp__study *study);
+/* Is the value that state k has at a row no measurement? It is the model's own, at the first row. */
+int perp__starts_exactly(const perp__study *study, const perp__recording *run, int row, int k);
 /* 0 when memory is out. */
 int perp__set_parameters(const perp__study *study, perp_model *model, const double *theta);
 
@@ -60,10 +63,10 @@ typedef struct perp__predictor perp__predictor;
 perp_status perp__predictor_create(const perp__study *study, perp__predictor **out);
 void perp__predictor_destroy(perp__predictor *predictor);
 long perp__predictor_residuals(const perp__predictor *predictor);
-/* 1, or 0 where the model has no verified solution; the first reason is kept. */
-int perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
-/* d residual / d theta, n x np, column-major, through the solved steps; 0 where they do not determine it. */
-int perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian);
+/* PERP_OK, PERP_ERR_MEMORY, or another status where the model has no verified solution; the first reason is kept. */
+perp_status perp__predictor_evaluate(void *predictor, const double *theta, double *residual);
+/* d residual / d theta, n x np, column-major, through the solved steps; the same statuses, where they do not determine it. */
+perp_status perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian);
 /* 1: only a few runs, spread over the data, so that a point is cheap to look at; 0: all. */
 void perp__predictor_take_part(void *predictor, int part);
 /* From now on predictions begin at the measured states and sigma (per state; kept by the caller) times `sign`, and times 1 or -1 as
@@ -82,25 +85,31 @@ typedef struct perp__problem {
     const double *weight; /* n: of each rho(r_i); NULL: 1 */
     double width;         /* of the differences, in units of a range */
     int fixed_width;      /* it stays narrow */
-    int (*evaluate)(void *context, const double *theta, double *residual);
-    int (*differentiate)(void *context, const double *theta, double *jacobian); /* NULL, or exact
-                        derivatives with respect to theta; 0 where there are none: then differences */
+    perp_status (*evaluate)(void *context, const double *theta, double *residual);
+    perp_status (*differentiate)(void *context, const double *theta,
+                                 double *jacobian); /* NULL, or exact
+                        derivatives with respect to theta; PERP_OK, or there are none: then differences */
     void *context;
     void (*take_part)(
         void *context,
         int part); /* NULL, or: from now on look at a part of the data (1), at all (0) */
     void (*minimise)(struct perp__problem *problem, struct perp__minimum *minimum); /* NULL:
                                                                         Levenberg-Marquardt */
-    long evaluations;          /* counted here */
+    const perp_identify_options *watch; /* NULL, or whose `progress` is told of each evaluation */
+    perp_identify_progress so_far;      /* counted here */
+    perp_status
+        status; /* PERP_OK; PERP_ERR_MEMORY or PERP_ERR_STOPPED: no point has a value from then on */
     double *trial, *up, *down; /* n each: work space */
+    double *square;            /* 4 np np + np, and */
+    int *index;                /* 4 np: for the damped step */
 } perp__problem;
 
 typedef struct perp__minimum {
-    double *z, *theta; /* np */
-    double *residual;  /* n */
-    double *jacobian;  /* n x np, column-major: d residual / d z */
-    double cost;       /* infinite: no value */
-    int iterations, flat;
+    double *z, *theta;            /* np */
+    double *residual;             /* n */
+    double *jacobian;             /* n x np, column-major: d residual / d z */
+    double cost;                  /* infinite: no value */
+    int iterations, flat, is_cut; /* is_cut: ended by the limit of iterations */
 } perp__minimum;
 
 int perp__problem_allocate(perp__problem *problem);
@@ -109,6 +118,7 @@ int perp__minimum_allocate(perp__minimum *minimum, const perp__problem *problem)
 void perp__minimum_free(perp__minimum *minimum);
 void perp__to_theta(const perp__problem *problem, const double *z, double *theta);
 void perp__to_z(const perp__problem *problem, const double *theta, double *z);
+double perp__cost_of(const perp__problem *problem, const double *residual);
 double perp__cost_at(perp__problem *problem, const double *z, double *residual);
 /* Levenberg-Marquardt from minimum->z, a point of the box. */
 void perp__minimise(perp__problem *problem, perp__minimum *minimum, int max_iter, double tol);
@@ -120,6 +130,7 @@ int perp__differentiate(perp__problem *problem, const perp__minimum *at, double 
  * with a narrow one, as where each sequence of contacts has a valley of its own. */
 void perp__choose_width(perp__problem *problem, perp__minimum *at);
 int perp__looks_wide(const perp__problem *problem);
+void perp__look_narrow(perp__problem *problem);
 /* A = J' W J and g = J' W r with Huber's weights W. */
 void perp__normal_equations(const perp__problem *problem, const perp__minimum *at, double *A,
                             double *g);
@@ -127,18 +138,37 @@ void perp__normal_equations(const perp__problem *problem, const perp__minimum *a
 /* search.c: from many starts to the best minimum, differentiated; the starts go into the result. */
 perp_status perp__search(const perp__study *study, perp__problem *problem, perp__minimum *best,
                          perp_identification *result);
+/* PERP_ERR_STOPPED, after saying so: no point had a value when `progress` ended the search. */
+perp_status perp__stopped(const perp__study *study);
+/* How far above the least cost is the same, but for where a search ends; how many searches ended there. */
+double perp__same_cost(const perp__problem *problem, double least);
+int perp__agreeing(const perp__problem *problem, const perp_identification *result, double least);
 
-/* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. */
+/* Does nothing depend on parameter i at the minimum? */
+int perp__changes_nothing(const perp__problem *problem, const perp__minimum *minimum, int i);
+
+/* report.c: intervals, left-overs and findings from the residuals and Jacobian at the estimate. dof (np): degrees of freedom
+ * of each parameter's variance. */
 perp_status perp__report(const perp__study *study, perp__problem *problem,
-                         const perp__minimum *minimum, perp_identification *result);
+                         const perp__minimum *minimum, double *dof, perp_identification *result);
 /* x with P(|T| <= x) = confidence, T of Student's distribution. */
 double perp__student_quantile(double confidence, long dof);
 /* bootstrap.c: standard errors and intervals from resampled runs, when the options ask for them. */
 perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
                             const perp__minimum *best, perp_identification *result);
-/* start_noise.c: findings about the noise of the states that predictions begin from. The problem's context is a predictor. */
+/* start_noise.c: what the noise of the states that predictions begin from does to the estimates: their covariance grows, and
+ * findings say so. *is_biased: also the estimates are off. The problem's context is a predictor. */
 perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
-                              const perp__minimum *minimum, perp_identification *result);
+                              const perp__minimum *minimum, const double *dof, int *is_biased,
+                              perp_identification *result);
+/* interval.c: keeps the intervals where they were checked, else takes them back and says why. */
+perp_status perp__judge_intervals(const perp__study *study, perp__problem *problem,
+                                  const perp__minimum *minimum, int is_biased,
+                                  perp_identification *result);
+/* d theta_i / d z_i */
+double perp__slope(const perp__study *study, const double *theta, int i);
+/* Standard errors and intervals of the parameters that are identifiable, from the covariance; dof: of each variance. */
+void perp__fill_intervals(const perp__study *study, const double *dof, perp_identification *result);
 /* Add a sentence; 0 when memory is out. */
 int perp__finding(perp_identification *result, const char *format, ...) PERP_PRINTF(2, 3);
 

@@ -323,14 +323,15 @@ double perp__inner_solve(perp__inner *x, int step, const double *theta)
     double value = objective(x, step);
     if (!isfinite(value)) return NAN; /* a sample is missing */
     x->failed_step = step;
+    x->status = PERP_ERR_NO_SOLUTION;
     x->why = "the inner program is not convex there (as with an unknown normal force)";
     if (!is_convex(x)) return -1;
     form_lcp(x);
     perp_lcp lcp = {.n = x->nlcp, .M = x->M, .ldm = x->nlcp, .q = x->q};
     x->why = "the inner program has no verified solution there";
-    if (perp_lcp_solve(x->solver, &lcp, x->z, NULL, &info) != PERP_OK ||
-        info.outcome != PERP_SOLVED)
-        return -1;
+    perp_status status = perp_lcp_solve(x->solver, &lcp, x->z, NULL, &info);
+    if (status == PERP_ERR_MEMORY) x->status = status;
+    if (status != PERP_OK || info.outcome != PERP_SOLVED) return -1;
     for (int i = 0; i < ny; i++) {
         double yi = x->z[i] - x->z[ny + i];
         value += x->g[i] * yi;
@@ -341,15 +342,15 @@ double perp__inner_solve(perp__inner *x, int step, const double *theta)
     return fmax(value, 0);
 }
 
-static int evaluate(void *context, const double *theta, double *residual)
+static perp_status evaluate(void *context, const double *theta, double *residual)
 {
     perp__inner *x = context;
     for (int s = 0; s < x->nstep; s++) {
         double J = perp__inner_solve(x, s, theta);
-        if (J < 0) return 0;
+        if (J < 0) return x->status;
         residual[s] = sqrt(J);
     }
-    return 1;
+    return PERP_OK;
 }
 
 /* ------------------------------------------------------------------------------------------------ */
@@ -364,18 +365,22 @@ perp_status perp__inner_search(perp__inner *x, perp__study *s,
                        .hi = s->hi,
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
+                       .watch = &s->options,
                        .evaluate = evaluate,
                        .minimise = minimise,
                        .context = x};
     perp__minimum best = {0};
+    double dof[PERP_IDENTIFY_MOST_PARAMETERS];
     perp_status status =
         perp__problem_allocate(&p) && perp__minimum_allocate(&best, &p) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
-    if (status == PERP_OK && !isfinite(best.cost)) status = say(s, PERP_ERR_NO_SOLUTION, x->why);
+    if (status == PERP_OK && !isfinite(best.cost))
+        status = result->interrupted ? perp__stopped(s) : say(s, PERP_ERR_NO_SOLUTION, x->why);
     int nm = s->nm;
     s->nm = 0; /* residuals here are of steps, not of columns */
     result->samples = x->nstep;
-    if (status == PERP_OK) status = perp__report(s, &p, &best, result);
+    if (status == PERP_OK) status = perp__report(s, &p, &best, dof, result);
+    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, 0, result);
     s->nm = nm;
     perp__minimum_free(&best);
     perp__problem_free(&p);

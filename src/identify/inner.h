@@ -28,6 +28,7 @@ typedef struct perp__inner {
     char *is_cone;   /* npair: its second side is the distance from the friction cone's boundary */
     int failed_step; /* of the last failure, and why */
     const char *why;
+    perp_status status; /* PERP_ERR_MEMORY, or PERP_ERR_NO_SOLUTION */
 } perp__inner;
 
 perp_status perp__inner_create(const perp__study *study, perp__inner *inner);

@@ -22,16 +22,23 @@ enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
 int perp__problem_allocate(perp__problem *p)
 {
     p->width = PERP_IDENTIFY_NARROW;
-    p->trial = malloc(3 * (size_t)p->n * sizeof(double) + 1);
-    p->up = p->trial + p->n;
-    p->down = p->up + p->n;
-    return p->trial != NULL;
+    size_t np = (size_t)p->np, n = (size_t)p->n;
+    p->so_far.cost = INFINITY;
+    p->trial = malloc((3 * n + 4 * np * np + np) * sizeof(double) + 1);
+    p->index = malloc(4 * np * sizeof *p->index + 1);
+    if (!p->trial || !p->index) return 0;
+    p->up = p->trial + n;
+    p->down = p->up + n;
+    p->square = p->down + n;
+    return 1;
 }
 
 void perp__problem_free(perp__problem *p)
 {
     free(p->trial);
+    free(p->index);
     p->trial = NULL;
+    p->index = NULL;
 }
 
 int perp__minimum_allocate(perp__minimum *m, const perp__problem *p)
@@ -70,7 +77,7 @@ void perp__to_z(const perp__problem *p, const double *theta, double *z)
     }
 }
 
-static double cost_of(const perp__problem *p, const double *residual)
+double perp__cost_of(const perp__problem *p, const double *residual)
 {
     double sum = 0, k = p->huber;
     for (long i = 0; i < p->n; i++) {
@@ -81,12 +88,25 @@ static double cost_of(const perp__problem *p, const double *residual)
     return sum;
 }
 
+/* After an evaluation: tell the caller, and note what ends everything. */
+static void count(perp__problem *p, perp_status status)
+{
+    const perp_identify_options *o = p->watch;
+    p->so_far.evaluations++;
+    if (status == PERP_ERR_MEMORY)
+        p->status = status;
+    else if (o && o->progress && o->progress(o->progress_context, &p->so_far))
+        p->status = PERP_ERR_STOPPED;
+}
+
 double perp__cost_at(perp__problem *p, const double *z, double *residual)
 {
     double theta[MOST];
+    if (p->status != PERP_OK) return INFINITY;
     perp__to_theta(p, z, theta);
-    p->evaluations++;
-    return p->evaluate(p->context, theta, residual) ? cost_of(p, residual) : (double)INFINITY;
+    perp_status status = p->evaluate(p->context, theta, residual);
+    count(p, status);
+    return status == PERP_OK ? perp__cost_of(p, residual) : (double)INFINITY;
 }
 
 /* Central differences, one-sided at the ends of the range and where one side has no value. 0 where neither has. */
@@ -115,10 +135,11 @@ static int difference_column(perp__problem *p, const perp__minimum *at, int j, d
 static int differentiate_exactly(perp__problem *p, const perp__minimum *at, double *jacobian)
 {
     double theta[MOST];
-    if (!p->differentiate) return 0;
+    if (!p->differentiate || p->status != PERP_OK) return 0;
     perp__to_theta(p, at->z, theta);
-    p->evaluations++;
-    if (!p->differentiate(p->context, theta, jacobian)) return 0;
+    perp_status status = p->differentiate(p->context, theta, jacobian);
+    count(p, status);
+    if (status != PERP_OK) return 0;
     for (int j = 0; j < p->np; j++) {
         double scale = p->log_scale[j] ? theta[j] * log(p->hi[j] / p->lo[j]) : p->hi[j] - p->lo[j];
         double *column = jacobian + (size_t)j * (size_t)p->n;
@@ -141,10 +162,15 @@ int perp__looks_wide(const perp__problem *p)
     return p->width > PERP_IDENTIFY_NARROW;
 }
 
+void perp__look_narrow(perp__problem *p)
+{
+    p->width = PERP_IDENTIFY_NARROW;
+}
+
 void perp__choose_width(perp__problem *p, perp__minimum *at)
 {
-    double *wide = malloc((size_t)p->n * sizeof(double) + 1);
-    int ok = wide && perp__differentiate(p, at, at->jacobian);
+    double *wide = p->trial;
+    int ok = perp__differentiate(p, at, at->jacobian);
     for (int j = 0; ok && j < p->np && p->width < PERP_IDENTIFY_WIDE; j++) {
         const double *narrow = at->jacobian + (size_t)j * (size_t)p->n;
         double length = 0, apart = 0;
@@ -155,7 +181,6 @@ void perp__choose_width(perp__problem *p, perp__minimum *at)
         }
         if (apart > 0.25 * length && length > 0) p->width = PERP_IDENTIFY_WIDE;
     }
-    free(wide);
 }
 
 void perp__normal_equations(const perp__problem *p, const perp__minimum *at, double *A, double *g)
@@ -194,21 +219,18 @@ static int free_ones(const perp__problem *p, const double *z, const double *g, c
 static int step_from(const perp__problem *p, const double *z, const double *A, const double *g,
                      const int *list, int n, double damping, double *to)
 {
-    int np = p->np, index[4 * MOST];
-    double *B = calloc(4 * (size_t)(n * n) + (size_t)n + 1, sizeof(double));
-    if (!B) return 0;
-    double *inverse = B + n * n;
+    int np = p->np;
+    double *B = p->square, *inverse = B + n * n;
     for (int a = 0; a < n; a++) {
         for (int b = 0; b < n; b++) B[a + b * n] = A[list[a] + list[b] * np];
         B[a + a * n] *= 1 + damping;
     }
-    int ok = perp__invert(n, B, n, inverse, inverse + n * n, index);
+    int ok = perp__invert(n, B, n, inverse, inverse + n * n, p->index);
     memcpy(to, z, (size_t)np * sizeof(double));
     for (int a = 0; a < n && ok; a++) {
         for (int b = 0; b < n; b++) to[list[a]] -= inverse[a + b * n] * g[list[b]];
         to[list[a]] = fmin(fmax(to[list[a]], 0), 1);
     }
-    free(B);
     return ok;
 }
 
@@ -238,6 +260,7 @@ static int improve(perp__problem *p, perp__minimum *m, double *damping, double *
                 int is_short = distance(p->np, to, m->z) <= PERP_IDENTIFY_LEAST_STEP * p->width;
                 *gain = is_short && p->width > PERP_IDENTIFY_NARROW ? 0 : m->cost - cost;
                 m->cost = cost;
+                p->so_far.cost = fmin(p->so_far.cost, cost);
                 memcpy(m->z, to, (size_t)p->np * sizeof(double));
                 memcpy(m->residual, p->trial, (size_t)p->n * sizeof(double));
                 *damping = fmax(*damping / 5, 1e-12);
@@ -279,11 +302,11 @@ void perp__minimise(perp__problem *p, perp__minimum *m, int max_iter, double tol
     double damping = 1e-3, gain = 0;
     m->cost = perp__cost_at(p, m->z, m->residual);
     m->iterations = m->flat = 0;
-    while (isfinite(m->cost) && m->iterations < max_iter) {
-        if (!perp__differentiate(p, m, m->jacobian)) break;
-        if (!improve(p, m, &damping, &gain)) break;
-        m->iterations++;
-        if (gain <= tol * m->cost) break;
+    m->is_cut = isfinite(m->cost) && max_iter > 0;
+    while (m->is_cut && m->iterations < max_iter) {
+        m->is_cut = perp__differentiate(p, m, m->jacobian) && improve(p, m, &damping, &gain);
+        m->iterations += m->is_cut;
+        if (gain <= tol * m->cost) m->is_cut = 0;
     }
     perp__to_theta(p, m->z, m->theta);
 }

@@ -4,7 +4,8 @@
  *     A^-1 (sum over columns j of s_j^2 A_j) A^-1,    A = sum of A_j,  A_j = J_j' W J_j
  *
  * (White 1980, with one variance for each column). A column's samples less what they spend on the parameters, trace A^-1 A_j, are
- * the degrees of freedom of its s_j^2. */
+ * the degrees of freedom of its s_j^2. With Huber's loss s_j^2 is the mean square of its slope psi(r) / 2, and A the sum of the A_j
+ * times the share of residuals where the slope still grows, the mean of psi' (Huber 1981, 7.6). */
 
 #include "identify/noise.h"
 
@@ -24,13 +25,25 @@ static void gather(const perp__problem *p, const perp__minimum *m, perp__noise *
         double r = m->residual[i], k = p->huber;
         if (isnan(r)) continue;
         int is_far = k > 0 && fabs(r) > k, j = column_of(noise, i);
-        double w = is_far ? k / fabs(r) : 1, *A = noise->information + (size_t)(j * np * np);
-        noise->variance[j] += is_far ? k * (2 * fabs(r) - k) : r * r;
+        double *A = noise->information + (size_t)(j * np * np);
+        noise->variance[j] += is_far ? k * k : r * r;
         noise->dof[j] += 1;
+        noise->share[j] += !is_far;
         for (int a = 0; a < np; a++) {
-            double x = w * m->jacobian[i + (long)a * p->n];
+            double x = m->jacobian[i + (long)a * p->n];
             for (int b = 0; b < np; b++) A[a + b * np] += x * m->jacobian[i + (long)b * p->n];
         }
+    }
+    for (int j = 0; j < noise->n; j++) noise->share[j] /= fmax(noise->dof[j], 1);
+}
+
+void perp__noise_total(const perp__noise *noise, double *A)
+{
+    int square = noise->np * noise->np;
+    for (int i = 0; i < square; i++) {
+        A[i] = 0;
+        for (int j = 0; j < noise->n; j++)
+            A[i] += noise->share[j] * noise->information[j * square + i];
     }
 }
 
@@ -52,7 +65,7 @@ void perp__noise_divide(perp__noise *noise, int ndirection, const double *direct
     for (int j = 0; j < noise->n; j++) {
         for (int k = 0; k < ndirection; k++) {
             const double *v = direction + k * noise->np;
-            noise->dof[j] -= perp__noise_form(noise, j, v, v) / value[k];
+            noise->dof[j] -= noise->share[j] * perp__noise_form(noise, j, v, v) / value[k];
         }
         cost += noise->variance[j], dof += noise->dof[j];
     }
@@ -70,10 +83,11 @@ int perp__noise_create(const perp__problem *p, const perp__minimum *m, int colum
 {
     size_t np = (size_t)p->np, n = (size_t)(columns > 0 ? columns : 1);
     *noise = (perp__noise){.n = (int)n, .np = p->np};
-    noise->variance = calloc(2 * n + n * np * np, sizeof(double));
+    noise->variance = calloc(3 * n + n * np * np, sizeof(double));
     if (!noise->variance) return 0;
     noise->dof = noise->variance + n;
-    noise->information = noise->dof + n;
+    noise->share = noise->dof + n;
+    noise->information = noise->share + n;
     gather(p, m, noise);
     return 1;
 }

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-static int evaluate(void *context, const double *theta, double *residual)
+static perp_status evaluate(void *context, const double *theta, double *residual)
 {
     const perp__samples *x = context;
     long at = 0;
@@ -26,7 +26,7 @@ static int evaluate(void *context, const double *theta, double *residual)
             residual[at++] = is_equation ? (double)NAN : fmin(0, value);
         }
     }
-    return 1;
+    return PERP_OK;
 }
 
 static perp_status run(perp__study *s, perp_identification *result)
@@ -40,15 +40,19 @@ static perp_status run(perp__study *s, perp_identification *result)
                        .hi = s->hi,
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
+                       .watch = &s->options,
                        .evaluate = evaluate,
                        .context = &x};
     perp__minimum best = {0};
+    double dof[PERP_IDENTIFY_MOST_PARAMETERS];
     if (!perp__problem_allocate(&p) || !perp__minimum_allocate(&best, &p)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
+    if (status == PERP_OK && !isfinite(best.cost)) status = perp__stopped(s);
     int nm = s->nm;
     s->nm = 0; /* residuals here are of conditions, not of columns */
     result->samples = (long)x.n * x.ncondition;
-    if (status == PERP_OK) status = perp__report(s, &p, &best, result);
+    if (status == PERP_OK) status = perp__report(s, &p, &best, dof, result);
+    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, 0, result);
     s->nm = nm;
     perp__minimum_free(&best);
     perp__problem_free(&p);

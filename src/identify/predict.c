@@ -28,22 +28,27 @@ static perp_status run(perp__study *s, perp_identification *result)
                        .hi = s->hi,
                        .log_scale = s->log_scale,
                        .huber = s->options.huber,
+                       .watch = &s->options,
                        .evaluate = perp__predictor_evaluate,
                        .differentiate = perp__predictor_differentiate,
                        .take_part = perp__predictor_take_part};
     if (s->options.derivatives == PERP_DERIVATIVES_DIFFERENCES) p.differentiate = NULL;
     p.fixed_width = s->options.derivatives == PERP_DERIVATIVES_EXACT;
     perp__minimum best = {0};
+    double dof[PERP_IDENTIFY_MOST_PARAMETERS];
+    int is_biased = 0;
     perp_status status = perp__predictor_create(s, &predictor);
     if (status != PERP_OK) return status;
     p.context = predictor;
     p.n = perp__predictor_residuals(predictor);
     if (!perp__problem_allocate(&p) || !perp__minimum_allocate(&best, &p)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
-    if (status == PERP_OK && !isfinite(best.cost)) status = no_solution(s, predictor);
-    if (status == PERP_OK) status = perp__report(s, &p, &best, result);
-    if (status == PERP_OK) status = perp__start_noise(s, &p, &best, result);
+    if (status == PERP_OK && !isfinite(best.cost))
+        status = result->interrupted ? perp__stopped(s) : no_solution(s, predictor);
+    if (status == PERP_OK) status = perp__report(s, &p, &best, dof, result);
+    if (status == PERP_OK) status = perp__start_noise(s, &p, &best, dof, &is_biased, result);
     if (status == PERP_OK) status = perp__bootstrap(s, &p, &best, result);
+    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, is_biased, result);
     perp__minimum_free(&best);
     perp__problem_free(&p);
     perp__predictor_destroy(predictor);

@@ -69,7 +69,8 @@ perp_status perp__predictor_create(const perp__study *study, perp__predictor **o
     if (!p->worker || !p->offset || !p->status) status = PERP_ERR_MEMORY;
     for (int r = 0; r < study->nrun && status == PERP_OK; r++)
         p->offset[r + 1] = p->offset[r] + (long)study->run[r].rows * study->nm;
-    p->scratch = malloc(((size_t)p->offset[study->nrun] + 1) * sizeof(double));
+    if (status == PERP_OK)
+        p->scratch = malloc(((size_t)p->offset[study->nrun] + 1) * sizeof(double));
     if (!p->scratch) status = PERP_ERR_MEMORY;
     for (int i = 0; i < p->nworker && status == PERP_OK; i++)
         status = create_worker(study, &p->worker[i]);
@@ -133,22 +134,22 @@ static double start_move(const perp__predictor *p, long at, int k)
     return (z >> 63 ? 1 : -1) * p->sign * p->sigma[k];
 }
 
-/* Initial states of a prediction that begins at `row`, whose residuals begin at `at`. */
-static int set_states(const perp__predictor *p, const perp__recording *r, int row, long at,
-                      perp_model *model)
+/* Initial states of a prediction that begins at `row`, whose residuals begin at `at`. PERP_ERR_DATA: one is missing there. */
+static perp_status set_states(const perp__predictor *p, const perp__recording *r, int row, long at,
+                              perp_model *model)
 {
     const perp__study *s = p->study;
-    for (int k = 0; k < s->nstate; k++) {
+    perp_status status = PERP_OK;
+    for (int k = 0; k < s->nstate && status == PERP_OK; k++) {
         if (s->depends[k]) continue;
-        if (!r->state[k] && row > 0) return 0;
+        if (!r->state[k] && row > 0) return PERP_ERR_DATA;
         double x = r->state[k] ? r->state[k][row] /* or else the model's, not that of another run */
                                : perp_model_symbol(s->model, PERP_STATE, k).value;
-        if (r->state[k]) x += start_move(p, at, k);
-        if (isnan(x) ||
-            perp_model_set(model, perp_model_symbol(model, PERP_STATE, k).name, x, NULL) != PERP_OK)
-            return 0;
+        if (r->state[k] && !perp__starts_exactly(s, r, row, k)) x += start_move(p, at, k);
+        if (isnan(x)) return PERP_ERR_DATA;
+        status = perp_model_set(model, perp_model_symbol(model, PERP_STATE, k).name, x, NULL);
     }
-    return 1;
+    return status;
 }
 
 static perp_status set_inputs(const perp__study *s, const perp__recording *r, perp_model *model)
@@ -174,7 +175,7 @@ static perp_status create_simulation(const perp__predictor *p, worker *w, const 
     o.to = o.from + (double)first->at[first->rows - 1] * s->step;
     if (!perp__set_parameters(s, w->model, theta)) return PERP_ERR_MEMORY;
     perp_status status = set_inputs(s, first, w->model);
-    if (status == PERP_OK && !set_states(p, first, 0, 0, w->model)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = set_states(p, first, 0, 0, w->model);
     if (status == PERP_OK) status = perp_simulation_create(w->model, &o, &w->sim, &w->diag);
     if (status == PERP_OK && follow)
         status = perp_simulation_follow(w->sim, s->np, s->options.parameter, &w->diag);
@@ -218,9 +219,9 @@ static perp_status predict_rows(const perp__predictor *p, worker *w, const perp_
                                 int first, int last, long at)
 {
     const perp__study *s = p->study;
-    perp_status status = PERP_OK;
-    if (!set_states(p, r, first, at + (long)first * s->nm, w->model))
-        return PERP_OK; /* a state is missing there: nothing to predict from */
+    perp_status status = set_states(p, r, first, at + (long)first * s->nm, w->model);
+    if (status == PERP_ERR_DATA) return PERP_OK; /* nothing to predict from */
+    if (status != PERP_OK) return status;
     perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step,
                              r->at[last] - r->at[first]);
     if (first == 0) status = compare_row(p, w, r, 0, 1, at);
@@ -270,8 +271,10 @@ static void keep_fault(perp__predictor *p)
     }
 }
 
-static int predict_all(perp__predictor *p, const double *theta)
+/* PERP_OK, PERP_ERR_MEMORY where that is what a run failed of, else the first run's fault. */
+static perp_status predict_all(perp__predictor *p, const double *theta)
 {
+    perp_status status = PERP_OK;
     p->theta = theta;
     for (int i = 0; i < p->nworker; i++) {
         perp_simulation_destroy(p->worker[i].sim);
@@ -280,22 +283,23 @@ static int predict_all(perp__predictor *p, const double *theta)
         perp_diag_clear(&p->worker[i].diag);
     }
     perp__parallel(p->nworker, p->study->nrun, job, p);
-    int ok = 1;
-    for (int r = 0; r < p->study->nrun; r++) ok &= p->status[r] == PERP_OK;
-    return ok;
+    for (int r = 0; r < p->study->nrun; r++) {
+        if (status == PERP_OK || p->status[r] == PERP_ERR_MEMORY) status = p->status[r];
+    }
+    return status;
 }
 
-int perp__predictor_evaluate(void *predictor, const double *theta, double *residual)
+perp_status perp__predictor_evaluate(void *predictor, const double *theta, double *residual)
 {
     perp__predictor *p = predictor;
     p->residual = residual;
     p->jacobian = NULL;
-    int ok = predict_all(p, theta);
-    if (!ok) keep_fault(p);
-    return ok;
+    perp_status status = predict_all(p, theta);
+    if (status != PERP_OK) keep_fault(p);
+    return status;
 }
 
-int perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian)
+perp_status perp__predictor_differentiate(void *predictor, const double *theta, double *jacobian)
 {
     perp__predictor *p = predictor;
     p->residual = p->scratch;

@@ -155,7 +155,6 @@ static int suspect_unit(perp_identification *result, const perp_fit_column *c, c
 
 static int report_columns(const perp__study *s, const perp__minimum *m, perp_identification *result)
 {
-    char list[512] = "";
     result->column = calloc((size_t)s->nm + 1, sizeof *result->column);
     if (!result->column) return 0;
     result->ncolumn = s->nm;
@@ -166,17 +165,8 @@ static int report_columns(const perp__study *s, const perp__minimum *m, perp_ide
         result->samples += c->samples;
         result->missing += c->missing;
         if (!suspect_unit(result, c, &sum)) return 0;
-        size_t n = strlen(list);
-        if (c->correlation > 0.5 && c->samples > 20 && c->rms > 1e-6 * c->scale)
-            snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", c->name);
     }
-    if (!list[0]) return 1;
-    return perp__finding(
-        result,
-        "what is left over in %s goes on from row to row: the model errs there, not only the "
-        "measurement%s%s",
-        list, s->options.bootstrap ? "" : ", and the standard errors are too small",
-        s->nrun >= 5 && !s->options.bootstrap ? "; --bootstrap 200 gives better ones" : "");
+    return 1;
 }
 
 /* Directions ---------------------------------------------------------------------------------- */
@@ -188,8 +178,7 @@ static double relative_change(const perp__study *s, const perp__minimum *m, int 
     return m->theta[i] != 0 ? dz * (s->hi[i] - s->lo[i]) / m->theta[i] : dz * (s->hi[i] - s->lo[i]);
 }
 
-/* Does anything depend on parameter i here? */
-static int changes_nothing(const perp__problem *p, const perp__minimum *m, int i)
+int perp__changes_nothing(const perp__problem *p, const perp__minimum *m, int i)
 {
     for (long k = 0; k < p->n; k++) {
         if (m->jacobian[k + (long)i * p->n] != 0) return 0;
@@ -226,7 +215,7 @@ static int say_alone(const perp__study *s, perp__problem *p, const perp__minimum
     z[i] = reach(p, m, i, 1, allowed);
     perp__to_theta(p, z, high);
     e->low = low[i], e->high = high[i];
-    int whole = e->low <= s->lo[i] && e->high >= s->hi[i], flat = changes_nothing(p, m, i);
+    int whole = e->low <= s->lo[i] && e->high >= s->hi[i], flat = perp__changes_nothing(p, m, i);
     if (whole)
         return perp__finding(result, "%s: not identifiable from these data: %s", e->name,
                              flat ? "no predicted sample depends on it"
@@ -330,11 +319,11 @@ static int report_directions(const perp__study *s, perp__problem *p, const perp_
                              perp_identification *result)
 {
     int np = s->np, ok = 1, first = 0, known = 0;
-    double A[MOST * MOST], V[MOST * MOST], g[MOST], value[MOST];
+    double A[MOST * MOST], V[MOST * MOST], value[MOST];
     double allowed = variance * quantile * quantile + 1e-9 * m->cost + 1e-12;
     perp__noise noise;
     if (!perp__noise_create(p, m, s->nm, &noise)) return 0;
-    perp__normal_equations(p, m, A, g);
+    perp__noise_total(&noise, A);
     perp__symmetric_eigen(np, A, value, V);
     double largest = fmax(value[np - 1], 0);
     result->condition =
@@ -357,100 +346,48 @@ static int report_directions(const perp__study *s, perp__problem *p, const perp_
     return ok;
 }
 
-/* d theta / d z */
-static double slope(const perp__study *s, const perp__minimum *m, int i)
+double perp__slope(const perp__study *s, const double *theta, int i)
 {
-    return s->log_scale[i] ? m->theta[i] * log(s->hi[i] / s->lo[i]) : s->hi[i] - s->lo[i];
+    return s->log_scale[i] ? theta[i] * log(s->hi[i] / s->lo[i]) : s->hi[i] - s->lo[i];
 }
 
-static int fill_estimates(const perp__study *s, const perp__minimum *m, const double *dof,
-                          double *covariance, perp_identification *result)
+void perp__fill_intervals(const perp__study *s, const double *dof, perp_identification *result)
 {
-    int np = s->np, ok = 1;
-    for (int i = 0; i < np; i++) {
-        for (int j = 0; j < np; j++) {
-            int known = result->parameter[i].identifiable && result->parameter[j].identifiable;
-            covariance[i + j * np] =
-                known ? covariance[i + j * np] * slope(s, m, i) * slope(s, m, j) : (double)NAN;
-        }
-    }
-    for (int i = 0; i < np && ok; i++) {
+    for (int i = 0; i < s->np; i++) {
         perp_estimate *e = &result->parameter[i];
         if (!e->identifiable) continue;
-        e->std_error = sqrt(covariance[i + i * np]);
+        e->std_error = sqrt(result->covariance[i + i * s->np]);
         double relative = e->std_error / e->value,
                q = perp__student_quantile(s->options.confidence, (long)(dof[i] + 1e-6));
         e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
         e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
         e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);
-        e->at_bound = m->z[i] <= 0 || m->z[i] >= 1;
+    }
+}
+
+static int fill_estimates(const perp__study *s, const perp__minimum *m, const double *dof,
+                          perp_identification *result)
+{
+    int np = s->np, ok = 1;
+    double *covariance = result->covariance;
+    for (int i = 0; i < np; i++) {
+        for (int j = 0; j < np; j++) {
+            int known = result->parameter[i].identifiable && result->parameter[j].identifiable;
+            covariance[i + j * np] = known ? covariance[i + j * np] * perp__slope(s, m->theta, i) *
+                                                 perp__slope(s, m->theta, j)
+                                           : (double)NAN;
+        }
+    }
+    perp__fill_intervals(s, dof, result);
+    for (int i = 0; i < np && ok; i++) {
+        perp_estimate *e = &result->parameter[i];
+        e->at_bound = e->identifiable && (m->z[i] <= 0 || m->z[i] >= 1);
         if (e->at_bound)
             ok = perp__finding(result,
                                "%s: the estimate is the %s end of its range [%.6g, %.6g]; the best "
                                "value may lie outside",
                                e->name, m->z[i] <= 0 ? "lower" : "upper", e->lo, e->hi);
     }
-    return ok;
-}
-
-static int are_same(const perp__recording *a, const perp__recording *b)
-{
-    int n = perp_trajectory_columns(a->table);
-    if (a->rows != b->rows || n != perp_trajectory_columns(b->table)) return 0;
-    for (int c = 0; c < n; c++) {
-        if (memcmp(perp_trajectory_column(a->table, c), perp_trajectory_column(b->table, c),
-                   (size_t)a->rows * sizeof(double)) != 0)
-            return 0;
-    }
-    return 1;
-}
-
-/* A run that is there twice says nothing new, but shortens the intervals. */
-static int say_copies(const perp__study *s, perp_identification *result)
-{
-    for (int r = 1; r < s->nrun; r++) {
-        int k = 0;
-        while (k < r && !are_same(&s->run[k], &s->run[r])) k++;
-        if (k < r)
-            return perp__finding(result,
-                                 "%s has the same values as %s: the same run counted twice makes "
-                                 "standard errors too small",
-                                 s->run[r].name, s->run[k].name);
-    }
-    return 1;
-}
-
-/* The search looked over the jumps of the cost: is there a better value of parameter i between them? */
-static int say_neighbour(const perp__study *s, perp__problem *p, const perp__minimum *m, int i,
-                         double allowed, perp_identification *result)
-{
-    enum { SHARES = 6 };
-    double z[MOST], theta[MOST], least = m->cost - allowed, better = (double)NAN;
-    if (!result->parameter[i].identifiable) return 1;
-    memcpy(z, m->z, (size_t)p->np * sizeof(double));
-    for (int k = 0; k < 2 * SHARES; k++) {
-        double share = p->width * ldexp(2, -k / 2);
-        z[i] = fmin(fmax(m->z[i] + (k % 2 ? -share : share), 0), 1);
-        double cost = perp__cost_at(p, z, p->trial);
-        if (!(cost < least)) continue;
-        least = cost;
-        perp__to_theta(p, z, theta);
-        better = theta[i];
-    }
-    return isnan(better) ||
-           perp__finding(result,
-                         "%s: %.6g fits better than the estimate (cost %.4g, not %.4g): the cost "
-                         "jumps here, and the interval "
-                         "says little; start from there (--set), with --derivatives exact",
-                         s->options.parameter[i], better, least, m->cost);
-}
-
-static int say_neighbours(const perp__study *s, perp__problem *p, const perp__minimum *m,
-                          double allowed, perp_identification *result)
-{
-    int ok = 1;
-    for (int i = 0; i < s->np && ok && perp__looks_wide(p); i++)
-        ok = say_neighbour(s, p, m, i, allowed, result);
     return ok;
 }
 
@@ -496,39 +433,30 @@ static int prepare(const perp__study *s, const perp__minimum *m, perp_identifica
     return 1;
 }
 
-/* With as many samples as parameters nothing is left over to judge the noise by. */
-static int say_no_interval(perp_identification *result)
-{
-    for (int i = 0; i < result->nparameter; i++) {
-        perp_estimate *e = &result->parameter[i];
-        if (e->identifiable) e->std_error = NAN, e->low = e->lo, e->high = e->hi;
-    }
-    result->noise_factor = NAN;
-    return perp__finding(
-        result, "there are as many samples as parameters: how well they are known cannot be said");
-}
-
 perp_status perp__report(const perp__study *s, perp__problem *p, const perp__minimum *m,
-                         perp_identification *result)
+                         double *dof, perp_identification *result)
 {
     if (!prepare(s, m, result) || !report_columns(s, m, result)) return PERP_ERR_MEMORY;
-    long dof = result->samples - s->np;
-    if (dof < 0 || result->samples == 0) {
+    long left = result->samples - s->np;
+    if (left < 0 || result->samples == 0) {
         perp__diag_append(s->diag, "%ld samples for %d parameters: too few\n", result->samples,
                           s->np);
         if (s->diag) s->diag->errors++;
         return PERP_ERR_DATA;
     }
-    double variance = dof > 0 ? m->cost / (double)dof : 0,
-           quantile = perp__student_quantile(s->options.confidence, dof);
-    double each[MOST];
-    for (int i = 0; i < s->np; i++) each[i] = (double)dof;
+    double variance = left > 0 ? m->cost / (double)left : 0,
+           quantile = perp__student_quantile(s->options.confidence, left);
+    for (int i = 0; i < s->np; i++) dof[i] = (double)left;
     result->cost = m->cost;
-    result->noise_factor = sqrt(variance);
-    if (!report_directions(s, p, m, variance, quantile, result->covariance, each, result) ||
-        !fill_estimates(s, m, each, result->covariance, result) || !say_still_columns(s, result) ||
-        !say_copies(s, result) || !say_neighbours(s, p, m, variance * quantile * quantile, result))
+    result->noise_factor = left > 0 ? sqrt(variance) : (double)NAN;
+    result->condition = NAN;
+    const perp_identify_options *watch = p->watch;
+    p->watch = NULL; /* half a report would be wrong */
+    if (p->status == PERP_OK &&
+        (!report_directions(s, p, m, variance, quantile, result->covariance, dof, result) ||
+         !fill_estimates(s, m, dof, result) || !say_still_columns(s, result)))
         return PERP_ERR_MEMORY;
-    result->evaluations = p->evaluations;
-    return dof > 0 || say_no_interval(result) ? PERP_OK : PERP_ERR_MEMORY;
+    p->watch = watch;
+    result->evaluations = p->so_far.evaluations;
+    return PERP_OK;
 }

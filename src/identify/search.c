@@ -1,14 +1,23 @@
 /* Many starts: the cost has flat places (where everything sticks) and several valleys (each sequence of contacts its own),
- * so a search from one point may stop anywhere. The cost is looked at in the model's own values and in points
- * spread over the box, and searched from the best of them. */
+ * so a search from one point may stop anywhere. The cost is looked at in the model's own values and in points spread over the
+ * box, and searched from the best of them until two searches agree on the least. */
 
 #include "identify/identify.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCHED = 2 }; /* points that are searched from */
+enum {
+    AGREE = 2,      /* searches that end at the least cost are enough */
+    SEARCHES = 2,   /* else there are as many, */
+    MORE = 6,       /* and more where simulations are short */
+    HOPS = 8,       /* a parameter, that find nothing better, where the cost jumps */
+    HOP_STEPS = 15, /* iterations of each */
+    HOPPING = 400,  /* evaluations a parameter where simulations are short */
+    SHORT = 160     /* steps of all runs */
+};
 
 /* The k-th point of a Kronecker sequence (Roberts 2018), k from 0; in one dimension equally spaced. */
 static void spread_point(int np, int k, int n, double *z)
@@ -65,16 +74,40 @@ static void leave_flat(const perp__study *s, perp__problem *p, perp__minimum *m)
     }
 }
 
+/* A number of tries, of longer simulations fewer. */
+static int affordable(const perp__study *s, int tries)
+{
+    double steps = 1;
+    for (int r = 0; r < s->nrun; r++) steps += (double)s->run[r].at[s->run[r].rows - 1];
+    return (int)(tries * fmin(1, SHORT / steps));
+}
+
+/* Wide differences look over the jumps of the cost and end between them: the last part follows the derivatives proper. */
+static void polish(const perp__study *s, perp__problem *p, perp__minimum *m)
+{
+    double width = p->width;
+    int before = m->iterations;
+    if (!perp__looks_wide(p) || !isfinite(m->cost) || affordable(s, MORE) == 0) return;
+    perp__look_narrow(p);
+    minimise(s, p, m);
+    m->iterations += before;
+    p->width = width;
+}
+
 static void search_from(const perp__study *s, perp__problem *p, perp__minimum *m,
                         perp_fit_start *start)
 {
+    p->so_far.searches++;
     perp__to_z(p, start->from, m->z);
     minimise(s, p, m);
     if (m->flat && m->cost > 0) leave_flat(s, p, m);
+    polish(s, p, m);
     memcpy(start->to, m->theta, (size_t)s->np * sizeof(double));
     start->cost = m->cost;
     start->iterations = m->iterations;
     start->flat = m->flat;
+    start->is_cut = m->is_cut;
+    start->searched = 1;
 }
 
 /* The model's own values, then points of the box; on a part of the data where that is enough. */
@@ -96,37 +129,135 @@ static void look_at_points(const perp__study *s, perp__problem *p, perp__minimum
 }
 
 /* The point with the lowest cost that was not searched from; -1 none. */
-static int best_untouched(const perp_identification *result, const char *searched)
+static int best_untouched(const perp_identification *result)
 {
     int best = -1;
     for (int k = 0; k < result->nstart; k++) {
-        if (searched[k] || !isfinite(result->start[k].cost)) continue;
+        if (result->start[k].searched || !isfinite(result->start[k].cost)) continue;
         if (best < 0 || result->start[k].cost < result->start[best].cost) best = k;
     }
     return best;
 }
 
-static void keep_better(const perp__problem *p, const perp__minimum *m, perp__minimum *best)
+static int keep_better(perp__problem *p, const perp__minimum *m, perp__minimum *best)
 {
-    if (!(m->cost < best->cost)) return;
+    if (!(m->cost < best->cost)) return 0;
     size_t np = (size_t)p->np, n = (size_t)p->n;
     memcpy(best->z, m->z, (2 * np + n + np * n) * sizeof(double));
     best->cost = m->cost, best->iterations = m->iterations, best->flat = m->flat;
+    best->is_cut = m->is_cut;
+    p->so_far.cost = fmin(p->so_far.cost, m->cost);
+    return 1;
+}
+
+double perp__same_cost(const perp__problem *p, double least)
+{
+    double dof = fmax(1, (double)(p->n - p->np));
+    return 0.02 * least / dof + 1e-6 * least / dof + 1e-14 * dof;
+}
+
+int perp__agreeing(const perp__problem *p, const perp_identification *result, double least)
+{
+    int n = 0;
+    for (int k = 0; k < result->nstart; k++)
+        n +=
+            result->start[k].searched && result->start[k].cost <= least + perp__same_cost(p, least);
+    return n;
 }
 
 static void search_all(const perp__study *s, perp__problem *p, perp__minimum *m,
-                       perp__minimum *best, perp_identification *result, char *searched)
+                       perp__minimum *best, perp_identification *result)
 {
+    int most = SEARCHES + affordable(s, MORE);
     look_at_points(s, p, m, result);
-    int first = best_untouched(result, searched);
+    int first = best_untouched(result);
     if (first < 0) return;
     perp__to_z(p, result->start[first].from, m->z);
     if (!p->fixed_width && isfinite(perp__cost_at(p, m->z, m->residual))) perp__choose_width(p, m);
-    for (int i = 0, k; i < SEARCHED && (k = best_untouched(result, searched)) >= 0; i++) {
-        searched[k] = 1;
+    for (int i = 0, k; i < most && (k = best_untouched(result)) >= 0; i++) {
         search_from(s, p, m, &result->start[k]);
         keep_better(p, m, best);
+        if (perp__agreeing(p, result, best->cost) >= AGREE) break;
     }
+}
+
+/* splitmix64 (Steele, Lea & Flood 2014), to [-1, 1) */
+static double draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
+}
+
+/* The first value of parameter i (in z) on the way to `end` where the cost is not what it is at the best; NaN: there is none. */
+static double find_edge(perp__problem *p, const perp__minimum *best, int i, double end, double *z)
+{
+    double same = best->cost + perp__same_cost(p, best->cost), inside = best->z[i], outside = end;
+    memcpy(z, best->z, (size_t)p->np * sizeof(double));
+    z[i] = end;
+    if (perp__cost_at(p, z, p->trial) <= same) return NAN;
+    for (int k = 0; k < 20; k++) {
+        z[i] = 0.5 * (inside + outside);
+        if (perp__cost_at(p, z, p->trial) <= same)
+            inside = z[i];
+        else
+            outside = z[i];
+    }
+    return outside;
+}
+
+/* A parameter on which nothing depends here (a contact sticks) has an edge behind which something does, and the best may lie
+ * there: searches from just behind it. */
+static int cross_edges(const perp__study *s, perp__problem *p, perp__minimum *m,
+                       perp__minimum *best)
+{
+    double z[PERP_IDENTIFY_MOST_PARAMETERS];
+    int better = 0;
+    perp__look_narrow(p);
+    if (s->options.max_iter == 0 || !isfinite(best->cost) ||
+        !perp__differentiate(p, best, best->jacobian))
+        return 0;
+    for (int k = 0; k < 2 * p->np && !better; k++) {
+        if (!perp__changes_nothing(p, best, k / 2)) continue;
+        double edge = find_edge(p, best, k / 2, k % 2, z);
+        if (isnan(edge)) continue;
+        z[k / 2] = edge;
+        memcpy(m->z, z, (size_t)p->np * sizeof(double));
+        minimise(s, p, m);
+        double dof = fmax(1, (double)(p->n - p->np)), told = 4 * best->cost / dof;
+        better = m->cost < best->cost - told && keep_better(p, m, best);
+    }
+    return better;
+}
+
+/* Where the cost jumps, each sequence of contacts has a valley of its own, and better ones lie beside the best that was found:
+ * searches from points drawn about it, ever nearer, until as many in a row found none. */
+static void hop(const perp__study *s, perp__problem *p, perp__minimum *m, perp__minimum *best)
+{
+    uint64_t state = 1;
+    int np = p->np, tries = HOPS * np, most = s->options.max_iter;
+    long last = p->so_far.evaluations + affordable(s, HOPPING) * np;
+    perp__look_narrow(p);
+    if (most == 0 || !isfinite(best->cost)) return;
+    for (int k = 0; k < tries && p->so_far.evaluations < last && p->status == PERP_OK; k++) {
+        double share = 0.2 * pow(0.02, (double)(k % tries) / tries);
+        for (int i = 0; i < np; i++) m->z[i] = fmin(fmax(best->z[i] + share * draw(&state), 0), 1);
+        perp__minimise(p, m, most < HOP_STEPS ? most : HOP_STEPS, s->options.tol);
+        int is_better = m->cost < best->cost - perp__same_cost(p, best->cost);
+        if (keep_better(p, m, best) && is_better) k = -1;
+    }
+    memcpy(m->z, best->z, (size_t)np * sizeof(double)); /* it may have been cut short */
+    minimise(s, p, m);
+    best->is_cut = m->is_cut;
+    keep_better(p, m, best);
+}
+
+perp_status perp__stopped(const perp__study *s)
+{
+    perp__diag_append(s->diag, "interrupted before any point had a fit\n");
+    if (s->diag) s->diag->errors++;
+    return PERP_ERR_STOPPED;
 }
 
 perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *best,
@@ -134,20 +265,21 @@ perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *
 {
     perp__minimum m = {0};
     int n = number_of_starts(s);
-    char *searched = calloc((size_t)n, 1);
-    int ok = searched && allocate_starts(s, result, n) && perp__minimum_allocate(&m, p);
-    if (ok) search_all(s, p, &m, best, result, searched);
+    int ok = allocate_starts(s, result, n) && perp__minimum_allocate(&m, p);
+    if (ok) search_all(s, p, &m, best, result);
+    int jumps = perp__looks_wide(p);
+    if (ok && jumps) hop(s, p, &m, best);
+    if (ok && jumps && cross_edges(s, p, &m, best)) hop(s, p, &m, best);
+    perp__look_narrow(p);
     int known = !ok || !isfinite(best->cost) || perp__differentiate(p, best, best->jacobian);
     perp__minimum_free(&m);
-    free(searched);
-    if (ok && !known) {
-        perp__diag_append(
-            s->diag,
-            "%s: the model has a solution at the estimate, but not beside it: how well "
-            "the parameters are known cannot be said\n",
-            perp_model_file(s->model));
-        if (s->diag) s->diag->errors++;
-        return PERP_ERR_NO_SOLUTION;
-    }
-    return ok ? PERP_OK : PERP_ERR_MEMORY;
+    if (!ok || p->status == PERP_ERR_MEMORY) return PERP_ERR_MEMORY;
+    result->interrupted = p->status == PERP_ERR_STOPPED;
+    if (known || result->interrupted) return PERP_OK;
+    perp__diag_append(s->diag,
+                      "%s: the model has a solution at the estimate, but not beside it: how well "
+                      "the parameters are known cannot be said\n",
+                      perp_model_file(s->model));
+    if (s->diag) s->diag->errors++;
+    return PERP_ERR_NO_SOLUTION;
 }

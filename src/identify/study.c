@@ -62,6 +62,12 @@ static perp_status take_parameters(perp__study *s)
     return PERP_ERR_ARG;
 }
 
+int perp__starts_exactly(const perp__study *s, const perp__recording *r, int row, int k)
+{
+    double own = perp_model_symbol(s->model, PERP_STATE, k).value;
+    return row == 0 && r->state[k] && fabs(r->state[k][0] - own) <= 1e-12 * fabs(own);
+}
+
 int perp__set_parameters(const perp__study *s, perp_model *model, const double *theta)
 {
     for (int i = 0; i < s->np; i++) {
@@ -290,6 +296,7 @@ static perp_status set_scale(perp__study *s, int j)
     }
     double deviation = sqrt(fmax(0, squares / n - (sum / n) * (sum / n)));
     m->moves = deviation > 1e-9 * largest;
+    m->size = largest;
     if (isnan(m->scale)) m->scale = m->moves ? deviation : largest > 0 ? largest : 1;
     return PERP_OK;
 }

@@ -1,0 +1,308 @@
+/* Intervals are given where they were checked, and else taken back with a reason. */
+
+#include "recorded.h"
+
+static perp_identify_options options_of(const perp_model *model)
+{
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    return o;
+}
+
+static void expect(const perp_identification *r, const char *reason)
+{
+    char all[4096] = "";
+    for (int k = 0; k < r->nparameter; k++) {
+        const perp_estimate *e = &r->parameter[k];
+        if (e->has_interval || !isnan(e->std_error) || (e->identifiable && !isnan(e->low)))
+            fail_msg("%s has an interval although '%s'", e->name, reason);
+    }
+    for (int k = 0; k < r->nfinding; k++) {
+        if (strstr(r->finding[k], reason)) return;
+        strncat(all, r->finding[k], sizeof all - strlen(all) - 1);
+        strncat(all, "\n", sizeof all - strlen(all) - 1);
+    }
+    fail_msg("'%s' expected in\n%s", reason, all);
+}
+
+/* Data made with e = 0.7, mu = 0.12, g = 9.81; the intervals were [0.686, 0.693], [0.124, 0.126], [9.40, 9.54]. */
+static void the_recorded_ball_is_found(void **state)
+{
+    (void)state;
+    static const double truth[] = {0.7, 0.12, 9.81};
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_dataset *data = new_dataset();
+    assert_int_equal(perp_model_load("tests/data/identify/ball.perp", &model, &diag), PERP_OK);
+    assert_int_equal(perp_dataset_read(data, "tests/data/identify/ball_one.csv", &diag), PERP_OK);
+    const int starts[] = {0, 1, 80};
+    for (int k = 0; k < 3; k++) {
+        perp_identify_options o = options_of(model);
+        o.starts = starts[k];
+        perp_identification r = identify(model, data, &o);
+        for (int i = 0; i < 3; i++) {
+            const perp_estimate *e = &r.parameter[i];
+            assert_near(e->value, truth[i], 0.01 * truth[i]);
+            assert_true(!e->has_interval || (e->low <= truth[i] && truth[i] <= e->high));
+        }
+        assert_false(finds(&r, "the model errs"));
+        perp_identification_clear(&r);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* Where the first bounce nearly stops the sliding, the right friction lies behind the edge of a flat place. */
+static void balls_have_no_interval_that_misses_far(void **state)
+{
+    (void)state;
+    enum { SETS = 12 };
+    static const double truth[] = {0.5, 0.3, 9.81};
+    const char *const columns[] = {"z", "x"}, *const names[] = {"e", "mu", "g"};
+    perp_model *model;
+    uint64_t seed = 11;
+    assert_int_equal(perp_model_load("tests/data/identify/ball.perp", &model, NULL), PERP_OK);
+    for (int k = 0; k < SETS; k++) {
+        perp_model *ball;
+        perp_dataset *data = new_dataset();
+        assert_int_equal(perp_model_load("tests/data/identify/ball.perp", &ball, NULL), PERP_OK);
+        for (int i = 0; i < 3; i++) set_value(ball, names[i], truth[i]);
+        record(data, ball, 1, columns, 2, 0.004, &seed);
+        perp_identification r = identify(model, data, NULL);
+        for (int i = 0; i < 3; i++) {
+            const perp_estimate *e = &r.parameter[i];
+            assert_near(e->value, truth[i], 0.02 * truth[i]);
+            assert_true(!e->has_interval || fabs(e->value - truth[i]) < 2 * (e->high - e->low));
+        }
+        perp_identification_clear(&r);
+        perp_dataset_destroy(data);
+    }
+    perp_model_destroy(model);
+}
+
+#define DECAY                                                                                      \
+    "param c = 1 in [0.1, 10], b = 0.5 in [0, 5]\nstate x = 3\nder(x) = -c*x + b*sin(2*t)\n"       \
+    "identify { measure x noise 0.05 }\nsimulate to 4 step 0.02\n"
+
+static perp_dataset *decay(double noise, uint64_t *seed)
+{
+    const char *const x[] = {"x"};
+    perp_model *truth = parse_model(DECAY);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "c", 1.3);
+    set_value(truth, "b", 0.8);
+    record(data, truth, 1, x, 1, noise, seed);
+    return data;
+}
+
+static void what_was_not_compared_or_finished_has_no_interval(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0.05, &seed);
+    const struct {
+        int starts, max_iter;
+        const char *says;
+    } cases[] = {{1, 100, "no interval: no other start was compared"},
+                 {0, 1, "ended at its limit of 1 iterations"},
+                 {0, 0, "the starts were only looked at"}};
+    for (int k = 0; k < 3; k++) {
+        perp_identify_options o = options_of(model);
+        o.starts = cases[k].starts, o.max_iter = cases[k].max_iter;
+        perp_identification r = identify(model, data, &o);
+        expect(&r, cases[k].says);
+        perp_identification_clear(&r);
+    }
+    perp_identification r = identify(model, data, NULL);
+    assert_true(r.parameter[0].has_interval && r.parameter[1].has_interval);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* A standard error of 9e-18 was printed. */
+static void a_fit_to_rounding_has_no_interval(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0, NULL);
+    perp_identification r = identify(model, data, NULL);
+    expect(&r, "the model fits to rounding");
+    assert_near(r.parameter[0].value, 1.3, 1e-6);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+static void left_overs_that_are_not_the_stated_noise_are_said(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0.2, &seed);
+    perp_identification r = identify(model, data, NULL);
+    expect(&r, "times its stated noise");
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    data = dataset_of("t,x\n0,3\n0.02,2.9\n0.04,2.85\n0.06,2.83\n0.08,2.72\n");
+    r = identify(model, data, NULL);
+    expect(&r, "2 samples more than parameters are too few");
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* x(0) = p^2 is the same for p and -p. */
+static void several_minima_are_listed(void **state)
+{
+    (void)state;
+    const char *text =
+        "param p = 0.9 in [-1, 1]\nstate x = p^2\nder(x) = -x\nsimulate to 1 step 0.02\n";
+    const char *const x[] = {"x"};
+    uint64_t seed = 5;
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "p", 0.6);
+    record(data, truth, 1, x, 1, 0.01, &seed);
+    perp_identification r = identify(model, data, NULL);
+    expect(&r, "2 minima fit as well within the noise: p = ");
+    assert_true(finds(&r, "p = 0.6") + finds(&r, "p = 0.5") > 0);
+    assert_true(finds(&r, "p = -0.6") + finds(&r, "p = -0.5") > 0);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+static void an_estimate_at_the_end_of_its_range_has_no_interval(void **state)
+{
+    (void)state;
+    const char *text = "param a = 1 in [0, 1]\nstate x = 0\nder(x) = a\nsimulate to 1 step 0.02\n";
+    const char *const x[] = {"x"};
+    uint64_t seed = 5;
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "a", 1.5);
+    record(data, truth, 1, x, 1, 0.01, &seed);
+    perp_identification r = identify(model, data, NULL);
+    expect(&r, "the estimate of a is an end of its range");
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* The frequency of an oscillation over 50 periods and more: each beat is a valley of its own. It was 4.87 [4.83, 4.91] for 10. */
+static void a_frequency_beside_the_right_one_has_no_interval(void **state)
+{
+    (void)state;
+    const char *text = "param om = 5 in [1, 40]\nstate x = 1, v = 0\nder(x) = v\nder(v) = -om^2*x\n"
+                       "simulate { to 20 step 0.02 method theta }\n";
+    const char *const x[] = {"x"};
+    const int starts[] = {2, 9, 40};
+    uint64_t seed = 5;
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "om", 10);
+    record(data, truth, 2, x, 1, 0.05, &seed);
+    for (int k = 0; k < 3; k++) {
+        perp_identify_options o = options_of(model);
+        o.starts = starts[k];
+        perp_identification r = identify(model, data, &o);
+        const perp_estimate *e = &r.parameter[0];
+        if (e->has_interval && !(e->low <= 10 && 10 <= e->high))
+            fail_msg("%d starts: %g [%g, %g]", starts[k], e->value, e->low, e->high);
+        perp_identification_clear(&r);
+    }
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+/* With a bound at half the noise 88 % held the truth; far below, too few residuals have a curvature. */
+static void hubers_loss_keeps_the_coverage(void **state)
+{
+    (void)state;
+    enum { SETS = 150 };
+    uint64_t seed = 11;
+    int inside = 0;
+    perp_model *model = parse_model(DECAY);
+    perp_identify_options o = options_of(model);
+    for (int k = 0; k < SETS; k++) {
+        perp_dataset *data = decay(0.05, &seed);
+        o.huber = 0.5;
+        perp_identification r = identify(model, data, &o);
+        assert_true(r.parameter[0].has_interval);
+        inside += r.parameter[0].low <= 1.3 && 1.3 <= r.parameter[0].high;
+        perp_identification_clear(&r);
+        o.huber = 0.05;
+        if (k == 0) {
+            r = identify(model, data, &o);
+            expect(&r, "residuals are within Huber's bound of 0.05 scales: too few");
+            perp_identification_clear(&r);
+        }
+        perp_dataset_destroy(data);
+    }
+    print_message("%d of %d inside\n", inside, SETS);
+    assert_true(inside >= 136 && inside <= 149);
+    perp_model_destroy(model);
+}
+
+/* progress ---------------------------------------------------------------------------------------- */
+
+static int stop_after(void *context, const perp_identify_progress *p)
+{
+    return p->evaluations >= *(const int *)context;
+}
+
+/* Stopped after any number of evaluations: nothing, or the best so far, never an interval. */
+static void a_search_that_is_stopped_keeps_the_best_so_far(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    int last = 1, kept = 0;
+    double least = INFINITY;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0.05, &seed);
+    perp_identify_options o = options_of(model);
+    o.progress = stop_after, o.progress_context = &last;
+    for (;; last++) {
+        perp_identification r;
+        perp_diag diag = {0};
+        perp_status status = perp_identify(model, data, &o, &r, &diag);
+        if (status == PERP_ERR_STOPPED) {
+            assert_non_null(strstr(perp_diag_text(&diag), "interrupted"));
+            perp_diag_clear(&diag);
+            assert_int_equal(kept, 0);
+            continue;
+        }
+        assert_int_equal(status, PERP_OK);
+        int done = !r.interrupted;
+        if (r.interrupted) {
+            kept++;
+            expect(&r, "the search was interrupted");
+            assert_true(r.cost <= least);
+            least = r.cost;
+        }
+        perp_identification_clear(&r);
+        if (done) break;
+    }
+    assert_true(kept > 10);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_recorded_ball_is_found),
+        cmocka_unit_test(balls_have_no_interval_that_misses_far),
+        cmocka_unit_test(what_was_not_compared_or_finished_has_no_interval),
+        cmocka_unit_test(a_fit_to_rounding_has_no_interval),
+        cmocka_unit_test(left_overs_that_are_not_the_stated_noise_are_said),
+        cmocka_unit_test(several_minima_are_listed),
+        cmocka_unit_test(an_estimate_at_the_end_of_its_range_has_no_interval),
+        cmocka_unit_test(a_frequency_beside_the_right_one_has_no_interval),
+        cmocka_unit_test(hubers_loss_keeps_the_coverage),
+        cmocka_unit_test(a_search_that_is_stopped_keeps_the_best_so_far),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
