@@ -102,7 +102,7 @@ static void print_help(void)
 
 /* Command line -------------------------------------------------------------------------------- */
 
-/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
+/* CLI_DONE to go on, CLI_USAGE, CLI_FILE without memory, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
     cli_args args = {.argc = argc,
@@ -116,8 +116,12 @@ static int read_request(int argc, char **argv, request *r)
     for (int k; (k = cli_next(&args)) != CLI_END;) {
         int ok = 1;
         switch (k) {
-        case OPT_DATA: ok = cli_keep(&args, &r->data); break;
-        case OPT_SET: ok = cli_keep(&args, &r->set); break;
+        case OPT_DATA:
+            if (!cli_keep(&args, &r->data)) return CLI_FILE;
+            break;
+        case OPT_SET:
+            if (!cli_keep(&args, &r->set)) return CLI_FILE;
+            break;
         case OPT_METHOD: r->method = args.value; break;
         case OPT_DERIVATIVES: r->derivatives = args.value; break;
         case OPT_ESTIMATE: r->estimate = args.value; break;

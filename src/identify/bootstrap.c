@@ -109,6 +109,7 @@ perp_status perp__bootstrap(const perp__study *s, perp__problem *p, const perp__
         done++;
     }
     p->weight = NULL;
+    ok = ok && p->status != PERP_ERR_MEMORY;
     if (ok && done > 1) summarise(s, theta, sets, done, result);
     if (ok && done < sets)
         ok = perp__finding(result,

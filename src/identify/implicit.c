@@ -51,7 +51,8 @@ static int add_row(perp__inner *x, perp_expr row, const int *column, const perp_
     perp__sparse_row slope = {0};
     perp_expr *root = &x->b.root[x->b.nroot];
     int degree = perp__degree(g, row, column, NULL);
-    if (degree < 0 || degree > 1) return degree < 0 ? -1 : 0;
+    if (degree < 0 || g->failed) return -1;
+    if (degree > 1) return 0;
     int ok = perp__gradient(g, row, column, &slope);
     perp__graph_copy(g, g, &row, 1, zero, &root[0]);
     for (int k = 0; k < x->ny; k++) root[1 + k] = perp__const(g, 0);

@@ -331,6 +331,7 @@ perp_status perp__judge_intervals(const perp__study *s, perp__problem *p, const 
            variance = dof > 0 ? m->cost / (double)dof : 0;
     int some = 0;
     for (int i = 0; i < s->np; i++) some |= result->parameter[i].identifiable;
+    if (p->status == PERP_ERR_MEMORY) return PERP_ERR_MEMORY;
     if (!some && !result->interrupted) return PERP_OK;
     result->interrupted |= p->status == PERP_ERR_STOPPED;
     judge_search(&j);

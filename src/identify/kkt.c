@@ -373,7 +373,9 @@ static double solve_program(kkt *k)
         perp__nlp_options o = {.tol = fmax(1e-9, 1e-3 * t),
                                .max_iter = 10 * k->inner.study->options.max_iter,
                                .is_warm = t < 1};
-        perp__nlp_solve(&p, &o, k->x, k->lambda, k->lower, k->upper, &value);
+        if (perp__nlp_solve(&p, &o, k->x, k->lambda, k->lower, k->upper, &value) ==
+            PERP__NLP_MEMORY)
+            k->failed = 1;
     }
     return value;
 }
@@ -400,6 +402,7 @@ static void minimise(perp__problem *p, perp__minimum *m)
     if (!isfinite(m->cost) || s->options.max_iter == 0) return;
     start_at(k, m->theta);
     double value = solve_program(k);
+    if (k->failed) p->status = PERP_ERR_MEMORY;
     m->iterations = k->iterations;
     for (int i = 0; i < k->np; i++)
         m->theta[i] = s->lo[i] + (s->hi[i] - s->lo[i]) * fmin(1, fmax(0, k->x[i]));

@@ -98,7 +98,7 @@ static perp_status add_condition(perp__builder *b, perp__samples *x, perp_expr s
     perp__graph *g = &b->model->graph;
     int degree = perp__degree(g, side, b->column, NULL),
         other_degree = perp__degree(g, other, b->column, NULL);
-    if (degree < 0 || other_degree < 0) return PERP_ERR_MEMORY;
+    if (degree < 0 || other_degree < 0 || g->failed) return PERP_ERR_MEMORY;
     if (degree == 0) return PERP_OK;
     if (degree > 1 || other_degree > 0) return not_affine(b, &s);
     perp__sparse_row slope = {0};
@@ -119,17 +119,16 @@ static perp_status add_pair(perp__builder *b, perp__samples *x, int i)
     const perp__pair *p = &b->model->pair[i];
     perp_statement s = perp_model_pair(b->study->model, i);
     perp_expr a = perp__in_samples(b, p->a), e = perp__in_samples(b, p->b);
-    int first = perp__degree(&b->model->graph, a, b->column, NULL);
+    const perp__graph *g = &b->model->graph;
+    int first = perp__degree(g, a, b->column, NULL), second = 0, lo = 0, hi = 0;
     if (p->two_sided || p->guard >= 0) {
-        int depends = first != 0 || perp__degree(&b->model->graph, e, b->column, NULL) != 0;
-        if (p->two_sided) {
-            depends |=
-                perp__degree(&b->model->graph, perp__in_samples(b, p->lo), b->column, NULL) != 0;
-            depends |=
-                perp__degree(&b->model->graph, perp__in_samples(b, p->hi), b->column, NULL) != 0;
-        }
-        return depends ? not_affine(b, &s) : PERP_OK;
+        second = perp__degree(g, e, b->column, NULL);
+        if (p->two_sided) lo = perp__degree(g, perp__in_samples(b, p->lo), b->column, NULL);
+        if (p->two_sided) hi = perp__degree(g, perp__in_samples(b, p->hi), b->column, NULL);
+        if (first < 0 || second < 0 || lo < 0 || hi < 0 || g->failed) return PERP_ERR_MEMORY;
+        return first || second || lo || hi ? not_affine(b, &s) : PERP_OK;
     }
+    if (first < 0 || g->failed) return PERP_ERR_MEMORY;
     return first > 0 ? add_condition(b, x, a, e, 0, s) : add_condition(b, x, e, a, 0, s);
 }
 

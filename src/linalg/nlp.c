@@ -130,7 +130,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     if (!perp__nlp_available()) return PERP__NLP_UNAVAILABLE;
     call c = {nlp, 0};
     double *bounds = malloc((2 * (size_t)n + 2 * (size_t)m + 1) * sizeof *bounds);
-    if (!bounds) return PERP__NLP_STALLED;
+    if (!bounds) return PERP__NLP_MEMORY;
     double *xlo = bounds, *xhi = xlo + n, *glo = xhi + n, *ghi = glo + m;
     copy_bounds(n, nlp->xlo, xlo);
     copy_bounds(n, nlp->xhi, xhi);
@@ -153,6 +153,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     return c.stopped                                                           ? PERP__NLP_STOPPED
            : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED
            : status == Maximum_Iterations_Exceeded                             ? PERP__NLP_LIMIT
+           : status == Insufficient_Memory                                     ? PERP__NLP_MEMORY
                                                                                : PERP__NLP_STALLED;
 }
 

@@ -35,6 +35,7 @@ typedef enum perp__nlp_status {
     PERP__NLP_LIMIT,
     PERP__NLP_STALLED,
     PERP__NLP_STOPPED,
+    PERP__NLP_MEMORY,
     PERP__NLP_UNAVAILABLE
 } perp__nlp_status;
 

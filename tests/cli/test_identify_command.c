@@ -139,6 +139,37 @@ static void the_bilevel_point_is_identified_from_the_command(void **state)
     cli_free(&r);
 }
 
+/* Without an interval the reason is printed, and JSON has null. */
+static void a_missing_interval_has_a_reason(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("identify " BLOCK "--starts 1 -o %s", cli_path("one.json"));
+    assert_int_equal(r.code, 0);
+    says(r.out, "- no interval: no other start was compared");
+    assert_null(strstr(r.out, "["));
+    char *json = cli_read(cli_path("one.json"));
+    says(json, "\"has_interval\":\tfalse");
+    says(json, "\"std_error\":\tnull");
+    free(json);
+    cli_free(&r);
+}
+
+/* A long search is stopped: exit code 130, and the best so far where there is one. */
+static void an_interrupted_search_prints_the_best_so_far(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("identify " BLOCK "--starts 2 --step 5e-6 & pid=$!; sleep 1; kill -TERM "
+                           "$pid; wait $pid");
+    assert_int_equal(r.code, 130);
+    if (r.out[0]) {
+        says(r.out, "interrupted: the best fit so far, which is not judged");
+        says(r.out, "- no interval: the search was interrupted");
+    } else {
+        says(r.err, "interrupted before any point had a fit");
+    }
+    cli_free(&r);
+}
+
 static void help_lists_the_methods(void **state)
 {
     (void)state;
@@ -158,6 +189,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(a_pipe_is_written_to),
         cmocka_unit_test(the_bilevel_point_is_identified_from_the_command),
+        cmocka_unit_test(a_missing_interval_has_a_reason),
+        cmocka_unit_test(an_interrupted_search_prints_the_best_so_far),
         cmocka_unit_test(help_lists_the_methods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
