@@ -35,6 +35,7 @@ typedef struct perp__fc {
     int *active;      /* nc */
     perp__block_lu *lu;
     const perp_fc_options *options;
+    int is_stuck; /* Newton stalled before: now short steps raise its shift */
     int max_iter; /* of the method that runs; 0: its own limit */
     int iterations, factorizations;
     perp_fc_method used;
@@ -56,6 +57,9 @@ void perp__fc_velocity(const perp__fc *fc, const double *r, double *u);
  * fc->tol, the largest error of a contact if it is larger, so that a method that believes it is on the safe side of the
  * driver. Keeps the best iterate. */
 double perp__fc_residual(perp__fc *fc);
+
+/* The same where fc->u is set already. */
+double perp__fc_residual_of_u(perp__fc *fc);
 
 /* The largest error of fc->r, moved into the cones, as the driver will judge it. */
 double perp__fc_error(const perp__fc *fc);

@@ -151,10 +151,12 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
             continue;
         }
         if (step == 1 && value < norm) shift = fmax(shift * SHIFT_DOWN, SHIFT_LEAST);
-        if (step < STEP_SHORT) shift *= SHIFT_SHORT;
+        if (fc->is_stuck && step < STEP_SHORT) shift *= SHIFT_SHORT;
         memcpy(fc->r, trial, (size_t)fc->n * sizeof(double));
         past[it % MEMORY] = norm = value;
-        if (alpha == 0 && perp__fc_residual(fc) <= fc->target) break;
+        if (alpha > 0) continue;
+        memcpy(fc->u, u, (size_t)fc->n * sizeof(double));
+        if (perp__fc_residual_of_u(fc) <= fc->target) break;
     }
     return first > 0 ? norm / first : 0;
 }

@@ -42,8 +42,9 @@ void perp__fc_auto(perp__fc *fc)
         memcpy(kept, fc->r, bytes);
         fc->used = PERP_FC_ALART_CURNIER;
         perp__fc_newton(fc, 0, NULL, 0, left < STEPS ? left : STEPS);
+        if (fc->best_residual <= fc->target || fc->out_of_memory) return;
         double after = perp__fc_residual(fc);
-        if (after <= fc->target || fc->out_of_memory) return;
+        fc->is_stuck = 1;
         if (!(after < residual)) memcpy(fc->r, kept, bytes);
         left = limit - fc->iterations;
         int sweeps = start < 2 ? SWEEPS + 5 * round : SWEEPS;

@@ -99,8 +99,8 @@ static void snap(int d, double mu, double *r)
 /* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
 static double largest_row(int d, double mu, const double *x)
 {
-    double largest = fabs(x[0]);
-    for (int k = 1; k < d && mu > 0; k++) largest = fmax(largest, fabs(x[k]));
+    double largest = x[0];
+    for (int k = 1; k < d && mu > 0; k++) largest = x[k] > largest ? x[k] : largest;
     return largest;
 }
 

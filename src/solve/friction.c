@@ -505,10 +505,15 @@ static void find_diagonals(perp__fc *fc, int first)
     }
 }
 
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static double largest_entry(const double *w)
 {
     double largest = 0;
-    for (int e = 0; e < 9; e++) largest = fmax(largest, fabs(w[e]));
+    for (int e = 0; e < 9; e++) largest = larger(largest, fabs(w[e]));
     return largest;
 }
 
@@ -617,7 +622,7 @@ static double coupling(const perp__fc *fc, int i, int k)
     int rows = fc->mu[i] > 0 ? 3 : 1, columns = fc->mu[fc->col[k]] > 0 ? 3 : 1;
     double largest = 0;
     for (int a = 0; a < rows; a++)
-        for (int b = 0; b < columns; b++) largest = fmax(largest, fabs(w[3 * a + b]));
+        for (int b = 0; b < columns; b++) largest = larger(largest, fabs(w[3 * a + b]));
     return largest;
 }
 
@@ -692,12 +697,17 @@ void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
 }
 
 /* So many times the tolerance from the end the contacts are judged one by one. */
-static const double NEAR = 1e4;
+static const double NEAR = 1e3;
 
 double perp__fc_residual(perp__fc *fc)
 {
-    double sum = 0;
     perp__fc_velocity(fc, fc->r, fc->u);
+    return perp__fc_residual_of_u(fc);
+}
+
+double perp__fc_residual_of_u(perp__fc *fc)
+{
+    double sum = 0;
     for (int i = 0; i < fc->nc; i++) {
         double x[3], p[3], *r = fc->r + 3 * i, *u = fc->u + 3 * i, off = 0;
         for (int k = 0; k < 3; k++) x[k] = r[k] - u[k];
@@ -772,7 +782,7 @@ static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *in
 {
     perp__fc fc = component(s, c);
     fc.target = fc.tol = s->target[c];
-    fc.iterations = fc.factorizations = fc.out_of_memory = 0;
+    fc.iterations = fc.factorizations = fc.out_of_memory = fc.is_stuck = 0;
     fc.best_residual = (double)INFINITY;
     fc.used = s->method;
     memcpy(again ? fc.r : fc.best, again ? fc.best : fc.r, (size_t)fc.n * sizeof(double));
