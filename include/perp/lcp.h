@@ -76,7 +76,7 @@ typedef struct perp_solve_info {
                         ///< there is no z
     double
         error; ///< the largest violation of a condition on its own scale, without unit; the scale is the sum of the
-        ///< |terms|, |q_i| + sum |M_ij z_j|, or what the data make of it where z is so large that q would be lost
+    ///< |terms|, |q_i| + sum |M_ij z_j|, or what the data make of it where z is so large that q would be lost
 } perp_solve_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
@@ -228,7 +228,7 @@ PERP_API perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char
                                         perp_solution_fn found, void *context);
 
 /// Classes of a matrix: 1 yes, 0 no, -1 not decided (too large to visit all principal submatrices).
-/// Entries below 1e-12 of the largest count as zero.
+/// Entries below 1e-12 of their row and column, these scaled to 1, count as zero: units change nothing.
 typedef struct perp_lcp_class {
     int symmetric;
     int positive_definite;     ///< x'Mx > 0: exactly one solution for every q

@@ -1,7 +1,7 @@
 /* To which classes does a matrix belong, and what does that promise? (Cottle, Pang, Stone 1992,
  * chapter 3.) */
 
-#include "perp/lcp.h"
+#include "solve/solver.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,13 +14,20 @@ static double entry(const perp_lcp *lcp, int i, int j)
     return lcp->M[(size_t)j * (size_t)lcp->ldm + (size_t)i];
 }
 
-static double largest_entry(const perp_lcp *lcp)
+/* Out: R M C, or D M D with D = sqrt(R C), which keeps symmetry and definiteness: both exactly, by powers of two. */
+static void scale(const perp_lcp *lcp, const double *R, const double *C, int by_congruence,
+                  double *out)
 {
-    double largest = 0;
-    for (int i = 0; i < lcp->n; i++) {
-        for (int j = 0; j < lcp->n; j++) largest = fmax(largest, fabs(entry(lcp, i, j)));
+    for (int j = 0; j < lcp->n; j++) {
+        for (int i = 0; i < lcp->n; i++) {
+            int ei, ej;
+            frexp(R[i] * (by_congruence ? C[i] : R[i]), &ei); /* powers of two: 2^(e - 1) */
+            frexp(C[j] * (by_congruence ? R[j] : C[j]), &ej);
+            ei -= 1, ej -= 1;
+            int shift = (ei - (ei & 1)) / 2 + (ej - (ej & 1)) / 2;
+            out[i + j * lcp->n] = ldexp(entry(lcp, i, j), shift);
+        }
     }
-    return largest;
 }
 
 /* Pivoted Cholesky of the symmetric part: 2 positive definite, 1 semidefinite, 0 neither. */
@@ -140,27 +147,29 @@ perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
 {
     if (!lcp || !out || lcp->n < 0 || (lcp->n > 0 && !lcp->M) || lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
-    int n = lcp->n, exponent;
-    size_t size = (size_t)n * (size_t)n;
-    double *S = malloc((2 * size + 1) * sizeof *S), *M = S + size, tol = 1e-12;
+    int n = lcp->n, ld = n > 1 ? n : 1;
+    size_t N = (size_t)n, size = N * N;
+    double *S = malloc((3 * size + 2 * N + 1) * sizeof *S), *M = S + size, *P = M + size,
+           *R = P + size, *C = R + N, tol = 1e-12;
     if (!S) return PERP_ERR_MEMORY;
-    frexp(largest_entry(lcp), &exponent); /* M with its largest entry between 1/2 and 1, exactly */
-    for (int j = 0; j < n; j++) {
-        for (int i = 0; i < n; i++) M[i + j * n] = ldexp(entry(lcp, i, j), -exponent);
-    }
-    perp_lcp unit = {n, M, n > 1 ? n : 1, NULL, NULL, NULL};
+    perp__equilibrate(n, lcp->M, lcp->ldm, R, C);
+    scale(lcp, R, C, 1, M);
+    scale(lcp, R, C, 0, P); /* principal minors keep their signs */
+    perp_lcp unit = {n, M, ld, NULL, NULL, NULL}, rows = {n, P, ld, NULL, NULL, NULL};
     *out = (perp_lcp_class){.symmetric = 1, .z_matrix = 1};
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
-            if (fabs(entry(&unit, i, j) - entry(&unit, j, i)) > tol) out->symmetric = 0;
-            if (i != j && entry(&unit, i, j) > tol) out->z_matrix = 0;
+            double a = entry(&unit, i, j), b = entry(&unit, j, i), most = fmax(fabs(a), fabs(b));
+            int counts = fmax(fabs(entry(&rows, i, j)), fabs(entry(&rows, j, i))) > tol;
+            if (counts && fabs(a - b) > tol * most) out->symmetric = 0;
+            if (i != j && entry(&rows, i, j) > tol) out->z_matrix = 0;
         }
     }
     int definite = definiteness(&unit, tol, S);
     out->positive_definite = definite == 2;
     out->positive_semidefinite = definite >= 1;
-    out->p_matrix = definite == 2 ? 1 : principal_class(&unit, 0, tol);
-    out->p0_matrix = definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(&unit, 1e-8, 0);
+    out->p_matrix = definite == 2 ? 1 : principal_class(&rows, 0, tol);
+    out->p0_matrix = definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(&rows, 1e-8, 0);
     out->copositive = definite >= 1 ? 1 : is_copositive(&unit, 1e-10);
     free(S);
     return PERP_OK;

@@ -8,7 +8,8 @@
  *
  * Cost: 2^n small eliminations; n <= 20. */
 
-#include "base/tol.h"
+#include "base/twice.h"
+#include "linalg/simd.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -16,89 +17,201 @@
 
 enum { MOST = PERP_ENUMERATE_MAX };
 
-#define SINGULAR 1e-11
-#define FEASIBLE 1e-9
+/* Below this share of its size a number is 0: sums in twice the precision leave some 1e-32, times a condition number. */
+#define NOISE 1e-19
 
 typedef struct search {
-    const perp_lcp *lcp;
-    const unsigned char *is_free;
+    const perp_lcp
+        *lcp; /* rows and columns scaled by R and C, powers of two; lo: -INFINITY where z is free */
+    const double *R, *C;
+    perp_solver *judge; /* tolerance and scratch of the verdict */
     perp_solution_fn found;
     void *context;
     int n, stop, rays;
-    double scale;
     int support[MOST], ns; /* columns */
     int rows[MOST + 1], nr;
 } search;
+
+static int is_free(const search *s, int i)
+{
+    return isinf(s->lcp->lo[i]) != 0;
+}
 
 static double entry(const search *s, int i, int j)
 {
     return s->lcp->M[(size_t)j * (size_t)s->lcp->ldm + (size_t)i];
 }
 
-/* Solve the rows for z_s by elimination with complete pivoting; the system may have more rows than
- * columns. Returns the rank; z is set when it is full and the rows agree. */
-static int solve_rows(const search *s, double *z, int *agree)
+/* A system while it is eliminated: rows, the right side in column nc, and G, the size of what each entry has been the sum of:
+ * an entry that is rounding beside it is 0, whatever the units of its row and column. */
+typedef struct eliminated {
+    double A[MOST + 1][MOST + 1], G[MOST + 1][MOST + 1];
+    int column[MOST], nr, nc;
+} eliminated;
+
+static void exchange(eliminated *e, int k, int pr, int pc)
 {
-    double A[MOST + 1][MOST + 1];
-    int column[MOST], rank = 0, nc = s->ns, nr = s->nr + s->rays;
-    for (int i = 0; i < s->nr; i++) {
-        for (int j = 0; j < nc; j++) A[i][j] = entry(s, s->rows[i], s->support[j]);
-        A[i][nc] = s->rays ? 0 : -s->lcp->q[s->rows[i]];
+    for (int j = 0; j <= e->nc; j++) {
+        double t = e->A[k][j], g = e->G[k][j];
+        e->A[k][j] = e->A[pr][j], e->A[pr][j] = t;
+        e->G[k][j] = e->G[pr][j], e->G[pr][j] = g;
     }
-    for (int j = 0; j <= nc && s->rays; j++) A[s->nr][j] = 1; /* sum z = 1 */
-    for (int j = 0; j < nc; j++) column[j] = j;
+    for (int i = 0; i < e->nr; i++) {
+        double t = e->A[i][k], g = e->G[i][k];
+        e->A[i][k] = e->A[i][pc], e->A[i][pc] = t;
+        e->G[i][k] = e->G[i][pc], e->G[i][pc] = g;
+    }
+    int t = e->column[k];
+    e->column[k] = e->column[pc], e->column[pc] = t;
+}
+
+/* Row k times f from row i. */
+static void subtract(eliminated *e, int i, int k)
+{
+    const double rounding = 1e-13;
+    double p = e->A[k][k], f = e->A[i][k] / p;
+    double of_f = fabs(e->G[i][k] / p) + fabs(f * (e->G[k][k] / p)); /* G of f */
+    if (f == 0) return;
+    for (int j = k; j <= e->nc; j++) {
+        e->G[i][j] += of_f * fabs(e->A[k][j]) + fabs(f) * e->G[k][j];
+        e->A[i][j] -= f * e->A[k][j];
+        if (fabs(e->A[i][j]) <= rounding * e->G[i][j]) e->A[i][j] = 0;
+    }
+    e->A[i][k] = 0;
+}
+
+/* Solve the rows for z_s, M_rs z_s = -w_r, by elimination with complete pivoting; there may be more rows than columns.
+ * Returns the rank, where it is full with z_s. A direction has w = 0, and one row more: the sum of z, which is `sum`. */
+static int solve_rows(const search *s, const double *w, double sum, double *z)
+{
+    eliminated e;
+    int rank = 0, nc = s->ns, nr = s->nr + s->rays;
+    e.nc = nc, e.nr = nr;
+    for (int i = 0; i < s->nr; i++) {
+        for (int j = 0; j < nc; j++) e.A[i][j] = entry(s, s->rows[i], s->support[j]);
+        e.A[i][nc] = -w[s->rows[i]];
+    }
+    for (int j = 0; j < nc && s->rays; j++) e.A[s->nr][j] = 1;
+    if (s->rays) e.A[s->nr][nc] = sum;
+    for (int j = 0; j < nc; j++) e.column[j] = j;
+    for (int i = 0; i < nr; i++) {
+        for (int j = 0; j <= nc; j++) e.G[i][j] = fabs(e.A[i][j]);
+    }
     for (; rank < nc && rank < nr; rank++) {
         int pr = rank, pc = rank;
         for (int i = rank; i < nr; i++) {
             for (int j = rank; j < nc; j++) {
-                if (fabs(A[i][j]) > fabs(A[pr][pc])) pr = i, pc = j;
+                if (fabs(e.A[i][j]) > fabs(e.A[pr][pc])) pr = i, pc = j;
             }
         }
-        if (fabs(A[pr][pc]) <= SINGULAR * s->scale) break;
-        for (int j = 0; j <= nc; j++) {
-            double t = A[rank][j];
-            A[rank][j] = A[pr][j], A[pr][j] = t;
-        }
-        for (int i = 0; i < nr; i++) {
-            double t = A[i][rank];
-            A[i][rank] = A[i][pc], A[i][pc] = t;
-        }
-        int t = column[rank];
-        column[rank] = column[pc], column[pc] = t;
-        for (int i = 0; i < nr; i++) {
-            double f = i == rank ? 0 : A[i][rank] / A[rank][rank];
-            for (int j = rank; j <= nc && f != 0; j++) A[i][j] -= f * A[rank][j];
-        }
+        if (e.A[pr][pc] == 0) break;
+        exchange(&e, rank, pr, pc);
+        for (int i = rank + 1; i < nr; i++) subtract(&e, i, rank);
     }
-    *agree = rank == nc;
-    for (int i = rank; i < nr; i++) *agree = *agree && fabs(A[i][nc]) <= FEASIBLE * s->scale;
-    for (int i = 0; i < rank && *agree; i++) z[s->support[column[i]]] = A[i][nc] / A[i][i];
+    for (int i = rank - 1; i >= 0 && rank == nc; i--) {
+        double x = e.A[i][nc];
+        for (int j = i + 1; j < nc; j++) x -= e.A[i][j] * z[s->support[e.column[j]]];
+        z[s->support[e.column[i]]] = x / e.A[i][i];
+    }
     return rank;
 }
 
-/* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0. */
-static int is_solution(const search *s, const double *z, double *w)
+/* q, or 0 for directions. */
+static perp_lcp given(const search *s)
 {
-    double size = 1;
-    int in_support[MOST] = {0};
-    for (int i = 0; i < s->n; i++) size = fmax(size, fabs(z[i]));
+    static const double zero[MOST];
+    perp_lcp lcp = *s->lcp;
+    if (s->rays) lcp.q = zero;
+    return lcp;
+}
+
+/* What rounding is measured by in z_i: 1, the sum, in a direction; else what would change some row by its terms or data. */
+static double size_of(const search *s, int i)
+{
+    double size = (double)INFINITY;
+    for (int k = 0; k < s->n && !s->rays; k++) {
+        double m = fabs(entry(s, k, i));
+        if (m > 0) size = fmin(size, fmax(s->judge->terms[k], s->judge->data[k]) / m);
+    }
+    return isinf(size) ? 1 : size;
+}
+
+/* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0, judged as every solution is; directions, which have no
+ * data, by the terms. w: that of z, with what is 0 put to 0. */
+static int is_solution(const search *s, double *z, double *w)
+{
+    perp_lcp lcp = given(s);
+    double error = perp__lcp_error(s->judge, &lcp, z, w), sum = 0;
+    int dropped = 0;
     for (int j = 0; j < s->ns; j++) {
-        int i = s->support[j];
-        in_support[i] = 1;
-        if (!s->is_free[i] && !(z[i] > FEASIBLE * size)) return 0;
+        int i = s->support[j], is_zero = fabs(z[i]) <= NOISE * size_of(s, i);
+        if (!is_free(s, i) && (is_zero || z[i] < 0)) return 0;
+        if (is_zero) z[i] = s->judge->fine[i] = 0, dropped = 1;
+    }
+    if (dropped) error = perp__lcp_error(s->judge, &lcp, z, w);
+    for (int i = 0; i < s->n; i++) sum += z[i];
+    if (s->rays) error = fabs(sum - 1);
+    for (int i = 0; i < s->n; i++) {
+        double v = z[i] != 0 || is_free(s, i) ? fabs(w[i]) : -w[i], S = s->judge->terms[i];
+        if (s->rays && v > 1e-20 * S) return 0;
+        if (fabs(w[i]) <= s->judge->options.tol * S) w[i] = 0;
+    }
+    return error <= s->judge->options.tol;
+}
+
+/* Has z a negative part, or w, that no rounding has made? Rows far below the largest may be nothing but rounding. */
+static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
+{
+    double S[MOST], w[MOST], largest = 0;
+    for (int i = 0; i < s->n; i++) {
+        w[i] = lcp->q[i], S[i] = fabs(w[i]);
+        for (int j = 0; j < s->ns; j++) {
+            double term = entry(s, i, s->support[j]) * z[s->support[j]];
+            w[i] += term, S[i] += fabs(term);
+        }
+        largest = fmax(largest, S[i]);
     }
     for (int i = 0; i < s->n; i++) {
-        double terms = s->rays ? 0 : fabs(s->lcp->q[i]);
-        w[i] = s->rays ? 0 : s->lcp->q[i];
+        if (S[i] <= 1e-9 * largest) continue;
+        if (w[i] < -1e-6 * S[i]) return 1;
         for (int j = 0; j < s->ns; j++) {
-            double x = entry(s, i, s->support[j]) * z[s->support[j]];
-            w[i] += x;
-            terms += fabs(x);
+            int k = s->support[j];
+            if (!is_free(s, k) && entry(s, i, k) != 0 && z[k] * fabs(entry(s, i, k)) < -1e-6 * S[i])
+                return 1;
         }
-        if (fabs(w[i]) <= FEASIBLE * (1 + terms)) w[i] = 0;
-        if (w[i] < 0 || (w[i] > 0 && in_support[i])) return 0;
     }
-    return 1;
+    return 0;
+}
+
+/* z and w, in the problem's own units, to the caller. */
+static void report(search *s, const double *z, const double *w)
+{
+    double own_z[MOST], own_w[MOST], sum = 0;
+    for (int i = 0; i < s->n; i++)
+        own_z[i] = z[i] * s->C[i], own_w[i] = w[i] / s->R[i], sum += own_z[i];
+    for (int i = 0; i < s->n && s->rays; i++) own_z[i] /= sum, own_w[i] /= sum;
+    s->stop = s->found(s->context, own_z, own_w, s->rays);
+}
+
+/* The solution of the rows as z + fine, by corrections with w in twice the precision. Returns the rank. */
+static int solve_exactly(const search *s, double *z)
+{
+    enum { CORRECTIONS = 3 };
+    perp_lcp lcp = given(s);
+    double w[MOST], d[MOST] = {0}, *fine = s->judge->fine;
+    int rank = solve_rows(s, lcp.q, 1, z);
+    memset(fine, 0, MOST * sizeof *fine);
+    if (rank == s->ns && is_hopeless(s, &lcp, z)) return rank;
+    for (int k = 0; k < CORRECTIONS && rank == s->ns; k++) {
+        perp__lcp_error(s->judge, &lcp, z, w);
+        solve_rows(s, w, 0, d);
+        for (int j = 0; j < s->ns; j++) {
+            int i = s->support[j];
+            double more = fine[i] + d[i], sum = z[i] + more;
+            fine[i] = perp__sum_error(z[i], more, sum), z[i] = sum;
+        }
+    }
+    return rank;
 }
 
 /* A direction belongs to the solution set where it can be added to a solution: neither positive
@@ -114,7 +227,7 @@ static int is_base(void *context, const double *z, const double *w, int is_ray)
     if (is_ray) return 1;
     int fits = 1;
     for (int i = 0; i < a->n; i++)
-        fits &= fabs(z[i] * a->Md[i]) <= FEASIBLE && fabs(a->d[i] * w[i]) <= FEASIBLE;
+        fits &= (z[i] == 0 || a->Md[i] == 0) && (a->d[i] == 0 || w[i] == 0);
     a->found |= fits;
     return fits;
 }
@@ -138,11 +251,10 @@ static int is_attached(const search *s, const double *d, const double *Md)
 static void try_rows(search *s, int first, int rank_before)
 {
     double z[MOST] = {0}, w[MOST];
-    int agree, rank = solve_rows(s, z, &agree);
+    int rank = solve_exactly(s, z);
     if (s->stop || rank <= rank_before) return;
     if (rank == s->ns) {
-        if (agree && is_solution(s, z, w) && (!s->rays || is_attached(s, z, w)))
-            s->stop = s->found(s->context, z, w, s->rays);
+        if (is_solution(s, z, w) && (!s->rays || is_attached(s, z, w))) report(s, z, w);
         return;
     }
     if (s->nr >= MOST) return;
@@ -163,7 +275,7 @@ static void visit_supports(search *s)
         s->ns = 0;
         for (int i = 0; i < s->n; i++) {
             int in = (int)(subset >> i & 1);
-            skip |= s->is_free[i] && !in;
+            skip |= is_free(s, i) && !in;
             if (in) s->support[s->ns++] = i;
         }
         if (skip || (s->rays && s->ns == 0)) continue;
@@ -173,22 +285,35 @@ static void visit_supports(search *s)
     }
 }
 
-perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *is_free,
+perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
                                perp_solution_fn found, void *context)
 {
-    static const unsigned char none[MOST];
     if (!lcp || !found || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q)) || lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
     if (lcp->n > MOST) return PERP_ERR_DIM;
-    search s = {.lcp = lcp,
-                .is_free = is_free ? is_free : none,
+    int n = lcp->n;
+    double room[5][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
+    perp__equilibrate(n, lcp->M, lcp->ldm, R, C);
+    for (int i = 0; i < n; i++) {
+        lo[i] = free_z && free_z[i] ? -(double)INFINITY : 0;
+        q[i] = lcp->q[i] * R[i];
+        for (int j = 0; j < n; j++) M[i + j * MOST] = perp__column(lcp, j)[i] * R[i] * C[j];
+    }
+    perp_lcp scaled = {n, M, MOST, q, lo, NULL};
+    perp_solver judge = {.options = perp_solver_options_default(PERP_METHOD_ENUMERATE),
+                         .isa = perp__isa(),
+                         .terms = room[0],
+                         .data = room[1],
+                         .low = room[2],
+                         .scratch = room[3],
+                         .fine = room[4]};
+    search s = {.lcp = &scaled,
+                .R = R,
+                .C = C,
+                .judge = &judge,
                 .found = found,
                 .context = context,
-                .n = lcp->n};
-    for (int i = 0; i < s.n; i++) {
-        for (int j = 0; j < s.n; j++) s.scale = fmax(s.scale, fabs(entry(&s, i, j)));
-    }
-    if (s.scale == 0) s.scale = 1;
+                .n = n};
     for (s.rays = 0; s.rays < 2 && !s.stop; s.rays++) visit_supports(&s);
     return PERP_OK;
 }

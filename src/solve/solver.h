@@ -105,6 +105,10 @@ perp_outcome perp__lcp_run(perp_solver *solver, const perp__solver *method, cons
  * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. */
 int perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 
+/* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
+ * isa, options.tol, terms, data, low, scratch and fine are used. */
+double perp__lcp_error(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
+
 /* w and the terms of its rows, of solver->z. */
 void perp__lcp_terms(perp_solver *solver, const perp_lcp *lcp);
 

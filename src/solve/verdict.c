@@ -342,7 +342,7 @@ static double size_by_data(const perp_lcp *lcp, int j, const double *D)
 {
     const double *column = perp__column(lcp, j);
     double size = (double)INFINITY;
-    if (column[j] != 0) return fmax(D[j], 0) / fabs(column[j]);
+    if (column[j] != 0 && D[j] > 0) return D[j] / fabs(column[j]);
     for (int i = 0; i < lcp->n; i++) {
         double x = D[i] > 0 ? D[i] / fabs(column[i]) : (double)INFINITY;
         size = x < size ? x : size;
@@ -405,20 +405,40 @@ static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-/* The largest violation of z + fine beside the terms, and beside the data where these are less, by sums in twice the
- * precision, which leave w behind. */
+/* Does a row live on digits that z rounded to doubles has lost? */
+static int needs_fine(const perp_solver *s, int n)
+{
+    int is_refined = 0, is_coarse = 0;
+    for (int i = 0; i < n; i++) {
+        double S = s->terms[i];
+        is_refined |= s->fine[i] != 0;
+        is_coarse |= DBL_EPSILON * S > s->options.tol * fmin(S, s->data[i]);
+    }
+    return is_refined && is_coarse;
+}
+
+/* The largest violation of z + fine by sums in twice the precision, which leave w behind: beside the terms of the row, and
+ * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. */
 static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
     double error = 0, n = lcp->n, rho = (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
     kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
     find_all_data(s, lcp, z);
+    int is_fine = needs_fine(s, lcp->n);
     for (int i = 0; i < lcp->n; i++) {
         double S = s->terms[i], v = violation(lcp, i, z[i], w[i]) + rho * S;
+        double scale = fmin(S, s->data[i]), own = fmax(fabs(lcp->q[i]), 1e-24 / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
-        error = perp__worse(
-            error, S == 0 ? 0 : perp__error_zero((perp__amount){v, fmin(S, s->data[i]), 0}));
+        if (S == 0) continue;
+        perp__amount off = {v, is_fine ? fmin(scale, own) : scale, 0};
+        error = perp__worse(error, perp__error_zero(off));
     }
     return error;
+}
+
+double perp__lcp_error(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+{
+    return judge_in_twice(s, lcp, z, w);
 }
 
 void perp__lcp_terms(perp_solver *s, const perp_lcp *lcp)
@@ -465,9 +485,12 @@ int perp__lcp_gather_basis(perp_solver *s, const perp_lcp *lcp)
 
 void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
 {
+    enum { PASSES = 24 };
     for (int i = 0; i < n; i++) R[i] = C[i] = 1;
-    for (int pass = 0; pass < 6; pass++) {
+    for (int pass = 0, moved = 0; pass < PASSES; pass++) {
         int by_row = pass % 2 == 0;
+        if (by_row && pass > 0 && !moved) break;
+        if (by_row) moved = 0;
         for (int i = 0; i < n; i++) {
             double largest = 0;
             for (int j = 0; j < n; j++) {
@@ -479,7 +502,9 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
             double *scale = by_row ? &R[i] : &C[i];
             int exponent;
             frexp(largest * *scale, &exponent);
-            if (largest > 0) *scale = ldexp(*scale, -(exponent / 2));
+            if (largest == 0 || exponent / 2 == 0) continue;
+            *scale = ldexp(*scale, -(exponent / 2));
+            moved = 1;
         }
     }
 }
@@ -630,7 +655,8 @@ static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
     size_t bytes = (size_t)lcp->n * sizeof(double);
     if (!regular) memset(s->fine, 0, bytes);
     for (int i = 0; i < lcp->n; i++) {
-        double z = perp__clamp(lcp, i, s->z2[i]);
+        double z = fabs(s->z2[i]) <= 1e-24 * perp__lcp_size(s, lcp, i) ? 0 : s->z2[i];
+        z = perp__clamp(lcp, i, regular ? z : s->z2[i]);
         if (z != s->z2[i] || !s->basis[i]) s->fine[i] = 0;
         s->z2[i] = z;
     }
@@ -642,11 +668,21 @@ static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
     return 1;
 }
 
+/* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
+static int has_lost_pivot(const perp_solver *s)
+{
+    size_t nb = (size_t)s->nrows;
+    for (size_t k = 0; k < nb; k++) {
+        if (fabs(s->factors[k + k * nb]) <= 4 * DBL_EPSILON) return 1;
+    }
+    return 0;
+}
+
 /* From 0 or from the point at hand to the solution on the basis. 1 where M_bb is shown regular. */
 static int solve_on_basis(perp_solver *s, const perp_lcp *lcp)
 {
     size_t bytes = (size_t)lcp->n * sizeof(double);
-    int full = perp__lcp_factor_basis(s, lcp);
+    int full = perp__lcp_factor_basis(s, lcp) && !has_lost_pivot(s);
     for (;; full = 0) {
         memset(s->fine, 0, bytes);
         snap(s, lcp);

@@ -9,21 +9,11 @@
 
 /* Faults of the present code (class, fault, 1 where only the long run is sure to find it): each line goes with its cure. */
 static const uncured faults[] = {
-    {"findings", "MISSING", 0},
-    {"findings", "EXTRA", 0},
-    {"binary_scaled", "MISSING", 0},
-    {"binary_scaled", "EXTRA", 0},
+    /* singular but for the rounding of its scales: vertices that this rounding alone makes are not looked for */
     {"decimal_scaled", "MISSING", 0},
-    {"decimal_scaled", "EXTRA", 0},
-    {"beside", "MISSING", 0},
-    {"beside_weak", "MISSING", 0},
-    {"beside_weak", "EXTRA", 1},
     {"tiny", "MISSING", 0},
-    {"tiny", "EXTRA", 0},
-    {"scaled_p", "MISSING", 0},
-    {"scaled_p", "EXTRA", 1},
     {"huge", "MISSING", 0},
-    {"huge", "EXTRA", 0},
+    {"beside_weak", "MISSING", 1},
 };
 
 enum {

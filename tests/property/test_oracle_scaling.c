@@ -18,7 +18,7 @@ static const uncured lcp_faults[] = {
     {"pgs", "BINARY", 0},       {"pgs", "BITS", 0},       {"pgs", "DECIMAL", 0},
     {"psor", "BINARY", 0},      {"psor", "BITS", 0},      {"psor", "DECIMAL", 0},
     {"prox", "BINARY", 0},      {"prox", "BITS", 0},      {"prox", "DECIMAL", 0},
-    {"enumerate", "BINARY", 0}, {"enumerate", "BITS", 0}, {"enumerate", "DECIMAL", 0},
+    {"enumerate", "BINARY", 0}, {"enumerate", "DECIMAL", 0},
 };
 static const uncured fc_faults[] = {
     {"admm", "BINARY", 0}, /* contacts that move others, and are not moved by them */

@@ -145,6 +145,57 @@ static void batches_judge_alike(void **state)
     perp_batch_solver_destroy(solver);
 }
 
+typedef struct points {
+    int many, rays;
+    double z[8][2];
+} points;
+
+static int keep(void *context, const double *z, const double *w, int is_ray)
+{
+    points *p = context;
+    (void)w;
+    p->rays += is_ray;
+    if (!is_ray && p->many < 8) p->z[p->many][0] = z[0], p->z[p->many][1] = z[1], p->many++;
+    return 0;
+}
+
+/* diag(1e-8, 1e8) has one solution for every q, and 2 x 2 problems with two keep them in any units. */
+static void all_solutions_do_not_depend_on_units(void **state)
+{
+    (void)state;
+    for (int e = -12; e <= 12; e += 4) {
+        double r = pow(10, e), M[] = {1 / r, 0, 0, r}, q[] = {-1, -1};
+        double two[] = {-1 / r, 0, 0, r}, p[] = {1, -1};
+        perp_lcp one = {.n = 2, .M = M, .ldm = 2, .q = q},
+                 both = {.n = 2, .M = two, .ldm = 2, .q = p};
+        points a = {0}, b = {0};
+        assert_int_equal(perp_lcp_enumerate(&one, NULL, keep, &a), PERP_OK);
+        assert_int_equal(a.many, 1);
+        assert_int_equal(a.rays, 0);
+        assert_near(a.z[0][0] / r, 1, 1e-12);
+        assert_near(a.z[0][1] * r, 1, 1e-12);
+        assert_int_equal(perp_lcp_enumerate(&both, NULL, keep, &b), PERP_OK);
+        assert_int_equal(b.many, 2); /* z_1 = 0 and z_1 = r */
+    }
+}
+
+/* Rows and columns in other units: a definite matrix stays one, a P-matrix too. */
+static void classes_do_not_depend_on_units(void **state)
+{
+    (void)state;
+    for (int e = -60; e <= 60; e += 20) {
+        double a = ldexp(1, e), b = ldexp(1, 20 - e);
+        const double M[] = {2 * a * a, a * b, a * b, 2 * b * b},
+                     P[] = {a * a, -3 * a * b, 0, b * a};
+        perp_lcp definite = {.n = 2, .M = M, .ldm = 2}, p = {.n = 2, .M = P, .ldm = 2};
+        perp_lcp_class c;
+        assert_int_equal(perp_lcp_classify(&definite, &c), PERP_OK);
+        assert_true(c.positive_definite && c.symmetric && c.p_matrix == 1 && !c.z_matrix);
+        assert_int_equal(perp_lcp_classify(&p, &c), PERP_OK);
+        assert_true(c.p_matrix == 1 && !c.symmetric && c.z_matrix);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +207,8 @@ int main(void)
         cmocka_unit_test(a_proof_is_forgotten),
         cmocka_unit_test(proofs_are_exact),
         cmocka_unit_test(batches_judge_alike),
+        cmocka_unit_test(all_solutions_do_not_depend_on_units),
+        cmocka_unit_test(classes_do_not_depend_on_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
