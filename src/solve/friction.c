@@ -553,13 +553,15 @@ static void balance(const perp__fc *fc, int *power, int *queue)
     }
 }
 
-/* The mean diagonal of a contact, its column times 2^power; 0 where there is none within the range of double. In the plane the
- * second tangent, which nothing moves, gets one. */
+/* The mean diagonal of a contact, its column times 2^power, or the largest entry of its block; 0 where there is none within the
+ * range of double. In the plane the second tangent, which nothing moves, gets a diagonal. */
 static double mean_diagonal(double *w, int d, int power)
 {
-    if (d == 2) w[8] = w[4] != 0 ? fabs(w[4]) : w[0] != 0 ? fabs(w[0]) : 1;
-    double tangent = d == 2 && w[4] == 0 && w[0] == 0 ? 0 : fabs(w[8]);
-    double mean = ldexp((fabs(w[0]) + fabs(w[4]) + tangent) / 3, power);
+    double size = largest_entry(w), sum;
+    if (d == 2 && size > 0) w[8] = w[4] != 0 ? fabs(w[4]) : size;
+    sum = fabs(w[0]) + fabs(w[4]) + fabs(w[8]);
+    double mean = ldexp(sum > 0 ? sum / 3 : size, power);
+    if (d == 2 && size == 0) w[8] = 1;
     return mean > 1e-280 && mean < 1e280 ? mean : 0;
 }
 

@@ -318,6 +318,48 @@ static void each_contact_is_judged_on_its_own_scale(void **state)
     }
 }
 
+/* One contact with W = I; r is moved. */
+static double judged(double mu, const double *q, double *r)
+{
+    static double block[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, one[] = {1}, data[] = {1};
+    static int start[] = {0, 1}, zero[] = {0}, yes[] = {1};
+    double u[3], S[3], low[3], error;
+    perp__fc fc = {.nc = 1,
+                   .n = 3,
+                   .start = start,
+                   .col = zero,
+                   .diag = zero,
+                   .block = block,
+                   .mu = &mu,
+                   .scale = one,
+                   .force = one,
+                   .data = data,
+                   .order = zero,
+                   .carries = yes};
+    perp_fc p = {.dimension = 3, .nc = 1, .q = q, .mu = &mu, .W = block, .ldw = 3};
+    return perp__fc_judge(&fc, &p, 1e-8, r, (perp__fc_sums){u, S, low}, &error);
+}
+
+static void impulses_are_judged_inside_their_cone(void **state)
+{
+    (void)state;
+    const double opening[] = {1, 0, 0}, pressing[] = {-1, 0, 0}, sliding[] = {-1, 3, 4};
+    double pulls[] = {-1, 0, 0}; /* would make u = 0 */
+    assert_true(judged(0.5, opening, pulls) == 0 && pulls[0] == 0);
+    double rounding[] = {1e-12, 0, 0};
+    assert_true(judged(0.5, opening, rounding) == 0 && rounding[0] == 0);
+    double outside[] = {1, 0.6, 0.8};
+    assert_true(judged(0.5, pressing, outside) > 0.1);
+    assert_near(hypot(outside[1], outside[2]), 0.5, 1e-15);
+    double right[] = {1, -0.3, -0.4}, wrong[] = {1, -0.4, -0.3}, less[] = {1, -0.15, -0.2};
+    assert_true(judged(0.5, sliding, right) < 1e-15);
+    assert_true(judged(0.5, sliding, wrong) > 0.01);
+    assert_true(judged(0.5, sliding, less) > 0.01);
+    double light[] = {0.9, 0, 0}, none[] = {0, 0, 0};
+    assert_true(judged(0.5, pressing, light) > 0.01);
+    assert_true(judged(0.5, pressing, none) > 0.1);
+}
+
 /* No impulse helps: neither a large one nor a large mu makes it a solution. */
 static void without_mobility_nothing_is_solved(void **state)
 {
@@ -383,6 +425,7 @@ int main(void)
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(a_problem_without_solution_is_not_claimed),
         cmocka_unit_test(each_contact_is_judged_on_its_own_scale),
+        cmocka_unit_test(impulses_are_judged_inside_their_cone),
         cmocka_unit_test(without_mobility_nothing_is_solved),
         cmocka_unit_test(components_do_not_see_each_other),
     };
