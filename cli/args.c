@@ -99,7 +99,7 @@ int cli_keep(const cli_args *args, cli_list *list)
     if (list->item)
         list->item[list->n++] = args->value;
     else
-        fprintf(stderr, "perp %s: %s\n", args->command, perp_status_message(PERP_ERR_MEMORY));
+        cli_exit_code(PERP_ERR_MEMORY);
     return list->item != NULL;
 }
 
@@ -140,8 +140,16 @@ void cli_print_options(const cli_option *options, int n)
     }
 }
 
+static int out_of_memory;
+
+int cli_is_out_of_memory(void)
+{
+    return out_of_memory;
+}
+
 int cli_exit_code(perp_status status)
 {
+    if (status == PERP_ERR_MEMORY) out_of_memory = 1;
     switch (status) {
     case PERP_OK: return CLI_DONE;
     case PERP_ERR_ARG:

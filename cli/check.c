@@ -154,8 +154,7 @@ static int settle_inputs(perp_model *model, int *settled)
         return CLI_DONE;
     *settled = perp_model_settle_inputs(model);
     if (*settled >= 0) return CLI_DONE;
-    fprintf(stderr, "perp check: out of memory\n");
-    return CLI_FILE;
+    return cli_exit_code(PERP_ERR_MEMORY);
 }
 
 int perp__cmd_check(int argc, char **argv)

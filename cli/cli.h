@@ -114,8 +114,9 @@ int cli_is_dash(const char *path); /* NULL is none */
 perp_status cli_write_words(perp_trajectory_writer *writer, const char *what,
                             const char *const *word, int n);
 
-/* The exit code for a failed call. */
+/* The exit code for a failed call. That memory ran out is kept, and said when the command ends, whatever it ends with. */
 int cli_exit_code(perp_status status);
+int cli_is_out_of_memory(void);
 
 /* The nearest of some words by edit distance, or NULL. */
 const char *cli_nearest(const char *word, const char *const *words, int n);

@@ -4,11 +4,13 @@
 #include "cli.h"
 #include "fingerprint.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int is_regular(const char *path)
 {
@@ -21,14 +23,14 @@ static int fingerprint(const char *path, char text[17])
 {
     unsigned char bytes[1 << 14];
     uint64_t hash = 0xcbf29ce484222325u;
-    FILE *file = is_regular(path) ? fopen(path, "rb") : NULL;
-    for (size_t n; file && (n = fread(bytes, 1, sizeof bytes, file)) > 0;) {
-        for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    int file = is_regular(path) ? open(path, O_RDONLY) : -1; /* a stream would need memory */
+    ssize_t n = -1;
+    while (file >= 0 && (n = read(file, bytes, sizeof bytes)) > 0) {
+        for (ssize_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
     }
-    int ok = file && !ferror(file);
-    if (file) fclose(file);
+    if (file >= 0) close(file);
     snprintf(text, 17, "%016llx", (unsigned long long)hash);
-    return ok;
+    return n == 0;
 }
 
 static perp_status write_file(perp_trajectory_writer *w, const char *path)

@@ -66,8 +66,7 @@ int cli_apply_inputs(perp_model *model, const char *command, const cli_list *set
     for (int i = 0; code == CLI_DONE && i < settings->n; i++) {
         table_setting s;
         if (!split_setting(settings->item[i], &s)) {
-            fprintf(stderr, "perp %s: %s\n", command, perp_status_message(PERP_ERR_MEMORY));
-            return CLI_FILE;
+            return cli_exit_code(PERP_ERR_MEMORY);
         }
         code = apply_input(model, command, settings->item[i], &s, diag);
         free(s.name);

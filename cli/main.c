@@ -43,9 +43,13 @@ static void hold_standard_streams(void)
     }
 }
 
-/* The exit code, after all that was printed has arrived. */
+/* The exit code, after all that was printed has arrived. Without memory for a part of the work nothing else is true of it. */
 static int finish(int code)
 {
+    if (cli_is_out_of_memory()) {
+        fprintf(stderr, "perp: %s\n", perp_status_message(PERP_ERR_MEMORY));
+        code = CLI_FILE;
+    }
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     if (code != CLI_FILE)

@@ -597,10 +597,10 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
 }
 
 /* Simulate with the inputs found, by the plan's own method where the simulator has it, and say how far the states come apart, phase by phase. */
-static void print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
-                         const perp_plan_options *o)
+static perp_status print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
+                                const perp_plan_options *o)
 {
-    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) return;
+    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) return PERP_OK;
     int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
     int first = 1 + ns + perp_model_count(model, PERP_VAR),
         ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);
@@ -618,12 +618,13 @@ static void print_replay(FILE *out, const perp_model *model, const perp_plan *pl
             "replayed%s on its mesh: a simulation with these inputs differs by at most %.1e (%s)\n",
             phases > 1 ? " phase by phase" : "", u.worst,
             u.worst > 0 ? perp_plan_column_name(plan, u.worst_state) : "no state");
-    else
+    else if (status != PERP_ERR_MEMORY)
         fprintf(out, "replayed on its mesh: the simulation ended after step %ld: %s", u.steps,
                 perp_diag_text(&diag));
     perp_trajectory_destroy(table);
     perp_diag_clear(&diag);
     free(u.row);
+    return status == PERP_ERR_MEMORY ? status : PERP_OK;
 }
 
 /* The command --------------------------------------------------------------------------------- */
@@ -694,7 +695,8 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         if (!r->quiet && r->report && !cli_is_dash(r->report))
             fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
-        if (!r->quiet && r->replay && holds) print_replay(out, model, plan, &o);
+        if (!r->quiet && r->replay && holds)
+            cli_exit_code(print_replay(out, model, plan, &o)); /* keeps whether memory is out */
         if (result.outcome == PERP_PLAN_STOPPED)
             fprintf(stderr, "perp plan: interrupted; this is the best iterate so far\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED

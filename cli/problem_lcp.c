@@ -26,8 +26,25 @@ static perp_status complain(perp_diag *diag, const char *where, const char *what
     return PERP_ERR_DATA;
 }
 
+/* cJSON does not say why it made nothing of a text, nor that an item could not be made. */
+static int json_failed;
+
+static void *json_malloc(size_t size)
+{
+    void *memory = malloc(size);
+    if (!memory) json_failed = 1;
+    return memory;
+}
+
+int problem_json_failed(void)
+{
+    return json_failed;
+}
+
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
 {
+    cJSON_Hooks hooks = {.malloc_fn = json_malloc, .free_fn = free};
+    cJSON_InitHooks(&hooks);
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t length = 0, capacity = 0;
@@ -80,7 +97,10 @@ void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
         free(text);
         return NULL;
     }
-    if (!json) {
+    if (!json && json_failed) {
+        complain(diag, path, "out of memory", NULL);
+        *status = PERP_ERR_MEMORY;
+    } else if (!json) {
         int line = 1, column = 1;
         char message[128];
         for (const char *c = text; c < end; c++) {

@@ -33,4 +33,7 @@ void problem_lcp_clear(problem_lcp *problem);
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag);
 void problem_json_free(void *json);
 
+/* Has cJSON ever been without memory since the first load? It leaves out what it has no room for. */
+int problem_json_failed(void);
+
 #endif

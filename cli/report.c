@@ -155,7 +155,7 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     }
     perp_diag diag = {0};
     if (perp_model_symbol(model, kind, i).value != value &&
-        perp_model_set(model, name, value, &diag) != PERP_OK)
+        cli_exit_code(perp_model_set(model, name, value, &diag)) != CLI_DONE)
         fputs(perp_diag_text(&diag), stderr);
     perp_diag_clear(&diag);
 }
@@ -186,20 +186,22 @@ static int has_tables_of(const perp_model *model, const perp_trajectory *run)
     return 1;
 }
 
-/* The model that a run names: only the very text that the run was made with, and without a word of another file. */
-static perp_model *find_model(const loaded *l, const char *csv, const char *file)
+/* The model that a run names: only the very text that the run was made with, and without a word of another file. *model is NULL
+ * where there is none. PERP_OK or PERP_ERR_MEMORY */
+static perp_status find_model(const loaded *l, const char *csv, const char *file,
+                              perp_model **model)
 {
     char found[8192];
-    perp_model *model = NULL;
     perp_diag silent = {0};
-    if (cli_find_file(l->trajectory, csv, file, found, sizeof found) &&
-        perp_model_load(found, &model, &silent) == PERP_OK &&
-        !has_tables_of(model, l->trajectory)) {
-        perp_model_destroy(model);
-        model = NULL;
+    perp_status status = PERP_OK;
+    if (cli_find_file(l->trajectory, csv, file, found, sizeof found))
+        status = perp_model_load(found, model, &silent);
+    if (*model && (status != PERP_OK || !has_tables_of(*model, l->trajectory))) {
+        perp_model_destroy(*model);
+        *model = NULL;
     }
     perp_diag_clear(&silent);
-    return model;
+    return status == PERP_ERR_MEMORY ? status : PERP_OK;
 }
 
 static perp_status load_model(loaded *l, const request *r, const char *csv, perp_diag *diag)
@@ -207,10 +209,10 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
     char file[4096] = "";
     const char *line;
     if (!r->model && !model_file(l->trajectory, file, sizeof file)) return PERP_OK;
-    if (r->model) {
-        perp_status status = perp_model_load(r->model, &l->model, diag);
-        if (status != PERP_OK) return status;
-    } else if (!(l->model = find_model(l, csv, file))) {
+    perp_status status =
+        r->model ? perp_model_load(r->model, &l->model, diag) : find_model(l, csv, file, &l->model);
+    if (status != PERP_OK) return status;
+    if (!l->model) {
         fprintf(stderr,
                 "perp report: %s: its model %s is not here, or was changed since the run, so modes "
                 "and friction are not "

@@ -281,8 +281,6 @@ static perp_status open_writer(const run *u, const char *path, int in_place,
         status = write_metadata(*writer, model, o, u->request);
         perp_trajectory_writer_header(*writer, n, names, units);
     }
-    if (status == PERP_ERR_MEMORY)
-        fprintf(stderr, "perp simulate: %s\n", perp_status_message(status));
     free(names);
     free(units);
     return status;
@@ -313,8 +311,8 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
 }
 
 /* States first, then outputs. */
-static void open_plot(run *u, const perp_model *model, const perp_simulation *sim,
-                      const char **names, const char **units)
+static perp_status open_plot(run *u, const perp_model *model, const perp_simulation *sim,
+                             const char **names, const char **units)
 {
     int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR),
         no = perp_model_count(model, PERP_OUTPUT);
@@ -325,6 +323,7 @@ static void open_plot(run *u, const perp_model *model, const perp_simulation *si
         units[i] = perp_simulation_column_unit(sim, u->plotted[i]);
     }
     u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1);
+    return u->plot ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 /* Summary ------------------------------------------------------------------------------------- */
@@ -441,7 +440,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
              .progress = !r->quiet && isatty(2)};
     cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
-    if (status == PERP_OK && !r->quiet && r->plot) open_plot(&u, model, sim, names, units);
+    if (status == PERP_OK && !r->quiet && r->plot) status = open_plot(&u, model, sim, names, units);
     double start = cli_now();
     if (status == PERP_OK) status = perp_simulation_run(sim, take_row, &u, diag);
     double seconds = cli_now() - start;

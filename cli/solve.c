@@ -162,7 +162,8 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     return PERP_OK;
 }
 
-static void solve_with(const problem_lcp *p, perp_method method, answer *a, double *z, double *w)
+static perp_status solve_with(const problem_lcp *p, perp_method method, answer *a, double *z,
+                              double *w)
 {
     perp_solver *solver;
     perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
@@ -172,22 +173,17 @@ static void solve_with(const problem_lcp *p, perp_method method, answer *a, doub
     perp_status status = perp_solver_create(method, p->view.n, &o, &solver);
     if (status != PERP_OK) {
         fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
-        return;
+        return status;
     }
     double start = cli_now();
-    perp_lcp_solve(solver, &p->view, z, w, &info);
+    status = perp_lcp_solve(solver, &p->view, z, w, &info);
     a->time_us = 1e6 * (cli_now() - start);
     a->outcome = perp_outcome_name(info.outcome);
     a->iterations = info.iterations;
     a->residual = info.residual;
     a->error = info.error, a->has_error = 1;
     perp_solver_destroy(solver);
-}
-
-static int say_no_memory(const char *where)
-{
-    fprintf(stderr, "%s: %s\n", where, perp_status_message(PERP_ERR_MEMORY));
-    return CLI_FILE;
+    return status;
 }
 
 /* Methods of one class do nothing for problems of the other. */
@@ -220,8 +216,8 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n",
                 file, PERP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
-    if (!z) code = say_no_memory(file);
-    for (int m = 0; z && m < PERP_METHOD_COUNT; m++) {
+    if (!z) code = cli_exit_code(PERP_ERR_MEMORY);
+    for (int m = 0; code == CLI_DONE && m < PERP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
                     .outcome = "limit",
                     .method = "",
@@ -231,16 +227,19 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
                     .residual = (double)NAN};
         if (!table && strcmp(method, perp_method_name((perp_method)m)) != 0) continue;
         if (all) {
-            if (solve_by_search(&p, &a, z, z + n) != PERP_OK)
-                a.outcome = "limit", a.method = "enumerate";
+            status = solve_by_search(&p, &a, z, z + n);
+            if (status != PERP_OK) a.outcome = "limit", a.method = "enumerate";
             if (all && a.npoints == MAX_SOLUTIONS)
                 fprintf(stderr, "%s: there may be more than these %d solutions and rays\n", file,
                         MAX_SOLUTIONS);
             m = PERP_METHOD_COUNT;
         } else {
-            solve_with(&p, (perp_method)m, &a, z, z + n);
+            status = solve_with(&p, (perp_method)m, &a, z, z + n);
         }
-        solve_emit(out, &a, table);
+        if (status == PERP_ERR_MEMORY)
+            code = cli_exit_code(status);
+        else
+            solve_emit(out, &a, table);
         free(a.points);
     }
     free(z);
@@ -261,7 +260,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
     if (status != PERP_OK) return cli_exit_code(status);
     int n = p.view.dimension * p.view.nc, code = CLI_DONE, table = strcmp(method, "all") == 0;
     double *r = calloc(2 * (size_t)n + 2, sizeof *r);
-    if (!r) code = say_no_memory(file);
+    if (!r) code = cli_exit_code(PERP_ERR_MEMORY);
     for (int m = 0; r && m < PERP_FC_METHOD_COUNT; m++) {
         perp_fc_solver *solver;
         perp_fc_info info = {.outcome = PERP_LIMIT};
@@ -270,12 +269,13 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
         if (status != PERP_OK) {
             fprintf(stderr, "%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
                     perp_status_message(status));
+            cli_exit_code(status);
             out->failed = 1;
             continue;
         }
         memset(r, 0, (size_t)n * sizeof *r);
         double start = cli_now();
-        perp_fc_solve(solver, &p.view, r, r + n, &info);
+        cli_exit_code(perp_fc_solve(solver, &p.view, r, r + n, &info));
         answer a = {.name = p.name,
                     .outcome = perp_outcome_name(info.outcome),
                     .method = perp_fc_method_name((perp_fc_method)m),
@@ -310,7 +310,7 @@ static perp_formulas *read_formulas(const cJSON *json, const char *file, int *co
     cJSON_ArrayForEach(item, F) if (text) text[i++] = cJSON_GetStringValue(item);
     for (i = 0; i < n && text && text[i]; i++) continue;
     if (!text)
-        *code = say_no_memory(file);
+        *code = cli_exit_code(PERP_ERR_MEMORY);
     else if (!cJSON_IsArray(F) || n == 0 || i < n)
         fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n",
                 file);
@@ -353,7 +353,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     problem_name(json, name, sizeof name);
     for (int i = 0; z && i < p.n; i++) hi[i] = (double)INFINITY;
     if (!z)
-        code = say_no_memory(file);
+        code = cli_exit_code(PERP_ERR_MEMORY);
     else if (!read_start(json, file, p.n, guess))
         code = CLI_BAD_INPUT;
     else
@@ -372,7 +372,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
         }
         memcpy(z, guess, (size_t)p.n * sizeof *z);
         double start = cli_now();
-        perp_mcp_solve(solver, &p, z, z + p.n, &info);
+        cli_exit_code(perp_mcp_solve(solver, &p, z, z + p.n, &info));
         answer a = {.name = name,
                     .outcome = perp_outcome_name(info.outcome),
                     .method = word,
@@ -447,8 +447,8 @@ static void print_help(void)
            "code\nthat belongs to no "
            "solver.\n\n");
     cli_print_options(options, NOPTIONS);
-    printf(
-        "\nexit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 some not solved, 4 file or memory\n");
+    printf("\nexit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 "
+           "some not solved, 4 file or memory\n");
 }
 
 int perp__cmd_solve(int argc, char **argv)
@@ -485,11 +485,12 @@ int perp__cmd_solve(int argc, char **argv)
     perp_status status;
     cJSON *json = problem_json_load(file, &status, &diag);
     int code = json ? CLI_DONE : cli_exit_code(status);
-    output out = {.list = as_json ? cJSON_CreateArray() : NULL,
+    output out = {.list = json && as_json ? cJSON_CreateArray() : NULL,
                   .one = json && !cJSON_IsArray(json)};
-    if (json && out.one) {
+    if (json && as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
+    if (code == CLI_DONE && out.one) {
         code = solve_one(json, file, method, all, &out, &diag);
-    } else if (json) {
+    } else if (code == CLI_DONE) {
         const cJSON *item;
         char where[1024];
         int k = 0;
@@ -503,7 +504,8 @@ int perp__cmd_solve(int argc, char **argv)
         const cJSON *what =
             out.one && cJSON_GetArraySize(out.list) == 1 ? out.list->child : out.list;
         char *text = cJSON_Print(what);
-        if (code == CLI_DONE && text) printf("%s\n", text);
+        if (problem_json_failed()) code = cli_exit_code(PERP_ERR_MEMORY);
+        if (code == CLI_DONE && !cli_is_out_of_memory()) printf("%s\n", text);
         free(text);
         cJSON_Delete(out.list);
     }

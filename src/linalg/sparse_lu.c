@@ -51,6 +51,11 @@ int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value)
     return lu->numeric && lu->common.status == KLU_OK;
 }
 
+int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
+{
+    return lu->common.status == KLU_OUT_OF_MEMORY;
+}
+
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
 {
     return lu->numeric && klu_tsolve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
@@ -81,6 +86,12 @@ void perp__sparse_lu_destroy(perp__sparse_lu *lu)
 int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value)
 {
     (void)lu, (void)value;
+    return 0;
+}
+
+int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
+{
+    (void)lu;
     return 0;
 }
 

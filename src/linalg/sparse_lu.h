@@ -19,6 +19,9 @@ void perp__sparse_lu_destroy(perp__sparse_lu *lu);
  * library. */
 int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value);
 
+/* Did the last factors fail for want of memory, not by the matrix? */
+int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu);
+
 /* Solve A x = b in place with the last factors. 0 if that fails. */
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b);
 

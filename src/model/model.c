@@ -20,7 +20,7 @@ static perp_status build_from_source(perp_model *model, perp_diag *diag)
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
     if (ok) ok = symbol && perp__model_values(model, symbol);
     free(symbol);
-    if (model->graph.failed || model->arena.failed)
+    if (model->graph.failed || model->arena.failed || perp__source_lost(&model->source))
         return PERP_ERR_MEMORY; /* errors may be about what was not read */
     if (model->source.nerror) {
         perp__source_report(&model->source, diag);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_ERRORS = 20, SHOWN_WIDTH = 96 };
+enum { SHOWN_ERRORS = 20, SHOWN_WIDTH = 96, MOST_MESSAGES = 1000 };
 
 void perp__source_clear(perp__source *source)
 {
@@ -30,7 +30,7 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
         if (source->message[i].at == at && strcmp(source->message[i].text, buffer) == 0) return;
     }
     source->nerror++;
-    if (source->nmessage >= 1000) return;
+    if (source->nmessage >= MOST_MESSAGES) return;
     char *text = malloc(strlen(buffer) + 1);
     if (!text || !perp__grow(&source->message, &source->capacity, source->nmessage + 1,
                              sizeof *source->message)) {
@@ -39,6 +39,11 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
     }
     strcpy(text, buffer);
     source->message[source->nmessage++] = (perp__message){at, end, text};
+}
+
+int perp__source_lost(const perp__source *source)
+{
+    return source->nmessage < (source->nerror < MOST_MESSAGES ? source->nerror : MOST_MESSAGES);
 }
 
 static int continues_character(char c)

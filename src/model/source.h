@@ -27,6 +27,9 @@ void perp__source_clear(perp__source *source);
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
 
+/* Was there no memory for a message? */
+int perp__source_lost(const perp__source *source);
+
 /* Line and column (both from 1; columns count characters, not bytes) of a place. */
 void perp__source_place(const perp__source *source, int at, int *line, int *column);
 

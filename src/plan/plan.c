@@ -135,6 +135,8 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
     if (!b)
         return refuse(m, 0, diag, PERP_ERR_MODEL,
                       "the model has no plan block: plan { horizon ..., nodes ..., minimize ... }");
+    if (o->nodes == -1 && perp_plan_options_default(m).nodes != -1) /* there was no memory to say */
+        return perp__out_of_memory(diag, m->source.name);
     if (o->nodes < 2)
         return refuse(m,
                       b->nphase     ? b->phase[0].nodes_at

@@ -156,7 +156,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     count_coefficients(&sim->step, report);
     status = check_matrix(sim, report, &findings);
     if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
-        !perp__inspect_unused(model, &findings))
+        !perp__inspect_unused(model, &findings) || perp__source_lost(&findings))
         status = PERP_ERR_MEMORY;
     report->warnings = findings.nerror;
     int errors = diag ? diag->errors : 0;

@@ -121,9 +121,9 @@ static int prepare_solver(perp__step *s, int k)
     perp_fc_solver_destroy(c->solver[k]);
     c->solver[k] = NULL;
     c->blocks[k] = c->nb;
-    s->out_of_memory =
-        perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) != PERP_OK;
-    return !s->out_of_memory;
+    if (perp_fc_solver_create(methods[k].method, &shape, &options, &c->solver[k]) != PERP_OK)
+        s->out_of_memory = 1;
+    return c->solver[k] != NULL;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -396,8 +396,10 @@ int perp__cones_step(perp__step *s, int method, int *solved)
     list_contacts(s);
     if (!factor_T(s) || !form_problem(s) || !prepare_solver(s, method)) return 0;
     perp_fc problem = view(c);
-    s->out_of_memory = perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK;
-    if (s->out_of_memory) return 0;
+    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {
+        s->out_of_memory = 1;
+        return 0;
+    }
     *solved = info.outcome == PERP_SOLVED;
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }

@@ -360,6 +360,8 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     *out = NULL;
     if (!model) return PERP_ERR_ARG;
     perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
+    if (isnan(o.to)) o.to = perp_simulation_options_default(model).to; /* had there been memory */
+    if (isnan(o.step)) o.step = perp_simulation_options_default(model).step;
     perp_status status = check_options(model, &o, diag);
     if (status != PERP_OK) return status;
     perp_simulation *sim = calloc(1, sizeof *sim);
@@ -602,8 +604,9 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
                                   sim->options.step, HALVINGS);
     if (info) *info = (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.solves};
     sim->summary.solves += r.solves;
-    if (r.outcome != PERP_SOLVED) {
-        perp_status status = explain(sim, &r, diag);
+    if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */
+        perp_status status = s->out_of_memory ? perp__out_of_memory(diag, sim->model->source.name)
+                                              : explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
         s->closed = closed;
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);

@@ -61,6 +61,13 @@ static void lay_out_modes(perp__step *s, int *seen)
     s->mode_start[s->ny] = n;
 }
 
+static int factor_values(perp__step *s)
+{
+    if (perp__sparse_lu_factor(s->lu, s->mode_value)) return 1;
+    if (perp__sparse_lu_out_of_memory(s->lu)) s->out_of_memory = 1;
+    return 0;
+}
+
 int perp__sparse_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, nonzeros = (size_t)s->row_start[s->nrow] + 1;
@@ -118,7 +125,7 @@ static int factor_mode(perp__step *s, int *solves)
     if (!changed) return 1;
     s->eliminations++;
     ++*solves;
-    if (perp__sparse_lu_factor(s->lu, s->mode_value)) return 1;
+    if (factor_values(s)) return 1;
     s->mode_row[0] = -2;
     return 0;
 }
@@ -131,7 +138,7 @@ int perp__sparse_factor(perp__step *s, const int *row)
             s->mode_value[s->place[k]] = s->value[k];
     }
     s->mode_row[0] = -2; /* no mode's factors any more */
-    return perp__sparse_lu_factor(s->lu, s->mode_value);
+    return factor_values(s);
 }
 
 /* The side that the mode does not hold at zero, at y. */

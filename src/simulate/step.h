@@ -118,7 +118,7 @@ typedef struct perp__step {
     long eliminations;
     int sparse_only;   /* the dense path is not to be tried */
     int redundant;     /* the last step was solved by cones, with the sides of the one before */
-    int out_of_memory; /* in cones */
+    int out_of_memory; /* somewhere in the present step */
     long cone_steps;   /* steps solved so, halves included */
     double tol;
 } perp__step;

@@ -220,6 +220,7 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
         .outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
     size_t bytes = (size_t)s->n * sizeof(double);
     s->problem = p;
+    s->out_of_memory = 0;
     if (bytes) memcpy(s->z, z, bytes);
     if (prepare(p, s->z)) {
         result.iterations = methods[s->method].solve(s);
@@ -228,8 +229,9 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
         if (bytes) memcpy(z, s->z, bytes);
         if (bytes && w) memcpy(w, s->w, bytes);
     }
+    if (s->out_of_memory) result.outcome = PERP_LIMIT; /* the methods took another way */
     if (info) *info = result;
-    return PERP_OK;
+    return s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 /* Is z solved? Else it is kept where it is the best point so far. */

@@ -23,6 +23,8 @@ struct perp_mcp_solver {
     int *slot, *diagonal; /* nnz, n: their places */
     double *value;        /* entries */
 
+    int out_of_memory; /* in the solve in progress */
+
     double *settled; /* n: best point of auto */
 
     /* josephy */

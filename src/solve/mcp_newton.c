@@ -55,7 +55,9 @@ static int factor_sparse(void *context, const double *dz, const double *dw)
     memset(s->value, 0, (size_t)s->start[s->n] * sizeof *s->value);
     for (int e = 0; e < s->nnz; e++) s->value[s->slot[e]] = dw[p->row[e]] * s->J[e];
     for (int i = 0; i < s->n; i++) s->value[s->diagonal[i]] += dz[i];
-    return perp__sparse_lu_factor(s->lu, s->value);
+    if (perp__sparse_lu_factor(s->lu, s->value)) return 1;
+    if (perp__sparse_lu_out_of_memory(s->lu)) s->out_of_memory = 1;
+    return 0;
 }
 
 static void solve_sparse(void *context, double *x)
