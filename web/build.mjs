@@ -2,6 +2,7 @@
 // The page is split at the place of the data: perp__page_head, data, perp__page_tail.
 
 import {build} from 'esbuild';
+import {createHash} from 'node:crypto';
 import {mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
@@ -26,9 +27,15 @@ function array(name, text) {
 const script = (await bundle('src/main.js')).replaceAll('</script', '<\\/script');
 const style = await bundle('src/style.css') + readFileSync(join(here, 'node_modules/uplot/dist/uPlot.min.css'), 'utf8');
 const licence = readFileSync(join(here, 'node_modules/uplot/LICENSE'), 'utf8').replaceAll('*/', '* /');
+const program = `/* uPlot:\n${licence}*/\n${script}`.replaceAll('\r\n', '\n');
+
+// What the page may do: run this script and no other, style itself (also by attributes), fetch nothing.
+const hash = createHash('sha256').update(program, 'utf8').digest('base64');
+const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
 const page = readFileSync(join(here, 'src/page.html'), 'utf8')
+    .replace('perp-policy', () => policy)
     .replace('/*perp-style*/', () => style)
-    .replace('/*perp-script*/', () => `/* uPlot:\n${licence}*/\n${script}`);
+    .replace('/*perp-script*/', () => program);
 const parts = page.split('/*perp-data*/');
 if (parts.length !== 2) throw new Error('page.html must have one /*perp-data*/');
 

@@ -356,6 +356,27 @@ async function fitIsShown() {
     await page.close();
 }
 
+// Script that is not the page's own does nothing, and nothing is fetched; the page's own dialog works.
+async function policyHolds(html) {
+    const page = await open(html);
+    quiet(page, 'policy');
+    await page.locator('#help').click();
+    await page.locator('#keys button').click();
+    check('policy: the dialog closes', !await page.locator('#keys').isVisible());
+    const ran = await page.evaluate(() => {
+        const script = document.createElement('script');
+        script.textContent = 'window.ran = true';
+        document.head.append(script);
+        document.body.insertAdjacentHTML('beforeend', '<p id="handler" onclick="window.ran = true">p</p>');
+        document.getElementById('handler').click();
+        return window.ran;
+    });
+    check('policy: no other script runs', ran === undefined);
+    const fetched = await page.evaluate(() => fetch('data:text/plain,x').then(() => true, () => false));
+    check('policy: nothing is fetched', !fetched);
+    await page.close();
+}
+
 async function darkAndLight(html) {
     const page = await open(html, {colorScheme: 'dark'});
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -421,6 +442,7 @@ try {
     await phasesAreShown();
     await fitIsShown();
     await darkAndLight(blockPage);
+    await policyHolds(blockPage);
     await longRunsStaySmall();
     await wideRunsStaySmall();
 } catch (error) {
