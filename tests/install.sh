@@ -17,5 +17,20 @@ for source in examples/c/*.c; do
         -o "$program"
     "$program" | grep -q ok || { echo "$program fails"; exit 1; }
 done
+for text in LICENSE THIRD-PARTY.md perp.spdx; do
+    [ -s "$stage/share/doc/perp/$text" ] || { echo "$text is not installed"; exit 1; }
+done
+# Every library that the command or the library needs is named by the notices.
+ldd "$stage/bin/perp" "$library" | sed -nE 's/^[[:space:]]+lib([A-Za-z_]+)[^ ]* =>.*/\1/p' | sort -u | while read -r needed; do
+    grep -q "\blib$needed\b" "$stage/share/doc/perp/THIRD-PARTY.md" || { echo "THIRD-PARTY.md says nothing of lib$needed"; exit 1; }
+done
+# Addresses at random, the linker's tables read-only, stacks guarded.
+for file in "$stage/bin/perp" "$library"; do
+    readelf -lhdW "$file" >"$stage/elf"
+    grep -q 'Type: *DYN' "$stage/elf" && grep -q GNU_RELRO "$stage/elf" && grep -q 'BIND_NOW' "$stage/elf" &&
+        grep -q 'GNU_STACK.* RW ' "$stage/elf" || { echo "$file is not guarded"; exit 1; }
+    nm -D "$file" | grep -q __stack_chk_fail || { echo "$file has no stack protector"; exit 1; }
+    nm -D "$file" | grep -q '_chk@' || { echo "$file is built without FORTIFY"; exit 1; }
+done
 "$stage/bin/perp" simulate examples/notes/particle.perp -o "$stage/particle.csv" >/dev/null
 echo "ok: $(nm -D --defined-only "$library" | wc -l) public functions"
