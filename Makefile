@@ -52,13 +52,15 @@ experiments: setup-build
 	@$(MAKE) build
 	@experiments/run
 
-# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
+# Coverage-guided fuzzing of FUZZ (model: the language; trajectory: tables; json: problems; plan, identify, report: a model and a table) for FUZZ_SECONDS; needs clang. New inputs go to out/fuzz.
 FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
 	@mkdir -p out/fuzz/$(FUZZ)
 	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
-	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c fuzz/fuzz_$(FUZZ).c -lm -o out/fuzz/fuzz_$(FUZZ)
+	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c \
+	    $(if $(filter json,$(FUZZ)),-Icli cli/problem_fc.c cli/problem_lcp.c) fuzz/fuzz_$(FUZZ).c \
+	    $(if $(filter json,$(FUZZ)),-lcjson) -lm -o out/fuzz/fuzz_$(FUZZ)
 	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
