@@ -19,8 +19,7 @@ enum {
 
 #define SIGMAS   4.0  /* of a test that noise fails once in 16000 times */
 #define ROUNDING 1e-7 /* of a column's largest sample: left over from a fit without noise */
-#define CURVED                                                                                     \
-    3.0 /* times: how much more or less the cost may rise over an interval than its derivatives say */
+#define CURVED   3.0  /* times: how much more or less the cost may rise than its derivatives say */
 
 typedef struct judge {
     const perp__study *s;
@@ -277,7 +276,7 @@ static void judge_end(judge *j, int i, int sign)
     perp_estimate *e = &j->result->parameter[i];
     double half = rise(j, i, 0.5 * sign), whole = rise(j, i, sign);
     if (isnan(half) || isnan(whole)) return;
-    if (fmin(half, whole) < 1 / CURVED || fmax(half, whole) > CURVED) {
+    if (!(fmin(half, whole) >= 1 / CURVED && fmax(half, whole) <= CURVED)) {
         REFUSE(
             j,
             "the cost is not smooth over that of %s: towards %.6g it rises by %.3g times what its "
