@@ -20,15 +20,6 @@ static double *at_(double *A, int lda, int i, int j)
 enum { ROWS = 16, DEPTH = 64 };
 
 /* A few columns of ROWS rows of C += A B stay in registers. A is packed ROWS x k. */
-#if defined(__GNUC__)
-#define LANES(isa) lanes_##isa
-typedef double lanes_plain __attribute__((vector_size(16), aligned(8), may_alias));
-typedef double lanes_avx2 __attribute__((vector_size(32), aligned(8), may_alias));
-typedef double lanes_avx512 __attribute__((vector_size(64), aligned(8), may_alias));
-#else
-#define LANES(isa) double
-#endif
-
 #define TILE(lanes, columns)                                                                       \
     enum { WIDE = (int)(sizeof(lanes) / sizeof(double)), PARTS = ROWS / WIDE };                    \
     lanes sum[columns][PARTS];                                                                     \
@@ -70,10 +61,10 @@ static inline PERP_INLINE void border(int m, int n, int k, const double *restric
 
 /* k <= DEPTH. Strips of ROWS rows of A are packed, so that they stay in the first cache. */
 #define VERSION(isa, target)                                                                       \
-    enum { COLUMNS_##isa = sizeof(LANES(isa)) == 64 ? 6 : sizeof(LANES(isa)) == 32 ? 2 : 1 };      \
+    enum { COLUMNS_##isa = sizeof(PERP_LANES(isa)) == 64 ? 6 : sizeof(PERP_LANES(isa)) == 32 ? 2 : 1 };      \
     target static void tile_##isa(int k, const double *restrict A, const double *B, int ldb,       \
                                   double *C, int ldc){TILE(                                        \
-        LANES(isa), COLUMNS_##isa)} target static void product_##isa(int m, int n, int k,          \
+        PERP_LANES(isa), COLUMNS_##isa)} target static void product_##isa(int m, int n, int k,          \
                                                                      const double *A, int lda,     \
                                                                      const double *B, int ldb,     \
                                                                      double *C, int ldc)           \

@@ -41,8 +41,8 @@
 #endif
 
 /* LANES(isa): a vector of doubles as wide as that machine's, MASK(isa): what a comparison of two gives. One double
- * where the compiler has no vectors. */
-#if defined(__GNUC__)
+ * where the compiler has no vectors, or computes with more digits than a double has (x87). */
+#if defined(__GNUC__) && __FLT_EVAL_METHOD__ == 0
 #define PERP_LANES(isa)  PERP_LANES_(isa)
 #define PERP_LANES_(isa) perp__lanes_##isa
 #define PERP_MASK(isa)   PERP_MASK_(isa)

@@ -255,7 +255,7 @@ INLINE int K(least_value)(int ld, const VEC *q)
     union {
         VEC x;
         K(mask) bits;
-    } key, number, least = {.x = {0}};
+    } key, number, least = {.x = (VEC){0}};
     union {
         double x;
         long long bits;
