@@ -378,10 +378,12 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps) fprintf(out, ", %.2f us a step", 1e6 * seconds / (double)s.steps);
     if (s.steps)
         fprintf(out,
-                "\nevery step verified: worst residual %.2g (step %ld); %ld steps kept their mode, "
+                "\nevery step verified: worst residual %.2g (step %ld), worst error %.2g; %ld "
+                "steps kept their mode, "
                 "%ld problem%s solved",
-                s.worst_residual, s.worst_step, s.steps - s.solves > 0 ? s.steps - s.solves : 0,
-                s.solves, s.solves == 1 ? "" : "s");
+                s.worst_residual, s.worst_step, s.worst_error,
+                s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves,
+                s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)

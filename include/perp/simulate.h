@@ -48,8 +48,9 @@ typedef struct perp_simulation_options {
     perp_integrator integrator; ///< default the model's, else backward Euler
     double theta;       ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
     perp_method solver; ///< for the complementarity problem of a step
-    double tol; ///< a step is verified when each condition holds to tol * (1 + the largest known
-                ///< term); default 1e-9
+    double
+        tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
+        ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9
 } perp_simulation_options;
 
 /// What the last step was. Strings are owned by the simulation.
@@ -58,8 +59,9 @@ typedef struct perp_step_info {
     double time;          ///< at its end
     perp_outcome outcome; ///< PERP_SOLVED, or why not
     double residual;      ///< largest violation of the original conditions (natural map for pairs),
-                          ///< absolute
-    int solves; ///< complementarity problems solved: 0 when the mode of the last step still held
+                          ///< absolute, for reading
+    double error; ///< largest violation of a condition on its own scale, without unit: what decides
+    int solves;   ///< complementarity problems solved: 0 when the mode of the last step still held
 } perp_step_info;
 
 /// What a run did.
@@ -68,6 +70,7 @@ typedef struct perp_simulation_summary {
     double time; ///< reached
     double worst_residual;
     long worst_step;
+    double worst_error;     ///< the largest perp_step_info.error
     long solves;            ///< complementarity problems solved; the other steps kept their mode
     long friction_problems; ///< steps, or parts of halved ones, with exact friction cones that were
                             ///< solved as a problem of perp/friction.h because no mode was regular

@@ -23,6 +23,10 @@
 /* A pivot below this fraction of the largest entry of its column is taken for zero. */
 #define PERP_TOL_PIVOT 1e-11
 
+/* The bound of the rounding in a sum, by the first-order bound in units of 2^-53: twice, for what is of higher order, and
+ * twice, since an unknown is itself the rounded result of a solve. */
+#define PERP_ROUNDING 4.5e-16
+
 /* A time step is accepted when every original condition holds to this, or to this times 1 + the
  * largest known term. */
 #define PERP_TOL_STEP 1e-9

@@ -225,7 +225,7 @@ static int step_from(const perp__problem *p, const double *z, const double *A, c
         for (int b = 0; b < n; b++) B[a + b * n] = A[list[a] + list[b] * np];
         B[a + a * n] *= 1 + damping;
     }
-    int ok = perp__invert(n, B, n, inverse, inverse + n * n, p->index);
+    int ok = perp__invert(n, B, n, NULL, inverse, inverse + n * n, p->index);
     memcpy(to, z, (size_t)np * sizeof(double));
     for (int a = 0; a < n && ok; a++) {
         for (int b = 0; b < n; b++) to[list[a]] -= inverse[a + b * n] * g[list[b]];

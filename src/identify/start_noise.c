@@ -47,7 +47,7 @@ static int invert_information(const perp__problem *p, const perp__minimum *m, do
 {
     double A[MOST * MOST], g[MOST];
     perp__normal_equations(p, m, A, g);
-    return perp__invert(p->np, A, p->np, inverse, p->square, p->index);
+    return perp__invert(p->np, A, p->np, NULL, inverse, p->square, p->index);
 }
 
 /* One prediction went off by g: add the products of the parameters' steps. */

@@ -43,17 +43,22 @@ static int choose_row(int n, const int *row_done, const int *entries, const doub
     return best >= 0 && largest[best] > SINGULAR ? best : -1;
 }
 
-int perp__invert(int n, const double *A, int lda, double *inverse, double *work, int *index)
+int perp__invert(int n, const double *A, int lda, const double *unit, double *inverse, double *work,
+                 int *index)
 {
     double *W = work; /* [A | I], row-major, n x 2n, rows scaled */
     int *row_done = index, *column_done = index + n, *entries = column_done + n, *at = entries + n;
     double *largest = W + 2 * (size_t)n * (size_t)n;
     for (int i = 0; i < n; i++) {
-        double *row = W + (size_t)i * 2 * (size_t)n,
-               scale = row_scale(n, A + (size_t)i * (size_t)lda);
+        double *row = W + (size_t)i * 2 * (size_t)n;
+        for (int j = 0; j < n; j++) {
+            double a = A[(size_t)i * (size_t)lda + (size_t)j];
+            row[j] = unit ? a * unit[j] : a;
+            row[n + j] = 0;
+        }
+        double scale = row_scale(n, row);
         if (scale == 0) return 0;
-        for (int j = 0; j < n; j++)
-            row[j] = scale * A[(size_t)i * (size_t)lda + (size_t)j], row[n + j] = 0;
+        for (int j = 0; j < n; j++) row[j] *= scale;
         row[n + i] = scale;
         row_done[i] = column_done[i] = 0;
     }
@@ -80,7 +85,7 @@ int perp__invert(int n, const double *A, int lda, double *inverse, double *work,
         int c = row_done[r] - 1;
         for (int j = 0; j < n; j++)
             inverse[(size_t)j * (size_t)n + (size_t)c] =
-                W[(size_t)r * 2 * (size_t)n + (size_t)(n + j)];
+                W[(size_t)r * 2 * (size_t)n + (size_t)(n + j)] * (unit ? unit[c] : 1);
     }
     return 1;
 }

@@ -5,8 +5,10 @@
  * single entry are used first, so that what they fix (a velocity held at 0) is exact in the
  * inverse; then the largest entry is the pivot.
  *
+ * unit: n powers of two, which the columns are multiplied by to bring entries to one size before pivots are chosen; nullable.
  * work: 2 n^2 + n doubles, of which A may overlap the last n; index: 4 n ints. Returns 0 when a pivot is below 1e-13 of its row's largest
  * entry. */
-int perp__invert(int n, const double *A, int lda, double *inverse, double *work, int *index);
+int perp__invert(int n, const double *A, int lda, const double *unit, double *inverse, double *work,
+                 int *index);
 
 #endif

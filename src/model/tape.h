@@ -9,6 +9,7 @@
 #ifndef PERP_SRC_TAPE_H
 #define PERP_SRC_TAPE_H
 
+#include "base/holds.h"
 #include "model/graph.h"
 
 typedef struct perp__instruction {
@@ -39,5 +40,16 @@ void perp__tape_eval_many(const perp__tape *tape, double *ws, int n);
 
 /* Evaluate and gather the roots of one point. */
 void perp__tape_get(const perp__tape *tape, double *ws, double *out);
+
+/* What the values of one point are made of, after its evaluation (docs/adr/008-verdicts.md): for each symbol, constant and result
+ * the sum of its |terms| and the first-order bound of its rounding, in units of 2^-53. */
+typedef struct perp__terms {
+    double scale, rounding;
+} perp__terms;
+
+/* term[0 .. first-1] are the caller's, for the symbols; the rest is written. Where before[s] >= 0, s - before[s] is one term: an
+ * increment, of two symbols (nullable: there are none). */
+void perp__tape_terms(const perp__tape *tape, const double *ws, const int *before,
+                      perp__terms *term);
 
 #endif

@@ -224,7 +224,7 @@ static int factor_T(perp__step *s)
     for (size_t i = 0; i < ny; i++)
         for (int k = s->row_start[c->row[i]]; k < s->row_start[c->row[i] + 1]; k++)
             c->T[i * ny + (size_t)s->column[k]] = s->value[k];
-    return perp__invert(s->ny, c->T, s->ny, c->inverse, c->work, c->index);
+    return perp__invert(s->ny, c->T, s->ny, perp__step_units(s), c->inverse, c->work, c->index);
 }
 
 /* inv(T) x in place. */

@@ -42,6 +42,8 @@ typedef struct plan {
     int *column;                   /* symbol -> column of y, or -1 */
     int *rate_column;              /* symbol -> index of D, or -1 */
     perp_expr *zero_y, *zero_rate; /* symbol -> itself, but 0 for the y, or the D */
+    int *rate, nrate, crate;       /* the states whose derivatives stand in each equation, ... */
+    int *rate_start;               /* ... one equation after the other */
 } plan;
 
 static int pre_symbol(const perp__step *s, int i)
@@ -201,6 +203,19 @@ static int has_rate(plan *p, const perp__equation *equation)
     return degree > 0;
 }
 
+/* Remember which states' derivatives are in an equation. */
+static int keep_rates(plan *p, const perp__equation *equation, const perp__sparse_row *C)
+{
+    int i = (int)(equation - p->model->equation);
+    p->rate_start[i] = p->nrate;
+    for (int k = 0; k < C->count; k++) {
+        if (!perp__grow(&p->rate, &p->crate, p->nrate + 1, sizeof *p->rate)) return 0;
+        p->rate[p->nrate++] = C->column[k];
+    }
+    p->rate_start[i + 1] = p->nrate;
+    return 1;
+}
+
 /* left - right = R(D, y). The step puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row
  * is h R0 + sum C_i (y_i - pre_i): without the division a state at rest stays where it is to the
  * last bit. */
@@ -216,10 +231,13 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
     int degree = perp__degree(g, R, p->rate_column, NULL);
     if (degree < 0 || !perp__gradient(g, R, p->rate_column, &C)) {
         g->failed = 1;
+    } else if (!keep_rates(p, equation, &C)) {
+        g->failed = 1;
     } else if (degree == 0) {
         row = perp__sub(g, translate(p, equation->left, MAP_END),
                         translate(p, equation->right, MAP_END));
     } else if (degree == 1) {
+        s->has_h[equation - p->model->equation] = 1;
         row = perp__mul(g, p->h, without(p, R, p->zero_rate));
         for (int k = 0; k < C.count; k++) {
             int i = C.column[k];
@@ -312,6 +330,97 @@ static int rows_are_affine(const plan *p)
     return 1;
 }
 
+/* Does unknown j stand in row r with the constant 1 or -1, and so nowhere else in it? (Entries that change are 0 by now.) */
+static int stands_alone(const perp__step *s, int r, int j)
+{
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        if (s->column[k] == j) return fabs(s->value[k]) == 1;
+    return 0;
+}
+
+/* The var that equation i sets, x = ...; -1 if there is none. */
+static int defined_by(const plan *p, int i)
+{
+    const perp__step *s = p->step;
+    perp_expr side[2] = {p->model->equation[i].left, p->model->equation[i].right};
+    for (int k = 0; k < 2 && p->rate_start[i] == p->rate_start[i + 1]; k++) {
+        const perp__node *node = &p->model->graph.node[side[k]];
+        if (node->op != PERP__SYMBOL) continue;
+        node = &p->graph.node[p->map[MAP_END][node->a]];
+        int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
+        if (j >= s->nx && j < s->nx + s->nv && stands_alone(s, i, j)) return j;
+    }
+    return -1;
+}
+
+/* Does equation i use a var that is defined in turn but not ordered yet? */
+static int waits(const perp__step *s, int i, const char *ordered)
+{
+    for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+        int j = s->column[k];
+        if (j != s->defines[i] && s->defined[j] && !ordered[j]) return 1;
+    }
+    return 0;
+}
+
+/* Equations that define a var, x = ..., from what is there without it: those that use each other in a circle do not. */
+static int find_definitions(plan *p)
+{
+    const perp_model *m = p->model;
+    perp__step *s = p->step;
+    char *ordered = calloc((size_t)s->ny + 1, 1);
+    if (!ordered) return 0;
+    for (int i = 0; i < m->nequation; i++) {
+        int j = defined_by(p, i);
+        s->defines[i] = j >= 0 && !s->defined[j] ? j : -1;
+        if (j >= 0) s->defined[j] = 1;
+    }
+    for (int more = 1; more;) {
+        more = 0;
+        for (int i = 0; i < m->nequation; i++) {
+            int j = s->defines[i];
+            if (j < 0 || ordered[j] || waits(s, i, ordered)) continue;
+            ordered[j] = 1;
+            s->definition[s->ndefined++] = i;
+            more = 1;
+        }
+    }
+    for (int i = 0; i < m->nequation; i++) {
+        int j = s->defines[i];
+        if (j >= 0 && !ordered[j]) s->defines[i] = -1;
+    }
+    for (int r = s->nequation; r < s->nrow; r++)
+        if (s->row_start[r + 1] == s->row_start[r] + 1) s->is_side[s->column[s->row_start[r]]] = 1;
+    memcpy(s->defined, ordered, (size_t)s->ny);
+    free(ordered);
+    return 1;
+}
+
+/* For the verdicts: which entries of the equations belong to a state whose derivative is there (in a discrete model: to a
+ * state), which unknowns stand in an equation, and which equations stand for cones. */
+static int mark_entries(plan *p)
+{
+    const perp_model *m = p->model;
+    perp__step *s = p->step;
+    int nonzeros = s->row_start[s->nequation];
+    s->is_rate = calloc((size_t)nonzeros + 1, 1);
+    if (!s->is_rate) return 0;
+    for (int i = 0; i < s->nequation; i++) {
+        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+            int j = s->column[k];
+            s->in_equation[j] = 1;
+            s->is_rate[k] = m->kind == PERP_DISCRETE && j < s->nx;
+            for (int r = i < m->nequation ? p->rate_start[i] : 0;
+                 i < m->nequation && r < p->rate_start[i + 1]; r++)
+                s->is_rate[k] |= p->rate[r] == j;
+        }
+    }
+    if (!find_definitions(p)) return 0;
+    for (int i = 0; i < s->ncone; i++)
+        s->of_cone[s->cone[i].equation] = s->of_cone[s->cone[i].equation + 1] = 1;
+    return 1;
+}
+
 /* Tapes --------------------------------------------------------------------------------------- */
 
 /* The coefficient tape's roots: c (of affine rows, which is the row at y = 0) or the rows
@@ -383,8 +492,13 @@ static int compile_reports(plan *p)
         p->root[n++] = translate(p, m->pair[i].lo, MAP_END);
         p->root[n++] = translate(p, m->pair[i].hi, MAP_END);
     }
-    for (int i = 0; i < m->nfriction; i++)
-        if (m->friction[i].equation >= 0) p->root[n++] = bound_of(p, &m->friction[i]);
+    for (int i = 0; i < m->nfriction; i++) {
+        const perp__friction *friction = &m->friction[i];
+        if (friction->equation < 0) continue;
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->f[k], MAP_END);
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->v[k], MAP_END);
+        p->root[n++] = bound_of(p, friction);
+    }
     p->graph.strict = 0;
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
@@ -433,6 +547,14 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
+    s->has_h = calloc(2 * (size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
+    s->defines = malloc((2 * (size_t)m->nequation + 1) * sizeof(int));
+    if (!s->has_h || !s->defines) return 0;
+    s->of_cone = s->has_h + m->nequation;
+    s->in_equation = s->of_cone + m->nequation;
+    s->defined = s->in_equation + s->ny;
+    s->is_side = s->defined + s->ny;
+    s->definition = s->defines + m->nequation;
     if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->cone ||
         !s->row_start || !s->c)
         return 0;
@@ -453,7 +575,7 @@ static int allocate_plan(plan *p)
     const perp__step *s = p->step;
     size_t ns = (size_t)m->nsymbol,
            total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
-    size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + (size_t)m->nfriction +
+    size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + 5 * (size_t)m->nfriction +
                    (size_t)m->nitem[PERP_OUTPUT] + 1;
     for (int k = 0; k < MAPPINGS; k++) p->map[k] = malloc(ns * sizeof(perp_expr));
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
@@ -462,10 +584,12 @@ static int allocate_plan(plan *p)
     p->rate_column = malloc(total * sizeof(int));
     p->zero_y = malloc(total * sizeof(perp_expr));
     p->zero_rate = malloc(total * sizeof(perp_expr));
+    p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
     for (int k = 0; k < MAPPINGS; k++) {
         if (!p->map[k]) return 0;
     }
-    if (!p->row || !p->root || !p->column || !p->rate_column || !p->zero_y || !p->zero_rate)
+    if (!p->row || !p->root || !p->column || !p->rate_column || !p->zero_y || !p->zero_rate ||
+        !p->rate_start)
         return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = p->rate_column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
@@ -478,6 +602,7 @@ static int write_rows(plan *p)
 {
     perp__graph_clear(&p->graph);
     if (!perp__graph_init(&p->graph)) return 0;
+    p->nrate = 0;
     p->h = p->step->nonlinear ? perp__symbol(&p->graph, SYM_H) : perp__const(&p->graph, p->step->h);
     for (int k = 0; k < MAPPINGS; k++) map_symbols(p, (mapping)k);
     zero_map(p, p->column, p->zero_y);
@@ -495,7 +620,8 @@ static int build_problem(plan *p)
     if (affine < 0) return 0;
     s->nonlinear = !affine;
     if (s->nonlinear && !write_rows(p)) return 0;
-    return compile_coefficients(p) && compile_reports(p) && make_workspace(s);
+    return compile_coefficients(p) && mark_entries(p) && compile_reports(p) && make_workspace(s) &&
+           perp__verdict_allocate(s);
 }
 
 static void free_plan(plan *p)
@@ -508,6 +634,8 @@ static void free_plan(plan *p)
     free(p->rate_column);
     free(p->zero_y);
     free(p->zero_rate);
+    free(p->rate);
+    free(p->rate_start);
 }
 
 perp_status perp__step_create(perp__step *step, const perp_model *model,
@@ -528,6 +656,7 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
 void perp__step_clear(perp__step *step)
 {
     perp__step_free(step);
+    perp__verdict_free(step);
     perp__tape_clear(&step->coefficients);
     perp__tape_clear(&step->check);
     perp__tape_clear(&step->guards);
@@ -544,6 +673,9 @@ void perp__step_clear(perp__step *step)
     free(step->value);
     free(step->c);
     free(step->entry);
+    free(step->is_rate);
+    free(step->has_h);
+    free(step->defines);
     free(step->ws);
     memset(step, 0, sizeof *step);
 }

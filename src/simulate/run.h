@@ -14,7 +14,7 @@ struct perp_simulation {
     perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
     long nstep;                     /* whole steps that fit */
     long done;
-    double *before; /* symbols as they were before the step: given back when it fails */
+    double *before;    /* symbols as they were before the step: given back when it fails */
     double *beginning; /* symbols at the beginning of a part of it, for when it is taken again */
     double residual;
     perp_simulation_summary summary;

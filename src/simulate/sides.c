@@ -21,6 +21,8 @@ typedef struct basis {
     int *pivot;    /* column */
     int *owner;    /* 2 * pair + side of the row, or -1 for an equation */
     double *x, *coefficient;
+    const double
+        *unit; /* n: every row is multiplied by these, so that unknowns in small units count */
 } basis;
 
 /* Reduce a row of A by the basis; x gets what remains, coefficient[k] how much of taken row k it
@@ -29,8 +31,9 @@ static int reduce(basis *b, const double *row)
 {
     int n = b->n, column = -1;
     double scale = 0, largest = INDEPENDENT;
-    for (int j = 0; j < n; j++) scale = fmax(scale, fabs(row[j]));
-    for (int j = 0; j < n; j++) b->x[j] = scale > 0 ? row[j] / scale : 0;
+    for (int j = 0; j < n; j++) b->x[j] = row[j] * b->unit[j];
+    for (int j = 0; j < n; j++) scale = fmax(scale, fabs(b->x[j]));
+    for (int j = 0; j < n; j++) b->x[j] = scale > 0 ? b->x[j] / scale : 0;
     memset(b->coefficient, 0, (size_t)n * sizeof(double));
     for (int k = 0; k < b->count; k++) {
         double f = b->x[b->pivot[k]];
@@ -149,7 +152,41 @@ static void freeze_dependent_rows(const perp__step *s, const basis *b)
     }
 }
 
-int perp__choose_sides(const perp__step *s, const char *on, char *side, char *bad, int *bad_row,
+/* Units of the unknowns, powers of two, in which the entries of all rows are near 1 once the rows are scaled: means of
+ * exponents, taken in turn (Curtis and Reid 1972). */
+static void find_units(const perp__step *s, double *unit, double *row)
+{
+    enum { SWEEPS = 10 };
+    double *count = row + s->nrow;
+    for (int j = 0; j < s->ny; j++) unit[j] = 0;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        for (int r = 0; r < s->nrow; r++) {
+            int first = s->row_start[r], end = s->row_start[r + 1], n = 0, e;
+            row[r] = 0;
+            for (int k = first; k < end; k++)
+                if (s->value[k] != 0) frexp(s->value[k], &e), row[r] -= e + unit[s->column[k]], n++;
+            if (n > 0) row[r] /= n;
+        }
+        for (int j = 0; j < s->ny; j++) unit[j] = count[j] = 0;
+        for (int r = 0; r < s->nrow; r++) {
+            for (int k = s->row_start[r], e; k < s->row_start[r + 1]; k++)
+                if (s->value[k] != 0)
+                    frexp(s->value[k], &e), unit[s->column[k]] -= e + row[r], count[s->column[k]]++;
+        }
+        for (int j = 0; j < s->ny; j++)
+            if (count[j] > 0) unit[j] /= count[j];
+    }
+    for (int j = 0; j < s->ny; j++) unit[j] = ldexp(1, (int)lround(unit[j]));
+}
+
+const double *perp__step_units(perp__step *s)
+{
+    if (!s->has_units) find_units(s, s->unit, s->unit + s->ny);
+    s->has_units = 1;
+    return s->unit;
+}
+
+int perp__choose_sides(perp__step *s, const char *on, char *side, char *bad, int *bad_row,
                        double *work, int *iwork)
 {
     size_t n = (size_t)s->ny;
@@ -160,7 +197,8 @@ int perp__choose_sides(const perp__step *s, const char *on, char *side, char *ba
                .x = work + 2 * n * n,
                .coefficient = work + 2 * n * n + n,
                .pivot = iwork,
-               .owner = iwork + n};
+               .owner = iwork + n,
+               .unit = perp__step_units(s)};
     memset(b.combo, 0, n * n * sizeof(double));
     memset(side, -1, (size_t)s->np);
     memset(bad, 0, (size_t)s->np);

@@ -448,7 +448,7 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
     int last = -1;
     if (!r->certificate) return;
     for (int i = 0; i < r->elimination->nz; i++) largest = fmax(largest, fabs(r->certificate[i]));
-    perp__diag_append(diag, r->outcome == PERP_INFEASIBLE
+    perp__diag_append(diag, r->outcome == PERP_INFEASIBLE || r->fault == PERP__LINEARISED
                                 ? "these pairs cannot hold together with the equations:\n"
                                 : "the ray goes along these pairs:\n");
     for (int i = 0; i < r->elimination->nz; i++) {
@@ -461,11 +461,13 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
 static void say_worst(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     const perp_model *m = sim->model;
-    if (r->worst < 0) return;
+    if (r->worst < 0) {
+        perp__diag_append(diag, "  a linear system whose rounding is too large\n");
+        return;
+    }
     perp_statement s = r->worst < m->nequation ? perp_model_equation(m, r->worst)
                                                : perp_model_pair(m, r->worst - m->nequation);
-    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text,
-                      r->residual);
+    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->off);
 }
 
 static perp_status explain(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
@@ -490,8 +492,11 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
         break;
     case PERP__SINGULAR:
         perp__diag_append(diag,
-                          "%s: no solution at step %ld (t = %g): the step is singular, its "
-                          "conditions do not determine the unknowns\n",
+                          "%s: no solution found at step %ld (t = %g): the step is singular, the "
+                          "equations and the sides of "
+                          "the pairs that were tried do not determine the unknowns (contacts that "
+                          "say the same thing twice do "
+                          "this); nothing is proved\n",
                           m->source.name, k, t);
         break;
     case PERP__DIVERGED:
@@ -503,11 +508,34 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
         say_worst(sim, r, diag);
         break;
     case PERP__UNVERIFIED:
+        perp__diag_append(diag,
+                          "%s: no verified solution at step %ld (t = %g): what %s gave does not "
+                          "hold; furthest off is\n",
+                          m->source.name, k, t, perp_method_name(sim->options.solver));
+        say_worst(sim, r, diag);
+        break;
+    case PERP__BELOW_RESOLUTION:
+        perp__diag_append(diag,
+                          "%s: the step %g is below the resolution of the states: none changes in "
+                          "it, although their rates are not "
+                          "0; take a longer step\n",
+                          m->source.name, sim->options.step);
+        break;
+    case PERP__LINEARISED:
+        perp__diag_append(diag,
+                          "%s: no solution found at step %ld (t = %g): Newton's iteration ends "
+                          "where the linearised conditions "
+                          "have no solution, which proves nothing of the conditions themselves; ",
+                          m->source.name, k, t);
+        say_pairs_at_fault(sim, r, diag);
+        break;
+    case PERP__UNDECIDED:
         perp__diag_append(
             diag,
-            "%s: no verified solution at step %ld (t = %g): %s gave one that does not hold:\n",
-            m->source.name, k, t, perp_method_name(sim->options.solver));
-        say_worst(sim, r, diag);
+            "%s: no verified solution at step %ld (t = %g): the conditions hold only with numbers "
+            "so large beside "
+            "their data that rounding decides; the system is singular or nearly so there\n",
+            m->source.name, k, t);
         break;
     default:
         perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s%s",
@@ -523,26 +551,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
 
 static void count_sides(perp_simulation *sim)
 {
-    const perp__step *s = &sim->step;
-    const double *ws = s->ws;
-    const int *out = s->check.out + 2 * sim->model->nequation;
-    for (int i = 0; i < sim->model->npair; i++) {
-        const perp__pair *pair = &sim->model->pair[i];
-        double a = ws[out[0]], b = ws[out[1]], tiny = PERP_TOL_STEP;
-        int g = s->guard_of[i], side;
-        if (g >= 0 && !(ws[s->guards.out[g]] > 0))
-            side = 3;
-        else if (pair->two_sided)
-            side = b > tiny                 ? 0
-                   : b < -tiny              ? 2
-                   : a <= ws[out[2]] + tiny ? 0
-                   : a >= ws[out[3]] - tiny ? 2
-                                            : 1;
-        else
-            side = a > tiny && a > b ? 0 : b > tiny ? 2 : 1;
-        sim->sides[i][side]++;
-        out += pair->two_sided ? 4 : 2;
-    }
+    for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.side_now[i]]++;
 }
 
 /* Solve the step whose beginning is in the workspace. A step that begins or ends in a contact stated by positions is taken
@@ -602,7 +611,11 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     int closed = s->closed;
     perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
                                   sim->options.step, HALVINGS);
-    if (info) *info = (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.solves};
+    if (info)
+        *info =
+            (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.error, r.solves};
+    if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
+        r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */
         perp_status status = s->out_of_memory ? perp__out_of_memory(diag, sim->model->source.name)
@@ -616,6 +629,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     sim->residual = r.residual;
     if (r.residual > sim->summary.worst_residual || k == 1)
         sim->summary.worst_residual = r.residual, sim->summary.worst_step = k;
+    sim->summary.worst_error = fmax(sim->summary.worst_error, r.error);
     count_sides(sim);
     return PERP_OK;
 }

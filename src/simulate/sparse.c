@@ -141,14 +141,11 @@ int perp__sparse_factor(perp__step *s, const int *row)
     return factor_values(s);
 }
 
-/* The side that the mode does not hold at zero, at y. */
-static double other_side(const perp__step *s, int p, const double *y)
+/* The side that the mode does not hold at zero. */
+static perp__amount other_side(const perp__step *s, int p)
 {
     int row = s->choice[p] ? s->pair[p].a : s->pair[p].b;
-    double x = s->c[row];
-    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
-        x += s->value[k] * y[s->column[k]];
-    return x;
+    return perp__step_row_amount(s, row, s->ws + s->sym_y);
 }
 
 /* The pairs of a friction statement with facets follow each other and share its text: first the slip speed's, then the
@@ -163,16 +160,18 @@ static int same_friction(const perp__step *s, int first, int p)
  * facets that face the motion would both have to stop it); or the first. Returns how many were violated. */
 static int switch_sides(perp__step *s, int all)
 {
-    const double *y = s->ws + s->sym_y;
-    double largest = 1;
-    int violated = 0;
-    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(y[i]));
+    int violated = 0, has_sizes = 0;
+    perp__step_size_nothing(s);
     for (int p = 0, next; p < s->np; p = next) {
-        double worst = -PERP_TOL_MODE * largest;
+        double worst = 0;
         int at = -1;
         for (next = p; next < s->np && (next == p || same_friction(s, p, next)); next++) {
-            double x = s->on[next] && at != p ? other_side(s, next, y) : 0;
-            if (x < worst) worst = x, at = next;
+            if (!s->on[next] || at == p) continue;
+            perp__amount x = other_side(s, next);
+            if (x.value >= worst) continue;
+            if (!has_sizes) perp__step_size_rows(s), has_sizes = 1, x = other_side(s, next);
+            if (x.value < worst && perp__error_negative(x) > PERP_TOL_MODE)
+                worst = x.value, at = next;
         }
         if (at < 0) continue;
         if (all || !violated) s->choice[at] = !s->choice[at];
@@ -181,19 +180,39 @@ static int switch_sides(perp__step *s, int all)
     return violated;
 }
 
+/* y of the mode; with rows that change from step to step, to the last digit. */
+static int solve_mode(perp__step *s)
+{
+    double *y = s->ws + s->sym_y, *r = s->scratch;
+    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
+    if (!perp__sparse_lu_solve(s->lu, y)) return 0;
+    if (!s->nonlinear) {
+        perp__step_settle(s);
+        return 1;
+    }
+    for (int i = 0; i < s->ny; i++) {
+        int row = s->mode_row[i];
+        r[i] = s->c[row];
+        for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+            r[i] += s->value[k] * y[s->column[k]];
+    }
+    if (!perp__sparse_lu_solve(s->lu, r)) return 0;
+    for (int i = 0; i < s->ny; i++) y[i] -= r[i];
+    perp__step_settle(s);
+    return 1;
+}
+
 perp__step_result perp__sparse_solve(perp__step *s)
 {
     perp__step_result result = {
         .outcome = PERP_LIMIT, .fault = PERP__NO_ANSWER, .residual = (double)NAN, .worst = -1};
-    double *y = s->ws + s->sym_y;
     int most = ALL_AT_ONCE + (s->A ? ONE_BY_ONE_BEFORE_DENSE : ONE_BY_ONE);
     for (int k = 0; k < most; k++) {
         if (!factor_mode(s, &result.solves)) {
             result.fault = PERP__SINGULAR;
             return result;
         }
-        for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
-        if (!perp__sparse_lu_solve(s->lu, y)) return result;
+        if (!solve_mode(s)) return result;
         if (switch_sides(s, k < ALL_AT_ONCE)) continue;
         result.outcome = PERP_SOLVED;
         result.fault = PERP__FINE;

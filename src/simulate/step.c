@@ -187,96 +187,51 @@ static int coefficients_are_finite(const perp__step *s)
     return all_finite(s->c, (size_t)s->nrow) && all_finite(s->value, (size_t)s->row_start[s->nrow]);
 }
 
-/* Verification: the conditions as they were written ------------------------------------------- */
+/* Verification: the conditions as they were written (verdict.c), or linearised ------------------ */
 
-typedef struct verdict {
-    double residual;  /* natural map, largest */
-    double violation; /* largest negative part of a side (or excess over a bound), relative to 1 +
-                         |y| */
-    int worst;
-} verdict;
-
-static double clamp(double x, double lo, double hi)
+/* The linearised rows, with the unknowns' sizes in s->own. */
+static perp__verdict judge_rows(perp__step *s)
 {
-    return x < lo ? lo : x > hi ? hi : x;
-}
-
-/* The same for the linearised rows, inside a Newton step. */
-static verdict verify_rows(const perp__step *s)
-{
-    verdict v = {0, 0, -1};
+    perp__verdict v = {.worst = -1};
+    const perp_model *m = s->model;
     const double *y = s->ws + s->sym_y;
     for (int i = 0; i < s->nequation + s->np; i++) {
         const perp__rows *pair = i < s->nequation ? NULL : &s->pair[i - s->nequation];
-        int rows[2] = {pair ? pair->a : i, pair ? pair->b : i};
-        if (pair && !s->on[i - s->nequation]) rows[0] = rows[1] = pair->off;
-        double x[2];
-        for (int k = 0; k < 2; k++) {
-            x[k] = s->c[rows[k]] + row_times(s, rows[k], y);
-        }
-        double smaller = x[0] < x[1] ? x[0] : x[1], r = fabs(smaller);
-        if (isnan(x[0]) || isnan(x[1])) r = (double)NAN;
+        int off = pair && !s->on[i - s->nequation];
+        perp__amount a = perp__step_row_amount(s, !pair ? i : off ? pair->off : pair->a, y);
+        perp__amount b = pair && !off ? perp__step_row_amount(s, pair->b, y) : a;
+        double smaller = a.value < b.value ? a.value : b.value, r = fabs(smaller);
+        int is_pair = pair && !off;
+        double error = is_pair ? perp__error_pair(a, b) : perp__error_zero(a);
+        double breach = is_pair ? fmax(perp__error_negative(a), perp__error_negative(b)) : 0;
         if (!(r <= v.residual)) v.residual = r;
-        if (rows[0] != rows[1] && -smaller > v.violation) v.violation = -smaller;
+        if (error > v.error)
+            v.worst = pair ? m->nequation + pair->of : i < m->nequation ? i : -1, v.off = r;
+        v.error = perp__worse(v.error, error);
+        v.breach = perp__worse(v.breach, breach);
     }
     return v;
 }
 
-static verdict verify(perp__step *s)
+static int holds(perp__step *s)
 {
-    const perp_model *m = s->model;
-    verdict v = {0, 0, -1};
-    const double *ws = s->ws;
-    const int *out = s->check.out;
-    perp__tape_eval(&s->check, s->ws);
-    for (int i = 0; i < m->nequation; i++, out += 2) {
-        double r = fabs(ws[out[0]] - ws[out[1]]);
-        if (!(r <= v.residual)) v.residual = r, v.worst = i;
-    }
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *pair = &m->pair[i];
-        double a = ws[out[0]], b = ws[out[1]], r, broken = 0;
-        int g = s->guard_of[i];
-        if (g >= 0 && !(ws[s->guards.out[g]] > 0)) {
-            r = fabs(a);
-        } else if (pair->two_sided) {
-            double lo = ws[out[2]], hi = ws[out[3]];
-            r = lo <= hi ? fabs(a - clamp(a - b, lo, hi)) : lo - hi;
-            broken = fmax(lo - a, a - hi);
-            /* inside the bounds, e must be 0; at a bound it must push outward */
-            if (r > broken) broken = r;
-        } else {
-            r = fabs(a < b ? a : b);
-            broken = a < b ? -a : -b;
-        }
-        if (isnan(a) || isnan(b)) r = NAN;
-        if (!(r <= v.residual)) v.residual = r, v.worst = m->nequation + i;
-        if (broken > v.violation) v.violation = broken;
-        out += pair->two_sided ? 4 : 2;
-    }
-    for (int i = 0; i < s->ncone; i++) { /* no force is within a bound below 0 */
-        double excess = -ws[out[i]];
-        if (excess > v.residual) v.residual = excess, v.worst = s->cone[i].equation;
-    }
-    return v;
+    return perp__step_verify(s).error <= s->tol;
+}
+
+/* The same inside a Newton step; sizes, which only help, where the rows' own terms do not show that all hold. */
+static perp__verdict verify_rows(perp__step *s)
+{
+    perp__step_size_nothing(s);
+    perp__verdict v = judge_rows(s);
+    if (v.error <= s->tol && v.breach <= PERP_TOL_MODE) return v;
+    perp__step_size_rows(s);
+    return judge_rows(s);
 }
 
 /* What an affine solve is held to. */
-static verdict judge(perp__step *s)
+static perp__verdict judge(perp__step *s)
 {
-    return s->nonlinear ? verify_rows(s) : verify(s);
-}
-
-/* A residual above the absolute tolerance may still be rounding in large data: compare with the
- * largest known term of the step. (Not with the unknowns' terms: a wrong solution can be large.) */
-static int within_rounding(const perp__step *s, const verdict *v)
-{
-    double scale = 0;
-    for (int r = 0; r < s->nrow; r++) scale = fmax(scale, fabs(s->c[r]));
-    int is_equation = v->worst < s->model->nequation;
-    if (is_equation && s->model->kind == PERP_CONTINUOUS)
-        scale *= fmax(1, 1 / s->h); /* their rows were multiplied by h */
-    return v->residual <= s->tol * (1 + scale);
+    return s->nonlinear ? verify_rows(s) : perp__step_verify(s);
 }
 
 /* Modes --------------------------------------------------------------------------------------- */
@@ -307,7 +262,7 @@ static perp__mode *find_mode(perp__step *s)
     double *B = s->work + 2 * ny * ny;
     for (size_t i = 0; i < ny; i++)
         memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
-    m->singular = !perp__invert(s->ny, B, s->ny, m->S, s->work, s->index);
+    m->singular = !perp__invert(s->ny, B, s->ny, perp__step_units(s), m->S, s->work, s->index);
     return m;
 }
 
@@ -325,18 +280,39 @@ static void apply_mode(perp__step *s, const perp__mode *m)
     }
 }
 
+/* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows, the last nz of which are z. */
+static void refine(perp__step *s, const int *row, const double *inverse, int nz)
+{
+    double *y = s->ws + s->sym_y, *r = s->work;
+    int ny = s->ny;
+    for (int k = 0; k < ny; k++) {
+        r[k] = s->c[row[k]] + row_times(s, row[k], y);
+        if (k >= ny - nz) r[k] -= s->z[k - (ny - nz)];
+    }
+    for (int k = 0; k < ny; k++) {
+        const double *column = inverse + (size_t)k * (size_t)ny;
+        if (r[k] == 0) continue;
+        for (int i = 0; i < ny; i++) y[i] -= r[k] * column[i];
+    }
+}
+
+/* The same; rows that change from step to step are solved to the last digit, since a force may be the difference of positions
+ * divided by h^2. */
+static void solve_mode(perp__step *s, const perp__mode *m)
+{
+    apply_mode(s, m);
+    if (s->nonlinear) refine(s, m->row, m->S, 0);
+}
+
 /* Try the mode of the last step. */
-static int keep_mode(perp__step *s, verdict *v)
+static int keep_mode(perp__step *s, perp__verdict *v)
 {
     mode_key(s);
     perp__mode *m = find_mode(s);
     if (m->singular) return 0;
-    apply_mode(s, m);
+    solve_mode(s, m);
     *v = judge(s);
-    if (!(v->residual <= s->tol)) return 0;
-    double largest = 1;
-    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(s->ws[s->sym_y + i]));
-    if (v->violation > PERP_TOL_MODE * largest) return 0;
+    if (!(v->error <= s->tol && v->breach <= PERP_TOL_MODE)) return 0;
     s->current = m;
     return 1;
 }
@@ -366,7 +342,7 @@ static int invert_T(perp__step *s, perp__elimination *e)
     elimination_rows(s, e);
     for (size_t i = 0; i < ny; i++)
         memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
-    return perp__invert(s->ny, T, s->ny, e->T_inverse, s->work, s->index);
+    return perp__invert(s->ny, T, s->ny, perp__step_units(s), e->T_inverse, s->work, s->index);
 }
 
 /* K = W T^-1 for the sides W that are not z. */
@@ -454,14 +430,34 @@ static void read_mode(perp__step *s, const perp__elimination *e)
     }
 }
 
-static perp__step_result accept_or_not(perp__step *s, const verdict *v, perp__step_result result)
+static void keep_verdict(perp__step_result *result, const perp__verdict *v)
 {
-    result.residual = v->residual;
-    result.worst = v->worst;
-    if (v->residual <= s->tol || within_rounding(s, v)) return result;
+    result->residual = v->residual;
+    result->error = v->error;
+    result->worst = v->worst;
+    result->off = v->off;
+}
+
+static perp__step_result accept_or_not(perp__step *s, const perp__verdict *v,
+                                       perp__step_result result)
+{
+    keep_verdict(&result, v);
+    int holds = v->error <= s->tol;
+    if (holds && (s->nonlinear || !perp__step_has_grown(s))) return result;
     result.outcome = PERP_LIMIT;
-    result.fault = PERP__UNVERIFIED;
+    result.fault = holds ? PERP__UNDECIDED : PERP__UNVERIFIED;
     return result;
+}
+
+/* Judge y, and where it does not hold, y refined. */
+static perp__verdict judge_refined(perp__step *s, const int *row, const double *inverse, int nz)
+{
+    perp__verdict v = judge(s);
+    for (int round = s->nonlinear; round < 2 && !(v.error <= s->tol); round++) {
+        refine(s, row, inverse, nz);
+        v = judge(s);
+    }
+    return v;
 }
 
 /* From the solver's z, w and basis to the unknowns: by the mode's own system, else by substitution.
@@ -475,13 +471,13 @@ static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
     mode_key(s);
     s->current = find_mode(s);
     if (!s->current->singular) {
-        apply_mode(s, s->current);
-        verdict v = judge(s);
+        solve_mode(s, s->current);
+        perp__verdict v = judge_refined(s, s->current->row, s->current->S, 0);
         perp__step_result accepted = accept_or_not(s, &v, result);
         if (accepted.outcome == PERP_SOLVED) return accepted;
     }
     back_substitute(s, e);
-    verdict v = judge(s);
+    perp__verdict v = judge_refined(s, e->row, e->T_inverse, e->nz);
     return accept_or_not(s, &v, result);
 }
 
@@ -509,6 +505,68 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
     return result;
 }
 
+/* |A| x for the inverse of T (column-major), and for its rows. */
+static void times_inverse(int n, const double *inverse, const double *x, double *out)
+{
+    for (int i = 0; i < n; i++) out[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++)
+            out[i] += fabs(inverse[(size_t)j * (size_t)n + (size_t)i]) * x[j];
+}
+
+static double row_size(const perp__step *s, int r, const double *x)
+{
+    double sum = 0;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += fabs(s->value[k]) * x[s->column[k]];
+    return sum;
+}
+
+/* Mark the unknowns of row r, if all is set or one of them is marked. Returns 1 where that is new. */
+static int spread(const perp__step *s, int r, int all, char *mark)
+{
+    int first = s->row_start[r], end = s->row_start[r + 1], is_new = 0;
+    for (int k = first; k < end && !all; k++) all = mark[s->column[k]];
+    for (int k = first; k < end && all; k++) {
+        is_new |= !mark[s->column[k]];
+        mark[s->column[k]] = 1;
+    }
+    return is_new;
+}
+
+/* Does u prove the step infeasible although q = c_w - W inv(T) c_T was rounded: u'q < 0 by more than that? What should be 0 in
+ * inv(T) may be rounding of the largest unknown that the rows of u depend on, in units in which the entries of T are near 1. */
+static int outlasts_rounding(perp__step *s, const perp__elimination *e, const double *u)
+{
+    int ny = s->ny;
+    const double *unit = perp__step_units(s);
+    double *x = s->work, *y = x + ny, sum = 0, terms = 0, largest = 0;
+    char *mark = s->dependent + s->nequation;
+    memset(mark, 0, (size_t)ny);
+    for (int i = 0; i < e->nz; i++) {
+        const perp__rows *rows = &s->pair[e->pair[i]];
+        if (u[i] > 0) spread(s, e->side[e->pair[i]] ? rows->a : rows->b, 1, mark);
+    }
+    for (int more = 1; more;) {
+        more = 0;
+        for (int j = 0; j < ny; j++) more |= spread(s, e->row[j], 0, mark);
+    }
+    for (int j = 0; j < ny; j++) x[j] = fabs(s->c[e->row[j]]);
+    times_inverse(ny, e->T_inverse, x, y);
+    for (int j = 0; j < ny; j++) x[j] = row_size(s, e->row[j], y);
+    times_inverse(ny, e->T_inverse, x, y);
+    for (int j = 0; j < ny; j++)
+        if (mark[j]) largest = fmax(largest, y[j] / unit[j]);
+    for (int j = 0; j < ny; j++) y[j] = largest * unit[j];
+    for (int i = 0; i < e->nz; i++) {
+        const perp__rows *rows = &s->pair[e->pair[i]];
+        int w = e->side[e->pair[i]] ? rows->a : rows->b;
+        sum += u[i] * s->q[i];
+        terms += u[i] * (fabs(s->c[w]) + row_size(s, w, y));
+    }
+    return sum < -PERP_ROUNDING * ny * terms;
+}
+
 static perp__step_result solve_anew(perp__step *s)
 {
     perp__step_result result = {
@@ -531,15 +589,17 @@ static perp__step_result solve_anew(perp__step *s)
                                  .solves = 1,
                                  .worst = -1,
                                  .elimination = e};
-    if (info.outcome != PERP_SOLVED) {
-        int is_proved = info.outcome == PERP_INFEASIBLE;
-        perp__step_result regular = is_proved ? result : solve_regularised(s, e, result);
-        if (regular.outcome == PERP_SOLVED) return regular;
-        if (!is_proved) perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info); /* for its ray */
-        result.certificate = is_proved ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
-        return result;
-    }
-    return take_answer(s, e, result);
+    if (info.outcome == PERP_SOLVED) return take_answer(s, e, result);
+    int is_proved = info.outcome == PERP_INFEASIBLE;
+    perp__step_result regular = is_proved ? result : solve_regularised(s, e, result);
+    if (regular.outcome == PERP_SOLVED) return regular;
+    if (!is_proved) perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info); /* for its ray */
+    result.certificate = is_proved ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
+    if (is_proved && s->nonlinear)
+        result.outcome = PERP_LIMIT, result.fault = PERP__LINEARISED;
+    else if (is_proved && !outlasts_rounding(s, e, result.certificate))
+        result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
+    return result;
 }
 
 /* The sparse answer, held to the same conditions as the dense one. */
@@ -552,21 +612,21 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
     if (result.outcome != PERP_SOLVED) return result;
-    verdict v = judge(s);
+    perp__verdict v = judge(s);
     return accept_or_not(s, &v, result);
 }
 
 static perp__step_result solve_affine(perp__step *s)
 {
-    verdict v;
+    perp__verdict v;
     if (s->sparse) {
         perp__step_result result = solve_sparse(s);
         if (result.outcome == PERP_SOLVED || !s->A || s->sparse_only) return result;
     }
-    if (keep_mode(s, &v))
-        return (perp__step_result){
-            .outcome = PERP_SOLVED, .fault = PERP__FINE, .residual = v.residual, .worst = v.worst};
-    return solve_anew(s);
+    if (!keep_mode(s, &v)) return solve_anew(s);
+    perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
+    keep_verdict(&result, &v);
+    return result;
 }
 
 /* Newton ------------------------------------------------------------------------------------------
@@ -574,64 +634,55 @@ static perp__step_result solve_affine(perp__step *s)
 
 /* Go from base towards the present y, halving the way until the original conditions are better
  * satisfied than at the base. Returns the share of the way taken, or 0. */
-static double search_line(perp__step *s, const double *base, const double *full, verdict *v)
+static double search_line(perp__step *s, const double *base, const double *full, double before,
+                          double *residual)
 {
-    double *y = s->ws + s->sym_y, before = v->residual;
+    double *y = s->ws + s->sym_y;
     for (double alpha = 1; alpha > 1e-4; alpha /= 2) {
         for (int i = 0; i < s->ny; i++)
             y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
-        *v = verify(s);
-        if (v->residual <= (1 - 1e-4 * alpha) * before) return alpha;
+        *residual = perp__step_residual(s);
+        if (*residual <= (1 - 1e-4 * alpha) * before) return alpha;
     }
     return 0;
 }
 
 /* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
- * as far as the natural residual falls. It ends where a full step no longer improves a residual
- * within the tolerance, so that what the last mode fixes is exact. */
+ * as far as the natural residual falls. It ends where a full step no longer improves a point that
+ * holds, so that what the last mode fixes is exact. */
 static perp__step_result iterate_newton(perp__step *s, int limit)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
-    verdict v = verify(s);
+    double residual = perp__step_residual(s);
     for (int k = 0; k < limit; k++) {
+        double before = residual;
         memcpy(base, y, bytes);
-        verdict before = v;
         evaluate_coefficients(s);
         perp__step_result affine = solve_affine(s);
         solves += affine.solves;
         if (affine.outcome != PERP_SOLVED) { /* what it left in y is no answer */
             result = affine;
             memcpy(y, base, bytes);
-            v = verify(s);
             break;
         }
         memcpy(full, y, bytes);
-        double alpha = search_line(s, base, full, &v);
-        int good = before.residual <= s->tol;
-        if (alpha == 0 && !good) { /* stalled: a full step may still leave a kink behind */
-            memcpy(y, full, bytes);
-            v = verify(s);
-            if (!(v.residual < 1e3 * before.residual) || k > limit / 2) break;
-            continue;
-        }
+        double alpha = search_line(s, base, full, before, &residual);
         if (alpha == 0) {
             memcpy(y, base, bytes);
-            v = verify(s);
-        }
-        if (v.residual <= s->tol &&
-            (alpha == 0 || v.residual == 0 || (alpha == 1 && v.residual > 0.5 * before.residual))) {
-            result.outcome = PERP_SOLVED;
-            result.fault = PERP__FINE;
-            break;
+            if (holds(s)) break;
+            memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
+            residual = perp__step_residual(s);
+            if (!(residual < 1e3 * before) || k > limit / 2) break;
+        } else if (residual == 0 || (alpha == 1 && residual > 0.5 * before)) {
+            if (holds(s)) break;
         }
     }
-    if (result.outcome != PERP_SOLVED && v.residual <= s->tol)
-        result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
-    if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED)
-        result.residual = v.residual, result.worst = v.worst;
+    perp__verdict v = perp__step_verify(s);
+    if (v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED) keep_verdict(&result, &v);
     result.solves = solves;
     return result;
 }
@@ -644,27 +695,26 @@ static perp__step_result iterate_cones(perp__step *s)
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym_y, *best = s->from + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    verdict least = verify(s);
+    perp__verdict least = perp__step_verify(s);
     int done = 0, method = 0, solved;
     memcpy(best, y, bytes);
     while (!done && result.solves < MAX_ITERATIONS && method < PERP__CONE_METHODS) {
         evaluate_coefficients(s);
         result.solves++;
         if (!coefficients_are_finite(s) || !perp__cones_step(s, method, &solved)) break;
-        verdict v = verify(s);
-        done = v.residual <= 0.01 * s->tol ||
-               (least.residual <= s->tol && !(v.residual < 0.5 * least.residual));
-        method += !isfinite(v.residual) || (!solved && v.residual > s->tol);
+        perp__verdict v = perp__step_verify(s);
+        done =
+            v.error <= 0.01 * s->tol || (least.error <= s->tol && !(v.error < 0.5 * least.error));
+        method += !isfinite(v.residual) || (!solved && v.error > s->tol);
         if (!isfinite(v.residual)) memcpy(y, best, bytes);
-        if (!(v.residual < least.residual)) continue;
+        if (!(v.error < least.error)) continue;
         memcpy(best, y, bytes);
         least = v;
     }
     memcpy(y, best, bytes);
-    verify(s); /* leaves its values in the workspace */
-    if (least.residual <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
-    result.residual = least.residual;
-    result.worst = least.worst;
+    perp__step_verify(s); /* leaves its values in the workspace */
+    if (least.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    keep_verdict(&result, &least);
     return result;
 }
 
@@ -717,9 +767,11 @@ static perp__step_result solve_newton(perp__step *s)
     }
     result.solves = solves;
     if (result.outcome == PERP_SOLVED) { /* of the point that is kept, whatever led to it */
-        verdict v = verify(s);
-        result.residual = v.residual, result.worst = v.worst;
-        if (!(v.residual <= s->tol)) result.outcome = PERP_LIMIT, result.fault = PERP__DIVERGED;
+        perp__verdict v = perp__step_verify(s);
+        keep_verdict(&result, &v);
+        if (!(v.error <= s->tol)) result.outcome = PERP_LIMIT, result.fault = PERP__DIVERGED;
+        if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
+            result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     }
     if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
     return result;
@@ -740,6 +792,7 @@ void perp__step_forget(perp__step *s)
         s->elimination[i].used = s->elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
     s->current = NULL;
+    s->has_units = 0;
     s->redundant = s->closed = 0;
     s->next_mode = s->next_elimination = 0;
     if (s->sparse) s->mode_row[0] = -2;

@@ -59,10 +59,11 @@ typedef struct perp__mode {
 typedef struct perp__step {
     const perp_model *model;
     double h;
-    double theta;   /* weight of the new state in equations with a derivative */
-    int ncontact;   /* contacts.c: pairs with a gap made of positions; 0 with theta = 1 */
-    char *contact;  /* pair of the model: 1 or 2 where its side a or b is such a gap */
-    char *damped;   /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
+    double theta;  /* weight of the new state in equations with a derivative */
+    int ncontact;  /* contacts.c: pairs with a gap made of positions; 0 with theta = 1 */
+    char *contact; /* pair of the model: 1 or 2 where its side a or b is such a gap */
+    char *
+        damped; /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
     int closed;     /* was one of them closed at the end of the last step? */
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
@@ -103,6 +104,27 @@ typedef struct perp__step {
     int *mode_row; /* ny: the row each condition has in the factored matrix; [0] is -2: none */
     perp__sparse_lu *lu;
 
+    /* verdict.c */
+    char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
+    char *has_h;       /* nequation of the model: the row was multiplied by h */
+    char *of_cone;     /* nequation of the model: stands for an exact cone */
+    char *in_equation; /* ny */
+    char *defined;     /* ny: a var that an equation defines, x = ... */
+    int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
+    int *definition,
+        ndefined;      /* the equations that define one, in an order in which they can be used */
+    char *is_side;     /* ny: stands alone as a side of a pair */
+    int *before;       /* symbol -> the same state before the step, or -1 */
+    perp__terms *term; /* by slot, up to the end of the check's tape */
+    double *own;       /* ny: what the size of an unknown is judged by */
+    double *scratch;   /* ny */
+    double *unit;      /* ny, and nrow + ny of scratch: perp__step_units */
+    int has_units;
+    int has_terms;       /* all these are of the present point */
+    double *sum, *scale; /* nequation: sums of |terms| of the rows; of the equations as written */
+    char *anchored;      /* nrow + ny: scratch */
+    char *side_now;      /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
     perp__elimination *elimination;
@@ -139,28 +161,67 @@ int perp__step_parameter(const perp__step *step, int k);
  * if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for
  * a row that depends on other fixed rows. work and iwork hold perp__sides_doubles and
  * perp__sides_ints. */
-int perp__choose_sides(const perp__step *step, const char *on, char *side, char *bad, int *bad_row,
+int perp__choose_sides(perp__step *step, const char *on, char *side, char *bad, int *bad_row,
                        double *work, int *iwork);
 size_t perp__sides_doubles(int ny);
+
+/* Units of the unknowns, powers of two, in which the entries of all rows are near 1 once the rows are scaled; those of the first
+ * linearisation. */
+const double *perp__step_units(perp__step *step);
 size_t perp__sides_ints(int ny, int np);
 
 /* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the
  * workspace, verified. */
 typedef enum perp__step_fault {
     PERP__FINE,
-    PERP__NOT_FINITE, /* a coefficient is not a number */
-    PERP__SINGULAR,   /* no choice of sides */
-    PERP__NO_ANSWER,  /* the solver's outcome tells */
-    PERP__DIVERGED,   /* Newton's iteration did not converge */
-    PERP__UNVERIFIED  /* the solver's answer does not hold */
+    PERP__NOT_FINITE,       /* a coefficient is not a number */
+    PERP__SINGULAR,         /* no choice of sides */
+    PERP__NO_ANSWER,        /* the solver's outcome tells */
+    PERP__DIVERGED,         /* Newton's iteration did not converge */
+    PERP__UNVERIFIED,       /* the solver's answer does not hold */
+    PERP__UNDECIDED,        /* it holds only by numbers so large that rounding decides */
+    PERP__BELOW_RESOLUTION, /* the first step moves nothing, though rates are not 0 */
+    PERP__LINEARISED /* the conditions, linearised where Newton's iteration stands, have no solution */
 } perp__step_fault;
+
+/* verdict.c: the conditions as they were written, at the point in the workspace (docs/adr/008-verdicts.md). */
+typedef struct perp__verdict {
+    double error;    /* the largest |violation| / scale: what decides */
+    double breach;   /* the same of the inequalities alone: 0 in the right mode, but for rounding */
+    double residual; /* the largest natural residual, absolute: for reading */
+    int worst;  /* the condition with the largest error, equations first, then pairs; -1: none */
+    double off; /* its natural residual */
+} perp__verdict;
+
+int perp__verdict_allocate(perp__step *step);
+void perp__verdict_free(perp__step *step);
+perp__verdict perp__step_verify(perp__step *step);
+
+/* The largest natural residual alone; cheaper, for Newton's line search. */
+double perp__step_residual(perp__step *step);
+
+/* For the linearised rows: find what unknowns are judged by, then row r at y. */
+void perp__step_size_rows(perp__step *step);
+void perp__step_size_nothing(perp__step *step);
+
+/* Vars that equations define (x = ...) from the other unknowns, by the linearised rows: a solve leaves them with the rounding of
+ * the rows they act in. What is a side of a pair stays as its mode has it. */
+void perp__step_settle(perp__step *step);
+perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
+
+/* After a solved step: does no state move, although a rate is not 0? Then each increment was lost beside the state that it is
+ * added to. */
+int perp__step_moves_nothing(perp__step *step);
+
+/* After perp__step_verify: are there unknowns so much larger than all data that rounding decides? Then nothing is verified. */
+int perp__step_has_grown(perp__step *step);
 
 typedef struct perp__step_result {
     perp_outcome outcome;
     perp__step_fault fault;
-    double residual;
+    double residual, error, off;
     int solves;
-    int worst; /* the model's condition with the largest residual: equations first, then pairs */
+    int worst; /* the model's condition with the largest error: equations first, then pairs */
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;

@@ -78,7 +78,7 @@ static int has_solution(const affine *s)
             memcpy(B + i * n, s->row[r], (size_t)n * sizeof(double));
             c[i] = s->c[r];
         }
-        if (!perp__invert(n, B, n, inverse, work, index)) {
+        if (!perp__invert(n, B, n, NULL, inverse, work, index)) {
             unsure = 1;
             continue;
         }

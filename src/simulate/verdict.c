@@ -1,0 +1,476 @@
+/* Do the conditions of a step hold as they were written? Each is judged on a scale of its own (docs/adr/008-verdicts.md): first by
+ * what is cheap and sure, and only where that does not decide by the terms that it is made of. */
+
+#include "base/tol.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The conditions one after the other, with what is known of the terms so far. */
+typedef struct judge {
+    perp__step *s;
+    perp__verdict v;
+} judge;
+
+int perp__verdict_allocate(perp__step *s)
+{
+    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
+    s->term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->term);
+    s->own = malloc((4 * ny + 2 * ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->before = malloc((nsymbol + 1) * sizeof(int));
+    s->anchored = malloc((size_t)s->nrow + ny + 1);
+    s->side_now = calloc((size_t)s->model->npair + 1, 1);
+    if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now) return 0;
+    s->scratch = s->own + ny;
+    s->sum = s->scratch + ny, s->scale = s->sum + ne;
+    s->unit = s->scale + ne;
+    for (size_t i = 0; i < nsymbol; i++) s->before[i] = -1;
+    for (int i = 0; i < s->nx; i++) s->before[s->sym_y + i] = s->sym_pre + i;
+    return 1;
+}
+
+void perp__verdict_free(perp__step *s)
+{
+    free(s->term);
+    free(s->own);
+    free(s->before);
+    free(s->anchored);
+    free(s->side_now);
+    s->term = NULL, s->own = NULL, s->before = NULL, s->anchored = NULL, s->side_now = NULL;
+}
+
+/* Scales ---------------------------------------------------------------------------------------- */
+
+/* What unknown j counts with among terms: |y_j|, but of a state, or of a var that an equation defines, the size that it is judged
+ * by where that is larger, since it may be a difference that cancelled. */
+static double size_of(const perp__step *s, int j)
+{
+    double size = fabs(s->ws[s->sym_y + j]);
+    return (j < s->nx || s->defined[j]) && s->own[j] > size ? s->own[j] : size;
+}
+
+/* The sum of |terms| of row r, linearised. */
+static double row_terms(const perp__step *s, int r)
+{
+    double sum = fabs(s->c[r]);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += fabs(s->value[k]) * size_of(s, s->column[k]);
+    return sum;
+}
+
+/* The sums of |terms| of the equations into s->sum; linearised, or as they are written. */
+static void sum_rows(perp__step *s)
+{
+    for (int i = 0; i < s->nequation; i++) s->sum[i] = row_terms(s, i);
+}
+
+static void sum_equations(perp__step *s)
+{
+    const int *out = s->check.out;
+    double h = s->ws[SYM_H];
+    for (int j = 0; j < s->ny; j++)
+        s->term[s->sym_y + j] = (perp__terms){size_of(s, j), size_of(s, j)};
+    perp__tape_terms(&s->check, s->ws, s->before, s->term);
+    for (int i = 0; i < s->nequation; i++) {
+        int is_split = i >= s->model->nequation;
+        double sum =
+            is_split ? row_terms(s, i) : s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
+        s->sum[i] = !is_split && s->has_h[i] ? h * sum : sum;
+    }
+}
+
+static void lower(double *size, double rest, double coefficient)
+{
+    double least = fmax(rest, 0) / coefficient;
+    if (least < *size) *size = least;
+}
+
+/* A var that an equation defines, x = ..., has the size of what it is set to. Definitions may use each other (in no circle). */
+static void size_definitions(perp__step *s, void (*sum)(perp__step *))
+{
+    for (int grew = s->ndefined > 0; grew;) {
+        grew = 0;
+        for (int d = 0; d < s->ndefined; d++) {
+            int i = s->definition[d], j = s->defines[i];
+            grew |= s->sum[i] > 2 * s->own[j];
+            s->own[j] = fmax(s->own[j], s->sum[i]);
+        }
+        if (grew) sum(s);
+    }
+}
+
+/* A state has the size of |pre| and of what its rate adds. Twice, since a position takes that of its velocity. */
+static void size_states(perp__step *s, void (*sum)(perp__step *))
+{
+    const double *pre = s->ws + s->sym_pre;
+    for (int pass = 0; pass < 2; pass++) {
+        double *size = s->scratch;
+        for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
+        for (int i = 0; i < s->nequation; i++) {
+            for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+                int j = s->column[k];
+                double a = fabs(s->value[k]);
+                if (s->is_rate[k] && a > 0) lower(&size[j], s->sum[i], a);
+            }
+        }
+        for (int j = 0; j < s->nx; j++) s->own[j] = fabs(pre[j]) + (isinf(size[j]) ? 0 : size[j]);
+        sum(s);
+    }
+}
+
+/* Another var, a force, is judged by the least that the other terms of an equation allow; one that stands in no equation by those
+ * of the sides it stands in. */
+static void size_forces(perp__step *s)
+{
+    for (int j = s->nx; j < s->ny; j++)
+        if (!s->defined[j]) s->own[j] = (double)INFINITY;
+    for (int r = 0; r < s->nrow; r++) {
+        int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
+        if (in_sides && end == first + 1) continue;
+        double sum = in_sides ? row_terms(s, r) : s->sum[r];
+        for (int k = first; k < end; k++) {
+            int j = s->column[k];
+            double a = fabs(s->value[k]);
+            if (a > 0 && j >= s->nx && !s->defined[j] && s->in_equation[j] != in_sides)
+                lower(&s->own[j], sum - a * size_of(s, j), a);
+        }
+    }
+    for (int j = s->nx; j < s->ny; j++)
+        if (isinf(s->own[j])) s->own[j] = 0;
+}
+
+/* By what each unknown is judged, s->own: sizes go from data to definitions (forces to torques), to states, to what is defined by
+ * these (velocities of contacts, gaps). Begins with the sums for own = 0. */
+static void size_unknowns(perp__step *s, void (*sum)(perp__step *))
+{
+    size_definitions(s, sum);
+    size_states(s, sum);
+    size_definitions(s, sum);
+    size_forces(s);
+}
+
+/* The terms of all conditions at the present point, after the evaluation of s->check. Equations are held to the sums of their
+ * terms as they are; sides of pairs, and rounding, count unknowns with their sizes. */
+static void find_terms(perp__step *s)
+{
+    const int *out = s->check.out;
+    memset(s->own, 0, (size_t)s->ny * sizeof(double));
+    for (int i = 0; i < s->nsymbol; i++) s->term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    sum_equations(s);
+    for (int i = 0; i < s->model->nequation; i++)
+        s->scale[i] = s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
+    size_unknowns(s, sum_equations);
+    for (int j = 0; j < s->ny; j++)
+        s->term[s->sym_y + j].scale = fmax(fabs(s->ws[s->sym_y + j]), s->own[j]);
+    perp__tape_terms(&s->check, s->ws, s->before, s->term);
+}
+
+void perp__step_size_nothing(perp__step *s)
+{
+    memset(s->own, 0, (size_t)s->ny * sizeof(double));
+}
+
+void perp__step_size_rows(perp__step *s)
+{
+    perp__step_size_nothing(s);
+    sum_rows(s);
+    size_unknowns(s, sum_rows);
+}
+
+void perp__step_settle(perp__step *s)
+{
+    double *y = s->ws + s->sym_y;
+    for (int d = 0; d < s->ndefined; d++) {
+        int i = s->definition[d], j = s->defines[i];
+        double sum = s->c[i], own = 0;
+        if (s->is_side[j]) continue;
+        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+            if (s->column[k] == j)
+                own = s->value[k];
+            else
+                sum += s->value[k] * y[s->column[k]];
+        }
+        y[j] = (0.0 - sum) / own;
+    }
+}
+
+perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
+{
+    int first = s->row_start[r], end = s->row_start[r + 1];
+    double value = s->c[r], scale = fabs(s->c[r]), rounding = scale;
+    for (int k = first; k < end; k++) {
+        int j = s->column[k];
+        double a = fabs(s->value[k]), x = s->value[k] * y[j];
+        value += x;
+        scale += r < s->nequation ? fabs(x) : fmax(fabs(x), a * s->own[j]);
+        rounding += a * size_of(s, j);
+    }
+    return (perp__amount){value, scale, PERP_ROUNDING * rounding};
+}
+
+/* Conditions ------------------------------------------------------------------------------------ */
+
+static void know_terms(perp__step *s)
+{
+    if (!s->has_terms) find_terms(s);
+    s->has_terms = 1;
+}
+
+/* Root `out` of s->check. */
+static perp__amount amount(judge *j, int out)
+{
+    know_terms(j->s);
+    const perp__step *s = j->s;
+    int y = out - s->sym_y;
+    double scale = y >= 0 && y < s->ny ? s->own[y] : s->term[out].scale;
+    return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->term[out].rounding};
+}
+
+static perp__amount difference(perp__amount a, perp__amount b)
+{
+    double value = a.value - b.value;
+    return (perp__amount){value, a.scale + b.scale,
+                          a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
+}
+
+/* Condition i has this error, its inequalities this one. */
+static void note(judge *j, int i, double error, double breach, double residual)
+{
+    perp__verdict *v = &j->v;
+    if (isnan(residual)) error = (double)INFINITY;
+    if (!(residual <= v->residual)) v->residual = residual;
+    if (!(breach <= v->breach)) v->breach = breach;
+    if (error > v->error || (error == v->error && residual > v->off) || v->worst < 0)
+        v->worst = i, v->off = residual;
+    if (!(error <= v->error)) v->error = error;
+}
+
+static void judge_equation(judge *j, int i, const int *out)
+{
+    const perp__step *s = j->s;
+    double left = s->ws[out[0]], right = s->ws[out[1]], r = fabs(left - right);
+    double sure = fabs(left) + fabs(right); /* S is never less */
+    double error = r == 0 ? 0 : r / sure;
+    if (!(error <= s->tol)) {
+        perp__amount d = difference(amount(j, out[0]), amount(j, out[1]));
+        d.scale = s->scale[i];
+        error = perp__error_zero(d);
+    }
+    note(j, i, error, 0, r);
+}
+
+static double pair_residual(const double *ws, const int *out)
+{
+    double a = ws[out[0]], b = ws[out[1]];
+    return isnan(a) || isnan(b) ? (double)NAN : fabs(a < b ? a : b);
+}
+
+static void judge_pair(judge *j, int i, const int *out)
+{
+    perp__step *s = j->s;
+    double a = s->ws[out[0]], b = s->ws[out[1]], r = pair_residual(s->ws, out);
+    double error = 0, breach = 0;
+    int side = a > 0 ? 0 : b > 0 ? 2 : 1;
+    if (!(a >= 0 && b >= 0 && (a == 0 || b == 0))) {
+        perp__amount A = amount(j, out[0]), B = amount(j, out[1]);
+        double a0 = perp__error_zero(A), b0 = perp__error_zero(B);
+        error = perp__error_pair(A, B);
+        breach = fmax(perp__error_negative(A), perp__error_negative(B));
+        side = a0 <= s->tol ? (b0 <= s->tol ? 1 : 2) : 0;
+    }
+    s->side_now[i] = (char)side;
+    note(j, s->model->nequation + i, error, breach, r);
+}
+
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+static double box_residual(const double *ws, const int *out)
+{
+    double a = ws[out[0]], e = ws[out[1]], lo = ws[out[2]], hi = ws[out[3]];
+    if (isnan(a) || isnan(e)) return (double)NAN;
+    return lo <= hi ? fabs(a - clamp(a - e, lo, hi)) : lo - hi;
+}
+
+static void judge_box(judge *j, int i, const int *out)
+{
+    perp__step *s = j->s;
+    double a = s->ws[out[0]], e = s->ws[out[1]], lo = s->ws[out[2]], hi = s->ws[out[3]];
+    double r = box_residual(s->ws, out), error = 0, breach = 0;
+    int side = e > 0 ? 0 : e < 0 ? 2 : a <= lo ? 0 : a >= hi ? 2 : 1;
+    if (!(a >= lo && a <= hi && (e == 0 || (e > 0 ? a == lo : a == hi)))) {
+        perp__amount A = amount(j, out[0]), E = amount(j, out[1]);
+        perp__amount above = difference(A, amount(j, out[2])),
+                     below = difference(amount(j, out[3]), A);
+        error = perp__error_box(above, below, E);
+        breach = error; /* e on the wrong side of 0 is one, too */
+        side = perp__error_zero(E) > s->tol        ? (e > 0 ? 0 : 2)
+               : perp__error_zero(above) <= s->tol ? 0
+               : perp__error_zero(below) <= s->tol ? 2
+                                                   : 1;
+    }
+    s->side_now[i] = (char)side;
+    note(j, s->model->nequation + i, error, breach, r);
+}
+
+static void judge_off(judge *j, int i, const int *out)
+{
+    double a = j->s->ws[out[0]];
+    double error = a == 0 ? 0 : perp__error_zero(amount(j, out[0]));
+    j->s->side_now[i] = 3;
+    note(j, j->s->model->nequation + i, error, 0, fabs(a));
+}
+
+/* An exact cone: |f| <= bound, and f = -bound v/|v| unless v = 0. Its equations say the same with a factor between force and
+ * velocity; here each has its own scale. Roots: f (2), v (2), bound. */
+static void judge_cone(judge *j, int i, const int *out)
+{
+    const perp__step *s = j->s;
+    const double *ws = s->ws;
+    double f[2] = {ws[out[0]], ws[out[1]]}, v[2] = {ws[out[2]], ws[out[3]]}, bound = ws[out[4]];
+    double speed = hypot(v[0], v[1]), force = hypot(f[0], f[1]);
+    perp__amount B = amount(j, out[4]), F = {force, 0, 0}, V = {speed, 0, 0};
+    for (int k = 0; k < 2; k++) {
+        perp__amount fk = amount(j, out[k]), vk = amount(j, out[2 + k]);
+        F.scale += fk.scale, F.rounding += fk.rounding;
+        V.scale += vk.scale, V.rounding += vk.rounding;
+    }
+    perp__amount inside = difference(B, F), slides = inside;
+    slides.value = speed > 0 ? hypot(f[0] + bound * v[0] / speed, f[1] + bound * v[1] / speed) : 0;
+    if (speed > 0) slides.rounding += fabs(bound) * fmin(1, V.rounding / speed);
+    double error = fmax(perp__error_negative(B), perp__error_negative(inside));
+    error = fmax(error, fmin(perp__error_zero(V), perp__error_zero(slides)));
+    note(j, s->cone[i].equation, error, perp__error_negative(B), fmax(0, -bound));
+}
+
+double perp__step_residual(perp__step *s)
+{
+    const perp_model *m = s->model;
+    const double *ws = s->ws;
+    const int *out = s->check.out;
+    double residual = 0;
+    perp__tape_eval(&s->check, s->ws);
+    for (int i = 0; i < m->nequation; i++, out += 2) {
+        double r = fabs(ws[out[0]] - ws[out[1]]);
+        if (!(r <= residual)) residual = r;
+    }
+    for (int i = 0; i < m->npair; i++) {
+        int g = s->guard_of[i];
+        double r = g >= 0 && !(ws[s->guards.out[g]] > 0) ? fabs(ws[out[0]])
+                   : m->pair[i].two_sided                ? box_residual(ws, out)
+                                                         : pair_residual(ws, out);
+        if (!(r <= residual)) residual = r;
+        out += m->pair[i].two_sided ? 4 : 2;
+    }
+    for (int i = 0; i < s->ncone; i++, out += 5) residual = fmax(residual, -ws[out[4]]);
+    return residual;
+}
+
+perp__verdict perp__step_verify(perp__step *s)
+{
+    const perp_model *m = s->model;
+    judge j = {.s = s, .v = {.worst = -1}};
+    const int *out = s->check.out;
+    perp__tape_eval(&s->check, s->ws);
+    s->has_terms = 0;
+    for (int i = 0; i < m->nequation; i++, out += 2) {
+        if (s->of_cone[i])
+            note(&j, i, 0, 0, fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
+        else
+            judge_equation(&j, i, out);
+    }
+    for (int i = 0; i < m->npair; i++) {
+        int g = s->guard_of[i];
+        if (g >= 0 && !(s->ws[s->guards.out[g]] > 0))
+            judge_off(&j, i, out);
+        else if (m->pair[i].two_sided)
+            judge_box(&j, i, out);
+        else
+            judge_pair(&j, i, out);
+        out += m->pair[i].two_sided ? 4 : 2;
+    }
+    for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
+    return j.v;
+}
+
+/* Growth ---------------------------------------------------------------------------------------- */
+
+/* The terms of the equations that have no unknown, into s->scale. */
+static void find_data(perp__step *s)
+{
+    const int *out = s->check.out;
+    double h = s->ws[SYM_H];
+    for (int i = 0; i < s->nsymbol; i++)
+        s->term[i] = (perp__terms){i < s->sym_y ? fabs(s->ws[i]) : 0, 0};
+    perp__tape_terms(&s->check, s->ws, NULL, s->term);
+    for (int i = 0; i < s->model->nequation; i++) {
+        double sum = s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
+        s->scale[i] = fmax(fabs(s->c[i]), s->has_h[i] ? h * sum : sum);
+    }
+    s->has_terms = 0;
+}
+
+/* Mark what row r anchors: its unknowns, where the rounding that it can have is small beside the data of the row itself, or
+ * beside an unknown that another row anchors. Returns 1 where that is new. */
+static int anchor(perp__step *s, int r)
+{
+    char *row = s->anchored, *unknown = row + s->nrow;
+    int first = s->row_start[r], end = s->row_start[r + 1];
+    double data = r < s->model->nequation ? s->scale[r] : fabs(s->c[r]), rounding = data;
+    if (row[r]) return 0;
+    for (int k = first; k < end; k++) {
+        double x = fabs(s->value[k]) * size_of(s, s->column[k]);
+        rounding += x;
+        if (unknown[s->column[k]]) data = fmax(data, x);
+    }
+    if (!(PERP_ROUNDING * rounding <= s->tol * data)) return 0;
+    row[r] = 1;
+    for (int k = first; k < end; k++)
+        if (s->value[k] != 0) unknown[s->column[k]] = 1;
+    return 1;
+}
+
+/* Does an unknown, not 0, rest on no row's data, s->scale? */
+static int something_floats(perp__step *s)
+{
+    int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
+    memset(s->anchored, 0, (size_t)s->nrow + (size_t)s->ny);
+    for (int more = 1; more;) {
+        more = 0;
+        for (int r = 0; r < rows; r++) more |= anchor(s, r);
+    }
+    for (int j = 0; j < s->ny; j++)
+        if (!s->anchored[s->nrow + j] && s->ws[s->sym_y + j] != 0) return 1;
+    return 0;
+}
+
+/* The constants of the rows are data that are at hand; where they do not suffice, they and the unknowns may have cancelled. */
+int perp__step_has_grown(perp__step *s)
+{
+    perp__step_size_nothing(s);
+    for (int i = 0; i < s->model->nequation; i++) s->scale[i] = fabs(s->c[i]);
+    s->has_terms = 0;
+    if (!something_floats(s)) return 0;
+    find_terms(s);
+    find_data(s);
+    return something_floats(s);
+}
+
+int perp__step_moves_nothing(perp__step *s)
+{
+    const double *ws = s->ws;
+    for (int j = 0; j < s->nx; j++)
+        if (ws[s->sym_y + j] != ws[s->sym_pre + j]) return 0;
+    perp__tape_eval(&s->check, s->ws);
+    find_terms(s);
+    s->has_terms = 1;
+    for (int i = 0; i < s->model->nequation; i++) {
+        double r = fabs(ws[s->check.out[2 * i]] - ws[s->check.out[2 * i + 1]]);
+        if (s->has_h[i] && r > 0.5 * s->scale[i]) return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,181 @@
+/* Verdicts of steps do not change with what stands beside them, nor with units (docs/adr/008-verdicts.md). */
+
+#include "runs.h"
+#include "unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Run the text; the status of the run, and how many steps it took. */
+static perp_status status_of(const char *text, long *steps, char *message)
+{
+    perp_diag diag = {0};
+    perp_model *model = parse_model(text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    perp_status status = perp_simulation_create(model, &o, &sim, &diag);
+    *steps = 0;
+    if (status == PERP_OK) {
+        status = perp_simulation_run(sim, NULL, NULL, &diag);
+        *steps = perp_simulation_get_summary(sim).steps;
+        perp_simulation_destroy(sim);
+    }
+    snprintf(message, 400, "%s", perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    perp_model_destroy(model);
+    return status;
+}
+
+/* The walls leave no room from t = 0.1 on, whatever the valve beside them opens at. */
+static void walls_crush_a_block_whatever_stands_beside(void **state)
+{
+    (void)state;
+    static const char *const opens[] = {"0", "1", "1e5", "1e7", "1e9", "1e14"};
+    for (int k = 0; k < 6; k++) {
+        char text[600], message[400];
+        long steps;
+        snprintf(text, sizeof text,
+                 "param popen = %s\nstate x = 0.0005, v = 0\nvar q, l1, l2\nder(x) = v\n"
+                 "der(v) = l1 - l2\n0 <= q perp 1e9*q - popen >= 0\n0 <= l1 perp x - 0.01*t >= 0\n"
+                 "0 <= l2 perp 0.001 - x >= 0\nsimulate to 0.3 step 0.01\n",
+                 opens[k]);
+        assert_int_equal(status_of(text, &steps, message), PERP_ERR_NO_SOLUTION);
+        assert_int_equal(steps, 10);
+        assert_non_null(strstr(message, "infeasible"));
+        assert_non_null(strstr(message, "0.001 - x"));
+    }
+}
+
+static void a_large_constant_beside_falling_balls_changes_no_bit(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param K = 1\nstate z[3] = [1, 2, 3]\nstate v[3] = 0\nvar p[3], big\n"
+        "for i in 1..3 {\nder(z[i]) = v[i]\nder(v[i]) = p[i] - 9.81\n0 <= p[i] perp z[i] >= 0\n}\n"
+        "big = K\nsimulate to 2 step 1e-2\n";
+    run one = run_model(parse_model(text), 0, 0);
+    for (double K = 1e6; K < 1e19; K *= 1e4) {
+        perp_model *model = parse_model(text);
+        set_value(model, "K", K);
+        run r = run_model(model, 0, 0);
+        assert_int_equal(r.nrow, one.nrow);
+        for (long i = 0; i < r.nrow; i++) {
+            assert_memory_equal(r.value + i * r.ncolumn, one.value + i * r.ncolumn,
+                                7 * sizeof(double)); /* t, z, v */
+            if (i > 0) assert_near(at(&r, i, "big"), K, 0);
+        }
+        assert_true(last(&r, "z[1]") >= 0);
+        free_run(&r);
+    }
+    free_run(&one);
+}
+
+static void a_force_on_a_dam_hides_no_row_without_solution(void **state)
+{
+    (void)state;
+    char text[400], message[400];
+    long steps;
+    for (double F = 1; F < 1e17; F *= 1e4) {
+        snprintf(text, sizeof text,
+                 "state x = 0, v = 0\nvar N, f, q\nder(x) = v\n5*der(v) = 20 + f\n"
+                 "0 <= N perp N - %g >= 0\n-24.5 <= f <= 24.5 perp v\n0 <= q perp -q - 1 >= 0\n"
+                 "simulate to 1 step 0.01\n",
+                 F);
+        assert_int_equal(status_of(text, &steps, message), PERP_ERR_NO_SOLUTION);
+        assert_int_equal(steps, 0);
+        assert_non_null(strstr(message, "test.perp:7:"));
+    }
+}
+
+/* Pushed by a ramp, whatever its mass: it slips from t = 0.3 on, and goes as far. */
+static void the_mass_of_a_block_changes_no_verdict(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param m = 1, mu = 0.6, g = 9.81\ninput u = m*20*t\nstate x = 0, v = 0\nvar f\n"
+        "der(x) = v\nm*der(v) = u + f\n-mu*m*g <= f <= mu*m*g perp v\n"
+        "simulate to 2 step 1e-3\n";
+    run one = run_model(parse_model(text), 0, 0);
+    for (int k = -240; k <= 240; k += 20) { /* powers of two: the same bits */
+        perp_model *model = parse_model(text);
+        set_value(model, "m", ldexp(1, k));
+        run r = run_model(model, 0, 0);
+        for (long i = 0; i < r.nrow; i++) {
+            assert_near(at(&r, i, "x"), at(&one, i, "x"), 0);
+            assert_near(at(&r, i, "v"), at(&one, i, "v"), 0);
+        }
+        free_run(&r);
+    }
+    for (int k = -20; k <= 20; k += 2) {
+        perp_model *model = parse_model(text);
+        set_value(model, "m", pow(10, k));
+        run r = run_model(model, 0, 0);
+        assert_near(last(&r, "x"), last(&one, "x"), 1e-11);
+        free_run(&r);
+    }
+    free_run(&one);
+}
+
+/* A pendulum held by positions: its force is a difference of positions over h^2. */
+static void position_level_constraints_run_at_small_steps(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "state x = 1, y = 0, u = 0, v = 0\nvar s\nder(x) = u\nder(y) = v\nder(u) = -s*x\n"
+        "der(v) = -s*y - 9.81\nx^2 + y^2 = 1\nsimulate to 0.1 step 1e-2\n";
+    for (double h = 1e-3; h > 1e-6; h /= 10) {
+        run r = run_model(parse_model(text), 100 * h, h);
+        assert_near(hypot(last(&r, "x"), last(&r, "y")), 1, 1e-15);
+        free_run(&r);
+    }
+}
+
+static void steps_that_move_nothing_are_refused(void **state)
+{
+    (void)state;
+    char message[400];
+    long steps;
+    assert_int_equal(
+        status_of("state x = 1, v = 1\nder(x) = v\nder(v) = -x\nsimulate to 1e-298 step 1e-300\n",
+                  &steps, message),
+        PERP_ERR_NO_SOLUTION);
+    assert_int_equal(steps, 0);
+    assert_non_null(strstr(message, "below the resolution"));
+}
+
+/* What stands alone must be an exact 0; a sum that cancels, a 0 of its terms. */
+static void equations_without_a_scale_are_not_solved(void **state)
+{
+    (void)state;
+    char message[400];
+    long steps;
+    assert_int_equal(
+        status_of("state x = 0\nvar y\nder(x) = 1\nexp(y) = 0\nsimulate to 1 step 0.1\n", &steps,
+                  message),
+        PERP_ERR_NO_SOLUTION);
+    assert_int_equal(
+        status_of("state x = 1, z = 2\nder(x) = 0*log(z)\nder(z) = -1\nsimulate to 4 step 0.5\n",
+                  &steps, message),
+        PERP_ERR_NO_SOLUTION);
+    assert_int_equal(steps, 3); /* then log(0): not a number */
+    run r = run_model(
+        parse_model("state x = 0\nvar y\nder(x) = 1\n1e-12*(y - 3) = 0\nsimulate to 1 step 0.1\n"),
+        0, 0);
+    assert_near(last(&r, "y"), 3, 1e-14);
+    free_run(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walls_crush_a_block_whatever_stands_beside),
+        cmocka_unit_test(a_large_constant_beside_falling_balls_changes_no_bit),
+        cmocka_unit_test(a_force_on_a_dam_hides_no_row_without_solution),
+        cmocka_unit_test(the_mass_of_a_block_changes_no_verdict),
+        cmocka_unit_test(position_level_constraints_run_at_small_steps),
+        cmocka_unit_test(steps_that_move_nothing_are_refused),
+        cmocka_unit_test(equations_without_a_scale_are_not_solved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
