@@ -381,6 +381,8 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
                     .n = p.n,
                     .iterations = info.iterations,
                     .residual = info.residual,
+                    .error = info.error,
+                    .has_error = 1,
                     .time_us = 1e6 * (cli_now() - start)};
         solve_emit(out, &a, table);
         perp_mcp_solver_destroy(solver);

@@ -4,7 +4,7 @@
 ///
 /// Come back here when the function of perp/lcp.h is not affine, or when it is but M is sparse. F and its
 /// derivative J are callbacks; J is dense or in compressed columns. A method's word is not taken: the driver
-/// evaluates F once more at the answer, and PERP_SOLVED is impossible above the tolerance.
+/// evaluates F and J once more at the answer, and PERP_SOLVED is impossible above the tolerance.
 
 #ifndef PERP_MCP_H
 #define PERP_MCP_H
@@ -39,7 +39,7 @@ typedef enum perp_mcp_method {
 
 /// Fill with perp_mcp_options_default, then change what you need.
 typedef struct perp_mcp_options {
-    double tol;   ///< solved means: natural residual <= tol. (0, 1e-2], default 1e-9
+    double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-9
     int max_iter; ///< steps of a method; 0 (default): 200
 } perp_mcp_options;
 
@@ -49,6 +49,9 @@ typedef struct perp_mcp_info {
     perp_mcp_method method; ///< the one that gave the answer
     int iterations;         ///< steps, of all methods tried
     double residual;        ///< perp_mcp_residual of the returned z; NaN if F is not defined there
+    double
+        error; ///< the largest violation of a condition on its own scale, sum |J_ij z_j| + |F_i - sum J_ij z_j|, or what
+               ///< the data make of it where z is so large that these would be lost
 } perp_mcp_info;
 
 /// Owns the workspace of one method for problems of one size and pattern; reusable, one thread at a time.

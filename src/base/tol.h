@@ -7,7 +7,7 @@
  * contact problems, and two digits below what the peers are judged by (1e-8). */
 #define PERP_TOL_SOLVED 1e-10
 
-/* A nonlinear problem is solved when its natural residual is below this: where Newton converges at all its last
+/* A nonlinear problem is solved when each condition is violated by at most this times its own scale: where Newton converges at all its last
  * step goes far below, unless F itself is rounded more coarsely. */
 #define PERP_TOL_NONLINEAR 1e-9
 

@@ -108,12 +108,13 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
 static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
 {
     size_t n = (size_t)s->n + 1, nnz = (size_t)s->nnz + 1;
-    s->z = calloc((PERP__NEWTON_WORK + 7) * n, sizeof(double));
+    s->z = calloc((PERP__NEWTON_WORK + 9) * n, sizeof(double));
     s->J = malloc(nnz * sizeof(double));
     s->swap = malloc(n * sizeof(int));
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
     s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
-    s->trial = s->next + n, s->settled = s->trial + n, s->work = s->settled + n;
+    s->trial = s->next + n, s->settled = s->trial + n;
+    s->terms = s->settled + n, s->data = s->terms + n, s->work = s->data + n;
     perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
     if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;
     s->factors = malloc((n * n + 1) * sizeof(double));
@@ -216,16 +217,19 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
         return PERP_ERR_ARG;
     if (p->n != s->n || (p->column_start && p->column_start[p->n] != s->nnz) || !has_pattern(s, p))
         return PERP_ERR_DIM;
-    perp_mcp_info result = {
-        .outcome = PERP_BAD_INPUT, .method = s->method, .residual = (double)NAN};
+    perp_mcp_info result = {.outcome = PERP_BAD_INPUT,
+                            .method = s->method,
+                            .residual = (double)NAN,
+                            .error = (double)NAN};
     size_t bytes = (size_t)s->n * sizeof(double);
     s->problem = p;
     s->out_of_memory = 0;
     if (bytes) memcpy(s->z, z, bytes);
     if (prepare(p, s->z)) {
         result.iterations = methods[s->method].solve(s);
+        result.error = perp__mcp_judge(s);
+        result.outcome = result.error <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
         result.residual = perp_mcp_residual(p, s->z, s->w);
-        result.outcome = result.residual <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
         if (bytes) memcpy(z, s->z, bytes);
         if (bytes && w) memcpy(w, s->w, bytes);
     }
@@ -237,10 +241,11 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
 /* Is z solved? Else it is kept where it is the best point so far. */
 static int is_settled(perp_mcp_solver *s, double *least)
 {
+    if (perp__mcp_judge(s) <= s->options.tol) return 1;
     double residual = perp_mcp_residual(s->problem, s->z, s->w);
     if (residual < *least)
         *least = residual, memcpy(s->settled, s->z, (size_t)s->n * sizeof(double));
-    return residual <= s->options.tol;
+    return 0;
 }
 
 /* auto: each method goes on where the one before it ended; then all of them from other points, which are the

@@ -25,12 +25,17 @@ struct perp_mcp_solver {
 
     int out_of_memory; /* in the solve in progress */
 
-    double *settled; /* n: best point of auto */
+    double *settled;      /* n: best point of auto */
+    double *terms, *data; /* n each: of the rows, see mcp_verdict.c */
 
     /* josephy */
     perp_solver *linear;
     double *q, *next, *trial; /* n each */
 };
+
+/* mcp_verdict.c: the error of solver->z, each condition on its own scale, which is solved where that is at most options.tol.
+ * Bare z_i at a bound but for rounding are put there if that solves it. Evaluates F and J. */
+double perp__mcp_judge(perp_mcp_solver *solver);
 
 /* Each method goes on from solver->z and leaves its best point there; returns the steps. */
 int perp__mcp_fb(perp_mcp_solver *solver);

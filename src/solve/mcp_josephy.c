@@ -43,6 +43,13 @@ static int solve_linear(perp_mcp_solver *s)
            info.outcome == PERP_SOLVED;
 }
 
+/* The residual is in the problem's units: where it is small the verdict decides. */
+static int is_done(perp_mcp_solver *s, double residual)
+{
+    return residual <= 0.01 * s->options.tol &&
+           (residual == 0 || perp__mcp_judge(s) <= s->options.tol);
+}
+
 int perp__mcp_josephy(perp_mcp_solver *s)
 {
     enum { BLIND_STEPS = 5, HALVINGS = 20 };
@@ -50,7 +57,7 @@ int perp__mcp_josephy(perp_mcp_solver *s)
     double residual = perp_mcp_residual(s->problem, s->z, s->w), least = residual;
     int steps = 0, blind = 0;
     memcpy(s->best, s->z, bytes);
-    while (steps < s->options.max_iter && residual > 0.01 * s->options.tol && solve_linear(s)) {
+    while (steps < s->options.max_iter && !is_done(s, residual) && solve_linear(s)) {
         double length = 1, after = (double)NAN;
         steps++;
         for (int k = 0; k < HALVINGS && !(after < residual); k++, length /= 2) {

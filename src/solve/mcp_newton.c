@@ -83,7 +83,16 @@ static int run(perp_mcp_solver *s, perp__ncp kind)
                               factor_dense, solve_dense,    transposed_dense};
     if (s->n == 0) return 0;
     if (s->lu) p.factor = factor_sparse, p.solve = solve_sparse, p.transposed = transposed_sparse;
-    return perp__newton(&p, kind, 0.01 * s->options.tol, s->options.max_iter, s->z, s->work);
+    /* the residual is in the problem's units: a small one says nothing yet */
+    double target = 0.01 * s->options.tol, residual;
+    int steps = 0;
+    do {
+        steps += perp__newton(&p, kind, target, s->options.max_iter - steps, s->z, s->work);
+        residual = perp_mcp_residual(s->problem, s->z, s->w);
+        if (!(residual <= target) || steps >= s->options.max_iter) break;
+        target = 1e-3 * residual;
+    } while (residual > 0 && !(perp__mcp_judge(s) <= s->options.tol));
+    return steps;
 }
 
 int perp__mcp_fb(perp_mcp_solver *s)

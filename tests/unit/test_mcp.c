@@ -5,6 +5,8 @@
 #include "perp/mcp.h"
 #include "perp/model.h"
 
+#include <stdio.h>
+
 /* Kojima & Shindo 1986: solutions (sqrt(6)/2, 0, 0, 1/2), degenerate, and (1, 0, 3, 0). */
 static int kojima(void *context, const double *x, double *w)
 {
@@ -38,7 +40,7 @@ static perp_mcp_info solve(perp_mcp_method method, const perp_mcp *p, double *z)
     assert_int_equal(perp_mcp_solver_create(method, p, NULL, &solver), PERP_OK);
     assert_int_equal(perp_mcp_solve(solver, p, z, w, &info), PERP_OK);
     if (info.outcome == PERP_SOLVED)
-        assert_true(perp_mcp_residual(p, z, w) == info.residual && info.residual <= 1e-9);
+        assert_true(perp_mcp_residual(p, z, w) == info.residual && info.error <= 1e-9);
     perp_mcp_solver_destroy(solver);
     free(w);
     return info;
@@ -345,6 +347,52 @@ static void patterns_are_checked(void **state)
     perp_mcp_solver_destroy(NULL);
 }
 
+/* F = a (z - 3) b in other units, from a start that is wrong by more than the size of F. */
+static void a_small_function_is_not_zero(void **state)
+{
+    (void)state;
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        for (int e = -30; e <= 30; e += 10) {
+            char text[64];
+            const char *formula = text;
+            perp_formulas *formulas;
+            perp_diag diag = {0};
+            double z = 0;
+            snprintf(text, sizeof text, "1e%d*(x1 - 3)", e);
+            assert_int_equal(perp_formulas_create(1, &formula, "test", &formulas, &diag), PERP_OK);
+            perp_mcp p = perp_formulas_mcp(formulas);
+            perp_mcp_info info = solve((perp_mcp_method)m, &p, &z);
+            if (info.outcome != PERP_SOLVED && m != PERP_MCP_FB) /* whose function mixes units */
+                fail_msg("%s: 1e%d is not solved", perp_mcp_method_name((perp_mcp_method)m), e);
+            if (info.outcome == PERP_SOLVED) assert_near(z, 3, 1e-8);
+            perp_formulas_destroy(formulas);
+            perp_diag_clear(&diag);
+        }
+    }
+}
+
+/* exp(y) = 0; and two rows whose sum is 0 = -2, which z = 1e17 hides. */
+static void what_only_looks_like_zero_is_refused(void **state)
+{
+    (void)state;
+    const char *const texts[][2] = {{"exp(x1)", "x2 - 1"}, {"2*x1 - 2*x2", "2*x2 - 2*x1 - 2"}};
+    const double lo[] = {-INFINITY, -INFINITY};
+    for (int k = 0; k < 2; k++) {
+        perp_formulas *formulas;
+        perp_diag diag = {0};
+        assert_int_equal(perp_formulas_create(2, texts[k], "test", &formulas, &diag), PERP_OK);
+        perp_mcp p = perp_formulas_mcp(formulas);
+        p.lo = lo;
+        for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+            double z[] = {-30, 1}, far[] = {1e17, 1e17};
+            assert_int_equal(solve((perp_mcp_method)m, &p, z).outcome, PERP_LIMIT);
+            assert_int_equal(solve((perp_mcp_method)m, &p, far).outcome, PERP_LIMIT);
+        }
+        perp_formulas_destroy(formulas);
+        perp_diag_clear(&diag);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +407,8 @@ int main(void)
         cmocka_unit_test(another_pattern_is_refused),
         cmocka_unit_test(josephy_takes_a_pattern),
         cmocka_unit_test(patterns_are_checked),
+        cmocka_unit_test(a_small_function_is_not_zero),
+        cmocka_unit_test(what_only_looks_like_zero_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
