@@ -9,7 +9,7 @@
 
 enum { LIMIT = 20000, RS = 41 };
 
-/* Iterations of perp's prox to 1e-6; negative when it does not get there. */
+/* Iterations of perp's prox to 1e-6; negative when it does not get there by itself (the driver would go on with Newton's method). */
 static int iterations(const contacts *c, perp_rho strategy, double rho, int gauss_seidel,
                       double *residual)
 {
@@ -24,7 +24,7 @@ static int iterations(const contacts *c, perp_rho strategy, double rho, int gaus
     perp_fc_solve(solver, &c->problem, r, NULL, &info);
     perp_fc_solver_destroy(solver);
     *residual = info.error;
-    return info.outcome == PERP_SOLVED ? info.iterations : -1;
+    return info.outcome == PERP_SOLVED && info.method == PERP_FC_PROX ? info.iterations : -1;
 }
 
 /* Largest eigenvalue of W, by power iteration. */
