@@ -2,6 +2,7 @@
  * cost over the interval is that of the derivatives, and what is left over looks like noise. Else it is taken back, and each
  * reason is said. */
 
+#include "base/number.h"
 #include "identify/identify.h"
 
 #include <math.h>
@@ -80,9 +81,9 @@ static size_t write_point(const judge *j, const double *theta, double cost, char
 {
     size_t n = 0;
     for (int i = 0; i < j->s->np && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s = %.6g", i ? ", " : "",
-                              j->result->parameter[i].name, theta[i]);
-    if (n < size) n += (size_t)snprintf(text + n, size - n, " (cost %.6g)", cost);
+        n += (size_t)perp__format(text + n, size - n, "%s%s = %.6g", i ? ", " : "",
+                                  j->result->parameter[i].name, theta[i]);
+    if (n < size) n += (size_t)perp__format(text + n, size - n, " (cost %.6g)", cost);
     return n < size ? n : size - 1;
 }
 
