@@ -416,6 +416,12 @@ static int mark_entries(plan *p)
         }
     }
     if (!find_definitions(p)) return 0;
+    for (int i = 0; i < 2 * m->nfriction; i++) {
+        const perp__node *node = &m->graph.node[m->friction[i / 2].f[i % 2]];
+        if (node->op == PERP__SYMBOL) node = &p->graph.node[p->map[MAP_END][node->a]];
+        int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
+        s->force_of[i] = j >= s->nx && j < s->nx + s->nv && s->defined[j] ? j : -1;
+    }
     for (int i = 0; i < s->ncone; i++)
         s->of_cone[s->cone[i].equation] = s->of_cone[s->cone[i].equation + 1] = 1;
     return 1;
@@ -499,6 +505,8 @@ static int compile_reports(plan *p)
         for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->v[k], MAP_END);
         p->root[n++] = bound_of(p, friction);
     }
+    for (int i = 0; i < m->nfriction; i++)
+        if (m->friction[i].equation < 0) p->root[n++] = bound_of(p, &m->friction[i]);
     p->graph.strict = 0;
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
@@ -548,13 +556,14 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     s->has_h = calloc(2 * (size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
-    s->defines = malloc((2 * (size_t)m->nequation + 1) * sizeof(int));
+    s->defines = malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
     if (!s->has_h || !s->defines) return 0;
     s->of_cone = s->has_h + m->nequation;
     s->in_equation = s->of_cone + m->nequation;
     s->defined = s->in_equation + s->ny;
     s->is_side = s->defined + s->ny;
     s->definition = s->defines + m->nequation;
+    s->force_of = s->definition + m->nequation;
     if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->cone ||
         !s->row_start || !s->c)
         return 0;

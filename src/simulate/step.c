@@ -779,6 +779,8 @@ static perp__step_result solve_newton(perp__step *s)
 
 perp__step_result perp__step_solve(perp__step *s)
 {
+    for (int j = 0; j < s->nx; j++)
+        s->history[j] = fmax(s->history[j], fabs(s->ws[s->sym_pre + j]));
     evaluate_guards(s);
     if (s->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);
@@ -793,6 +795,7 @@ void perp__step_forget(perp__step *s)
     memset(s->on, 0, 4 * (size_t)s->np);
     s->current = NULL;
     s->has_units = 0;
+    memset(s->history, 0, (size_t)s->ny * sizeof(double));
     s->redundant = s->closed = 0;
     s->next_mode = s->next_elimination = 0;
     if (s->sparse) s->mode_row[0] = -2;

@@ -113,6 +113,8 @@ typedef struct perp__step {
     int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
     int *definition,
         ndefined;      /* the equations that define one, in an order in which they can be used */
+    int *force_of; /* 2 for each friction statement of the model: the vars that are its forces, or -1 */
+    double *history; /* ny: the largest that each state has been in this run */
     char *is_side;     /* ny: stands alone as a side of a pair */
     int *before;       /* symbol -> the same state before the step, or -1 */
     perp__terms *term; /* by slot, up to the end of the check's tape */

@@ -18,14 +18,15 @@ int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
     s->term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->term);
-    s->own = malloc((4 * ny + 2 * ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->own = malloc((5 * ny + 2 * ne + (size_t)s->nrow + 1) * sizeof(double));
     s->before = malloc((nsymbol + 1) * sizeof(int));
     s->anchored = malloc((size_t)s->nrow + ny + 1);
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
     if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now) return 0;
     s->scratch = s->own + ny;
     s->sum = s->scratch + ny, s->scale = s->sum + ne;
-    s->unit = s->scale + ne;
+    s->history = s->scale + ne, s->unit = s->history + ny;
+    memset(s->history, 0, ny * sizeof(double));
     for (size_t i = 0; i < nsymbol; i++) s->before[i] = -1;
     for (int i = 0; i < s->nx; i++) s->before[s->sym_y + i] = s->sym_pre + i;
     return 1;
@@ -51,6 +52,14 @@ static double size_of(const perp__step *s, int j)
     return (j < s->nx || s->defined[j]) && s->own[j] > size ? s->own[j] : size;
 }
 
+/* What rounding in unknown j is counted of: of a state the largest that it has been, since a velocity that came down from 1 m/s to
+ * 1e-23 is known to 1e-16. */
+static double rounded_size(const perp__step *s, int j)
+{
+    double size = size_of(s, j);
+    return j < s->nx && s->history[j] > size ? s->history[j] : size;
+}
+
 /* The sum of |terms| of row r, linearised. */
 static double row_terms(const perp__step *s, int r)
 {
@@ -71,7 +80,7 @@ static void sum_equations(perp__step *s)
     const int *out = s->check.out;
     double h = s->ws[SYM_H];
     for (int j = 0; j < s->ny; j++)
-        s->term[s->sym_y + j] = (perp__terms){size_of(s, j), size_of(s, j)};
+        s->term[s->sym_y + j] = (perp__terms){size_of(s, j), rounded_size(s, j)};
     perp__tape_terms(&s->check, s->ws, s->before, s->term);
     for (int i = 0; i < s->nequation; i++) {
         int is_split = i >= s->model->nequation;
@@ -141,10 +150,27 @@ static void size_forces(perp__step *s)
         if (isinf(s->own[j])) s->own[j] = 0;
 }
 
+/* Friction can be as large as its bound, also where it is not: what it acts on is judged by that. */
+static void size_friction(perp__step *s)
+{
+    const perp_model *m = s->model;
+    const int *bound = s->check.out + s->check.nout;
+    for (int i = m->nfriction - 1; i >= 0; i--) {
+        if (m->friction[i].equation >= 0) continue;
+        double size = fabs(s->ws[*--bound]);
+        for (int k = 0; k < m->friction[i].n; k++) {
+            int j = s->force_of[2 * i + k];
+            if (j >= 0) s->own[j] = fmax(s->own[j], size);
+        }
+    }
+}
+
 /* By what each unknown is judged, s->own: sizes go from data to definitions (forces to torques), to states, to what is defined by
  * these (velocities of contacts, gaps). Begins with the sums for own = 0. */
 static void size_unknowns(perp__step *s, void (*sum)(perp__step *))
 {
+    size_friction(s);
+    if (s->model->nfriction > s->ncone) sum(s);
     size_definitions(s, sum);
     size_states(s, sum);
     size_definitions(s, sum);
@@ -205,7 +231,7 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
         double a = fabs(s->value[k]), x = s->value[k] * y[j];
         value += x;
         scale += r < s->nequation ? fabs(x) : fmax(fabs(x), a * s->own[j]);
-        rounding += a * size_of(s, j);
+        rounding += a * rounded_size(s, j);
     }
     return (perp__amount){value, scale, PERP_ROUNDING * rounding};
 }
@@ -394,6 +420,10 @@ perp__verdict perp__step_verify(perp__step *s)
         out += m->pair[i].two_sided ? 4 : 2;
     }
     for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
+    if (m->kind == PERP_DISCRETE) { /* for now as before: products of states near rest, 1e-47, have no scale yet (adr 008) */
+        if (j.v.residual <= s->tol) j.v.error = fmin(j.v.error, s->tol);
+        if (j.v.residual <= PERP_TOL_MODE) j.v.breach = fmin(j.v.breach, PERP_TOL_MODE);
+    }
     return j.v;
 }
 
@@ -434,17 +464,32 @@ static int anchor(perp__step *s, int r)
     return 1;
 }
 
-/* Does an unknown, not 0, rest on no row's data, s->scale? */
+/* Data of row r, s->scale for equations, in units in which its entries are near 1. */
+static double scaled_data(const perp__step *s, int r, const double *unit)
+{
+    double data = r < s->model->nequation ? s->scale[r] : fabs(s->c[r]), largest = 0;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
+    return largest > 0 ? data / largest : 0;
+}
+
+/* Does an unknown rest on no row's data, and is so large beside all data that rounding decides? (What floats and is small is
+ * rounding itself: a velocity of 1e-15 at rest.) */
 static int something_floats(perp__step *s)
 {
     int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
+    const double *unit = perp__step_units(s);
+    double data = 0;
     memset(s->anchored, 0, (size_t)s->nrow + (size_t)s->ny);
     for (int more = 1; more;) {
         more = 0;
         for (int r = 0; r < rows; r++) more |= anchor(s, r);
     }
-    for (int j = 0; j < s->ny; j++)
-        if (!s->anchored[s->nrow + j] && s->ws[s->sym_y + j] != 0) return 1;
+    for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
+    for (int j = 0; j < s->ny; j++) {
+        double size = fabs(s->ws[s->sym_y + j]) / unit[j];
+        if (!s->anchored[s->nrow + j] && PERP_ROUNDING * size > s->tol * data) return 1;
+    }
     return 0;
 }
 
