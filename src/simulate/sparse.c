@@ -141,11 +141,10 @@ int perp__sparse_factor(perp__step *s, const int *row)
     return factor_values(s);
 }
 
-/* The side that the mode does not hold at zero. */
-static perp__amount other_side(const perp__step *s, int p)
+/* The row of the side that the mode does not hold at zero. */
+static int other_side(const perp__step *s, int p)
 {
-    int row = s->choice[p] ? s->pair[p].a : s->pair[p].b;
-    return perp__step_row_amount(s, row, s->ws + s->sym_y);
+    return s->choice[p] ? s->pair[p].a : s->pair[p].b;
 }
 
 /* The pairs of a friction statement with facets follow each other and share its text: first the slip speed's, then the
@@ -161,15 +160,14 @@ static int same_friction(const perp__step *s, int first, int p)
 static int switch_sides(perp__step *s, int all)
 {
     int violated = 0, has_sizes = 0;
-    perp__step_size_nothing(s);
     for (int p = 0, next; p < s->np; p = next) {
         double worst = 0;
         int at = -1;
         for (next = p; next < s->np && (next == p || same_friction(s, p, next)); next++) {
             if (!s->on[next] || at == p) continue;
-            perp__amount x = other_side(s, next);
-            if (x.value >= worst) continue;
-            if (!has_sizes) perp__step_size_rows(s), has_sizes = 1, x = other_side(s, next);
+            if (perp__step_row_holds(s, other_side(s, next), PERP_TOL_MODE, 0)) continue;
+            if (!has_sizes) perp__step_size(s), has_sizes = 1;
+            perp__amount x = perp__step_row_amount(s, other_side(s, next), s->ws + s->sym_y);
             if (x.value < worst && perp__error_negative(x) > PERP_TOL_MODE)
                 worst = x.value, at = next;
         }

@@ -213,18 +213,30 @@ static perp__verdict judge_rows(perp__step *s)
     return v;
 }
 
-static int holds(perp__step *s)
+/* Do the linearised rows hold by their own terms alone? Sizes of unknowns only help, and cost more. */
+static int rows_hold(const perp__step *s)
 {
-    return perp__step_verify(s).error <= s->tol;
+    for (int i = 0; i < s->nequation; i++)
+        if (!perp__step_row_holds(s, i, s->tol, 1)) return 0;
+    for (int p = 0; p < s->np; p++) {
+        const perp__rows *pair = &s->pair[p];
+        if (!s->on[p] && !perp__step_row_holds(s, pair->off, s->tol, 1)) return 0;
+        if (!s->on[p]) continue;
+        if (!perp__step_row_holds(s, pair->a, PERP_TOL_MODE, 0) ||
+            !perp__step_row_holds(s, pair->b, PERP_TOL_MODE, 0))
+            return 0;
+        if (!perp__step_row_holds(s, pair->a, s->tol, 1) &&
+            !perp__step_row_holds(s, pair->b, s->tol, 1))
+            return 0;
+    }
+    return 1;
 }
 
-/* The same inside a Newton step; sizes, which only help, where the rows' own terms do not show that all hold. */
+/* The same inside a Newton step, whose last point is verified as it was written. */
 static perp__verdict verify_rows(perp__step *s)
 {
-    perp__step_size_nothing(s);
-    perp__verdict v = judge_rows(s);
-    if (v.error <= s->tol && v.breach <= PERP_TOL_MODE) return v;
-    perp__step_size_rows(s);
+    if (rows_hold(s)) return (perp__verdict){.worst = -1};
+    perp__step_size(s);
     return judge_rows(s);
 }
 
@@ -302,6 +314,7 @@ static void solve_mode(perp__step *s, const perp__mode *m)
 {
     apply_mode(s, m);
     if (s->nonlinear) refine(s, m->row, m->S, 0);
+    perp__step_settle(s);
 }
 
 /* Try the mode of the last step. */
@@ -657,6 +670,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
     double residual = perp__step_residual(s);
+    perp__verdict v = {.error = (double)INFINITY, .worst = -1};
     for (int k = 0; k < limit; k++) {
         double before = residual;
         memcpy(base, y, bytes);
@@ -672,15 +686,17 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         double alpha = search_line(s, base, full, before, &residual);
         if (alpha == 0) {
             memcpy(y, base, bytes);
-            if (holds(s)) break;
+            v = perp__step_verify(s);
+            if (v.error <= s->tol) break;
             memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
             residual = perp__step_residual(s);
             if (!(residual < 1e3 * before) || k > limit / 2) break;
         } else if (residual == 0 || (alpha == 1 && residual > 0.5 * before)) {
-            if (holds(s)) break;
+            v = perp__step_verify(s);
+            if (v.error <= s->tol) break;
         }
     }
-    perp__verdict v = perp__step_verify(s);
+    if (!(v.error <= s->tol)) v = perp__step_verify(s);
     if (v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
     if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED) keep_verdict(&result, &v);
     result.solves = solves;
@@ -766,13 +782,8 @@ static perp__step_result solve_newton(perp__step *s)
         solves += result.solves;
     }
     result.solves = solves;
-    if (result.outcome == PERP_SOLVED) { /* of the point that is kept, whatever led to it */
-        perp__verdict v = perp__step_verify(s);
-        keep_verdict(&result, &v);
-        if (!(v.error <= s->tol)) result.outcome = PERP_LIMIT, result.fault = PERP__DIVERGED;
-        if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
-            result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
-    }
+    if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
+        result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
     return result;
 }

@@ -112,20 +112,22 @@ typedef struct perp__step {
     char *defined;     /* ny: a var that an equation defines, x = ... */
     int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
     int *definition,
-        ndefined;      /* the equations that define one, in an order in which they can be used */
-    int *force_of; /* 2 for each friction statement of the model: the vars that are its forces, or -1 */
-    double *history; /* ny: the largest that each state has been in this run */
+        ndefined; /* the equations that define one, in an order in which they can be used */
+    int *
+        force_of; /* 2 for each friction statement of the model: the vars that are its forces, or -1 */
+    double *history;   /* ny: the largest that each state has been in this run */
     char *is_side;     /* ny: stands alone as a side of a pair */
     int *before;       /* symbol -> the same state before the step, or -1 */
     perp__terms *term; /* by slot, up to the end of the check's tape */
     double *own;       /* ny: what the size of an unknown is judged by */
+    double *size;      /* ny: what an unknown counts with among terms */
     double *scratch;   /* ny */
     double *unit;      /* ny, and nrow + ny of scratch: perp__step_units */
     int has_units;
-    int has_terms;       /* all these are of the present point */
-    double *sum, *scale; /* nequation: sums of |terms| of the rows; of the equations as written */
-    char *anchored;      /* nrow + ny: scratch */
-    char *side_now;      /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+    int has_terms;  /* all these are of the present point */
+    double *scale;  /* nequation of the model: sums of |terms| of the equations as written */
+    char *anchored; /* nrow + ny: scratch */
+    char *side_now; /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
@@ -202,14 +204,15 @@ perp__verdict perp__step_verify(perp__step *step);
 /* The largest natural residual alone; cheaper, for Newton's line search. */
 double perp__step_residual(perp__step *step);
 
-/* For the linearised rows: find what unknowns are judged by, then row r at y. */
-void perp__step_size_rows(perp__step *step);
-void perp__step_size_nothing(perp__step *step);
+/* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|? That is cheap, and sure; else find what
+ * unknowns are judged by, then the row with its scale and rounding. */
+int perp__step_row_holds(const perp__step *step, int r, double tol, int is_zero);
+void perp__step_size(perp__step *step);
+perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
 
 /* Vars that equations define (x = ...) from the other unknowns, by the linearised rows: a solve leaves them with the rounding of
  * the rows they act in. What is a side of a pair stays as its mode has it. */
 void perp__step_settle(perp__step *step);
-perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
 
 /* After a solved step: does no state move, although a rate is not 0? Then each increment was lost beside the state that it is
  * added to. */

@@ -18,13 +18,13 @@ int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
     s->term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->term);
-    s->own = malloc((5 * ny + 2 * ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->before = malloc((nsymbol + 1) * sizeof(int));
     s->anchored = malloc((size_t)s->nrow + ny + 1);
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
     if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now) return 0;
     s->scratch = s->own + ny;
-    s->sum = s->scratch + ny, s->scale = s->sum + ne;
+    s->size = s->scratch + ny, s->scale = s->size + ny;
     s->history = s->scale + ne, s->unit = s->history + ny;
     memset(s->history, 0, ny * sizeof(double));
     for (size_t i = 0; i < nsymbol; i++) s->before[i] = -1;
@@ -60,72 +60,62 @@ static double rounded_size(const perp__step *s, int j)
     return j < s->nx && s->history[j] > size ? s->history[j] : size;
 }
 
+/* Unknown j is judged by this much, if not by more. */
+static void raise_size(perp__step *s, int j, double own)
+{
+    s->own[j] = fmax(s->own[j], own);
+    s->size[j] = size_of(s, j);
+}
+
 /* The sum of |terms| of row r, linearised. */
 static double row_terms(const perp__step *s, int r)
 {
+    const double *value = s->value, *size = s->size;
+    const int *column = s->column;
     double sum = fabs(s->c[r]);
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += fabs(s->value[k]) * size_of(s, s->column[k]);
+        sum += fabs(value[k]) * size[column[k]];
     return sum;
 }
 
-/* The sums of |terms| of the equations into s->sum; linearised, or as they are written. */
-static void sum_rows(perp__step *s)
+/* What the other terms of row r leave for unknown j, whose coefficient is a. */
+static double left_for(const perp__step *s, int j, double a, double sum)
 {
-    for (int i = 0; i < s->nequation; i++) s->sum[i] = row_terms(s, i);
+    return fmax(sum - a * s->size[j], 0) / a;
 }
 
-static void sum_equations(perp__step *s)
+/* A var that an equation defines, x = ..., has the size of what it is set to; in an order in which none comes before what it
+ * uses. */
+static void size_definitions(perp__step *s)
 {
-    const int *out = s->check.out;
-    double h = s->ws[SYM_H];
-    for (int j = 0; j < s->ny; j++)
-        s->term[s->sym_y + j] = (perp__terms){size_of(s, j), rounded_size(s, j)};
-    perp__tape_terms(&s->check, s->ws, s->before, s->term);
-    for (int i = 0; i < s->nequation; i++) {
-        int is_split = i >= s->model->nequation;
-        double sum =
-            is_split ? row_terms(s, i) : s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
-        s->sum[i] = !is_split && s->has_h[i] ? h * sum : sum;
-    }
-}
-
-static void lower(double *size, double rest, double coefficient)
-{
-    double least = fmax(rest, 0) / coefficient;
-    if (least < *size) *size = least;
-}
-
-/* A var that an equation defines, x = ..., has the size of what it is set to. Definitions may use each other (in no circle). */
-static void size_definitions(perp__step *s, void (*sum)(perp__step *))
-{
-    for (int grew = s->ndefined > 0; grew;) {
-        grew = 0;
-        for (int d = 0; d < s->ndefined; d++) {
-            int i = s->definition[d], j = s->defines[i];
-            grew |= s->sum[i] > 2 * s->own[j];
-            s->own[j] = fmax(s->own[j], s->sum[i]);
-        }
-        if (grew) sum(s);
+    for (int d = 0; d < s->ndefined; d++) {
+        int i = s->definition[d], j = s->defines[i];
+        double a = 0;
+        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++)
+            if (s->column[k] == j) a = fabs(s->value[k]);
+        raise_size(s, j, left_for(s, j, a, row_terms(s, i)));
     }
 }
 
 /* A state has the size of |pre| and of what its rate adds. Twice, since a position takes that of its velocity. */
-static void size_states(perp__step *s, void (*sum)(perp__step *))
+static void size_states(perp__step *s)
 {
     const double *pre = s->ws + s->sym_pre;
+    double *size = s->scratch;
     for (int pass = 0; pass < 2; pass++) {
-        double *size = s->scratch;
         for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
         for (int i = 0; i < s->nequation; i++) {
+            double sum = -1;
             for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
                 int j = s->column[k];
                 double a = fabs(s->value[k]);
-                if (s->is_rate[k] && a > 0) lower(&size[j], s->sum[i], a);
+                if (!s->is_rate[k] || a == 0) continue;
+                if (sum < 0) sum = row_terms(s, i);
+                size[j] = fmin(size[j], left_for(s, j, a, sum));
             }
         }
-        for (int j = 0; j < s->nx; j++) s->own[j] = fabs(pre[j]) + (isinf(size[j]) ? 0 : size[j]);
-        sum(s);
+        for (int j = 0; j < s->nx; j++)
+            raise_size(s, j, fabs(pre[j]) + (isinf(size[j]) ? 0 : size[j]));
     }
 }
 
@@ -138,12 +128,12 @@ static void size_forces(perp__step *s)
     for (int r = 0; r < s->nrow; r++) {
         int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
         if (in_sides && end == first + 1) continue;
-        double sum = in_sides ? row_terms(s, r) : s->sum[r];
+        double sum = row_terms(s, r);
         for (int k = first; k < end; k++) {
             int j = s->column[k];
             double a = fabs(s->value[k]);
             if (a > 0 && j >= s->nx && !s->defined[j] && s->in_equation[j] != in_sides)
-                lower(&s->own[j], sum - a * size_of(s, j), a);
+                s->own[j] = fmin(s->own[j], left_for(s, j, a, sum));
         }
     }
     for (int j = s->nx; j < s->ny; j++)
@@ -160,20 +150,26 @@ static void size_friction(perp__step *s)
         double size = fabs(s->ws[*--bound]);
         for (int k = 0; k < m->friction[i].n; k++) {
             int j = s->force_of[2 * i + k];
-            if (j >= 0) s->own[j] = fmax(s->own[j], size);
+            if (j >= 0) raise_size(s, j, size);
         }
     }
 }
 
-/* By what each unknown is judged, s->own: sizes go from data to definitions (forces to torques), to states, to what is defined by
- * these (velocities of contacts, gaps). Begins with the sums for own = 0. */
-static void size_unknowns(perp__step *s, void (*sum)(perp__step *))
+static void size_nothing(perp__step *s)
 {
+    memset(s->own, 0, (size_t)s->ny * sizeof(double));
+}
+
+/* By what each unknown is judged, s->own: sizes go from data to definitions (forces to torques), to states, to what is defined by
+ * these (velocities of contacts, gaps). By the rows as they were last linearised: sizes need no more. */
+void perp__step_size(perp__step *s)
+{
+    size_nothing(s);
+    for (int j = 0; j < s->ny; j++) s->size[j] = fabs(s->ws[s->sym_y + j]);
     size_friction(s);
-    if (s->model->nfriction > s->ncone) sum(s);
-    size_definitions(s, sum);
-    size_states(s, sum);
-    size_definitions(s, sum);
+    size_definitions(s);
+    size_states(s);
+    size_definitions(s);
     size_forces(s);
 }
 
@@ -182,27 +178,16 @@ static void size_unknowns(perp__step *s, void (*sum)(perp__step *))
 static void find_terms(perp__step *s)
 {
     const int *out = s->check.out;
-    memset(s->own, 0, (size_t)s->ny * sizeof(double));
     for (int i = 0; i < s->nsymbol; i++) s->term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
-    sum_equations(s);
+    perp__tape_terms(&s->check, s->ws, s->before, s->term);
     for (int i = 0; i < s->model->nequation; i++)
         s->scale[i] = s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
-    size_unknowns(s, sum_equations);
-    for (int j = 0; j < s->ny; j++)
-        s->term[s->sym_y + j].scale = fmax(fabs(s->ws[s->sym_y + j]), s->own[j]);
+    perp__step_size(s);
+    for (int j = 0; j < s->ny; j++) {
+        double scale = fmax(fabs(s->ws[s->sym_y + j]), s->own[j]);
+        s->term[s->sym_y + j] = (perp__terms){scale, rounded_size(s, j)};
+    }
     perp__tape_terms(&s->check, s->ws, s->before, s->term);
-}
-
-void perp__step_size_nothing(perp__step *s)
-{
-    memset(s->own, 0, (size_t)s->ny * sizeof(double));
-}
-
-void perp__step_size_rows(perp__step *s)
-{
-    perp__step_size_nothing(s);
-    sum_rows(s);
-    size_unknowns(s, sum_rows);
 }
 
 void perp__step_settle(perp__step *s)
@@ -220,6 +205,17 @@ void perp__step_settle(perp__step *s)
         }
         y[j] = (0.0 - sum) / own;
     }
+}
+
+int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
+{
+    const double *y = s->ws + s->sym_y;
+    double value = s->c[r], terms = fabs(value);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        double x = s->value[k] * y[s->column[k]];
+        value += x, terms += fabs(x);
+    }
+    return fabs(value) <= tol * terms || (!is_zero && value > 0);
 }
 
 perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
@@ -420,7 +416,8 @@ perp__verdict perp__step_verify(perp__step *s)
         out += m->pair[i].two_sided ? 4 : 2;
     }
     for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
-    if (m->kind == PERP_DISCRETE) { /* for now as before: products of states near rest, 1e-47, have no scale yet (adr 008) */
+    if (m->kind ==
+        PERP_DISCRETE) { /* for now as before: products of states near rest, 1e-47, have no scale yet (adr 008) */
         if (j.v.residual <= s->tol) j.v.error = fmin(j.v.error, s->tol);
         if (j.v.residual <= PERP_TOL_MODE) j.v.breach = fmin(j.v.breach, PERP_TOL_MODE);
     }
@@ -473,6 +470,17 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
     return largest > 0 ? data / largest : 0;
 }
 
+/* Is an unknown, but those that are anchored (NULL: none), so large that its rounding exceeds tol times these data? */
+static int is_beyond(perp__step *s, double data, const char *anchored)
+{
+    const double *unit = perp__step_units(s);
+    for (int j = 0; j < s->ny; j++) {
+        double size = fabs(s->ws[s->sym_y + j]) / unit[j];
+        if (!(anchored && anchored[j]) && PERP_ROUNDING * size > s->tol * data) return 1;
+    }
+    return 0;
+}
+
 /* Does an unknown rest on no row's data, and is so large beside all data that rounding decides? (What floats and is small is
  * rounding itself: a velocity of 1e-15 at rest.) */
 static int something_floats(perp__step *s)
@@ -480,23 +488,20 @@ static int something_floats(perp__step *s)
     int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
     const double *unit = perp__step_units(s);
     double data = 0;
+    for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
+    if (!is_beyond(s, data, NULL)) return 0;
     memset(s->anchored, 0, (size_t)s->nrow + (size_t)s->ny);
     for (int more = 1; more;) {
         more = 0;
         for (int r = 0; r < rows; r++) more |= anchor(s, r);
     }
-    for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
-    for (int j = 0; j < s->ny; j++) {
-        double size = fabs(s->ws[s->sym_y + j]) / unit[j];
-        if (!s->anchored[s->nrow + j] && PERP_ROUNDING * size > s->tol * data) return 1;
-    }
-    return 0;
+    return is_beyond(s, data, s->anchored + s->nrow);
 }
 
 /* The constants of the rows are data that are at hand; where they do not suffice, they and the unknowns may have cancelled. */
 int perp__step_has_grown(perp__step *s)
 {
-    perp__step_size_nothing(s);
+    size_nothing(s);
     for (int i = 0; i < s->model->nequation; i++) s->scale[i] = fabs(s->c[i]);
     s->has_terms = 0;
     if (!something_floats(s)) return 0;
