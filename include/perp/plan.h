@@ -140,7 +140,7 @@ typedef struct perp_plan_options {
     double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
     double penalty;            ///< weight of the l1 penalty; default 0.1
     double tol;                ///< of the conditions of a minimum; default 1e-8
-    double verify_tol;         ///< every condition as written holds to this, relative; default 1e-6
+    double verify_tol;         ///< every condition as written holds to this, on its own scale; default 1e-6
     int max_iter;              ///< of a run of the solver; default 1000
     int tries;                 ///< starts from which the best plan is kept; default 1
     int restarts;              ///< further starts while no plan is stationary; default 3
@@ -164,7 +164,7 @@ typedef struct perp_plan_result {
     int iterations;         ///< of the solver, over all phases and starts
     int starts;             ///< runs from a start
     int rounds;             ///< times the sides were fixed
-    double complementarity; ///< natural map of the pairs
+    double complementarity; ///< error of the pairs, as all of these on its own scale
     double defect;          ///< of the equations
     double bounds;          ///< of ranges
     double conditions;      ///< of the plan block

@@ -1,10 +1,28 @@
 #include "plan/verify.h"
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* An equation that the plan comes to rest in holds beside this part of what its terms are elsewhere in the plan. */
+static const double LITTLE = 1e-3;
+/* What is below this part of its range, or of what its equations make of the sizes of all else, is rounding. */
+static const double NOISE = 1e-9;
+/* Errors up to this are not looked at more closely. */
+static const double SURE = 1e-9;
+
+/* By what conditions are judged, found when the first does not hold to the last digits (docs/adr/008-verdicts.md). */
+typedef struct plan_scales {
+    perp__tape tape; /* of all that conditions speak of */
+    double *ws;
+    perp__terms *term;
+    int *slot;    /* of the graph's nodes, where they are roots */
+    double *size; /* states, vars, chosen inputs: the largest in the plan */
+    int is_there, is_by_rows;
+} plan_scales;
 
 typedef struct checker {
     const perp__program *g;
@@ -12,8 +30,10 @@ typedef struct checker {
     const double *w, *p;
     double *symbol, *value; /* of the model's symbols, with room for values of phases; of nodes */
     perp__plan_check *check;
+    plan_scales *scales;
     int step, phase;
     double here; /* the worst of the step */
+    int failed;  /* memory */
 } checker;
 
 static double unknown(const checker *u, int c, int j)
@@ -157,11 +177,237 @@ static void set_symbols(checker *u, int c, int rows)
     perp__graph_values(&m->graph, u->symbol, u->value);
 }
 
-/* Keep the worst of a kind and of all. */
-static void note(checker *u, double *kind, double violation, double scale, int at)
+/* Scales ---------------------------------------------------------------------------------------- */
+
+static void scales_clear(plan_scales *s)
 {
-    double x = fabs(violation) / (1 + fabs(scale));
-    if (isnan(x)) x = INFINITY; /* what is no number does not hold, and stays so */
+    perp__tape_clear(&s->tape);
+    free(s->ws);
+    free(s->term);
+    free(s->slot);
+    free(s->size);
+}
+
+/* All expressions that conditions are made of; how many. roots: with room for them; NULL: count. */
+static int list_roots(const perp_model *m, perp_expr *roots)
+{
+    const perp__plan_block *b = m->plan;
+    int n = 0;
+#define ADD(e)                                                                                     \
+    do {                                                                                           \
+        if ((e) >= 0 && roots) roots[n] = (e);                                                     \
+        n += (e) >= 0;                                                                             \
+    } while (0)
+    for (int i = 0; i < m->nequation; i++) {
+        ADD(m->equation[i].left);
+        ADD(m->equation[i].right);
+    }
+    for (int i = 0; i < m->npair; i++) {
+        ADD(m->pair[i].a);
+        ADD(m->pair[i].b);
+        if (m->pair[i].two_sided) ADD(m->pair[i].lo);
+        if (m->pair[i].two_sided) ADD(m->pair[i].hi);
+    }
+    for (int i = 0; i < m->nfriction; i++) ADD(m->friction[i].bound);
+    for (int i = 0; i < b->ncondition; i++) {
+        ADD(b->condition[i].e);
+        ADD(b->condition[i].lo);
+        ADD(b->condition[i].hi);
+    }
+#undef ADD
+    return n;
+}
+
+/* Range of unknown j: a state, a var or a chosen input. */
+static const perp__item *item_of(const checker *u, int j)
+{
+    const perp__program *g = u->g;
+    if (j < g->ns) return &u->m->item[PERP_STATE][j];
+    if (j < g->ns + g->nv) return &u->m->item[PERP_VAR][j - g->ns];
+    return &u->m->item[PERP_INPUT][g->input_item[j - g->ns - g->nv]];
+}
+
+static int place_of(const checker *u, int j)
+{
+    const perp__program *g = u->g;
+    return j < g->ns ? j : j < g->ns + g->nv ? g->nx + j - g->ns : g->nx + g->nsplit + j - g->ns;
+}
+
+/* The largest that each unknown is; where that is nothing beside its range, half of that. */
+static void size_by_plan(const checker *u)
+{
+    const perp__program *g = u->g;
+    checker at = *u;
+    for (int j = 0; j < g->ns + g->nv + g->nu; j++) {
+        const perp__item *item = item_of(u, j);
+        double range = 0.5 * (item->hi - item->lo),
+               most = j < g->ns ? fabs(perp__program_pre(g, u->w, u->p, j, 0)) : 0;
+        for (at.step = 0; at.step < g->K; at.step++)
+            for (int c = 0; c < g->npoint; c++)
+                most = fmax(most, fabs(unknown(&at, c, place_of(u, j))));
+        u->scales->size[j] = isfinite(range) && most < NOISE * range ? range : most;
+    }
+}
+
+/* The terms of the symbols: their values, and those of unknowns at least this share of their sizes. */
+static void set_symbol_terms(checker *u, double share)
+{
+    const perp__program *g = u->g;
+    plan_scales *s = u->scales;
+    for (int k = 0; k < u->m->nsymbol; k++)
+        s->term[k] = (perp__terms){fabs(u->symbol[k]), fabs(u->symbol[k])};
+    for (int j = 0; j < g->ns + g->nv + g->nu; j++) {
+        perp__terms *t = s->term + item_of(u, j)->symbol;
+        double least = share * s->size[j];
+        t[PERP__NOW].scale = fmax(t[PERP__NOW].scale, least);
+        if (j >= g->ns + g->nv) t[PERP__INPUT_PRE].scale = fmax(t[PERP__INPUT_PRE].scale, least);
+        if (j >= g->ns) continue;
+        t[PERP__NEXT].scale = fmax(t[PERP__NEXT].scale, least);
+        t[PERP__PRE].scale = fmax(t[PERP__PRE].scale, least);
+        t[PERP__DER].rounding = 8 * s->size[j] / u->symbol[PERP__SYM_H];
+    }
+}
+
+static void find_terms(checker *u)
+{
+    plan_scales *s = u->scales;
+    memcpy(s->ws, u->symbol, (size_t)u->m->nsymbol * sizeof *s->ws);
+    perp__tape_eval(&s->tape, s->ws);
+    perp__tape_terms(&s->tape, s->ws, NULL, s->term);
+}
+
+/* The sum of the terms of equation i. */
+static double terms_of(const checker *u, int i)
+{
+    const plan_scales *s = u->scales;
+    const perp__equation *e = &u->m->equation[i];
+    return s->term[s->slot[e->left]].scale + s->term[s->slot[e->right]].scale;
+}
+
+/* What the equations at the end of the step make of the sizes of all else: of a state through its rate, of a var by the least
+ * that an equation with it has. */
+static void add_sizes_by_rows(checker *u, double *size)
+{
+    static const double LARGE =
+        1e150; /* beside it all other terms vanish: what is left is the coefficient */
+    const perp__program *g = u->g;
+    plan_scales *s = u->scales;
+    int is_discrete = u->m->kind == PERP_DISCRETE;
+    for (int j = 0; j < g->ns + g->nv; j++) {
+        int symbol = item_of(u, j)->symbol, is_state = j < g->ns;
+        double least = (double)INFINITY, h = u->symbol[PERP__SYM_H];
+        if (is_state) symbol += is_discrete ? PERP__NEXT : PERP__DER;
+        for (int large = 0; large < 2; large++) {
+            set_symbol_terms(u, 1);
+            if (large) s->term[symbol].scale = LARGE;
+            perp__tape_terms(&s->tape, s->ws, NULL, s->term);
+            for (int i = 0; i < u->m->nequation; i++) {
+                double *sum = &s->size[g->ns + g->nv + g->nu + i], terms = terms_of(u, i);
+                if (!large) *sum = terms;
+                if (large && terms > 1e20 * *sum) least = fmin(least, *sum / (terms / LARGE));
+            }
+        }
+        if (is_state && !is_discrete) least *= h;
+        if (isfinite(least)) size[j] = fmax(size[j], least);
+    }
+}
+
+static int find_scales(checker *u)
+{
+    const perp__program *g = u->g;
+    plan_scales *s = u->scales;
+    int nsize = g->ns + g->nv + g->nu + u->m->nequation, n = list_roots(u->m, NULL);
+    perp_expr *roots = malloc(((size_t)n + 1) * sizeof *roots);
+    s->is_there = 1;
+    s->slot = malloc((size_t)u->m->graph.count * sizeof *s->slot);
+    s->size = calloc((size_t)nsize + 1, sizeof *s->size);
+    if (roots) list_roots(u->m, roots);
+    if (roots && s->slot && s->size &&
+        perp__tape_compile(&s->tape, &u->m->graph, roots, n, u->m->nsymbol)) {
+        s->ws = malloc(((size_t)perp__tape_end(&s->tape) + 1) * sizeof *s->ws);
+        s->term = malloc(((size_t)perp__tape_end(&s->tape) + 1) * sizeof *s->term);
+        for (int i = 0; i < n; i++) s->slot[roots[i]] = s->tape.out[i];
+    }
+    free(roots);
+    if (!s->ws || !s->term) return 0;
+    perp__tape_prepare(&s->tape, s->ws, 1);
+    size_by_plan(u);
+    return 1;
+}
+
+static void set_params(checker *u);
+static void set_symbols(checker *u, int c, int rows);
+
+/* Where an unknown is rounding throughout, as the velocity of what never moves: what its equations allow. Twice, since a
+ * position takes the size of its velocity. */
+static int find_sizes_by_rows(const checker *from)
+{
+    checker u = *from;
+    const perp__program *g = u.g;
+    size_t n = (size_t)(g->ns + g->nv);
+    double *size = malloc((n + 1) * sizeof *size);
+    u.symbol = malloc((size_t)(u.m->nsymbol + u.m->plan->nparam) * sizeof *u.symbol);
+    u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
+    int ok = size && u.symbol && u.value;
+    u.scales->is_by_rows = 1;
+    for (int s = 0; s < u.m->nsymbol && ok; s++) u.symbol[s] = NAN;
+    for (int pass = 0; pass < 2 && ok; pass++) {
+        memset(size, 0, n * sizeof *size);
+        u.phase = 0;
+        for (u.step = 0; u.step < g->K; u.step++) {
+            set_params(&u);
+            set_symbols(&u, g->npoint - 1, 0);
+            find_terms(&u);
+            add_sizes_by_rows(&u, size);
+        }
+        for (size_t j = 0; j < n; j++)
+            if (u.scales->size[j] < NOISE * size[j]) u.scales->size[j] = size[j];
+    }
+    free(size);
+    free(u.symbol);
+    free(u.value);
+    return ok;
+}
+
+/* The terms at the present point, unknowns by at least this share of their sizes. */
+static void know_terms(checker *u, double share)
+{
+    plan_scales *s = u->scales;
+    if (!s->is_there && !find_scales(u)) u->failed = 1;
+    if (u->failed) return;
+    set_symbol_terms(u, share);
+    find_terms(u);
+}
+
+static perp__amount amount(const checker *u, perp_expr e)
+{
+    perp__terms t = u->failed ? (perp__terms){0, 0} : u->scales->term[u->scales->slot[e]];
+    return (perp__amount){u->value[e], t.scale, PERP_ROUNDING * t.rounding};
+}
+
+static perp__amount difference(perp__amount a, perp__amount b)
+{
+    double value = a.value - b.value;
+    return (perp__amount){value, a.scale + b.scale,
+                          a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
+}
+
+/* The error of condition i of a kind; where it is large, by better scales. */
+static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
+{
+    double error = error_of(u, i);
+    if (!(error > SURE) || u->failed || !u->scales->is_there || u->scales->is_by_rows) return error;
+    if (!find_sizes_by_rows(u)) u->failed = 1;
+    return error_of(u, i);
+}
+
+/* Conditions ------------------------------------------------------------------------------------ */
+
+/* Keep the worst of a kind and of all. */
+static void note(checker *u, double *kind, double error, int at)
+{
+    double x =
+        isnan(error) ? (double)INFINITY : error; /* what is no number does not hold, and stays so */
     if (x > *kind) *kind = x;
     if (x > u->here) u->here = x;
     if (x <= u->check->worst) return;
@@ -175,43 +421,64 @@ static double outside(double x, double lo, double hi)
     return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
 }
 
+/* Of a number within bounds that are numbers: beside these and the size of unknown j, -1: it is none. */
+static double range_error(checker *u, double x, double lo, double hi, int j)
+{
+    double off = outside(x, lo, hi), scale = fabs(x) + fabs(x < lo ? lo : hi);
+    if (off == 0) return 0;
+    if (j >= 0) know_terms(u, 1);
+    if (j >= 0 && !u->failed) scale = fmax(scale, u->scales->size[j]);
+    return perp__error_zero((perp__amount){off, scale, 0});
+}
+
+static double equation_error(checker *u, int i)
+{
+    const perp__equation *e = &u->m->equation[i];
+    double left = u->value[e->left], right = u->value[e->right], r = fabs(left - right);
+    if (r <= 1e-12 * (fabs(left) + fabs(right))) return r == 0 ? 0 : r / (fabs(left) + fabs(right));
+    know_terms(u, LITTLE);
+    return perp__error_zero(difference(amount(u, e->left), amount(u, e->right)));
+}
+
 /* Equations with a derivative, or those without. */
 static void check_equations(checker *u, int with_rate)
 {
-    const perp_model *m = u->m;
-    const double *v = u->value;
-    perp__plan_check *check = u->check;
-    for (int i = 0; i < m->nequation; i++) {
-        const perp__equation *e = &m->equation[i];
-        if (u->g->has_rate[i] != with_rate) continue;
-        note(u, &check->defect, v[e->left] - v[e->right], fmax(fabs(v[e->left]), fabs(v[e->right])),
-             e->at);
-    }
+    for (int i = 0; i < u->m->nequation; i++)
+        if (u->g->has_rate[i] == with_rate)
+            note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 
-/* A range narrower than 1 is a scale of its own: a stays in it, and is at one of its ends where b is not 0, beside
- * its width. Bounds that are 0 give no scale. */
-static void check_narrow(checker *u, const perp__pair *q)
+static double pair_error(checker *u, int i)
 {
+    const perp__pair *q = &u->m->pair[i];
     const double *v = u->value;
-    double a = v[q->a], lo = v[q->lo], hi = v[q->hi], width = hi - lo;
-    if (!(width > 0 && width < 1)) return;
-    double away = v[q->b] > 0 ? fabs(a - lo) : fabs(hi - a);
-    double off = fmax(outside(a, lo, hi) / width, fmin(away / width, fabs(v[q->b])));
-    note(u, &u->check->pairs, off, 0, q->at);
+    double a = v[q->a], b = v[q->b];
+    if (!q->two_sided) {
+        if (a >= 0 && b >= 0 && (a == 0 || b == 0)) return 0;
+        know_terms(u, 1);
+        return perp__error_pair(amount(u, q->a), amount(u, q->b));
+    }
+    double lo = v[q->lo], hi = v[q->hi];
+    if (a >= lo && a <= hi && (b == 0 || (b > 0 ? a == lo : a == hi))) return 0;
+    know_terms(u, 1);
+    perp__amount A = amount(u, q->a), above = difference(A, amount(u, q->lo)),
+                 below = difference(amount(u, q->hi), A);
+    if (isnan(a) || isnan(b)) return (double)INFINITY;
+    return perp__error_box(above, below, amount(u, q->b));
 }
 
 static void check_pairs(checker *u)
 {
-    const perp_model *m = u->m;
-    const double *v = u->value;
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *q = &m->pair[i];
-        double a = v[q->a], b = v[q->b], gap = fmin(a, b);
-        if (q->two_sided) gap = a - fmin(fmax(a - b, v[q->lo]), v[q->hi]);
-        note(u, &u->check->pairs, gap, 0, q->at);
-        if (q->two_sided) check_narrow(u, q);
-    }
+    for (int i = 0; i < u->m->npair; i++)
+        note(u, &u->check->pairs, judged(u, pair_error, i), u->m->pair[i].at);
+}
+
+static double cone_error(checker *u, int i)
+{
+    const perp__friction *f = &u->m->friction[i];
+    if (u->value[f->bound] >= 0) return 0;
+    know_terms(u, 1);
+    return perp__error_negative(amount(u, f->bound));
 }
 
 /* The bounds of exact friction cones: an equation cannot say that they are not below 0. */
@@ -220,9 +487,8 @@ static void check_cones(checker *u)
     const perp_model *m = u->m;
     for (int i = 0; i < m->nfriction; i++) {
         const perp__friction *f = &m->friction[i];
-        double bound = f->equation >= 0 ? u->value[f->bound] : 0;
-        if (f->guard >= 0) bound *= u->value[f->guard];
-        note(u, &u->check->pairs, fmin(bound, 0), 0, f->at);
+        if (f->equation < 0 || (f->guard >= 0 && u->value[f->guard] == 0)) continue;
+        note(u, &u->check->pairs, judged(u, cone_error, i), f->at);
     }
 }
 
@@ -232,8 +498,8 @@ static void check_ranges(checker *u, int c)
     const perp_model *m = u->m;
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT};
     int counts[] = {g->ns, g->nv, g->nu}, first[] = {0, g->nx, g->nx + g->nv + g->nsplit};
-    for (int kind = 0; kind < 3; kind++)
-        for (int i = 0; i < counts[kind]; i++) {
+    for (int kind = 0, j = 0; kind < 3; kind++)
+        for (int i = 0; i < counts[kind]; i++, j++) {
             int index = kind == 2 ? g->input_item[i] : i;
             const perp__item *item = &m->item[kinds[kind]][index];
             double lo = item->lo, hi = item->hi, x = unknown(u, c, first[kind] + i);
@@ -243,7 +509,7 @@ static void check_ranges(checker *u, int c)
                 lo = u->value[f->lo];
                 hi = u->value[f->hi];
             }
-            note(u, &u->check->bounds, outside(x, lo, hi), x, item->at);
+            note(u, &u->check->bounds, range_error(u, x, lo, hi, j), item->at);
         }
 }
 
@@ -270,10 +536,20 @@ static int is_at(const checker *u, const perp__plan_condition *c)
     }
 }
 
+static double condition_error(checker *u, int i)
+{
+    const perp__plan_condition *q = &u->m->plan->condition[i];
+    const double *v = u->value;
+    double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
+           hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY, off = outside(v[q->e], lo, hi);
+    if (off == 0) return 0;
+    know_terms(u, 1);
+    return perp__error_zero(difference(amount(u, q->e), amount(u, v[q->e] < lo ? q->lo : q->hi)));
+}
+
 static void check_plan(checker *u, int c)
 {
     const perp__plan_block *b = u->m->plan;
-    const double *v = u->value;
     for (int i = 0; i < b->ncondition; i++) {
         const perp__plan_condition *q = &b->condition[i];
         int begins = u->step == (q->phase < 0 ? 0 : u->g->first[q->phase]);
@@ -282,9 +558,7 @@ static void check_plan(checker *u, int c)
                         (q->where == PLAN_ALWAYS && perp__program_holds_first(u->g, i, u->phase))
                   : (q->where == PLAN_ALWAYS || c == u->g->npoint - 1) && is_at(u, q);
         if (!here) continue;
-        double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
-               hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY;
-        note(u, &u->check->conditions, outside(v[q->e], lo, hi), v[q->e], q->at);
+        note(u, &u->check->conditions, judged(u, condition_error, i), q->at);
     }
 }
 
@@ -293,14 +567,16 @@ static void check_globals(checker *u)
     const perp__program *g = u->g;
     double horizon = 0;
     for (int i = 0; i < g->np; i++)
-        note(u, &u->check->bounds, outside(u->p[i], g->plo[i], g->phi[i]), u->p[i], u->m->plan->at);
+        note(u, &u->check->bounds, range_error(u, u->p[i], g->plo[i], g->phi[i], -1),
+             u->m->plan->at);
     const perp__plan_block *b = u->m->plan;
     for (int q = 0; q < g->nrun; q++) horizon += u->p[g->run_p + q];
     if (!g->nrun || (b->horizon < 0 && b->horizon_lo < 0)) return;
     perp_expr lo = b->is_free ? b->horizon_lo : b->horizon, hi = b->is_free ? b->horizon_hi : lo;
     note(u, &u->check->conditions,
-         outside(horizon, lo >= 0 ? u->value[lo] : 0, hi >= 0 ? u->value[hi] : (double)INFINITY),
-         horizon, b->at);
+         range_error(u, horizon, lo >= 0 ? u->value[lo] : 0,
+                     hi >= 0 ? u->value[hi] : (double)INFINITY, -1),
+         b->at);
 }
 
 /* States where the plan begins: within their ranges, and at the model's initial values, of parameters
@@ -314,9 +590,10 @@ static void check_initial(checker *u)
         const perp__item *item = &u->m->item[PERP_STATE][i];
         double x = perp__program_pre(g, u->w, u->p, i, 0), given = item->value;
         if (!item->is_set && item->expr >= 0) given = u->value[item->expr];
-        if (g->begins[i]) note(u, &u->check->conditions, x - given, x, item->at);
+        if (g->begins[i])
+            note(u, &u->check->conditions, range_error(u, x, given, given, i), item->at);
         if (g->x0_of[i] < 0)
-            note(u, &u->check->bounds, outside(x, item->lo, item->hi), x, item->at);
+            note(u, &u->check->bounds, range_error(u, x, item->lo, item->hi, i), item->at);
     }
 }
 
@@ -330,7 +607,8 @@ static void check_begin(checker *u)
         const perp__item *item = &u->m->item[PERP_STATE][b->link[k].state];
         double x = u->symbol[item->symbol + PERP__PRE];
         if (b->link[k].phase == u->phase)
-            note(u, &u->check->bounds, outside(x, item->lo, item->hi), x, b->link[k].at);
+            note(u, &u->check->bounds, range_error(u, x, item->lo, item->hi, b->link[k].state),
+                 b->link[k].at);
     }
 }
 
@@ -338,7 +616,8 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
                       perp__plan_check *check, double *residual)
 {
     const perp_model *m = g->model;
-    checker u = {.g = g, .m = m, .w = w, .p = p, .check = check};
+    plan_scales scales = {0};
+    checker u = {.g = g, .m = m, .w = w, .p = p, .check = check, .scales = &scales};
     int ok = 0;
     memset(check, 0, sizeof *check);
     check->worst_at = -1;
@@ -368,10 +647,11 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
         }
         if (residual) residual[u.step] = u.here;
     }
-    ok = 1;
+    ok = !u.failed;
 done:
     free(u.symbol);
     free(u.value);
+    scales_clear(&scales);
     return ok;
 }
 
@@ -380,11 +660,13 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
 {
     const perp__plan_block *b = g->model->plan;
     double *unknown_p = malloc(((size_t)g->np + 1) * sizeof *unknown_p);
-    checker u = {.g = g, .m = g->model, .w = w, .p = unknown_p};
+    plan_scales scales = {0};
+    checker u = {.g = g, .m = g->model, .w = w, .p = unknown_p, .scales = &scales};
     int broken = -2;
     u.symbol = malloc((size_t)(u.m->nsymbol + b->nparam) * sizeof *u.symbol);
     u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
-    if (!u.symbol || !u.value || !unknown_p) goto done;
+    if (!u.symbol || !u.value || !unknown_p || !find_scales(&u)) goto done;
+    memset(scales.size, 0, (size_t)(g->ns + g->nv + g->nu) * sizeof(double));
     /* what is chosen has no value, and so has what depends on it */
     for (int i = 0; i < g->np; i++) unknown_p[i] = g->plo[i] < g->phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
@@ -400,12 +682,14 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
         double lo = c->lo >= 0 ? u.value[c->lo] : -(double)INFINITY,
                hi = c->hi >= 0 ? u.value[c->hi] : (double)INFINITY, x = u.value[c->e];
         *off = outside(x, lo, hi);
-        if (here && !isnan(lo) && !isnan(hi) && *off > tol * (1 + fabs(x))) broken = i;
+        if (here && !isnan(lo) && !isnan(hi) && *off > 0 && condition_error(&u, i) > tol)
+            broken = i;
     }
 done:
     free(u.symbol);
     free(u.value);
     free(unknown_p);
+    scales_clear(&scales);
     return broken;
 }
 

@@ -6,9 +6,10 @@
 
 #include "plan/program.h"
 
+/* Errors, each on its own condition's scale (docs/adr/008-verdicts.md). */
 typedef struct perp__plan_check {
-    double defect;     /* of equations, relative to 1 + their sides */
-    double pairs;      /* natural map of the pairs, the same */
+    double defect;     /* of equations */
+    double pairs;      /* of the pairs, and the bounds of friction cones */
     double bounds;     /* ranges of states, vars, inputs and free values */
     double conditions; /* of the plan block */
     int worst_at;      /* where the worst of all stands in the model's text, or -1 */

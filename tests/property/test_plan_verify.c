@@ -122,7 +122,7 @@ static void a_condition_at_a_time_is_checked(void **state)
         perp_plan_options o = perp_plan_options_default(m);
         perp_plan *plan;
         assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
-        assert_near(worst_of(plan), 6, 1e-12);
+        assert_near(worst_of(plan), 1, 1e-12); /* of 6, all of it */
         perp_plan_destroy(plan);
         perp_model_destroy(m);
     }
@@ -200,11 +200,116 @@ static void a_cone_whose_bound_is_below_zero_is_noticed(void **state)
     perp_model_destroy(m);
 }
 
+/* A block pushed against a wall through dry friction and a spring, in units of length L and force F. */
+static perp_plan *in_units(double L, double F, perp_model **m)
+{
+    char text[1200];
+    snprintf(text, sizeof text,
+             "param m = %.17g, k = %.17g\ninput u in [%.17g, %.17g]\nstate x = 0, v = 0\n"
+             "var f, N\nder(x) = v\nm*der(v) = u + f - N - k*x\n"
+             "%.17g <= f <= %.17g perp v\n0 <= N perp %.17g - x >= 0\n"
+             "plan {\n horizon 2\n nodes 11\n minimize integral(u^2)\n"
+             " at end: x = %.17g, v = 0\n}\n",
+             F / L, 0.25 * F / L, -8 * F, 8 * F, -F, F, 1.5 * L, L);
+    *m = parse_model(text);
+    perp_plan_options o = perp_plan_options_default(*m);
+    perp_plan *plan;
+    assert_int_equal(perp_plan_create(*m, &o, &plan, NULL), PERP_OK);
+    assert_int_equal(plan->program->nw, 7);
+    return plan;
+}
+
+/* The unit of unknown i of such a plan: x, v, f, N, the parts of v, u. */
+static double unit_of(const perp_plan *plan, size_t i, double L, double F)
+{
+    int j = (int)(i / (size_t)plan->program->K);
+    return j == 2 || j == 3 || j == 6 ? F : L;
+}
+
+/* What is checked of the first plan, with the numbers of the second in its units. */
+static void assert_same_verdicts(perp_plan *one, const perp_plan *other, double L, double F,
+                                 double digits)
+{
+    double worst[2];
+    for (int k = 0; k < 2; k++) {
+        perp__plan_check c;
+        const perp_plan *plan = k == 0 ? one : other;
+        if (k == 1)
+            for (size_t i = 0; i < one->nW; i++) other->w[i] = one->w[i] * unit_of(one, i, L, F);
+        assert_true(perp__plan_verify(plan->program, plan->w, plan->p, &c, NULL));
+        worst[k] = c.worst;
+    }
+    if (!(fabs(worst[1] - worst[0]) <= digits * worst[0]) && fmax(worst[0], worst[1]) > 1e-13)
+        fail_msg("L = %g, F = %g: %.17g, not %.17g", L, F, worst[1], worst[0]);
+}
+
+/* A plan that holds, and the same with each of its numbers off by much and by little. */
+static void units_change_no_verdict(void **state)
+{
+    (void)state;
+    static const double units[][2] = {{0x1p-40, 0x1p-60}, {0x1p30, 0x1p-50}, {0x1p-20, 0x1p66},
+                                      {1e-12, 1e-9},      {1e6, 1e-12},      {1e-3, 1e12}};
+    perp_plan_result r;
+    perp_model *m, *of_one;
+    perp_plan *one = in_units(1, 1, &of_one);
+    assert_int_equal(perp_plan_solve(one, &r, NULL), PERP_OK);
+    assert_true(r.on_mesh <= PERP_PLAN_STATIONARY_S);
+    for (int k = 0; k < 6; k++) {
+        double L = units[k][0], F = units[k][1], digits = k < 3 ? 0 : 1e-6;
+        perp_plan *other = in_units(L, F, &m);
+        assert_same_verdicts(one, other, L, F, digits);
+        for (size_t i = 0; i < one->nW; i++) {
+            double x = one->w[i], unit = 1;
+            if (unit_of(one, i, 0, 1) == 0 && i / (size_t)one->program->K > 1) continue; /* parts */
+            for (double off = 1e-2; off > 1e-9; off *= 1e-2) {
+                one->w[i] = x + off * unit;
+                assert_same_verdicts(one, other, L, F, digits);
+            }
+            one->w[i] = x;
+        }
+        perp_plan_destroy(other);
+        perp_model_destroy(m);
+    }
+    perp_plan_destroy(one);
+    perp_model_destroy(of_one);
+}
+
+/* A block that never moves, but for rounding in its velocity and position: its scales are what its force could do. */
+static void rest_with_rounding_is_rest_in_all_units(void **state)
+{
+    (void)state;
+    for (int k = -200; k <= 200; k += 100)
+        for (int q = -200; q <= 200; q += 100) {
+            double L = ldexp(1, k), F = ldexp(1, q);
+            perp_model *m;
+            perp_plan *plan = in_units(L, F, &m);
+            size_t K = (size_t)plan->program->K;
+            perp__plan_check c;
+            memset(plan->w, 0, plan->nW * sizeof(double));
+            for (size_t i = 0; i < K; i++) {
+                plan->w[i] = (i % 2 ? 2e-18 : -2e-18) * L;
+                plan->w[K + i] = (plan->w[i] - (i > 0 ? plan->w[i - 1] : 0)) / 0.2;
+                plan->w[2 * K + i] = -0.5 * F;
+                plan->w[6 * K + i] = 0.5 * F;
+            }
+            assert_true(perp__plan_verify(plan->program, plan->w, plan->p, &c, NULL));
+            if (c.pairs > 1e-12 || c.defect > 1e-12)
+                fail_msg("L = %g, F = %g: pairs %g, equations %g", L, F, c.pairs, c.defect);
+            plan->w[K] = 1e-3 * L; /* and this is none */
+            assert_true(perp__plan_verify(plan->program, plan->w, plan->p, &c, NULL));
+            assert_true(c.pairs > 1e-3 && c.defect > 1e-3);
+            perp_plan_destroy(plan);
+            perp_model_destroy(m);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
         cmocka_unit_test(a_condition_at_a_time_is_checked),
+        cmocka_unit_test(units_change_no_verdict),
+        cmocka_unit_test(rest_with_rounding_is_rest_in_all_units),
         cmocka_unit_test(a_cone_whose_bound_is_below_zero_is_noticed),
         cmocka_unit_test(what_a_phase_says_is_checked),
         cmocka_unit_test(a_simulated_guess_is_a_motion),
