@@ -396,8 +396,49 @@ static int find_definitions(plan *p)
     return 1;
 }
 
+/* Equation i moves state j, and no other: the states of its row have one row less to be moved by. */
+static void move_by(perp__step *s, int i, int j, int *rows)
+{
+    for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+        if (s->column[k] >= s->nx) continue;
+        s->is_rate[k] = s->column[k] == j;
+        rows[s->column[k]]--;
+    }
+    rows[j] = 0;
+}
+
+/* Which equation of a discrete model moves a state, next(x) = ...? Of those that define no var the only one that it stands in,
+ * once those that move another are left out. A state for which none is left alone is moved by all that are left. */
+static int find_moves(plan *p)
+{
+    perp__step *s = p->step;
+    int *rows = calloc((size_t)s->nx + 1, sizeof(int));
+    if (!rows) return 0;
+    for (int i = 0; i < s->nequation; i++) {
+        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+            s->is_rate[k] = s->column[k] < s->nx && (i >= p->model->nequation || s->defines[i] < 0);
+            if (s->is_rate[k]) rows[s->column[k]]++;
+        }
+    }
+    for (int more = 1; more;) {
+        more = 0;
+        for (int i = 0; i < s->nequation; i++) {
+            int only = -1;
+            for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
+                int j = s->column[k];
+                if (j < s->nx && s->is_rate[k] && rows[j] == 1) only = j;
+            }
+            if (only < 0) continue;
+            move_by(s, i, only, rows);
+            more = 1;
+        }
+    }
+    free(rows);
+    return 1;
+}
+
 /* For the verdicts: which entries of the equations belong to a state whose derivative is there (in a discrete model: to a
- * state), which unknowns stand in an equation, and which equations stand for cones. */
+ * state that the equation moves), which unknowns stand in an equation, and which equations stand for cones. */
 static int mark_entries(plan *p)
 {
     const perp_model *m = p->model;
@@ -409,13 +450,12 @@ static int mark_entries(plan *p)
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
             int j = s->column[k];
             s->in_equation[j] = 1;
-            s->is_rate[k] = m->kind == PERP_DISCRETE && j < s->nx;
             for (int r = i < m->nequation ? p->rate_start[i] : 0;
                  i < m->nequation && r < p->rate_start[i + 1]; r++)
                 s->is_rate[k] |= p->rate[r] == j;
         }
     }
-    if (!find_definitions(p)) return 0;
+    if (!find_definitions(p) || (m->kind == PERP_DISCRETE && !find_moves(p))) return 0;
     for (int i = 0; i < 2 * m->nfriction; i++) {
         const perp__node *node = &m->graph.node[m->friction[i / 2].f[i % 2]];
         if (node->op == PERP__SYMBOL) node = &p->graph.node[p->map[MAP_END][node->a]];

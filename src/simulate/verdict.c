@@ -416,11 +416,6 @@ perp__verdict perp__step_verify(perp__step *s)
         out += m->pair[i].two_sided ? 4 : 2;
     }
     for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
-    if (m->kind ==
-        PERP_DISCRETE) { /* for now as before: products of states near rest, 1e-47, have no scale yet (adr 008) */
-        if (j.v.residual <= s->tol) j.v.error = fmin(j.v.error, s->tol);
-        if (j.v.residual <= PERP_TOL_MODE) j.v.breach = fmin(j.v.breach, PERP_TOL_MODE);
-    }
     return j.v;
 }
 
