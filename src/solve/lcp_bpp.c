@@ -65,9 +65,9 @@ static int solve_basis(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Infeasible by more than rounding? */
-static int is_infeasible(const perp_solver *s, int i, double z_scale)
+static int is_infeasible(const perp_solver *s, int i, double z_scale, double w_scale)
 {
-    return s->basis[i] ? s->z[i] < -1e-13 * z_scale : s->w[i] < -1e-13 * s->scale;
+    return s->basis[i] ? s->z[i] < -1e-13 * z_scale : s->w[i] < -1e-13 * w_scale;
 }
 
 /* From the basis at hand. */
@@ -75,6 +75,7 @@ static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, best = n + 1, patience = PATIENCE;
     int limit = s->options.max_iter ? s->options.max_iter : 200 + 2 * n;
+    double w_scale = perp__lcp_scale(lcp);
     for (int k = 0; k < limit; k++) {
         int count = 0, first = -1;
         double z_scale = 0;
@@ -82,7 +83,7 @@ static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
         if (!solve_basis(s, lcp)) return PERP_LIMIT;
         for (int i = 0; i < n; i++) z_scale = fmax(z_scale, fabs(s->z[i]));
         for (int i = n - 1; i >= 0; i--) {
-            if (is_infeasible(s, i, z_scale)) count++, first = i;
+            if (is_infeasible(s, i, z_scale, w_scale)) count++, first = i;
         }
         if (count == 0) {
             for (int i = 0; i < n; i++) s->z[i] = fmax(s->z[i], 0);
@@ -96,7 +97,7 @@ static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
             s->basis[first] = !s->basis[first];
             continue;
         }
-        for (int i = 0; i < n; i++) s->basis[i] ^= (unsigned char)is_infeasible(s, i, z_scale);
+        for (int i = 0; i < n; i++) s->basis[i] ^= (unsigned char)is_infeasible(s, i, z_scale, w_scale);
     }
     return PERP_LIMIT;
 }

@@ -68,16 +68,49 @@ static void exchange(eliminated *e, int k, int pr, int pc)
 /* Row k times f from row i. */
 static void subtract(eliminated *e, int i, int k)
 {
-    const double rounding = 1e-13;
-    double p = e->A[k][k], f = e->A[i][k] / p;
-    double of_f = fabs(e->G[i][k] / p) + fabs(f * (e->G[k][k] / p)); /* G of f */
+    const double rounding = 1e-13, *restrict a = e->A[k], *restrict g = e->G[k];
+    double *restrict A = e->A[i], *restrict G = e->G[i], p = a[k], f = A[k] / p;
+    double size = fabs(f), of_f = fabs(G[k] / p) + fabs(f * (g[k] / p)); /* G of f */
     if (f == 0) return;
-    for (int j = k; j <= e->nc; j++) {
-        e->G[i][j] += of_f * fabs(e->A[k][j]) + fabs(f) * e->G[k][j];
-        e->A[i][j] -= f * e->A[k][j];
-        if (fabs(e->A[i][j]) <= rounding * e->G[i][j]) e->A[i][j] = 0;
+    for (int j = k + 1; j <= e->nc; j++) {
+        double x = A[j] - f * a[j], of_x = G[j] + (of_f * fabs(a[j]) + size * g[j]);
+        A[j] = fabs(x) <= rounding * of_x ? 0 : x, G[j] = of_x;
     }
-    e->A[i][k] = 0;
+    A[k] = 0;
+}
+
+/* solve_rows where every pivot is so large that no rounding could be mistaken for it: elimination with row exchanges. 0 where one is
+ * not; rows of directions but for the sum, which is all that tells z = 0 from one. */
+static int solve_regular(const search *s, const double *w, double *z)
+{
+    const double safe = 1e-7;
+    double room[MOST + 1][MOST + 1], *A[MOST + 1], largest = 0;
+    int nc = s->ns, nr = s->nr;
+    for (int i = 0; i < nr; i++) {
+        A[i] = room[i];
+        for (int j = 0; j < nc; j++) {
+            A[i][j] = entry(s, s->rows[i], s->support[j]);
+            largest = fabs(A[i][j]) > largest ? fabs(A[i][j]) : largest;
+        }
+        A[i][nc] = -w[s->rows[i]];
+    }
+    for (int k = 0; k < nc; k++) {
+        int p = k;
+        for (int i = k + 1; i < nr; i++) p = fabs(A[i][k]) > fabs(A[p][k]) ? i : p;
+        double *restrict a = A[p];
+        A[p] = A[k], A[k] = a;
+        if (!(fabs(a[k]) > safe * largest)) return 0;
+        for (int i = k + 1; i < nr; i++) {
+            double *restrict x = A[i], f = x[k] / a[k];
+            for (int j = k + 1; j <= nc && f != 0; j++) x[j] -= f * a[j];
+        }
+    }
+    for (int i = nc - 1; i >= 0; i--) {
+        double x = A[i][nc];
+        for (int j = i + 1; j < nc; j++) x -= A[i][j] * z[s->support[j]];
+        z[s->support[i]] = x / A[i][i];
+    }
+    return 1;
 }
 
 /* Solve the rows for z_s, M_rs z_s = -w_r, by elimination with complete pivoting; there may be more rows than columns.
@@ -159,25 +192,30 @@ static int is_solution(const search *s, double *z, double *w)
     return error <= s->judge->options.tol;
 }
 
-/* Has z a negative part, or w, that no rounding has made? Rows far below the largest may be nothing but rounding. */
+/* Has z a negative part, or w, or w_s one at all, that no rounding has made? Rows far below the largest may be nothing but rounding. */
 static int is_hopeless(const search *s, const perp_lcp *lcp, const double *z)
 {
     double S[MOST], w[MOST], largest = 0;
+    int must_vanish[MOST] = {0}, negative[MOST], many = 0;
+    for (int j = 0; j < s->ns; j++) {
+        int k = s->support[j];
+        must_vanish[k] = 1;
+        if (!(z[k] >= 0) && !is_free(s, k)) negative[many++] = k;
+    }
     for (int i = 0; i < s->n; i++) {
         w[i] = lcp->q[i], S[i] = fabs(w[i]);
         for (int j = 0; j < s->ns; j++) {
             double term = entry(s, i, s->support[j]) * z[s->support[j]];
             w[i] += term, S[i] += fabs(term);
         }
-        largest = fmax(largest, S[i]);
+        largest = S[i] > largest ? S[i] : largest;
     }
     for (int i = 0; i < s->n; i++) {
         if (S[i] <= 1e-9 * largest) continue;
-        if (w[i] < -1e-6 * S[i]) return 1;
-        for (int j = 0; j < s->ns; j++) {
-            int k = s->support[j];
-            if (!is_free(s, k) && entry(s, i, k) != 0 && z[k] * fabs(entry(s, i, k)) < -1e-6 * S[i])
-                return 1;
+        if (w[i] < -1e-6 * S[i] || (must_vanish[i] && w[i] > 1e-6 * S[i])) return 1;
+        for (int j = 0; j < many; j++) {
+            double m = fabs(entry(s, i, negative[j]));
+            if (m != 0 && z[negative[j]] * m < -1e-6 * S[i]) return 1;
         }
     }
     return 0;
@@ -193,18 +231,24 @@ static void report(search *s, const double *z, const double *w)
     s->stop = s->found(s->context, own_z, own_w, s->rays);
 }
 
-/* The solution of the rows as z + fine, by corrections with w in twice the precision. Returns the rank. */
-static int solve_exactly(const search *s, double *z)
+/* The solution of the rows as z + fine, by corrections with w in twice the precision. Returns the rank; *hopeless
+ * is 1 where that cannot be a solution of the problem. */
+static int solve_exactly(const search *s, double *z, int *hopeless)
 {
     enum { CORRECTIONS = 3 };
     perp_lcp lcp = given(s);
     double w[MOST], d[MOST] = {0}, *fine = s->judge->fine;
-    int rank = solve_rows(s, lcp.q, 1, z);
+    int regular = s->nr >= s->ns && solve_regular(s, lcp.q, z);
+    if (regular && s->rays) { /* it gives z = 0 */
+        *hopeless = 1;
+        return s->ns;
+    }
+    int rank = regular ? s->ns : solve_rows(s, lcp.q, 1, z);
     memset(fine, 0, MOST * sizeof *fine);
-    if (rank == s->ns && is_hopeless(s, &lcp, z)) return rank;
-    for (int k = 0; k < CORRECTIONS && rank == s->ns; k++) {
-        perp__lcp_error(s->judge, &lcp, z, w);
-        solve_rows(s, w, 0, d);
+    *hopeless = rank == s->ns && is_hopeless(s, &lcp, z);
+    for (int k = 0; k < CORRECTIONS && rank == s->ns && !*hopeless; k++) {
+        perp__lcp_product(s->judge, &lcp, z, w);
+        if (!regular || !solve_regular(s, w, d)) solve_rows(s, w, 0, d);
         for (int j = 0; j < s->ns; j++) {
             int i = s->support[j];
             double more = fine[i] + d[i], sum = z[i] + more;
@@ -251,10 +295,11 @@ static int is_attached(const search *s, const double *d, const double *Md)
 static void try_rows(search *s, int first, int rank_before)
 {
     double z[MOST] = {0}, w[MOST];
-    int rank = solve_exactly(s, z);
+    int hopeless, rank = solve_exactly(s, z, &hopeless);
     if (s->stop || rank <= rank_before) return;
     if (rank == s->ns) {
-        if (is_solution(s, z, w) && (!s->rays || is_attached(s, z, w))) report(s, z, w);
+        if (!hopeless && is_solution(s, z, w) && (!s->rays || is_attached(s, z, w)))
+            report(s, z, w);
         return;
     }
     if (s->nr >= MOST) return;

@@ -84,11 +84,12 @@ static double step_length(const point *p, double share)
 /* From the point at hand to the end of the path, or until nothing moves; 0 when numbers run away. */
 static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit, int *iterations)
 {
+    double scale = perp__lcp_scale(lcp);
     for (int k = 0; k < limit; k++) {
         double mu = 0, after = 0, infeasible = infeasibility(p, lcp);
         for (int i = 0; i < p->n; i++) mu += p->z[i] * p->w[i] / p->n;
         if (!isfinite(mu) || !isfinite(infeasible)) return 0;
-        if (infeasible <= 1e-13 * s->scale && mu <= 1e-18 * s->scale * s->scale) break;
+        if (infeasible <= 1e-13 * scale && mu <= 1e-18 * scale * scale) break;
         ++*iterations;
         if (!factor(s, p, lcp)) break;
         for (int i = 0; i < p->n; i++) p->c[i] = -p->z[i] * p->w[i];
@@ -122,7 +123,7 @@ static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     memset(p.center, 0, N * sizeof(double));
     for (int outer = 0; outer < (attempt > 0 ? OUTER : 1) && n > 0; outer++) {
         for (int i = 0; i < n; i++) size = fmax(size, fabs(p.center[i]));
-        double start = fmax(fmax(1, size), sqrt(s->scale / fmax(largest, 1e-3)));
+        double start = fmax(fmax(1, size), sqrt(perp__lcp_scale(lcp) / fmax(largest, 1e-3)));
         for (int i = 0; i < n; i++) p.z[i] = p.w[i] = start;
         if (!follow_path(s, &p, lcp, limit, iterations)) break;
         memcpy(p.center, p.z, N * sizeof(double));

@@ -74,9 +74,10 @@ static void transposed(void *context, const double *v, double *out)
 /* From the guess or the nearest point to zero; then from the least z a diagonal M would have. */
 static void choose_start(perp_solver *s, const perp_lcp *lcp, int attempt)
 {
+    double scale = perp__lcp_scale(lcp);
     for (int i = 0; i < lcp->n; i++) {
         double m = perp__column(lcp, i)[i], z = s->options.warm_start ? s->start[i] : 0;
-        if (attempt == 1) z = m > 1e-8 * s->scale ? -lcp->q[i] / m : 1;
+        if (attempt == 1) z = m > 1e-8 * scale ? -lcp->q[i] / m : 1;
         s->z[i] = perp__clamp(lcp, i, z);
     }
 }
@@ -89,7 +90,7 @@ static perp_outcome run(perp_solver *s, const perp_lcp *lcp, perp__ncp kind, int
     perp__newton_problem p = {lcp->n,    lcp->lo, lcp->hi, &d,        evaluate,
                               linearize, factor,  solve,   transposed};
     choose_start(s, lcp, attempt);
-    *iterations += perp__newton(&p, kind, 1e-14 * s->scale, limit, s->z, s->work);
+    *iterations += perp__newton(&p, kind, 1e-14 * perp__lcp_scale(lcp), limit, s->z, s->work);
     return PERP_LIMIT; /* the driver's residual decides */
 }
 

@@ -105,7 +105,8 @@ static perp_outcome prox_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
     for (int i = 0; i < n; i++)
         s->z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
     double residual = perp_lcp_residual(lcp, s->z, s->w), last = residual;
-    for (int k = 0; k < limit && residual > 0.1 * s->options.tol * s->scale; k++) {
+    double enough = 0.1 * s->options.tol * perp__lcp_scale(lcp);
+    for (int k = 0; k < limit && residual > enough; k++) {
         ++*iterations;
         if (s->options.prox.gauss_seidel) {
             gauss_seidel(lcp, s->z, s->w, rho, factor);

@@ -22,6 +22,7 @@ static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000;
     double *z = s->z, *restrict w = s->w;
+    double enough = 0.1 * s->options.tol * perp__lcp_scale(lcp);
     for (int i = 0; i < n; i++) z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
     for (int i = 0; i < n; i++) {
         if (!(perp__column(lcp, i)[i] > 0)) return PERP_LIMIT;
@@ -37,7 +38,7 @@ static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int
             for (int j = 0; j < n && d != 0; j++) w[j] += column[j] * d;
         }
         ++*iterations;
-        if (!(largest > 0.1 * s->options.tol * s->scale) || !isfinite(largest)) break;
+        if (!(largest > enough) || !isfinite(largest)) break;
     }
     for (int i = 0; i < n; i++) {
         if (!isfinite(z[i])) z[i] = 0;

@@ -147,9 +147,14 @@ perp_lcp perp__mixed_reduce(perp_solver *s, const perp_lcp *lcp)
 void perp__mixed_expand(perp_solver *s, const perp_lcp *lcp)
 {
     layout l = lay_out(s, lcp->n);
-    const double *y = s->inner->z;
+    const double *y = s->inner->z, *t = y + l.counts[0];
     memcpy(s->z, l.z0, (size_t)l.n * sizeof(double));
-    for (int a = 0; a < l.counts[0]; a++) s->z[l.kept[a]] += l.sign[a] * y[a];
+    for (int a = 0; a < l.counts[0]; a++) {
+        int i = l.kept[a];
+        double hi = perp__hi(lcp, i);
+        s->z[i] += l.sign[a] * y[a];
+        if (isfinite(perp__lo(lcp, i)) && isfinite(hi) && *t++ > 0) s->z[i] = hi;
+    }
     double *x = l.work;
     int nf = l.counts[1];
     for (int f = 0; f < nf; f++) s->z[l.free_rows[f]] = 0;

@@ -188,7 +188,6 @@ static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const 
 {
     perp_lcp pure = perp__mixed_reduce(s, lcp);
     perp_solver *inner = s->inner;
-    inner->scale = s->scale;
     inner->has_ray = inner->has_certificate = 0;
     perp_outcome outcome = PERP_LIMIT;
     if (problem_is_finite(&pure)) {
@@ -207,12 +206,6 @@ static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_so
 {
     const perp__solver *method = methods[s->method].solver;
     int has_bounds = lcp->lo || lcp->hi, mixed = has_bounds && !method->takes_bounds;
-    double largest = 0;
-    for (int i = 0; i < lcp->n; i++) {
-        double size = fabs(lcp->q[i]);
-        largest = size > largest ? size : largest;
-    }
-    s->scale = 1 + largest;
     s->answered = s->method;
     perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
                                  : perp__lcp_run(s, method, lcp, &info->iterations);

@@ -35,7 +35,6 @@ struct perp_solver {
     int rank;   /* theirs */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
-    double scale;           /* 1 + max|q| */
     double residual, error; /* of z */
 
     /* Problems with bounds, for methods that take none (mixed.c). */
@@ -91,6 +90,17 @@ static inline double perp__natural(double z, double w, double lo, double hi)
     return w > below ? below : w < above ? above : w;
 }
 
+/* 1 + max|q|, by which some methods end. */
+static inline double perp__lcp_scale(const perp_lcp *lcp)
+{
+    double largest = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double size = lcp->q[i] < 0 ? -lcp->q[i] : lcp->q[i];
+        largest = size > largest ? size : largest;
+    }
+    return 1 + largest;
+}
+
 static inline const double *perp__column(const perp_lcp *lcp, int j)
 {
     return lcp->M + (size_t)j * (size_t)lcp->ldm;
@@ -108,6 +118,9 @@ int perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 /* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
  * isa, options.tol, terms, data, low, scratch and fine are used. */
 double perp__lcp_error(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
+
+/* The same without a judgement: w of z + fine in twice the precision, and the terms. */
+void perp__lcp_product(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
 
 /* w and the terms of its rows, of solver->z. */
 void perp__lcp_terms(perp_solver *solver, const perp_lcp *lcp);

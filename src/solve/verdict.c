@@ -237,7 +237,13 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
     }                                                                                              \
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
     {                                                                                              \
-        return check(lcp, lcp->n, z, w);                                                           \
+        switch (lcp->n) {                                                                          \
+        case 3: return check(lcp, 3, z, w);                                                        \
+        case 4: return check(lcp, 4, z, w);                                                        \
+        case 8: return check(lcp, 8, z, w);                                                        \
+        case 16: return check(lcp, 16, z, w);                                                      \
+        default: return check(lcp, lcp->n, z, w);                                                  \
+        }                                                                                          \
     }                                                                                              \
     target static void terms_##isa(const perp_lcp *lcp, const double *z, double *w, double *S)     \
     {                                                                                              \
@@ -319,10 +325,12 @@ double perp_lcp_residual(const perp_lcp *lcp, const double *z, double *w)
 /* Own scales ------------------------------------------------------------------------------------- */
 
 /* Is the sum of row i, of terms S, spoilt by terms that underflow? A 0 made so is no 0. */
-static int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
+static inline int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
 {
-    for (int j = 0; j < lcp->n && S < PERP__UNDERFLOW; j++) {
-        if (z[j] != 0 && perp__column(lcp, j)[i] != 0) return 1;
+    if (!(S < PERP__UNDERFLOW)) return 0;
+    const double *row = lcp->M + i;
+    for (int j = 0; j < lcp->n; j++, row += lcp->ldm) {
+        if (z[j] != 0 && *row != 0) return 1;
     }
     return 0;
 }
@@ -441,6 +449,11 @@ double perp__lcp_error(perp_solver *s, const perp_lcp *lcp, const double *z, dou
     return judge_in_twice(s, lcp, z, w);
 }
 
+void perp__lcp_product(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+{
+    kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
+}
+
 void perp__lcp_terms(perp_solver *s, const perp_lcp *lcp)
 {
     kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
@@ -464,8 +477,9 @@ void perp__lcp_basis_of_point(perp_solver *s, const perp_lcp *lcp)
     kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
     for (int i = 0; i < lcp->n; i++) {
         double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
-        double w = s->w[i] == 0 ? 0 : fabs(s->w[i]) / s->terms[i];
-        s->basis[i] = room > 0 && room / perp__lcp_size(s, lcp, i) >= w;
+        double w = fabs(s->w[i]), own = fabs(perp__column(lcp, i)[i]);
+        s->basis[i] = room > 0 && (own * room >= w || /* the size is at most terms/own */
+                                   room / perp__lcp_size(s, lcp, i) >= w / s->terms[i]);
     }
 }
 
@@ -725,58 +739,135 @@ static int is_plain(perp_solver *s, const perp_lcp *lcp)
     return j.excess <= 0;
 }
 
-/* z_i that are lost in the rounding of their own rows are 0: a row of nothing but them has no scale. */
-static int drop_noise(perp_solver *s, const perp_lcp *lcp)
+/* z_i that are lost in the rounding of their own rows, or of their data D if these are given, are 0: a row of nothing but
+ * them has no scale. */
+static int drop_noise(perp_solver *s, const perp_lcp *lcp, const double *D)
 {
     int many = 0;
     double noise = 4 * rounding_of_sum(lcp->n);
     for (int i = 0; i < lcp->n; i++) {
-        double own = fabs(perp__column(lcp, i)[i] * s->z[i]), S = s->terms[i], D = s->data[i];
-        int is_lost = own > 0 && own <= noise * (S > D ? S : D);
+        double own = fabs(perp__column(lcp, i)[i] * s->z[i]), S = s->terms[i];
+        int is_lost = own > 0 && own <= noise * (D && D[i] > S ? D[i] : S);
         if (is_lost) s->z[i] = 0;
         many += is_lost;
     }
     return many;
 }
 
+/* A column that brought a row its data, and the size that they give its unknown: often enough for the next row too. */
+typedef struct giver {
+    const double *column;
+    double size;
+} giver;
+
+/* D with what the data of other rows make of their unknowns, until that is enough. */
+static double carried_to(const perp_lcp *lcp, int i, double D, const double *data, double enough,
+                         giver *last)
+{
+    if (last->column) {
+        double sum = D + fabs(last->column[i]) * last->size;
+        if (sum >= enough) return sum;
+    }
+    for (int j = 0; j < lcp->n && !(D >= enough); j++) {
+        const double *column = perp__column(lcp, j);
+        if (data[j] == 0 || column[i] == 0) continue;
+        double size = fabs(data[j]) / fabs(column[j]);
+        if (!(size <= DBL_MAX)) continue;
+        D += fabs(column[i]) * size;
+        *last = (giver){column, size};
+    }
+    return D;
+}
+
 /* Does row i hold by its own data, or else by what others give it? As few of these as it takes. */
-static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, double rho)
+static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, double rho,
+                            giver *last)
 {
     double z = s->z[i], w = s->w[i], S = s->terms[i], D = fabs(lcp->q[i]), tol = s->options.tol;
     double off = (z > 0 ? fabs(w) : -w) + rho * S;
+    if (off <= tol * D && z >= 0 && S >= PERP__UNDERFLOW) return 1;
     if (!(off <= tol * S) || z < 0 || S < PERP__UNDERFLOW)
         return S == 0 && z >= 0 && !is_lost(lcp, s->z, i, S);
-    for (int j = 0; j < lcp->n && !(off <= tol * D); j++) {
-        const double *column = perp__column(lcp, j);
-        double x = fabs(column[i] * lcp->q[j]);
-        if (x > 0) x /= fabs(column[j]);
-        if (x <= DBL_MAX) D += x;
-    }
-    return off <= tol * D;
+    double enough = off / tol * (1 + 4 * DBL_EPSILON);
+    return carried_to(lcp, i, D, lcp->q, enough, last) >= enough;
 }
 
 static int rows_hold(const perp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n);
+    giver last = {NULL, 0};
     for (int i = 0; i < lcp->n; i++) {
-        if (!(s->terms[i] <= DBL_MAX) || !row_holds(s, lcp, i, rho)) return 0;
+        if (!(s->terms[i] <= DBL_MAX) || !row_holds(s, lcp, i, rho, &last)) return 0;
     }
     return 1;
 }
 
+/* Do all rows hold by the data, where rows that have none get some level by level? Less than carry_data finds, at less cost. */
+static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
+{
+    double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
+    giver last = {NULL, 0};
+    int before = lcp->n, many = before;
+    for (int i = 0; i < many; i++) s->order[i] = i;
+    do {
+        before = many, many = 0;
+        for (int k = 0; k < before; k++) {
+            int i = s->order[k];
+            double D = s->data[i], S = s->terms[i];
+            double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
+            s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, 2 * off / tol, &last);
+        }
+        for (int k = 0; k < before; k++) {
+            int i = s->order[k];
+            double S = s->terms[i], D = s->data[i] = s->low[i];
+            double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
+            if (D == 0 && S > 0)
+                s->order[many++] = i;
+            else if (!(off <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
+                return 0;
+        }
+    } while (many > 0 && many < before);
+    return many == 0;
+}
+
+/* Do all rows hold by q alone? */
+static int hold_in_bounds(perp_solver *s, const perp_lcp *lcp)
+{
+    double rho = rounding_of_sum(lcp->n), tol = s->options.tol, error = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double v = violation(lcp, i, s->z[i], s->w[i]), S = s->terms[i];
+        if (!(v + rho * S <= tol * fabs(lcp->q[i])) || S < PERP__UNDERFLOW) return 0;
+        if (v > error * S) error = v / S;
+    }
+    s->error = error;
+    return 1;
+}
+
+static int is_shown(perp_solver *s, const perp_lcp *lcp)
+{
+    return is_plain(s, lcp) || rows_hold(s, lcp);
+}
+
+/* By plain sums, without bounds; what takes longest comes last. */
+static int holds_plainly(perp_solver *s, const perp_lcp *lcp)
+{
+    if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && is_shown(s, lcp))) return 1;
+    if (isnan(s->residual)) return 0;
+    find_data(s, lcp, s->z);
+    if (drop_noise(s, lcp, s->data) && is_shown(s, lcp)) return 1;
+    if (hold_by_levels(s, lcp)) return 1;
+    find_all_data(s, lcp, s->z);
+    if (drop_noise(s, lcp, s->data) && is_shown(s, lcp)) return 1;
+    return holds_by_data(s, lcp);
+}
+
 int perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
 {
-    if (!lcp->lo && !lcp->hi) {
-        if (is_plain(s, lcp) || rows_hold(s, lcp)) return 1;
-        for (int all = 0; all < 2; all++) {
-            (all ? find_all_data : find_data)(s, lcp, s->z);
-            if (drop_noise(s, lcp) && (is_plain(s, lcp) || rows_hold(s, lcp))) return 1;
-            if (holds_by_data(s, lcp)) return 1;
-        }
-    }
+    if (!lcp->lo && !lcp->hi && holds_plainly(s, lcp)) return 1;
     for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, isfinite(s->z[i]) ? s->z[i] : 0);
     perp__lcp_terms(s, lcp);
-    find_all_data(s, lcp, s->z);
     s->residual = residual_of(lcp, s->z, s->w);
+    if ((lcp->lo || lcp->hi) && hold_in_bounds(s, lcp)) return 1;
+    find_all_data(s, lcp, s->z);
     return holds_by_data(s, lcp) || settle(s, lcp);
 }
