@@ -61,7 +61,7 @@ double perp__fc_residual(perp__fc *fc);
 /* The same where fc->u is set already. */
 double perp__fc_residual_of_u(perp__fc *fc);
 
-/* The largest error of fc->r, moved into the cones, as the driver will judge it. */
+/* The largest error of fc->r, where fc->u is set, moved into the cones, as the driver will judge it. */
 double perp__fc_error(const perp__fc *fc);
 
 /* Sums of the caller's problem: u = W r + q, S its |terms|, low (nullable) what rounding took from u. */

@@ -77,15 +77,19 @@ static double map_norm(const perp__fc *fc, const double *r, const double *u, dou
     return sqrt(sum);
 }
 
-/* dr := the Newton step from (r, u); 0 when memory is out. */
-static int newton_step(perp__fc *fc, double shift, const double *u, double *dr)
+/* dr := the Newton step from (r, u); 0 when memory is out. The order of elimination is that of the last step where the same
+ * contacts are closed. */
+static int newton_step(perp__fc *fc, int is_first, double shift, const double *u, double *dr)
 {
     const double *r = fc->r;
+    int is_ordered = !is_first;
     double *ab = perp__fc_work(fc, 0); /* B of each contact: 9 nc = 3 vectors */
     double *aa = perp__fc_work(fc, 3);
     for (int i = 0; i < fc->nc; i++) {
-        fc->active[i] = map_contact(fc, i, r + 3 * i, u + 3 * i, dr + 3 * i, aa + 9 * (size_t)i,
-                                    ab + 9 * (size_t)i);
+        int closed = map_contact(fc, i, r + 3 * i, u + 3 * i, dr + 3 * i, aa + 9 * (size_t)i,
+                                 ab + 9 * (size_t)i);
+        is_ordered &= closed == fc->active[i];
+        fc->active[i] = closed;
         for (int k = 0; k < 3; k++) dr[3 * i + k] = -dr[3 * i + k];
     }
     for (int i = 0; i < fc->nc; i++) {
@@ -105,7 +109,7 @@ static int newton_step(perp__fc *fc, double shift, const double *u, double *dr)
                     dr[3 * i + a] -= J[3 * a] * x[0] + J[3 * a + 1] * x[1] + J[3 * a + 2] * x[2];
         }
     }
-    if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active)) {
+    if (!is_ordered && !perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, fc->active)) {
         fc->out_of_memory = 1;
         return 0;
     }
@@ -131,7 +135,7 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
     first = norm = map_norm(fc, fc->r, u, F);
     for (int k = 0; k < MEMORY; k++) past[k] = norm;
     for (int it = 0; it < limit && norm > reduce * first && norm > 0; it++) {
-        if (!newton_step(fc, alpha + shift, u, dr)) break;
+        if (!newton_step(fc, it == 0, alpha + shift, u, dr)) break;
         fc->iterations++;
         /* the longest step 1, 1/2, 1/4, ... that is better than the worst of the last */
         double worst = 0, step = 1, value = INFINITY;

@@ -52,38 +52,34 @@ static slide slide_of(const double *W, const double *q, double mu)
     return s;
 }
 
-static double slide_value(const slide *s, double x, double *slope)
+/* g, and in `step` Newton's step for |N_T|/N_n = mu written mu N_n/|N_T| - 1 = 0, which is nearly linear: with W = I it is. */
+static double slide_value(const slide *s, double x, double *step)
 {
-    double ta = s->a0 + s->a1 * x, tb = s->b0 + s->b1 * x, t = sqrt(ta * ta + tb * tb);
-    *slope = (t > 0 ? (ta * s->a1 + tb * s->b1) / t : 0) - s->mu * (s->n1 + 2 * s->n2 * x);
-    return t - s->mu * (s->n0 + x * (s->n1 + x * s->n2));
+    double ta = s->a0 + s->a1 * x, tb = s->b0 + s->b1 * x, tt = ta * ta + tb * tb, t = sqrt(tt);
+    double n = s->n0 + x * (s->n1 + x * s->n2), g = t - s->mu * n;
+    double slope = s->mu * ((s->n1 + 2 * s->n2 * x) * tt - n * (ta * s->a1 + tb * s->b1));
+    *step = slope != 0 ? g * tt / slope : 0;
+    return g;
 }
 
-/* The root of g, by Newton inside a bracket. The guess is the last sliding contact's lambda. */
+/* The root of g by Newton inside a bracket, -1 without one. The guess is the last sliding contact's lambda. */
 static double slide_root(const slide *s, double guess, double unit)
 {
-    double lo = 0, hi = guess > 0 ? guess : unit, slope, x = hi;
-    double value = slide_value(s, x, &slope);
-    for (int k = 0; value > 0 && k < 200; k++) {
-        lo = hi;
-        double step = slope < 0 ? x - value / slope : 0;
-        hi = step > 2 * hi && step < 16 * hi ? step : 4 * hi;
-        x = hi;
-        value = slide_value(s, x, &slope);
-    }
-    if (value > 0) return -1;
-    for (int k = 0; k < 100; k++) {
+    const double FAR = (double)INFINITY;
+    double lo = 0, hi = FAR, x = guess > 0 ? guess : unit, step;
+    for (int k = 0; k < 200; k++) {
+        double value = slide_value(s, x, &step), next = x + step;
         if (value > 0)
             lo = x;
         else
             hi = x;
-        double next = slope != 0 ? x - value / slope : lo;
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (next == x || fabs(next - x) <= 4e-16 * fabs(x)) break;
+        if (fabs(step) <= 1e-10 * x) return next; /* its error is of the order of the square */
+        double most = hi < FAR ? hi : 16 * x;
+        if (!(next > lo && next < most)) next = hi < FAR ? 0.5 * (lo + hi) : 4 * x;
+        if (next == x) return x;
         x = next;
-        value = slide_value(s, x, &slope);
     }
-    return x;
+    return hi < FAR ? x : -1;
 }
 
 int perp__fc_contact(const double *W, const double *q, double mu, double *r)

@@ -36,9 +36,38 @@ static inline void add_term(perp__fc_sums to, int i, double w, double x)
     to.u[i] = sum;
 }
 
-static inline void caller_sums(const perp_fc *p, const double *r, perp__fc_sums to)
+/* Adds the blocks of W, without low. */
+static inline void block_sums(const perp_fc *p, int d, const double *r, perp__fc_sums to)
 {
-    int d = p->dimension, n = d * p->nc;
+    for (int k = 0; k < p->nb; k++) {
+        const double *w = p->block + (size_t)k * (size_t)(d * d),
+                     *x = r + (size_t)p->col[k] * (size_t)d;
+        for (int a = 0, i = d * p->row[k]; a < d; a++, i++, w += d) {
+            double sum = to.u[i], size = to.S ? to.S[i] : 0;
+            for (int b = 0; b < d; b++) {
+                sum += w[b] * x[b];
+                size += fabs(w[b] * x[b]);
+            }
+            to.u[i] = sum;
+            if (to.S) to.S[i] = size;
+        }
+    }
+}
+
+static void block_sums_with_low(const perp_fc *p, const double *r, perp__fc_sums to)
+{
+    int d = p->dimension;
+    for (int k = 0; k < p->nb; k++) {
+        const double *w = p->block + (size_t)k * (size_t)(d * d),
+                     *x = r + (size_t)p->col[k] * (size_t)d;
+        for (int a = 0; a < d; a++)
+            for (int b = 0; b < d; b++) add_term(to, d * p->row[k] + a, w[a * d + b], x[b]);
+    }
+}
+
+static void caller_sums(const perp_fc *p, const double *r, perp__fc_sums to)
+{
+    int n = p->dimension * p->nc;
     memcpy(to.u, p->q, (size_t)n * sizeof *to.u);
     for (int i = 0; i < n && to.S; i++) to.S[i] = fabs(p->q[i]);
     for (int i = 0; i < n && to.low; i++) to.low[i] = 0;
@@ -46,12 +75,12 @@ static inline void caller_sums(const perp_fc *p, const double *r, perp__fc_sums 
         const double *column = p->W + (size_t)j * (size_t)p->ldw;
         for (int i = 0; i < n && r[j] != 0; i++) add_term(to, i, column[i], r[j]);
     }
-    for (int k = 0; k < p->nb && !p->W; k++) {
-        const double *w = p->block + (size_t)k * (size_t)(d * d),
-                     *x = r + (size_t)p->col[k] * (size_t)d;
-        for (int a = 0; a < d; a++)
-            for (int b = 0; b < d; b++) add_term(to, d * p->row[k] + a, w[a * d + b], x[b]);
-    }
+    if (!p->W && to.low)
+        block_sums_with_low(p, r, to);
+    else if (!p->W && p->dimension == 3)
+        block_sums(p, 3, r, to);
+    else if (!p->W)
+        block_sums(p, 2, r, to);
     for (int i = 0; i < n && to.low; i++) to.u[i] += to.low[i];
 }
 
@@ -87,13 +116,17 @@ double perp_fc_residual(const perp_fc *problem, const double *r, double *u)
 /* ---- the verdict
  * --------------------------------------------------------------------------------------------- */
 
-/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. */
-static void snap(int d, double mu, double *r)
+/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
+static int snap(int d, double mu, double *r)
 {
-    double most = mu * r[0], t = d == 3 ? hypot(r[1], r[2]) : fabs(r[1]);
+    double most = mu * r[0];
+    if (r[0] > 0 && fabs(r[1]) + (d == 3 ? fabs(r[2]) : 0) <= most) return 0;
+    double t = d == 3 ? hypot(r[1], r[2]) : fabs(r[1]);
+    int was_outside = !(r[0] >= 0);
     if (!(r[0] > 0)) r[0] = most = 0;
-    if (t <= most) return;
+    if (t <= most) return was_outside;
     for (int k = 1; k < d; k++) r[k] *= most / t;
+    return 1;
 }
 
 /* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
@@ -136,10 +169,9 @@ static int opens(double w, double r, double u, double S, double tol)
     return r > 0 && u > tol * S && u >= w * r;
 }
 
-/* u = W r + q of the scaled problem, and of each contact the terms S, at most GROWTH times the data. */
-static void scaled_sums(const perp__fc *fc, const double *r, double *u, double *S)
+/* Of each contact the terms of u at r, at most GROWTH times the data. */
+static void scaled_terms(const perp__fc *fc, const double *r, double *S)
 {
-    perp__fc_velocity(fc, r, u);
     for (int i = 0; i < fc->nc; i++) {
         double row[3];
         for (int a = 0; a < 3; a++) row[a] = fabs(fc->q[3 * i + a]);
@@ -148,7 +180,8 @@ static void scaled_sums(const perp__fc *fc, const double *r, double *u, double *
             for (int a = 0; a < 3; a++, w += 3)
                 row[a] += fabs(w[0] * x[0]) + fabs(w[1] * x[1]) + fabs(w[2] * x[2]);
         }
-        S[i] = fmin(largest_row(3, fc->mu[i], row), GROWTH * fc->data[i]);
+        double terms = largest_row(3, fc->mu[i], row), most = GROWTH * fc->data[i];
+        S[i] = terms < most ? terms : most;
     }
 }
 
@@ -156,17 +189,24 @@ double perp__fc_error(const perp__fc *fc)
 {
     double *r = perp__fc_work(fc, 12), *u = perp__fc_work(fc, 13), *S = perp__fc_work(fc, 14);
     double worst = 0;
-    int opened = 0;
+    int moved = 0, opened = 0;
     memcpy(r, fc->r, (size_t)fc->n * sizeof *r);
-    for (int i = 0; i < fc->nc; i++) snap(3, fc->mu[i], r + 3 * i);
-    scaled_sums(fc, r, u, S);
+    for (int i = 0; i < fc->nc; i++) moved |= snap(3, fc->mu[i], r + 3 * i);
+    if (moved)
+        perp__fc_velocity(fc, r, u);
+    else
+        memcpy(u, fc->u, (size_t)fc->n * sizeof *u);
+    scaled_terms(fc, r, S);
     for (int i = 0; i < fc->nc; i++) {
         double w = fc->block[9 * (size_t)fc->diag[i]];
         if (!opens(w, r[3 * i], u[3 * i], S[i], fc->tol)) continue;
         r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0;
         opened++;
     }
-    if (opened) scaled_sums(fc, r, u, S);
+    if (opened) {
+        perp__fc_velocity(fc, r, u);
+        scaled_terms(fc, r, S);
+    }
     for (int i = 0; i < fc->nc; i++)
         worst = perp__worse(
             worst, contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i], diagonal(fc, i)));
@@ -178,10 +218,12 @@ static int open_contacts(const perp__fc *fc, int d, double tol, double *r, perp_
 {
     int opened = 0;
     for (int i = 0; i < fc->nc; i++) {
-        int at = d * fc->order[i];
-        double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
-        double S = fmin(largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
-        int open = opens(w, r[at], sums.u[at], S, tol);
+        int at = d * fc->order[i], open = 0;
+        if (r[at] > 0 && sums.u[at] > 0) {
+            double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
+            double S = fmin(largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
+            open = opens(w, r[at], sums.u[at], S, tol);
+        }
         for (int k = 0; k < d && (open || !fc->carries[i]); k++) r[at + k] = 0;
         opened += open;
     }
@@ -194,36 +236,39 @@ static double rounding_of(const perp__fc *fc, int i)
     return (3 * (fc->start[i + 1] - fc->start[i]) + 4) * (DBL_EPSILON / 2);
 }
 
-/* Is rounding more than a tenth of what is accepted? */
-static int is_rough(double rounding, double S, double scale, double tol)
+/* Judges each contact by its sums; is_fine: they are in twice the precision. Returns 1 where rounding is more than a tenth of what
+ * is accepted: then the sums decide nothing. */
+static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, const double *r,
+                          perp__fc_sums sums, int is_fine, double *error)
 {
-    return rounding * S > 0.1 * tol * scale;
+    int d = p->dimension, any = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        int at = d * fc->order[i];
+        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
+        double scale = S < D ? S : D, rounding = rounding_of(fc, i);
+        if (is_fine) rounding *= rounding;
+        int is_rough = rounding * S > 0.1 * tol * scale;
+        any |= is_rough;
+        error[i] = is_rough ? (double)INFINITY
+                            : contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, scale,
+                                            diagonal(fc, i) / (fc->scale[i] * fc->force[i]));
+    }
+    return any;
 }
 
 double perp__fc_judge(const perp__fc *fc, const perp_fc *p, double tol, double *r,
                       perp__fc_sums sums, double *error)
 {
-    int d = p->dimension, rough = 0;
-    double worst = 0, *low = sums.low;
+    int d = p->dimension;
+    double worst = 0;
+    perp__fc_sums plain = {sums.u, sums.S, NULL};
     for (int i = 0; i < p->nc; i++) snap(d, p->mu[i], r + d * i);
-    sums.low = NULL;
-    caller_sums(p, r, sums);
-    if (open_contacts(fc, d, tol, r, sums)) caller_sums(p, r, sums);
-    for (int i = 0; i < fc->nc; i++) {
-        int at = d * fc->order[i];
-        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
-        rough |= is_rough(rounding_of(fc, i), S, fmin(S, D), tol);
+    caller_sums(p, r, plain);
+    if (open_contacts(fc, d, tol, r, plain)) caller_sums(p, r, plain);
+    if (judge_contacts(fc, p, tol, r, plain, 0, error)) {
+        caller_sums(p, r, sums);
+        judge_contacts(fc, p, tol, r, sums, 1, error);
     }
-    sums.low = low;
-    if (rough) caller_sums(p, r, sums);
-    for (int i = 0; i < fc->nc; i++) {
-        int at = d * fc->order[i];
-        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
-        double rounding = rounding_of(fc, i);
-        error[i] = contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, fmin(S, D),
-                                 diagonal(fc, i) / (fc->scale[i] * fc->force[i]));
-        if (is_rough(rounding * rounding, S, fmin(S, D), tol)) error[i] = (double)INFINITY;
-        worst = perp__worse(worst, error[i]);
-    }
+    for (int i = 0; i < fc->nc; i++) worst = perp__worse(worst, error[i]);
     return worst;
 }

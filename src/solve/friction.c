@@ -303,9 +303,13 @@ void perp_fc_solver_destroy(perp_fc_solver *solver)
 
 static int all_finite(const double *x, size_t n)
 {
-    double sum = 0; /* x - x is 0 for a number, NaN otherwise */
-    for (size_t i = 0; i < n; i++) sum += x[i] - x[i];
-    return sum == 0;
+    double sum[4] = {
+        0}; /* x - x is 0 for a number, NaN otherwise; four sums fill a vector register */
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) sum[k] += x[i + k] - x[i + k];
+    for (; i < n; i++) sum[0] += x[i] - x[i];
+    return sum[0] + sum[1] + sum[2] + sum[3] == 0;
 }
 
 static int matrix_finite(const double *a, int rows, int cols, int ld)
@@ -335,6 +339,10 @@ static int input_valid(const perp_fc *p)
 /* Add a d x d block, strides (rs, cs), to a zeroed 3 x 3 one. */
 static void block_add(double *to, const double *from, int d, size_t rs, size_t cs)
 {
+    if (d == 3 && cs == 1) {
+        for (int e = 0; e < 9; e++) to[e] += from[e];
+        return;
+    }
     for (int a = 0; a < d; a++)
         for (int b = 0; b < d; b++) to[3 * a + b] += from[(size_t)a * rs + (size_t)b * cs];
 }
@@ -492,14 +500,15 @@ static perp__fc component(const perp_fc_solver *s, int c)
 /* Where are the diagonal blocks; does an impulse move anything, that of its own contact or another? */
 static void find_diagonals(perp__fc *fc, int first)
 {
+    int all = 1;
     for (int i = 0; i < fc->nc; i++) {
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
             fc->col[k] -= first;
             if (fc->col[k] == i) fc->diag[i] = k;
         }
-        fc->carries[i] = !is_zero(fc->block + 9 * (size_t)fc->diag[i], 3, 3, 1);
+        all &= fc->carries[i] = !is_zero(fc->block + 9 * (size_t)fc->diag[i], 3, 3, 1);
     }
-    for (int k = fc->start[0]; k < fc->start[fc->nc]; k++) {
+    for (int k = fc->start[0]; k < fc->start[fc->nc] && !all; k++) {
         if (!fc->carries[fc->col[k]])
             fc->carries[fc->col[k]] = !is_zero(fc->block + 9 * (size_t)k, 3, 3, 1);
     }
@@ -540,12 +549,13 @@ static void balance(const perp__fc *fc, int *power, int *queue)
         for (int n = 0; n < end; n++) {
             int i = queue[n];
             for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-                int j = fc->col[k], exponent;
+                int j = fc->col[k], exponent = 1;
                 const double *back = power[j] == UNSEEN ? find_block(fc, j, i) : NULL;
                 if (!back) continue;
                 double ratio = largest_entry(back) / largest_entry(fc->block + 9 * (size_t)k);
                 if (!(ratio > 1e-280 && ratio < 1e280)) continue;
-                frexp(1.4 * ratio, &exponent); /* the nearest power: most W are symmetric */
+                if (ratio != 1)
+                    frexp(1.4 * ratio, &exponent); /* the nearest power: most W are symmetric */
                 power[j] = power[i] + exponent - 1;
                 queue[end++] = j;
             }
@@ -560,7 +570,8 @@ static double mean_diagonal(double *w, int d, int power)
     double size = largest_entry(w), sum;
     if (d == 2 && size > 0) w[8] = w[4] != 0 ? fabs(w[4]) : size;
     sum = fabs(w[0]) + fabs(w[4]) + fabs(w[8]);
-    double mean = ldexp(sum > 0 ? sum / 3 : size, power);
+    double mean = sum > 0 ? sum / 3 : size;
+    if (power != 0) mean = ldexp(mean, power);
     if (d == 2 && size == 0) w[8] = 1;
     return mean > 1e-280 && mean < 1e280 ? mean : 0;
 }
@@ -580,21 +591,25 @@ static double scale_of_coupling(const perp__fc *fc, int i)
 static void find_scales(perp__fc *fc, int d, const int *power)
 {
     int exponent = 0;
+    double first = 0;
     for (int i = fc->nc - 1; i >= 0; i--) {
-        double mean = mean_diagonal(fc->block + 9 * (size_t)fc->diag[i], d, power[i]);
-        if (mean > 0) frexp(mean, &exponent);
-        fc->scale[i] = mean;
+        fc->scale[i] = mean_diagonal(fc->block + 9 * (size_t)fc->diag[i], d, power[i]);
+        if (fc->scale[i] > 0) first = fc->scale[i];
     }
+    if (first > 0) frexp(first, &exponent);
+    double unit = ldexp(1, -exponent);
     for (int i = 0; i < fc->nc; i++) {
         double mean = fc->scale[i];
-        fc->scale[i] = mean > 0 ? 1 / sqrt(ldexp(mean, -exponent)) : 0;
-        fc->force[i] = ldexp(fc->scale[i], power[i] - exponent);
+        fc->scale[i] = mean > 0 ? 1 / sqrt(mean * unit) : 0;
+        fc->force[i] =
+            power[i] == 0 ? fc->scale[i] * unit : ldexp(fc->scale[i], power[i] - exponent);
     }
     for (int i = 0; i < fc->nc; i++) {
         if (fc->scale[i] > 0) continue;
         double scale = scale_of_coupling(fc, i);
         fc->scale[i] = scale > 0 ? scale : 1;
-        fc->force[i] = ldexp(fc->scale[i], power[i] - exponent);
+        fc->force[i] =
+            power[i] == 0 ? fc->scale[i] * unit : ldexp(fc->scale[i], power[i] - exponent);
     }
 }
 
@@ -622,6 +637,7 @@ static double coupling(const perp__fc *fc, int i, int k)
 {
     const double *w = fc->block + 9 * (size_t)k;
     int rows = fc->mu[i] > 0 ? 3 : 1, columns = fc->mu[fc->col[k]] > 0 ? 3 : 1;
+    if (rows == 3 && columns == 3) return largest_entry(w);
     double largest = 0;
     for (int a = 0; a < rows; a++)
         for (int b = 0; b < columns; b++) largest = larger(largest, fabs(w[3 * a + b]));
@@ -634,8 +650,8 @@ static void find_data(perp__fc *fc)
 {
     for (int i = 0; i < fc->nc; i++) {
         const double *q = fc->q + 3 * i;
-        double tangent = fc->mu[i] > 0 ? fmax(fabs(q[1]), fabs(q[2])) : 0;
-        fc->data[i] = fmax(fabs(q[0]), tangent);
+        double tangent = fc->mu[i] > 0 ? larger(fabs(q[1]), fabs(q[2])) : 0;
+        fc->data[i] = larger(fabs(q[0]), tangent);
     }
     for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
         changed = 0;
@@ -644,7 +660,7 @@ static void find_data(perp__fc *fc)
             for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
                 double from = fc->data[fc->col[k]];
                 if (!(from > fc->data[i])) continue;
-                double carried = fmin(1, coupling(fc, i, k)) * from;
+                double share = coupling(fc, i, k), carried = share < 1 ? share * from : from;
                 if (carried > fc->data[i]) fc->data[i] = carried, changed = 1;
             }
         }
@@ -767,6 +783,19 @@ static int separates(perp__fc *fc)
     return 1;
 }
 
+/* One contact, which auto solves exactly (fc_cone.c); if the verdict is against it the sweeps have their turn. */
+static int is_alone(perp__fc *fc, perp_fc_method method, int again)
+{
+    if (fc->nc > 1 || method != PERP_FC_AUTO || again) return 0;
+    memcpy(fc->best, fc->r, 3 * sizeof(double));
+    if (!perp__fc_contact(fc->block + 9 * (size_t)fc->diag[0], fc->q, fc->mu[0], fc->best))
+        return 0;
+    fc->used = PERP_FC_NSGS;
+    fc->iterations++;
+    fc->best_residual = 0;
+    return 1;
+}
+
 /* From the best point of a method that converges slowly. */
 static void finish(perp__fc *fc, perp_fc_method method)
 {
@@ -789,8 +818,10 @@ static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *in
     fc.used = s->method;
     memcpy(again ? fc.r : fc.best, again ? fc.best : fc.r, (size_t)fc.n * sizeof(double));
     if (!separates(&fc)) {
-        methods[s->method](&fc);
-        finish(&fc, s->method);
+        if (!is_alone(&fc, s->method, again)) {
+            methods[s->method](&fc);
+            finish(&fc, s->method);
+        }
         info->method = fc.used;
     }
     s->reached[c] = fc.best_residual;

@@ -89,6 +89,25 @@ static void one_contact_is_solved_for_random_blocks(void **state)
     assert_true(open > 1000 && sticks > 1000 && slides > 1000);
 }
 
+/* auto needs one step for a contact that is alone, and says nothing the verdict does not. */
+static void one_contact_alone_takes_auto_one_step(void **state)
+{
+    (void)state;
+    rng g = {12};
+    int steps = 0;
+    for (int k = 0; k < 500; k++) {
+        double W[9], columns[9], q[3], mu = k % 5 ? uniform(&g, 0, 2) : 0, r[3];
+        random_block(&g, k % 2 ? 0.3 : 0, W);
+        for (int i = 0; i < 9; i++) columns[i] = W[i % 3 * 3 + i / 3];
+        for (int i = 0; i < 3; i++) q[i] = uniform(&g, -1, i ? 1 : 0);
+        perp_fc problem = {.dimension = 3, .nc = 1, .q = q, .mu = &mu, .W = columns, .ldw = 3};
+        perp_fc_info info = solve(PERP_FC_AUTO, &problem, r, NULL);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        steps += info.iterations;
+    }
+    assert_int_equal(steps, 500);
+}
+
 static void a_block_that_is_not_positive_definite_is_not_claimed(void **state)
 {
     (void)state;
@@ -417,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(projection_is_the_nearest_point_of_the_cone),
         cmocka_unit_test(one_contact_is_solved_for_random_blocks),
+        cmocka_unit_test(one_contact_alone_takes_auto_one_step),
         cmocka_unit_test(a_block_that_is_not_positive_definite_is_not_claimed),
         cmocka_unit_test(a_particle_sticks_slides_and_flies),
         cmocka_unit_test(three_forms_of_W_give_the_same),
