@@ -2,10 +2,14 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "linalg/simd.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Blocks of U and of the row being eliminated have rows of 4, the last a 0 that nobody reads: these fill vector registers. */
+enum { PADDED = 12 };
 
 struct perp__block_lu {
     int n_max, n, m; /* rows of the pattern, active rows */
@@ -16,10 +20,10 @@ struct perp__block_lu {
     int ucapacity;
     int *lstart, *lcol; /* rows of L, the transpose of U's pattern */
     int lcapacity;
-    double *uval, *lval; /* 9 a block */
+    double *uval, *lval; /* 12 (rows of 4, see below) and 9 a block */
     int uvcapacity, lvcapacity;
     double *inverse; /* 9 m: inverses of the diagonal blocks of U */
-    double *row;     /* 9 m: the row being eliminated; zero between calls */
+    double *row;     /* 12 m: the row being eliminated */
     double *rhs;     /* 3 m */
     /* minimum degree */
     int *astart, *alen, *adj; /* variables next to each node */
@@ -43,7 +47,7 @@ perp__block_lu *perp__block_lu_create(int n_max)
         ok &= (*ints[k] = calloc(n, sizeof(int))) != NULL;
     ok &= (lu->elist = calloc(n, sizeof *lu->elist)) != NULL;
     ok &= (lu->inverse = calloc(9 * n, sizeof(double))) != NULL;
-    ok &= (lu->row = calloc(9 * n, sizeof(double))) != NULL;
+    ok &= (lu->row = calloc(PADDED * n, sizeof(double))) != NULL;
     ok &= (lu->rhs = calloc(3 * n, sizeof(double))) != NULL;
     if (ok) return lu;
     perp__block_lu_destroy(lu);
@@ -228,7 +232,7 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
         if (lu->position[i] != -1) lu->position[i] = -2 - lu->position[i];
     int fill = lu->ustart[m];
     if (!perp__grow(&lu->lcol, &lu->lcapacity, fill + 1, sizeof(int))) return 0;
-    if (!perp__grow(&lu->uval, &lu->uvcapacity, fill + 1, 9 * sizeof(double))) return 0;
+    if (!perp__grow(&lu->uval, &lu->uvcapacity, fill + 1, PADDED * sizeof(double))) return 0;
     if (!perp__grow(&lu->lval, &lu->lvcapacity, fill + 1, 9 * sizeof(double))) return 0;
     int *count = lu->mark;
     for (int k = 0; k <= m; k++) lu->lstart[k] = 0;
@@ -244,13 +248,38 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
     return 1;
 }
 
-/* c -= a b, 3 x 3 row by row. */
-static inline void block_subtract(double *restrict c, const double *restrict a,
-                                  const double *restrict b)
+/* row[to[s]] -= a u[s] for n blocks, a row by row, for every vector width (simd.h). */
+#define FOUR_plain  PERP_LANES(plain)
+#define FOUR_avx2   PERP_LANES(avx2)
+#define FOUR_avx512 PERP_LANES(avx2)
+#define SUBTRACT(isa, target)                                                                      \
+    target static void subtract_##isa(double *row, const double *a, const double *u,               \
+                                      const int *to, int n)                                        \
+    {                                                                                              \
+        enum { PARTS = (int)(4 * sizeof(double) / sizeof(FOUR_##isa)) };                           \
+        double l[9]; /* not in memory that a row may be in */                                      \
+        memcpy(l, a, sizeof l);                                                                    \
+        for (int s = 0; s < n; s++, u += PADDED) {                                                 \
+            FOUR_##isa *c = (FOUR_##isa *)(row + PADDED * (size_t)to[s]);                          \
+            const FOUR_##isa *b = (const FOUR_##isa *)u;                                           \
+            for (int p = 0; p < PARTS; p++) {                                                      \
+                FOUR_##isa x = b[p], y = b[PARTS + p], z = b[2 * PARTS + p];                       \
+                c[p] -= l[0] * x + l[1] * y + l[2] * z;                                            \
+                c[PARTS + p] -= l[3] * x + l[4] * y + l[5] * z;                                    \
+                c[2 * PARTS + p] -= l[6] * x + l[7] * y + l[8] * z;                                \
+            }                                                                                      \
+        }                                                                                          \
+    }
+PERP_ISA_LIST(SUBTRACT)
+
+typedef void subtract_function(double *, const double *, const double *, const int *, int);
+
+static subtract_function *subtract_for_this_machine(void)
 {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c[3 * i + j] -= a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+#define NAME(isa, target) subtract_##isa,
+    static subtract_function *const versions[] = {PERP_ISA_LIST(NAME)};
+#undef NAME
+    return versions[perp__isa()];
 }
 
 static inline void block_multiply(double *restrict c, const double *restrict a,
@@ -259,6 +288,18 @@ static inline void block_multiply(double *restrict c, const double *restrict a,
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             c[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+}
+
+static inline void pad(double *restrict to, const double *restrict block)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++) to[4 * i + j] = j < 3 ? block[3 * i + j] : 0;
+}
+
+static inline void unpad(double *restrict block, const double *restrict from)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) block[3 * i + j] = from[4 * i + j];
 }
 
 /* inv(a) by Gauss-Jordan with complete pivoting; pivots below `floor` are replaced. Returns how
@@ -314,40 +355,42 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
                           double tiny)
 {
     int m = lu->m, replaced = 0;
-    double *row = lu->row;
+    double *row = lu->row, block[9];
+    subtract_function *subtract = subtract_for_this_machine();
     for (int i = 0; i < m; i++) {
-        int node = lu->order[i];
-        memset(row + 9 * (size_t)i, 0, 9 * sizeof(double));
+        int node = lu->order[i], ui = lu->ustart[i], length = lu->ustart[i + 1] - ui;
+        memset(row + PADDED * (size_t)i, 0, PADDED * sizeof(double));
         for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++)
-            memset(row + 9 * (size_t)lu->lcol[t], 0, 9 * sizeof(double));
-        for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
-            memset(row + 9 * (size_t)lu->ucol[t], 0, 9 * sizeof(double));
+            memset(row + PADDED * (size_t)lu->lcol[t], 0, PADDED * sizeof(double));
+        for (int t = 0; t < length; t++)
+            memset(row + PADDED * (size_t)lu->ucol[ui + t], 0, PADDED * sizeof(double));
         for (int k = start[node]; k < start[node + 1]; k++)
             if (lu->position[col[k]] >= 0)
-                memcpy(row + 9 * (size_t)lu->position[col[k]], value + 9 * (size_t)k,
-                       9 * sizeof(double));
+                pad(row + PADDED * (size_t)lu->position[col[k]], value + 9 * (size_t)k);
+        unpad(block, row + PADDED * (size_t)i);
         double size = 0;
-        for (int e = 0; e < 9; e++) size = fmax(size, fabs(row[9 * (size_t)i + (size_t)e]));
+        for (int e = 0; e < 9; e++) size = fmax(size, fabs(block[e]));
         for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++) {
-            int k = lu->lcol[t];
+            int k = lu->lcol[t], uk = lu->ustart[k];
             double *l = lu->lval + 9 * (size_t)t;
-            block_multiply(l, row + 9 * (size_t)k, lu->inverse + 9 * (size_t)k);
-            const double *u = lu->uval + 9 * (size_t)lu->ustart[k];
-            for (int s = lu->ustart[k]; s < lu->ustart[k + 1]; s++, u += 9)
-                block_subtract(row + 9 * (size_t)lu->ucol[s], l, u);
+            unpad(block, row + PADDED * (size_t)k);
+            block_multiply(l, block, lu->inverse + 9 * (size_t)k);
+            subtract(row, l, lu->uval + PADDED * (size_t)uk, lu->ucol + uk, lu->ustart[k + 1] - uk);
         }
-        replaced += block_invert(row + 9 * (size_t)i, tiny * size, lu->inverse + 9 * (size_t)i);
-        for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
-            memcpy(lu->uval + 9 * (size_t)t, row + 9 * (size_t)lu->ucol[t], 9 * sizeof(double));
+        unpad(block, row + PADDED * (size_t)i);
+        replaced += block_invert(block, tiny * size, lu->inverse + 9 * (size_t)i);
+        for (int t = ui; t < ui + length; t++)
+            memcpy(lu->uval + PADDED * (size_t)t, row + PADDED * (size_t)lu->ucol[t],
+                   PADDED * sizeof(double));
     }
     return replaced;
 }
 
-/* y -= a x */
-static inline void block_apply(double *restrict y, const double *restrict a,
+/* y -= a x, a with rows of `wide` */
+static inline void block_apply(double *restrict y, const double *restrict a, int wide,
                                const double *restrict x)
 {
-    for (int i = 0; i < 3; i++) y[i] -= a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2];
+    for (int i = 0; i < 3; i++, a += wide) y[i] -= a[0] * x[0] + a[1] * x[1] + a[2] * x[2];
 }
 
 void perp__block_lu_solve(perp__block_lu *lu, double *x)
@@ -358,12 +401,12 @@ void perp__block_lu_solve(perp__block_lu *lu, double *x)
         double *bi = b + 3 * (size_t)i;
         memcpy(bi, x + 3 * (size_t)lu->order[i], 3 * sizeof(double));
         for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++)
-            block_apply(bi, lu->lval + 9 * (size_t)t, b + 3 * (size_t)lu->lcol[t]);
+            block_apply(bi, lu->lval + 9 * (size_t)t, 3, b + 3 * (size_t)lu->lcol[t]);
     }
     for (int i = m - 1; i >= 0; i--) {
         double *bi = b + 3 * (size_t)i, y[3];
         for (int t = lu->ustart[i]; t < lu->ustart[i + 1]; t++)
-            block_apply(bi, lu->uval + 9 * (size_t)t, b + 3 * (size_t)lu->ucol[t]);
+            block_apply(bi, lu->uval + PADDED * (size_t)t, 4, b + 3 * (size_t)lu->ucol[t]);
         const double *inv = lu->inverse + 9 * (size_t)i;
         for (int k = 0; k < 3; k++)
             y[k] = inv[3 * k] * bi[0] + inv[3 * k + 1] * bi[1] + inv[3 * k + 2] * bi[2];
