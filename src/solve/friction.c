@@ -769,8 +769,8 @@ static perp_status check_shape(const perp_fc_solver *s, const perp_fc *p)
     return p->nv > s->nv_max || (long long)p->nc * p->nc > s->nb_max ? PERP_ERR_DIM : PERP_OK;
 }
 
-/* How often a method may go on where it was satisfied and the verdict is not; Newton steps after a method without any. */
-enum { ATTEMPTS = 3, FINISH = 20 };
+/* How often a method may go on where it was satisfied and the verdict is not; iterations to finish. */
+enum { ATTEMPTS = 3, FINISH = 400 };
 
 /* Nothing presses: r = 0. */
 static int separates(perp__fc *fc)
@@ -796,16 +796,21 @@ static int is_alone(perp__fc *fc, perp_fc_method method, int again)
     return 1;
 }
 
-/* From the best point of a method that converges slowly. */
+/* Every method is finished: from its best point, some rounds of sweeps and Newton's steps find which contacts slide, stick and open,
+ * and solve these equations. */
 static void finish(perp__fc *fc, perp_fc_method method)
 {
     double before = fc->best_residual;
-    int limit = fc->max_iter && fc->max_iter < FINISH ? fc->max_iter : FINISH;
-    if (method != PERP_FC_NSGS && method != PERP_FC_ADMM && method != PERP_FC_PROX) return;
-    if (before <= fc->target || fc->out_of_memory) return;
+    int spent = fc->iterations, given = fc->max_iter;
+    perp_fc_method by = fc->used;
+    if (method == PERP_FC_AUTO || before <= fc->target || fc->out_of_memory) return;
     memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
-    perp__fc_newton(fc, 0, NULL, 0, limit);
-    if (fc->best_residual < before) fc->used = PERP_FC_ALART_CURNIER;
+    fc->iterations = 0;
+    fc->max_iter = given && given < FINISH ? given : FINISH;
+    perp__fc_auto(fc);
+    fc->iterations += spent;
+    fc->max_iter = given;
+    if (!(fc->best_residual < before)) fc->used = by;
 }
 
 /* Solve component c to target[c], again from where it ended; 0 when memory is out. */

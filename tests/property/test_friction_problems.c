@@ -71,6 +71,48 @@ static void auto_solves_the_stored_problems(void **state)
     if (missing) printf("skipped: %d stored friction problems are not there\n", missing);
 }
 
+/* "data/friction-problems/NAME.json<tab>METHOD<tab><tab>solved": the name of the row's problem, or 0. */
+static int solved_row(const char *line, char name[64], char method[32])
+{
+    return sscanf(line, "data/friction-problems/%63[^.].json\t%31[^\t]\t\tsolved", name, method) ==
+               2 &&
+           strstr(line, "\tsolved");
+}
+
+/* Single methods too: each is finished from its best point. The rock pile, which only auto solves, takes seconds. */
+static void methods_solve_what_they_solved_in_0_1_0(void **state)
+{
+    (void)state;
+    char line[512], name[64], method[32];
+    FILE *table = fopen(PERP_SOURCE_DIR "/tests/data/outcomes-0.1.0.tsv", "r");
+    int rows = 0, missing = 0;
+    assert_non_null(table);
+    while (fgets(line, sizeof line, table)) {
+        problem_fc problem;
+        perp_fc_solver *solver;
+        perp_fc_info info;
+        if (!solved_row(line, name, method) || strcmp(name, "RockPile_tob1") == 0) continue;
+        rows++;
+        if (!load(name, &problem)) {
+            missing++;
+            continue;
+        }
+        double *r = calloc((size_t)(3 * problem.view.nc), sizeof *r);
+        perp_fc_method m = perp_fc_method_find(method);
+        assert_int_equal(perp_fc_solver_create(m, &problem.view, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_fc_solve(solver, &problem.view, r, NULL, &info), PERP_OK);
+        if (info.outcome != PERP_SOLVED)
+            fail_msg("%s, %s: %s, error %g", name, method, perp_outcome_name(info.outcome),
+                     info.error);
+        perp_fc_solver_destroy(solver);
+        problem_fc_clear(&problem);
+        free(r);
+    }
+    fclose(table);
+    assert_true(rows > 90);
+    if (missing) printf("skipped: %d of %d rows, whose problems are not there\n", missing, rows);
+}
+
 static void the_reader_says_what_is_wrong(void **state)
 {
     (void)state;
@@ -126,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_solves_the_stored_problems),
+        cmocka_unit_test(methods_solve_what_they_solved_in_0_1_0),
         cmocka_unit_test(the_reader_says_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
