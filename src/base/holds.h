@@ -61,6 +61,27 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
     return error > off ? error : off <= 1e300 ? off : (double)INFINITY;
 }
 
+/* Coulomb friction without a normal force of its own, |f| <= bound, and f = -bound v/|v| unless v = 0: each on its own scale, where an
+ * equation that says the same multiplies forces and velocities. */
+static inline double perp__error_friction(const perp__amount *f, const perp__amount *v,
+                                          perp__amount bound)
+{
+    double force = hypot(f[0].value, f[1].value), speed = hypot(v[0].value, v[1].value);
+    perp__amount V = {speed, v[0].scale + v[1].scale, v[0].rounding + v[1].rounding};
+    perp__amount inside = {bound.value - force, bound.scale + f[0].scale + f[1].scale,
+                           bound.rounding + f[0].rounding + f[1].rounding},
+                 slides = inside;
+    slides.value = 0;
+    if (speed > 0) {
+        slides.value = hypot(f[0].value + bound.value * v[0].value / speed,
+                             f[1].value + bound.value * v[1].value / speed);
+        slides.rounding += fabs(bound.value) * fmin(1, V.rounding / speed);
+    }
+    double outside = fmax(perp__error_negative(bound), perp__error_negative(inside));
+    double error = fmax(outside, fmin(perp__error_zero(V), perp__error_zero(slides)));
+    return error <= 1e300 ? error : (double)INFINITY;
+}
+
 /* The larger error; NaN counts as infinite. */
 static inline double perp__worse(double a, double b)
 {

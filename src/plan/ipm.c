@@ -46,8 +46,8 @@ perp__ipm *perp__ipm_create(perp__program *g)
     s->nP = (size_t)g->np;
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
-    double **of_n[] = {&s->x,   &s->lo,  &s->hi,    &s->zl,    &s->zu,    &s->dx,
-                       &s->dzl, &s->dzu, &s->sigma, &s->trial, &s->soc_dx};
+    double **of_n[] = {&s->x,   &s->lo,    &s->hi,    &s->zl,     &s->zu,   &s->dx,   &s->dzl,
+                       &s->dzu, &s->sigma, &s->trial, &s->soc_dx, &s->unit, &s->plain};
     double **of_m[] = {&s->lambda,  &s->dlambda, &s->r,     &s->c,     &s->trial_r,
                        &s->trial_c, &s->rhs_c,   &s->res_c, &s->soc_c, &s->soc_dl};
     double **of_x[] = {&s->gradient, &s->rhs_x, &s->res_x};
@@ -71,11 +71,11 @@ perp__ipm *perp__ipm_create(perp__program *g)
 void perp__ipm_destroy(perp__ipm *s)
 {
     if (!s) return;
-    double *arrays[] = {s->x,    s->lo,       s->hi,      s->zl,      s->zu,      s->dx,
-                        s->dzl,  s->dzu,      s->sigma,   s->lambda,  s->dlambda, s->r,
-                        s->c,    s->trial,    s->trial_r, s->trial_c, s->jac,     s->grad,
-                        s->hess, s->gradient, s->rhs_x,   s->rhs_c,   s->res_x,   s->res_c,
-                        s->xk,   s->yk,       s->soc_c,   s->soc_dx,  s->soc_dl};
+    double *arrays[] = {
+        s->x,     s->lo,     s->hi,      s->zl,       s->zu,     s->dx,    s->dzl,     s->dzu,
+        s->sigma, s->lambda, s->dlambda, s->r,        s->c,      s->trial, s->trial_r, s->trial_c,
+        s->jac,   s->grad,   s->hess,    s->gradient, s->rhs_x,  s->rhs_c, s->res_x,   s->res_c,
+        s->xk,    s->yk,     s->soc_c,   s->soc_dx,   s->soc_dl, s->unit,  s->plain};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(s->is_free);
     free(s->local_w);
@@ -197,14 +197,16 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     s->iteration = s->is_stopped = 0;
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
+    for (size_t i = 0; i < s->nW + s->nP && s->g->has_units; i++) s->x[i] /= s->unit[i];
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
     if (!o->is_warm) scale_cost(s, o->weight);
-    perp__program_values(s->g, s->x, s->x + s->nW, s->r, &s->cost);
+    perp__ipm_rows(s, s->x, s->r, &s->cost);
     for (size_t i = 0; i < s->m; i++) {
         s->x[s->nW + s->nP + i] = s->r[i];
         push_inside(s, s->nW + s->nP + i, push, push);
     }
-    for (size_t i = 0; i < s->m; i++) s->lambda[i] = o->is_warm ? s->scale * s->lambda[i] : 0;
+    for (size_t i = 0; i < s->m; i++)
+        s->lambda[i] = o->is_warm ? s->scale * s->lambda[i] * s->unit[s->nW + s->nP + i] : 0;
     for (size_t i = 0; i < s->n; i++) {
         s->zl[i] = s->is_free[i] && s->lo[i] > -UNBOUNDED ? s->mu / (s->x[i] - s->lo[i]) : 0;
         s->zu[i] = s->is_free[i] && s->hi[i] < UNBOUNDED ? s->mu / (s->hi[i] - s->x[i]) : 0;
@@ -340,11 +342,12 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     result.infeasibility = e.primal;
     result.dual = e.dual;
     result.complementarity = e.complementarity / s->scale;
-    for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale;
+    for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale * s->unit[s->nW + s->nP + i];
     for (size_t i = 0; i < s->n; i++) {
-        s->zl[i] /= s->scale;
-        s->zu[i] /= s->scale;
+        s->zl[i] /= s->scale * s->unit[i];
+        s->zu[i] /= s->scale * s->unit[i];
     }
+    for (size_t i = 0; i < s->nW + s->nP && s->g->has_units; i++) s->x[i] *= s->unit[i];
     memcpy(w, s->x, s->nW * sizeof *w);
     memcpy(p, s->x + s->nW, s->nP * sizeof *p);
     return result;

@@ -160,7 +160,7 @@ static double violation(const perp__ipm *s, const double *x, const double *c)
 static int feasibility_step(perp__ipm *s, double zeta)
 {
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
-    perp__program_derivatives(s->g, s->x, s->x + s->nW, NULL, 0, s->jac, s->grad, s->hess);
+    perp__ipm_derivatives(s, NULL, 0);
     memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
     for (size_t i = 0; i < s->n; i++) {
         double scale = fmax(1, fabs(s->x[i])), to_lo = s->x[i] - s->lo[i],

@@ -37,7 +37,9 @@ struct perp__ipm {
     double *soc_c, *soc_dx, *soc_dl; /* of second-order corrections */
     double *xk, *yk;                 /* right-hand side by stages, and border */
     double scale;                    /* of the cost */
-    double cost, trial_cost;         /* scaled */
+    double *unit;                    /* of w, p and rows: x is in these */
+    double *plain; /* w, p and multipliers of rows in the program's own; where has_units */
+    double cost, trial_cost; /* scaled */
     double mu, delta_w, delta_c, last_delta;
     double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
     int nfilter;
@@ -107,6 +109,11 @@ void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc);
 
 double perp__ipm_norm1(const double *x, size_t n);
 double perp__ipm_norm_inf(const double *x, size_t n);
+
+/* Rows r at x, and the cost. */
+void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost);
+/* Derivatives at x of scale * cost + lambda'r. */
+void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale);
 
 /* Rows r, violations c and the scaled cost at x. 0 if they are not finite. */
 int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost);

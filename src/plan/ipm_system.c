@@ -18,6 +18,13 @@ void perp__ipm_read_bounds(perp__ipm *s)
     memcpy(s->hi + s->nW, g->phi, s->nP * sizeof *s->hi);
     memcpy(s->lo + s->nW + s->nP, g->rlo, s->nS * sizeof *s->lo);
     memcpy(s->hi + s->nW + s->nP, g->rhi, s->nS * sizeof *s->hi);
+    for (size_t i = 0; i < s->nW; i++) s->unit[i] = g->unit_w[i / (size_t)s->K];
+    for (size_t i = 0; i < s->nP; i++) s->unit[s->nW + i] = g->unit_p[i];
+    for (size_t i = 0; i < s->nS; i++) s->unit[s->nW + s->nP + i] = g->unit_r[i / (size_t)s->K];
+    for (size_t i = 0; i < s->n && g->has_units; i++) {
+        s->lo[i] /= s->unit[i];
+        s->hi[i] /= s->unit[i];
+    }
     perp__ipm_place(s);
 }
 
@@ -49,9 +56,61 @@ void perp__ipm_place(perp__ipm *s)
 
 /* Values -------------------------------------------------------------------------------------- */
 
+/* w and p of x as the program has them. */
+static const double *plain(const perp__ipm *s, const double *x)
+{
+    if (!s->g->has_units) return x;
+    for (size_t i = 0; i < s->nW + s->nP; i++) s->plain[i] = x[i] * s->unit[i];
+    return s->plain;
+}
+
+void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
+{
+    const perp__program *g = s->g;
+    const double *w = plain(s, x), *unit = s->unit + s->nW + s->nP;
+    size_t K = (size_t)s->K;
+    perp__program_values(s->g, w, w + s->nW, r, cost);
+    if (!g->has_units) return;
+    for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
+        size_t row = (size_t)g->pair[i].product * K;
+        if (g->pair[i].product < 0 || unit[row] == 1) continue;
+        double more = (g->pair[i].scale - unit[row]) * g->relaxation;
+        for (size_t k = 0; k < K; k++) r[row + k] += more;
+    }
+    for (size_t i = 0; i < s->m; i++) r[i] /= unit[i];
+}
+
+void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
+{
+    const perp__program *g = s->g;
+    const double *w = plain(s, s->x), *unit = s->unit + s->nW + s->nP;
+    double *l = s->plain + s->nW + s->nP;
+    size_t K = (size_t)s->K;
+    for (size_t i = 0; i < s->m && g->has_units && lambda; i++) l[i] = lambda[i] / unit[i];
+    perp__program_derivatives(s->g, w, w + s->nW, lambda && g->has_units ? l : lambda, scale,
+                              s->jac, s->grad, s->hess);
+    if (!g->has_units) return;
+    for (size_t k = 0; k < K; k++) {
+        for (int e = 0; e < g->njac; e++) {
+            long j = perp__ipm_index_of(s, g->jac_col[e], (int)k);
+            double *J = &s->jac[(size_t)e * K + k];
+            *J *= (j >= 0 ? s->unit[j] : 1) / unit[(size_t)g->jac_row[e] * K + k];
+        }
+        for (int e = 0; e < g->ngrad; e++) {
+            long j = perp__ipm_index_of(s, g->grad_col[e], (int)k);
+            if (j >= 0) s->grad[(size_t)e * K + k] *= s->unit[j];
+        }
+        for (int e = 0; e < g->nhess; e++) {
+            long i = perp__ipm_index_of(s, g->hess_i[e], (int)k),
+                 j = perp__ipm_index_of(s, g->hess_j[e], (int)k);
+            if (i >= 0 && j >= 0) s->hess[(size_t)e * K + k] *= s->unit[i] * s->unit[j];
+        }
+    }
+}
+
 int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost)
 {
-    perp__program_values(s->g, x, x + s->nW, r, cost);
+    perp__ipm_rows(s, x, r, cost);
     const double *slack = x + s->nW + s->nP;
     *cost *= s->scale;
     double sum = *cost;
@@ -136,10 +195,10 @@ void perp__ipm_differentiate(perp__ipm *s)
     const perp__program *g = s->g;
     for (size_t i = 0; i < s->m; i++)
         if (perp__ipm_is_off(s, i)) s->lambda[i] = 0;
-    perp__program_derivatives(s->g, s->x, s->x + s->nW, s->lambda, s->scale, s->jac, s->grad,
-                              s->hess);
+    perp__ipm_derivatives(s, s->lambda, s->scale);
     memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
-    for (size_t i = 0; i < s->nP; i++) s->gradient[s->nW + i] = s->scale * g->time_weight[i];
+    for (size_t i = 0; i < s->nP; i++)
+        s->gradient[s->nW + i] = s->scale * g->time_weight[i] * s->unit[s->nW + i];
     for (int e = 0; e < g->ngrad; e++)
         for (int k = 0; k < s->K; k++) {
             long at = perp__ipm_index_of(s, g->grad_col[e], k);

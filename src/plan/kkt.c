@@ -83,11 +83,12 @@ static double upper_of(const perp__kkt *u, size_t i)
     return i < u->nW ? u->g->whi[i] : u->g->phi[i - u->nW];
 }
 
-/* The size that an unknown has when it is 0 throughout: half its range, at most 1. */
+/* The size that an unknown has when it is 0 throughout: half its range, at most its unit. */
 static double size_of_zero(const perp__kkt *u, size_t i)
 {
     double lo = lower_of(u, i), hi = upper_of(u, i), half = 0.5 * (hi - lo);
-    return half > 0 ? fmin(half, 1) : 1;
+    double unit = i < u->nW ? u->g->unit_w[i / (size_t)u->g->K] : u->g->unit_p[i - u->nW];
+    return half > 0 ? fmin(half, unit) : unit;
 }
 
 static void set_extent(perp__kkt *u, size_t i, double most)

@@ -30,9 +30,11 @@ typedef struct perp__sides {
     double *wlo, *whi, *rlo, *rhi; /* the program's bounds without sides fixed */
 } perp__sides;
 
-/* The value of a side of a pair at step k. r: rows' values. */
+/* The value of a side of a pair at step k, in the program's unit of it. r: rows' values. */
 double perp__side_value(const perp__program *program, const perp__plan_pair *pair, int side, int k,
                         const double *w, const double *r);
+/* What is much of the first side, in this unit. */
+double perp__pair_scale(const perp__program *program, const perp__plan_pair *pair);
 
 perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
 void perp__sides_destroy(perp__sides *sides);

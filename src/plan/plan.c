@@ -262,6 +262,8 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *o
         !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK && model->plan->table) status = read_guess(plan, diag);
+    if (status == PERP_OK && !perp__program_find_units(plan->program, plan->model_w, plan->model_p))
+        status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {

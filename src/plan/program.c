@@ -420,6 +420,13 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     return ok && !graph->failed;
 }
 
+static int ones(double **x, int n)
+{
+    int ok = doubles(x, (size_t)n + 1);
+    for (int i = 0; ok && i < n; i++) (*x)[i] = 1;
+    return ok;
+}
+
 static int compile(perp__transcriber *t)
 {
     perp__program *g = t->program;
@@ -433,6 +440,7 @@ static int compile(perp__transcriber *t)
          derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
          perp__tape_compile(&g->derivatives, &g->graph, list.e, list.n,
                             perp__tape_end(&g->values)) &&
+         ones(&g->unit_w, g->nw) && ones(&g->unit_p, g->np) && ones(&g->unit_r, g->nrow) &&
          doubles(&g->ws, (size_t)perp__tape_end(&g->derivatives) * CHUNK);
     free(list.e);
     free(column_of);
@@ -488,6 +496,9 @@ void perp__program_destroy(perp__program *g)
     free(g->plo);
     free(g->phi);
     free(g->time_weight);
+    free(g->unit_w);
+    free(g->unit_p);
+    free(g->unit_r);
     free(g->pair);
     free(g->row);
     free(g->step);

@@ -21,8 +21,8 @@ typedef struct perp__plan_pair {
     int w[2], row[2];
     double sign[2], offset[2];
     double scale; /* of the first side: the width of its range where that is below 1, else 1 */
-    int product; /* row of a b <= eps; -1 if the relaxation has none */
-    int pair;    /* of the model */
+    int product;  /* row of a b <= eps; -1 if the relaxation has none */
+    int pair;     /* of the model */
     int point;
     int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
     int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
@@ -68,7 +68,10 @@ typedef struct perp__program {
 
     double *wlo, *whi, *rlo, *rhi, *plo, *phi;
     double *time_weight; /* np */
-    double fixed_cost;   /* of a horizon that is given */
+    double *unit_w, *unit_p,
+        *unit_r;       /* nw, np, nrow: units in which the search sees them, 1 unless... */
+    int has_units;     /* ...they are far from 1 */
+    double fixed_cost; /* of a horizon that is given */
     perp__plan_pair *pair;
     perp__plan_row *row;
     double *step, *frac; /* nphase: step length, and time at its start, per unit of each phase */
@@ -112,6 +115,9 @@ int perp__program_guess(const perp__program *program, double *w, double *p);
 /* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
 int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,
                               double *p);
+
+/* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
+int perp__program_find_units(perp__program *program, const double *w, const double *p);
 
 /* Rows r (nrow * K) and the cost. */
 void perp__program_values(perp__program *program, const double *w, const double *p, double *r,

@@ -49,8 +49,15 @@ static size_t entry(const perp__program *g, int i, int k)
 double perp__side_value(const perp__program *g, const perp__plan_pair *pair, int side, int k,
                         const double *w, const double *r)
 {
-    if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)];
-    return pair->sign[side] * (w[entry(g, pair->w[side], k)] - pair->offset[side]);
+    if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)] / g->unit_r[pair->row[side]];
+    return pair->sign[side] * (w[entry(g, pair->w[side], k)] - pair->offset[side]) /
+           g->unit_w[pair->w[side]];
+}
+
+double perp__pair_scale(const perp__program *g, const perp__plan_pair *pair)
+{
+    double unit = pair->row[0] >= 0 ? g->unit_r[pair->row[0]] : g->unit_w[pair->w[0]];
+    return unit == 1 ? pair->scale : 1;
 }
 
 void perp__sides_choose(perp__sides *s, const double *w, const double *r)
@@ -104,7 +111,7 @@ int perp__sides_treat(perp__sides *s, const double *w, const double *r, double t
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
-            double scale = *side == 1 ? pair->scale : 1; /* of the other side */
+            double scale = *side == 1 ? perp__pair_scale(g, pair) : 1; /* of the other side */
             if (*side > 1 || perp__side_value(g, pair, 1 - *side, k, w, r) > tol * scale) continue;
             *side = (signed char)treatment;
             count++;

@@ -430,7 +430,7 @@ static int second_order(perp_plan *plan)
 }
 
 /* The longest way along the direction that goes half of the way to any bound, and changes no unknown by
- * more than its extent or 1. */
+ * more than its extent or unit. */
 static double way_along(const perp_plan *plan, double sign)
 {
     const perp__program *g = plan->program;
@@ -441,7 +441,8 @@ static double way_along(const perp_plan *plan, double sign)
         double x = is_w ? plan->w[j] : plan->p[j], d = sign * plan->direction[i];
         double lo = is_w ? g->wlo[j] : g->plo[j], hi = is_w ? g->whi[j] : g->phi[j];
         if (d == 0 || lo == hi) continue;
-        t = fmin(t, fmax(1, plan->kkt->extent[i]) / fabs(d));
+        double unit = is_w ? g->unit_w[j / (size_t)g->K] : g->unit_p[j];
+        t = fmin(t, fmax(unit, plan->kkt->extent[i]) / fabs(d));
         double room = d > 0 ? hi - x : x - lo;
         if (room > 1e-6 * plan->kkt->extent[i]) t = fmin(t, 0.5 * room / fabs(d));
     }

@@ -208,7 +208,14 @@ static int list_roots(const perp_model *m, perp_expr *roots)
         if (m->pair[i].two_sided) ADD(m->pair[i].lo);
         if (m->pair[i].two_sided) ADD(m->pair[i].hi);
     }
-    for (int i = 0; i < m->nfriction; i++) ADD(m->friction[i].bound);
+    for (int i = 0; i < m->nfriction; i++) {
+        const perp__friction *f = &m->friction[i];
+        ADD(f->bound);
+        for (int k = 0; k < f->n; k++) {
+            ADD(f->f[k]);
+            ADD(f->v[k]);
+        }
+    }
     for (int i = 0; i < b->ncondition; i++) {
         ADD(b->condition[i].e);
         ADD(b->condition[i].lo);
@@ -338,8 +345,8 @@ static int find_scales(checker *u)
 static void set_params(checker *u);
 static void set_symbols(checker *u, int c, int rows);
 
-/* Where an unknown is rounding throughout, as the velocity of what never moves: what its equations allow. Twice, since a
- * position takes the size of its velocity. */
+/* Where an unknown is rounding throughout, as the velocity of what never moves: what its equations allow. Again and again, since a
+ * position takes the size of its velocity, and what it pushes takes that. */
 static int find_sizes_by_rows(const checker *from)
 {
     checker u = *from;
@@ -351,17 +358,20 @@ static int find_sizes_by_rows(const checker *from)
     int ok = size && u.symbol && u.value;
     u.scales->is_by_rows = 1;
     for (int s = 0; s < u.m->nsymbol && ok; s++) u.symbol[s] = NAN;
-    for (int pass = 0; pass < 2 && ok; pass++) {
+    for (size_t pass = 0, grew = 1; pass <= n && grew && ok; pass++) {
         memset(size, 0, n * sizeof *size);
-        u.phase = 0;
+        u.phase = 0, grew = 0;
         for (u.step = 0; u.step < g->K; u.step++) {
             set_params(&u);
             set_symbols(&u, g->npoint - 1, 0);
             find_terms(&u);
             add_sizes_by_rows(&u, size);
         }
-        for (size_t j = 0; j < n; j++)
-            if (u.scales->size[j] < NOISE * size[j]) u.scales->size[j] = size[j];
+        for (size_t j = 0; j < n; j++) {
+            if (!(u.scales->size[j] < NOISE * size[j])) continue;
+            u.scales->size[j] = size[j];
+            grew = 1;
+        }
     }
     free(size);
     free(u.symbol);
@@ -440,11 +450,28 @@ static double equation_error(checker *u, int i)
     return perp__error_zero(difference(amount(u, e->left), amount(u, e->right)));
 }
 
+/* Is the friction switched off? */
+static int is_off(const checker *u, int i)
+{
+    int guard = u->m->friction[i].guard;
+    return guard >= 0 && u->value[guard] == 0;
+}
+
+/* Is equation i one of an exact friction cone's, which is judged as such? */
+static int is_of_cone(const checker *u, int i)
+{
+    for (int k = 0; k < u->m->nfriction; k++) {
+        int first = u->m->friction[k].equation;
+        if (first >= 0 && (i == first || i == first + 1) && !is_off(u, k)) return 1;
+    }
+    return 0;
+}
+
 /* Equations with a derivative, or those without. */
 static void check_equations(checker *u, int with_rate)
 {
     for (int i = 0; i < u->m->nequation; i++)
-        if (u->g->has_rate[i] == with_rate)
+        if (u->g->has_rate[i] == with_rate && !is_of_cone(u, i))
             note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 
@@ -475,21 +502,19 @@ static void check_pairs(checker *u)
 
 static double cone_error(checker *u, int i)
 {
-    const perp__friction *f = &u->m->friction[i];
-    if (u->value[f->bound] >= 0) return 0;
+    const perp__friction *q = &u->m->friction[i];
+    perp__amount f[2], v[2];
     know_terms(u, 1);
-    return perp__error_negative(amount(u, f->bound));
+    for (int k = 0; k < 2; k++) f[k] = amount(u, q->f[k]), v[k] = amount(u, q->v[k]);
+    return perp__error_friction(f, v, amount(u, q->bound));
 }
 
-/* The bounds of exact friction cones: an equation cannot say that they are not below 0. */
+/* Exact friction cones. */
 static void check_cones(checker *u)
 {
-    const perp_model *m = u->m;
-    for (int i = 0; i < m->nfriction; i++) {
-        const perp__friction *f = &m->friction[i];
-        if (f->equation < 0 || (f->guard >= 0 && u->value[f->guard] == 0)) continue;
-        note(u, &u->check->pairs, judged(u, cone_error, i), f->at);
-    }
+    for (int i = 0; i < u->m->nfriction; i++)
+        if (u->m->friction[i].equation >= 0 && !is_off(u, i))
+            note(u, &u->check->pairs, judged(u, cone_error, i), u->m->friction[i].at);
 }
 
 static void check_ranges(checker *u, int c)

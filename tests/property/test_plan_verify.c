@@ -303,6 +303,41 @@ static void rest_with_rounding_is_rest_in_all_units(void **state)
         }
 }
 
+/* A puck under an exact cone that should stick creeps a little, or its force leaves the cone: noticed in all units. */
+static void exact_cones_are_judged_in_their_units(void **state)
+{
+    (void)state;
+    for (int k = -100; k <= 100; k += 50)
+        for (int q = -100; q <= 100; q += 50)
+            for (int fault = 0; fault < 3; fault++) {
+                double L = ldexp(1, k), F = ldexp(1, q);
+                char text[600];
+                snprintf(text, sizeof text,
+                         "input u in [%.17g, %.17g]\nstate x = 0, v[2] = 0\nvar f[2]\n"
+                         "der(x) = v[1]\n%.17g*der(v[1]) = u + f[1]\n%.17g*der(v[2]) = f[2]\n"
+                         "friction(f = f, v = v, bound = %.17g, facets = exact)\n"
+                         "plan {\n horizon 1\n nodes 3\n at end: x >= 0\n}\n",
+                         -F, F, F / L, F / L, F);
+                perp_model *m = parse_model(text);
+                perp_plan_options o = perp_plan_options_default(m);
+                perp_plan *plan;
+                perp__plan_check c;
+                assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+                memset(plan->w, 0, plan->nW * sizeof(double));
+                double creep = fault == 1 ? 1e-4 * L : 0, force = fault == 2 ? 1.0001 * F : F / 2;
+                for (size_t i = 0; i < 2; i++) { /* x, v[1], v[2], f[1], f[2], u */
+                    plan->w[i] = 0.5 * creep * (double)(i + 1);
+                    plan->w[2 + i] = creep;
+                    plan->w[6 + i] = -force;
+                    plan->w[10 + i] = force;
+                }
+                assert_true(perp__plan_verify(plan->program, plan->w, plan->p, &c, NULL));
+                assert_true(fault == 0 ? c.pairs == 0 : c.pairs > 1e-5 && c.pairs < 1.1);
+                perp_plan_destroy(plan);
+                perp_model_destroy(m);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_condition_at_a_time_is_checked),
         cmocka_unit_test(units_change_no_verdict),
         cmocka_unit_test(rest_with_rounding_is_rest_in_all_units),
+        cmocka_unit_test(exact_cones_are_judged_in_their_units),
         cmocka_unit_test(a_cone_whose_bound_is_below_zero_is_noticed),
         cmocka_unit_test(what_a_phase_says_is_checked),
         cmocka_unit_test(a_simulated_guess_is_a_motion),

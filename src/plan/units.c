@@ -1,0 +1,183 @@
+/* Units in which a program's unknowns and rows are near 1, for the search and for telling which side of a pair is the smaller: powers
+ * of two, from what the guess, narrow ranges and the rows' first derivatives at the guess show. Programs without an unknown that is far
+ * from 1 stay as they are. */
+
+#include "plan/program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nearer to 1 than this a size is left alone: a guess says no more than the order of magnitude. */
+static const double FAR = 512;
+
+enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
+
+/* The kinds of unknowns, one for all steps and points: states, vars, parts and inputs; then the global ones. */
+typedef struct sizer {
+    perp__program *g;
+    int nkind;
+    double *size; /* nkind; 0: not known */
+    double *net,
+        *sum; /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the steps:
+                          increments count by the share of a step */
+    double *now, *most; /* nrow x nkind, nrow: scratch */
+} sizer;
+
+static int kind_of(const perp__program *g, int col)
+{
+    if (col < g->nx) return col;
+    if (col < g->nx + g->nw) return (col - g->nx) % g->nb;
+    for (int i = 0; i < g->nx; i++)
+        if (g->x0_of[i] == col - g->nx - g->nw) return i; /* a free initial state is one */
+    return g->nb + col - g->nx - g->nw;
+}
+
+static double finite_or_0(double x)
+{
+    return isfinite(x) ? fabs(x) : 0;
+}
+
+static double range_of(const perp__program *g, int j)
+{
+    size_t at = (size_t)j * (size_t)g->K;
+    return fmax(fabs(g->wlo[at]), fabs(g->whi[at]));
+}
+
+/* What the guess says of each kind; where it says 0, narrow ranges, but for inputs: how much of theirs they need is for the
+ * rows to say. */
+static void size_by_guess(sizer *u, const double *w, const double *p)
+{
+    const perp__program *g = u->g;
+    size_t K = (size_t)g->K;
+    for (int j = 0; j < g->nw; j++) {
+        double *size = &u->size[j % g->nb];
+        for (size_t k = 0; k < K; k++) *size = fmax(*size, finite_or_0(w[(size_t)j * K + k]));
+    }
+    for (int j = 0; j < g->nb - g->nu; j++)
+        if (u->size[j] == 0 && range_of(g, j) < 1 / FAR) u->size[j] = range_of(g, j);
+    for (int i = 0; i < g->np; i++) {
+        double *size = &u->size[kind_of(g, g->nx + g->nw + i)];
+        *size = fmax(*size, finite_or_0(p[i]));
+    }
+}
+
+/* Nothing is larger than its range. */
+static void keep_in_ranges(sizer *u)
+{
+    const perp__program *g = u->g;
+    for (int j = 0; j < g->nb; j++) {
+        double range = range_of(g, j);
+        if (u->size[j] > range || (u->size[j] == 0 && range < 1 / FAR)) u->size[j] = range;
+    }
+}
+
+/* The derivatives of the rows at step k; rows of products say nothing of sizes. */
+static void measure_step(sizer *u, const double *jac, size_t k)
+{
+    const perp__program *g = u->g;
+    size_t n = (size_t)g->nrow * (size_t)u->nkind;
+    memset(u->now, 0, n * sizeof *u->now);
+    for (int e = 0; e < g->njac; e++) {
+        double J = jac[(size_t)e * (size_t)g->K + k];
+        size_t at = (size_t)g->jac_row[e] * (size_t)u->nkind + (size_t)kind_of(g, g->jac_col[e]);
+        if (!isfinite(J)) continue;
+        u->now[at] += J;
+        u->sum[at] = fmax(u->sum[at], fabs(J));
+    }
+    for (size_t i = 0; i < n; i++)
+        u->net[i] = fmax(u->net[i], fmax(fabs(u->now[i]), u->sum[i] / g->K));
+    for (int i = 0; i < g->npair; i++)
+        if (g->pair[i].product >= 0)
+            memset(u->net + (size_t)g->pair[i].product * (size_t)u->nkind, 0,
+                   (size_t)u->nkind * sizeof *u->net);
+}
+
+/* Kinds that nothing is known of are as large as a row with them allows beside what is known: of all rows the least. 1: there was one. */
+static int size_by_rows(sizer *u)
+{
+    const perp__program *g = u->g;
+    int found = 0;
+    for (int i = 0; i < g->nrow; i++) {
+        const double *A = u->net + (size_t)i * (size_t)u->nkind;
+        u->most[i] = 0;
+        for (int j = 0; j < u->nkind; j++) u->most[i] = fmax(u->most[i], A[j] * u->size[j]);
+    }
+    for (int j = 0; j < u->nkind; j++) {
+        double least = (double)INFINITY;
+        for (int i = 0; i < g->nrow && u->size[j] == 0; i++) {
+            double A = u->net[(size_t)i * (size_t)u->nkind + (size_t)j];
+            if (A > 0 && u->most[i] > 0) least = fmin(least, u->most[i] / A);
+        }
+        u->now[j] = isfinite(least) ? least : 0;
+    }
+    for (int j = 0; j < u->nkind; j++) {
+        found |= u->now[j] > 0;
+        if (u->now[j] > 0) u->size[j] = u->now[j];
+    }
+    return found;
+}
+
+static int is_far(double size)
+{
+    return size > 0 && isfinite(size) && (size > FAR || size < 1 / FAR);
+}
+
+static double unit_of(double size)
+{
+    return size > 0 && isfinite(size) ? exp2(round(log2(size))) : 1;
+}
+
+static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, int side)
+{
+    return pair->row[side] >= 0 ? g->unit_r[pair->row[side]] : g->unit_w[pair->w[side]];
+}
+
+static void set_units(sizer *u)
+{
+    perp__program *g = u->g;
+    for (int j = 0; j < u->nkind; j++) g->has_units |= is_far(u->size[j]);
+    if (!g->has_units) return;
+    for (int j = 0; j < g->nw; j++) g->unit_w[j] = unit_of(u->size[j % g->nb]);
+    for (int i = 0; i < g->np; i++) g->unit_p[i] = unit_of(u->size[kind_of(g, g->nx + g->nw + i)]);
+    for (int i = 0; i < g->nrow; i++) {
+        double most = 0;
+        for (int j = 0; j < u->nkind; j++)
+            most =
+                fmax(most, u->sum[(size_t)i * (size_t)u->nkind + (size_t)j] * unit_of(u->size[j]));
+        g->unit_r[i] = unit_of(most);
+    }
+    for (int i = 0; i < g->npair && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++)
+        if (g->pair[i].product >= 0)
+            g->unit_r[g->pair[i].product] =
+                unit_of_side(g, &g->pair[i], 0) * unit_of_side(g, &g->pair[i], 1);
+}
+
+int perp__program_find_units(perp__program *g, const double *w, const double *p)
+{
+    size_t K = (size_t)g->K, n = (size_t)(g->nb + g->np), rows = (size_t)g->nrow;
+    sizer u = {.g = g, .nkind = (int)n};
+    double *jac = calloc((size_t)g->njac * K + 1, sizeof *jac),
+           *grad = calloc((size_t)g->ngrad * K + 1, sizeof *grad);
+    u.size = calloc(n + 1, sizeof *u.size);
+    u.now = calloc(rows * n + n + 1, sizeof *u.now);
+    u.most = calloc(rows + 1, sizeof *u.most);
+    u.net = calloc(2 * rows * n + 1, sizeof *u.net);
+    int ok = jac && grad && u.size && u.now && u.most && u.net;
+    if (ok) {
+        u.sum = u.net + rows * n;
+        size_by_guess(&u, w, p);
+        perp__program_derivatives(g, w, p, NULL, 1, jac, grad, NULL);
+        for (size_t s = 0; s <= SAMPLES; s++) measure_step(&u, jac, (K - 1) * s / SAMPLES);
+        while (size_by_rows(&u)) continue;
+        keep_in_ranges(&u);
+        set_units(&u);
+    }
+    free(jac);
+    free(grad);
+    free(u.size);
+    free(u.now);
+    free(u.most);
+    free(u.net);
+    return ok;
+}
