@@ -6,9 +6,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double MISSED = 1e-4,
-                    PULLS = 1e-4; /* of a miss; of a multiplier, the miss's being 1 */
+                    PULLS = 1e-4;     /* of a miss; of a multiplier, the miss's being 1 */
+static const double COLLAPSED = 1e-3; /* of a phase's guessed length */
 
 typedef struct explainer {
     perp__program *g;
@@ -107,6 +109,24 @@ static void say_horizon(const explainer *u)
     }
 }
 
+/* Has a phase shrunk to nothing? Where no time passes nothing moves, whatever the inputs: that no small change helps there says
+ * nothing of other lengths. 1: said so. p: the guess. */
+static int say_collapsed(const explainer *u, const double *p)
+{
+    const perp__program *g = u->g;
+    for (int q = 0; q < g->nrun; q++) {
+        double length = u->p[g->run_p + q];
+        if (!(length < COLLAPSED * p[g->run_p + q])) continue;
+        say_place(u, g->model->plan->at);
+        perp__diag_append(u->diag,
+                          "the search ended where %s takes %.3g s, in which nothing moves; a "
+                          "least horizon, or another guess, keeps it from there\n",
+                          g->nphase > 1 ? "a phase" : "the plan", length);
+        return 1;
+    }
+    return 0;
+}
+
 /* Conditions of the plan that hold, but pull. */
 static void say_conditions(const explainer *u)
 {
@@ -152,13 +172,16 @@ int perp__plan_explain(const perp__program *hard, const perp__program_options *o
     u.ipm = perp__ipm_create(u.g);
     u.w = calloc((size_t)u.g->nw * (size_t)u.g->K + 1, sizeof *u.w);
     u.p = calloc((size_t)u.g->np + 1, sizeof *u.p);
-    if (u.ipm && u.w && u.p &&
+    double *guess = calloc((size_t)u.g->np + 1, sizeof *guess);
+    if (u.ipm && u.w && u.p && guess &&
         perp__program_guess(hard, u.w, u.p)) { /* hard's unknowns come first */
+        if (u.g->np > 0) memcpy(guess, u.p, (size_t)u.g->np * sizeof *guess);
         perp__ipm_result run = perp__ipm_solve(u.ipm, ipm_options, u.w, u.p);
-        result =
-            run.status == IPM_SOLVED && say_missed(&u); /* no claim from a run that got stuck */
+        result = run.status == IPM_SOLVED && !say_collapsed(&u, guess) &&
+                 say_missed(&u); /* no claim from a run that got stuck */
         if (result > 0) say_conflict(&u);
     }
+    free(guess);
     perp__ipm_destroy(u.ipm);
     perp__program_destroy(u.g);
     free(u.w);

@@ -11,8 +11,9 @@
 
 enum { FINER = 4 }; /* steps of the simulation in one of the plan */
 
-/* Beside the largest size of a state: what is much, and what no impact makes. */
-static const double MUCH = 0.1, DIVERGES = 10;
+/* Beside the largest size of a state: what is much; what is much of a plan by a method of higher order with pairs, whose steps
+ * across a kink have no order and may cost less than any motion; and what no impact makes. */
+static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 
 typedef struct replay {
     const perp_plan *plan;
@@ -130,6 +131,16 @@ static perp_status replay_by(replay *u, perp_integrator by, perp_diag *why)
     return status;
 }
 
+static int has_order_to_lose(const perp__program *g)
+{
+    return g->npair > 0 && g->npoint > 1;
+}
+
+static double much(const perp__program *g)
+{
+    return has_order_to_lose(g) ? MUCH_AT_KINKS : MUCH;
+}
+
 static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp_diag *why,
                           perp_diag *diag)
 {
@@ -143,10 +154,13 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
     if (isfinite(u->worst))
         perp__diag_append(diag, "'%s' is off by %.3g, %.3g times its largest size in the plan\n",
                           m->item[PERP_STATE][u->state].name, u->off, u->worst);
-    perp__diag_append(diag,
-                      "%s: the plan holds on its mesh only (there: %s); more nodes, or a method of "
-                      "higher order, show whether there is such a motion\n",
-                      m->source.name, perp_plan_outcome_name(on_mesh));
+    perp__diag_append(
+        diag,
+        "%s: the plan holds on its mesh only (there: %s); more nodes, or %s, show whether "
+        "there is such a motion\n",
+        m->source.name, perp_plan_outcome_name(on_mesh),
+        has_order_to_lose(u->plan->program) ? "phases that end where forces jump"
+                                            : "a method of higher order");
 }
 
 /* By theta 1/2, which damps nothing; a plan by theta, by backward Euler. Where a model has pairs theta may
@@ -157,7 +171,8 @@ static perp_status replay_both(replay *u, perp_diag *why)
     int is_theta = u->plan->program->method == PERP_PLAN_THETA;
     perp_status status = replay_by(u, is_theta ? PERP_BACKWARD_EULER : PERP_THETA, why);
     int may_bounce = u->plan->program->npair > 0 && !is_theta && u->worst <= DIVERGES;
-    if (status == PERP_ERR_MEMORY || u->worst <= MUCH || !may_bounce) return status;
+    if (status == PERP_ERR_MEMORY || u->worst <= much(u->plan->program) || !may_bounce)
+        return status;
     replay other = *u;
     status = replay_by(&other, PERP_BACKWARD_EULER, why);
     if (other.worst < u->worst) *u = other;
@@ -183,7 +198,7 @@ perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, p
     result->replay_state = u.state;
     result->replay_off = u.off;
     result->replay_by = perp_integrator_name(u.by);
-    if (!(u.worst <= MUCH)) {
+    if (!(u.worst <= much(g))) {
         say_different(&u, result->on_mesh, &why, diag);
         result->outcome = PERP_PLAN_FEASIBLE_ON_MESH;
     }

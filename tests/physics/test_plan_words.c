@@ -144,6 +144,47 @@ static void a_motion_of_the_mesh_alone_is_called_that(void **state)
     assert_true(r.replay > 0 && r.replay < 0.02);
 }
 
+/* Radau's steps across the beginning of a slip cost less than any motion (9.24): seen by their replay. Where nothing jumps it
+ * has its order. */
+static void higher_order_across_a_kink_is_noticed(void **state)
+{
+    (void)state;
+    for (int nodes = 11; nodes <= 81; nodes = 2 * nodes - 1) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "input u in [-9, 9]\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = u + f\n"
+                 "-2 <= f <= 2 perp v\nplan {\n horizon 2\n nodes %d\n method radau3\n"
+                 " minimize integral(u^2)\n at end: x = 1, v = 0\n}\n",
+                 nodes);
+        perp_plan_result r = plan_text(text, "phases that end where forces jump");
+        assert_int_equal(r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+        assert_true(r.cost < 9.2);
+    }
+    perp_plan_result r = plan_text("input u in [-9, 9]\nstate x = 0, v = 0, y = 0, w = 0\nvar f\n"
+                                   "der(x) = v\nder(y) = w\nder(v) = u + f\n"
+                                   "2*der(w) = -f - 3*y\n-1 <= f <= 1 perp v - w\nplan {\n"
+                                   " horizon 2\n nodes 21\n method radau3\n"
+                                   " minimize integral(u^2)\n at end: y = 0.4\n}\n",
+                                   NULL);
+    assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
+}
+
+/* A pendulum swings up in some 3 s; from no swing at all the search shrinks the horizon to nothing, which proves nothing. */
+static void a_horizon_that_collapses_is_no_conflict(void **state)
+{
+    (void)state;
+    for (int phases = 1; phases <= 4; phases++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "input u in [-4, 4]\nstate th = 0, om = 0\nder(th) = om\n"
+                 "der(om) = -9.81*sin(th) + u\nplan {\n horizon free in [0, 10]\n nodes 41\n"
+                 " phases %d\n minimize time\n at end: th = 3.14159265, om = 0\n}\n",
+                 phases);
+        perp_plan_result r = plan_text(text, phases == 1 ? "nothing moves" : NULL);
+        if (!perp_plan_holds(r.outcome)) assert_int_equal(r.outcome, PERP_PLAN_LIMIT);
+    }
+}
+
 /* 12/T^3 has no minimum. */
 static void a_cost_that_falls_with_the_horizon_has_no_minimum(void **state)
 {
@@ -321,6 +362,8 @@ int main(void)
         cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
         cmocka_unit_test(a_motion_of_the_mesh_alone_is_called_that),
+        cmocka_unit_test(higher_order_across_a_kink_is_noticed),
+        cmocka_unit_test(a_horizon_that_collapses_is_no_conflict),
         cmocka_unit_test(a_cost_that_falls_with_the_horizon_has_no_minimum),
         cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
