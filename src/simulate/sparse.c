@@ -178,16 +178,9 @@ static int switch_sides(perp__step *s, int all)
     return violated;
 }
 
-/* y of the mode; with rows that change from step to step, to the last digit. */
-static int solve_mode(perp__step *s)
+int perp__sparse_refine(perp__step *s)
 {
     double *y = s->ws + s->sym_y, *r = s->scratch;
-    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
-    if (!perp__sparse_lu_solve(s->lu, y)) return 0;
-    if (!s->nonlinear) {
-        perp__step_settle(s);
-        return 1;
-    }
     for (int i = 0; i < s->ny; i++) {
         int row = s->mode_row[i];
         r[i] = s->c[row];
@@ -196,7 +189,18 @@ static int solve_mode(perp__step *s)
     }
     if (!perp__sparse_lu_solve(s->lu, r)) return 0;
     for (int i = 0; i < s->ny; i++) y[i] -= r[i];
-    perp__step_settle(s);
+    perp__step_settle(s, s->mode_row);
+    return 1;
+}
+
+/* y of the mode; with rows that change from step to step, to the last digit. */
+static int solve_mode(perp__step *s)
+{
+    double *y = s->ws + s->sym_y;
+    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
+    if (!perp__sparse_lu_solve(s->lu, y)) return 0;
+    if (s->nonlinear) return perp__sparse_refine(s);
+    perp__step_settle(s, s->mode_row);
     return 1;
 }
 

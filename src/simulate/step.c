@@ -314,7 +314,7 @@ static void solve_mode(perp__step *s, const perp__mode *m)
 {
     apply_mode(s, m);
     if (s->nonlinear) refine(s, m->row, m->S, 0);
-    perp__step_settle(s);
+    perp__step_settle(s, m->row);
 }
 
 /* Try the mode of the last step. */
@@ -366,9 +366,12 @@ static void multiply_other_sides(const perp__step *s, perp__elimination *e)
         const double *column = e->T_inverse + (size_t)j * (size_t)ny;
         for (int i = 0; i < nz; i++) {
             const perp__rows *rows = &s->pair[e->pair[i]];
-            const double *w = s->A + (size_t)(e->side[e->pair[i]] ? rows->a : rows->b) * (size_t)ny;
+            int w = e->side[e->pair[i]] ? rows->a : rows->b;
             double sum = 0, terms = 0;
-            for (int k = 0; k < ny; k++) sum += w[k] * column[k], terms += fabs(w[k] * column[k]);
+            for (int k = s->row_start[w]; k < s->row_start[w + 1]; k++) {
+                double x = s->value[k] * column[s->column[k]];
+                sum += x, terms += fabs(x);
+            }
             e->K[(size_t)j * (size_t)nz + (size_t)i] =
                 fabs(sum) > 1e-13 * terms ? sum : 0; /* cancelled to nothing */
         }
@@ -466,7 +469,7 @@ static perp__step_result accept_or_not(perp__step *s, const perp__verdict *v,
 static perp__verdict judge_refined(perp__step *s, const int *row, const double *inverse, int nz)
 {
     perp__verdict v = judge(s);
-    for (int round = s->nonlinear; round < 2 && !(v.error <= s->tol); round++) {
+    for (int round = s->nonlinear ? 1 : 0; round < 2 && !(v.error <= s->tol); round++) {
         refine(s, row, inverse, nz);
         v = judge(s);
     }
@@ -626,6 +629,8 @@ static perp__step_result solve_sparse(perp__step *s)
     perp__step_result result = perp__sparse_solve(s);
     if (result.outcome != PERP_SOLVED) return result;
     perp__verdict v = judge(s);
+    for (int round = s->nonlinear ? 2 : 0; round < 2 && !(v.error <= s->tol); round++)
+        if (perp__sparse_refine(s)) v = judge(s);
     return accept_or_not(s, &v, result);
 }
 

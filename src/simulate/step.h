@@ -127,7 +127,9 @@ typedef struct perp__step {
     int has_terms;  /* all these are of the present point */
     double *scale;  /* nequation of the model: sums of |terms| of the equations as written */
     char *anchored; /* nrow + ny: scratch */
-    char *side_now; /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+    int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
+    int *in_mode;                  /* 2 ny + 2 nrow: scratch */
+    char *side_now;                /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
@@ -210,9 +212,9 @@ int perp__step_row_holds(const perp__step *step, int r, double tol, int is_zero)
 void perp__step_size(perp__step *step);
 perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
 
-/* Vars that equations define (x = ...) from the other unknowns, by the linearised rows: a solve leaves them with the rounding of
- * the rows they act in. What is a side of a pair stays as its mode has it. */
-void perp__step_settle(perp__step *step);
+/* After the solution of the rows row[ny] of a mode: what one of them holds at a bound (a force at 0) is put there, then vars that
+ * equations define (x = ...) come from the other unknowns. A solve leaves both with the rounding of the rows they act in. */
+void perp__step_settle(perp__step *step, const int *row);
 
 /* After a solved step: does no state move, although a rate is not 0? Then each increment was lost beside the state that it is
  * added to. */
@@ -246,6 +248,7 @@ void perp__sparse_free(perp__step *step);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
+int perp__sparse_refine(perp__step *step); /* once, by the factors of the last mode */
 
 /* Factor the matrix that has this row for each condition (ny; each must be one that the condition
  * can take). 0 if it is singular. */

@@ -14,6 +14,21 @@ typedef struct judge {
     perp__verdict v;
 } judge;
 
+/* The rows in which each unknown stands. */
+static void transpose(perp__step *s)
+{
+    int nonzeros = s->row_start[s->nrow], *next = s->in_mode;
+    memset(s->stands_start, 0, ((size_t)s->ny + 1) * sizeof(int));
+    for (int k = 0; k < nonzeros; k++) s->stands_start[s->column[k] + 1]++;
+    for (int j = 0; j < s->ny; j++) {
+        s->stands_start[j + 1] += s->stands_start[j];
+        next[j] = s->stands_start[j];
+    }
+    for (int r = 0; r < s->nrow; r++)
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+            s->stands_in[next[s->column[k]]++] = r;
+}
+
 int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
@@ -21,8 +36,14 @@ int perp__verdict_allocate(perp__step *s)
     s->own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->before = malloc((nsymbol + 1) * sizeof(int));
     s->anchored = malloc((size_t)s->nrow + ny + 1);
+    s->stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
+    s->stands_start = malloc((3 * ny + 2 * (size_t)s->nrow + 2) * sizeof(int));
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
-    if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now) return 0;
+    if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now || !s->stands_in ||
+        !s->stands_start)
+        return 0;
+    s->in_mode = s->stands_start + ny + 1;
+    transpose(s);
     s->scratch = s->own + ny;
     s->size = s->scratch + ny, s->scale = s->size + ny;
     s->history = s->scale + ne, s->unit = s->history + ny;
@@ -39,6 +60,9 @@ void perp__verdict_free(perp__step *s)
     free(s->before);
     free(s->anchored);
     free(s->side_now);
+    free(s->stands_in);
+    free(s->stands_start);
+    s->stands_in = s->stands_start = NULL;
     s->term = NULL, s->own = NULL, s->before = NULL, s->anchored = NULL, s->side_now = NULL;
 }
 
@@ -190,13 +214,52 @@ static void find_terms(perp__step *s)
     perp__tape_terms(&s->check, s->ws, s->before, s->term);
 }
 
-void perp__step_settle(perp__step *s)
+/* The unknown that row r leaves, if all its others are known: y_j = -(c + the others) / its coefficient. Returns j, or
+ * -1 where the coefficient is 0. */
+static int solve_for_last(perp__step *s, int r, const char *known)
 {
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym_y, sum = s->c[r], own = 0;
+    int last = -1;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        int j = s->column[k];
+        if (known[j])
+            sum += s->value[k] * y[j];
+        else
+            last = j, own = s->value[k];
+    }
+    if (own == 0) return -1;
+    y[last] = (0.0 - sum) / own;
+    return last;
+}
+
+/* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. */
+static void substitute(perp__step *s, const int *row, char *known)
+{
+    int *left = s->in_mode, *queue = left + s->nrow, n = 0;
+    for (int r = 0; r < s->nrow; r++) left[r] = -1;
+    for (int i = 0; i < s->ny; i++) {
+        left[row[i]] = s->row_start[row[i] + 1] - s->row_start[row[i]];
+        if (left[row[i]] == 1) queue[n++] = row[i];
+    }
+    for (int i = 0; i < n; i++) {
+        int j = solve_for_last(s, queue[i], known);
+        if (j < 0) continue;
+        known[j] = 1;
+        for (int k = s->stands_start[j]; k < s->stands_start[j + 1]; k++)
+            if (left[s->stands_in[k]] > 0 && --left[s->stands_in[k]] == 1)
+                queue[n++] = s->stands_in[k];
+    }
+}
+
+void perp__step_settle(perp__step *s, const int *row)
+{
+    char *known = s->anchored;
+    memset(known, 0, (size_t)s->ny);
+    substitute(s, row, known);
     for (int d = 0; d < s->ndefined; d++) {
         int i = s->definition[d], j = s->defines[i];
-        double sum = s->c[i], own = 0;
-        if (s->is_side[j]) continue;
+        if (s->is_side[j] || known[j]) continue;
+        double *y = s->ws + s->sym_y, sum = s->c[i], own = 0;
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
             if (s->column[k] == j)
                 own = s->value[k];
