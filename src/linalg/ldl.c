@@ -149,6 +149,59 @@ static void solve_one(int n, const double *A, int ld, const int *pivot, double *
     }
 }
 
+enum {
+    FEW = 2, /* columns: as many as a plain vector register holds */
+    MOST_OF_FEW = 128
+};
+
+/* The same for a few columns at once, entry i of column c at x[FEW i + c]. */
+static void solve_few(int n, const double *A, int ld, const int *pivot, double *restrict x)
+{
+    for (int k = 0; k < n;) {
+        const double *restrict L = A + (long)k * ld;
+        double *at = x + (long)FEW * k, s0[FEW], s1[FEW];
+        int two = pivot[k] < 0, any = 0;
+        for (int c = 0; c < FEW; c++) s0[c] = at[c], any |= s0[c] != 0;
+        for (int c = 0; c < FEW && two; c++) s1[c] = at[FEW + c], any |= s1[c] != 0;
+        if (any && !two) {
+            for (int i = k + 1; i < n; i++)
+                for (int c = 0; c < FEW; c++) x[FEW * i + c] -= L[i] * s0[c];
+            for (int c = 0; c < FEW; c++) at[c] = s0[c] / L[k];
+        } else if (any) {
+            const double *restrict M = L + ld;
+            double d21 = L[k + 1], d11 = L[k] / d21, d22 = M[k + 1] / d21, t = d11 * d22 - 1;
+            for (int i = k + 2; i < n; i++)
+                for (int c = 0; c < FEW; c++) x[FEW * i + c] -= L[i] * s0[c] + M[i] * s1[c];
+            for (int c = 0; c < FEW; c++) at[c] = (d22 * s0[c] - s1[c]) / d21 / t;
+            for (int c = 0; c < FEW; c++) at[FEW + c] = (d11 * s1[c] - s0[c]) / d21 / t;
+        }
+        k += 1 + two;
+    }
+    for (int k = n - 1; k >= 0;) {
+        int first = pivot[k] < 0 ? k - 1 : k;
+        for (int j = first; j <= k; j++) {
+            const double *restrict L = A + (long)j * ld;
+            double s[FEW] = {0};
+            for (int i = k + 1; i < n; i++)
+                for (int c = 0; c < FEW; c++) s[c] += L[i] * x[FEW * i + c];
+            for (int c = 0; c < FEW; c++) x[FEW * j + c] -= s[c];
+        }
+        k = first - 1;
+    }
+}
+
+/* m <= FEW columns of X, side by side. */
+static void solve_together(int n, const double *A, int ld, const int *pivot, double *X, int ldx,
+                           int m)
+{
+    double x[FEW * MOST_OF_FEW];
+    for (int i = 0; i < n; i++)
+        for (int c = 0; c < FEW; c++) x[FEW * i + c] = c < m ? X[(long)c * ldx + i] : 0;
+    solve_few(n, A, ld, pivot, x);
+    for (int c = 0; c < m; c++)
+        for (int i = 0; i < n; i++) X[(long)c * ldx + i] = x[FEW * i + c];
+}
+
 void perp__ldl_solve(int n, const double *A, int ld, const int *pivot, double *X, int ldx, int m)
 {
     for (int k = 0; k < n;) {
@@ -156,7 +209,13 @@ void perp__ldl_solve(int n, const double *A, int ld, const int *pivot, double *X
         if (at != place) exchange(X, ldx, m, at, place);
         k += two ? 2 : 1;
     }
-    for (int c = 0; c < m; c++) solve_one(n, A, ld, pivot, X + (long)c * ldx);
+    for (int c = 0, few; c < m; c += few) {
+        few = n > MOST_OF_FEW ? 1 : m - c < FEW ? m - c : FEW;
+        if (few == 1)
+            solve_one(n, A, ld, pivot, X + (long)c * ldx);
+        else
+            solve_together(n, A, ld, pivot, X + (long)c * ldx, ldx, few);
+    }
     for (int k = n - 1; k >= 0;) {
         int two = pivot[k] < 0, at = two ? -pivot[k] - 1 : pivot[k];
         if (at != k) exchange(X, ldx, m, at, k);

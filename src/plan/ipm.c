@@ -245,9 +245,10 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
     double relaxation = fmax(o->relaxation_min, o->relaxation * mu / o->barrier);
     if (mu == s->mu && relaxation == s->g->relaxation) return 0;
     s->mu = mu;
-    s->g->relaxation = relaxation;
     perp__ipm_reset_filter(s);
-    perp__ipm_values(s, s->x, s->r, s->c, &s->cost);
+    if (relaxation == s->g->relaxation) return 1;
+    s->g->relaxation = relaxation;
+    if (s->g->npair > 0) perp__ipm_values(s, s->x, s->r, s->c, &s->cost);
     return 1;
 }
 
@@ -256,12 +257,14 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, double primal)
 {
     int lowered = 0;
+    int moves_rows = s->g->npair > 0 && s->g->pairs == PERP_PLAN_FISCHER_BURMEISTER;
     while (optimality_error(s, s->mu).total <= KAPPA_EPS * s->mu && lower_barrier(s, o)) {
-        perp__ipm_differentiate(s);
+        if (moves_rows)
+            perp__ipm_differentiate(s); /* elsewhere the relaxation is a constant of its rows */
         lowered = 1;
     }
     if (!lowered && tried >= LONG && primal < NEARLY_FEASIBLE && lower_barrier(s, o)) {
-        perp__ipm_differentiate(s);
+        if (moves_rows) perp__ipm_differentiate(s);
         lowered = 1;
     }
     return lowered;

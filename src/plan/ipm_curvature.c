@@ -47,6 +47,7 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
     perp__program_derivatives(s->g, at->w, at->p, at->lambda, 1, s->jac, s->grad, s->hess);
     double mean = mean_curvature(s, at);
     if (!(mean > 0)) mean = 1;
+    s->is_redundant = 0;
     for (int e = 0; e < g->nhess; e++)
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, g->hess_i[e], k),
@@ -65,9 +66,11 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
 static int factor(perp__ipm *s, double margin)
 {
     for (size_t i = 0; i < s->nW + s->nP; i++) s->sigma[i] = margin;
-    s->delta_w = s->delta_c = 0;
+    s->delta_w = 0;
+    s->delta_c = s->is_redundant ? REDUNDANT : 0;
     int ok = perp__ipm_factor_once(s);
-    if (ok >= 0) return ok;
+    if (ok >= 0 || s->is_redundant) return ok;
+    s->is_redundant = 1;
     s->delta_c = REDUNDANT;
     return perp__ipm_factor_once(s);
 }

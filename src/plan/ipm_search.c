@@ -39,14 +39,19 @@ static void add_to_filter(perp__ipm *s, double theta, double phi)
     s->nfilter = n;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* The trial point. Rounding must not put it on a bound: it stays an ulp or two inside. */
 static void move(perp__ipm *s, double alpha)
 {
     for (size_t i = 0; i < s->n; i++) {
         double x = s->x[i] + alpha * s->dx[i];
         if (s->is_free[i]) {
-            double lo = s->lo[i] + 4e-16 * fmax(1e-3, fabs(s->lo[i]));
-            double hi = s->hi[i] - 4e-16 * fmax(1e-3, fabs(s->hi[i]));
+            double lo = s->lo[i] + 4e-16 * larger(1e-3, fabs(s->lo[i]));
+            double hi = s->hi[i] - 4e-16 * larger(1e-3, fabs(s->hi[i]));
             if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
             if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
         }

@@ -45,6 +45,7 @@ struct perp__ipm {
     int nfilter;
     const perp__ipm_options *options;
     int iteration, is_stopped;
+    int is_redundant; /* of the point that was measured last: conditions that are held repeat each other */
     int restorations; /* steps of restoration, which count as iterations */
     double theta_max, theta_min;
 };

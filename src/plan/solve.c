@@ -411,9 +411,11 @@ static int find_branched(perp_plan *plan, size_t *list)
 static int second_order(perp_plan *plan)
 {
     size_t list[MOST_BRANCHED];
-    double cost;
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
-    stationarity(plan);
+    if (plan->program->npair > 0) { /* without pairs the point is the one that was evaluated last */
+        double cost;
+        perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+        stationarity(plan);
+    }
     int n = find_branched(plan, list), most = n < MOST_BRANCHED ? n : MOST_BRANCHED;
     int least = n > MOST_BRANCHED ? 0 : 1;
     for (int choice = 0; choice < 1 << most && least >= 0; choice++) {
@@ -518,12 +520,13 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
     int left = 1;
     for (int i = 0; i <= MOST_LEFT && left == 1 && !plan->stopped; i++) {
         result->curvature = second_order(plan);
-        if (result->curvature >= 0) return 1;
+        if (result->curvature >= 0 && i == 0) return 1;
+        if (result->curvature >= 0) break;
         if (i < MOST_LEFT) left = leave(plan, result);
-        if (left == 1 && !(result->stationarity <= STATIONARY && result->weak == 0)) return 1;
+        if (left == 1 && !(result->stationarity <= STATIONARY && result->weak == 0)) break;
     }
     perp__sides_release(plan->sides);
-    return left >= 0;
+    return left >= 0 && verify(plan, result) >= 0;
 }
 
 /* The word ------------------------------------------------------------------------------------- */
@@ -614,7 +617,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     int is_refined = refined > 0 || plan->program->npair == 0;
     int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
     if (holds && is_stationary && !plan->stopped) {
-        if (!judge_curvature(plan, result) || verify(plan, result) < 0) return 0;
+        if (!judge_curvature(plan, result)) return 0;
     }
     result->falls = holds && !plan->stopped && falls_with_horizon(plan);
     result->outcome = plan->stopped ? PERP_PLAN_STOPPED

@@ -86,9 +86,29 @@ static void a_singular_matrix_is_said_to_be(void **state)
     assert_int_equal(perp__ldl_factor(2, zero, 2, pivot, 1e-13), -1);
 }
 
+/* Right-hand sides that begin with zeros among them. */
+static void columns_together_are_columns_alone(void **state)
+{
+    (void)state;
+    for (int trial = 0; trial < 2000; trial++) {
+        int n = 1 + trial % MOST, m = 1 + trial % 5, pivot[MOST];
+        double A[MOST * MOST], X[5 * MOST], alone[5 * MOST];
+        if (trial % 2)
+            with_known_inertia(n, A);
+        else
+            saddle_point(n, A);
+        for (int i = 0; i < n * m; i++) X[i] = alone[i] = i % n < trial % 7 ? 0 : uniform();
+        if (perp__ldl_factor(n, A, n, pivot, 1e-13) < 0) continue;
+        perp__ldl_solve(n, A, n, pivot, X, n, m);
+        for (int c = 0; c < m; c++) perp__ldl_solve(n, A, n, pivot, alone + c * n, n, 1);
+        for (int i = 0; i < n * m; i++) assert_true(X[i] == alone[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_together_are_columns_alone),
         cmocka_unit_test(matrices_are_solved_and_their_inertia_counted),
         cmocka_unit_test(a_singular_matrix_is_said_to_be),
     };
