@@ -50,7 +50,10 @@ void perp__fc_auto(perp__fc *fc)
         int sweeps = start < 2 ? SWEEPS + 5 * round : SWEEPS;
         fc->used = PERP_FC_NSGS;
         residual = perp__fc_sweeps(fc, left < sweeps ? left : sweeps);
-        if (!isfinite(residual)) return;
+        if (!isfinite(residual)) {
+            memcpy(fc->r, fc->best, bytes);
+            residual = perp__fc_residual(fc);
+        }
         if ((round == IPM_ROUND || (fc->iterations > RESTARTS_AFTER && start < IPM_STARTS)) &&
             residual > fc->target && limit - fc->iterations > IPM_STEPS) {
             double before = fc->best_residual;

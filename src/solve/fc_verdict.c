@@ -154,13 +154,16 @@ static double diagonal(const perp__fc *fc, int i)
 }
 
 /* S: the terms of u, at most GROWTH times the data; w: the diagonal of W. Forces are judged by what they do to their own u, but
- * no less strictly than to a part of themselves. */
-static double contact_error(int d, double mu, const double *r, const double *u, double S, double w)
+ * no less strictly than to a part of themselves; not at all where they are so large that their last digits are beyond that. */
+static double contact_error(int d, double mu, const double *r, const double *u, double S, double w,
+                            double tol)
 {
     double force[3] = {r[0], r[1], d == 3 ? r[2] : 0},
            velocity[3] = {u[0], u[1], d == 3 ? u[2] : 0};
-    double own = GROWTH * fmax(force[0], fmax(fabs(force[1]), fabs(force[2])));
-    return perp__error_contact(mu, force, velocity, S, w * own > S ? S / w : own);
+    double size = fmax(force[0], fmax(fabs(force[1]), fabs(force[2]))), R = GROWTH * size;
+    if (w * R > S) R = S / w;
+    if (mu > 0 && DBL_EPSILON * size > 0.1 * tol * R) return (double)INFINITY;
+    return perp__error_contact(mu, force, velocity, S, R);
 }
 
 /* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
@@ -208,8 +211,8 @@ double perp__fc_error(const perp__fc *fc)
         scaled_terms(fc, r, S);
     }
     for (int i = 0; i < fc->nc; i++)
-        worst = perp__worse(
-            worst, contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i], diagonal(fc, i)));
+        worst = perp__worse(worst, contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i],
+                                                 diagonal(fc, i), fc->tol));
     return worst;
 }
 
@@ -251,7 +254,7 @@ static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, cons
         any |= is_rough;
         error[i] = is_rough ? (double)INFINITY
                             : contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, scale,
-                                            diagonal(fc, i) / (fc->scale[i] * fc->force[i]));
+                                            diagonal(fc, i) / (fc->scale[i] * fc->force[i]), tol);
     }
     return any;
 }

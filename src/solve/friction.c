@@ -813,6 +813,16 @@ static void finish(perp__fc *fc, perp_fc_method method)
     if (!(fc->best_residual < before)) fc->used = by;
 }
 
+/* Impulses that fell so far behind the largest that only underflow keeps them from 0, in one unit and not in another. */
+static void drop_underflow(const perp__fc *fc)
+{
+    double largest = 0;
+    for (int i = 0; i < fc->n; i++) largest = larger(largest, fabs(fc->best[i]));
+    for (int i = 0; i < fc->n; i++) {
+        if (fabs(fc->best[i]) < 1e-200 * largest) fc->best[i] = 0;
+    }
+}
+
 /* Solve component c to target[c], again from where it ended; 0 when memory is out. */
 static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *info)
 {
@@ -828,6 +838,7 @@ static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *in
             finish(&fc, s->method);
         }
         info->method = fc.used;
+        drop_underflow(&fc);
     }
     s->reached[c] = fc.best_residual;
     info->iterations += fc.iterations;

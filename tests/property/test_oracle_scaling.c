@@ -23,7 +23,6 @@ static const uncured lcp_faults[] = {
 static const uncured fc_faults[] = {
     /* Some 10 of 1e5: contacts that move others and are not moved by them, where nothing says what their units are; where a method
      * just meets its limit, or does not. */
-    {"admm", "BINARY", 0},
     {"auto", "BITS", 1},
     {"auto", "DECIMAL", 1},
     {"nsgs", "BITS", 1},

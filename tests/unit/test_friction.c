@@ -317,6 +317,28 @@ static void a_problem_without_solution_is_not_claimed(void **state)
 }
 
 /* One large number somewhere is no excuse elsewhere: a contact of 1e-9 beside one of 1e9, apart or weakly joined. */
+/* u = 0 for r = (2.25e15, 4.5e15 - 0.5), inside the cone by less than a digit; on its surface u_n = -1 for every r. */
+static void a_solution_at_infinity_is_none(void **state)
+{
+    (void)state;
+    double W[4] = {4, -2, -2, 1}, q[2] = {-1, 0}, mu = 2;
+    perp_fc problem = {.dimension = 2, .nc = 1, .q = q, .mu = &mu, .W = W, .ldw = 2};
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        double r[2] = {2251799813685247.5, 4503599627370494.5};
+        for (int warm = 0; warm < 2; warm++) {
+            perp_fc_options o = perp_fc_options_default();
+            perp_fc_solver *solver;
+            perp_fc_info info;
+            o.warm_start = !warm;
+            assert_int_equal(perp_fc_solver_create((perp_fc_method)m, &problem, &o, &solver),
+                             PERP_OK);
+            assert_int_equal(perp_fc_solve(solver, &problem, r, NULL, &info), PERP_OK);
+            assert_int_equal(info.outcome, PERP_LIMIT);
+            perp_fc_solver_destroy(solver);
+        }
+    }
+}
+
 static void each_contact_is_judged_on_its_own_scale(void **state)
 {
     (void)state;
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_said),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(a_problem_without_solution_is_not_claimed),
+        cmocka_unit_test(a_solution_at_infinity_is_none),
         cmocka_unit_test(each_contact_is_judged_on_its_own_scale),
         cmocka_unit_test(impulses_are_judged_inside_their_cone),
         cmocka_unit_test(without_mobility_nothing_is_solved),
