@@ -57,13 +57,17 @@ perp__ipm *perp__ipm_create(perp__program *g)
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) ok &= take(of_x[i], s->nW + s->nP);
     ok &= take(&s->jac, (size_t)g->njac * K) & take(&s->grad, (size_t)g->ngrad * K) &
           take(&s->hess, (size_t)g->nhess * K) & take(&s->xk, (size_t)nmax * K) &
-          take(&s->yk, s->nP);
+          take(&s->yk, s->nP) & take(&s->border_before, K * s->nP * s->nP);
     s->is_free = calloc(s->n + 1, 1);
+    s->was_held = calloc(s->n + 1, 1);
+    s->negative_before = calloc(K + 1, sizeof *s->negative_before);
     s->local_w = calloc(s->nW + 1, sizeof *s->local_w);
     s->local_r = calloc(s->m + 1, sizeof *s->local_r);
     s->local_p = calloc(s->nP + 1, sizeof *s->local_p);
     s->stages = perp__stages_create(g->K, nmax, g->nx, g->np);
-    if (ok && s->is_free && s->local_w && s->local_r && s->local_p && s->stages) return s;
+    if (ok && s->is_free && s->was_held && s->negative_before && s->local_w && s->local_r &&
+        s->local_p && s->stages)
+        return s;
     perp__ipm_destroy(s);
     return NULL;
 }
@@ -78,6 +82,9 @@ void perp__ipm_destroy(perp__ipm *s)
         s->xk,    s->yk,     s->soc_c,   s->soc_dx,   s->soc_dl, s->unit,  s->plain};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(s->is_free);
+    free(s->was_held);
+    free(s->negative_before);
+    free(s->border_before);
     free(s->local_w);
     free(s->local_r);
     free(s->local_p);

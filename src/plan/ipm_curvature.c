@@ -48,6 +48,7 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
     double mean = mean_curvature(s, at);
     if (!(mean > 0)) mean = 1;
     s->is_redundant = 0;
+    s->factored_margin = NAN; /* nothing is factored */
     for (int e = 0; e < g->nhess; e++)
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, g->hess_i[e], k),
@@ -63,12 +64,34 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
         }
 }
 
+static int is_held(const perp__ipm *s, size_t i)
+{
+    return s->lo[i] == s->hi[i];
+}
+
+/* The first stage in which something else is held than in the last factorisation of the same point, or that this did not reach. */
+static int first_changed(const perp__ipm *s)
+{
+    size_t K = (size_t)s->K, n = s->nW + s->nP;
+    int first = s->factored;
+    for (size_t i = 0; i < s->n; i++) {
+        if (is_held(s, i) == s->was_held[i]) continue;
+        if (i >= s->nW && i < n) return 0;
+        int k = (int)((i < n ? i : i - n) % K);
+        if (k < first) first = k;
+    }
+    return first;
+}
+
 static int factor(perp__ipm *s, double margin)
 {
     for (size_t i = 0; i < s->nW + s->nP; i++) s->sigma[i] = margin;
     s->delta_w = 0;
     s->delta_c = s->is_redundant ? REDUNDANT : 0;
-    int ok = perp__ipm_factor_once(s);
+    int first = margin == s->factored_margin ? first_changed(s) : 0;
+    for (size_t i = 0; i < s->n; i++) s->was_held[i] = (char)is_held(s, i);
+    s->factored_margin = margin;
+    int ok = perp__ipm_factor_from(s, first);
     if (ok >= 0 || s->is_redundant) return ok;
     s->is_redundant = 1;
     s->delta_c = REDUNDANT;

@@ -45,6 +45,12 @@ struct perp__ipm {
     int nfilter;
     const perp__ipm_options *options;
     int iteration, is_stopped;
+    /* of the last factorisation: the border and the negative eigenvalues before each stage; up to which stage it went; by what, and
+     * what was held */
+    double *border_before;
+    int *negative_before, factored;
+    double factored_margin;
+    char *was_held;
     int is_redundant; /* of the point that was measured last: conditions that are held repeat each other */
     int restorations; /* steps of restoration, which count as iterations */
     double theta_max, theta_min;
@@ -128,6 +134,8 @@ void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y);
 /* Assemble and factor with sigma, delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
  * singular. */
 int perp__ipm_factor_once(perp__ipm *s);
+/* The same where stages before `first` are as in the last factorisation. */
+int perp__ipm_factor_from(perp__ipm *s, int first);
 /* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
 int perp__ipm_factor(perp__ipm *s);
 /* The step for violations c: dx, dlambda, dzl, dzu. */

@@ -332,14 +332,27 @@ static void put_diagonal(perp__ipm *s, int k)
  * singular. */
 int perp__ipm_factor_once(perp__ipm *s)
 {
+    return perp__ipm_factor_from(s, 0);
+}
+
+int perp__ipm_factor_from(perp__ipm *s, int first)
+{
     perp__stages *b = s->stages;
     size_t nmax = (size_t)b->nmax, nb = (size_t)b->nborder;
     int wanted = 0;
-    memset(b->P, 0, nb * nb * sizeof *b->P);
-    for (size_t i = 0; i < s->nP; i++)
-        b->P[i * nb + i] = s->local_p[i] >= 0 ? s->sigma[s->nW + i] + s->delta_w : 1;
-    perp__stages_start(b);
-    for (int k = 0; k < s->K; k++) {
+    if (first > 0) {
+        memcpy(b->P, s->border_before + (size_t)first * nb * nb, nb * nb * sizeof *b->P);
+        b->negative = s->negative_before[first];
+    } else {
+        memset(b->P, 0, nb * nb * sizeof *b->P);
+        for (size_t i = 0; i < s->nP; i++)
+            b->P[i * nb + i] = s->local_p[i] >= 0 ? s->sigma[s->nW + i] + s->delta_w : 1;
+        perp__stages_start(b);
+    }
+    for (int k = first; k < s->K; k++) {
+        if (nb > 0) memcpy(s->border_before + (size_t)k * nb * nb, b->P, nb * nb * sizeof *b->P);
+        s->negative_before[k] = b->negative;
+        s->factored = k;
         size_t n = (size_t)b->n[k];
         for (size_t j = 0; j < n; j++)
             memset(b->S + ((size_t)k * nmax + j) * nmax, 0, n * sizeof *b->S);

@@ -406,6 +406,18 @@ static int find_branched(perp_plan *plan, size_t *list)
     return n;
 }
 
+/* Late steps first: they are what changes most often as choices are counted up, and the factors of the steps before stay. */
+static void sort_late_first(const perp_plan *plan, size_t *list, int n)
+{
+    size_t K = (size_t)plan->program->K;
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && list[j] % K > list[j - 1] % K; j--) {
+            size_t x = list[j];
+            list[j] = list[j - 1];
+            list[j - 1] = x;
+        }
+}
+
 /* Second order at the point: with no pair to choose a side of, once; else for each choice. The sides are
  * left fixed as they were where the cost falls. */
 static int second_order(perp_plan *plan)
@@ -417,6 +429,7 @@ static int second_order(perp_plan *plan)
         stationarity(plan);
     }
     int n = find_branched(plan, list), most = n < MOST_BRANCHED ? n : MOST_BRANCHED;
+    sort_late_first(plan, list, most);
     int least = n > MOST_BRANCHED ? 0 : 1;
     for (int choice = 0; choice < 1 << most && least >= 0; choice++) {
         for (int i = 0; i < most; i++) plan->sides->side[list[i]] = (choice >> i) & 1;

@@ -96,6 +96,23 @@ static void corners_of_pairs_are_judged_on_each_side(void **state)
            " guess u = 3\n}\n");
 }
 
+/* Each choice of sides at the corners of a push begins where the choice before was the same. */
+static void choices_of_sides_share_their_factors(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("opty/push.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    perp_plan *plan;
+    o.nodes = 81;
+    assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+    assert_true(r.both_zero > 0);
+    assert_int_equal(r.on_mesh, PERP_PLAN_LOCAL_MINIMUM);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 /* Words and plans do not depend on the unit of the cost. */
 static void the_unit_of_the_cost_changes_nothing(void **state)
 {
@@ -360,6 +377,7 @@ int main(void)
         cmocka_unit_test(maxima_and_saddles_are_left),
         cmocka_unit_test(minima_are_called_what_is_shown),
         cmocka_unit_test(corners_of_pairs_are_judged_on_each_side),
+        cmocka_unit_test(choices_of_sides_share_their_factors),
         cmocka_unit_test(the_unit_of_the_cost_changes_nothing),
         cmocka_unit_test(a_motion_of_the_mesh_alone_is_called_that),
         cmocka_unit_test(higher_order_across_a_kink_is_noticed),
