@@ -144,8 +144,7 @@ static error optimality_error(const perp__ipm *s, double mu)
 
 /* Main loop ----------------------------------------------------------------------------------- */
 
-/* What the cost's second derivatives make of a change of each unknown by 1, or by half its range. */
-static double curvature_norm(const perp__ipm *s)
+double perp__ipm_sum_curvature(const perp__ipm *s, perp__ipm_weight *weight, const void *context)
 {
     const perp__program *g = s->g;
     double sum = 0;
@@ -154,10 +153,17 @@ static double curvature_norm(const perp__ipm *s)
             long i = perp__ipm_index_of(s, g->hess_i[e], k),
                  j = perp__ipm_index_of(s, g->hess_j[e], k);
             if (i < 0 || j < 0) continue;
-            double reach = fmin(1, fmin(s->hi[i] - s->lo[i], s->hi[j] - s->lo[j]) / 2);
-            sum += fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) * reach;
+            sum += fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) *
+                   weight(s, context, (size_t)i, (size_t)j);
         }
     return sum;
+}
+
+/* A change of each unknown by 1, or by half its range. */
+static double by_ranges(const perp__ipm *s, const void *context, size_t i, size_t j)
+{
+    (void)context;
+    return fmin(1, fmin(s->hi[i] - s->lo[i], s->hi[j] - s->lo[j]) / 2);
 }
 
 /* Weigh the cost so that its gradient is 1/4 a step on average: then the barrier's path, and the number
@@ -169,7 +175,7 @@ static void scale_cost(perp__ipm *s, double weight)
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     perp__ipm_differentiate(s);
     double norm = perp__ipm_norm1(s->gradient, s->nW + s->nP);
-    double curvature = 0.25 * curvature_norm(s);
+    double curvature = 0.25 * perp__ipm_sum_curvature(s, by_ranges, NULL);
     if (!(norm > 1e-3 * curvature)) norm = curvature;
     s->scale = 0.25 * s->K * weight;
     if (isfinite(norm) && norm > 0) s->scale /= norm;
@@ -229,6 +235,12 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     return finite;
 }
 
+static double between(double x, double lo, double hi)
+{
+    x = x <= hi ? x : hi;
+    return x >= lo ? x : lo;
+}
+
 /* Keep the multipliers within a factor of what the barrier says. */
 static void reset_multipliers(perp__ipm *s)
 {
@@ -236,11 +248,11 @@ static void reset_multipliers(perp__ipm *s)
         if (!s->is_free[i]) continue;
         if (s->lo[i] > -UNBOUNDED) {
             double z = s->mu / (s->x[i] - s->lo[i]);
-            s->zl[i] = fmax(fmin(s->zl[i], KAPPA_SIGMA * z), z / KAPPA_SIGMA);
+            s->zl[i] = between(s->zl[i], z / KAPPA_SIGMA, KAPPA_SIGMA * z);
         }
         if (s->hi[i] < UNBOUNDED) {
             double z = s->mu / (s->hi[i] - s->x[i]);
-            s->zu[i] = fmax(fmin(s->zu[i], KAPPA_SIGMA * z), z / KAPPA_SIGMA);
+            s->zu[i] = between(s->zu[i], z / KAPPA_SIGMA, KAPPA_SIGMA * z);
         }
     }
 }

@@ -23,20 +23,11 @@ static void hold(perp__ipm *s, const perp__ipm_point *at, int level)
     perp__ipm_place(s);
 }
 
-/* Mean curvature a step, in units of the extents. */
-static double mean_curvature(const perp__ipm *s, const perp__ipm_point *at)
+static double by_extents(const perp__ipm *s, const void *at, size_t i, size_t j)
 {
-    const perp__program *g = s->g;
-    double sum = 0;
-    for (int e = 0; e < g->nhess; e++)
-        for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, g->hess_i[e], k),
-                 j = perp__ipm_index_of(s, g->hess_j[e], k);
-            if (i < 0 || j < 0) continue;
-            sum +=
-                fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) * at->extent[i] * at->extent[j];
-        }
-    return sum / s->K;
+    (void)s;
+    const double *extent = at;
+    return extent[i] * extent[j];
 }
 
 /* Derivatives at the point, in units of the extents, of the mean curvature and of the rows' reach. */
@@ -45,7 +36,7 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
     const perp__program *g = s->g;
     size_t K = (size_t)s->K;
     perp__program_derivatives(s->g, at->w, at->p, at->lambda, 1, s->jac, s->grad, s->hess);
-    double mean = mean_curvature(s, at);
+    double mean = perp__ipm_sum_curvature(s, by_extents, at->extent) / s->K;
     if (!(mean > 0)) mean = 1;
     s->is_redundant = 0;
     s->factored_margin = NAN; /* nothing is factored */

@@ -103,6 +103,10 @@ static inline double perp__ipm_barrier_slope(const perp__ipm *s, size_t i)
 
 /* ipm.c ---------------------------------------------------------------------------------------- */
 
+/* The sum of |second derivatives|, each times the weight of its two unknowns. */
+typedef double perp__ipm_weight(const perp__ipm *s, const void *context, size_t i, size_t j);
+double perp__ipm_sum_curvature(const perp__ipm *s, perp__ipm_weight *weight, const void *context);
+
 /* Tell the caller's progress function where it stands; not 0: stop. */
 int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha);
 
