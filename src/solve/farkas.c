@@ -295,6 +295,7 @@ static int search_proves(perp_solver *s, const perp_lcp *lcp)
     scaled p = {lcp, s->row_scale, s->column_scale, 0};
     double *u = s->data, *x = s->correction;
     size_t bytes = (size_t)n * sizeof(double);
+    for (int i = 0; i < n; i++) p.R[i] = p.C[i] = 1;
     perp__equilibrate(n, lcp->M, lcp->ldm, p.R, p.C);
     for (int i = 0; i < n; i++) p.unit = fmax(p.unit, fabs(lcp->q[i] * p.R[i]));
     if (!(p.unit > 0) || isinf(p.unit)) return 0;
@@ -310,16 +311,26 @@ static int search_proves(perp_solver *s, const perp_lcp *lcp)
     return perp_lcp_is_infeasible(lcp, s->certificate, 0);
 }
 
-int perp__lcp_prove(perp_solver *s, const perp_lcp *lcp, int search)
+/* In the units at hand; the ray belongs to them. */
+static int find_proof(perp_solver *s, const perp_lcp *lcp, int search)
 {
     enum { SEARCH_UP_TO = 200 };
-    if (s->has_certificate) return 1;
-    for (int i = 0; i < lcp->n && !s->has_certificate; i++)
-        s->has_certificate = row_proves(s, lcp, i);
-    if (s->has_certificate) return 1;
+    for (int i = 0; i < lcp->n; i++) {
+        if (row_proves(s, lcp, i)) return 1;
+    }
     for (int i = 0; i < lcp->n && s->has_ray; i++) s->certificate[i] = fmax(s->ray[i], 0);
-    s->has_certificate = s->has_ray && proves(s, lcp);
-    if (!s->has_certificate && search && lcp->n <= SEARCH_UP_TO)
-        s->has_certificate = search_proves(s, lcp);
+    if (s->has_ray && proves(s, lcp)) return 1;
+    return search && lcp->n <= SEARCH_UP_TO && search_proves(s, lcp);
+}
+
+int perp__lcp_prove(perp_solver *s, const perp_lcp *lcp, int search)
+{
+    if (s->has_certificate) return 1;
+    perp_lcp own = perp__own_units(s, lcp);
+    perp__to_own_units(s, lcp->n, s->ray);
+    int found = find_proof(s, &own, search);
+    perp__from_own_units(s, lcp->n, s->ray);
+    for (int i = 0; i < lcp->n && found && s->own_R; i++) s->certificate[i] *= s->own_R[i];
+    s->has_certificate = found && perp_lcp_is_infeasible(lcp, s->certificate, 0);
     return s->has_certificate;
 }

@@ -152,6 +152,7 @@ perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
     double *S = malloc((3 * size + 2 * N + 1) * sizeof *S), *M = S + size, *P = M + size,
            *R = P + size, *C = R + N, tol = 1e-12;
     if (!S) return PERP_ERR_MEMORY;
+    for (int i = 0; i < n; i++) R[i] = C[i] = 1;
     perp__equilibrate(n, lcp->M, lcp->ldm, R, C);
     scale(lcp, R, C, 1, M);
     scale(lcp, R, C, 0, P); /* principal minors keep their signs */

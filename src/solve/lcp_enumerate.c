@@ -338,6 +338,7 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
     if (lcp->n > MOST) return PERP_ERR_DIM;
     int n = lcp->n;
     double room[5][MOST] = {{0}}, lo[MOST], R[MOST], C[MOST], M[MOST * MOST], q[MOST];
+    for (int i = 0; i < n; i++) R[i] = C[i] = 1;
     perp__equilibrate(n, lcp->M, lcp->ldm, R, C);
     for (int i = 0; i < n; i++) {
         lo[i] = free_z && free_z[i] ? -(double)INFINITY : 0;
@@ -406,5 +407,6 @@ const perp__solver perp__enumerate = {
     .doubles = no_doubles,
     .ints = no_doubles,
     .solve = enumerate_first,
+    .in_own_units = 1,
     .attempts = 1,
 };

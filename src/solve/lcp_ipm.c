@@ -140,5 +140,6 @@ const perp__solver perp__ipm = {
     .doubles = ipm_doubles,
     .ints = ipm_ints,
     .solve = ipm_solve,
+    .in_own_units = 1,
     .attempts = 2,
 };

@@ -134,6 +134,7 @@ static void start_cold(tableau *d, int way)
     d->where[2 * n] = -1;
     if (way == 0) return;
     d->is_scaled = d->uses_D = 1;
+    for (int i = 0; i < n; i++) d->R[i] = d->C[i] = 1;
     perp__equilibrate(n, d->lcp->M, d->lcp->ldm, d->R, d->C);
     for (int j = 0; j < n; j++) {
         double *column = d->D + (size_t)j * (size_t)ld;

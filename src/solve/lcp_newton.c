@@ -108,6 +108,7 @@ const perp__solver perp__fb = {
     .doubles = newton_doubles,
     .ints = newton_ints,
     .solve = fb_solve,
+    .in_own_units = 1,
     .attempts = 2,
     .takes_bounds = 1,
 };

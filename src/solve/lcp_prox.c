@@ -139,6 +139,7 @@ const perp__solver perp__prox = {
     .doubles = prox_doubles,
     .ints = prox_ints,
     .solve = prox_solve,
+    .in_own_units = 1,
     .attempts = 1,
     .takes_bounds = 1,
 };

@@ -62,6 +62,7 @@ const perp__solver perp__psor = {
     .doubles = no_work,
     .ints = no_work,
     .solve = psor_solve,
+    .in_own_units = 1,
     .attempts = 1,
     .takes_bounds = 1,
 };
@@ -69,6 +70,7 @@ const perp__solver perp__pgs = {
     .doubles = no_work,
     .ints = no_work,
     .solve = pgs_solve,
+    .in_own_units = 1,
     .attempts = 1,
     .takes_bounds = 1,
 };

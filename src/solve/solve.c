@@ -61,9 +61,10 @@ static int allocate(perp_solver *s)
     s->z = calloc(16 * n + n * n, sizeof(double));
     s->basis = calloc(2 * n, 1);
     s->swap = calloc(3 * n, sizeof(int));
+    s->own = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
     s->work_block = malloc((method->doubles(s->n_max) + 8) * sizeof(double));
     s->index = calloc(method->ints(s->n_max) + 1, sizeof(int));
-    if (!s->z || !s->basis || !s->swap || !s->work_block || !s->index) return 0;
+    if (!s->z || !s->basis || !s->swap || !s->own || !s->work_block || !s->index) return 0;
     /* whole cache lines: kernels work on aligned columns */
     s->work = (double *)(((uintptr_t)s->work_block + 63) / 64 * 64);
     s->w = s->z + n, s->z2 = s->w + n, s->w2 = s->z2 + n, s->start = s->w2 + n;
@@ -116,6 +117,7 @@ void perp_solver_destroy(perp_solver *s)
     free(s->z);
     free(s->basis);
     free(s->swap);
+    free(s->own);
     free(s->work_block);
     free(s->index);
     free(s->mixed);
@@ -156,14 +158,26 @@ static int bounds_are_valid(const perp_lcp *lcp)
     return 1;
 }
 
+static perp_outcome solve_in_own_units(perp_solver *s, const perp__solver *method,
+                                       const perp_lcp *lcp, int attempt, int *iterations)
+{
+    perp_lcp own = perp__own_units(s, lcp);
+    perp_outcome word = method->solve(s, &own, attempt, iterations);
+    perp__from_own_units(s, lcp->n, s->z);
+    if (s->has_ray) perp__from_own_units(s, lcp->n, s->ray);
+    return word;
+}
+
 perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations)
 {
     perp_outcome outcome = PERP_LIMIT; /* a ray, if any attempt ends on one */
+    int own = method->in_own_units && !s->options.warm_start && !lcp->lo && !lcp->hi;
     for (int attempt = 0; attempt < method->attempts; attempt++) {
         s->has_basis = 0;
         s->nrows = -1;
-        perp_outcome word = method->solve(s, lcp, attempt, iterations);
+        perp_outcome word = own ? solve_in_own_units(s, method, lcp, attempt, iterations)
+                                : method->solve(s, lcp, attempt, iterations);
         if (word == PERP_INFEASIBLE || (word == PERP_SOLVED && method->is_driver)) return word;
         if (perp__lcp_verify(s, lcp)) {
             s->has_ray = 0; /* of an attempt before */

@@ -6,6 +6,9 @@
 
 #include "perp/lcp.h"
 
+#include <stdint.h>
+#include <string.h>
+
 /* Problem classes of the registry. */
 enum { PERP_LCP };
 
@@ -41,6 +44,8 @@ struct perp_solver {
     perp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
     double *mixed;      /* its M, q and what maps it back */
     int *mixed_index;
+    double *own, *own_R,
+        *own_C; /* own_units.c: M and q in units of their own; R and C, NULL where all are 1 */
     int is_differentiated; /* the factors are those of perp_lcp_differentiate */
 };
 
@@ -53,6 +58,7 @@ typedef struct perp__solver {
     perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
     int attempts;              /* at least 1 */
     int is_driver;             /* its word has been verified by perp__lcp_run */
+    int in_own_units;          /* problems without bounds are given in units of their own */
     int takes_bounds;          /* problems with lo and hi as they are; the others get a pure one */
     int (*is_available)(void); /* nullable: always */
 } perp__solver;
@@ -90,6 +96,16 @@ static inline double perp__natural(double z, double w, double lo, double hi)
     return w > below ? below : w < above ? above : w;
 }
 
+/* 2^k <= x < 2^(k + 1), x > 0 normal; by its bits */
+static inline double perp__power_below(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= (uint64_t)0x7ff << 52;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* 1 + max|q|, by which some methods end. */
 static inline double perp__lcp_scale(const perp_lcp *lcp)
 {
@@ -125,6 +141,9 @@ void perp__lcp_product(perp_solver *solver, const perp_lcp *lcp, const double *z
 /* w and the terms of its rows, of solver->z. */
 void perp__lcp_terms(perp_solver *solver, const perp_lcp *lcp);
 
+/* The data of every row of a problem without bounds into solver->data. */
+void perp__lcp_data(perp_solver *solver, const perp_lcp *lcp);
+
 /* The size that z_i may have: what would change some row by its terms (solver->terms). */
 double perp__lcp_size(const perp_solver *solver, const perp_lcp *lcp, int i);
 
@@ -141,12 +160,19 @@ int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
 /* x := inv(M_bb) x with that. */
 void perp__lcp_solve_basis(const perp_solver *solver, double *x);
 
-/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of two. */
+/* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of two, from those in R and C
+ * on (0: not known): where these change with the units, so does what they end in. */
 void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C);
 
 /* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or the ray; with `search`
  * also by nonnegative least squares. Sets and returns has_certificate. */
 int perp__lcp_prove(perp_solver *solver, const perp_lcp *lcp, int search);
+
+/* own_units.c: a problem without bounds in units of its own; z or a ray there and back, by the units last made. */
+size_t perp__own_units_doubles(int n);
+perp_lcp perp__own_units(perp_solver *solver, const perp_lcp *lcp);
+void perp__to_own_units(const perp_solver *solver, int n, double *z);
+void perp__from_own_units(const perp_solver *solver, int n, double *z);
 
 /* Forget what a warm start would begin from. */
 void perp__lcp_forget(perp_solver *solver);

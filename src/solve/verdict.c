@@ -361,7 +361,9 @@ static double size_by_data(const perp_lcp *lcp, int j, const double *D)
 /* Rows that have terms and no data get those of the rows that determine their unknowns, level by level. size: n. */
 static void carry_data(const perp_lcp *lcp, const double *terms, double *D, double *size)
 {
-    for (int changed = 1; changed;) {
+    int changed = 0;
+    for (int i = 0; i < lcp->n; i++) changed |= D[i] == 0 && terms[i] > 0;
+    while (changed) {
         changed = 0;
         for (int j = 0; j < lcp->n; j++) size[j] = -1; /* not known yet */
         for (int i = 0; i < lcp->n; i++) {
@@ -397,6 +399,12 @@ static void find_all_data(perp_solver *s, const perp_lcp *lcp, const double *z)
 {
     find_data(s, lcp, z);
     carry_data(lcp, s->terms, s->data, s->scratch);
+}
+
+void perp__lcp_data(perp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++) s->terms[i] = 1;
+    find_all_data(s, lcp, s->z);
 }
 
 /* Do plain sums settle it, by the data of other rows too? w, the terms and the data are known. */
@@ -497,22 +505,49 @@ int perp__lcp_gather_basis(perp_solver *s, const perp_lcp *lcp)
     return nb;
 }
 
+/* Largest |entry| of row or column i in the scales of the other side. */
+static double largest_entry(int n, const double *M, int ldm, int by_row, int i, const double *other)
+{
+    double largest = 0;
+    for (int j = 0; j < n; j++) {
+        size_t at =
+            by_row ? (size_t)j * (size_t)ldm + (size_t)i : (size_t)i * (size_t)ldm + (size_t)j;
+        double x = fabs(M[at]) * other[j];
+        largest = x > largest ? x : largest;
+    }
+    return largest;
+}
+
+/* Scales that are not known (0) from those that are, from row to column to row. */
+static void find_scales(int n, const double *M, int ldm, double *R, double *C)
+{
+    for (int found = 1; found;) {
+        found = 0;
+        for (int k = 0; k < 2 * n; k++) {
+            int by_row = k < n, i = by_row ? k : k - n;
+            double *scale = by_row ? &R[i] : &C[i];
+            if (*scale != 0) continue;
+            double largest = largest_entry(n, M, ldm, by_row, i, by_row ? C : R);
+            if (!(largest > 1e-300 && largest < 1e300)) continue;
+            *scale = 1 / perp__power_below(largest), found = 1;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        R[i] = R[i] == 0 ? 1 : R[i];
+        C[i] = C[i] == 0 ? 1 : C[i];
+    }
+}
+
 void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
 {
     enum { PASSES = 24 };
-    for (int i = 0; i < n; i++) R[i] = C[i] = 1;
+    find_scales(n, M, ldm, R, C);
     for (int pass = 0, moved = 0; pass < PASSES; pass++) {
         int by_row = pass % 2 == 0;
         if (by_row && pass > 0 && !moved) break;
         if (by_row) moved = 0;
         for (int i = 0; i < n; i++) {
-            double largest = 0;
-            for (int j = 0; j < n; j++) {
-                size_t at = by_row ? (size_t)j * (size_t)ldm + (size_t)i
-                                   : (size_t)i * (size_t)ldm + (size_t)j;
-                double x = fabs(M[at]) * (by_row ? C[j] : R[j]);
-                largest = x > largest ? x : largest;
-            }
+            double largest = largest_entry(n, M, ldm, by_row, i, by_row ? C : R);
             double *scale = by_row ? &R[i] : &C[i];
             int exponent;
             frexp(largest * *scale, &exponent);
@@ -523,10 +558,15 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
     }
 }
 
-/* M_bb with rows and columns scaled by powers of two. */
+/* M_bb with rows and columns scaled by powers of two. After the terms. */
 static int gather_scaled(perp_solver *s, const perp_lcp *lcp)
 {
     int nb = perp__lcp_gather_basis(s, lcp);
+    for (int k = 0; k < nb; k++) {
+        double S = s->terms[s->rows[k]], size = perp__lcp_size(s, lcp, s->rows[k]);
+        s->row_scale[k] = S > 1e-300 && S < 1e300 ? 1 / perp__power_below(S) : 0;
+        s->column_scale[k] = size > 1e-300 && size < 1e300 ? perp__power_below(size) : 0;
+    }
     perp__equilibrate(nb, s->factors, nb, s->row_scale, s->column_scale);
     for (int j = 0; j < nb; j++) {
         double *column = s->factors + (size_t)j * (size_t)nb;

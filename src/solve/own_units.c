@@ -1,0 +1,67 @@
+/* A linear problem in units of its own, rows R_i and columns C_j times powers of two, so that no choice of units changes what a
+ * method does: R_i brings the data of row i (verdict.c) to [1, 2), C_j the largest entry of column j to (1/2, 1]. What no data
+ * reach - z_j in rows without any - is 0 in every answer: such a pair becomes w = z. */
+
+#include "solve/solver.h"
+
+#include <math.h>
+
+size_t perp__own_units_doubles(int n)
+{
+    size_t N = (size_t)n + 1;
+    return N * N + 5 * N;
+}
+
+/* 0 where a row's data are so large or small that the problem stays as it is. */
+static int choose_rows(int n, const double *D, double *R)
+{
+    for (int i = 0; i < n; i++) {
+        if (D[i] != 0 && !(D[i] > 1e-150 && D[i] < 1e150)) return 0;
+        R[i] = D[i] == 0 ? 0 : 1 / perp__power_below(D[i]);
+    }
+    return 1;
+}
+
+static void scale_column(const perp_lcp *lcp, int j, const double *R, double *C, double *out)
+{
+    const double *column = perp__column(lcp, j);
+    double largest = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        double x = fabs(column[i] * R[i]);
+        out[i] = column[i] * R[i];
+        largest = x > largest ? x : largest;
+    }
+    C[j] = largest == 0 ? 0 : 0.5 / perp__power_below(largest);
+    for (int i = 0; i < lcp->n; i++) out[i] *= C[j];
+    if (C[j] == 0 && R[j] == 0) out[j] = 1;
+}
+
+perp_lcp perp__own_units(perp_solver *s, const perp_lcp *lcp)
+{
+    int n = lcp->n, fits;
+    size_t N = (size_t)n;
+    double *M = s->own, *q = M + N * N;
+    s->own_R = q + n, s->own_C = s->own_R + n;
+    perp__lcp_data(s, lcp);
+    fits = choose_rows(n, s->data, s->own_R);
+    for (int j = 0; j < n && fits; j++) {
+        scale_column(lcp, j, s->own_R, s->own_C, M + (size_t)j * N);
+        q[j] = lcp->q[j] * s->own_R[j];
+        fits = s->own_C[j] == 0 || (s->own_C[j] > 1e-150 && s->own_C[j] < 1e150);
+    }
+    if (!fits || n == 0) {
+        s->own_R = s->own_C = NULL;
+        return *lcp;
+    }
+    return (perp_lcp){n, M, n, q, NULL, NULL};
+}
+
+void perp__to_own_units(const perp_solver *s, int n, double *z)
+{
+    for (int i = 0; i < n && s->own_C; i++) z[i] = s->own_C[i] == 0 ? 0 : z[i] / s->own_C[i];
+}
+
+void perp__from_own_units(const perp_solver *s, int n, double *z)
+{
+    for (int i = 0; i < n && s->own_C; i++) z[i] *= s->own_C[i];
+}
