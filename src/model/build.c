@@ -8,6 +8,7 @@
 #include "model/plan_block.h"
 #include "model/syntax.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ typedef struct declared {
     int ndim, dim[2], n;
     int first; /* index of its first item */
     int at, end;
+    int is_known; /* a parameter is not, in its own value */
 } declared;
 
 typedef struct value {
@@ -45,6 +47,9 @@ typedef struct builder {
     perp__arena *arena;
     declared *name;
     int nname, cname;
+    perp__names name_of; /* which of `name` */
+    double *symbol;      /* values of parameters as they are declared; NaN for other symbols */
+    int csymbol;
     int citem[PERP_SYMBOL_KINDS], cequation, cpair, cfriction;
     struct {
         const char *name;
@@ -70,6 +75,19 @@ static value lower(builder *b, const perp__syntax *s);
 static perp__item *item_of(const builder *b, perp_symbol_kind kind, int i)
 {
     return &b->model->item[kind][i];
+}
+
+/* The first of n more symbols, without values. */
+static int add_symbols(builder *b, int n)
+{
+    int first = b->model->nsymbol;
+    if (!perp__grow(&b->symbol, &b->csymbol, first + n, sizeof *b->symbol)) {
+        b->failed = 1;
+        return 0;
+    }
+    for (int i = 0; i < n; i++) b->symbol[first + i] = NAN;
+    b->model->nsymbol += n;
+    return first;
 }
 
 static value new_value(builder *b, int ndim, int rows, int columns)
@@ -121,10 +139,8 @@ static const char *text_of(builder *b, int at, int end)
 
 static declared *find(const builder *b, const char *name)
 {
-    for (int i = 0; i < b->nname; i++) {
-        if (strcmp(b->name[i].name, name) == 0) return &b->name[i];
-    }
-    return NULL;
+    int i = perp__names_find(&b->name_of, name);
+    return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
 }
 
 /* The nearest known name, as the end of a message. */
@@ -140,7 +156,9 @@ static const char *suggestion(builder *b, const char *name, int functions, char 
             if (perp__op_text(op)) candidate[n++] = perp__op_text(op);
         }
     }
-    for (int i = 0; i < b->nname && n < 512; i++) candidate[n++] = b->name[i].name;
+    for (int i = 0; i < b->nname && n < 512; i++) {
+        if (b->name[i].is_known) candidate[n++] = b->name[i].name;
+    }
     for (int i = 0; i < b->nloop && n < 512; i++) candidate[n++] = b->loop[i].name;
     const char *near = perp__nearest(name, candidate, n);
     if (near)
@@ -150,28 +168,41 @@ static const char *suggestion(builder *b, const char *name, int functions, char 
     return buffer;
 }
 
+/* The parameter of a symbol, which rise alike; NULL if it belongs to something else. */
+static perp__item *param_of(const builder *b, int symbol)
+{
+    int low = 0, high = b->model->nitem[PERP_PARAM] - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (item_of(b, PERP_PARAM, middle)->symbol < symbol)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    perp__item *item = high >= 0 ? item_of(b, PERP_PARAM, low) : NULL;
+    return item && item->symbol == symbol ? item : NULL;
+}
+
+static void mark_structural(builder *b, perp_expr e)
+{
+    int n, *reach = perp__graph_reach(b->graph, &e, 1, &n);
+    if (!reach) b->failed = 1;
+    for (int k = 0; k < n; k++) {
+        const perp__node *node = &b->graph->node[reach[k]];
+        perp__item *item = node->op == PERP__SYMBOL ? param_of(b, node->a) : NULL;
+        if (item) item->is_structural = 1;
+    }
+    free(reach);
+}
+
 /* Value of an expression of parameters, by their declared values; NaN if it has others. Parameters
  * that a size depends on cannot be changed later and are marked. */
 static double constant_value(builder *b, perp_expr e, int structural)
 {
-    const perp_model *m = b->model;
     if (b->graph->node[e].op == PERP__CONST) return b->graph->node[e].value;
-    int n;
-    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol), x = NAN;
-    int *reach = perp__graph_reach(b->graph, &e, 1, &n);
-    if (!symbol || !reach) b->failed = 1;
-    for (int s = 0; s < m->nsymbol && !b->failed; s++) symbol[s] = NAN;
-    for (int i = 0; i < m->nitem[PERP_PARAM] && !b->failed; i++) {
-        perp__item *item = item_of(b, PERP_PARAM, i);
-        symbol[item->symbol] = item->value;
-        for (int k = 0; k < n && structural; k++) {
-            const perp__node *node = &b->graph->node[reach[k]];
-            if (node->op == PERP__SYMBOL && node->a == item->symbol) item->is_structural = 1;
-        }
-    }
-    if (!b->failed && !perp__graph_value(b->graph, e, symbol, &x)) b->failed = 1;
-    free(reach);
-    free(symbol);
+    double x = NAN;
+    if (structural) mark_structural(b, e);
+    if (!b->failed && !perp__graph_value(b->graph, e, b->symbol, &x)) b->failed = 1;
     return x;
 }
 
@@ -605,6 +636,14 @@ static const char *element_name(builder *b, const declared *d, int i)
     return name ? name : "";
 }
 
+static void enter_item(builder *b, perp_symbol_kind kind, int i)
+{
+    if (i > (INT_MAX - (int)kind) / PERP_SYMBOL_KINDS ||
+        !perp__names_add(&b->model->item_of, item_of(b, kind, i)->name,
+                         i * PERP_SYMBOL_KINDS + (int)kind))
+        b->failed = 1;
+}
+
 /* Enter the name, and its items with their symbols but no expressions yet. NULL if that cannot be.
  */
 static declared *declare(builder *b, const perp__statement *s)
@@ -620,7 +659,8 @@ static declared *declare(builder *b, const perp__statement *s)
         return NULL;
     }
     perp_symbol_kind kind = symbol_kind(s->kind);
-    declared fresh = {s->name, kind, s->ndim, {1, 1}, 1, m->nitem[kind], s->name_at, s->name_end},
+    declared fresh = {s->name,        kind,       s->ndim,     {1, 1}, 1,
+                      m->nitem[kind], s->name_at, s->name_end, 1},
              *d = &fresh;
     for (int k = 0; k < s->ndim; k++) {
         if (lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
@@ -638,23 +678,24 @@ static declared *declare(builder *b, const perp__statement *s)
     double lo, hi;
     lower_range(b, s, &lo, &hi); /* like the sizes, before the name is known */
     if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
-        !perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item))) {
+        !perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item)) ||
+        !perp__names_add(&b->name_of, s->name, b->nname)) {
         b->failed = 1;
         return NULL;
     }
     b->name[b->nname] = fresh;
     d = &b->name[b->nname++];
-    for (int i = 0; i < d->n; i++) {
+    for (int i = 0; i < d->n && !b->failed; i++) {
         m->item[kind][m->nitem[kind]++] = (perp__item){.name = element_name(b, d, i),
                                                        .unit = s->unit ? s->unit : "",
                                                        .at = s->name_at,
                                                        .end = s->name_end,
-                                                       .symbol = m->nsymbol,
+                                                       .symbol = add_symbols(b, symbols_of[kind]),
                                                        .expr = -1,
                                                        .value = NAN,
                                                        .lo = lo,
                                                        .hi = hi};
-        m->nsymbol += symbols_of[kind];
+        enter_item(b, kind, m->nitem[kind] - 1);
     }
     return d;
 }
@@ -700,14 +741,14 @@ static void declare_param(builder *b, const perp__statement *s)
 {
     declared *d = declare(b, s);
     if (!d || b->failed) return;
-    d->name = ""; /* it is not known in its own value */
+    d->is_known = 0;
     value v = lower_in(b, SCOPE_PARAM, s->value);
-    d->name = s->name;
+    d->is_known = 1;
     assign_value(b, s, d, v);
     for (int i = d->first; i < d->first + d->n && !b->failed; i++) {
         perp__item *item = item_of(b, PERP_PARAM, i);
         if (item->expr < 0) continue;
-        item->value = constant_value(b, item->expr, 0);
+        b->symbol[item->symbol] = item->value = constant_value(b, item->expr, 0);
         if (!isfinite(item->value)) report_not_finite(b, s, item);
     }
 }
@@ -853,16 +894,17 @@ static perp_expr hidden_var(builder *b, const perp__statement *s)
         b->failed = 1;
         return 0;
     }
+    int symbol = add_symbols(b, 1);
     m->item[PERP_VAR][m->nitem[PERP_VAR]++] = (perp__item){.name = "a facet of friction",
                                                            .unit = "",
                                                            .at = s->at,
                                                            .end = s->at + 8,
-                                                           .symbol = m->nsymbol,
+                                                           .symbol = symbol,
                                                            .expr = -1,
                                                            .value = NAN,
                                                            .lo = -INFINITY,
                                                            .hi = INFINITY};
-    return perp__symbol(b->graph, m->nsymbol++);
+    return perp__symbol(b->graph, symbol);
 }
 
 static void push_equation(builder *b, const perp__statement *s, perp_expr left, perp_expr right,
@@ -1186,7 +1228,7 @@ int perp__build(perp_model *model)
                  .next_at = -1};
     model->name = "";
     model->from = model->to = model->step = -1;
-    model->nsymbol = PERP__SYM_FIRST;
+    add_symbols(&b, PERP__SYM_FIRST);
     const perp__statement *statements = perp__parse(&model->source, &model->arena);
     if (!statements && !model->source.nerror && !model->arena.failed)
         perp__error(
@@ -1209,6 +1251,8 @@ int perp__build(perp_model *model)
             b.failed = !perp__check_count(model);
     }
     free(b.name);
+    free(b.symbol);
+    perp__names_clear(&b.name_of);
     int memory = b.failed || model->graph.failed || model->arena.failed;
     if (memory) model->graph.failed = 1;
     return !memory && !model->source.nerror;

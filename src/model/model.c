@@ -51,7 +51,9 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     model->source.name = perp__arena_string(&model->arena, name, strlen(name));
     model->source.length = (int)length;
     perp_status status = PERP_ERR_MEMORY;
-    if (model->source.text && model->source.name) status = build_from_source(model, diag);
+    if (model->source.text && model->source.name &&
+        perp__source_lines(&model->source, &model->arena))
+        status = build_from_source(model, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) {
         perp_model_destroy(model);
@@ -94,6 +96,7 @@ void perp_model_destroy(perp_model *model)
         clear_table(&model->item[PERP_INPUT][i].table);
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
     perp__plan_block_destroy(model->plan);
+    perp__names_clear(&model->item_of);
     free(model->equation);
     free(model->pair);
     free(model->friction);
@@ -440,15 +443,11 @@ perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, in
 
 int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index)
 {
-    for (int k = 0; k < PERP_SYMBOL_KINDS; k++) {
-        for (int i = 0; i < perp_model_count(model, (perp_symbol_kind)k); i++) {
-            if (strcmp(model->item[k][i].name, name) != 0) continue;
-            if (kind) *kind = (perp_symbol_kind)k;
-            if (index) *index = i;
-            return 1;
-        }
-    }
-    return 0;
+    int found = perp__names_find(&model->item_of, name);
+    if (found < 0) return 0;
+    if (kind) *kind = (perp_symbol_kind)(found % PERP_SYMBOL_KINDS);
+    if (index) *index = found / PERP_SYMBOL_KINDS;
+    return 1;
 }
 
 static perp_statement statement(const perp_model *model, const char *text, int at)

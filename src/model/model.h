@@ -9,6 +9,7 @@
 #define PERP_SRC_MODEL_H
 
 #include "model/graph.h"
+#include "model/names.h"
 #include "model/source.h"
 #include "perp/model.h"
 
@@ -74,6 +75,7 @@ struct perp_model {
     const char *name;
     perp_model_kind kind;
     perp__item *item[PERP_SYMBOL_KINDS];
+    perp__names item_of; /* by name: its index times PERP_SYMBOL_KINDS, and its kind */
     int nitem[PERP_SYMBOL_KINDS];
     int nsymbol;
     perp__equation *equation;

@@ -51,10 +51,39 @@ static int continues_character(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
+int perp__source_lines(perp__source *source, perp__arena *arena)
+{
+    int n = 1, k = 1;
+    for (int i = 0; i < source->length; i++) n += source->text[i] == '\n';
+    int *line = perp__arena_alloc(arena, (size_t)n * sizeof *line);
+    if (!line) return 0;
+    for (int i = 0; i < source->length; i++) {
+        if (source->text[i] == '\n') line[k++] = i + 1;
+    }
+    source->line = line;
+    source->nline = n;
+    return 1;
+}
+
+/* The last line that begins at `at` or before it, from 0. */
+static int line_of(const perp__source *source, int at)
+{
+    int low = 0, high = source->nline - 1;
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        if (source->line[middle] <= at)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 void perp__source_place(const perp__source *source, int at, int *line, int *column)
 {
-    *line = 1, *column = 1;
-    for (int i = 0; i < at && i < source->length; i++) {
+    int first = source->nline > 0 ? line_of(source, at) : 0;
+    *line = first + 1, *column = 1;
+    for (int i = source->nline > 0 ? source->line[first] : 0; i < at && i < source->length; i++) {
         if (source->text[i] == '\n')
             ++*line, *column = 1;
         else if (!continues_character(source->text[i]))

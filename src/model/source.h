@@ -17,12 +17,17 @@ typedef struct perp__source {
     const char *name; /* file name in messages */
     const char *text;
     int length;
+    const int *line; /* nline places where lines begin; without them (nline = 0) they are counted */
+    int nline;
     perp__message *message;
     int nmessage, capacity;
     int nerror; /* also counts messages that memory had no room for */
 } perp__source;
 
 void perp__source_clear(perp__source *source);
+
+/* Keep where the lines begin, for sources of many names. 0 when memory is out. */
+int perp__source_lines(perp__source *source, perp__arena *arena);
 
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);

@@ -2,6 +2,8 @@
 
 #include "runs.h"
 
+#include <time.h>
+
 /* The last value of a column after running a model text. */
 static double value_of(const char *text, const char *column)
 {
@@ -452,6 +454,54 @@ static void a_step_past_the_end_is_refused(void **state)
     perp_model_destroy(model);
 }
 
+/* A model of n parameters, each from the one before, and n inputs. The caller frees it. */
+static char *text_of_names(int n)
+{
+    char *text = malloc(128 + (size_t)n * 96), *end = text;
+    assert_non_null(text);
+    end += sprintf(end, "param p0 = 1\n");
+    for (int i = 1; i < n; i++)
+        end += sprintf(end, "param p%d = p%d / 2 + 1 in [0, 3]\n", i, i - 1);
+    for (int i = 0; i < n; i++) end += sprintf(end, "input u%d = t\n", i);
+    sprintf(end, "state x[2] = 0\nder(x) = p%d * u%d\n", n - 1, n - 1);
+    return text;
+}
+
+/* Seconds of this processor to read such a model and to ask for every name in it and its place: the least of three. */
+static double seconds_for_names(int n)
+{
+    char *text = text_of_names(n), name[32];
+    double least = INFINITY;
+    for (int turn = 0; turn < 3; turn++) {
+        clock_t start = clock();
+        perp_model *model = parse_model(text);
+        for (int i = 0; i < 2 * n; i++) {
+            perp_symbol_kind kind;
+            int index = -1;
+            sprintf(name, "%c%d", i < n ? 'p' : 'u', i % n);
+            assert_true(perp_model_find(model, name, &kind, &index));
+            assert_int_equal(kind, i < n ? PERP_PARAM : PERP_INPUT);
+            assert_int_equal(index, i % n);
+            assert_int_equal(perp_model_symbol(model, kind, index).line, i + 1);
+        }
+        assert_false(perp_model_find(model, "p", NULL, NULL));
+        assert_false(perp_model_find(model, "x", NULL, NULL)); /* its elements are x[1] and x[2] */
+        assert_true(perp_model_find(model, "x[2]", NULL, NULL));
+        perp_model_destroy(model);
+        least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
+    }
+    free(text);
+    return least;
+}
+
+/* Eight times the names take about eight times as long; they took 64 times as long once. */
+static void many_names_take_their_share_of_time(void **state)
+{
+    (void)state;
+    double few = seconds_for_names(2500), many = seconds_for_names(20000);
+    if (many > 24 * few + 0.1) fail_msg("2500 names: %g s, 20000 names: %g s", few, many);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +524,7 @@ int main(void)
         cmocka_unit_test(arrays_are_elementwise_and_loops_unroll),
         cmocka_unit_test(pairs_over_arrays_are_one_per_element),
         cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(many_names_take_their_share_of_time),
         cmocka_unit_test(deep_nesting_is_refused_not_followed),
         cmocka_unit_test(arguments_are_checked),
     };

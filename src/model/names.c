@@ -1,0 +1,56 @@
+#include "model/names.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is read. */
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h ^ h >> 32;
+}
+
+/* Where the name is, or would be: the next free place behind its own. */
+static perp__name *place_of(const perp__names *names, const char *text)
+{
+    size_t last = (size_t)names->size - 1, i = (size_t)hash(text) & last;
+    while (names->place[i].text && strcmp(names->place[i].text, text) != 0) i = (i + 1) & last;
+    return &names->place[i];
+}
+
+static int enlarge(perp__names *names)
+{
+    if (names->size > INT_MAX / 2) return 0;
+    perp__names larger = {.size = names->size ? 2 * names->size : 64, .count = names->count};
+    larger.place = calloc((size_t)larger.size, sizeof *larger.place);
+    if (!larger.place) return 0;
+    for (int i = 0; i < names->size; i++) {
+        if (names->place[i].text) *place_of(&larger, names->place[i].text) = names->place[i];
+    }
+    free(names->place);
+    *names = larger;
+    return 1;
+}
+
+int perp__names_add(perp__names *names, const char *text, int value)
+{
+    if (names->count >= names->size / 2 && !enlarge(names)) return 0;
+    *place_of(names, text) = (perp__name){text, value};
+    names->count++;
+    return 1;
+}
+
+int perp__names_find(const perp__names *names, const char *text)
+{
+    const perp__name *place = names->count ? place_of(names, text) : NULL;
+    return place && place->text ? place->value : -1;
+}
+
+void perp__names_clear(perp__names *names)
+{
+    free(names->place);
+    *names = (perp__names){0};
+}

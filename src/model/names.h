@@ -1,0 +1,24 @@
+/* Names and the numbers that stand for them: a hash table with open addressing. The names are not copied. */
+
+#ifndef PERP_SRC_NAMES_H
+#define PERP_SRC_NAMES_H
+
+typedef struct perp__name {
+    const char *text; /* NULL: an empty place */
+    int value;
+} perp__name;
+
+typedef struct perp__names {
+    perp__name *place;
+    int size, count; /* places, a power of two; names */
+} perp__names;
+
+/* Add a name that is not there yet, with a value >= 0. 0 when memory is out. */
+int perp__names_add(perp__names *names, const char *text, int value);
+
+/* The value of a name; -1 if it is not there. */
+int perp__names_find(const perp__names *names, const char *text);
+
+void perp__names_clear(perp__names *names);
+
+#endif
