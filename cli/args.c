@@ -147,6 +147,12 @@ int cli_is_out_of_memory(void)
     return out_of_memory;
 }
 
+void cli_print_diag(const perp_diag *diag, FILE *out)
+{
+    fputs(perp_diag_text(diag), out);
+    if (diag->lost) out_of_memory = 1;
+}
+
 int cli_exit_code(perp_status status)
 {
     if (status == PERP_ERR_MEMORY) out_of_memory = 1;

@@ -195,7 +195,7 @@ int perp__cmd_check(int argc, char **argv)
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
     fflush(stdout);
-    fputs(perp_diag_text(&diag), code == CLI_DONE ? stdout : stderr);
+    cli_print_diag(&diag, code == CLI_DONE ? stdout : stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(set.item);

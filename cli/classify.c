@@ -84,7 +84,7 @@ int perp__cmd_classify(int argc, char **argv)
         }
     }
     fflush(stdout);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
     problem_json_free(json);
     return code;

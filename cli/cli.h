@@ -7,6 +7,8 @@
 
 #include "perp/perp.h"
 
+#include <stdio.h>
+
 enum {
     CLI_DONE = 0,
     CLI_USAGE = 1,       /* unknown flag, missing value, unknown name in --set */
@@ -87,6 +89,9 @@ void cli_problem_place(char *text, size_t size, const char *file, int k);
 
 /* keys.c: CLI_DONE, or CLI_BAD_INPUT after saying which key of the cJSON object nothing reads, or is there twice. */
 int cli_check_keys(const void *json, const char *kind, const char *where);
+
+/* Print what was found. Where memory had no room for a part of it, the command ends with CLI_FILE. */
+void cli_print_diag(const perp_diag *diag, FILE *out);
 
 /* Print the options, aligned. */
 void cli_print_options(const cli_option *options, int n);

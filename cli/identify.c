@@ -499,7 +499,7 @@ int perp__cmd_identify(int argc, char **argv)
     if (code == CLI_DONE) code = check_outputs(model, data, &r);
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
     fflush(stdout);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_dataset_destroy(data);
     perp_model_destroy(model);
     perp_diag_clear(&diag);

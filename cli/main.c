@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,6 +59,39 @@ static int finish(int code)
     return code == CLI_DONE ? CLI_FILE : code;
 }
 
+/* IPOPT, MUMPS, BLAS and their like end the process where memory is out: by abort, by exit, by a bad address. That is exit 4 with
+ * a message, and nothing that waits to be printed or to get its name; an end of our own stays what it is. */
+static void end_inside_library(void)
+{
+    static const char *const word[] = {"perp: ", NULL,
+                                       " ended the program, as it does where memory is out\n"};
+    const char *name = perp_library_running();
+    if (!name) return;
+    for (int i = 0; i < 3; i++) {
+        const char *text = word[i] ? word[i] : name;
+        if (write(2, text, strlen(text)) < 0) break;
+    }
+    _exit(CLI_FILE);
+}
+
+static const int ends[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+enum { NEND = sizeof ends / sizeof *ends };
+static struct sigaction before[NEND]; /* of a sanitizer */
+
+static void on_end(int signal_number)
+{
+    end_inside_library();
+    for (int i = 0; i < NEND; i++) sigaction(ends[i], &before[i], NULL);
+    raise(signal_number);
+}
+
+static void catch_ends_inside_libraries(void)
+{
+    struct sigaction action = {.sa_handler = on_end};
+    for (int i = 0; i < NEND; i++) sigaction(ends[i], &action, &before[i]);
+    atexit(end_inside_library);
+}
+
 static int is_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
@@ -102,6 +136,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    catch_ends_inside_libraries();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further is an error of writing */
     return finish(run(argc, argv));
 }

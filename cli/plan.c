@@ -383,16 +383,18 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
         units[c] = perp_plan_column_unit(plan, c);
     }
     if (status == PERP_OK) {
-        int holds = perp_plan_holds(result->outcome);
         status = write_metadata(w, model, plan, result, r);
+        const char *fault = status != PERP_OK ? perp_status_message(status)
+                            : perp_plan_holds(result->outcome)
+                                ? NULL
+                                : perp_plan_outcome_message(result->outcome);
         perp_trajectory_writer_header(w, n, names, units);
         for (int k = 0; k < perp_plan_rows(plan); k++) {
             perp_plan_row(plan, k, row);
             perp_trajectory_writer_row(w, row);
         }
-        snprintf(rows, PATH_ROOM, "%s", holds ? path : perp_trajectory_writer_partial(w));
-        perp_status closed = perp_trajectory_writer_close(
-            w, holds ? NULL : perp_plan_outcome_message(result->outcome), diag);
+        snprintf(rows, PATH_ROOM, "%s", fault ? perp_trajectory_writer_partial(w) : path);
+        perp_status closed = perp_trajectory_writer_close(w, fault, diag);
         if (status == PERP_OK) status = closed;
     }
     free(names);
@@ -464,7 +466,10 @@ static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out
         for (int i = 0; i < np; i++) values[i] = row[columns[i]];
         cli_plot_add(plot, k, row[0], values);
     }
-    if (plot) cli_plot_print(plot, out, !cli_speaks_utf8());
+    if (plot && row)
+        cli_plot_print(plot, out, !cli_speaks_utf8());
+    else
+        cli_exit_code(PERP_ERR_MEMORY);
     cli_plot_destroy(plot);
     free(row);
 }
@@ -721,7 +726,7 @@ int perp__cmd_plan(int argc, char **argv)
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
     fflush(stdout);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);

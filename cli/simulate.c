@@ -337,6 +337,7 @@ static double percent(long part, long whole)
 static void print_pairs(FILE *out, const perp_model *model, const perp_simulation_summary *s)
 {
     long *at = malloc(((size_t)s->pairs + 1) * sizeof *at); /* the statement's place */
+    if (!at) cli_exit_code(PERP_ERR_MEMORY);
     for (int i = 0; at && i < s->pairs; i++) {
         perp_statement pair = perp_model_pair(model, i);
         at[i] = (long)pair.line << 20 | pair.column; /* a line has 2^16 bytes at most */
@@ -495,7 +496,7 @@ int perp__cmd_simulate(int argc, char **argv)
     if (code == CLI_DONE) code = check_outputs(model, &r); /* replaced, and after */
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
     fflush(stdout);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);

@@ -512,7 +512,7 @@ int perp__cmd_solve(int argc, char **argv)
         cJSON_Delete(out.list);
     }
     fflush(stdout);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
     problem_json_free(json);
     return code == CLI_DONE && out.failed ? CLI_NO_SOLUTION : code;

@@ -85,13 +85,14 @@ enum { PERP_NUMBER_SIZE = 32 };
 
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
-/// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, never the
-/// count.
+/// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, and `lost` says so; it never
+/// shortens the count.
 typedef struct perp_diag {
     char *text;      ///< all messages, each ending in a newline; NULL while there is none
     size_t length;   ///< bytes in text, without the final zero
     size_t capacity; ///< bytes allocated
     int errors;      ///< number of errors reported, also those that are no longer in the text
+    int lost;        ///< pieces of text that memory had no room for
 } perp_diag;
 
 /// Release the text and reset to {0}. NULL is fine.
@@ -99,6 +100,10 @@ PERP_API void perp_diag_clear(perp_diag *diag);
 
 /// The text, or "" when there is none. NULL is fine.
 PERP_API const char *perp_diag_text(const perp_diag *diag);
+
+/// The library whose code this thread runs for perp ("IPOPT", "Clp"), or NULL. Where memory is out these may end the
+/// process, by abort, by exit or by a bad address: a handler of SIGABRT, SIGSEGV or exit can tell by this whose end it is.
+PERP_API const char *perp_library_running(void);
 
 /// 1 if two paths are the same file, or would be once it is written: links and other spellings of a path.
 PERP_API int perp_file_is_same(const char *a, const char *b);

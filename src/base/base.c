@@ -88,7 +88,10 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     va_start(args, format);
     int n = perp__vformat(NULL, 0, format, args);
     va_end(args);
-    if (n < 0 || !diag_reserve(diag, (size_t)n)) return;
+    if (n < 0 || !diag_reserve(diag, (size_t)n)) {
+        diag->lost++;
+        return;
+    }
     va_start(args, format);
     perp__vformat(diag->text + diag->length, (size_t)n + 1, format, args);
     va_end(args);

@@ -15,4 +15,7 @@ typedef struct perp__symbol {
  * two threads at once. */
 int perp__library_load(const char *name, size_t count, const perp__symbol *symbol);
 
+/* What perp_library_running says of this thread from now on: the name of a library, or NULL for our own code. */
+void perp__library_enter(const char *name);
+
 #endif

@@ -44,8 +44,12 @@ int perp__lp_available(void)
 int perp__lp_solve(const perp__lp *lp, double *x)
 {
     if (!perp__lp_available()) return 0;
+    perp__library_enter("Clp");
     Clp_Simplex *model = clp.create();
-    if (!model) return 0;
+    if (!model) {
+        perp__library_enter(NULL);
+        return 0;
+    }
     clp.set_log_level(model, 0);
     clp.load(model, lp->ncolumn, lp->nrow, lp->start, lp->index, lp->value, lp->lo, lp->hi,
              lp->cost, lp->row_lo, lp->row_hi);
@@ -54,6 +58,7 @@ int perp__lp_solve(const perp__lp *lp, double *x)
     int optimal = clp.status(model) == 0;
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));
     clp.destroy(model);
+    perp__library_enter(NULL);
     return optimal;
 }
 

@@ -21,6 +21,7 @@ static struct {
     __typeof__(IpoptSolve) *solve;
 } ipopt;
 static int is_loaded;
+static const char NAME[] = "IPOPT";
 
 static void load(void)
 {
@@ -48,26 +49,34 @@ typedef struct call {
 
 static Bool answer(int ok)
 {
+    perp__library_enter(NAME);
     return ok ? TRUE : FALSE;
+}
+
+/* The problem that a callback is about, in our own code until `answer`. */
+static const perp__nlp_problem *own(UserDataPtr data)
+{
+    perp__library_enter(NULL);
+    return ((call *)data)->nlp;
 }
 
 static Bool eval_f(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
 {
-    const perp__nlp_problem *p = ((call *)data)->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)n, (void)is_new;
     return answer(p->f(p->context, x, value) && isfinite(*value));
 }
 
 static Bool eval_gradient(Index n, Number *x, Bool is_new, Number *value, UserDataPtr data)
 {
-    const perp__nlp_problem *p = ((call *)data)->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)n, (void)is_new;
     return answer(p->gradient(p->context, x, value));
 }
 
 static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *value, UserDataPtr data)
 {
-    const perp__nlp_problem *p = ((call *)data)->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)n, (void)is_new, (void)m;
     return answer(p->g(p->context, x, value));
 }
@@ -75,7 +84,7 @@ static Bool eval_g(Index n, Number *x, Bool is_new, Index m, Number *value, User
 static Bool eval_jacobian(Index n, Number *x, Bool is_new, Index m, Index count, Index *row,
                           Index *col, Number *value, UserDataPtr data)
 {
-    const perp__nlp_problem *p = ((call *)data)->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)n, (void)is_new, (void)m, (void)count;
     return answer(p->jacobian(p->context, x, row, col, value));
 }
@@ -84,7 +93,7 @@ static Bool eval_hessian(Index n, Number *x, Bool is_new, Number sigma, Index m,
                          Bool is_new_lambda, Index count, Index *row, Index *col, Number *value,
                          UserDataPtr data)
 {
-    const perp__nlp_problem *p = ((call *)data)->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)n, (void)is_new, (void)m, (void)is_new_lambda, (void)count;
     return answer(p->hessian(p->context, x, sigma, lambda, row, col, value));
 }
@@ -94,7 +103,7 @@ static Bool report(Index mode, Index iteration, Number cost, Number primal, Numb
                    UserDataPtr data)
 {
     call *c = data;
-    const perp__nlp_problem *p = c->nlp;
+    const perp__nlp_problem *p = own(data);
     (void)mode, (void)norm, (void)delta, (void)alpha_dual, (void)trials;
     c->stopped = p->progress && !p->progress(p->context, iteration, cost, primal, dual, mu, alpha);
     return answer(!c->stopped);
@@ -139,6 +148,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     /* MUMPS, IPOPT's usual linear solver, is sequential code with globals: one problem at a time in the whole process. */
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one);
+    perp__library_enter(NAME);
     IpoptProblem problem = ipopt.create(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f,
                                         eval_g, eval_gradient, eval_jacobian, eval_hessian);
     free(bounds); /* it keeps copies */
@@ -149,6 +159,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
         status = ipopt.solve(problem, x, NULL, cost, lambda, lower, upper, &c);
         ipopt.destroy(problem);
     }
+    perp__library_enter(NULL);
     pthread_mutex_unlock(&one);
     return c.stopped                                                           ? PERP__NLP_STOPPED
            : status == Solve_Succeeded || status == Solved_To_Acceptable_Level ? PERP__NLP_SOLVED

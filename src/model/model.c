@@ -109,6 +109,13 @@ void perp_model_destroy(perp_model *model)
 
 /* Values -------------------------------------------------------------------------------------- */
 
+/* Of the simulate block; NaN where it says nothing. */
+static int setting_value(const perp_model *model, perp_expr e, const double *symbol, double *value)
+{
+    *value = (double)NAN;
+    return e < 0 || perp__graph_value(&model->graph, e, symbol, value);
+}
+
 int perp__model_values(perp_model *model, double *symbol)
 {
     int np = model->nitem[PERP_PARAM], ns = model->nitem[PERP_STATE];
@@ -120,7 +127,9 @@ int perp__model_values(perp_model *model, double *symbol)
             return 0;
         if (i < np) symbol[item->symbol] = item->value;
     }
-    return 1;
+    return setting_value(model, model->from, symbol, &model->from_value) &&
+           setting_value(model, model->to, symbol, &model->to_value) &&
+           setting_value(model, model->step, symbol, &model->step_value);
 }
 
 /* The nearest declared name that can be set, or NULL. */
@@ -408,21 +417,8 @@ perp_model_kind perp_model_get_kind(const perp_model *model)
 
 perp_simulate_task perp_model_simulate_task(const perp_model *model)
 {
-    perp_simulate_task task = {NAN, NAN, NAN, model->method};
-    double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
-    double *value = malloc((size_t)model->graph.count * sizeof *value);
-    if (symbol && value) {
-        for (int s = 0; s < model->nsymbol; s++) symbol[s] = NAN;
-        for (int i = 0; i < model->nitem[PERP_PARAM]; i++)
-            symbol[model->item[PERP_PARAM][i].symbol] = model->item[PERP_PARAM][i].value;
-        perp__graph_values(&model->graph, symbol, value);
-        task.from = model->from >= 0 ? value[model->from] : (double)NAN;
-        task.to = model->to >= 0 ? value[model->to] : (double)NAN;
-        task.step = model->step >= 0 ? value[model->step] : (double)NAN;
-    }
-    free(symbol);
-    free(value);
-    return task;
+    return (perp_simulate_task){model->from_value, model->to_value, model->step_value,
+                                model->method};
 }
 
 int perp_model_count(const perp_model *model, perp_symbol_kind kind)

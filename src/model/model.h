@@ -86,7 +86,8 @@ struct perp_model {
     int nshape, cshape;
     int drawn_in; /* 2 or 3 dimensions; 0 while no shape has said */
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
-    perp_expr from, to, step; /* of the simulate block; -1 */
+    perp_expr from, to, step;                /* of the simulate block; -1 */
+    double from_value, to_value, step_value; /* theirs, as the parameters are; NaN */
     const char *method;
     perp__plan_block *plan;         /* NULL: no such block */
     perp__identify_block *identify; /* NULL: no such block */
@@ -101,7 +102,7 @@ int perp__build(perp_model *model);
 int perp__check_count(perp_model *model);
 
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
- * nsymbol entries. Also refreshes the items' values. 0 when memory is out. */
+ * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
 
 /* A model of one's own with the same text and settings: what is set in one is not seen by the other. */

@@ -12,7 +12,8 @@ typedef enum perp__ipm_status {
     IPM_LIMIT,     /* of iterations */
     IPM_STALLED,   /* no step is accepted any more */
     IPM_STOPPED,   /* by the callback */
-    IPM_NOT_FINITE /* values are not finite at the start */
+    IPM_NOT_FINITE, /* values are not finite at the start */
+    IPM_MEMORY      /* of IPOPT */
 } perp__ipm_status;
 
 typedef struct perp__ipm_progress {

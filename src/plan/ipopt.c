@@ -158,7 +158,7 @@ static void lay_out(nlp *u)
 perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
                                    double *p, double *lambda, double *lower, double *upper)
 {
-    perp__ipm_result result = {.status = IPM_NOT_FINITE};
+    perp__ipm_result result = {.status = IPM_MEMORY};
     nlp u = {.g = g, .options = o, .K = (size_t)g->K};
     u.nW = (size_t)g->nw * u.K;
     u.n = u.nW + (size_t)g->np;
@@ -195,8 +195,9 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
                         : status == PERP__NLP_SOLVED      ? IPM_SOLVED
                         : status == PERP__NLP_LIMIT       ? IPM_LIMIT
                         : status == PERP__NLP_UNAVAILABLE ? IPM_NOT_FINITE
+                        : status == PERP__NLP_MEMORY      ? IPM_MEMORY
                                                           : IPM_STALLED;
-        if (status == PERP__NLP_STOPPED || relaxation <= o->relaxation_min) break;
+        if (status == PERP__NLP_STOPPED || status == PERP__NLP_MEMORY || relaxation <= o->relaxation_min) break;
         relaxation *= 0.01;
         options.is_warm = 1;
     }

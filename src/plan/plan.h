@@ -34,6 +34,7 @@ struct perp_plan {
     int iterations, stopped;
     int is_b;          /* no choice of sides lowers the cost, though opening them would */
     int is_not_finite; /* the last run had no numbers to start from */
+    int out_of_memory; /* IPOPT had none */
 };
 
 /* The start of run number `run`: as asked for, then the model's guesses, then random points; for many

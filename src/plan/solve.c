@@ -75,6 +75,7 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
         memcpy(plan->upper, perp__ipm_upper(plan->ipm), plan->nW * sizeof *plan->upper);
     }
     plan->iterations += result.iterations;
+    plan->out_of_memory |= result.status == IPM_MEMORY;
     return result;
 }
 
@@ -626,7 +627,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         if (fell > 0) holds = verify(plan, result);
         if (fell < 0) holds = -1;
     }
-    if (refined < 0 || holds < 0 || (!refined && !find_costates(plan))) return 0;
+    if (refined < 0 || holds < 0 || plan->out_of_memory || (!refined && !find_costates(plan)))
+        return 0;
     int is_refined = refined > 0 || plan->program->npair == 0;
     int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
     if (holds && is_stationary && !plan->stopped) {

@@ -162,7 +162,9 @@ static perp_outcome nlp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
                              .progress = count,
                              .context = &p};
     perp__nlp_options o = {.tol = fmax(1e-12, 0.01 * s->options.tol), .max_iter = limit};
-    if (n > 0 && n <= MOST) perp__nlp_solve(&nlp, &o, x, lambda, lower, upper, &cost);
+    if (n > 0 && n <= MOST)
+        s->out_of_memory =
+            perp__nlp_solve(&nlp, &o, x, lambda, lower, upper, &cost) == PERP__NLP_MEMORY;
     *iterations += p.iterations;
     for (int i = 0; i < n; i++) s->z[i] = isfinite(x[i]) ? x[i] : 0;
     return PERP_LIMIT; /* the driver's residual decides */

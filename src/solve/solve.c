@@ -246,6 +246,7 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
                               .method = s->method,
                               .residual = (double)NAN,
                               .error = (double)NAN};
+    int is_out_of_memory = 0;
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
     s->n = s->nrows = -1;
@@ -253,12 +254,15 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
     if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
         (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
         if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);
+        s->out_of_memory = 0;
+        if (s->inner) s->inner->out_of_memory = 0;
         result.outcome = solve_and_check(s, lcp, &result);
+        is_out_of_memory = s->out_of_memory || (s->inner && s->inner->out_of_memory);
         if (bytes) memcpy(z, s->z, bytes);
         if (w && bytes) memcpy(w, s->w, bytes);
     }
     if (info) *info = result;
-    return PERP_OK;
+    return is_out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 const double *perp_lcp_certificate(const perp_solver *s)

@@ -38,6 +38,7 @@ struct perp_solver {
     int rank;   /* theirs */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
+    int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
 
     /* Problems with bounds, for methods that take none (mixed.c). */
