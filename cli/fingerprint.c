@@ -68,13 +68,6 @@ static const char *recorded(const perp_trajectory *run, int i, char hash[17])
     return NULL;
 }
 
-/* Below the folder in which the command runs. */
-static int is_below(const char *path)
-{
-    return path[0] != '/' && strcmp(path, "..") != 0 && strncmp(path, "../", 3) != 0 &&
-           !strstr(path, "/../");
-}
-
 static int has_hash(const char *path, const char *hash)
 {
     char text[17];
@@ -90,9 +83,7 @@ int cli_find_file(const perp_trajectory *run, const char *csv, const char *path,
     for (int i = 0; (other = recorded(run, i, hash)) != NULL; i++) {
         if (strcmp(other, path) != 0) continue;
         snprintf(found, size, "%.*s%s", slash ? (int)(slash + 1 - csv) : 0, csv, base);
-        if (has_hash(found, hash)) return 1;
-        snprintf(found, size, "%s", path);
-        return is_below(path) && has_hash(path, hash);
+        return has_hash(found, hash);
     }
     return 0;
 }

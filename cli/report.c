@@ -12,8 +12,8 @@ enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
 static const cli_option options[] = {
     {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output"},
     {"model", "FILE.perp",
-     "the model of the runs (default: the one each run names, if it lies beside the run or below "
-     "this folder, unchanged)"},
+     "the model of the runs (default: the one each run names, if it lies beside the run, "
+     "unchanged)"},
     {"log", "LOG.csv", "iterations of a planner, for the first run"},
     {"svg", "OUT.svg", "write the main plots as SVG; - is standard output"},
     {"columns", "A,B,...", "show these columns, or arrays of them, only"},
@@ -47,7 +47,7 @@ static void print_help(void)
     cli_print_options(options, NOPTIONS);
     printf("\nexamples:\n"
            "  perp simulate examples/notes/particle.perp -o particle.csv\n"
-           "  perp report particle.csv -o particle.html\n"
+           "  perp report particle.csv --model examples/notes/particle.perp -o particle.html\n"
            "  perp report particle.csv --columns x,z --svg particle.svg\n\n"
            "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory\n");
 }
@@ -156,7 +156,7 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     perp_diag diag = {0};
     if (perp_model_symbol(model, kind, i).value != value &&
         cli_exit_code(perp_model_set(model, name, value, &diag)) != CLI_DONE)
-        fputs(perp_diag_text(&diag), stderr);
+        cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
 }
 
@@ -170,9 +170,10 @@ static void set_input(perp_model *model, const loaded *l, const char *csv, const
     if (cli_find_input(l->trajectory, csv, text, found, sizeof found))
         cli_apply_inputs(model, "report", &settings, &diag); /* says what is wrong */
     else
-        fprintf(stderr, "perp report: %s: the table of --input %s is not here, or was changed\n",
+        fprintf(stderr,
+                "perp report: %s: the table of --input %s is not beside it, or was changed\n",
                 base_name(csv), text);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
 }
 
@@ -214,7 +215,8 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
     if (status != PERP_OK) return status;
     if (!l->model) {
         fprintf(stderr,
-                "perp report: %s: its model %s is not here, or was changed since the run, so modes "
+                "perp report: %s: its model %s is not beside it, or was changed since the run, so "
+                "modes "
                 "and friction are not "
                 "shown; --model FILE names it\n",
                 base_name(csv), file);
@@ -304,11 +306,11 @@ int perp__cmd_report(int argc, char **argv)
                                     input[i].log};
     }
     code = cli_exit_code(status);
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
     if (code == CLI_DONE) code = check_outputs(&r, input);
     if (code == CLI_DONE) code = cli_exit_code(report(&r, runs, &diag));
-    fputs(perp_diag_text(&diag), stderr);
+    cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
     for (int i = 0; i < r.nfile; i++) {
         perp_trajectory_destroy(input[i].trajectory);

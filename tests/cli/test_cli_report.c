@@ -82,7 +82,8 @@ static void parameters_of_the_run_reach_the_model(void **state)
                            cli_path("mu.csv"));
     assert_int_equal(r.code, 0);
     cli_free(&r);
-    r = cli_run("report '%s' -o -", cli_path("mu.csv"));
+    r = cli_run("report '%s' --model examples/notes/sliding_one_line.perp -o -",
+                cli_path("mu.csv"));
     assert_int_equal(r.code, 0);
     /* the bound at three rows: 0.25 * 9.81 = 2.4525 in base64 of doubles */
     assert_non_null(strstr(r.out, "\"bound\":\"H4XrUbieA0AfhetRuJ4DQB+F61G4ngNA\""));
@@ -111,7 +112,7 @@ static void faults_are_named(void **state)
     expect(2, "c.csv: row 3: 't' does not increase: 1 after 2", line);
 }
 
-/* A run names files; only those that it was made from are read, and where they lie beside it or below the folder. */
+/* A run names files; only those that it was made from are read, and where they lie beside it. */
 static void a_run_cannot_name_files_to_read(void **state)
 {
     (void)state;
@@ -126,18 +127,28 @@ static void a_run_cannot_name_files_to_read(void **state)
     snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'", run, cli_path("secret.svg"));
     cli_result r = cli_run("%s", arguments); /* beside it, as they were */
     assert_int_equal(r.code, 0);
-    assert_null(strstr(r.err, "not here"));
+    assert_null(strstr(r.err, "not beside"));
     cli_free(&r);
     cli_file("force.csv", "t,u\n0,1\n1,3\n");
     expect(0, "the table of --input u=", arguments);
     cli_file("secret.perp",
              "model secret\ninput u\nstate x = 0\nder(x) = u + 1\nsimulate to 1 step 0.5\n");
-    expect(0, "is not here, or was changed since the run", arguments);
+    expect(0, "is not beside it, or was changed since the run", arguments);
     snprintf(arguments + strlen(arguments), 1100, " --model '%s'", model); /* given: read */
     r = cli_run("%s", arguments);
     assert_int_equal(r.code, 0);
     assert_null(strstr(r.err, "its model"));
     cli_free(&r);
+
+    strcpy(
+        run,
+        cli_path(
+            "elsewhere.csv")); /* its model is below the folder of the command, unchanged, but not beside it */
+    snprintf(arguments, sizeof arguments,
+             "simulate examples/notes/particle.perp --to 0.1 --quiet -o '%s'", run);
+    expect(0, "", arguments);
+    snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'", run, cli_path("else.svg"));
+    expect(0, "is not beside it, or was changed since the run", arguments);
 
     static const char *const forged[] = {
         "# model: a (/etc/passwd, continuous)\nt,x\n0,1\n1,2\n",
@@ -154,7 +165,7 @@ static void a_run_cannot_name_files_to_read(void **state)
                  cli_file("forged.csv", forged[i]), cli_path("forged.svg"));
         r = cli_run("%s", arguments);
         assert_int_equal(r.code, 0);
-        assert_non_null(strstr(r.err, "is not here, or was changed since the run"));
+        assert_non_null(strstr(r.err, "is not beside it, or was changed since the run"));
         assert_null(strstr(r.err, "root:"));
         cli_free(&r);
     }

@@ -35,7 +35,13 @@ function scratchFile(name, text) {
     return path;
 }
 
+// A report reads the model of a run only beside the run.
+function copyBeside(model) {
+    writeFileSync(join(scratch, model.split('/').pop()), readFileSync(join(source, model)));
+}
+
 function simulate(model, ...more) {
+    copyBeside(model);
     const csv = scratchFile(model.replaceAll(/[/.]/g, '_') + '.csv');
     run('simulate', model, '-o', csv, '--quiet', ...more);
     return csv;
@@ -292,6 +298,7 @@ async function iterationsAreShown(csv) {
 async function planIsShown() {
     const model = 'examples/opty/push.perp';
     const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
+    copyBeside(model);
     run('plan', model, '-o', csv, '--log', log, '--quiet');
     const html = report('plan', csv, '--log', log);
     await hoverValuesEqualTheCsv(csv, html, 'plan');
@@ -331,6 +338,7 @@ function linesAt(page, times) {
 // Phases of a plan: their names, and a line where the second begins but not elsewhere.
 async function phasesAreShown() {
     const csv = scratchFile('bounce.csv');
+    copyBeside('examples/control/bounce.perp');
     run('plan', 'examples/control/bounce.perp', '-o', csv, '--quiet');
     const page = await open(report('bounce', csv)), body = await page.locator('body').innerText();
     const at = Number(readFileSync(csv, 'utf8').match(/# phase falls: (\S+) s/)[1]);
