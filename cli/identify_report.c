@@ -32,13 +32,18 @@ static perp_status write_head(perp_trajectory_writer *w, const perp_model *model
                               const perp_simulation_options *o, const char *run,
                               const perp_identification *a)
 {
-    char line[1024];
-    snprintf(line, sizeof line, "model: %s (%s)\nfrom %.17g to %.17g step %.17g\npredicted for %s",
-             perp_model_name(model), perp_model_file(model), o->from, o->to, o->step, run);
+    char line[1024], from[PERP_NUMBER_SIZE], to[PERP_NUMBER_SIZE], step[PERP_NUMBER_SIZE],
+        value[PERP_NUMBER_SIZE];
+    perp_number_write(o->from, from);
+    perp_number_write(o->to, to);
+    perp_number_write(o->step, step);
+    snprintf(line, sizeof line, "model: %s (%s)\nfrom %s to %s step %s\npredicted for %s",
+             perp_model_name(model), perp_model_file(model), from, to, step, run);
     perp_status status = perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM) && status == PERP_OK; i++) {
         perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
-        int n = snprintf(line, sizeof line, "param %s = %.6g %s", s.name, s.value, s.unit);
+        perp_number_write(s.value, value);
+        int n = snprintf(line, sizeof line, "param %s = %s %s", s.name, value, s.unit);
         for (int k = 0; k < a->nparameter && n < (int)sizeof line; k++) {
             const perp_estimate *e = &a->parameter[k];
             if (strcmp(e->name, s.name) == 0)
