@@ -4,6 +4,8 @@
 
 #include "perp/lcp.h"
 
+#include <stdio.h>
+
 static perp_solver *new_solver(int n)
 {
     perp_solver *solver;
@@ -83,13 +85,16 @@ static void proves_infeasibility(void **state)
 static void a_ray_without_proof_stays_a_ray(void **state)
 {
     (void)state;
-    /* feasible (z = (2, 0)) but without a solution: w1 = -1 + z2... no complementary point, M is no
-     * Q matrix */
     double z[2], w[2];
-    perp_solve_info info = solve(2, (double[]){0, 1, 0, 0}, (double[]){-1, 0}, z, w, NULL);
-    assert_true(info.outcome == PERP_SOLVED || info.outcome == PERP_RAY);
+    /* w = (2 z1 - 1, z1 - 1): feasible from z1 = 1 on, where w1 = 0 does not hold */
+    perp_solve_info info = solve(2, (double[]){2, 0, 1, 0}, (double[]){-1, -1}, z, w, NULL);
+    assert_int_equal(info.outcome, PERP_RAY);
+    /* z = (0, 1) solves it, but all paths from z0 end on a ray: M is neither copositive nor P */
+    info = solve(2, (double[]){0, 1, 0, 0}, (double[]){-1, 0}, z, w, NULL);
+    assert_int_equal(info.outcome, PERP_RAY);
     info = solve(2, (double[]){-1, 2, 2, -1}, (double[]){-1, -1}, z, w, NULL);
-    if (info.outcome == PERP_SOLVED) assert_true(info.residual < 1e-12);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_true(z[0] == 1 && z[1] == 1 && info.residual == 0);
 }
 
 static void cycling_problems_end(void **state)
@@ -101,6 +106,122 @@ static void cycling_problems_end(void **state)
     perp_solve_info info = solve(3, M, (double[]){-1, -1, -1}, z, w, NULL);
     assert_int_equal(info.outcome, PERP_SOLVED);
     for (int i = 0; i < 3; i++) assert_near(z[i], 1.0 / 3, 1e-15);
+}
+
+/* Lemke by the book: the whole dictionary, and the identity beside it for the lexicographic order
+ * (Cottle, Pang, Stone, section 4.4). x = T (1, e, .., e^n, w, z, z0) for the basic variables x. */
+enum { BOOK = 24, BOOK_COLUMNS = 3 * BOOK + 2 };
+typedef struct book {
+    int n, ties, basic[BOOK]; /* w: 0 .. n-1, z: n .., z0: 2n */
+    double T[BOOK][BOOK_COLUMNS];
+} book;
+
+/* The sign of row a less row b, each divided by its entry in the column that enters. */
+static int lexicographic(const book *d, int a, int b, int column)
+{
+    for (int k = 0; k <= d->n; k++) {
+        double x = d->T[a][k] / -d->T[a][column] - d->T[b][k] / -d->T[b][column];
+        if (fabs(x) > 1e-9) return x > 0 ? 1 : -1;
+    }
+    return 0;
+}
+
+static int book_row(book *d, int column)
+{
+    int r = -1;
+    for (int i = 0; i < d->n; i++) {
+        if (!(d->T[i][column] < -1e-9)) continue;
+        double gap = r < 0 ? -1 : d->T[i][0] / -d->T[i][column] - d->T[r][0] / -d->T[r][column];
+        if (r < 0 || gap < -1e-9)
+            r = i;
+        else if (gap < 1e-9) {
+            d->ties++;
+            if (d->basic[r] == 2 * d->n) continue; /* z0 leaves where it may */
+            if (d->basic[i] == 2 * d->n || lexicographic(d, i, r, column) < 0) r = i;
+        }
+    }
+    return r;
+}
+
+/* Exchange the basic variable of row r and the one whose column is given; returns the former. */
+static int book_pivot(book *d, int r, int column)
+{
+    int n = d->n, left = d->basic[r], end = 3 * n + 2;
+    double p = d->T[r][column];
+    for (int j = 0; j < end; j++) d->T[r][j] = j == column ? 0 : -d->T[r][j] / p;
+    d->T[r][n + 1 + left] = 1 / p;
+    for (int i = 0; i < n; i++) {
+        double f = d->T[i][column];
+        if (i == r) continue;
+        d->T[i][column] = 0;
+        for (int j = 0; j < end; j++) d->T[i][j] += f * d->T[r][j];
+    }
+    d->basic[r] = column - n - 1;
+    return left;
+}
+
+/* The number of pivots; -1: a ray. is_basic: of each z. */
+static int book_solve(book *d, const perp_lcp *lcp, unsigned char *is_basic)
+{
+    int n = d->n = lcp->n, r = n - 1, column = 3 * n + 1, pivots = 0;
+    memset(d->T, 0, sizeof d->T);
+    for (int i = 0; i < n; i++) {
+        d->T[i][0] = lcp->q[i], d->T[i][1 + i] = 1, d->T[i][column] = 1, d->basic[i] = i;
+        for (int j = 0; j < n; j++) d->T[i][2 * n + 1 + j] = lcp->M[i + j * lcp->ldm];
+    }
+    for (int i = n - 1; i >= 0; i--)
+        if (lcp->q[i] < lcp->q[r]) r = i; /* of equal ones the last */
+    while (r >= 0 && pivots < 200) {
+        int left = book_pivot(d, r, column);
+        pivots++;
+        if (left == 2 * n) break;
+        column = n + 1 + (left < n ? left + n : left - n);
+        r = book_row(d, column);
+    }
+    memset(is_basic, 0, BOOK);
+    for (int i = 0; i < n; i++)
+        if (d->basic[i] >= n && d->basic[i] < 2 * n) is_basic[d->basic[i] - n] = 1;
+    return r < 0 ? -1 : pivots;
+}
+
+/* Problems of small integers have many ties; which row leaves decides the path and where it ends. */
+static void ties_are_broken_lexicographically(void **state)
+{
+    (void)state;
+    static book d;
+    unsigned x = 1;
+    int paths = 0, ties = 0;
+    for (int k = 0; k < 300; k++) {
+        enum { RANK = 5 };
+        int n = 17 + k % 8; /* smaller problems begin with principal pivots */
+        double A[BOOK][RANK], M[BOOK * BOOK], q[BOOK], z[BOOK];
+        unsigned char is_basic[BOOK];
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < RANK; j++)
+                A[i][j] = (int)((x = x * 1664525u + 1013904223u) >> 24) % 3 - 1;
+            q[i] = (int)((x = x * 1664525u + 1013904223u) >> 24) % 3 - 1;
+        }
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < n; j++) {
+                double sum = i == j;
+                for (int l = 0; l < RANK; l++) sum += A[i][l] * A[j][l];
+                M[i + j * n] = sum;
+            }
+        }
+        perp_lcp lcp = {n, M, n, q, NULL, NULL};
+        perp_solver *solver = new_solver(n);
+        perp_solve_info info;
+        d.ties = 0;
+        int pivots = book_solve(&d, &lcp, is_basic);
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_int_equal(info.iterations, pivots);
+        assert_memory_equal(perp_lcp_basis(solver), is_basic, (size_t)n);
+        ties += d.ties, paths += d.ties > 0;
+        perp_solver_destroy(solver);
+    }
+    printf("%d ties on %d of 300 paths\n", ties, paths);
+    assert_true(paths > 200);
 }
 
 static void numbers_that_are_not_finite_are_bad_input(void **state)
@@ -159,6 +280,7 @@ int main(void)
         cmocka_unit_test(proves_infeasibility),
         cmocka_unit_test(a_ray_without_proof_stays_a_ray),
         cmocka_unit_test(cycling_problems_end),
+        cmocka_unit_test(ties_are_broken_lexicographically),
         cmocka_unit_test(numbers_that_are_not_finite_are_bad_input),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(the_residual_is_the_natural_map),
