@@ -106,6 +106,38 @@ static void what_a_phase_says_is_checked(void **state)
     }
 }
 
+/* Pairs between unknowns that stand in no equation: each is looked at, by itself, in every step. */
+static void each_pair_is_checked(void **state)
+{
+    (void)state;
+    enum { PAIRS = 4, STEPS = 3 };
+    perp_model *m = parse_model("input a[4] in [-9, 9]\nstate x = 0\nvar f[4]\nder(x) = 0\n"
+                                "0 <= f[1] perp a[1] >= 0\n-1 <= f[2] <= 2 perp a[2]\n"
+                                "-1 <= f[3] <= 2 perp a[3]\n0 <= f[4] perp a[4] >= 0\n"
+                                "plan {\n horizon 1\n nodes 4\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan *plan;
+    perp__plan_check check;
+    assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+    const perp__program *g = plan->program;
+    assert_int_equal(g->K, STEPS);
+    int first_a = g->nx + g->nv + g->nsplit;
+    memset(plan->w, 0, plan->nW * sizeof(double));
+    assert_true(worst_of(plan) == 0);
+    for (int i = 0; i < PAIRS; i++)
+        for (int k = 0; k < STEPS; k++) {
+            double *f = &plan->w[(g->nx + i) * STEPS + k], *a = &plan->w[(first_a + i) * STEPS + k];
+            *f = *a = 1;
+            assert_true(perp__plan_verify(g, plan->w, plan->p, &check, NULL));
+            assert_near(check.pairs, 1, 0.6);
+            assert_true(check.worst == check.pairs && check.worst_step == k);
+            assert_int_equal(check.worst_at, m->pair[i].at);
+            *f = *a = 0;
+        }
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 /* A time of ten digits is that of its node, however short the steps; the guess is x = 0 throughout. */
 static void a_condition_at_a_time_is_checked(void **state)
 {
@@ -342,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_that_is_moved_is_noticed),
+        cmocka_unit_test(each_pair_is_checked),
         cmocka_unit_test(a_condition_at_a_time_is_checked),
         cmocka_unit_test(units_change_no_verdict),
         cmocka_unit_test(rest_with_rounding_is_rest_in_all_units),

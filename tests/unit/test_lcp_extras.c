@@ -351,6 +351,42 @@ static void warm_starts_give_the_same_answers_with_less_work(void **state)
     }
 }
 
+/* The tableau of the last solve is used for the same M, whatever its ldm, and for no other. */
+static void a_warm_start_notices_a_change_of_any_column(void **state)
+{
+    (void)state;
+    enum { MOST = 20, GAP = 3 };
+    static const int sizes[] = {4, 9, MOST};
+    for (int k = 0; k < 3; k++) {
+        int n = sizes[k];
+        perp_lcp lcp = lcp_generate(LCP_definite, n, 5);
+        for (int ldm = n; ldm <= n + GAP; ldm += GAP) {
+            for (int column = -1; column < n; column++) { /* -1: none */
+                double M[(MOST + GAP) * MOST], q[MOST], z[MOST] = {0}, y[MOST] = {0};
+                perp_solve_info with, without;
+                perp_solver *warm = create(PERP_METHOD_LEMKE, n, 0, 1),
+                            *cold = create(PERP_METHOD_LEMKE, n, 0, 0);
+                for (int j = 0; j < n; j++)
+                    for (int i = 0; i < ldm; i++)
+                        M[i + j * ldm] = i < n ? lcp.M[i + j * n] : (double)NAN;
+                for (int i = 0; i < n; i++) q[i] = -1 - 0.1 * i;
+                perp_lcp wide = {n, M, ldm, q, NULL, NULL};
+                assert_int_equal(perp_lcp_solve(warm, &wide, z, NULL, NULL), PERP_OK);
+                if (column >= 0) M[column + column * ldm] *= 1.5;
+                assert_int_equal(perp_lcp_solve(warm, &wide, z, NULL, &with), PERP_OK);
+                assert_int_equal(perp_lcp_solve(cold, &wide, y, NULL, &without), PERP_OK);
+                assert_true(with.outcome == PERP_SOLVED && without.outcome == PERP_SOLVED);
+                assert_true(without.iterations > 0);
+                assert_int_equal(with.iterations, column >= 0 ? without.iterations : 0);
+                for (int i = 0; i < n; i++) assert_near(z[i], y[i], 1e-12 * (1 + fabs(y[i])));
+                perp_solver_destroy(warm);
+                perp_solver_destroy(cold);
+            }
+        }
+        free_problem(&lcp);
+    }
+}
+
 /* Batches in every arrangement and number of threads give the bits of each other, and right answers. */
 static void batches_do_not_depend_on_threads_or_arrangement(void **state)
 {
@@ -406,6 +442,31 @@ static void batches_do_not_depend_on_threads_or_arrangement(void **state)
             free(M), free(q), free(Mi), free(qi), free(z), free(zi), free(zt);
         }
     }
+}
+
+/* Small first pivots: the principal pivots of the lanes lose up to 14 digits, and their answers are not good enough. */
+static void a_batch_keeps_no_answer_that_has_lost_its_digits(void **state)
+{
+    (void)state;
+    enum { COUNT = 800 };
+    static double M[4 * COUNT], q[2 * COUNT], z[2 * COUNT];
+    perp_outcome outcomes[COUNT];
+    perp_batch_solver *solver;
+    for (int k = 0; k < COUNT; k++) { /* w = (-2 + d z1 + z2, -1 - z1 + z2) */
+        double d = pow(10, -2 - 12.0 * k / COUNT), a = 1 + sin(k) / 3;
+        M[4 * k] = d, M[4 * k + 1] = -a, M[4 * k + 2] = a, M[4 * k + 3] = 1 + cos(k) / 3;
+        q[2 * k] = -2, q[2 * k + 1] = -1;
+    }
+    perp_lcp_batch b = {.count = COUNT, .n = 2, .M = M, .q = q};
+    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, 2, 1, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, NULL), PERP_OK);
+    for (int k = 0; k < COUNT; k++) {
+        perp_lcp lcp = {2, M + 4 * k, 2, q + 2 * k, NULL, NULL};
+        double residual = perp_lcp_residual(&lcp, z + 2 * k, NULL);
+        if (outcomes[k] != PERP_SOLVED || !(residual < 1e-9))
+            fail_msg("d = %g: %s, residual %g", M[4 * k], perp_outcome_name(outcomes[k]), residual);
+    }
+    perp_batch_solver_destroy(solver);
 }
 
 static void a_batch_judges_each_problem(void **state)
@@ -476,6 +537,8 @@ int main(void)
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(degeneracy_is_told),
         cmocka_unit_test(warm_starts_give_the_same_answers_with_less_work),
+        cmocka_unit_test(a_warm_start_notices_a_change_of_any_column),
+        cmocka_unit_test(a_batch_keeps_no_answer_that_has_lost_its_digits),
         cmocka_unit_test(batches_do_not_depend_on_threads_or_arrangement),
         cmocka_unit_test(a_batch_judges_each_problem),
     };

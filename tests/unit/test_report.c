@@ -1,6 +1,7 @@
 /* Figures: what is drawn is what was given, and nothing given breaks the file. */
 
 #include "perp/report.h"
+#include "report/thin.h"
 #include "report/ticks.h"
 #include "unit.h"
 
@@ -99,6 +100,34 @@ static void long_series_are_thinned_and_keep_their_extremes(void **state)
     free(svg);
     free(x);
     free(y);
+}
+
+/* A page has fewer rows: the ends, and every peak and trough of any column. */
+static void a_page_keeps_the_extremes_of_each_column(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000, MOST = 100 };
+    static double x[ROWS], y[ROWS];
+    const double *const column[] = {x, y};
+    for (int k = 0; k < 200; k++) {
+        int kept, peaks[4], found = 0; /* of x: high, low; of y: high, low */
+        for (int i = 0; i < ROWS; i++) x[i] = sin(i), y[i] = i % 7 == 0 ? (double)NAN : cos(i);
+        for (int p = 0; p < 4; p++) peaks[p] = 1 + (k * 977 + p * 1237) % (ROWS - 2);
+        x[peaks[0]] = 3, x[peaks[1]] = -3, y[peaks[2]] = 3, y[peaks[3]] = -3;
+        int *row = perp__thin(column, 2, ROWS, MOST, &kept);
+        assert_non_null(row);
+        assert_in_range(kept, MOST / 4, MOST);
+        assert_true(row[0] == 0 && row[kept - 1] == ROWS - 1);
+        for (int i = 0; i < kept; i++) {
+            assert_true(i == 0 || row[i] > row[i - 1]);
+            for (int p = 0; p < 4; p++) found += row[i] == peaks[p];
+        }
+        assert_int_equal(found, 4);
+        free(row);
+    }
+    int all, *row = perp__thin(column, 2, MOST, MOST, &all);
+    assert_int_equal(all, MOST); /* few enough: every row */
+    free(row);
 }
 
 static void texts_are_escaped(void **state)
@@ -225,6 +254,7 @@ int main(void)
         cmocka_unit_test(ticks_are_round_numbers_within_the_range),
         cmocka_unit_test(a_nan_interrupts_the_line),
         cmocka_unit_test(long_series_are_thinned_and_keep_their_extremes),
+        cmocka_unit_test(a_page_keeps_the_extremes_of_each_column),
         cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(values_without_a_logarithm_lie_on_the_lower_edge),
         cmocka_unit_test(any_finite_values_can_be_drawn),
