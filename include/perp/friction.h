@@ -118,15 +118,12 @@ PERP_API void perp_fc_solver_destroy(perp_fc_solver *solver);
 /// is returned is one solution. Contacts that no nonzero block joins are solved on their own: one component changes neither
 /// the verdict nor the numbers of another.
 ///
-/// @param problem  no larger than the shape the solver was created for; entries that are not
-/// finite, mu < 0, block places
-///                 outside the contacts and a singular M end in PERP_BAD_INPUT
-/// @param r        n, in: guess if options.warm_start, out: impulses [N s] (the best found if not
-/// solved)
+/// @param problem  no larger than the shape the solver was created for; entries that are not finite, mu < 0, block
+///                 places outside the contacts and a singular M end in PERP_BAD_INPUT
+/// @param r        n, in: guess if options.warm_start, out: impulses [N s] (the best found if not solved)
 /// @param u        n, out: velocities W r + q [m/s]; nullable
 /// @param info     nullable
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM, PERP_ERR_MEMORY. Not solving is an outcome in info,
-/// not an error.
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM, PERP_ERR_MEMORY. Not solving is an outcome in info, not an error.
 PERP_API perp_status perp_fc_solve(perp_fc_solver *solver, const perp_fc *problem, double *r,
                                    double *u, perp_fc_info *info);
 

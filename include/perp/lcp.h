@@ -53,9 +53,9 @@ typedef enum perp_rho {
 typedef struct perp_solver_options {
     double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
-    int warm_start; ///< 1: begin where the last solve ended. Pivoting methods keep the basis (lemke the
-        ///< whole dictionary, used when M is the same), iterations begin at the given z; murty, ipm and
-        ///< enumerate begin anew. 0 (default): every solve stands alone
+    int warm_start; ///< 1: begin where the last solve ended. lemke keeps its pivots, used when M is the same; bpp its
+        ///< basis; fb, min, pgs, psor, prox and nlp begin at the given z; murty, ipm and enumerate begin
+        ///< anew. 0 (default): every solve stands alone
     int mixed; ///< 1: problems may have lo and hi; pivoting methods then need four times the memory. Default 0
     struct {
         double omega; ///< over-relaxation, (0, 2), default 1.3

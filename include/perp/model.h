@@ -102,9 +102,8 @@ PERP_API perp_status perp_model_set(perp_model *model, const char *name, double 
 ///
 /// @param column  the values' column; NULL: the input's own name
 /// @param name    of the table in messages (its file name)
-/// @return PERP_OK, PERP_ERR_ARG (not an input), PERP_ERR_DATA (no such column, no "t", times not
-/// increasing, values not
-///         finite, fewer than two rows, another unit than the model's), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (not an input), PERP_ERR_DATA (no such column, no "t", times not increasing,
+///         values not finite, fewer than two rows, another unit than the model's), PERP_ERR_MEMORY
 PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *input,
                                                 const perp_trajectory *table, const char *column,
                                                 const char *name, perp_diag *diag);

@@ -136,8 +136,8 @@ typedef struct perp_plan_options {
     perp_plan_start start;     ///< default the model's guesses
     unsigned seed;             ///< of random starts; default 1
     double from;               ///< time of the first node; default 0
-    double relaxation;         ///< of the pairs at first; default 10
-    double relaxation_min;     ///< and at last, before the sides are fixed; default 1e-7
+    double relaxation;         ///< pairs are relaxed to a b <= eps; eps at first, default 10
+    double relaxation_min;     ///< eps at the end, before one side of each pair is fixed at 0; default 1e-7
     double penalty;            ///< weight of the l1 penalty; default 0.1
     double tol;                ///< of the conditions of a minimum; default 1e-8
     double verify_tol;         ///< every condition as written holds to this, on its own scale; default 1e-6
@@ -146,11 +146,11 @@ typedef struct perp_plan_options {
     int restarts;              ///< further starts while no plan is stationary; default 3
     int threads; ///< of starts; 0 (default): one per processor; the answer is the same
     const char
-        *homotopy; ///< a parameter that walks from `homotopy_from` to its value at each start,
+        *homotopy; ///< at each start: homotopy in this parameter, from `homotopy_from` to its value,
                    ///< such as a coefficient of friction from 0; NULL (default): none
     double homotopy_from; ///< its first value
-    int homotopy_steps;   ///< relaxed programs solved on the way, 1..100; default 4
-    int refine;           ///< 1: fix the sides seen and solve again (default); 0: do not
+    int homotopy_steps;   ///< values of it at which the relaxed program is solved, 1..100; default 4
+    int refine;           ///< 1: fix the smaller side of each pair at 0 and solve again (default); 0: do not
     int replay;           ///< 1: simulate the inputs found, finer (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order

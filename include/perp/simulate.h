@@ -88,10 +88,9 @@ PERP_API perp_simulation_options perp_simulation_options_default(const perp_mode
 /// Prepare a run: build the step problem, check it at the initial state, allocate everything.
 ///
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
-/// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division
-/// by zero at the initial
-///         state, structurally singular), PERP_ERR_DATA (an input without a value, a table that
-///         ends before the run), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division by zero at the
+///         initial state, structurally singular), PERP_ERR_DATA (an input without a value, a table that ends before
+///         the run), PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_create(const perp_model *model,
                                             const perp_simulation_options *options,
                                             perp_simulation **simulation, perp_diag *diag);

@@ -32,9 +32,8 @@ typedef struct perp_trajectory perp_trajectory;
 /// @param path  file name, used in messages
 /// @param out   NULL on error
 /// @param diag  nullable
-/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text
-/// where a number is
-///         expected, rows of another length, duplicate names), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text where a
+///         number is expected, rows of another length, duplicate names), PERP_ERR_MEMORY
 PERP_API perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag);
 
 /// The same from text in memory; `name` stands for the file name in messages.

@@ -1,5 +1,5 @@
-/* Many nodes are begun from few: the relaxed program of an eighth of the steps is solved first, and
- * its answer is the start of the finer one. */
+/* Mesh refinement for the first guess: with many nodes the relaxed program is solved on a mesh of an eighth
+ * of the steps first; that solution, interpolated, is the initial guess on the full mesh. */
 
 #include "plan/plan.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; below, the plain start is as quick */
+enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; with fewer, the plain guess is as quick */
 
 /* Stretch the coarse program's w over the fine one's steps: states along straight lines between nodes,
  * the rest step by step. */

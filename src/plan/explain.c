@@ -1,5 +1,5 @@
-/* What makes a plan impossible: with the conditions at nodes allowed to be missed, the least total
- * miss is sought; what is at its bound then, with a multiplier, is what stands in the way. */
+/* Why a plan is infeasible: the conditions at nodes become soft, the sum of their violations is minimised (l1), and
+ * the conditions that are active with a nonzero multiplier at that minimum are named. */
 
 #include "model/plan_block.h"
 #include "plan/nlp.h"
@@ -52,7 +52,7 @@ static int say_missed(const explainer *u)
     return missed;
 }
 
-/* Ranges of an unknown that pull: at how many steps. */
+/* Bounds of an unknown that are active with a multiplier: at how many steps. */
 static void say_range(const explainer *u, const perp__item *item, int first)
 {
     const perp__program *g = u->g;
@@ -109,8 +109,8 @@ static void say_horizon(const explainer *u)
     }
 }
 
-/* Has a phase shrunk to nothing? Where no time passes nothing moves, whatever the inputs: that no small change helps there says
- * nothing of other lengths. 1: said so. p: the guess. */
+/* Did the search shrink a free horizon to almost 0? There no input moves anything, so local infeasibility says
+ * nothing about longer horizons. 1: a message says so. p: the guess. */
 static int say_collapsed(const explainer *u, const double *p)
 {
     const perp__program *g = u->g;
@@ -127,7 +127,7 @@ static int say_collapsed(const explainer *u, const double *p)
     return 0;
 }
 
-/* Conditions of the plan that hold, but pull. */
+/* Conditions of the plan block that hold and are active with a multiplier. */
 static void say_conditions(const explainer *u)
 {
     const perp__program *g = u->g;

@@ -4,10 +4,11 @@
 #include <string.h>
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
-/* Ours: a barrier is not solved for longer than this when its violation is down to that. */
+/* Not in the paper: the barrier problem of one mu gets at most LONG iterations once its violation is below
+ * NEARLY_FEASIBLE. */
 enum { LONG = 50, POLISH = 3 };
 static const double NEARLY_FEASIBLE = 1e-2;
-/* Ours: theirs is 1.5, but the relaxation of the pairs comes down with the barrier. */
+/* The paper's exponent is 1.5; slower here since the relaxation of the pairs is lowered together with mu. */
 static const double THETA_MU = 1.2;
 perp__ipm_options perp__ipm_options_default(void)
 {

@@ -10,7 +10,7 @@
 static const double REDUNDANT =
     1e-10; /* on the diagonal where conditions that are held repeat each other */
 
-/* What is held stays as it is; all else is free. */
+/* Unknowns and rows held at the asked level are fixed; all others are free. */
 static void hold(perp__ipm *s, const perp__ipm_point *at, int level)
 {
     size_t n = s->nW + s->nP;
@@ -95,7 +95,7 @@ int perp__ipm_rises(perp__ipm *s, const perp__ipm_point *at, int level, double m
     return factor(s, margin);
 }
 
-/* The margin at which the curvature begins to rise everywhere, within a factor of 1.5 above. 0: none. */
+/* The least margin at which the curvature is positive in all directions, to within a factor of 1.5 above. 0: none. */
 static double least_margin(perp__ipm *s, double below)
 {
     double above = below;

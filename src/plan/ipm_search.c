@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const double GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4, S_THETA = 1.1, S_PHI = 2.3;
-/* Ours: nearer to the solution than this, steps are not judged by differences of phi. */
+/* Not in the paper: nearer to the solution than this, differences of phi are rounding and do not judge a step. */
 static const double NEARBY = 1e-9;
 /* Filter -------------------------------------------------------------------------------------- */
 

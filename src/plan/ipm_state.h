@@ -67,7 +67,7 @@ static inline int perp__ipm_kind_of(const perp__ipm *s, int col)
     return col < s->nx ? PRE : col < s->nx + s->nw ? UNKNOWN : GLOBAL;
 }
 
-/* The larger of most and |x|; what is no number is worst of all. */
+/* max(most, |x|), where a NaN counts as larger than every number. */
 static inline double perp__ipm_worse(double most, double x)
 {
     return isnan(x) ? UNBOUNDED : fabs(x) > most ? fabs(x) : most;

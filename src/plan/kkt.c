@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How near a bound is near, beside what it bounds; and a margin of curvature that rounding and the
- * error of multipliers do not reach. */
+/* A condition is active within NEAR of its bound if it has a multiplier, else within AT, relative to the size of what is
+ * bounded. A curvature has a sign from MARGIN on, which rounding and the errors of multipliers do not reach. */
 static const double NEAR = 1e-4, AT = 1e-6, MARGIN = 1e-7;
-/* What an error of a multiplier may be worth, beside the cost: times the 1e-5 that slopes are judged by. */
+/* An error of a multiplier is ignored if it changes the cost by less than NOTICE times the tolerance of slopes (1e-5),
+ * relative. */
 static const double NOTICE = 1e-3;
-/* An unknown that is 0 at every step has this size beside its range, or beside 1. */
+/* The least size of an unknown relative to what it could be (size_of_zero), and to its unit in the terms of its own
+ * slope. */
 static const double LITTLE = 1e-3, OWN = 0.1;
 
 enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multiplier, with one */

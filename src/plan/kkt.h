@@ -1,6 +1,6 @@
-/* The conditions of a minimum at a point, each on its own scale: the slope of the Lagrangian beside the
- * terms it is made of, bounds beside the size of what they bound, the curvature along what the active
- * conditions leave. */
+/* The conditions of a minimum at a point, each on its own scale: the gradient of the Lagrangian relative to the terms
+ * it is the sum of, distances to bounds relative to the size of what they bound, and the curvature in the null space
+ * of the active conditions. */
 
 #ifndef PERP_SRC_PLAN_KKT_H
 #define PERP_SRC_PLAN_KKT_H
@@ -36,8 +36,8 @@ double perp__kkt_stationarity(const perp__kkt *kkt, const double *w, const doubl
                               const double *r, const double *lambda, const double *lower,
                               const double *upper);
 
-/* Second order at a stationary point: 1: along every direction that the active conditions leave the cost
- * rises; -1: along one of them it falls, which is then direction (nW + nP, its largest entry 1 in
+/* Second order at a stationary point. 1: the curvature is positive in the null space of the active conditions; -1: it
+ * is negative along one direction of it, which is left in `direction` (nW + nP, its largest entry 1 in
  * units of the extents; nullable); 0: neither is shown. is_new: 0 where the same point was asked for
  * before, with other bounds of the program. */
 int perp__kkt_second_order(perp__kkt *kkt, perp__ipm *ipm, int is_new, const double *w,

@@ -37,8 +37,8 @@ struct perp_plan {
     int out_of_memory; /* IPOPT had none */
 };
 
-/* The start of run number `run`: as asked for, then the model's guesses, then random points; for many
- * nodes by way of fewer. */
+/* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many
+ * nodes interpolated from the solution on a coarser mesh (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);
 /* Simulate with the guessed inputs; where that goes through, states and vars of w are its own. Where it
  * stops, diag says so. 0: memory. */
@@ -52,12 +52,13 @@ perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, p
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
 /* Make plan->coarse where there are many steps. */
 perp_status perp__plan_create_coarse(perp_plan *plan);
-/* The start from the answer of a coarser program; 0 if there is none. */
+/* The initial guess interpolated from the solution of the coarser program; 0 if there is none. */
 int perp__plan_start_coarse(perp_plan *plan, int run);
-/* The same for a parameter that walks. */
+/* The same for a homotopy in a parameter (walk.c). */
 perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
 int perp__plan_start_easier(perp_plan *plan, int run);
-/* Relaxed pairs, tighter and tighter until a b <= last; from the start, or going on from where it is. */
+/* Homotopy: solve with pairs relaxed to a b <= eps for falling eps, down to `last`; from the start, or (goes_on) from
+ * the present point. */
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
 
 #endif

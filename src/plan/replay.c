@@ -11,8 +11,9 @@
 
 enum { FINER = 4 }; /* steps of the simulation in one of the plan */
 
-/* Beside the largest size of a state: what is much; what is much of a plan by a method of higher order with pairs, whose steps
- * across a kink have no order and may cost less than any motion; and what no impact makes. */
+/* Differences of a state, relative to its largest size. MUCH: the plan is not a motion of the system. MUCH_AT_KINKS: the
+ * same for higher-order methods with pairs, which lose their order in steps across an event and may cost less than any
+ * motion. DIVERGES: more than any impact makes; the replay itself has failed. */
 static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 
 typedef struct replay {

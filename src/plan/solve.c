@@ -79,7 +79,7 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
     return result;
 }
 
-/* What the pairs of a guess violate: the relaxation that takes it in, at least one that lets it move. */
+/* The relaxation eps at which the guess satisfies a b <= eps in every pair; not so small that the iterates cannot move. */
 static double relaxation_of_guess(perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -192,8 +192,9 @@ static int find_costates(perp_plan *plan)
     return ok;
 }
 
-/* Solve with the sides as they are now fixed, and pairs that are relaxed driven on from `relaxation`;
- * from nearer or farther inside the bounds. 1: solved, with the rows' values and *cost. */
+/* Solve with the sides as they are now fixed. Pairs that are still relaxed start at a b <= `relaxation`, which is
+ * lowered 10^4 times. Tried with initial points that are moved less or more into the interior of the bounds. 1:
+ * solved, with the rows' values and *cost. */
 static int solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost)
 {
     static const struct {
@@ -227,8 +228,8 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     return solved;
 }
 
-/* Fix the sides seen and solve. Where that is impossible, pairs with both sides small are driven on
- * for a while before their sides are fixed. */
+/* Fix the smaller side of each pair at 0 and solve. Where that fails, the pairs with both sides small are kept
+ * relaxed for one more solve, from which their sides are chosen. */
 static int solve_smaller_sides(perp_plan *plan, double *cost)
 {
     perp__sides_choose(plan->sides, plan->w, plan->r);
@@ -243,7 +244,7 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
     return solve_sides(plan, "sides fixed", 0, cost);
 }
 
-/* How firmly a side of a pair is held at 0 by the cost: its multiplier, relative. */
+/* The multiplier of a side of a pair at 0, relative to the terms of its slope; negative where the cost would fall off 0. */
 static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair, int side, int k)
 {
     const perp__kkt *u = plan->kkt;
@@ -256,8 +257,8 @@ static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair
     return pair->sign[side] * u->slope[at] / (u->size[at] + u->floor[at] + 1e-300);
 }
 
-/* Does the cost hold every open pair at both of its zero sides, to first order? Of the point last
- * evaluated. */
+/* Are the multipliers of both sides nonnegative in every open pair, at the point last evaluated? Then opening it does
+ * not lower the cost to first order. */
 static int holds_both_sides(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -273,9 +274,9 @@ static int holds_both_sides(const perp_plan *plan)
     return 1;
 }
 
-/* Every choice of a side for the pairs with both sides 0 at the kept plan, up to MOST_CHOSEN of them. 1: one
- * of them is cheaper than `below`, and is where the plan stands now; else is_b says whether each was
- * solved and none was. */
+/* Biactive pairs (both sides 0) of the kept plan, up to MOST_CHOSEN: solve the program of each choice of a side. 1: a
+ * choice costs less than `below`, and its solution is the present point. 0: none does; is_b is 1 if every program
+ * was solved, which shows B-stationarity. */
 static int try_every_side(perp_plan *plan, double below)
 {
     enum { MOST_CHOSEN = 4 };
@@ -300,11 +301,10 @@ static int try_every_side(perp_plan *plan, double below)
     return 0;
 }
 
-/* Fix the sides seen and solve. Where the multipliers do not hold the pairs with both sides 0, these are
- * opened, that is, asked for no more than both sides >= 0: where this does not lower the cost the point
- * is stationary (S) all the same (Scheel and Scholtes 2000); where it does, the sides it would rather
- * have are tried, and then each side. 1: an answer; 0:
- * none; -1: memory. */
+/* Fix the smaller side of each pair and solve. Biactive pairs (both sides 0) whose multipliers are not both >= 0 are
+ * then opened, which asks for both sides >= 0 only: if the cost stays as it is the point is strongly stationary
+ * (Scheel and Scholtes 2000); if it falls, the smaller sides of the opened solution are tried, and then every
+ * choice. 1: an answer; 0: none; -1: out of memory. */
 static int refine(perp_plan *plan, perp_plan_result *result)
 {
     enum { MAX_ROUNDS = 20 };
@@ -355,8 +355,10 @@ static int verify(perp_plan *plan, perp_plan_result *result)
     return check.worst <= plan->options.verify_tol;
 }
 
-/* Homotopy and fixed sides. Where no sides come out that can be, the pairs are driven further; then,
- * from the start again, less far. 1: the sides are fixed; 0: they are not; -1: memory. */
+/* Homotopy in the relaxation a b <= eps of the pairs, then the program in which one side of each pair is fixed at
+ * 0. Where that program has no solution, eps is lowered 100 times further and the sides are chosen again; if that
+ * fails too, the homotopy is repeated from the start and ends at an eps 100 times larger. 1: solved with sides
+ * fixed; 0: it is not; -1: out of memory. */
 static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
                       perp_plan_result *result)
 {
@@ -380,12 +382,12 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
 
 /* Second order ---------------------------------------------------------------------------------- */
 
-/* At a minimum with pairs of both sides zero whose multipliers do not hold both: every choice of a side
- * is a program of its own, up to this many pairs. */
+/* Biactive pairs for which a multiplier is not positive make one program for each choice of a side, whose second
+ * order is tested by itself: up to this many such pairs. */
 enum { MOST_BRANCHED = 12 };
 
-/* Entries of pairs with both sides zero that the cost does not hold at both: at most MOST_BRANCHED of
- * them in `list`. How many there are. The sides are those of the point. */
+/* Those pairs at the present point: the first MOST_BRANCHED of them in `list`; returns their number. Sets the sides
+ * to those of the point. */
 static int find_branched(perp_plan *plan, size_t *list)
 {
     const perp__program *g = plan->program;
@@ -407,7 +409,8 @@ static int find_branched(perp_plan *plan, size_t *list)
     return n;
 }
 
-/* Late steps first: they are what changes most often as choices are counted up, and the factors of the steps before stay. */
+/* Latest step first: the first entries of the list change most often as the choices are enumerated, and the factors
+ * of all steps before the changed one are reused. */
 static void sort_late_first(const perp_plan *plan, size_t *list, int n)
 {
     size_t K = (size_t)plan->program->K;
@@ -419,8 +422,8 @@ static void sort_late_first(const perp_plan *plan, size_t *list, int n)
         }
 }
 
-/* Second order at the point: with no pair to choose a side of, once; else for each choice. The sides are
- * left fixed as they were where the cost falls. */
+/* The second-order test at the present point, for each choice of sides of its biactive pairs. Ends at the first choice
+ * under which the cost falls along a direction, with the sides of that choice fixed. */
 static int second_order(perp_plan *plan)
 {
     size_t list[MOST_BRANCHED];
@@ -445,7 +448,7 @@ static int second_order(perp_plan *plan)
     return least;
 }
 
-/* The longest way along the direction that goes half of the way to any bound, and changes no unknown by
+/* The longest step along the direction that covers at most half the distance to any bound and changes no unknown by
  * more than its extent or unit. */
 static double way_along(const perp_plan *plan, double sign)
 {
@@ -471,8 +474,8 @@ static int improves(const perp_plan_result *now, const perp_plan_result *before)
     return now->cost < before->cost - 1e-9 * size;
 }
 
-/* Go a way along the direction and solve again, first with the sides that are fixed. 1: a cheaper plan;
- * 0: none, or stopped; -1: memory. */
+/* Take one step along the direction and solve again, at first with the sides fixed as they are. 1: a cheaper plan;
+ * 0: none, or stopped; -1: out of memory. */
 static int follow(perp_plan *plan, double way, perp_plan_result *result)
 {
     perp_plan_result now = *result;
@@ -495,8 +498,8 @@ static int follow(perp_plan *plan, double way, perp_plan_result *result)
     return find_costates(plan) ? 1 : -1;
 }
 
-/* Where the cost falls along a direction that the conditions leave: go there, both ways, far and near. 1: to a
- * cheaper plan; 0: none was found; -1: memory. */
+/* A direction of negative curvature in the null space of the active conditions: restart from points along it, on both
+ * sides and at several distances. 1: a cheaper plan was found; 0: none; -1: out of memory. */
 static int leave(perp_plan *plan, perp_plan_result *result)
 {
     static const double ways[] = {1, -1, 0.1, -0.1};
@@ -545,7 +548,7 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
 
 /* The word ------------------------------------------------------------------------------------- */
 
-/* Nothing to be minimised: what holds is as good as any. */
+/* 0: nothing is minimised, so that every feasible plan is a global minimum. */
 static int has_cost(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -554,7 +557,7 @@ static int has_cost(const perp_plan *plan)
     return has;
 }
 
-/* Would a longer horizon, which nothing ends, lower the cost? Of the point last evaluated. */
+/* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? */
 static int falls_with_horizon(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -576,8 +579,8 @@ static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
 }
 
-/* A guess that is a plan already, and cheaper than what was found from it: refined as it is, or kept. 1: it is
- * the plan now, -1: memory. */
+/* If the guess itself is feasible and costs less than the plan found from it (or none was found), it is the plan,
+ * refined where that works. 1: it is the plan now; 0: it is not; -1: out of memory. */
 static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
 {
     perp_plan_result guess = {0}, now;
@@ -663,7 +666,7 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
     return PERP_OK;
 }
 
-/* Where the plan begins is given, and breaks a condition by itself: there is no plan, and that is a proof. */
+/* The given initial values violate a condition by themselves: that proves the plan infeasible. */
 static perp_status say_broken_start(const perp_plan *plan, int condition, double off,
                                     perp_plan_result *result, perp_diag *diag)
 {
@@ -737,7 +740,7 @@ static void say_not_finite(perp_plan *plan, perp_diag *diag)
     if (diag) diag->errors++;
 }
 
-/* A cost that goes on falling, and no minimum: something is missing in the study. */
+/* The cost fell without end: name what the plan block leaves unbounded. */
 static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
 {
     if (result->outcome != PERP_PLAN_FEASIBLE) return;

@@ -2,7 +2,7 @@
  *
  *     S_k x_k + G_k x_k-1[links] + (G_k+1' x_k+1 at the links) + B_k y = r_k,   sum_k B_k' x_k + P y = q,
  *
- * as interior-point steps of programs over stages are. Elimination goes forward over the stages, with
+ * which is the form of the Newton systems of an interior point over stages. Elimination goes forward over the stages, with
  * pivoting inside a stage; the border is last. Cost and memory are linear in the number of stages. */
 
 #ifndef PERP_SRC_STAGES_H

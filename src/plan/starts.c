@@ -22,7 +22,7 @@ typedef struct slot {
     int is_done;
 } slot;
 
-/* A wave of n starts from `first` on; start first + i runs in slot i. */
+/* The n starts first .. first + n - 1, which run at the same time; start first + i has slot i. */
 typedef struct starts {
     perp_plan *plan; /* keeps the best; also the first slot's */
     perp_plan_options options;

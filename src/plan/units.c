@@ -1,6 +1,6 @@
-/* Units in which a program's unknowns and rows are near 1, for the search and for telling which side of a pair is the smaller: powers
- * of two, from what the guess, narrow ranges and the rows' first derivatives at the guess show. Programs without an unknown that is far
- * from 1 stay as they are. */
+/* Scaling: powers of two by which a program's unknowns and rows come near 1, for the interior point and for comparing
+ * the two sides of a pair. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
+ * guess. A program whose unknowns are all near 1 is not scaled. */
 
 #include "plan/program.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nearer to 1 than this a size is left alone: a guess says no more than the order of magnitude. */
+/* Sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude. */
 static const double FAR = 512;
 
 enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
@@ -44,8 +44,8 @@ static double range_of(const perp__program *g, int j)
     return fmax(fabs(g->wlo[at]), fabs(g->whi[at]));
 }
 
-/* What the guess says of each kind; where it says 0, narrow ranges, but for inputs: how much of theirs they need is for the
- * rows to say. */
+/* Sizes by the guess; where it is 0, by the range if that is narrow. Not for inputs, which may need a small part of
+ * their range only: those are sized by the rows. */
 static void size_by_guess(sizer *u, const double *w, const double *p)
 {
     const perp__program *g = u->g;
@@ -62,7 +62,7 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
     }
 }
 
-/* Nothing is larger than its range. */
+/* No size exceeds the range. */
 static void keep_in_ranges(sizer *u)
 {
     const perp__program *g = u->g;
@@ -72,7 +72,7 @@ static void keep_in_ranges(sizer *u)
     }
 }
 
-/* The derivatives of the rows at step k; rows of products say nothing of sizes. */
+/* Take the Jacobian of step k into the largest of each row and kind; the rows a b <= eps of pairs are left out. */
 static void measure_step(sizer *u, const double *jac, size_t k)
 {
     const perp__program *g = u->g;
@@ -93,7 +93,8 @@ static void measure_step(sizer *u, const double *jac, size_t k)
                    (size_t)u->nkind * sizeof *u->net);
 }
 
-/* Kinds that nothing is known of are as large as a row with them allows beside what is known: of all rows the least. 1: there was one. */
+/* Size the kinds that are still unknown: the least, over the rows they enter, of the largest known term of the row
+ * divided by their derivative. 1: at least one was sized. */
 static int size_by_rows(sizer *u)
 {
     const perp__program *g = u->g;

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An equation that the plan comes to rest in holds beside this part of what its terms are elsewhere in the plan. */
+/* The scale of an equation at a step is at least this part of the largest that its terms are in the plan: where the
+ * motion comes to rest they vanish. */
 static const double LITTLE = 1e-3;
-/* What is below this part of its range, or of what its equations make of the sizes of all else, is rounding. */
+/* An unknown below this part of its range, or of the size that its equations give it, is taken for rounding. */
 static const double NOISE = 1e-9;
 /* Errors up to this are not looked at more closely. */
 static const double SURE = 1e-9;
 
-/* By what conditions are judged, found when the first does not hold to the last digits (docs/adr/008-verdicts.md). */
+/* The scales of the conditions (docs/adr/008-verdicts.md), computed when the first one is needed: when a condition does
+ * not hold to the last digits. */
 typedef struct plan_scales {
     perp__tape tape; /* of all that conditions speak of */
     double *ws;
@@ -240,7 +242,7 @@ static int place_of(const checker *u, int j)
     return j < g->ns ? j : j < g->ns + g->nv ? g->nx + j - g->ns : g->nx + g->nsplit + j - g->ns;
 }
 
-/* The largest that each unknown is; where that is nothing beside its range, half of that. */
+/* The largest absolute value of each unknown; where that is rounding relative to its range, half the range. */
 static void size_by_plan(const checker *u)
 {
     const perp__program *g = u->g;
@@ -291,8 +293,8 @@ static double terms_of(const checker *u, int i)
     return s->term[s->slot[e->left]].scale + s->term[s->slot[e->right]].scale;
 }
 
-/* What the equations at the end of the step make of the sizes of all else: of a state through its rate, of a var by the least
- * that an equation with it has. */
+/* The size of each unknown by the equations at the end of the step: the least, over the equations it enters, of the sum
+ * of the other terms divided by its coefficient; a state by its rate, times h. */
 static void add_sizes_by_rows(checker *u, double *size)
 {
     static const double LARGE =
@@ -345,8 +347,9 @@ static int find_scales(checker *u)
 static void set_params(checker *u);
 static void set_symbols(checker *u, int c, int rows);
 
-/* Where an unknown is rounding throughout, as the velocity of what never moves: what its equations allow. Again and again, since a
- * position takes the size of its velocity, and what it pushes takes that. */
+/* Unknowns that are rounding at every step, such as the velocity of a body at rest, get the size that their equations
+ * make of all other sizes. Repeated until nothing grows: a position takes the size of its velocity, and a force of a
+ * spring then that of the position. */
 static int find_sizes_by_rows(const checker *from)
 {
     checker u = *from;
@@ -379,7 +382,7 @@ static int find_sizes_by_rows(const checker *from)
     return ok;
 }
 
-/* The terms at the present point, unknowns by at least this share of their sizes. */
+/* Compute the terms at the present point, in which unknowns count with at least this share of their sizes. */
 static void know_terms(checker *u, double share)
 {
     plan_scales *s = u->scales;
@@ -402,7 +405,7 @@ static perp__amount difference(perp__amount a, perp__amount b)
                           a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
 }
 
-/* The error of condition i of a kind; where it is large, by better scales. */
+/* The error of condition i of a kind; where it is large, once more with the sizes from the equations. */
 static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
 {
     double error = error_of(u, i);
@@ -417,7 +420,7 @@ static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
 static void note(checker *u, double *kind, double error, int at)
 {
     double x =
-        isnan(error) ? (double)INFINITY : error; /* what is no number does not hold, and stays so */
+        isnan(error) ? (double)INFINITY : error; /* a NaN is a violation, and stays the worst */
     if (x > *kind) *kind = x;
     if (x > u->here) u->here = x;
     if (x <= u->check->worst) return;
@@ -431,7 +434,7 @@ static double outside(double x, double lo, double hi)
     return x < lo ? lo - x : x > hi ? x - hi : isnan(x) ? (double)NAN : 0;
 }
 
-/* Of a number within bounds that are numbers: beside these and the size of unknown j, -1: it is none. */
+/* The error of lo <= x <= hi, relative to x, the bound and the size of unknown j (-1: x is no unknown of a step). */
 static double range_error(checker *u, double x, double lo, double hi, int j)
 {
     double off = outside(x, lo, hi), scale = fabs(x) + fabs(x < lo ? lo : hi);
@@ -538,7 +541,7 @@ static void check_ranges(checker *u, int c)
         }
 }
 
-/* As near as the number can be written, and no other node is nearer. */
+/* Is this node at a time that is given in decimal digits: within rounding of them, and no other node nearer? */
 static int is_time(const checker *u, double time)
 {
     double h = u->symbol[PERP__SYM_H], slack = fmax(1e-6 * h, 1e-9 * (1 + fabs(time)));
@@ -692,7 +695,7 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
     u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
     if (!u.symbol || !u.value || !unknown_p || !find_scales(&u)) goto done;
     memset(scales.size, 0, (size_t)(g->ns + g->nv + g->nu) * sizeof(double));
-    /* what is chosen has no value, and so has what depends on it */
+    /* chosen parameters and initial values are NaN, and with them every expression that depends on them */
     for (int i = 0; i < g->np; i++) unknown_p[i] = g->plo[i] < g->phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
     set_params(&u);

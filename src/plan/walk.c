@@ -1,5 +1,5 @@
-/* A start that walks: the relaxed program is solved with another value of a parameter, such as little
- * friction, and its answer is the start of the next value, up to the model's. */
+/* Homotopy in a parameter of the model, such as a friction coefficient from 0: the relaxed program is solved at
+ * one value after the other, each from the solution of the last, up to the model's own value. */
 
 #include "plan/plan.h"
 
@@ -25,7 +25,7 @@ static void say(const perp_plan *plan, perp_diag *diag, const char *text)
     if (diag) diag->errors++;
 }
 
-/* The parameter's value in the model; NaN with a message if it cannot walk. */
+/* The parameter's value in the model; NaN with a message if no homotopy in it is possible. */
 static double value_of(const perp_plan *plan, perp_diag *diag)
 {
     const perp_model *m = plan->model;

@@ -49,7 +49,7 @@ static double share(perp_scale scale, double lo, double hi, double v)
     return v > lo ? log(v / lo) / log(hi / lo) : 0;
 }
 
-/* What is far outside is drawn not quite so far outside. */
+/* A share of the axis, cut off at 100 axis lengths: coordinates stay of a size that every viewer draws. */
 static double within(double share)
 {
     return fmin(fmax(share, -100), 100);

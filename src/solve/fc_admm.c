@@ -1,9 +1,12 @@
-/* Alternating directions: r without the cones and z in them, r = z in the limit.
+/* Alternating directions (ADMM): r without the cones and z in them, r = z in the limit.
  *
- *     r <- inv(W + (rho + eta) I) (rho (z - y) + eta r - q - s)     proximal term eta keeps the
- * matrix regular z <- P_K(r + y) y <- y + r - z                                                -rho
- * y tends to u + s s  = mu |u_T| e_n with u_T = -rho y_T                         De Saxce's term,
- * from the last multiplier
+ *     r <- inv(W + (rho + eta) I) (rho (z - y) + eta r - q - s)
+ *     z <- P_K(r + y)
+ *     y <- y + r - z
+ *     s <- mu |u_T| e_n,   u_T = -rho y_T
+ *
+ * The proximal term eta keeps the matrix regular; -rho y tends to u + s; s is De Saxce's term, from the
+ * last multiplier.
  *
  * One factorisation for as long as rho stays. rho starts spectral, sqrt(1 * lambda_max) with the
  * contacts scaled to diagonal 1, and follows the ratio of the residuals |r - z| and rho |z -

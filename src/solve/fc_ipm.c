@@ -1,7 +1,6 @@
 /* Primal-dual interior point with De Saxce's term.
  *
- * With x = (mu r_n, r_T) and z = (u_n/mu + |u_T|, u_T) both in the Lorentz cone L = { |x_T| <= x_n
- * }:
+ * With x = (mu r_n, r_T) and z = (u_n/mu + |u_T|, u_T), both in the Lorentz cone |x_T| <= x_n:
  *
  *     z = P W P x + P q + |z_T| e_n,     x o z = tau e,     P = diag(1/mu, 1, 1),   tau -> 0.
  *

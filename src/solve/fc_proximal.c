@@ -14,8 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Add alpha to the diagonal of W and -alpha c to q (undone by the opposite call's exact copy: see
- * below). */
+/* Write W + alpha I and q - alpha c into fc, from the given copies of the diagonal and q. */
 static void shifted(perp__fc *fc, double alpha, const double *center, const double *diagonal,
                     const double *q)
 {
@@ -26,8 +25,7 @@ static void shifted(perp__fc *fc, double alpha, const double *center, const doub
         }
 }
 
-/* Inner solve by sweeps on the shifted problem; the arrays are restored from the copies, not by
- * subtraction. */
+/* Inner solve by sweeps on the shifted problem; afterwards W and q are restored bit for bit from copies. */
 static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int limit)
 {
     double *diagonal = perp__fc_work(fc, 6), *q = perp__fc_work(fc, 7);

@@ -25,8 +25,7 @@ void perp_fc_project(int dimension, double mu, const double *x, double *p)
     p[0] = n;
 }
 
-/* ---- the one residual
- * ---------------------------------------------------------------------------------------- */
+/* Residual ------------------------------------------------------------------------------------ */
 
 static inline void add_term(perp__fc_sums to, int i, double w, double x)
 {
@@ -113,8 +112,7 @@ double perp_fc_residual(const perp_fc *problem, const double *r, double *u)
     return residual;
 }
 
-/* ---- the verdict
- * --------------------------------------------------------------------------------------------- */
+/* Verdict ------------------------------------------------------------------------------------- */
 
 /* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
 static int snap(int d, double mu, double *r)

@@ -364,8 +364,7 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
     return PERP_OK;
 }
 
-/* As a method: the first solution.
- * ------------------------------------------------------------------------------- */
+/* As a method: the first solution ------------------------------------------------------------- */
 
 static size_t no_doubles(int n)
 {

@@ -7,8 +7,8 @@
  *
  * 2. First with sigma = 0; the length it reaches sets sigma, and its second-order term is put
  * right in a second solve with the same factors.
- * 3. Steps stop at 0.995 of the way to the boundary. The driver ends the matter on the basis that z
- * and w show.
+ * 3. Steps stop at 0.995 of the way to the boundary. The driver then computes the solution
+ * from the basis of those i whose z_i is larger than w_i, each relative to its own size.
  * 4. Where the solutions are unbounded there is no path to follow. The second attempt is a proximal point
  * iteration: M + d I, q - d z_k, with d = 1e-6 of the largest diagonal entry, a few times.
  *
