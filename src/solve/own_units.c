@@ -65,3 +65,13 @@ void perp__from_own_units(const perp_solver *s, int n, double *z)
 {
     for (int i = 0; i < n && s->own_C; i++) z[i] *= s->own_C[i];
 }
+
+perp_outcome perp__solve_in_own_units(perp_solver *s, const perp__solver *method,
+                                      const perp_lcp *lcp, int attempt, int *iterations)
+{
+    perp_lcp own = perp__own_units(s, lcp);
+    perp_outcome word = method->solve(s, &own, attempt, iterations);
+    perp__from_own_units(s, lcp->n, s->z);
+    if (s->has_ray) perp__from_own_units(s, lcp->n, s->ray);
+    return word;
+}

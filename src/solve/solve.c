@@ -158,16 +158,6 @@ static int bounds_are_valid(const perp_lcp *lcp)
     return 1;
 }
 
-static perp_outcome solve_in_own_units(perp_solver *s, const perp__solver *method,
-                                       const perp_lcp *lcp, int attempt, int *iterations)
-{
-    perp_lcp own = perp__own_units(s, lcp);
-    perp_outcome word = method->solve(s, &own, attempt, iterations);
-    perp__from_own_units(s, lcp->n, s->z);
-    if (s->has_ray) perp__from_own_units(s, lcp->n, s->ray);
-    return word;
-}
-
 perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations)
 {
@@ -176,7 +166,7 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
     for (int attempt = 0; attempt < method->attempts; attempt++) {
         s->has_basis = 0;
         s->nrows = -1;
-        perp_outcome word = own ? solve_in_own_units(s, method, lcp, attempt, iterations)
+        perp_outcome word = own ? perp__solve_in_own_units(s, method, lcp, attempt, iterations)
                                 : method->solve(s, lcp, attempt, iterations);
         if (word == PERP_INFEASIBLE || (word == PERP_SOLVED && method->is_driver)) return word;
         if (perp__lcp_verify(s, lcp)) {

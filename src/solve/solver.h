@@ -174,6 +174,8 @@ size_t perp__own_units_doubles(int n);
 perp_lcp perp__own_units(perp_solver *solver, const perp_lcp *lcp);
 void perp__to_own_units(const perp_solver *solver, int n, double *z);
 void perp__from_own_units(const perp_solver *solver, int n, double *z);
+perp_outcome perp__solve_in_own_units(perp_solver *solver, const perp__solver *method,
+                                      const perp_lcp *lcp, int attempt, int *iterations);
 
 /* Forget what a warm start would begin from. */
 void perp__lcp_forget(perp_solver *solver);

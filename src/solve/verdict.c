@@ -82,8 +82,8 @@ typedef struct strand {
     double residual, error, excess, sum; /* sum: 0, or NaN where a number is not finite */
 } strand;
 
-static inline PERP_INLINE void judge_row(strand *t, double z, double w, double S, double q,
-                                         double rho, double tol)
+static inline PERP_INLINE double judge_row(strand *t, double z, double w, double S, double q,
+                                           double rho, double tol)
 {
     double r = fabs(z < w ? z : w), v = z > 0 ? fabs(w) : -w;
     double open = z < 0 || S < PERP__UNDERFLOW ? (double)INFINITY : v + (rho * S - tol * fabs(q));
@@ -92,6 +92,7 @@ static inline PERP_INLINE void judge_row(strand *t, double z, double w, double S
     t->error = e > t->error ? e : t->error;
     t->excess = open > t->excess ? open : t->excess;
     t->sum += (S - S) + (z - z);
+    return open;
 }
 
 static inline PERP_INLINE judgement judgement_of(strand t)
@@ -101,9 +102,9 @@ static inline PERP_INLINE judgement judgement_of(strand t)
                        finite ? t.excess : (double)INFINITY};
 }
 
-/* Eight strands, which the compiler lays side by side. */
+/* Eight strands, which the compiler lays side by side. open: the excess of each row. */
 static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const double *z, double *w,
-                                          double *S, double tol)
+                                          double *S, double *restrict open, double tol)
 {
     enum { STRANDS = 8 };
     double residual[STRANDS] = {0}, error[STRANDS] = {0}, excess[STRANDS] = {0}, sum[STRANDS] = {0};
@@ -114,11 +115,12 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
         for (int l = 0; l < STRANDS; l++) {
             double a = z[i + l], b = w[i + l], s = S[i + l], q = lcp->q[i + l];
             double r = fabs(a < b ? a : b), v = a > 0 ? fabs(b) : -b;
-            double open = v + (rho * s - tol * fabs(q)), e = v / s;
-            open = a < 0 ? (double)INFINITY : s < PERP__UNDERFLOW ? (double)INFINITY : open;
+            double x = v + (rho * s - tol * fabs(q)), e = v / s;
+            x = a < 0 ? (double)INFINITY : s < PERP__UNDERFLOW ? (double)INFINITY : x;
+            open[i + l] = x;
             residual[l] = r > residual[l] ? r : residual[l];
             error[l] = e > error[l] ? e : error[l];
-            excess[l] = open > excess[l] ? open : excess[l];
+            excess[l] = x > excess[l] ? x : excess[l];
             sum[l] += (s - s) + (a - a);
         }
     }
@@ -129,14 +131,14 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
         t.excess = larger(t.excess, excess[l]);
         t.sum += sum[l];
     }
-    for (; i < n; i++) judge_row(&t, z[i], w[i], S[i], lcp->q[i], rho, tol);
+    for (; i < n; i++) open[i] = judge_row(&t, z[i], w[i], S[i], lcp->q[i], rho, tol);
     return judgement_of(t);
 }
 
 /* For n <= 4, rounded alike. */
 static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const double *z,
                                               double *restrict w, double *restrict terms,
-                                              double tol)
+                                              double *restrict open, double tol)
 {
     strand t = {0};
     const double *M = lcp->M;
@@ -151,7 +153,7 @@ static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const 
             for (int j = 0; j < n; j++) x += term[j], S += fabs(term[j]);
         }
         w[i] = x, terms[i] = S;
-        judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
+        open[i] = judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
     }
     return judgement_of(t);
 }
@@ -223,16 +225,16 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
 /* Small ones with loops of known length. */
 #define VERSION(isa, target)                                                                       \
     target static judgement judge_##isa(const perp_lcp *lcp, const double *z, double *w,           \
-                                        double *S, double tol)                                     \
+                                        double *S, double *open, double tol)                       \
     {                                                                                              \
         switch (lcp->n) {                                                                          \
-        case 1: return judge_few(lcp, 1, z, w, S, tol);                                            \
-        case 2: return judge_few(lcp, 2, z, w, S, tol);                                            \
-        case 3: return judge_few(lcp, 3, z, w, S, tol);                                            \
-        case 4: return judge_few(lcp, 4, z, w, S, tol);                                            \
-        case 8: return judge(lcp, 8, z, w, S, tol);                                                \
-        case 16: return judge(lcp, 16, z, w, S, tol);                                              \
-        default: return judge(lcp, lcp->n, z, w, S, tol);                                          \
+        case 1: return judge_few(lcp, 1, z, w, S, open, tol);                                      \
+        case 2: return judge_few(lcp, 2, z, w, S, open, tol);                                      \
+        case 3: return judge_few(lcp, 3, z, w, S, open, tol);                                      \
+        case 4: return judge_few(lcp, 4, z, w, S, open, tol);                                      \
+        case 8: return judge(lcp, 8, z, w, S, open, tol);                                          \
+        case 16: return judge(lcp, 16, z, w, S, open, tol);                                        \
+        default: return judge(lcp, lcp->n, z, w, S, open, tol);                                    \
         }                                                                                          \
     }                                                                                              \
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
@@ -263,7 +265,8 @@ PERP_ISA_LIST(VERSION)
 #undef VERSION
 
 static const struct {
-    judgement (*judge)(const perp_lcp *lcp, const double *z, double *w, double *S, double tol);
+    judgement (*judge)(const perp_lcp *lcp, const double *z, double *w, double *S, double *open,
+                       double tol);
     double (*check)(const perp_lcp *lcp, const double *z, double *w);
     void (*terms)(const perp_lcp *lcp, const double *z, double *w, double *S);
     void (*spread)(const perp_lcp *lcp, const double *own, double *D);
@@ -335,14 +338,20 @@ static inline int is_lost(const perp_lcp *lcp, const double *z, int i, double S)
     return 0;
 }
 
-/* How far w_i is from what z_i asks of it: 0 where z_i is inside its bounds, one sign at a bound, anything where they meet. */
+/* How far w_i is from what z_i asks of it: 0 where z_i is inside its bounds, one sign at a bound, anything where they meet.
+ * Below 0: by how much it is right. */
+static inline double distance(const perp_lcp *lcp, int i, double z, double w)
+{
+    if (!lcp->lo && !lcp->hi) return z > 0 ? fabs(w) : z < 0 ? (double)NAN : -w;
+    int at_lo = z <= perp__lo(lcp, i), at_hi = z >= perp__hi(lcp, i);
+    if (at_lo && at_hi) return -fabs(w);
+    return at_lo ? -w : at_hi ? w : fabs(w);
+}
+
 static inline double violation(const perp_lcp *lcp, int i, double z, double w)
 {
-    if (!lcp->lo && !lcp->hi)
-        return z > 0 ? fabs(w) : z < 0 || isnan(w) ? (double)NAN : w < 0 ? -w : 0;
-    int at_lo = z <= perp__lo(lcp, i), at_hi = z >= perp__hi(lcp, i);
-    if (at_lo && at_hi) return 0;
-    return at_lo ? fmax(-w, 0) : at_hi ? fmax(w, 0) : fabs(w);
+    double d = distance(lcp, i, z, w);
+    return d < 0 ? 0 : d;
 }
 
 /* The size that the data give z_j: those of its own row, where that has it, else the least of the rows that do. */
@@ -442,11 +451,12 @@ static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *
     find_all_data(s, lcp, z);
     int is_fine = needs_fine(s, lcp->n);
     for (int i = 0; i < lcp->n; i++) {
-        double S = s->terms[i], v = violation(lcp, i, z[i], w[i]) + rho * S;
-        double scale = fmin(S, s->data[i]), own = fmax(fabs(lcp->q[i]), 1e-24 / s->options.tol * S);
+        double S = s->terms[i], v = distance(lcp, i, z[i], w[i]) + rho * S;
+        double scale = fmin(S, s->data[i]),
+               own = fmax(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
         if (S == 0) continue;
-        perp__amount off = {v, is_fine ? fmin(scale, own) : scale, 0};
+        perp__amount off = {v <= 0 ? 0 : v, is_fine ? fmin(scale, own) : scale, 0};
         error = perp__worse(error, perp__error_zero(off));
     }
     return error;
@@ -772,9 +782,10 @@ static int settle(perp_solver *s, const perp_lcp *lcp)
     return 0;
 }
 
+/* Leaves in `low` what is open in each row: <= 0 where its own data settle it. */
 static int is_plain(perp_solver *s, const perp_lcp *lcp)
 {
-    judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->options.tol);
+    judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->low, s->options.tol);
     s->residual = j.residual, s->error = j.error;
     return j.excess <= 0;
 }
@@ -819,25 +830,21 @@ static double carried_to(const perp_lcp *lcp, int i, double D, const double *dat
     return D;
 }
 
-/* Does row i hold by its own data, or else by what others give it? As few of these as it takes. */
-static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, double rho,
-                            giver *last)
+/* Row i, open by its own data: does it hold by what others give it? As few of these as it takes. */
+static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, giver *last)
 {
-    double z = s->z[i], w = s->w[i], S = s->terms[i], D = fabs(lcp->q[i]), tol = s->options.tol;
-    double off = (z > 0 ? fabs(w) : -w) + rho * S;
-    if (off <= tol * D && z >= 0 && S >= PERP__UNDERFLOW) return 1;
-    if (!(off <= tol * S) || z < 0 || S < PERP__UNDERFLOW)
-        return S == 0 && z >= 0 && !is_lost(lcp, s->z, i, S);
-    double enough = off / tol * (1 + 4 * DBL_EPSILON);
-    return carried_to(lcp, i, D, lcp->q, enough, last) >= enough;
+    double S = s->terms[i], open = s->low[i], missing = open / s->options.tol;
+    if (!(open <= DBL_MAX)) return S == 0 && s->z[i] >= 0 && !is_lost(lcp, s->z, i, S);
+    if (!(missing <= S - fabs(lcp->q[i]))) return 0;
+    missing *= 1 + 4 * DBL_EPSILON;
+    return carried_to(lcp, i, 0, lcp->q, missing, last) >= missing;
 }
 
 static int rows_hold(const perp_solver *s, const perp_lcp *lcp)
 {
-    double rho = rounding_of_sum(lcp->n);
     giver last = {NULL, 0};
     for (int i = 0; i < lcp->n; i++) {
-        if (!(s->terms[i] <= DBL_MAX) || !row_holds(s, lcp, i, rho, &last)) return 0;
+        if (!(s->low[i] <= 0) && !row_holds(s, lcp, i, &last)) return 0;
     }
     return 1;
 }
@@ -847,8 +854,10 @@ static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
     giver last = {NULL, 0};
-    int before = lcp->n, many = before;
-    for (int i = 0; i < many; i++) s->order[i] = i;
+    int before, many = 0;
+    for (int i = 0; i < lcp->n; i++) {
+        if (!(s->low[i] <= 0)) s->order[many++] = i;
+    }
     do {
         before = many, many = 0;
         for (int k = 0; k < before; k++) {

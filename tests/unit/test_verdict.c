@@ -39,6 +39,46 @@ static void what_has_no_solution_is_never_solved(void **state)
     }
 }
 
+/* Nothing solves these: where w_2 = w_3 = 0, w_4 = 1024 q_3 + q_4 < 0. z = 1.7e23 makes sums in which that is nearly rounding. */
+static void sums_of_huge_terms_do_not_hide_a_row(void **state)
+{
+    (void)state;
+    static const double M[] = {-50331648,
+                               -80,
+                               -4.6116860184273879e+19,
+                               4.7223664828696452e+22,
+                               64,
+                               0,
+                               87960930222080,
+                               -90071992547409920,
+                               -5.9604644775390625e-07,
+                               -1.5916157281026244e-12,
+                               -1048576,
+                               1073741824,
+                               640,
+                               0.001708984375,
+                               1125899906842624,
+                               -1.152921504606847e+18},
+                        q[][4] = {{-4096, 274877906944, -32768, -100663296},
+                                  {-416, 1236950581248, -0.000335693359375, -917504}};
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        for (int k = 0; k < 2 && m != PERP_METHOD_NLP; k++) {
+            double z[4] = {0};
+            assert_int_not_equal(word((perp_method)m, 4, M, q[k], z, NULL), PERP_SOLVED);
+        }
+    }
+}
+
+/* z_4 = 2e4 for row 2 makes w_1 = 4e289 where q_1 = -1e90: more than enough, whatever is lost of q_1. */
+static void what_is_more_than_enough_needs_no_data(void **state)
+{
+    (void)state;
+    double M[16] = {0}, q[] = {-1e90, -1e-100, 4e100, 0}, z[4];
+    M[1] = -5e-100, M[2 + 4] = 4e100, M[12] = 2e285, M[1 + 12] = 5e-105;
+    assert_int_equal(word(PERP_METHOD_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
+    assert_near(z[3], 2e4, 1e-7);
+}
+
 /* z = 1 / M in every row, whatever the other row's unit. */
 static void every_row_has_its_own_scale(void **state)
 {
@@ -200,6 +240,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_has_no_solution_is_never_solved),
+        cmocka_unit_test(sums_of_huge_terms_do_not_hide_a_row),
+        cmocka_unit_test(what_is_more_than_enough_needs_no_data),
         cmocka_unit_test(every_row_has_its_own_scale),
         cmocka_unit_test(nothing_is_small_by_itself),
         cmocka_unit_test(a_zero_by_underflow_is_no_zero),
