@@ -1,5 +1,5 @@
 /* Every word of every method for linear problems against exact arithmetic: "solved" must hold by each condition's own
- * scale and there must be a solution; "infeasible" must not have a feasible point; scaling must not change the word.
+ * scale and there must be a solution; "infeasible" must not have a feasible point; what auto refuses must be undecidable.
  * 1e4 problems; PERP_LONG=1: 1e6. PERP_SEED chooses others. */
 
 #include "judge_lcp.h"
@@ -39,6 +39,7 @@ static void every_word_is_true(void **state)
                 if (!s || k % every((perp_method)m)) continue;
                 assert_int_equal(perp_lcp_solve(s, &p.drawn.lcp, z, NULL, &info), PERP_OK);
                 judge_word(&t, m, &p, info.outcome, z);
+                if (m == PERP_METHOD_AUTO) judge_refusal(&t, m, &p, info.outcome);
             }
         }
     }

@@ -784,6 +784,49 @@ exact_error exact_lcp_error(const perp_lcp *lcp, const double *z)
     return e;
 }
 
+int exact_is_decidable(const perp_lcp *lcp, const double *vertex)
+{
+    exact_error e =
+        exact_lcp_error(lcp, vertex); /* of the rounded vertex: growth shows in `data` */
+    for (int i = 0; i < lcp->n; i++) {
+        long double S;
+        exact_row(lcp, i, vertex, &S);
+        if (S > 0 && S < 1e-290L) return 0;
+    }
+    return e.own <= 1e-13 && e.data <= 1e-8;
+}
+
+/* x and its neighbour up or down, by turns that nothing else follows. */
+static double neighbour(double x, uint64_t *turn)
+{
+    *turn = *turn * 6364136223846793005u + 1442695040888963407u;
+    return x == 0 ? 0 : nextafter(x, *turn >> 63 ? HUGE_VAL : -HUGE_VAL);
+}
+
+int exact_is_stable(const perp_lcp *lcp, const unsigned char *is_free, const double *vertex)
+{
+    enum { TRIES = 20 };
+    static exact_set set;
+    double M[EXACT_MAX * EXACT_MAX], q[EXACT_MAX];
+    uint64_t turn = 1;
+    int n = lcp->n, found = 1;
+    for (int k = 0; k < TRIES && found; k++) {
+        perp_lcp near = {.n = n, .M = M, .ldm = n, .q = q};
+        for (int i = 0; i < n; i++) {
+            q[i] = neighbour(lcp->q[i], &turn);
+            for (int j = 0; j < n; j++) M[i + n * j] = neighbour(lcp->M[i + lcp->ldm * j], &turn);
+        }
+        exact_solutions(&near, is_free, &set);
+        found = 0;
+        for (int p = 0; p < set.npoint && !found; p++) {
+            found = 1;
+            for (int i = 0; i < n; i++)
+                found &= fabs(set.point[p][i] - vertex[i]) <= 1e-6 * fabs(vertex[i]);
+        }
+    }
+    return found;
+}
+
 /* Contacts
  * ------------------------------------------------------------------------------- */
 

@@ -37,6 +37,14 @@ typedef struct exact_error {
 } exact_error;
 exact_error exact_lcp_error(const perp_lcp *lcp, const double *z);
 
+/* Does double precision decide this vertex, rounded to doubles: are its terms not so large that the data are lost, nor so small
+ * that they underflow? */
+int exact_is_decidable(const perp_lcp *lcp, const double *vertex);
+
+/* Is it still a vertex, to 1e-6 in each entry, when every entry of M and q is changed by its last bit, up or down? If not,
+ * rounding of the data has made it. */
+int exact_is_stable(const perp_lcp *lcp, const unsigned char *is_free, const double *vertex);
+
 /* w_i = q_i + sum M_ij z_j, rounded once, and S_i. */
 long double exact_row(const perp_lcp *lcp, int i, const double *z, long double *size);
 

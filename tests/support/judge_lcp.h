@@ -68,6 +68,30 @@ static inline void judge_word(tally *t, int method, judged *p, perp_outcome outc
         add_fault(t, c, method, (fault)found, p->index, error, draw_json(&p->drawn.lcp, text));
 }
 
+/* Is there a vertex that double precision decides, and that rounding of the data has not made? Then it is no matter of rounding
+ * that a complete method finds nothing. */
+static inline int has_decidable_solution(judged *p)
+{
+    static const unsigned char no_free[DRAW_MAX];
+    static exact_set truth;
+    const perp_lcp *lcp = &p->drawn.lcp;
+    if (lcp->lo || is_solvable(p) != 1) return 0;
+    exact_solutions(lcp, no_free, &truth);
+    for (int k = 0; k < truth.npoint; k++) {
+        if (exact_is_decidable(lcp, truth.point[k]) &&
+            exact_is_stable(lcp, no_free, truth.point[k]))
+            return 1;
+    }
+    return 0;
+}
+
+static inline void judge_refusal(tally *t, int method, judged *p, perp_outcome outcome)
+{
+    char text[DRAW_JSON];
+    if (outcome != PERP_SOLVED && has_decidable_solution(p))
+        add_fault(t, p->class, method, FAULT_REFUSED, p->index, 0, draw_json(&p->drawn.lcp, text));
+}
+
 static inline void name_classes(tally *t)
 {
     t->classes = DRAW_CLASSES;

@@ -16,6 +16,7 @@
     X(OWN, "solved, but a condition is broken on its own scale")                                   \
     X(DATA, "solved, but the terms are so large that the data are lost")                           \
     X(FEASIBLE, "infeasible, but there is a feasible point")                                       \
+    X(REFUSED, "refused, but double precision decides a solution")                                 \
     X(MISSING, "a solution is missing from all solutions")                                         \
     X(EXTRA, "a point or ray among all solutions is none")                                         \
     X(BINARY, "another word after scaling by powers of two")                                       \
