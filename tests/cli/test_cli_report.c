@@ -38,6 +38,31 @@ static void svg_has_a_panel_for_each_unit(void **state)
     cli_free(&r);
 }
 
+/* The strip of a pair says when each mode was on: no gap, no overlap, from the first row to the last. */
+static void modes_follow_each_other_without_a_gap(void **state)
+{
+    (void)state;
+    cli_result r =
+        cli_run("simulate examples/notes/particle.perp --quiet -o '%s'", cli_path("modes.csv"));
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    r = cli_run("report '%s' --model examples/notes/particle.perp --svg -", cli_path("modes.csv"));
+    assert_int_equal(r.code, 0);
+    double reached = 0;
+    int spans = 0, ends = 0;
+    for (const char *at = r.out; (at = strstr(at, "<title>")) != NULL; at++) {
+        const char *times = strstr(at, ": ");
+        double from, to;
+        if (!times || sscanf(times, ": %lf to %lf</title>", &from, &to) != 2) continue;
+        if (reached == 1.2) reached = 0; /* the next strip */
+        assert_true(from == reached && to > from);
+        reached = to;
+        spans++, ends += to == 1.2;
+    }
+    assert_true(reached == 1.2 && ends > 0 && spans > ends);
+    cli_free(&r);
+}
+
 static int occurrences(const char *text, const char *what)
 {
     int n = 0;
@@ -179,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(svg_has_a_panel_for_each_unit),
+        cmocka_unit_test(modes_follow_each_other_without_a_gap),
         cmocka_unit_test(a_page_is_written_or_refused_with_the_way_to_it),
         cmocka_unit_test(parameters_of_the_run_reach_the_model),
         cmocka_unit_test(faults_are_named),
