@@ -458,7 +458,7 @@ static int simulate(perp_model *model, const request *r, perp_diag *diag)
         snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
-    if (r->report && status != PERP_ERR_FILE) {
+    if (r->report && status != PERP_ERR_FILE && status != PERP_ERR_MEMORY) {
         perp_status reported =
             cli_report_run(r->report, u.kept ? u.kept_path : u.rows, NULL, model, diag);
         if (status == PERP_OK) status = reported;

@@ -114,7 +114,7 @@ perp_status perp__read_file(const char *path, size_t most, char **text, size_t *
     *text = NULL;
     *length = 0;
     FILE *file = fopen(path, "rb");
-    if (!file) return PERP_ERR_FILE;
+    if (!file) return errno == ENOMEM ? PERP_ERR_MEMORY : PERP_ERR_FILE;
     perp_status status = PERP_OK;
     for (size_t capacity = 0, got; status == PERP_OK && *length < most && !feof(file);) {
         if (*length == capacity) {

@@ -4,6 +4,8 @@
 #ifndef PERP_SRC_BASE_LIBRARY_H
 #define PERP_SRC_BASE_LIBRARY_H
 
+#include "perp/base.h"
+
 #include <stddef.h>
 
 typedef struct perp__symbol {
@@ -11,11 +13,16 @@ typedef struct perp__symbol {
     void *function; /* out: where the pointer to it is stored */
 } perp__symbol;
 
-/* 1: the library (its file's name, without a folder) is loaded, for good, and all symbols are found. 0: not. Not for
- * two threads at once. */
-int perp__library_load(const char *name, size_t count, const perp__symbol *symbol);
+/* PERP_OK: the library (its file's name, without a folder) is loaded, for good, and all symbols are found.
+ * PERP_ERR_UNAVAILABLE: not; it is not tried again. PERP_ERR_MEMORY: it is, by the next call. *state begins as 0. */
+perp_status perp__library_load(const char *name, size_t count, const perp__symbol *symbol,
+                               int *state);
 
 /* What perp_library_running says of this thread from now on: the name of a library, or NULL for our own code. */
 void perp__library_enter(const char *name);
+
+/* Before a library begins; and whether memory ran out in it since: it may have gone on with less, or with other words. */
+void perp__library_watch(void);
+int perp__library_lacked_memory(void);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/library.h"
 
 #include <Clp_C_Interface.h>
-#include <pthread.h>
 #include <string.h>
 
 /* What is called of Clp, loaded by the first program. */
@@ -19,10 +18,10 @@ static struct {
     __typeof__(Clp_status) *status;
     __typeof__(Clp_getColSolution) *solution;
 } clp;
-static int is_loaded;
 
-static void load(void)
+static perp_status load(void)
 {
+    static int state;
     const perp__symbol symbol[] = {{"Clp_newModel", &clp.create},
                                    {"Clp_deleteModel", &clp.destroy},
                                    {"Clp_setLogLevel", &clp.set_log_level},
@@ -31,24 +30,24 @@ static void load(void)
                                    {"Clp_primal", &clp.primal},
                                    {"Clp_status", &clp.status},
                                    {"Clp_getColSolution", &clp.solution}};
-    is_loaded = perp__library_load(PERP_HAVE_CLP, sizeof symbol / sizeof *symbol, symbol);
+    return perp__library_load(PERP_HAVE_CLP, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 
 int perp__lp_available(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return is_loaded;
+    return load() != PERP_ERR_UNAVAILABLE;
 }
 
-int perp__lp_solve(const perp__lp *lp, double *x)
+perp_status perp__lp_solve(const perp__lp *lp, double *x)
 {
-    if (!perp__lp_available()) return 0;
+    perp_status status = load();
+    if (status != PERP_OK) return status;
     perp__library_enter("Clp");
+    perp__library_watch();
     Clp_Simplex *model = clp.create();
     if (!model) {
         perp__library_enter(NULL);
-        return 0;
+        return PERP_ERR_MEMORY;
     }
     clp.set_log_level(model, 0);
     clp.load(model, lp->ncolumn, lp->nrow, lp->start, lp->index, lp->value, lp->lo, lp->hi,
@@ -58,8 +57,11 @@ int perp__lp_solve(const perp__lp *lp, double *x)
     int optimal = clp.status(model) == 0;
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));
     clp.destroy(model);
+    status = perp__library_lacked_memory() ? PERP_ERR_MEMORY
+             : optimal                     ? PERP_OK
+                                           : PERP_ERR_NO_SOLUTION;
     perp__library_enter(NULL);
-    return optimal;
+    return status;
 }
 
 #else
@@ -69,11 +71,11 @@ int perp__lp_available(void)
     return 0;
 }
 
-int perp__lp_solve(const perp__lp *lp, double *x)
+perp_status perp__lp_solve(const perp__lp *lp, double *x)
 {
     (void)lp;
     (void)x;
-    return 0;
+    return PERP_ERR_UNAVAILABLE;
 }
 
 #endif

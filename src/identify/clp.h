@@ -7,6 +7,8 @@
 #ifndef PERP_SRC_CLP_H
 #define PERP_SRC_CLP_H
 
+#include "perp/base.h"
+
 typedef struct perp__lp {
     int nrow, ncolumn;
     int *start, *index; /* ncolumn + 1; nonzeros */
@@ -15,10 +17,10 @@ typedef struct perp__lp {
     double *row_lo, *row_hi; /* nrow */
 } perp__lp;
 
-/* Is Clp in this build and on this machine? The first call loads it. */
+/* Is Clp in this build and on this machine? The first call loads it; without memory for that, perp__lp_solve says so. */
 int perp__lp_available(void);
 
-/* 1 and x (ncolumn), or 0: infeasible, unbounded, or memory is out. */
-int perp__lp_solve(const perp__lp *lp, double *x);
+/* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible or unbounded), PERP_ERR_MEMORY or PERP_ERR_UNAVAILABLE. */
+perp_status perp__lp_solve(const perp__lp *lp, double *x);
 
 #endif

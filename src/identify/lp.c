@@ -122,12 +122,13 @@ static double recompute(const program *p, const perp__samples *x, double *violat
     return cost;
 }
 
-/* How far parameter k goes on the optimal face, in the direction `sign`. */
+/* How far parameter k goes on the optimal face, in the direction `sign`; NaN when memory is out. */
 static double end_of_face(program *p, int k, int sign, double otherwise)
 {
     for (int j = 0; j < p->lp.ncolumn; j++) p->lp.cost[j] = 0;
     p->lp.cost[k] = -sign;
-    return perp__lp_solve(&p->lp, p->x) ? p->x[k] : otherwise;
+    perp_status status = perp__lp_solve(&p->lp, p->x);
+    return status == PERP_OK ? p->x[k] : status == PERP_ERR_MEMORY ? (double)NAN : otherwise;
 }
 
 static int report_face(program *p, const perp__samples *x, double optimum,
@@ -137,8 +138,10 @@ static int report_face(program *p, const perp__samples *x, double optimum,
     int ok = 1;
     for (int k = 0; k < x->np && ok; k++) {
         perp_estimate *e = &result->parameter[k];
-        e->low = fmin(e->value, end_of_face(p, k, -1, e->value));
-        e->high = fmax(e->value, end_of_face(p, k, 1, e->value));
+        double low = end_of_face(p, k, -1, e->value), high = end_of_face(p, k, 1, e->value);
+        if (isnan(low) || isnan(high)) return 0;
+        e->low = fmin(e->value, low);
+        e->high = fmax(e->value, high);
         e->at_bound = e->value <= e->lo || e->value >= e->hi;
         if (e->high - e->low <= 1e-5 * (e->hi - e->lo)) {
             if (e->at_bound)
@@ -170,7 +173,9 @@ static perp_status solve(program *p, const perp__study *study, const perp__sampl
     double violation, optimum = 0, scale = 1;
     write_program(p, study, x);
     for (int j = 0; j < p->lp.ncolumn; j++) p->lp.cost[j] = p->cost[j];
-    if (!perp__lp_solve(&p->lp, p->x))
+    perp_status status = perp__lp_solve(&p->lp, p->x);
+    if (status == PERP_ERR_MEMORY) return status;
+    if (status != PERP_OK)
         return refuse(study, PERP_ERR_NO_SOLUTION,
                       "no parameters of the ranges satisfy w >= 0 at every sample; widen the "
                       "ranges, or use svd");

@@ -20,11 +20,11 @@ static struct {
     __typeof__(SetIntermediateCallback) *set_progress;
     __typeof__(IpoptSolve) *solve;
 } ipopt;
-static int is_loaded;
 static const char NAME[] = "IPOPT";
 
-static void load(void)
+static perp_status load(void)
 {
+    static int state;
     const perp__symbol symbol[] = {{"CreateIpoptProblem", &ipopt.create},
                                    {"FreeIpoptProblem", &ipopt.destroy},
                                    {"AddIpoptStrOption", &ipopt.set_word},
@@ -32,14 +32,12 @@ static void load(void)
                                    {"AddIpoptIntOption", &ipopt.set_integer},
                                    {"SetIntermediateCallback", &ipopt.set_progress},
                                    {"IpoptSolve", &ipopt.solve}};
-    is_loaded = perp__library_load(PERP_HAVE_IPOPT, sizeof symbol / sizeof *symbol, symbol);
+    return perp__library_load(PERP_HAVE_IPOPT, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 
 int perp__nlp_available(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return is_loaded;
+    return load() != PERP_ERR_UNAVAILABLE;
 }
 
 typedef struct call {
@@ -136,7 +134,9 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
                                  double *cost)
 {
     int n = nlp->n, m = nlp->m;
-    if (!perp__nlp_available()) return PERP__NLP_UNAVAILABLE;
+    perp_status loaded = load();
+    if (loaded == PERP_ERR_MEMORY) return PERP__NLP_MEMORY;
+    if (loaded != PERP_OK) return PERP__NLP_UNAVAILABLE;
     call c = {nlp, 0};
     double *bounds = malloc((2 * (size_t)n + 2 * (size_t)m + 1) * sizeof *bounds);
     if (!bounds) return PERP__NLP_MEMORY;
@@ -149,6 +149,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one);
     perp__library_enter(NAME);
+    perp__library_watch();
     IpoptProblem problem = ipopt.create(n, xlo, xhi, m, glo, ghi, nlp->njac, nlp->nhess, 0, eval_f,
                                         eval_g, eval_gradient, eval_jacobian, eval_hessian);
     free(bounds); /* it keeps copies */
@@ -159,6 +160,7 @@ perp__nlp_status perp__nlp_solve(const perp__nlp_problem *nlp, const perp__nlp_o
         status = ipopt.solve(problem, x, NULL, cost, lambda, lower, upper, &c);
         ipopt.destroy(problem);
     }
+    if (perp__library_lacked_memory()) status = Insufficient_Memory;
     perp__library_enter(NULL);
     pthread_mutex_unlock(&one);
     return c.stopped                                                           ? PERP__NLP_STOPPED

@@ -39,7 +39,7 @@ typedef enum perp__nlp_status {
     PERP__NLP_UNAVAILABLE
 } perp__nlp_status;
 
-/* The first call loads the library. */
+/* The first call loads the library; without memory for that, perp__nlp_solve says so. */
 int perp__nlp_available(void);
 
 /* x: in guess, out; lambda (m), lower, upper (n): multipliers, in if is_warm, out. Allocates inside the library. */
