@@ -162,6 +162,7 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
         status = perp__cannot_write(diag, w->path);
     else if (said.text)
         perp__diag_append(diag, "%s", perp_diag_text(&said));
+    if (diag) diag->lost += said.lost;
     perp_diag_clear(&said);
     destroy(w);
     return status;
