@@ -276,6 +276,7 @@ static void judge_end(judge *j, int i, int sign)
 {
     perp_estimate *e = &j->result->parameter[i];
     double half = rise(j, i, 0.5 * sign), whole = rise(j, i, sign);
+    if (j->p->status != PERP_OK) return; /* stopped: these are no costs */
     if (isnan(half) || isnan(whole)) return;
     if (!(fmin(half, whole) >= 1 / CURVED && fmax(half, whole) <= CURVED)) {
         REFUSE(

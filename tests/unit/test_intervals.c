@@ -253,6 +253,17 @@ static int stop_after(void *context, const perp_identify_progress *p)
     return p->evaluations >= *(const int *)context;
 }
 
+static long evaluations_unstopped(const perp_model *model, const perp_dataset *data,
+                                  perp_identify_options o)
+{
+    perp_identification r;
+    o.progress = NULL;
+    assert_int_equal(perp_identify(model, data, &o, &r, NULL), PERP_OK);
+    long n = r.evaluations;
+    perp_identification_clear(&r);
+    return n;
+}
+
 /* Stopped after any number of evaluations: nothing, or the best so far, never an interval. */
 static void a_search_that_is_stopped_keeps_the_best_so_far(void **state)
 {
@@ -276,6 +287,10 @@ static void a_search_that_is_stopped_keeps_the_best_so_far(void **state)
         }
         assert_int_equal(status, PERP_OK);
         int done = !r.interrupted;
+        if (done) { /* then nothing is missing */
+            assert_true(r.parameter[0].has_interval);
+            assert_int_equal(r.evaluations, evaluations_unstopped(model, data, o));
+        }
         if (r.interrupted) {
             kept++;
             expect(&r, "the search was interrupted");
