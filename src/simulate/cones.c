@@ -231,7 +231,7 @@ static int factor_T(perp__step *s)
 static int solve_T(perp__step *s, double *x)
 {
     struct perp__cones *c = s->cones;
-    if (s->sparse) return perp__sparse_lu_solve(s->lu, x);
+    if (s->sparse) return perp__sparse_solve_rows(s, x);
     size_t ny = (size_t)s->ny;
     memset(c->work, 0, ny * sizeof(double));
     for (size_t k = 0; k < ny; k++)

@@ -220,7 +220,7 @@ static int solve_mode(perp__sensitivity *x)
             multiply(s, mode, x->b, x->next + j, x->np);
             continue;
         }
-        if (!perp__sparse_lu_solve(s->lu, x->b)) return 0;
+        if (!perp__sparse_solve_rows(s, x->b)) return 0;
         for (int i = 0; i < s->ny; i++) x->next[i * x->np + j] = x->b[i];
     }
     return 1;

@@ -152,38 +152,87 @@ static void freeze_dependent_rows(const perp__step *s, const basis *b)
     }
 }
 
-/* Units of the unknowns, powers of two, in which the entries of all rows are near 1 once the rows are scaled: means of
- * exponents, taken in turn (Curtis and Reid 1972). */
-static void find_units(const perp__step *s, double *unit, double *row)
+/* Exponents that make the entries of a tree that spans each connected part 1: what is added to them does not depend on the units
+ * that the model was written in. */
+static void begin_units(const perp__step *s, double *unit, double *row, int *queue)
+{
+    for (int j = 0; j < s->ny; j++) unit[j] = (double)NAN;
+    for (int r = 0; r < s->nrow; r++) row[r] = (double)NAN;
+    for (int root = 0; root < s->ny; root++) {
+        int n = 0;
+        if (!isnan(unit[root])) continue;
+        unit[root] = 0;
+        queue[n++] = root;
+        for (int i = 0; i < n; i++) {
+            for (int at = s->stands_start[queue[i]]; at < s->stands_start[queue[i] + 1]; at++) {
+                int r = s->stands_in[at], e;
+                for (int k = s->row_start[r]; k < s->row_start[r + 1] && isnan(row[r]); k++)
+                    if (s->column[k] == queue[i] && s->value[k] != 0)
+                        frexp(s->value[k], &e), row[r] = -(e + unit[queue[i]]);
+                for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+                    int j = s->column[k];
+                    if (isnan(row[r]) || !isnan(unit[j]) || s->value[k] == 0) continue;
+                    frexp(s->value[k], &e);
+                    unit[j] = -(e + row[r]);
+                    queue[n++] = j;
+                }
+            }
+        }
+    }
+    for (int r = 0; r < s->nrow; r++)
+        if (isnan(row[r])) row[r] = 0;
+}
+
+/* Units of the unknowns and factors of the rows, powers of two, in which the entries of all rows are near 1: means of exponents,
+ * taken in turn (Curtis and Reid 1972). */
+static void find_units(const perp__step *s, double *unit, double *row, int *first)
 {
     enum { SWEEPS = 10 };
     double *count = row + s->nrow;
-    for (int j = 0; j < s->ny; j++) unit[j] = 0;
+    int *first_row = first + s->ny;
+    begin_units(s, unit, row, first);
+    for (int j = 0; j < s->ny; j++) first[j] = (int)unit[j], unit[j] = 0;
+    for (int r = 0; r < s->nrow; r++) first_row[r] = (int)row[r];
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         for (int r = 0; r < s->nrow; r++) {
-            int first = s->row_start[r], end = s->row_start[r + 1], n = 0, e;
+            int begin = s->row_start[r], end = s->row_start[r + 1], n = 0, e;
             row[r] = 0;
-            for (int k = first; k < end; k++)
-                if (s->value[k] != 0) frexp(s->value[k], &e), row[r] -= e + unit[s->column[k]], n++;
+            for (int k = begin; k < end; k++) {
+                int j = s->column[k];
+                if (s->value[k] == 0) continue;
+                frexp(s->value[k], &e);
+                row[r] -= e + first[j] + first_row[r] + unit[j];
+                n++;
+            }
             if (n > 0) row[r] /= n;
         }
         for (int j = 0; j < s->ny; j++) unit[j] = count[j] = 0;
         for (int r = 0; r < s->nrow; r++) {
-            for (int k = s->row_start[r], e; k < s->row_start[r + 1]; k++)
-                if (s->value[k] != 0)
-                    frexp(s->value[k], &e), unit[s->column[k]] -= e + row[r], count[s->column[k]]++;
+            for (int k = s->row_start[r], e; k < s->row_start[r + 1]; k++) {
+                int j = s->column[k];
+                if (s->value[k] == 0) continue;
+                frexp(s->value[k], &e);
+                unit[j] -= e + first[j] + first_row[r] + row[r];
+                count[j]++;
+            }
         }
         for (int j = 0; j < s->ny; j++)
             if (count[j] > 0) unit[j] /= count[j];
     }
-    for (int j = 0; j < s->ny; j++) unit[j] = ldexp(1, (int)lround(unit[j]));
+    for (int j = 0; j < s->ny; j++) unit[j] = ldexp(1, first[j] + (int)lround(unit[j]));
+    for (int r = 0; r < s->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
 }
 
 const double *perp__step_units(perp__step *s)
 {
-    if (!s->has_units) find_units(s, s->unit, s->unit + s->ny);
+    if (!s->has_units) find_units(s, s->unit, s->unit + s->ny, s->in_mode);
     s->has_units = 1;
     return s->unit;
+}
+
+const double *perp__step_row_units(perp__step *s)
+{
+    return perp__step_units(s) + s->ny;
 }
 
 int perp__choose_sides(perp__step *s, const char *on, char *side, char *bad, int *bad_row,

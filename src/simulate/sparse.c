@@ -75,9 +75,11 @@ int perp__sparse_allocate(perp__step *s)
     s->mode_start = malloc((ny + 1) * sizeof(int));
     s->mode_column = malloc(nonzeros * sizeof(int));
     s->mode_value = calloc(nonzeros, sizeof(double));
+    s->mode_factor = malloc((ny + 1) * sizeof(double));
     s->place = malloc(nonzeros * sizeof(int));
     s->mode_row = malloc((ny + 1) * sizeof(int));
-    int ok = seen && s->mode_start && s->mode_column && s->mode_value && s->place && s->mode_row;
+    int ok = seen && s->mode_start && s->mode_column && s->mode_value && s->mode_factor &&
+             s->place && s->mode_row;
     if (ok) {
         lay_out_modes(s, seen);
         s->mode_row[0] = -2;
@@ -94,10 +96,30 @@ void perp__sparse_free(perp__step *s)
     free(s->mode_start);
     free(s->mode_column);
     free(s->mode_value);
+    free(s->mode_factor);
     free(s->place);
     free(s->mode_row);
     s->lu = NULL, s->mode_start = NULL, s->mode_column = NULL, s->mode_value = NULL,
-    s->place = NULL, s->mode_row = NULL;
+    s->mode_factor = NULL, s->place = NULL, s->mode_row = NULL;
+}
+
+/* Row `row` as condition i of the matrix. Affine ones in the unknowns' units and times a power of two that makes the largest entry
+ * 1/2 to 1; entries that change from step to step are left as they are, since units of the first step say nothing of the last. */
+static void put_row(perp__step *s, int i, int row)
+{
+    const double *unit = perp__step_units(s);
+    double largest = 0;
+    int exponent = 0;
+    for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
+        double x = s->nonlinear ? s->value[k] : s->value[k] * unit[s->column[k]];
+        s->mode_value[s->place[k]] = x;
+        largest = fmax(largest, fabs(x));
+    }
+    if (!s->nonlinear) frexp(largest, &exponent);
+    s->mode_factor[i] = ldexp(1, -exponent);
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+        s->mode_value[s->place[k]] *= s->mode_factor[i];
 }
 
 static int chosen_row(const perp__step *s, int condition)
@@ -116,9 +138,7 @@ static int factor_mode(perp__step *s, int *solves)
         int row = chosen_row(s, i);
         if (changed) s->mode_row[i] = -1;
         if (s->mode_row[i] == row) continue;
-        for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
-        for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
-            s->mode_value[s->place[k]] = s->value[k];
+        put_row(s, i, row);
         s->mode_row[i] = row;
         changed = 2;
     }
@@ -132,11 +152,7 @@ static int factor_mode(perp__step *s, int *solves)
 
 int perp__sparse_factor(perp__step *s, const int *row)
 {
-    for (int i = 0; i < s->ny; i++) {
-        for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
-        for (int k = s->row_start[row[i]]; k < s->row_start[row[i] + 1]; k++)
-            s->mode_value[s->place[k]] = s->value[k];
-    }
+    for (int i = 0; i < s->ny; i++) put_row(s, i, row[i]);
     s->mode_row[0] = -2; /* no mode's factors any more */
     return factor_values(s);
 }
@@ -178,6 +194,15 @@ static int switch_sides(perp__step *s, int all)
     return violated;
 }
 
+int perp__sparse_solve_rows(perp__step *s, double *x)
+{
+    const double *unit = perp__step_units(s);
+    for (int i = 0; i < s->ny; i++) x[i] *= s->mode_factor[i];
+    if (!perp__sparse_lu_solve(s->lu, x)) return 0;
+    for (int j = 0; j < s->ny && !s->nonlinear; j++) x[j] *= unit[j];
+    return 1;
+}
+
 int perp__sparse_refine(perp__step *s)
 {
     double *y = s->ws + s->sym_y, *r = s->scratch;
@@ -187,7 +212,7 @@ int perp__sparse_refine(perp__step *s)
         for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
             r[i] += s->value[k] * y[s->column[k]];
     }
-    if (!perp__sparse_lu_solve(s->lu, r)) return 0;
+    if (!perp__sparse_solve_rows(s, r)) return 0;
     for (int i = 0; i < s->ny; i++) y[i] -= r[i];
     perp__step_settle(s, s->mode_row);
     return 1;
@@ -198,7 +223,7 @@ static int solve_mode(perp__step *s)
 {
     double *y = s->ws + s->sym_y;
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
-    if (!perp__sparse_lu_solve(s->lu, y)) return 0;
+    if (!perp__sparse_solve_rows(s, y)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);
     perp__step_settle(s, s->mode_row);
     return 1;

@@ -295,11 +295,12 @@ static void apply_mode(perp__step *s, const perp__mode *m)
 /* One step of iterative refinement: y -= inverse (A y + c - (0, z)) over these rows, the last nz of which are z. */
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
+    const double *factor = perp__step_row_units(s);
     double *y = s->ws + s->sym_y, *r = s->work;
     int ny = s->ny;
     for (int k = 0; k < ny; k++) {
         r[k] = s->c[row[k]] + row_times(s, row[k], y);
-        if (k >= ny - nz) r[k] -= s->z[k - (ny - nz)];
+        if (k >= ny - nz) r[k] -= s->z[k - (ny - nz)] / factor[row[k]];
     }
     for (int k = 0; k < ny; k++) {
         const double *column = inverse + (size_t)k * (size_t)ny;
@@ -358,9 +359,10 @@ static int invert_T(perp__step *s, perp__elimination *e)
     return perp__invert(s->ny, T, s->ny, perp__step_units(s), e->T_inverse, s->work, s->index);
 }
 
-/* K = W T^-1 for the sides W that are not z. */
-static void multiply_other_sides(const perp__step *s, perp__elimination *e)
+/* K = W T^-1 for the sides W that are not z; these and z times the factors of their rows. */
+static void multiply_other_sides(perp__step *s, perp__elimination *e)
 {
+    const double *factor = perp__step_row_units(s);
     int ny = s->ny, nz = e->nz;
     for (int j = 0; j < ny; j++) {
         const double *column = e->T_inverse + (size_t)j * (size_t)ny;
@@ -372,8 +374,8 @@ static void multiply_other_sides(const perp__step *s, perp__elimination *e)
                 double x = s->value[k] * column[s->column[k]];
                 sum += x, terms += fabs(x);
             }
-            e->K[(size_t)j * (size_t)nz + (size_t)i] =
-                fabs(sum) > 1e-13 * terms ? sum : 0; /* cancelled to nothing */
+            double x = fabs(sum) > 1e-13 * terms ? sum * factor[w] : 0; /* cancelled to nothing */
+            e->K[(size_t)j * (size_t)nz + (size_t)i] = j < ny - nz ? x : x / factor[e->row[j]];
         }
     }
 }
@@ -408,15 +410,17 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
 }
 
 /* q = c_w - K c_T */
-static void form_q(const perp__step *s, const perp__elimination *e)
+static void form_q(perp__step *s, const perp__elimination *e)
 {
+    const double *factor = perp__step_row_units(s);
     for (int i = 0; i < e->nz; i++) {
         const perp__rows *rows = &s->pair[e->pair[i]];
-        s->q[i] = s->c[e->side[e->pair[i]] ? rows->a : rows->b];
+        int w = e->side[e->pair[i]] ? rows->a : rows->b;
+        s->q[i] = s->c[w] * factor[w];
     }
     for (int j = 0; j < s->ny; j++) {
         const double *restrict column = e->K + (size_t)j * (size_t)e->nz;
-        double f = s->c[e->row[j]];
+        double f = s->c[e->row[j]] * (j < s->ny - e->nz ? 1 : factor[e->row[j]]);
         if (f == 0) continue;
         for (int i = 0; i < e->nz; i++) s->q[i] -= f * column[i];
     }
@@ -425,11 +429,12 @@ static void form_q(const perp__step *s, const perp__elimination *e)
 /* y = T^-1 ((0, z) - c_T): for a mode whose own matrix is singular. */
 static void back_substitute(perp__step *s, const perp__elimination *e)
 {
+    const double *factor = perp__step_row_units(s);
     double *y = s->ws + s->sym_y;
     int ny = s->ny, first = ny - e->nz;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
-        double f = (k >= first ? s->z[k - first] : 0.0) - s->c[e->row[k]];
+        double f = (k >= first ? s->z[k - first] / factor[e->row[k]] : 0.0) - s->c[e->row[k]];
         const double *column = e->T_inverse + (size_t)k * (size_t)ny;
         for (int i = 0; i < ny; i++) y[i] += f * column[i];
     }
@@ -555,7 +560,7 @@ static int spread(const perp__step *s, int r, int all, char *mark)
 static int outlasts_rounding(perp__step *s, const perp__elimination *e, const double *u)
 {
     int ny = s->ny;
-    const double *unit = perp__step_units(s);
+    const double *unit = perp__step_units(s), *factor = perp__step_row_units(s);
     double *x = s->work, *y = x + ny, sum = 0, terms = 0, largest = 0;
     char *mark = s->dependent + s->nequation;
     memset(mark, 0, (size_t)ny);
@@ -578,7 +583,7 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
         const perp__rows *rows = &s->pair[e->pair[i]];
         int w = e->side[e->pair[i]] ? rows->a : rows->b;
         sum += u[i] * s->q[i];
-        terms += u[i] * (fabs(s->c[w]) + row_size(s, w, y));
+        terms += u[i] * (fabs(s->c[w]) + row_size(s, w, y)) * factor[w];
     }
     return sum < -PERP_ROUNDING * ny * terms;
 }
@@ -674,6 +679,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
+    if (!s->has_units) evaluate_coefficients(s), perp__step_units(s);
     double residual = perp__step_residual(s);
     perp__verdict v = {.error = (double)INFINITY, .worst = -1};
     for (int k = 0; k < limit; k++) {
@@ -781,8 +787,9 @@ static perp__step_result solve_newton(perp__step *s)
         solves = result.solves;
     }
     for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
+        const double *unit = perp__step_units(s);
         memcpy(y, start, bytes);
-        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (1 + fabs(y[i]));
+        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
         result = iterate_newton(s, MAX_ITERATIONS);
         solves += result.solves;
     }

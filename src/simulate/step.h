@@ -101,6 +101,7 @@ typedef struct perp__step {
     int *mode_start, *mode_column;
     int *place; /* where each nonzero of A stands in its condition's row of the mode matrix */
     double *mode_value;
+    double *mode_factor; /* ny: by what each row of that matrix was multiplied */
     int *mode_row; /* ny: the row each condition has in the factored matrix; [0] is -2: none */
     perp__sparse_lu *lu;
 
@@ -122,7 +123,7 @@ typedef struct perp__step {
     double *own;       /* ny: what the size of an unknown is judged by */
     double *size;      /* ny: what an unknown counts with among terms */
     double *scratch;   /* ny */
-    double *unit;      /* ny, and nrow + ny of scratch: perp__step_units */
+    double *unit;      /* ny + nrow, and ny of scratch: perp__step_units */
     int has_units;
     int has_terms;  /* all these are of the present point */
     double *scale;  /* nequation of the model: sums of |terms| of the equations as written */
@@ -171,9 +172,11 @@ int perp__choose_sides(perp__step *step, const char *on, char *side, char *bad, 
                        double *work, int *iwork);
 size_t perp__sides_doubles(int ny);
 
-/* Units of the unknowns, powers of two, in which the entries of all rows are near 1 once the rows are scaled; those of the first
- * linearisation. */
+/* Units of the unknowns (ny), powers of two, and factors of the rows (nrow), with which the entries of all rows are near 1: entry
+ * times the unknown's unit times the row's factor. Those of the first linearisation. What depends on sizes is decided in them, so
+ * that it does not depend on the units of the model. */
 const double *perp__step_units(perp__step *step);
+const double *perp__step_row_units(perp__step *step);
 size_t perp__sides_ints(int ny, int np);
 
 /* step.c: solve one step for the symbols in the workspace. On PERP_SOLVED the unknowns are in the
@@ -203,7 +206,7 @@ int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);
 
-/* The largest natural residual alone; cheaper, for Newton's line search. */
+/* The largest natural residual, each condition in the unit of its row: for Newton's line search. */
 double perp__step_residual(perp__step *step);
 
 /* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|? That is cheap, and sure; else find what
@@ -248,6 +251,7 @@ void perp__sparse_free(perp__step *step);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
+int perp__sparse_solve_rows(perp__step *step, double *x); /* by the factors, in place */
 int perp__sparse_refine(perp__step *step); /* once, by the factors of the last mode */
 
 /* Factor the matrix that has this row for each condition (ny; each must be one that the condition

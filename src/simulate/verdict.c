@@ -432,26 +432,40 @@ static void judge_cone(judge *j, int i, const int *out)
     note(j, s->cone[i].equation, error, perp__error_negative(B), fmax(0, -bound));
 }
 
+/* The natural residual of pair i, its sides times these factors. */
+static double scaled_residual(const perp__step *s, int i, const int *out, double a, double b)
+{
+    const double *ws = s->ws;
+    int g = s->guard_of[i];
+    if (g >= 0 && !(ws[s->guards.out[g]] > 0)) return a * fabs(ws[out[0]]);
+    double side[4] = {a * ws[out[0]], b * ws[out[1]]};
+    int at[4] = {0, 1, 2, 3};
+    if (!s->model->pair[i].two_sided) return pair_residual(side, at);
+    side[2] = a * ws[out[2]], side[3] = a * ws[out[3]];
+    return box_residual(side, at);
+}
+
 double perp__step_residual(perp__step *s)
 {
     const perp_model *m = s->model;
-    const double *ws = s->ws;
+    const double *ws = s->ws, *factor = perp__step_row_units(s);
+    const perp__rows *rows = s->pair;
     const int *out = s->check.out;
-    double residual = 0;
+    int split = m->nequation;
+    double residual = 0, h = ws[SYM_H];
     perp__tape_eval(&s->check, s->ws);
     for (int i = 0; i < m->nequation; i++, out += 2) {
-        double r = fabs(ws[out[0]] - ws[out[1]]);
+        double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;
     }
     for (int i = 0; i < m->npair; i++) {
-        int g = s->guard_of[i];
-        double r = g >= 0 && !(ws[s->guards.out[g]] > 0) ? fabs(ws[out[0]])
-                   : m->pair[i].two_sided                ? box_residual(ws, out)
-                                                         : pair_residual(ws, out);
+        int two = m->pair[i].two_sided;
+        double r = scaled_residual(s, i, out, factor[rows->a], factor[two ? split++ : rows->b]);
         if (!(r <= residual)) residual = r;
-        out += m->pair[i].two_sided ? 4 : 2;
+        rows += two ? 2 : 1, out += two ? 4 : 2;
     }
-    for (int i = 0; i < s->ncone; i++, out += 5) residual = fmax(residual, -ws[out[4]]);
+    for (int i = 0; i < s->ncone; i++, out += 5)
+        residual = fmax(residual, -ws[out[4]] * factor[s->cone[i].row + 4]);
     return residual;
 }
 
