@@ -36,7 +36,7 @@ const char *cli_nearest(const char *word, const char *const *words, int n)
     return nearest;
 }
 
-static int find_option(const cli_args *args, const char *name, size_t length)
+static int find_option(const old_args *args, const char *name, size_t length)
 {
     for (int i = 0; i < args->noptions; i++) {
         if (strlen(args->options[i].name) == length &&
@@ -46,7 +46,7 @@ static int find_option(const cli_args *args, const char *name, size_t length)
     return -1;
 }
 
-static int unknown_option(const cli_args *args, const char *word)
+static int unknown_option(const old_args *args, const char *word)
 {
     const char *names[64], *near;
     int n = 0;
@@ -60,7 +60,7 @@ static int unknown_option(const cli_args *args, const char *word)
     return CLI_BAD;
 }
 
-int cli_next(cli_args *args)
+int cli_next(old_args *args)
 {
     if (args->at >= args->argc) return CLI_END;
     char *word = args->argv[args->at++];
@@ -93,7 +93,7 @@ int cli_next(cli_args *args)
     return k;
 }
 
-int cli_keep(const cli_args *args, cli_list *list)
+int cli_keep(const old_args *args, cli_list *list)
 {
     if (!list->item) list->item = malloc((size_t)args->argc * sizeof *list->item);
     if (list->item)
@@ -103,7 +103,7 @@ int cli_keep(const cli_args *args, cli_list *list)
     return list->item != NULL;
 }
 
-int cli_one_file(const cli_args *args, const char **file)
+int cli_one_file(const old_args *args, const char **file)
 {
     if (*file)
         fprintf(stderr, "perp %s: one file at a time: '%s' and '%s'\n", args->command, *file,
@@ -113,7 +113,7 @@ int cli_one_file(const cli_args *args, const char **file)
     return *file == args->value;
 }
 
-int cli_number(const cli_args *args, int option, double *x)
+int cli_number(const old_args *args, int option, double *x)
 {
     const char *rest;
     *x = perp_number_read(args->value, &rest);
@@ -129,7 +129,7 @@ void cli_problem_place(char *text, size_t size, const char *file, int k)
     if (n < 0 || (size_t)n >= size) snprintf(text, size, "problem %d", k);
 }
 
-void cli_print_options(const cli_option *options, int n)
+void cli_print_options(const old_option *options, int n)
 {
     for (int i = 0; i < n; i++) {
         char left[64];

@@ -3,35 +3,39 @@
 
 #include "cli.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_SET, OPT_INPUT, OPT_STEP, OPT_HELP };
+typedef struct request {
+    cli_args args;
+    const char *file;
+    cli_list set, input;
+    perp_simulation_options o;
+} request;
+
+#define INTO(field) CLI_INTO(request, field)
 
 static const cli_option options[] = {
-    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
-    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated"},
-    {"step", "H", "step [s] (default: the model's, else 1e-3)"},
-    {"help", NULL, "this text"},
+    {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
+    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
+     INTO(set)},
+    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
+    {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options };
-
-static void print_help(void)
-{
-    printf(
-        "usage: perp check FILE.perp [options]\n\n"
+static const cli_command command = {
+    .name = "check",
+    .usage = "FILE.perp [options]",
+    .about =
         "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
         "initial state and what that\n"
         "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
         "leave their domain, units that\n"
-        "do not match, names that nothing uses. With a plan block also the size of the plan.\n\n");
-    cli_print_options(options, NOPTIONS);
-    printf("\nexit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
-           "file or memory\n");
-}
+        "do not match, names that nothing uses. With a plan block also the size of the plan.",
+    .notes = "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
+             "file or memory",
+    CLI_OPTIONS(options)};
 
 static const char *plural(int n, const char *one, const char *many)
 {
@@ -95,36 +99,6 @@ static void print_matrix(const perp_check_report *r)
         printf("  no guarantee: there may be no solution, or several\n");
 }
 
-static int read_step(const cli_args *args, double *step)
-{
-    if (!cli_number(args, OPT_STEP, step)) return 0;
-    if (*step > 0) return 1;
-    fprintf(stderr, "perp check: --step must be positive, not %g\n", *step);
-    return 0;
-}
-
-/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
-static int read_arguments(cli_args *args, const char **file, cli_list *set, cli_list *input,
-                          double *step)
-{
-    for (int k; (k = cli_next(args)) != CLI_END;) {
-        int ok = k != CLI_BAD;
-        if (k == OPT_HELP) {
-            print_help();
-            return -1;
-        }
-        if (k == OPT_STEP) ok = read_step(args, step);
-        if (k == OPT_SET) ok = cli_keep(args, set);
-        if (k == OPT_INPUT) ok = cli_keep(args, input);
-        if (k == CLI_OPERAND) ok = cli_one_file(args, file);
-        if (!ok) return CLI_USAGE;
-    }
-    if (*file) return CLI_DONE;
-    fprintf(stderr,
-            "perp check: which model? usage: perp check FILE.perp; see perp check --help\n");
-    return CLI_USAGE;
-}
-
 /* The plan block is transcribed, as perp plan does first. */
 static int check_plan(const perp_model *model, perp_plan_size *size, perp_diag *diag)
 {
@@ -159,30 +133,22 @@ static int settle_inputs(perp_model *model, int *settled)
 
 int perp__cmd_check(int argc, char **argv)
 {
-    cli_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "check",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    const char *file = NULL;
-    cli_list set = {0}, input = {0};
-    double step = (double)NAN;
-    int code = read_arguments(&args, &file, &set, &input, &step);
+    request r = {.args = {&command, argc, argv}};
+    int code = cli_read(&r.args, &r);
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_check_report report;
     perp_plan_size plan = {0};
     int settled = 0;
-    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "check", &set, &diag);
-    if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &input, &diag);
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_set_all(model, "check", &r.set, &diag);
+    if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);
     if (code == CLI_DONE) code = check_plan(model, &plan, &diag);
     if (code == CLI_DONE) code = settle_inputs(model, &settled);
     if (code == CLI_DONE) {
-        perp_simulation_options o = perp_simulation_options_default(model);
-        if (!isnan(step)) o.step = step;
-        perp_status status = perp_check(model, &o, &report, &diag);
+        r.o = perp_simulation_options_default(model);
+        cli_read_again(&r.args, &r);
+        perp_status status = perp_check(model, &r.o, &report, &diag);
         code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
     }
     if (code == CLI_DONE) {
@@ -198,7 +164,7 @@ int perp__cmd_check(int argc, char **argv)
     cli_print_diag(&diag, code == CLI_DONE ? stdout : stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    free(set.item);
-    free(input.item);
-    return code < 0 ? CLI_DONE : code;
+    free(r.set.item);
+    free(r.input.item);
+    return code == CLI_HELPED ? CLI_DONE : code;
 }

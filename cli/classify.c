@@ -7,6 +7,22 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
+typedef struct request {
+    cli_args args;
+    const char *file;
+} request;
+
+static const cli_option options[] = {
+    {"", "FILE.json", NULL, CLI_INTO(request, file), .needed = "which problem?"},
+};
+
+static const cli_command command = {
+    .name = "classify",
+    .usage = "FILE.json",
+    .about = "Print the classes of the matrix M of each problem in the file, and what they "
+             "guarantee.",
+    CLI_OPTIONS(options)};
+
 static const char *answer(int class)
 {
     return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
@@ -47,30 +63,14 @@ static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
 
 int perp__cmd_classify(int argc, char **argv)
 {
-    static const cli_option options[] = {{"help", NULL, "this text"}};
-    cli_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "classify",
-                     .options = options,
-                     .noptions = 1};
-    const char *file = NULL;
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        if (k == CLI_BAD) return CLI_USAGE;
-        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
-        if (k != 0) continue;
-        printf("usage: perp classify FILE.json\n\nPrint the classes of the matrix M of each "
-               "problem in the file, and what they guarantee.\n");
-        return CLI_DONE;
-    }
-    if (!file) {
-        fprintf(stderr, "perp classify: which problem? usage: perp classify FILE.json\n");
-        return CLI_USAGE;
-    }
+    request r = {.args = {&command, argc, argv}};
+    int code = cli_read(&r.args, &r);
+    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
+    const char *file = r.file;
     perp_diag diag = {0};
     perp_status status;
     cJSON *json = problem_json_load(file, &status, &diag);
-    int code = json ? CLI_DONE : cli_exit_code(status);
+    code = json ? CLI_DONE : cli_exit_code(status);
     if (json && !cJSON_IsArray(json)) {
         code = classify_one(json, file, &diag);
     } else if (json) {

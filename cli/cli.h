@@ -5,6 +5,8 @@
 #ifndef PERP_CLI_H
 #define PERP_CLI_H
 
+#include "options.h"
+
 #include "perp/perp.h"
 
 #include <stdio.h>
@@ -23,42 +25,36 @@ enum {
 #undef PERP_COMMAND
 
 /* An option: "to" is --to; one letter is -o. `value` names what follows it, NULL for a flag. */
-typedef struct cli_option {
+typedef struct old_option {
     const char *name, *value, *help;
-} cli_option;
+} old_option;
 
-typedef struct cli_args {
+typedef struct old_args {
     int argc, at;
     char **argv;
     const char *command;
-    const cli_option *options;
+    const old_option *options;
     int noptions;
     int only_operands; /* after "--" */
     const char *value; /* of the option just read, or the operand */
-} cli_args;
+} old_args;
 
 enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
 
 /* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong.
  * --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values.
  */
-int cli_next(cli_args *args);
-
-/* Values of an option that may be repeated; the caller frees item. */
-typedef struct cli_list {
-    const char **item;
-    int n;
-} cli_list;
+int cli_next(old_args *args);
 
 /* Keep the value just read; 0 after saying that memory is out. */
-int cli_keep(const cli_args *args, cli_list *list);
+int cli_keep(const old_args *args, cli_list *list);
 
 /* Take the operand just read as the one file of the command; 0 after saying that it is the second.
  */
-int cli_one_file(const cli_args *args, const char **file);
+int cli_one_file(const old_args *args, const char **file);
 
 /* The value as a number; 0 after saying what is wrong. */
-int cli_number(const cli_args *args, int option, double *x);
+int cli_number(const old_args *args, int option, double *x);
 
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
@@ -94,7 +90,7 @@ int cli_check_keys(const void *json, const char *kind, const char *where);
 void cli_print_diag(const perp_diag *diag, FILE *out);
 
 /* Print the options, aligned. */
-void cli_print_options(const cli_option *options, int n);
+void cli_print_options(const old_option *options, int n);
 
 /* Write the page of a run from its CSV file, the CSV file of a planner's iterations (nullable) and
  * its model (nullable); in report.c. */

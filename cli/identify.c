@@ -32,7 +32,7 @@ enum {
     OPT_HELP
 };
 
-static const cli_option options[] = {
+static const old_option options[] = {
     {"data", "FILE|FOLDER",
      "recorded runs: a CSV file with a column t, or a folder of them; may be repeated"},
     {"method", "NAME", "how to estimate (default: the model's, else predict); the list is below"},
@@ -105,7 +105,7 @@ static void print_help(void)
 /* CLI_DONE to go on, CLI_USAGE, CLI_FILE without memory, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
-    cli_args args = {.argc = argc,
+    old_args args = {.argc = argc,
                      .argv = argv,
                      .at = 1,
                      .command = "identify",

@@ -40,7 +40,7 @@ enum {
     OPT_HELP
 };
 
-static const cli_option options[] = {
+static const old_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)"},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
     {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5"},
@@ -108,7 +108,7 @@ static void print_help(void)
 
 /* Command line -------------------------------------------------------------------------------- */
 
-static int read_whole(const cli_args *args, int option, double least, double *x)
+static int read_whole(const old_args *args, int option, double least, double *x)
 {
     if (!cli_number(args, option, x)) return 0;
     if (*x >= least && *x <= 1e6 && *x == floor(*x)) return 1;
@@ -117,7 +117,7 @@ static int read_whole(const cli_args *args, int option, double least, double *x)
     return 0;
 }
 
-static int read_positive(const cli_args *args, int option, double *x)
+static int read_positive(const old_args *args, int option, double *x)
 {
     if (!cli_number(args, option, x)) return 0;
     if (*x > 0) return 1;
@@ -126,7 +126,7 @@ static int read_positive(const cli_args *args, int option, double *x)
     return 0;
 }
 
-static int read_theta(const cli_args *args, int option, double *x)
+static int read_theta(const old_args *args, int option, double *x)
 {
     if (!cli_number(args, option, x)) return 0;
     if (*x >= 0.5 && *x <= 1) return 1;
@@ -135,7 +135,7 @@ static int read_theta(const cli_args *args, int option, double *x)
 }
 
 /* NAME=VALUE */
-static int read_homotopy(const cli_args *args, request *r)
+static int read_homotopy(const old_args *args, request *r)
 {
     const char *equals = strchr(args->value, '=');
     size_t n = equals ? (size_t)(equals - args->value) : 0;
@@ -155,7 +155,7 @@ static int read_homotopy(const cli_args *args, request *r)
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
-    cli_args args = {.argc = argc,
+    old_args args = {.argc = argc,
                      .argv = argv,
                      .at = 1,
                      .command = "plan",

@@ -9,7 +9,7 @@
 
 enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
 
-static const cli_option options[] = {
+static const old_option options[] = {
     {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output"},
     {"model", "FILE.perp",
      "the model of the runs (default: the one each run names, if it lies beside the run, "
@@ -52,7 +52,7 @@ static void print_help(void)
            "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory\n");
 }
 
-static int keep_file(const cli_args *args, request *r)
+static int keep_file(const old_args *args, request *r)
 {
     if (r->nfile == MAX_RUNS) {
         fprintf(stderr, "perp report: more than %d runs\n", MAX_RUNS);
@@ -65,7 +65,7 @@ static int keep_file(const cli_args *args, request *r)
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
-    cli_args args = {.argc = argc,
+    old_args args = {.argc = argc,
                      .argv = argv,
                      .at = 1,
                      .command = "report",

@@ -28,7 +28,7 @@ enum {
     OPT_HELP
 };
 
-static const cli_option options[] = {
+static const old_option options[] = {
     {"to", "T", "end time [s] (default: the model's)"},
     {"from", "T", "start time [s] (default: the model's, else 0)"},
     {"step", "H", "step [s] (default: the model's)"},
@@ -84,7 +84,7 @@ static void print_help(void)
 
 /* Command line -------------------------------------------------------------------------------- */
 
-static int read_every(const cli_args *args, request *r)
+static int read_every(const old_args *args, request *r)
 {
     double x;
     if (!cli_number(args, OPT_EVERY, &x)) return 0;
@@ -100,7 +100,7 @@ static int read_every(const cli_args *args, request *r)
 /* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
 static int read_request(int argc, char **argv, request *r)
 {
-    cli_args args = {.argc = argc,
+    old_args args = {.argc = argc,
                      .argv = argv,
                      .at = 1,
                      .command = "simulate",

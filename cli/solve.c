@@ -16,7 +16,7 @@
 
 enum { OPT_METHOD, OPT_ALL_SOLUTIONS, OPT_JSON, OPT_HELP };
 
-static const cli_option options[] = {
+static const old_option options[] = {
     {"method", "NAME|all",
      "one method, or a table of all that apply (default: auto); see perp solvers"},
     {"all-solutions", NULL, "every solution of a small linear problem: points, vertices, rays"},
@@ -455,7 +455,7 @@ static void print_help(void)
 
 int perp__cmd_solve(int argc, char **argv)
 {
-    cli_args args = {.argc = argc,
+    old_args args = {.argc = argc,
                      .argv = argv,
                      .at = 1,
                      .command = "solve",
@@ -520,8 +520,8 @@ int perp__cmd_solve(int argc, char **argv)
 
 int perp__cmd_solvers(int argc, char **argv)
 {
-    static const cli_option none[] = {{"help", NULL, "this text"}};
-    cli_args args = {
+    static const old_option none[] = {{"help", NULL, "this text"}};
+    old_args args = {
         .argc = argc, .argv = argv, .at = 1, .command = "solvers", .options = none, .noptions = 1};
     int k = cli_next(&args);
     if (k == 0) printf("usage: perp solvers\n\nList the methods that perp solve knows.\n");

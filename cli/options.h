@@ -1,0 +1,78 @@
+/* The options of a command: one row of a table each, which says where the value goes. From the table come parsing, --help,
+ * suggestions, and what is said of a value that is missing, no number, out of range, or an unknown word. */
+
+#ifndef PERP_CLI_OPTIONS_H
+#define PERP_CLI_OPTIONS_H
+
+#include "perp/perp.h"
+
+#include <stddef.h>
+
+/* How a value is read follows from the type of its destination. */
+typedef enum cli_type { CLI_TEXT, CLI_LIST, CLI_NUMBER, CLI_WHOLE } cli_type;
+
+/* Values of an option that may be repeated; the caller frees item. */
+typedef struct cli_list {
+    const char **item;
+    int n;
+} cli_list;
+
+/* The destination: a field of the command's struct. const char *: the text; cli_list: one more text; double: a finite number;
+ * an integer: a whole number, or the index of one of `words`. */
+#define CLI_INTO(request, field)                                                                   \
+    .at = offsetof(request, field), .size = sizeof((request *)0)->field,                           \
+    .type = _Generic(((request *)0)->field,                                                        \
+        const char *: CLI_TEXT,                                                                    \
+        cli_list: CLI_LIST,                                                                        \
+        double: CLI_NUMBER,                                                                        \
+        int: CLI_WHOLE,                                                                            \
+        unsigned: CLI_WHOLE,                                                                       \
+        long: CLI_WHOLE,                                                                           \
+        unsigned long long: CLI_WHOLE)
+
+/* "to" is --to; one letter is -o; "" is the operand, and "no-plot" sets its destination to 0, where other flags set it to 1.
+ * `value` names what follows, NULL for a flag. --help is in every table. */
+typedef struct cli_option {
+    const char *name, *value, *help;
+    size_t at, size;
+    cli_type type;
+    const char *needed;       /* the question where it is not given: "which model?" */
+    int is_output;            /* a file to be written: every name of standard output becomes "-" */
+    int is_positive;          /* > 0 */
+    double least, most;       /* else least <= x <= most; most 0: no bound but that of the type */
+    const char *const *words; /* what it may be, NULL at the end */
+    const char *what;         /* such a word is; NULL: as the option's name */
+} cli_option;
+
+typedef struct cli_command {
+    const char *name, *usage;  /* "plan", "FILE.perp [options]" */
+    const char *about, *notes; /* --help: before and after the options; notes NULL: none */
+    void (*list)(void);        /* prints more between options and notes; nullable */
+    const cli_option *options;
+    int noptions;
+} cli_command;
+
+#define CLI_OPTIONS(table) .options = (table), .noptions = sizeof(table) / sizeof *(table)
+
+/* A command line of a command. */
+typedef struct cli_args {
+    const cli_command *command;
+    int argc;
+    char **argv; /* from the command's name on */
+} cli_args;
+
+enum { CLI_HELPED = -1 };
+
+/* Read all options and operands into *request. CLI_DONE to go on, CLI_HELPED after --help, else the exit code after saying what
+ * is wrong. --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values. */
+int cli_read(const cli_args *args, void *request);
+
+/* The values that were given once more, over defaults that came later; lists stay as they are. */
+void cli_read_again(const cli_args *args, void *request);
+
+int cli_is_given(const cli_args *args, const char *name);
+
+/* "perp plan: QUESTION usage: .."; CLI_USAGE */
+int cli_ask(const cli_args *args, const char *question);
+
+#endif
