@@ -10,162 +10,81 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_TO,
-    OPT_FROM,
-    OPT_STEP,
-    OPT_SET,
-    OPT_INPUT,
-    OPT_METHOD,
-    OPT_THETA,
-    OPT_SOLVER,
-    OPT_O,
-    OPT_EVERY,
-    OPT_STREAM,
-    OPT_REPORT,
-    OPT_QUIET,
-    OPT_NO_PLOT,
-    OPT_HELP
-};
-
-static const old_option options[] = {
-    {"to", "T", "end time [s] (default: the model's)"},
-    {"from", "T", "start time [s] (default: the model's, else 0)"},
-    {"step", "H", "step [s] (default: the model's)"},
-    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated"},
-    {"input", "NAME=FILE[:COLUMN]",
-     "an input from a CSV table with a column t, linear between rows; may be repeated"},
-    {"method", "NAME", "how time is stepped: backward-euler (default), theta, moreau"},
-    {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)"},
-    {"solver", "NAME",
-     "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers"},
-    {"o", "OUT.csv",
-     "write the trajectory; - is standard output (the summary then goes to standard error)"},
-    {"every", "N", "write every Nth row, and the last"},
-    {"stream", NULL,
-     "write into OUT.csv itself, for a program that follows it; an earlier file is lost at once"},
-    {"report", "OUT.html", "write a page that shows the run; see perp report"},
-    {"quiet", NULL, "no summary, plot or progress"},
-    {"no-plot", NULL, "no plot"},
-    {"help", NULL, "this text"},
-};
-
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6 };
+enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
-    const char *file, *out, *report, *method, *solver;
-    double to, from, step, theta;
+    cli_args args;
+    const char *file, *out, *report;
+    perp_simulation_options o;
     long every;
     int quiet, plot, stream;
     cli_list set, input;
-    int argc;
-    char **argv;
 } request;
 
-static void print_help(void)
-{
-    printf("usage: perp simulate FILE.perp [options]\n\n"
-           "Step the model from `from` to `to` and verify every step: the conditions as written in "
-           "the model are evaluated\n"
-           "after each solve, and a step that does not hold stops the run. A summary and a plot "
-           "are printed; with -o every row\n"
-           "goes to a CSV file: it takes its name when the run is complete; the rows of a run that "
-           "stops early are in\nOUT.csv.partial.\n\n");
-    cli_print_options(options, NOPTIONS);
-    printf("\nexamples:\n"
-           "  perp simulate examples/notes/particle.perp -o particle.csv\n"
-           "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
-           "  perp simulate examples/mechanics/square.perp --report square.html\n"
-           "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
-           "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
-           "(the rows so far are in OUT.csv.partial),\n"
-           "4 file or memory, 130 interrupted (the same)\n");
-}
+#define INTO(field) CLI_INTO(request, field)
 
-/* Command line -------------------------------------------------------------------------------- */
+static const char *const integrators[] = {
+#define WORD(name, word, text) word,
+    PERP_INTEGRATOR_LIST(WORD) NULL
+#undef WORD
+};
 
-static int read_every(const old_args *args, request *r)
-{
-    double x;
-    if (!cli_number(args, OPT_EVERY, &x)) return 0;
-    if (!(x >= 1 && x == floor(x) && x < 1e15)) {
-        fprintf(stderr, "perp simulate: --every needs a whole number from 1 on, not '%s'\n",
-                args->value);
-        return 0;
-    }
-    r->every = (long)x;
-    return 1;
-}
+static const char *const solvers[] = {
+#define PERP_SOLVER(name, suffix, class, summary) #name,
+#include "perp/solvers.def"
+#undef PERP_SOLVER
+    NULL};
 
-/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
-static int read_request(int argc, char **argv, request *r)
-{
-    old_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "simulate",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    *r = (request){.to = (double)NAN,
-                   .from = (double)NAN,
-                   .step = (double)NAN,
-                   .theta = (double)NAN,
-                   .every = 1,
-                   .plot = 1,
-                   .argc = argc,
-                   .argv = argv};
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        int ok = 1;
-        switch (k) {
-        case OPT_TO: ok = cli_number(&args, k, &r->to); break;
-        case OPT_FROM: ok = cli_number(&args, k, &r->from); break;
-        case OPT_STEP: ok = cli_number(&args, k, &r->step); break;
-        case OPT_SET: ok = cli_keep(&args, &r->set); break;
-        case OPT_INPUT: ok = cli_keep(&args, &r->input); break;
-        case OPT_METHOD: r->method = args.value; break;
-        case OPT_THETA: ok = cli_number(&args, k, &r->theta); break;
-        case OPT_SOLVER: r->solver = args.value; break;
-        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
-        case OPT_EVERY: ok = read_every(&args, r); break;
-        case OPT_STREAM: r->stream = 1; break;
-        case OPT_REPORT: r->report = cli_is_standard_output(args.value) ? "-" : args.value; break;
-        case OPT_QUIET: r->quiet = 1; break;
-        case OPT_NO_PLOT: r->plot = 0; break;
-        case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
-        default: return CLI_USAGE;
-        }
-        if (!ok) return CLI_USAGE;
-    }
-    if (!r->file) {
-        fprintf(stderr, "perp simulate: which model? usage: perp simulate FILE.perp [options]; see "
-                        "perp simulate --help\n");
-        return CLI_USAGE;
-    }
-    if (!isnan(r->step) && !(r->step > 0)) {
-        fprintf(stderr, "perp simulate: --step must be positive, not %g\n", r->step);
-        return CLI_USAGE;
-    }
-    if (!isnan(r->theta) && !(r->theta >= 0.5 && r->theta <= 1)) {
-        fprintf(stderr, "perp simulate: --theta must be from 0.5 to 1, not %g\n", r->theta);
-        return CLI_USAGE;
-    }
-    if (r->method && perp_integrator_find(r->method) == PERP_INTEGRATOR_COUNT) {
-        fprintf(stderr, "perp simulate: unknown method '%s'; there are:", r->method);
-        for (int k = 0; k < PERP_INTEGRATOR_COUNT; k++)
-            fprintf(stderr, " %s", perp_integrator_name((perp_integrator)k));
-        fprintf(stderr, "\n");
-        return CLI_USAGE;
-    }
-    if (r->solver && perp_method_find(r->solver) == PERP_METHOD_COUNT) {
-        fprintf(stderr, "perp simulate: unknown solver '%s'; there are:", r->solver);
-        for (int m = 0; m < PERP_METHOD_COUNT; m++)
-            fprintf(stderr, " %s", perp_method_name((perp_method)m));
-        fprintf(stderr, "\n");
-        return CLI_USAGE;
-    }
-    return CLI_DONE;
-}
+static const cli_option options[] = {
+    {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
+    {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
+    {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
+    {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
+    {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
+     INTO(set)},
+    {"input", "NAME=FILE[:COLUMN]",
+     "an input from a CSV table with a column t, linear between rows; may be repeated",
+     INTO(input)},
+    {"method", "NAME", "how time is stepped: backward-euler (default), theta, moreau",
+     INTO(o.integrator), .words = integrators},
+    {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
+     INTO(o.theta), .least = 0.5, .most = 1},
+    {"solver", "NAME",
+     "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers",
+     INTO(o.solver), .words = solvers},
+    {"o", "OUT.csv",
+     "write the trajectory; - is standard output (the summary then goes to standard error)",
+     INTO(out), .is_output = 1},
+    {"every", "N", "write every Nth row, and the last", INTO(every), .least = 1},
+    {"stream", NULL,
+     "write into OUT.csv itself, for a program that follows it; an earlier file is lost at once",
+     INTO(stream)},
+    {"report", "OUT.html", "write a page that shows the run; see perp report", INTO(report),
+     .is_output = 1},
+    {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
+    {"no-plot", NULL, "no plot", INTO(plot)},
+};
+
+static const cli_command command = {
+    .name = "simulate",
+    .usage = "FILE.perp [options]",
+    .about =
+        "Step the model from `from` to `to` and verify every step: the conditions as written in "
+        "the model are evaluated\n"
+        "after each solve, and a step that does not hold stops the run. A summary and a plot "
+        "are printed; with -o every row\n"
+        "goes to a CSV file: it takes its name when the run is complete; the rows of a run that "
+        "stops early are in\nOUT.csv.partial.",
+    .notes =
+        "examples:\n"
+        "  perp simulate examples/notes/particle.perp -o particle.csv\n"
+        "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
+        "  perp simulate examples/mechanics/square.perp --report square.html\n"
+        "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
+        "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
+        "(the rows so far are in OUT.csv.partial),\n"
+        "4 file or memory, 130 interrupted (the same)",
+    CLI_OPTIONS(options)};
 
 /* The run ------------------------------------------------------------------------------------- */
 
@@ -242,7 +161,8 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
                                   const perp_simulation_options *o, const request *r)
 {
     char line[8192], a[PERP_NUMBER_SIZE], b[PERP_NUMBER_SIZE], c[PERP_NUMBER_SIZE];
-    perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
+    perp_status status =
+        cli_write_words(w, "command: perp", (const char *const *)r->args.argv, r->args.argc);
     snprintf(line, sizeof line, "model: %s (%s, %s)\nfrom %s to %s step %s, %s, %s",
              perp_model_name(model), perp_model_file(model),
              perp_model_get_kind(model) == PERP_DISCRETE ? "discrete" : "continuous",
@@ -398,15 +318,15 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
 /* Options that would change nothing are refused. */
 static int check_method(const perp_model *model, const perp_simulation_options *o, const request *r)
 {
-    const char *given = r->method ? "--method" : "--theta";
-    if (!r->method && isnan(r->theta)) return CLI_DONE;
+    int has_theta = cli_is_given(&r->args, "theta"), has_method = cli_is_given(&r->args, "method");
+    if (!has_method && !has_theta) return CLI_DONE;
     if (perp_model_get_kind(model) == PERP_DISCRETE) {
         fprintf(stderr,
                 "perp simulate: %s: the model is discrete (next), its steps are as written\n",
-                given);
+                has_method ? "--method" : "--theta");
         return CLI_USAGE;
     }
-    if (!isnan(r->theta) && o->integrator == PERP_BACKWARD_EULER) {
+    if (has_theta && o->integrator == PERP_BACKWARD_EULER) {
         fprintf(stderr, "perp simulate: --theta is for the methods theta and moreau, not for %s\n",
                 perp_integrator_name(o->integrator));
         return CLI_USAGE;
@@ -415,16 +335,13 @@ static int check_method(const perp_model *model, const perp_simulation_options *
 }
 
 /* Everything after the model is loaded and set. */
-static int simulate(perp_model *model, const request *r, perp_diag *diag)
+static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
-    perp_simulation_options o = perp_simulation_options_default(model);
-    int step_is_the_files = isnan(r->step) && isnan(r->to) && isnan(r->from);
-    if (!isnan(r->to)) o.to = r->to;
-    if (!isnan(r->from)) o.from = r->from;
-    if (!isnan(r->step)) o.step = r->step;
-    if (r->method) o.integrator = perp_integrator_find(r->method);
-    if (!isnan(r->theta)) o.theta = r->theta;
-    if (r->solver) o.solver = perp_method_find(r->solver);
+    r->o = perp_simulation_options_default(model);
+    cli_read_again(&r->args, r);
+    const perp_simulation_options o = r->o;
+    int step_is_the_files = !cli_is_given(&r->args, "step") && !cli_is_given(&r->args, "to") &&
+                            !cli_is_given(&r->args, "from");
 
     if (check_method(model, &o, r) != CLI_DONE) return CLI_USAGE;
     perp_simulation *sim = NULL;
@@ -485,10 +402,10 @@ static int check_outputs(const perp_model *model, const request *r)
 
 int perp__cmd_simulate(int argc, char **argv)
 {
-    request r;
+    request r = {.args = {&command, argc, argv}, .every = 1, .plot = 1};
     perp_diag diag = {0};
     perp_model *model = NULL;
-    int code = read_request(argc, argv, &r);
+    int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* before the model's own tables are */
@@ -501,5 +418,5 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.set.item);
     free(r.input.item);
-    return code < 0 ? CLI_DONE : code;
+    return code == CLI_HELPED ? CLI_DONE : code;
 }
