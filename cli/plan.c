@@ -10,278 +10,129 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_NODES,
-    OPT_SET,
-    OPT_METHOD,
-    OPT_THETA,
-    OPT_PAIRS,
-    OPT_RELAXATION,
-    OPT_RELAXATION_MIN,
-    OPT_PENALTY,
-    OPT_TOL,
-    OPT_BACKEND,
-    OPT_START,
-    OPT_GUESS,
-    OPT_SEED,
-    OPT_TRIES,
-    OPT_RESTARTS,
-    OPT_THREADS,
-    OPT_HOMOTOPY,
-    OPT_HOMOTOPY_STEPS,
-    OPT_MAX_ITER,
-    OPT_O,
-    OPT_LOG,
-    OPT_STREAM,
-    OPT_REPORT,
-    OPT_NO_REPLAY,
-    OPT_QUIET,
-    OPT_NO_PLOT,
-    OPT_HELP
-};
-
-static const old_option options[] = {
-    {"nodes", "N", "number of nodes (default: the model's, else 41)"},
-    {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated"},
-    {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5"},
-    {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)"},
-    {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister"},
-    {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)"},
-    {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)"},
-    {"penalty", "W", "weight of the l1 penalty (default 0.1)"},
-    {"tol", "EPS", "of the conditions of a minimum (default 1e-8)"},
-    {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it"},
-    {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random"},
-    {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation"},
-    {"seed", "N", "of random starts (default 1)"},
-    {"tries", "N", "starts from which the best plan is kept (default 1)"},
-    {"restarts", "N", "further starts while no plan is stationary (default 3)"},
-    {"threads", "N", "for several starts (default: one per processor; the answer is the same)"},
-    {"homotopy", "NAME=VALUE",
-     "solve with this value of a parameter first and walk to the model's, such as mu=0"},
-    {"homotopy-steps", "N", "values on the way (default 4)"},
-    {"max-iter", "N", "iterations of a run (default 1000)"},
-    {"o", "OUT.csv",
-     "write the plan: the columns of a simulation, inputs, costates; - is standard output"},
-    {"log", "FILE.csv", "write every iteration: cost, violations, relaxation"},
-    {"stream", NULL, "write into the file of --log itself, for a program that follows it"},
-    {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report"},
-    {"no-replay", NULL, "do not simulate with the inputs found"},
-    {"quiet", NULL, "no summary, plot or progress"},
-    {"no-plot", NULL, "no plot"},
-    {"help", NULL, "this text"},
-};
-
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_PLOTTED = 6, PATH_ROOM = 4096 };
+enum { MAX_PLOTTED = 6, PATH_ROOM = 4096 };
 
 typedef struct request {
-    const char *file, *out, *log, *report, *method, *pairs, *backend, *start, *guess;
-    double theta, relaxation, relaxation_min, penalty, tol; /* NaN: not given */
-    double nodes, seed, tries, restarts, threads, max_iter, homotopy_from, homotopy_steps;
-    char homotopy[256];
-    int quiet, plot, replay, stream;
+    cli_args args;
+    const char *file, *out, *log, *report, *guess;
+    perp_plan_options o;
+    const char *homotopy; /* NAME=VALUE */
+    char homotopy_name[256];
+    int quiet, plot, stream;
     cli_list set;
-    int argc;
-    char **argv;
 } request;
 
-static void print_help(void)
-{
-    printf("usage: perp plan FILE.perp [options]\n\n"
-           "Find the inputs, the motion and the free values that the model's plan block asks for. "
-           "The answer is called\n"
-           "a plan only when every condition as written in the model holds, checked by code that "
-           "belongs to no solver, and a\n"
-           "minimum only when its first and second order are shown; docs/plan.md has the words.\n"
-           "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays "
-           "it.\n\n");
-    cli_print_options(options, NOPTIONS);
-    printf("\nexamples:\n"
-           "  perp plan examples/opty/push.perp -o push.csv\n"
-           "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
-           "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
-           "0.0166666666666666\n\n"
-           "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no plan "
-           "was found,\n4 file or memory, "
-           "130 interrupted (the best iterate is in OUT.csv.partial)\n");
-}
+#define INTO(field)            CLI_INTO(request, field)
+#define WORD(name, word, text) word,
+static const char *const methods[] = {PERP_PLAN_METHOD_LIST(WORD) NULL};
+static const char *const treatments[] = {PERP_PLAN_PAIRS_LIST(WORD) NULL};
+static const char *const backends[] = {PERP_PLAN_BACKEND_LIST(WORD) NULL};
+static const char *const starts[] = {"model", "zeros", "random", NULL};
+#undef WORD
 
-/* Command line -------------------------------------------------------------------------------- */
+static const cli_option options[] = {
+    {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
+    {"nodes", "N", "number of nodes (default: the model's, else 41)", INTO(o.nodes), .least = 2,
+     .most = 1e6},
+    {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated", INTO(set)},
+    {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5", INTO(o.method),
+     .words = methods},
+    {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)", INTO(o.theta),
+     .least = 0.5, .most = 1},
+    {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister",
+     INTO(o.pairs), .words = treatments, .what = "treatment of pairs"},
+    {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)", INTO(o.relaxation),
+     .is_positive = 1},
+    {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)",
+     INTO(o.relaxation_min), .is_positive = 1},
+    {"penalty", "W", "weight of the l1 penalty (default 0.1)", INTO(o.penalty), .is_positive = 1},
+    {"tol", "EPS", "of the conditions of a minimum (default 1e-8)", INTO(o.tol), .is_positive = 1},
+    {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it",
+     INTO(o.backend), .words = backends, .what = "back end"},
+    {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random",
+     INTO(o.start), .words = starts},
+    {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation",
+     INTO(guess)},
+    {"seed", "N", "of random starts (default 1)", INTO(o.seed)},
+    {"tries", "N", "starts from which the best plan is kept (default 1)", INTO(o.tries),
+     .least = 1},
+    {"restarts", "N", "further starts while no plan is stationary (default 3)", INTO(o.restarts)},
+    {"threads", "N", "for several starts (default: one per processor; the answer is the same)",
+     INTO(o.threads)},
+    {"homotopy", "NAME=VALUE",
+     "solve with this value of a parameter first and walk to the model's, such as mu=0",
+     INTO(homotopy)},
+    {"homotopy-steps", "N", "values on the way (default 4)", INTO(o.homotopy_steps), .least = 1},
+    {"max-iter", "N", "iterations of a run (default 1000)", INTO(o.max_iter), .least = 1},
+    {"o", "OUT.csv",
+     "write the plan: the columns of a simulation, inputs, costates; - is standard output",
+     INTO(out), .is_output = 1},
+    {"log", "FILE.csv", "write every iteration: cost, violations, relaxation", INTO(log),
+     .is_output = 1},
+    {"stream", NULL, "write into the file of --log itself, for a program that follows it",
+     INTO(stream)},
+    {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report",
+     INTO(report), .is_output = 1},
+    {"no-replay", NULL, "do not simulate with the inputs found", INTO(o.replay)},
+    {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
+    {"no-plot", NULL, "no plot", INTO(plot)},
+};
 
-static int read_whole(const old_args *args, int option, double least, double *x)
-{
-    if (!cli_number(args, option, x)) return 0;
-    if (*x >= least && *x <= 1e6 && *x == floor(*x)) return 1;
-    fprintf(stderr, "perp plan: --%s needs a whole number from %g on, not '%s'\n",
-            options[option].name, least, args->value);
-    return 0;
-}
+static const cli_command command = {
+    .name = "plan",
+    .usage = "FILE.perp [options]",
+    .about =
+        "Find the inputs, the motion and the free values that the model's plan block asks for. "
+        "The answer is called\n"
+        "a plan only when every condition as written in the model holds, checked by code that "
+        "belongs to no solver, and a\n"
+        "minimum only when its first and second order are shown; docs/plan.md has the words.\n"
+        "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays "
+        "it.",
+    .notes =
+        "examples:\n"
+        "  perp plan examples/opty/push.perp -o push.csv\n"
+        "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
+        "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
+        "0.0166666666666666\n\n"
+        "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no plan "
+        "was found,\n4 file or memory, "
+        "130 interrupted (the best iterate is in OUT.csv.partial)",
+    CLI_OPTIONS(options)};
 
-static int read_positive(const old_args *args, int option, double *x)
+/* NAME=VALUE, which is set before the model's value. */
+static int take_homotopy(request *r)
 {
-    if (!cli_number(args, option, x)) return 0;
-    if (*x > 0) return 1;
-    fprintf(stderr, "perp plan: --%s needs a positive number, not '%s'\n", options[option].name,
-            args->value);
-    return 0;
-}
-
-static int read_theta(const old_args *args, int option, double *x)
-{
-    if (!cli_number(args, option, x)) return 0;
-    if (*x >= 0.5 && *x <= 1) return 1;
-    fprintf(stderr, "perp plan: --theta must be from 0.5 to 1, not '%s'\n", args->value);
-    return 0;
-}
-
-/* NAME=VALUE */
-static int read_homotopy(const old_args *args, request *r)
-{
-    const char *equals = strchr(args->value, '=');
-    size_t n = equals ? (size_t)(equals - args->value) : 0;
-    const char *end = NULL;
-    if (n > 0 && n < sizeof r->homotopy) r->homotopy_from = perp_number_read(equals + 1, &end);
-    if (!end || end == equals + 1 || *end || !isfinite(r->homotopy_from)) {
+    const char *equals = strchr(r->homotopy, '='), *end = NULL;
+    size_t n = equals ? (size_t)(equals - r->homotopy) : 0;
+    if (n > 0 && n < sizeof r->homotopy_name)
+        r->o.homotopy_from = perp_number_read(equals + 1, &end);
+    if (!end || end == equals + 1 || *end || !isfinite(r->o.homotopy_from)) {
         fprintf(stderr,
                 "perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
-                args->value);
-        return 0;
-    }
-    memcpy(r->homotopy, args->value, n);
-    r->homotopy[n] = '\0';
-    return 1;
-}
-
-/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
-static int read_request(int argc, char **argv, request *r)
-{
-    old_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "plan",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    *r = (request){.theta = (double)NAN,
-                   .relaxation = (double)NAN,
-                   .relaxation_min = (double)NAN,
-                   .penalty = (double)NAN,
-                   .tol = (double)NAN,
-                   .nodes = -1,
-                   .seed = -1,
-                   .tries = -1,
-                   .restarts = -1,
-                   .threads = -1,
-                   .homotopy_steps = -1,
-                   .max_iter = -1,
-                   .plot = 1,
-                   .replay = 1,
-                   .argc = argc,
-                   .argv = argv};
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        int ok = 1;
-        switch (k) {
-        case OPT_NODES: ok = read_whole(&args, k, 2, &r->nodes); break;
-        case OPT_SEED: ok = read_whole(&args, k, 0, &r->seed); break;
-        case OPT_TRIES: ok = read_whole(&args, k, 1, &r->tries); break;
-        case OPT_RESTARTS: ok = read_whole(&args, k, 0, &r->restarts); break;
-        case OPT_THREADS: ok = read_whole(&args, k, 0, &r->threads); break;
-        case OPT_HOMOTOPY: ok = read_homotopy(&args, r); break;
-        case OPT_HOMOTOPY_STEPS: ok = read_whole(&args, k, 1, &r->homotopy_steps); break;
-        case OPT_MAX_ITER: ok = read_whole(&args, k, 1, &r->max_iter); break;
-        case OPT_SET: ok = cli_keep(&args, &r->set); break;
-        case OPT_METHOD: r->method = args.value; break;
-        case OPT_THETA: ok = read_theta(&args, k, &r->theta); break;
-        case OPT_PAIRS: r->pairs = args.value; break;
-        case OPT_RELAXATION: ok = read_positive(&args, k, &r->relaxation); break;
-        case OPT_RELAXATION_MIN: ok = read_positive(&args, k, &r->relaxation_min); break;
-        case OPT_PENALTY: ok = read_positive(&args, k, &r->penalty); break;
-        case OPT_TOL: ok = read_positive(&args, k, &r->tol); break;
-        case OPT_BACKEND: r->backend = args.value; break;
-        case OPT_START: r->start = args.value; break;
-        case OPT_GUESS: r->guess = args.value; break;
-        case OPT_O: r->out = cli_is_standard_output(args.value) ? "-" : args.value; break;
-        case OPT_LOG: r->log = args.value; break;
-        case OPT_STREAM: r->stream = 1; break;
-        case OPT_REPORT: r->report = args.value; break;
-        case OPT_NO_REPLAY: r->replay = 0; break;
-        case OPT_QUIET: r->quiet = 1; break;
-        case OPT_NO_PLOT: r->plot = 0; break;
-        case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
-        default: return CLI_USAGE;
-        }
-        if (!ok) return CLI_USAGE;
-    }
-    if (r->file) return CLI_DONE;
-    fprintf(stderr,
-            "perp plan: which model? usage: perp plan FILE.perp [options]; see perp plan --help\n");
-    return CLI_USAGE;
-}
-
-static int unknown_word(const char *what, const char *word, const char *const *words, int n)
-{
-    const char *near = cli_nearest(word, words, n);
-    fprintf(stderr, "perp plan: unknown %s '%s'", what, word);
-    if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, " There are:");
-    for (int k = 0; k < n; k++) fprintf(stderr, " %s", words[k]);
-    fprintf(stderr, "\n");
-    return CLI_USAGE;
-}
-
-/* The command line's words over the model's options. */
-static int apply_request(const request *r, perp_plan_options *o)
-{
-    const char *words[8];
-    static const char *const starts[] = {"model", "zeros", "random"};
-    int n = 0;
-    if (r->method && (o->method = perp_plan_method_find(r->method)) == PERP_PLAN_METHOD_COUNT) {
-        for (; n < PERP_PLAN_METHOD_COUNT; n++)
-            words[n] = perp_plan_method_name((perp_plan_method)n);
-        return unknown_word("method", r->method, words, n);
-    }
-    if (r->pairs && (o->pairs = perp_plan_pairs_find(r->pairs)) == PERP_PLAN_PAIRS_COUNT) {
-        for (; n < PERP_PLAN_PAIRS_COUNT; n++) words[n] = perp_plan_pairs_name((perp_plan_pairs)n);
-        return unknown_word("treatment of pairs", r->pairs, words, n);
-    }
-    if (r->backend &&
-        (o->backend = perp_plan_backend_find(r->backend)) == PERP_PLAN_BACKEND_COUNT) {
-        for (; n < PERP_PLAN_BACKEND_COUNT; n++)
-            words[n] = perp_plan_backend_name((perp_plan_backend)n);
-        return unknown_word("back end", r->backend, words, n);
-    }
-    if (r->start) {
-        while (n < 3 && strcmp(r->start, starts[n]) != 0) n++;
-        if (n == 3) return unknown_word("start", r->start, starts, 3);
-        o->start = (perp_plan_start)n;
-    }
-    if (!isnan(r->theta) && o->method != PERP_PLAN_THETA) {
-        fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
-                perp_plan_method_name(o->method));
+                r->homotopy);
         return CLI_USAGE;
     }
-    if (r->homotopy_steps > 0 && !r->homotopy[0]) {
-        fprintf(stderr, "perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
-        return CLI_USAGE;
-    }
-    if (!isnan(r->theta)) o->theta = r->theta;
-    if (!isnan(r->relaxation)) o->relaxation = r->relaxation;
-    if (!isnan(r->relaxation_min)) o->relaxation_min = r->relaxation_min;
-    if (!isnan(r->penalty)) o->penalty = r->penalty;
-    if (!isnan(r->tol)) o->tol = r->tol;
-    if (r->nodes > 0) o->nodes = (int)r->nodes;
-    if (r->seed >= 0) o->seed = (unsigned)r->seed;
-    if (r->tries > 0) o->tries = (int)r->tries;
-    if (r->restarts >= 0) o->restarts = (int)r->restarts;
-    if (r->threads >= 0) o->threads = (int)r->threads;
-    if (r->homotopy[0]) {
-        o->homotopy = r->homotopy;
-        o->homotopy_from = r->homotopy_from;
-    }
-    if (r->homotopy_steps > 0) o->homotopy_steps = (int)r->homotopy_steps;
-    o->replay = r->replay;
-    if (r->max_iter > 0) o->max_iter = (int)r->max_iter;
+    memcpy(r->homotopy_name, r->homotopy, n);
+    r->homotopy_name[n] = '\0';
+    r->o.homotopy = r->homotopy_name;
     return CLI_DONE;
+}
+
+/* The command line over the model's options. */
+static int take_options(const perp_model *model, request *r)
+{
+    r->o = perp_plan_options_default(model);
+    cli_read_again(&r->args, r);
+    if (cli_is_given(&r->args, "theta") && r->o.method != PERP_PLAN_THETA) {
+        fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
+                perp_plan_method_name(r->o.method));
+        return CLI_USAGE;
+    }
+    if (r->homotopy) return take_homotopy(r);
+    if (!cli_is_given(&r->args, "homotopy-steps")) return CLI_DONE;
+    fprintf(stderr, "perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
+    return CLI_USAGE;
 }
 
 /* Progress ------------------------------------------------------------------------------------ */
@@ -341,7 +192,8 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
                                   const request *r)
 {
     char line[8192];
-    perp_status status = cli_write_words(w, "command: perp", (const char *const *)r->argv, r->argc);
+    perp_status status =
+        cli_write_words(w, "command: perp", (const char *const *)r->args.argv, r->args.argc);
     snprintf(line, sizeof line, "model: %s (%s)\nplan: %s, cost %.17g, horizon %.17g",
              perp_model_name(model), perp_model_file(model),
              perp_plan_outcome_name(result->outcome), result->cost, result->horizon);
@@ -656,11 +508,11 @@ static perp_status close_log(watch *u, tables *t, perp_status status,
     return perp_trajectory_writer_close(u->log, reason, diag);
 }
 
-static int plan_model(perp_model *model, const request *r, perp_diag *diag)
+static int plan_model(perp_model *model, request *r, perp_diag *diag)
 {
-    perp_plan_options o = perp_plan_options_default(model);
-    int code = apply_request(r, &o);
+    int code = take_options(model, r);
     if (code != CLI_DONE) return code;
+    perp_plan_options o = r->o;
     watch u = {.is_shown = !r->quiet && isatty(2), .started = cli_now()};
     perp_plan *plan = NULL;
     perp_plan_result result;
@@ -700,7 +552,7 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
         if (!r->quiet && r->report && !cli_is_dash(r->report))
             fprintf(out, "report: %s\n", r->report);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
-        if (!r->quiet && r->replay && holds)
+        if (!r->quiet && o.replay && holds)
             cli_exit_code(print_replay(out, model, plan, &o)); /* keeps whether memory is out */
         if (result.outcome == PERP_PLAN_STOPPED)
             fprintf(stderr, "perp plan: interrupted; this is the best iterate so far\n");
@@ -714,10 +566,10 @@ static int plan_model(perp_model *model, const request *r, perp_diag *diag)
 
 int perp__cmd_plan(int argc, char **argv)
 {
-    request r;
+    request r = {.args = {&command, argc, argv}, .plot = 1};
     perp_diag diag = {0};
     perp_model *model = NULL;
-    int code = read_request(argc, argv, &r);
+    int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
     const cli_output output[] = {{"-o", r.out}, {"--log", r.log}, {"--report", r.report}};
@@ -730,5 +582,5 @@ int perp__cmd_plan(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);
-    return code < 0 ? CLI_DONE : code;
+    return code == CLI_HELPED ? CLI_DONE : code;
 }
