@@ -9,158 +9,109 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_DATA,
-    OPT_METHOD,
-    OPT_ESTIMATE,
-    OPT_SET,
-    OPT_STARTS,
-    OPT_HORIZON,
-    OPT_STEP,
-    OPT_DERIVATIVES,
-    OPT_HUBER,
-    OPT_SOFT_SIDES,
-    OPT_SOFT_VARS,
-    OPT_SLIDING,
-    OPT_BOOTSTRAP,
-    OPT_CONFIDENCE,
-    OPT_SEED,
-    OPT_THREADS,
-    OPT_O,
-    OPT_REPORT,
-    OPT_QUIET,
-    OPT_HELP
-};
-
-static const old_option options[] = {
-    {"data", "FILE|FOLDER",
-     "recorded runs: a CSV file with a column t, or a folder of them; may be repeated"},
-    {"method", "NAME", "how to estimate (default: the model's, else predict); the list is below"},
-    {"estimate", "NAME,...", "parameters (default: the model's, else all that have a range)"},
-    {"set", "NAME=VALUE",
-     "a parameter, also a start of the search, or an initial value; may be repeated"},
-    {"starts", "N",
-     "points of the ranges that are looked at (default: by the number of parameters)"},
-    {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)"},
-    {"step", "H", "step of the simulation [s] (default: the model's, or the data's)"},
-    {"derivatives", "KIND",
-     "predict: exact (through the solved steps), differences, or auto (default: exact unless wide "
-     "differences disagree)"},
-    {"huber", "K", "residuals beyond K scales count linearly (default 0: all squared)"},
-    {"soft-sides", "W",
-     "implicit: second sides of pairs may be negative, at W times as much (default: none may)"},
-    {"soft-vars", "W", "implicit: the same for first sides"},
-    {"sliding", "W",
-     "implicit: weight of gamma's second sides squared where the data's column sliding is 1"},
-    {"bootstrap", "N", "intervals from N resampled sets of runs instead of from the curvature"},
-    {"confidence", "P", "of the intervals (default 0.95)"},
-    {"seed", "N", "of the bootstrap (default 1)"},
-    {"threads", "N", "default: one per processor; the result is the same"},
-    {"o", "REPORT.json",
-     "write the whole result; - is standard output (the text then goes to standard error)"},
-    {"report", "OUT.html",
-     "write a page: the first run and, over it, what the estimates predict; see perp report"},
-    {"quiet", NULL, "no text"},
-    {"help", NULL, "this text"},
-};
-
-enum { NOPTIONS = sizeof options / sizeof *options };
-
 typedef struct request {
-    const char *file, *out, *report, *method, *estimate, *derivatives;
+    cli_args args;
+    const char *file, *out, *report, *estimate;
+    perp_identify_options o;
+    char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set;
     int quiet;
-    double number[NOPTIONS]; /* NaN: not given */
 } request;
 
-static void print_help(void)
+#define INTO(field) CLI_INTO(request, field)
+
+static const char *const estimators[] = {
+#define PERP_ESTIMATOR(name, suffix, summary) #name,
+#include "perp/estimators.def"
+#undef PERP_ESTIMATOR
+    NULL};
+
+static const char *const derivatives[] = {"auto", "exact", "differences", NULL};
+
+static const cli_option options[] = {
+    {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
+    {"data", "FILE|FOLDER",
+     "recorded runs: a CSV file with a column t, or a folder of them; may be repeated", INTO(data),
+     .needed = "which data?"},
+    {"method", "NAME", "how to estimate (default: the model's, else predict); the list is below",
+     INTO(o.method), .words = estimators},
+    {"estimate", "NAME,...", "parameters (default: the model's, else all that have a range)",
+     INTO(estimate)},
+    {"set", "NAME=VALUE",
+     "a parameter, also a start of the search, or an initial value; may be repeated", INTO(set)},
+    {"starts", "N",
+     "points of the ranges that are looked at (default: by the number of parameters)",
+     INTO(o.starts), .least = 1},
+    {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)",
+     INTO(o.horizon)},
+    {"step", "H", "step of the simulation [s] (default: the model's, or the data's)", INTO(o.step)},
+    {"derivatives", "KIND",
+     "predict: exact (through the solved steps), differences, or auto (default: exact unless wide "
+     "differences disagree)",
+     INTO(o.derivatives), .words = derivatives, .what = "kind of derivatives"},
+    {"huber", "K", "residuals beyond K scales count linearly (default 0: all squared)",
+     INTO(o.huber)},
+    {"soft-sides", "W",
+     "implicit: second sides of pairs may be negative, at W times as much (default: none may)",
+     INTO(o.soft_sides)},
+    {"soft-vars", "W", "implicit: the same for first sides", INTO(o.soft_vars)},
+    {"sliding", "W",
+     "implicit: weight of gamma's second sides squared where the data's column sliding is 1",
+     INTO(o.sliding)},
+    {"bootstrap", "N", "intervals from N resampled sets of runs instead of from the curvature",
+     INTO(o.bootstrap)},
+    {"confidence", "P", "of the intervals (default 0.95)", INTO(o.confidence)},
+    {"seed", "N", "of the bootstrap (default 1)", INTO(o.seed)},
+    {"threads", "N", "default: one per processor; the result is the same", INTO(o.threads)},
+    {"o", "REPORT.json",
+     "write the whole result; - is standard output (the text then goes to standard error)",
+     INTO(out), .is_output = 1},
+    {"report", "OUT.html",
+     "write a page: the first run and, over it, what the estimates predict; see perp report",
+     INTO(report), .is_output = 1},
+    {"quiet", NULL, "no text", INTO(quiet)},
+};
+
+static void list_methods(void)
 {
-    printf("usage: perp identify FILE.perp --data RUN.csv|FOLDER [options]\n\n"
-           "Estimate the parameters that have a range (param mu = 0.5 in [0, 2]) from recorded "
-           "runs. Columns are matched by "
-           "name:\n"
-           "a state's column gives the initial value and is compared, an input's drives the input, "
-           "vars and outputs are "
-           "compared;\n"
-           "an empty field or nan is a missing sample. Printed are the estimates with standard "
-           "errors and intervals (where these could be "
-           "checked), what is left\n"
-           "over, and what the data cannot tell.\n\n");
-    cli_print_options(options, NOPTIONS);
     printf("\nmethods:\n");
     for (int k = 0; k < PERP_ESTIMATOR_COUNT; k++)
         printf("  %-10s %s\n", perp_estimator_name((perp_estimator)k),
                perp_estimator_summary((perp_estimator)k));
-    printf("\nexamples:\n"
-           "  perp identify examples/identify/block.perp --data examples/identify/block.csv\n"
-           "  perp identify cube.perp --data tosses/ --huber 2 -o cube.json\n\n"
-           "exit codes: 0 done (also when a parameter is not identifiable), 1 usage, 2 bad model "
-           "or data, 3 no verified "
-           "solution,\n"
-           "4 file or memory, 130 interrupted: the best fit so far is printed\n");
 }
 
-/* Command line -------------------------------------------------------------------------------- */
+static const cli_command command = {
+    .name = "identify",
+    .usage = "FILE.perp --data RUN.csv|FOLDER [options]",
+    .about =
+        "Estimate the parameters that have a range (param mu = 0.5 in [0, 2]) from recorded "
+        "runs. Columns are matched by "
+        "name:\n"
+        "a state's column gives the initial value and is compared, an input's drives the input, "
+        "vars and outputs are "
+        "compared;\n"
+        "an empty field or nan is a missing sample. Printed are the estimates with standard "
+        "errors and intervals (where these could be "
+        "checked), what is left\n"
+        "over, and what the data cannot tell.",
+    .list = list_methods,
+    .notes = "examples:\n"
+             "  perp identify examples/identify/block.perp --data examples/identify/block.csv\n"
+             "  perp identify cube.perp --data tosses/ --huber 2 -o cube.json\n\n"
+             "exit codes: 0 done (also when a parameter is not identifiable), 1 usage, 2 bad model "
+             "or data, 3 no verified "
+             "solution,\n"
+             "4 file or memory, 130 interrupted: the best fit so far is printed",
+    CLI_OPTIONS(options)};
 
-/* CLI_DONE to go on, CLI_USAGE, CLI_FILE without memory, or -1 when help was printed. */
-static int read_request(int argc, char **argv, request *r)
+/* "mu,m" replaces the list of parameters. */
+static int take_estimate(request *r)
 {
-    old_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "identify",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    *r = (request){.file = NULL};
-    for (int k = 0; k < NOPTIONS; k++) r->number[k] = NAN;
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        int ok = 1;
-        switch (k) {
-        case OPT_DATA:
-            if (!cli_keep(&args, &r->data)) return CLI_FILE;
-            break;
-        case OPT_SET:
-            if (!cli_keep(&args, &r->set)) return CLI_FILE;
-            break;
-        case OPT_METHOD: r->method = args.value; break;
-        case OPT_DERIVATIVES: r->derivatives = args.value; break;
-        case OPT_ESTIMATE: r->estimate = args.value; break;
-        case OPT_O: r->out = args.value; break;
-        case OPT_REPORT: r->report = args.value; break;
-        case OPT_QUIET: r->quiet = 1; break;
-        case OPT_HELP: print_help(); return -1;
-        case CLI_BAD: return CLI_USAGE;
-        case CLI_OPERAND: ok = cli_one_file(&args, &r->file); break;
-        default: ok = cli_number(&args, k, &r->number[k]); break;
-        }
-        if (!ok) return CLI_USAGE;
-    }
-    if (r->file && r->data.n) return CLI_DONE;
-    fprintf(stderr,
-            "perp identify: %s usage: perp identify FILE.perp --data RUN.csv; see perp identify "
-            "--help\n",
-            r->file ? "which data?" : "which model?");
-    return CLI_USAGE;
-}
-
-static int take_whole(const request *r, int option, int least, int *to)
-{
-    double x = r->number[option];
-    if (isnan(x)) return 1;
-    *to = x >= least && x <= 1e9 ? (int)x : -1;
-    if (*to == x) return 1;
-    fprintf(stderr, "perp identify: --%s needs a whole number from %d on, not %g\n",
-            options[option].name, least, x);
-    return 0;
-}
-
-/* "mu,m" replaces the list of parameters; `names` keeps the text. */
-static int take_estimate(const request *r, char *names, size_t size, perp_identify_options *o)
-{
+    perp_identify_options *o = &r->o;
     if (!r->estimate) return 1;
-    snprintf(names, size, "%s", r->estimate);
+    snprintf(r->names, sizeof r->names, "%s", r->estimate);
     o->nparameter = 0;
-    for (char *name = strtok(names, ","); name; name = strtok(NULL, ",")) {
+    for (char *name = strtok(r->names, ","); name; name = strtok(NULL, ",")) {
         if (o->nparameter == PERP_IDENTIFY_MOST_PARAMETERS) {
             fprintf(stderr, "perp identify: more than %d parameters\n",
                     PERP_IDENTIFY_MOST_PARAMETERS);
@@ -169,38 +120,6 @@ static int take_estimate(const request *r, char *names, size_t size, perp_identi
         o->parameter[o->nparameter++] = name;
     }
     return 1;
-}
-
-static int take_options(const request *r, char *names, size_t size, perp_identify_options *o)
-{
-    const double *x = r->number;
-    int seed = (int)o->seed;
-    if (!take_whole(r, OPT_STARTS, 1, &o->starts) || !take_whole(r, OPT_HORIZON, 0, &o->horizon) ||
-        !take_whole(r, OPT_BOOTSTRAP, 0, &o->bootstrap) ||
-        !take_whole(r, OPT_THREADS, 0, &o->threads) || !take_whole(r, OPT_SEED, 0, &seed) ||
-        !take_estimate(r, names, size, o))
-        return 0;
-    o->seed = (unsigned long long)seed;
-    if (!isnan(x[OPT_STEP])) o->step = x[OPT_STEP];
-    if (!isnan(x[OPT_HUBER])) o->huber = x[OPT_HUBER];
-    if (!isnan(x[OPT_SOFT_SIDES])) o->soft_sides = x[OPT_SOFT_SIDES];
-    if (!isnan(x[OPT_SOFT_VARS])) o->soft_vars = x[OPT_SOFT_VARS];
-    if (!isnan(x[OPT_SLIDING])) o->sliding = x[OPT_SLIDING];
-    if (!isnan(x[OPT_CONFIDENCE])) o->confidence = x[OPT_CONFIDENCE];
-    if (r->derivatives) o->derivatives = perp_derivatives_find(r->derivatives);
-    if (o->derivatives == PERP_DERIVATIVES_COUNT) {
-        fprintf(stderr, "perp identify: --derivatives is auto, exact or differences, not '%s'\n",
-                r->derivatives);
-        return 0;
-    }
-    if (!r->method) return 1;
-    o->method = perp_estimator_find(r->method);
-    if (o->method != PERP_ESTIMATOR_COUNT) return 1;
-    fprintf(stderr, "perp identify: unknown method '%s'; there are:", r->method);
-    for (int k = 0; k < PERP_ESTIMATOR_COUNT; k++)
-        fprintf(stderr, " %s", perp_estimator_name((perp_estimator)k));
-    fprintf(stderr, "\n");
-    return 0;
 }
 
 /* Text ---------------------------------------------------------------------------------------- */
@@ -395,7 +314,7 @@ static int write_report(const char *path, cJSON *root, perp_diag *diag)
     if (line) {
         memcpy(line, text, n);
         strcpy(line + n, "\n");
-        status = perp_file_write(cli_is_standard_output(path) ? "-" : path, line, n + 1, diag);
+        status = perp_file_write(path, line, n + 1, diag);
     } else {
         fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
     }
@@ -434,15 +353,15 @@ static int show_progress(void *context, const perp_identify_progress *p)
     return cli_is_interrupted();
 }
 
-static int identify(perp_model *model, const perp_dataset *data, const request *r, perp_diag *diag)
+static int identify(perp_model *model, const perp_dataset *data, request *r, perp_diag *diag)
 {
-    perp_identify_options o;
     perp_identification a;
-    char names[4096];
-    perp_status status = perp_identify_options_default(model, &o, diag);
+    perp_status status = perp_identify_options_default(model, &r->o, diag);
     if (status != PERP_OK)
         return status == PERP_ERR_MEMORY ? exit_code(diag, status) : CLI_BAD_INPUT;
-    if (!take_options(r, names, sizeof names, &o)) return CLI_USAGE;
+    cli_read_again(&r->args, r);
+    if (!take_estimate(r)) return CLI_USAGE;
+    perp_identify_options o = r->o;
     watch w = {.said = cli_now(), .is_on = !r->quiet && isatty(STDERR_FILENO)};
     double begun = w.said;
     o.progress = show_progress, o.progress_context = &w;
@@ -451,9 +370,7 @@ static int identify(perp_model *model, const perp_dataset *data, const request *
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
     if (status != PERP_OK) return exit_code(diag, status);
-    int is_busy = (r->out && cli_is_standard_output(r->out)) ||
-                  (r->report && cli_is_standard_output(r->report));
-    FILE *out = is_busy ? stderr : stdout;
+    FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
     int code = r->out ? write_report(r->out, report_json(model, data, &o, &a), diag) : CLI_DONE;
     if (code == CLI_DONE && r->report)
@@ -478,17 +395,12 @@ static int check_outputs(const perp_model *model, const perp_dataset *data, cons
 
 int perp__cmd_identify(int argc, char **argv)
 {
-    request r;
-    int code = read_request(argc, argv, &r);
-    if (code) {
-        free(r.data.item);
-        free(r.set.item);
-        return code < 0 ? CLI_DONE : code;
-    }
+    request r = {.args = {&command, argc, argv}};
+    int code = cli_read(&r.args, &r);
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
-    code = exit_code(&diag, perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = exit_code(&diag, perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
     if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
@@ -505,5 +417,5 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.data.item);
     free(r.set.item);
-    return code;
+    return code == CLI_HELPED ? CLI_DONE : code;
 }
