@@ -7,26 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_O, OPT_MODEL, OPT_LOG, OPT_SVG, OPT_COLUMNS, OPT_TITLE, OPT_HELP };
-
-static const old_option options[] = {
-    {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output"},
-    {"model", "FILE.perp",
-     "the model of the runs (default: the one each run names, if it lies beside the run, "
-     "unchanged)"},
-    {"log", "LOG.csv", "iterations of a planner, for the first run"},
-    {"svg", "OUT.svg", "write the main plots as SVG; - is standard output"},
-    {"columns", "A,B,...", "show these columns, or arrays of them, only"},
-    {"title", "TEXT", "above the plots (default: the name of the run)"},
-    {"help", NULL, "this text"},
-};
-
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_RUNS = 16, MAX_COLUMNS = 256 };
+enum { MAX_RUNS = 16, MAX_COLUMNS = 256 };
 
 typedef struct request {
-    const char *file[MAX_RUNS], *html, *svg, *model, *log, *title;
-    int nfile;
-    char *columns;
+    cli_args args;
+    cli_list run;
+    const char *html, *svg, *model, *log, *columns, *title;
 } request;
 
 /* A run and what belongs to it. */
@@ -35,67 +21,47 @@ typedef struct loaded {
     perp_model *model;
 } loaded;
 
-static void print_help(void)
-{
-    printf(
-        "usage: perp report RUN.csv [RUN2.csv ...] [options]\n\n"
+#define INTO(field) CLI_INTO(request, field)
+
+static const cli_option options[] = {
+    {"", "RUN.csv", NULL, INTO(run), .needed = "which run?"},
+    {"o", "OUT.html", "write a page: one file that needs nothing else; - is standard output",
+     INTO(html), .is_output = 1},
+    {"model", "FILE.perp",
+     "the model of the runs (default: the one each run names, if it lies beside the run, "
+     "unchanged)",
+     INTO(model)},
+    {"log", "LOG.csv", "iterations of a planner, for the first run", INTO(log)},
+    {"svg", "OUT.svg", "write the main plots as SVG; - is standard output", INTO(svg),
+     .is_output = 1},
+    {"columns", "A,B,...", "show these columns, or arrays of them, only", INTO(columns)},
+    {"title", "TEXT", "above the plots (default: the name of the run)", INTO(title)},
+};
+
+static const cli_command command = {
+    .name = "report",
+    .usage = "RUN.csv [RUN2.csv ...] [options]",
+    .about =
         "Show one run, or several over each other: every column over time, those of one unit "
         "together. The page (-o) also\n"
         "shows modes, friction against velocity, phase portraits, complementarity and, where the "
         "model has a draw block,\n"
-        "the motion; for these it reads the model, with the parameters of the run.\n\n");
-    cli_print_options(options, NOPTIONS);
-    printf("\nexamples:\n"
-           "  perp simulate examples/notes/particle.perp -o particle.csv\n"
-           "  perp report particle.csv --model examples/notes/particle.perp -o particle.html\n"
-           "  perp report particle.csv --columns x,z --svg particle.svg\n\n"
-           "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory\n");
-}
+        "the motion; for these it reads the model, with the parameters of the run.",
+    .notes = "examples:\n"
+             "  perp simulate examples/notes/particle.perp -o particle.csv\n"
+             "  perp report particle.csv --model examples/notes/particle.perp -o particle.html\n"
+             "  perp report particle.csv --columns x,z --svg particle.svg\n\n"
+             "exit codes: 0 done, 1 usage, 2 bad model or data, 4 file or memory",
+    CLI_OPTIONS(options)};
 
-static int keep_file(const old_args *args, request *r)
+static int read_request(request *r)
 {
-    if (r->nfile == MAX_RUNS) {
-        fprintf(stderr, "perp report: more than %d runs\n", MAX_RUNS);
-        return 0;
-    }
-    r->file[r->nfile++] = args->value;
-    return 1;
-}
-
-/* CLI_DONE to go on, CLI_USAGE, or -1 when help was printed. */
-static int read_request(int argc, char **argv, request *r)
-{
-    old_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "report",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    *r = (request){0};
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        switch (k) {
-        case OPT_O: r->html = cli_is_standard_output(args.value) ? "-" : args.value; break;
-        case OPT_MODEL: r->model = args.value; break;
-        case OPT_LOG: r->log = args.value; break;
-        case OPT_SVG: r->svg = cli_is_standard_output(args.value) ? "-" : args.value; break;
-        case OPT_COLUMNS: r->columns = (char *)args.value; break;
-        case OPT_TITLE: r->title = args.value; break;
-        case OPT_HELP: print_help(); return -1;
-        case CLI_OPERAND:
-            if (!keep_file(&args, r)) return CLI_USAGE;
-            break;
-        default: return CLI_USAGE;
-        }
-    }
-    if (!r->nfile || (!r->svg && !r->html)) {
-        fprintf(stderr,
-                "perp report: %s usage: perp report RUN.csv [RUN2.csv ...] -o OUT.html or --svg "
-                "OUT.svg; see "
-                "perp report --help\n",
-                r->nfile ? "where to?" : "which run?");
-        return CLI_USAGE;
-    }
-    return CLI_DONE;
+    int code = cli_read(&r->args, r);
+    if (code != CLI_DONE) return code;
+    if (!r->svg && !r->html) return cli_ask(&r->args, "where to? -o OUT.html or --svg OUT.svg;");
+    if (r->run.n <= MAX_RUNS) return CLI_DONE;
+    fprintf(stderr, "perp report: more than %d runs\n", MAX_RUNS);
+    return CLI_USAGE;
 }
 
 /* Cut "a,b,c" at its commas. */
@@ -236,8 +202,9 @@ static int check_outputs(const request *r, const loaded *input)
     const cli_output output[] = {{"-o", r->html}, {"--svg", r->svg}};
     const char *read[] = {r->model, r->log};
     int code = cli_check_outputs("report", output, 2, NULL, read, 2);
-    if (code == CLI_DONE) code = cli_check_outputs("report", output, 2, NULL, r->file, r->nfile);
-    for (int i = 0; i < r->nfile && code == CLI_DONE; i++) {
+    if (code == CLI_DONE)
+        code = cli_check_outputs("report", output, 2, NULL, r->run.item, r->run.n);
+    for (int i = 0; i < r->run.n && code == CLI_DONE; i++) {
         if (input[i].model) code = cli_check_outputs("report", output, 2, input[i].model, NULL, 0);
     }
     return code;
@@ -245,15 +212,15 @@ static int check_outputs(const request *r, const loaded *input)
 
 static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
-    size_t n = strlen(r->file[i]);
-    if (n > 5 && strcmp(r->file[i] + n - 5, ".perp") == 0) {
+    size_t n = strlen(r->run.item[i]);
+    if (n > 5 && strcmp(r->run.item[i] + n - 5, ".perp") == 0) {
         fprintf(stderr,
                 "perp report: %s is a model; perp simulate %s -o run.csv makes a run of it\n",
-                r->file[i], r->file[i]);
+                r->run.item[i], r->run.item[i]);
         return PERP_ERR_ARG;
     }
-    perp_status status = perp_trajectory_read(r->file[i], &l->trajectory, diag);
-    if (status == PERP_OK) status = load_model(l, r, r->file[i], diag);
+    perp_status status = perp_trajectory_read(r->run.item[i], &l->trajectory, diag);
+    if (status == PERP_OK) status = load_model(l, r, r->run.item[i], diag);
     if (status == PERP_OK && r->log && i == 0) status = perp_trajectory_read(r->log, &l->log, diag);
     return status;
 }
@@ -267,13 +234,13 @@ static perp_status report(const request *r, const perp_report_run *runs, perp_di
     perp_status status = PERP_OK;
     o.title = r->title;
     if (r->columns) {
-        o.ncolumns = split(r->columns, columns);
+        o.ncolumns = split((char *)r->columns, columns);
         o.columns = columns;
     }
-    if (r->svg) status = perp_report_write_svg(runs, r->nfile, &o, r->svg, diag);
+    if (r->svg) status = perp_report_write_svg(runs, r->run.n, &o, r->svg, diag);
     if (r->html && r->svg && status == PERP_OK) perp_diag_clear(diag); /* said again below */
     if (r->html && status == PERP_OK)
-        status = perp_report_write_html(runs, r->nfile, &o, r->html, diag);
+        status = perp_report_write_html(runs, r->run.n, &o, r->html, diag);
     return status;
 }
 
@@ -293,16 +260,19 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
 
 int perp__cmd_report(int argc, char **argv)
 {
-    request r;
-    int code = read_request(argc, argv, &r);
-    if (code) return code < 0 ? CLI_DONE : code;
+    request r = {.args = {&command, argc, argv}};
+    int code = read_request(&r);
+    if (code != CLI_DONE) {
+        free(r.run.item);
+        return code == CLI_HELPED ? CLI_DONE : code;
+    }
     perp_diag diag = {0};
     loaded input[MAX_RUNS] = {{0}};
     perp_report_run runs[MAX_RUNS] = {{0}};
     perp_status status = PERP_OK;
-    for (int i = 0; i < r.nfile && status == PERP_OK; i++) {
+    for (int i = 0; i < r.run.n && status == PERP_OK; i++) {
         status = load(&input[i], &r, i, &diag);
-        runs[i] = (perp_report_run){base_name(r.file[i]), input[i].trajectory, input[i].model,
+        runs[i] = (perp_report_run){base_name(r.run.item[i]), input[i].trajectory, input[i].model,
                                     input[i].log};
     }
     code = cli_exit_code(status);
@@ -312,10 +282,11 @@ int perp__cmd_report(int argc, char **argv)
     if (code == CLI_DONE) code = cli_exit_code(report(&r, runs, &diag));
     cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
-    for (int i = 0; i < r.nfile; i++) {
+    for (int i = 0; i < r.run.n; i++) {
         perp_trajectory_destroy(input[i].trajectory);
         perp_trajectory_destroy(input[i].log);
         perp_model_destroy(input[i].model);
     }
+    free(r.run.item);
     return code;
 }
