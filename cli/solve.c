@@ -14,17 +14,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_METHOD, OPT_ALL_SOLUTIONS, OPT_JSON, OPT_HELP };
+enum { MAX_SOLUTIONS = 1000 };
 
-static const old_option options[] = {
+typedef struct request {
+    cli_args args;
+    const char *file, *method;
+    int all, as_json;
+} request;
+
+#define INTO(field) CLI_INTO(request, field)
+
+static const cli_option options[] = {
+    {"", "FILE.json", NULL, INTO(file), .needed = "which problem?"},
     {"method", "NAME|all",
-     "one method, or a table of all that apply (default: auto); see perp solvers"},
-    {"all-solutions", NULL, "every solution of a small linear problem: points, vertices, rays"},
-    {"json", NULL, "print JSON"},
-    {"help", NULL, "this text"},
+     "one method, or a table of all that apply (default: auto); see perp solvers", INTO(method)},
+    {"all-solutions", NULL, "every solution of a small linear problem: points, vertices, rays",
+     INTO(all)},
+    {"json", NULL, "print JSON", INTO(as_json)},
 };
 
-enum { NOPTIONS = sizeof options / sizeof *options, MAX_SOLUTIONS = 1000 };
+static const cli_command command = {
+    .name = "solve",
+    .usage = "FILE.json [options]",
+    .about =
+        "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
+        "same with \"kind\": \"mlcp\" and \"free\":\n"
+        "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
+        "\"F\": [\"x1^2 - 2\"]}\nwith the same bounds and \"start\",\n"
+        "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
+        "\"constraints\": list} over 0 <= G perp H >= 0,\n"
+        "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
+        "docs/friction-solvers.md); one object or a list.\nThe residual and "
+        "the error (of each condition on its own scale, which decides) are recomputed by "
+        "code\nthat belongs to no "
+        "solver.",
+    .notes = "exit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 "
+             "some not solved, 4 file or memory",
+    CLI_OPTIONS(options)};
 
 struct output {
     cJSON *list; /* with --json */
@@ -434,72 +460,32 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
     return solve_linear(json, file, method, all, out, diag);
 }
 
-static void print_help(void)
-{
-    printf("usage: perp solve FILE.json [options]\n\n"
-           "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
-           "same with \"kind\": \"mlcp\" and \"free\":\n"
-           "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
-           "\"F\": [\"x1^2 - 2\"]}\nwith the same bounds and \"start\",\n"
-           "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
-           "\"constraints\": list} over 0 <= G perp H >= 0,\n"
-           "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
-           "docs/friction-solvers.md); one object or a list.\nThe residual and "
-           "the error (of each condition on its own scale, which decides) are recomputed by "
-           "code\nthat belongs to no "
-           "solver.\n\n");
-    cli_print_options(options, NOPTIONS);
-    printf("\nexit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 "
-           "some not solved, 4 file or memory\n");
-}
-
 int perp__cmd_solve(int argc, char **argv)
 {
-    old_args args = {.argc = argc,
-                     .argv = argv,
-                     .at = 1,
-                     .command = "solve",
-                     .options = options,
-                     .noptions = NOPTIONS};
-    const char *file = NULL, *method = "auto";
-    int all = 0, as_json = 0;
-    for (int k; (k = cli_next(&args)) != CLI_END;) {
-        if (k == OPT_HELP) {
-            print_help();
-            return CLI_DONE;
-        }
-        if (k == CLI_BAD) return CLI_USAGE;
-        if (k == OPT_METHOD) method = args.value;
-        if (k == OPT_ALL_SOLUTIONS) all = 1;
-        if (k == OPT_JSON) as_json = 1;
-        if (k == CLI_OPERAND && !cli_one_file(&args, &file)) return CLI_USAGE;
-    }
-    if (!file) {
-        fprintf(stderr,
-                "perp solve: which problem? usage: perp solve FILE.json; see perp solve --help\n");
-        return CLI_USAGE;
-    }
-    if (!is_known(method)) {
-        fprintf(stderr, "perp solve: unknown method '%s'; perp solvers lists them\n", method);
+    request r = {.args = {&command, argc, argv}, .method = "auto"};
+    int code = cli_read(&r.args, &r);
+    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
+    if (!is_known(r.method)) {
+        fprintf(stderr, "perp solve: unknown method '%s'; perp solvers lists them\n", r.method);
         return CLI_USAGE;
     }
     perp_diag diag = {0};
     perp_status status;
-    cJSON *json = problem_json_load(file, &status, &diag);
-    int code = json ? CLI_DONE : cli_exit_code(status);
-    output out = {.list = json && as_json ? cJSON_CreateArray() : NULL,
+    cJSON *json = problem_json_load(r.file, &status, &diag);
+    code = json ? CLI_DONE : cli_exit_code(status);
+    output out = {.list = json && r.as_json ? cJSON_CreateArray() : NULL,
                   .one = json && !cJSON_IsArray(json)};
-    if (json && as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
+    if (json && r.as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
     if (code == CLI_DONE && out.one) {
-        code = solve_one(json, file, method, all, &out, &diag);
+        code = solve_one(json, r.file, r.method, r.all, &out, &diag);
     } else if (code == CLI_DONE) {
         const cJSON *item;
         char where[1024];
         int k = 0;
         cJSON_ArrayForEach(item, json)
         {
-            cli_problem_place(where, sizeof where, file, ++k);
-            if (code == CLI_DONE) code = solve_one(item, where, method, all, &out, &diag);
+            cli_problem_place(where, sizeof where, r.file, ++k);
+            if (code == CLI_DONE) code = solve_one(item, where, r.method, r.all, &out, &diag);
         }
     }
     if (out.list) {
@@ -520,14 +506,10 @@ int perp__cmd_solve(int argc, char **argv)
 
 int perp__cmd_solvers(int argc, char **argv)
 {
-    static const old_option none[] = {{"help", NULL, "this text"}};
-    old_args args = {
-        .argc = argc, .argv = argv, .at = 1, .command = "solvers", .options = none, .noptions = 1};
-    int k = cli_next(&args);
-    if (k == 0) printf("usage: perp solvers\n\nList the methods that perp solve knows.\n");
-    if (k == CLI_OPERAND)
-        fprintf(stderr, "perp solvers takes no file, but there is '%s'\n", args.value);
-    if (k != CLI_END) return k == 0 ? CLI_DONE : CLI_USAGE;
+    static const cli_command list = {
+        .name = "solvers", .usage = "", .about = "List the methods that perp solve knows."};
+    int code = cli_read(&(cli_args){&list, argc, argv}, NULL);
+    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
     printf("linear complementarity (lcp, mlcp):\n");
     for (int m = 0; m < PERP_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_method_name((perp_method)m),
