@@ -1,6 +1,5 @@
 #include "cli.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,108 +35,10 @@ const char *cli_nearest(const char *word, const char *const *words, int n)
     return nearest;
 }
 
-static int find_option(const old_args *args, const char *name, size_t length)
-{
-    for (int i = 0; i < args->noptions; i++) {
-        if (strlen(args->options[i].name) == length &&
-            strncmp(args->options[i].name, name, length) == 0)
-            return i;
-    }
-    return -1;
-}
-
-static int unknown_option(const old_args *args, const char *word)
-{
-    const char *names[64], *near;
-    int n = 0;
-    for (int i = 0; i < args->noptions && n < 64; i++) {
-        if (strlen(args->options[i].name) > 1) names[n++] = args->options[i].name;
-    }
-    near = strncmp(word, "--", 2) == 0 ? cli_nearest(word + 2, names, n) : NULL;
-    fprintf(stderr, "perp %s: unknown option '%s'", args->command, word);
-    if (near) fprintf(stderr, "; did you mean '--%s'?", near);
-    fprintf(stderr, "%s perp %s --help\n", near ? " See" : "; see", args->command);
-    return CLI_BAD;
-}
-
-int cli_next(old_args *args)
-{
-    if (args->at >= args->argc) return CLI_END;
-    char *word = args->argv[args->at++];
-    args->value = word;
-    int is_option = !args->only_operands && word[0] == '-' && word[1] != 0 &&
-                    !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
-    if (!is_option) return CLI_OPERAND;
-    if (strcmp(word, "--") == 0) {
-        args->only_operands = 1;
-        return cli_next(args);
-    }
-    if (strcmp(word, "-h") == 0) return find_option(args, "help", 4);
-    const char *name = word + (word[1] == '-' ? 2 : 1), *equals = strchr(name, '=');
-    int k = find_option(args, name, equals ? (size_t)(equals - name) : strlen(name));
-    if (k < 0) return unknown_option(args, word);
-    if (!args->options[k].value) {
-        if (!equals) return k;
-        fprintf(stderr, "perp %s: '--%s' takes no value\n", args->command, args->options[k].name);
-        return CLI_BAD;
-    }
-    if (equals)
-        args->value = equals + 1;
-    else if (args->at < args->argc)
-        args->value = args->argv[args->at++];
-    else {
-        fprintf(stderr, "perp %s: '%s' needs a value: %s %s\n", args->command, word, word,
-                args->options[k].value);
-        return CLI_BAD;
-    }
-    return k;
-}
-
-int cli_keep(const old_args *args, cli_list *list)
-{
-    if (!list->item) list->item = malloc((size_t)args->argc * sizeof *list->item);
-    if (list->item)
-        list->item[list->n++] = args->value;
-    else
-        cli_exit_code(PERP_ERR_MEMORY);
-    return list->item != NULL;
-}
-
-int cli_one_file(const old_args *args, const char **file)
-{
-    if (*file)
-        fprintf(stderr, "perp %s: one file at a time: '%s' and '%s'\n", args->command, *file,
-                args->value);
-    else
-        *file = args->value;
-    return *file == args->value;
-}
-
-int cli_number(const old_args *args, int option, double *x)
-{
-    const char *rest;
-    *x = perp_number_read(args->value, &rest);
-    if (args->value[0] && *rest == 0 && isfinite(*x)) return 1;
-    fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", args->command,
-            args->options[option].name, args->value);
-    return 0;
-}
-
 void cli_problem_place(char *text, size_t size, const char *file, int k)
 {
     int n = snprintf(text, size, "%s, problem %d", file, k);
     if (n < 0 || (size_t)n >= size) snprintf(text, size, "problem %d", k);
-}
-
-void cli_print_options(const old_option *options, int n)
-{
-    for (int i = 0; i < n; i++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s%s", strlen(options[i].name) > 1 ? "--" : "-",
-                 options[i].name, options[i].value ? " " : "",
-                 options[i].value ? options[i].value : "");
-        printf("  %-28s %s\n", left, options[i].help);
-    }
 }
 
 static int out_of_memory;

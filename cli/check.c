@@ -27,12 +27,11 @@ static const cli_option options[] = {
 static const cli_command command = {
     .name = "check",
     .usage = "FILE.perp [options]",
-    .about =
-        "Print the sizes and the kind of a step, the class of its complementarity matrix at the "
-        "initial state and what that\n"
-        "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
-        "leave their domain, units that\n"
-        "do not match, names that nothing uses. With a plan block also the size of the plan.",
+    .about = "Print the sizes and the kind of a step, the class of its complementarity matrix at "
+             "the initial state and what that\n"
+             "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
+             "leave their domain, units that\n"
+             "do not match, names that nothing uses. With a plan block also the size of the plan.",
     .notes = "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
              "file or memory",
     CLI_OPTIONS(options)};
@@ -166,5 +165,5 @@ int perp__cmd_check(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.set.item);
     free(r.input.item);
-    return code == CLI_HELPED ? CLI_DONE : code;
+    return code;
 }

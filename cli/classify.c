@@ -65,7 +65,7 @@ int perp__cmd_classify(int argc, char **argv)
 {
     request r = {.args = {&command, argc, argv}};
     int code = cli_read(&r.args, &r);
-    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
+    if (code != CLI_DONE) return code;
     const char *file = r.file;
     perp_diag diag = {0};
     perp_status status;

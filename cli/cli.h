@@ -1,4 +1,4 @@
-/* What the subcommands share: exit codes, an option parser, messages. A subcommand is one file with
+/* What the subcommands share: exit codes, messages; options.h reads their options. A subcommand is one file with
  * `int perp__cmd_<name>(int argc, char **argv)` and one line in commands.def. argv[0] is the
  * subcommand's name. */
 
@@ -24,38 +24,6 @@ enum {
 #include "commands.def"
 #undef PERP_COMMAND
 
-/* An option: "to" is --to; one letter is -o. `value` names what follows it, NULL for a flag. */
-typedef struct old_option {
-    const char *name, *value, *help;
-} old_option;
-
-typedef struct old_args {
-    int argc, at;
-    char **argv;
-    const char *command;
-    const old_option *options;
-    int noptions;
-    int only_operands; /* after "--" */
-    const char *value; /* of the option just read, or the operand */
-} old_args;
-
-enum { CLI_END = -1, CLI_OPERAND = -2, CLI_BAD = -3 };
-
-/* The next option's index, CLI_OPERAND, CLI_END, or CLI_BAD after saying what is wrong.
- * --flag=value and --flag value are the same; "--" ends the options, -h is --help; negative numbers are values.
- */
-int cli_next(old_args *args);
-
-/* Keep the value just read; 0 after saying that memory is out. */
-int cli_keep(const old_args *args, cli_list *list);
-
-/* Take the operand just read as the one file of the command; 0 after saying that it is the second.
- */
-int cli_one_file(const old_args *args, const char **file);
-
-/* The value as a number; 0 after saying what is wrong. */
-int cli_number(const old_args *args, int option, double *x);
-
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
@@ -69,17 +37,6 @@ int cli_is_plain_file(const char *path);
 /* Is it "-", or the file or pipe that standard output goes to? */
 int cli_is_standard_output(const char *path);
 
-/* A file to be written (NULL is none), and the option that names it. */
-typedef struct cli_output {
-    const char *option, *path;
-} cli_output;
-
-/* Before the work: CLI_USAGE after saying so if a file to be written is the model's, that of one of its tables, one of those in
- * `read` (NULLs are none), or another one to be written; CLI_FILE if its folder does not exist. A device may be several. The
- * model is nullable. */
-int cli_check_outputs(const char *command, const cli_output *output, int n, const perp_model *model,
-                      const char *const *read, int nread);
-
 /* "FILE, problem K" for messages about the Kth problem of a list, from 1. */
 void cli_problem_place(char *text, size_t size, const char *file, int k);
 
@@ -88,9 +45,6 @@ int cli_check_keys(const void *json, const char *kind, const char *where);
 
 /* Print what was found. Where memory had no room for a part of it, the command ends with CLI_FILE. */
 void cli_print_diag(const perp_diag *diag, FILE *out);
-
-/* Print the options, aligned. */
-void cli_print_options(const old_option *options, int n);
 
 /* Write the page of a run from its CSV file, the CSV file of a planner's iterations (nullable) and
  * its model (nullable); in report.c. */

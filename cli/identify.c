@@ -83,24 +83,19 @@ static void list_methods(void)
 static const cli_command command = {
     .name = "identify",
     .usage = "FILE.perp --data RUN.csv|FOLDER [options]",
-    .about =
-        "Estimate the parameters that have a range (param mu = 0.5 in [0, 2]) from recorded "
-        "runs. Columns are matched by "
-        "name:\n"
-        "a state's column gives the initial value and is compared, an input's drives the input, "
-        "vars and outputs are "
-        "compared;\n"
-        "an empty field or nan is a missing sample. Printed are the estimates with standard "
-        "errors and intervals (where these could be "
-        "checked), what is left\n"
-        "over, and what the data cannot tell.",
+    .about = "Estimate the parameters that have a range (param mu = 0.5 in [0, 2]) from recorded "
+             "runs. Columns are matched by name:\n"
+             "a state's column gives the initial value and is compared, an input's drives the "
+             "input, vars and outputs are compared;\n"
+             "an empty field or nan is a missing sample. Printed are the estimates with standard "
+             "errors and intervals (where these could be checked), what is left\n"
+             "over, and what the data cannot tell.",
     .list = list_methods,
     .notes = "examples:\n"
              "  perp identify examples/identify/block.perp --data examples/identify/block.csv\n"
              "  perp identify cube.perp --data tosses/ --huber 2 -o cube.json\n\n"
              "exit codes: 0 done (also when a parameter is not identifiable), 1 usage, 2 bad model "
-             "or data, 3 no verified "
-             "solution,\n"
+             "or data, 3 no verified solution,\n"
              "4 file or memory, 130 interrupted: the best fit so far is printed",
     CLI_OPTIONS(options)};
 
@@ -383,11 +378,10 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
 /* Of the files read, those of `data`, which is nullable. */
 static int check_outputs(const perp_model *model, const perp_dataset *data, const request *r)
 {
-    const cli_output output[] = {{"-o", r->out}, {"--report", r->report}};
     int n = perp_dataset_runs(data);
     const char **read = malloc(((size_t)n + 1) * sizeof *read);
     for (int i = 0; read && i < n; i++) read[i] = perp_dataset_name(data, i);
-    int code = read ? cli_check_outputs("identify", output, 2, model, read, n) : CLI_FILE;
+    int code = read ? cli_check_outputs(&r->args, r, model, read, n) : CLI_FILE;
     if (!read) fprintf(stderr, "perp identify: %s\n", perp_status_message(PERP_ERR_MEMORY));
     free(read);
     return code;
@@ -417,5 +411,5 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.data.item);
     free(r.set.item);
-    return code == CLI_HELPED ? CLI_DONE : code;
+    return code;
 }

@@ -124,7 +124,9 @@ static int run(int argc, char **argv)
     const char *names[NCOMMAND];
     for (int i = 0; i < NCOMMAND; i++) {
         names[i] = commands[i].name;
-        if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+        if (strcmp(word, commands[i].name) != 0) continue;
+        int code = commands[i].run(argc - 1, argv + 1);
+        return code == CLI_HELPED ? CLI_DONE : code;
     }
     const char *near = cli_nearest(word, names, NCOMMAND);
     fprintf(stderr, "perp: unknown command '%s'", word);

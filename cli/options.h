@@ -36,7 +36,7 @@ typedef struct cli_option {
     const char *name, *value, *help;
     size_t at, size;
     cli_type type;
-    const char *needed;       /* the question where it is not given: "which model?" */
+    const char *needed;       /* the question asked where it is missing: "which model?" */
     int is_output;            /* a file to be written: every name of standard output becomes "-" */
     int is_positive;          /* > 0 */
     double least, most;       /* else least <= x <= most; most 0: no bound but that of the type */
@@ -74,5 +74,10 @@ int cli_is_given(const cli_args *args, const char *name);
 
 /* "perp plan: QUESTION usage: .."; CLI_USAGE */
 int cli_ask(const cli_args *args, const char *question);
+
+/* Before the work: CLI_USAGE after saying so if an output is the model's file, that of one of its tables, one of those in `read`
+ * (NULLs are none), or another output; CLI_FILE if its folder does not exist. A device may be several. The model is nullable. */
+int cli_check_outputs(const cli_args *args, const void *request, const perp_model *model,
+                      const char *const *read, int nread);
 
 #endif

@@ -44,43 +44,60 @@ static int has_folder(const char *out)
     return ok;
 }
 
+/* A file to be written, and the option that names it. */
+typedef struct written {
+    const char *dash, *option, *path;
+} written;
+
 /* Is this file among those that the command reads? Says so. */
-static int check_read(const char *command, const cli_output *out, const char *read)
+static int check_read(const char *command, const written *out, const char *read)
 {
     if (!read || is_device(out->path) || !perp_file_is_same(out->path, read)) return 1;
-    fprintf(stderr, "perp %s: %s %s would overwrite %s, which this run reads\n", command,
-            out->option, out->path, read);
+    fprintf(stderr, "perp %s: %s%s %s would overwrite %s, which this run reads\n", command,
+            out->dash, out->option, out->path, read);
     return 0;
 }
 
-static int check_written(const char *command, const cli_output *out, const cli_output *other)
+static int check_written(const char *command, const written *out, const written *other)
 {
-    int is_standard = cli_is_standard_output(out->path);
-    int same = is_standard ? cli_is_standard_output(other->path)
+    int is_standard = cli_is_dash(out->path);
+    int same = is_standard ? cli_is_dash(other->path)
                            : !is_device(out->path) && perp_file_is_same(out->path, other->path);
     if (!same) return 1;
-    fprintf(stderr, "perp %s: %s and %s cannot both go to %s\n", command, other->option,
-            out->option, is_standard ? "standard output" : out->path);
+    fprintf(stderr, "perp %s: %s%s and %s%s cannot both go to %s\n", command, other->dash,
+            other->option, out->dash, out->option, is_standard ? "standard output" : out->path);
     return 0;
 }
 
-int cli_check_outputs(const char *command, const cli_output *output, int n, const perp_model *model,
+/* What row k of the options names; the path is NULL where the row is no output, or not given. */
+static written output_of(const cli_command *c, const void *request, int k)
+{
+    const cli_option *o = &c->options[k];
+    written out = {strlen(o->name) > 1 ? "--" : "-", o->name, NULL};
+    if (o->is_output) memcpy(&out.path, (const char *)request + o->at, sizeof out.path);
+    return out;
+}
+
+int cli_check_outputs(const cli_args *args, const void *request, const perp_model *model,
                       const char *const *read, int nread)
 {
+    const cli_command *c = args->command;
     int tables = model ? perp_model_count(model, PERP_INPUT) : 0;
-    for (int k = 0; k < n; k++) {
-        const cli_output *out = &output[k];
-        if (!out->path) continue;
-        if (!has_folder(out->path)) {
-            fprintf(stderr, "%s: cannot be written: %s\n", out->path, strerror(errno));
+    for (int k = 0; k < c->noptions; k++) {
+        written out = output_of(c, request, k);
+        if (!out.path) continue;
+        if (!has_folder(out.path)) {
+            fprintf(stderr, "%s: cannot be written: %s\n", out.path, strerror(errno));
             return CLI_FILE;
         }
-        int ok = !model || check_read(command, out, perp_model_file(model));
+        int ok = !model || check_read(c->name, &out, perp_model_file(model));
         for (int i = 0; i < tables && ok; i++)
-            ok = check_read(command, out, perp_model_input_table(model, i));
-        for (int i = 0; i < nread && ok; i++) ok = check_read(command, out, read[i]);
-        for (int i = 0; i < k && ok; i++)
-            ok = !output[i].path || check_written(command, out, &output[i]);
+            ok = check_read(c->name, &out, perp_model_input_table(model, i));
+        for (int i = 0; i < nread && ok; i++) ok = check_read(c->name, &out, read[i]);
+        for (int i = 0; i < k && ok; i++) {
+            written other = output_of(c, request, i);
+            ok = !other.path || check_written(c->name, &out, &other);
+        }
         if (!ok) return CLI_USAGE;
     }
     return CLI_DONE;

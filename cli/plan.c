@@ -82,22 +82,20 @@ static const cli_command command = {
     .name = "plan",
     .usage = "FILE.perp [options]",
     .about =
-        "Find the inputs, the motion and the free values that the model's plan block asks for. "
-        "The answer is called\n"
+        "Find the inputs, the motion and the free values that the model's plan block asks for. The "
+        "answer is called\n"
         "a plan only when every condition as written in the model holds, checked by code that "
         "belongs to no solver, and a\n"
         "minimum only when its first and second order are shown; docs/plan.md has the words.\n"
-        "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays "
-        "it.",
-    .notes =
-        "examples:\n"
-        "  perp plan examples/opty/push.perp -o push.csv\n"
-        "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
-        "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
-        "0.0166666666666666\n\n"
-        "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no plan "
-        "was found,\n4 file or memory, "
-        "130 interrupted (the best iterate is in OUT.csv.partial)",
+        "With -o every node goes to a CSV file; perp simulate --input NAME=OUT.csv replays it.",
+    .notes = "examples:\n"
+             "  perp plan examples/opty/push.perp -o push.csv\n"
+             "  perp plan examples/opty/push.perp --nodes 320 --set mu=0.3\n"
+             "  perp simulate examples/opty/push.perp --input F=push.csv --to 0.65 --step "
+             "0.0166666666666666\n\n"
+             "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no "
+             "plan was found,\n"
+             "4 file or memory, 130 interrupted (the best iterate is in OUT.csv.partial)",
     CLI_OPTIONS(options)};
 
 /* NAME=VALUE, which is set before the model's value. */
@@ -572,8 +570,7 @@ int perp__cmd_plan(int argc, char **argv)
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
-    const cli_output output[] = {{"-o", r.out}, {"--log", r.log}, {"--report", r.report}};
-    if (code == CLI_DONE) code = cli_check_outputs("plan", output, 3, model, &r.guess, 1);
+    if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
@@ -582,5 +579,5 @@ int perp__cmd_plan(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);
-    return code == CLI_HELPED ? CLI_DONE : code;
+    return code;
 }

@@ -41,12 +41,11 @@ static const cli_option options[] = {
 static const cli_command command = {
     .name = "report",
     .usage = "RUN.csv [RUN2.csv ...] [options]",
-    .about =
-        "Show one run, or several over each other: every column over time, those of one unit "
-        "together. The page (-o) also\n"
-        "shows modes, friction against velocity, phase portraits, complementarity and, where the "
-        "model has a draw block,\n"
-        "the motion; for these it reads the model, with the parameters of the run.",
+    .about = "Show one run, or several over each other: every column over time, those of one unit "
+             "together. The page (-o) also\n"
+             "shows modes, friction against velocity, phase portraits, complementarity and, where "
+             "the model has a draw block,\n"
+             "the motion; for these it reads the model, with the parameters of the run.",
     .notes = "examples:\n"
              "  perp simulate examples/notes/particle.perp -o particle.csv\n"
              "  perp report particle.csv --model examples/notes/particle.perp -o particle.html\n"
@@ -199,13 +198,11 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
 /* A page must not take the place of what it is made from. */
 static int check_outputs(const request *r, const loaded *input)
 {
-    const cli_output output[] = {{"-o", r->html}, {"--svg", r->svg}};
     const char *read[] = {r->model, r->log};
-    int code = cli_check_outputs("report", output, 2, NULL, read, 2);
-    if (code == CLI_DONE)
-        code = cli_check_outputs("report", output, 2, NULL, r->run.item, r->run.n);
+    int code = cli_check_outputs(&r->args, r, NULL, read, 2);
+    if (code == CLI_DONE) code = cli_check_outputs(&r->args, r, NULL, r->run.item, r->run.n);
     for (int i = 0; i < r->run.n && code == CLI_DONE; i++) {
-        if (input[i].model) code = cli_check_outputs("report", output, 2, input[i].model, NULL, 0);
+        if (input[i].model) code = cli_check_outputs(&r->args, r, input[i].model, NULL, 0);
     }
     return code;
 }
@@ -264,7 +261,7 @@ int perp__cmd_report(int argc, char **argv)
     int code = read_request(&r);
     if (code != CLI_DONE) {
         free(r.run.item);
-        return code == CLI_HELPED ? CLI_DONE : code;
+        return code;
     }
     perp_diag diag = {0};
     loaded input[MAX_RUNS] = {{0}};

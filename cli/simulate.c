@@ -68,22 +68,21 @@ static const cli_option options[] = {
 static const cli_command command = {
     .name = "simulate",
     .usage = "FILE.perp [options]",
-    .about =
-        "Step the model from `from` to `to` and verify every step: the conditions as written in "
-        "the model are evaluated\n"
-        "after each solve, and a step that does not hold stops the run. A summary and a plot "
-        "are printed; with -o every row\n"
-        "goes to a CSV file: it takes its name when the run is complete; the rows of a run that "
-        "stops early are in\nOUT.csv.partial.",
-    .notes =
-        "examples:\n"
-        "  perp simulate examples/notes/particle.perp -o particle.csv\n"
-        "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
-        "  perp simulate examples/mechanics/square.perp --report square.html\n"
-        "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
-        "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some step "
-        "(the rows so far are in OUT.csv.partial),\n"
-        "4 file or memory, 130 interrupted (the same)",
+    .about = "Step the model from `from` to `to` and verify every step: the conditions as written "
+             "in the model are evaluated\n"
+             "after each solve, and a step that does not hold stops the run. A summary and a plot "
+             "are printed; with -o every row\n"
+             "goes to a CSV file: it takes its name when the run is complete; the rows of a run "
+             "that stops early are in\n"
+             "OUT.csv.partial.",
+    .notes = "examples:\n"
+             "  perp simulate examples/notes/particle.perp -o particle.csv\n"
+             "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
+             "  perp simulate examples/mechanics/square.perp --report square.html\n"
+             "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
+             "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some "
+             "step (the rows so far are in OUT.csv.partial),\n"
+             "4 file or memory, 130 interrupted (the same)",
     CLI_OPTIONS(options)};
 
 /* The run ------------------------------------------------------------------------------------- */
@@ -396,8 +395,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
 
 static int check_outputs(const perp_model *model, const request *r)
 {
-    const cli_output output[] = {{"-o", r->out}, {"--report", r->report}};
-    return cli_check_outputs("simulate", output, 2, model, NULL, 0);
+    return cli_check_outputs(&r->args, r, model, NULL, 0);
 }
 
 int perp__cmd_simulate(int argc, char **argv)
@@ -418,5 +416,5 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.set.item);
     free(r.input.item);
-    return code == CLI_HELPED ? CLI_DONE : code;
+    return code;
 }

@@ -36,18 +36,18 @@ static const cli_option options[] = {
 static const cli_command command = {
     .name = "solve",
     .usage = "FILE.json [options]",
-    .about =
-        "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
-        "same with \"kind\": \"mlcp\" and \"free\":\n"
-        "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": \"ncp\", "
-        "\"F\": [\"x1^2 - 2\"]}\nwith the same bounds and \"start\",\n"
-        "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
-        "\"constraints\": list} over 0 <= G perp H >= 0,\n"
-        "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
-        "docs/friction-solvers.md); one object or a list.\nThe residual and "
-        "the error (of each condition on its own scale, which decides) are recomputed by "
-        "code\nthat belongs to no "
-        "solver.",
+    .about = "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
+             "same with \"kind\": \"mlcp\" and \"free\":\n"
+             "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": "
+             "\"ncp\", \"F\": [\"x1^2 - 2\"]}\n"
+             "with the same bounds and \"start\",\n"
+             "programs {\"kind\": \"mpcc\", \"objective\": .., \"G\": list, \"H\": list, "
+             "\"constraints\": list} over 0 <= G perp H >= 0,\n"
+             "or friction problems {\"kind\": \"fc\", ...} (docs/lcp-solvers.md, "
+             "docs/friction-solvers.md); one object or a list.\n"
+             "The residual and the error (of each condition on its own scale, which decides) are "
+             "recomputed by code\n"
+             "that belongs to no solver.",
     .notes = "exit codes: 0 all solved (programs: stationary or better), 1 usage, 2 bad data, 3 "
              "some not solved, 4 file or memory",
     CLI_OPTIONS(options)};
@@ -464,7 +464,7 @@ int perp__cmd_solve(int argc, char **argv)
 {
     request r = {.args = {&command, argc, argv}, .method = "auto"};
     int code = cli_read(&r.args, &r);
-    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
+    if (code != CLI_DONE) return code;
     if (!is_known(r.method)) {
         fprintf(stderr, "perp solve: unknown method '%s'; perp solvers lists them\n", r.method);
         return CLI_USAGE;
@@ -509,7 +509,7 @@ int perp__cmd_solvers(int argc, char **argv)
     static const cli_command list = {
         .name = "solvers", .usage = "", .about = "List the methods that perp solve knows."};
     int code = cli_read(&(cli_args){&list, argc, argv}, NULL);
-    if (code != CLI_DONE) return code == CLI_HELPED ? CLI_DONE : code;
+    if (code != CLI_DONE) return code;
     printf("linear complementarity (lcp, mlcp):\n");
     for (int m = 0; m < PERP_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_method_name((perp_method)m),

@@ -246,6 +246,9 @@ static void mistakes_are_named(void **state)
     expect(1, "unknown start 'zero'; did you mean 'zeros'?", "plan " PUSH " --start zero");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 1");
     expect(1, "--nodes needs a whole number from 2 on", "plan " PUSH " --nodes 2.5");
+    expect(1, "needs a whole number from 2 on, not 2e6; the largest is 1e+06\n",
+           "plan " PUSH " --nodes 2e6");
+    expect(1, "'x'; there are: scholtes products", "plan " PUSH " --pairs x");
     expect(1, "--tol must be positive, not 0", "plan " PUSH " --tol 0");
     expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
     expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu");

@@ -212,6 +212,13 @@ static void usage_faults_exit_1(void **state)
     expect(1, "no input of this name", "simulate " BLOCK " --input F=x.csv");
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
+    expect(1,
+           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau\n",
+           "simulate " PARTICLE " --method thta");
+    expect(1, "unknown solver 'leke'; did you mean 'lemke'?",
+           "simulate " PARTICLE " --solver leke");
+    expect(1, "'--quiet' takes no value", "simulate " PARTICLE " --quiet=1");
+    expect(1, "one file at a time", "simulate " PARTICLE " other.perp");
     expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
     expect(1, "--step must be positive", "check " PARTICLE " --step 0");
     expect(1, "--theta must be from 0.5 to 1, not 2", "simulate " PARTICLE " --theta 2");
