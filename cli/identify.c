@@ -42,6 +42,8 @@ static const cli_option options[] = {
     {"starts", "N",
      "points of the ranges that are looked at (default: by the number of parameters)",
      INTO(o.starts), .least = 1},
+    {"max-iter", "N", "iterations from a start (default 100); 0 only looks at the starts",
+     INTO(o.max_iter)},
     {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)",
      INTO(o.horizon)},
     {"step", "H", "step of the simulation [s] (default: the model's, or the data's)", INTO(o.step)},

@@ -35,6 +35,15 @@ static void the_example_finds_mass_and_friction(void **state)
     cli_free(&r);
 }
 
+static void a_search_of_no_iterations_looks_at_the_starts(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("identify " BLOCK "--data examples/identify/block.csv --max-iter 0");
+    assert_int_equal(r.code, 0);
+    says(r.out, "the starts were only looked at");
+    cli_free(&r);
+}
+
 static void the_report_is_the_same_for_any_number_of_threads(void **state)
 {
     (void)state;
@@ -184,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_example_finds_mass_and_friction),
+        cmocka_unit_test(a_search_of_no_iterations_looks_at_the_starts),
         cmocka_unit_test(the_report_is_the_same_for_any_number_of_threads),
         cmocka_unit_test(a_folder_is_read_in_the_order_of_its_names),
         cmocka_unit_test(mistakes_are_explained),
