@@ -594,9 +594,21 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
     free(text);
 }
 
+static void a_plot_is_printed_unless_there_is_to_be_none(void **state)
+{
+    (void)state;
+    for (int none = 0; none < 2; none++) {
+        cli_result r = cli_run("simulate " PARTICLE " --to 0.1%s", none ? " --no-plot" : "");
+        assert_int_equal(r.code, 0);
+        assert_int_equal(strstr(r.out, "t [s]") == NULL, none);
+        cli_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plot_is_printed_unless_there_is_to_be_none),
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(the_largest_numbers_can_be_plotted),
