@@ -594,6 +594,16 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
     free(text);
 }
 
+/* 2^32, which an int cannot hold. */
+static void every_may_be_larger_than_an_int(void **state)
+{
+    (void)state;
+    cli_result r = cli_run("simulate " PARTICLE " --to 0.1 --every 4294967296 -o - 2>/dev/null | "
+                           "grep -vc '^#'");
+    assert_string_equal(r.out, "3\n"); /* names, first row, last row */
+    cli_free(&r);
+}
+
 static void a_plot_is_printed_unless_there_is_to_be_none(void **state)
 {
     (void)state;
@@ -608,6 +618,7 @@ static void a_plot_is_printed_unless_there_is_to_be_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_may_be_larger_than_an_int),
         cmocka_unit_test(a_plot_is_printed_unless_there_is_to_be_none),
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
