@@ -571,6 +571,7 @@ static double condition_error(checker *u, int i)
     double lo = q->lo >= 0 ? v[q->lo] : (double)-INFINITY,
            hi = q->hi >= 0 ? v[q->hi] : (double)INFINITY, off = outside(v[q->e], lo, hi);
     if (off == 0) return 0;
+    if (!isfinite(off)) return (double)INFINITY;
     know_terms(u, 1);
     return perp__error_zero(difference(amount(u, q->e), amount(u, v[q->e] < lo ? q->lo : q->hi)));
 }

@@ -186,6 +186,7 @@ static trial compare(const char *example, double base, int most)
         int other = perp_simulation_step(b, &info, &diag) == PERP_OK;
         t.verdicts_agree &= one == other;
         if (one != other) printf("    %s\n", perp_diag_text(&diag));
+        perp_diag_clear(&diag);
         if (!one || !other) break;
         compare_rows(m, &s, a, b, largest, &t);
         t.steps++;
