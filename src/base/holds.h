@@ -5,6 +5,8 @@
 #ifndef PERP_SRC_HOLDS_H
 #define PERP_SRC_HOLDS_H
 
+#include "base/tol.h"
+
 #include <math.h>
 
 /* A number that a condition speaks of, with what it is made of. */
@@ -13,6 +15,14 @@ typedef struct perp__amount {
     double scale;    /* sum of the |terms| it is made of; 0: only an exact 0 is 0 */
     double rounding; /* bound of the rounding in value, 0 where it is exact */
 } perp__amount;
+
+/* a - b */
+static inline perp__amount perp__amount_difference(perp__amount a, perp__amount b)
+{
+    double value = a.value - b.value;
+    return (perp__amount){value, a.scale + b.scale,
+                          a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
+}
 
 /* value = 0. Infinite where nothing gives a scale or a number is not finite. */
 static inline double perp__error_zero(perp__amount x)

@@ -398,13 +398,6 @@ static perp__amount amount(const checker *u, perp_expr e)
     return (perp__amount){u->value[e], t.scale, PERP_ROUNDING * t.rounding};
 }
 
-static perp__amount difference(perp__amount a, perp__amount b)
-{
-    double value = a.value - b.value;
-    return (perp__amount){value, a.scale + b.scale,
-                          a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
-}
-
 /* The error of condition i of a kind; where it is large, once more with the sizes from the equations. */
 static double judged(checker *u, double (*error_of)(checker *u, int i), int i)
 {
@@ -450,7 +443,7 @@ static double equation_error(checker *u, int i)
     double left = u->value[e->left], right = u->value[e->right], r = fabs(left - right);
     if (r <= 1e-12 * (fabs(left) + fabs(right))) return r == 0 ? 0 : r / (fabs(left) + fabs(right));
     know_terms(u, LITTLE);
-    return perp__error_zero(difference(amount(u, e->left), amount(u, e->right)));
+    return perp__error_zero(perp__amount_difference(amount(u, e->left), amount(u, e->right)));
 }
 
 /* Is the friction switched off? */
@@ -491,8 +484,8 @@ static double pair_error(checker *u, int i)
     double lo = v[q->lo], hi = v[q->hi];
     if (a >= lo && a <= hi && (b == 0 || (b > 0 ? a == lo : a == hi))) return 0;
     know_terms(u, 1);
-    perp__amount A = amount(u, q->a), above = difference(A, amount(u, q->lo)),
-                 below = difference(amount(u, q->hi), A);
+    perp__amount A = amount(u, q->a), above = perp__amount_difference(A, amount(u, q->lo)),
+                 below = perp__amount_difference(amount(u, q->hi), A);
     if (isnan(a) || isnan(b)) return (double)INFINITY;
     return perp__error_box(above, below, amount(u, q->b));
 }
@@ -573,7 +566,8 @@ static double condition_error(checker *u, int i)
     if (off == 0) return 0;
     if (!isfinite(off)) return (double)INFINITY;
     know_terms(u, 1);
-    return perp__error_zero(difference(amount(u, q->e), amount(u, v[q->e] < lo ? q->lo : q->hi)));
+    return perp__error_zero(
+        perp__amount_difference(amount(u, q->e), amount(u, v[q->e] < lo ? q->lo : q->hi)));
 }
 
 static void check_plan(checker *u, int c)

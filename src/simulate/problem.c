@@ -338,17 +338,23 @@ static int stands_alone(const perp__step *s, int r, int j)
     return 0;
 }
 
+/* The var that e, an expression of the model, is; -1 if it is another thing. */
+static int var_of(const plan *p, perp_expr e)
+{
+    const perp__step *s = p->step;
+    const perp__node *node = &p->model->graph.node[e];
+    if (node->op == PERP__SYMBOL) node = &p->graph.node[p->map[MAP_END][node->a]];
+    int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
+    return j >= s->nx && j < s->nx + s->nv ? j : -1;
+}
+
 /* The var that equation i sets, x = ...; -1 if there is none. */
 static int defined_by(const plan *p, int i)
 {
-    const perp__step *s = p->step;
     perp_expr side[2] = {p->model->equation[i].left, p->model->equation[i].right};
     for (int k = 0; k < 2 && p->rate_start[i] == p->rate_start[i + 1]; k++) {
-        const perp__node *node = &p->model->graph.node[side[k]];
-        if (node->op != PERP__SYMBOL) continue;
-        node = &p->graph.node[p->map[MAP_END][node->a]];
-        int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
-        if (j >= s->nx && j < s->nx + s->nv && stands_alone(s, i, j)) return j;
+        int j = var_of(p, side[k]);
+        if (j >= 0 && stands_alone(p->step, i, j)) return j;
     }
     return -1;
 }
@@ -457,10 +463,8 @@ static int mark_entries(plan *p)
     }
     if (!find_definitions(p) || (m->kind == PERP_DISCRETE && !find_moves(p))) return 0;
     for (int i = 0; i < 2 * m->nfriction; i++) {
-        const perp__node *node = &m->graph.node[m->friction[i / 2].f[i % 2]];
-        if (node->op == PERP__SYMBOL) node = &p->graph.node[p->map[MAP_END][node->a]];
-        int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
-        s->force_of[i] = j >= s->nx && j < s->nx + s->nv && s->defined[j] ? j : -1;
+        int j = var_of(p, m->friction[i / 2].f[i % 2]);
+        s->force_of[i] = j >= 0 && s->defined[j] ? j : -1;
     }
     for (int i = 0; i < s->ncone; i++)
         s->of_cone[s->cone[i].equation] = s->of_cone[s->cone[i].equation + 1] = 1;

@@ -214,21 +214,27 @@ static void find_terms(perp__step *s)
     perp__tape_terms(&s->check, s->ws, s->before, s->term);
 }
 
-/* The unknown that row r leaves, if all its others are known: y_j = -(c + the others) / its coefficient. Returns j, or
- * -1 where the coefficient is 0. */
-static int solve_for_last(perp__step *s, int r, const char *known)
+/* Row r for unknown j: y_j = -(c + the others) / its coefficient. 0 where that is 0. */
+static int solve_row_for(perp__step *s, int r, int j)
 {
     double *y = s->ws + s->sym_y, sum = s->c[r], own = 0;
-    int last = -1;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
-        int j = s->column[k];
-        if (known[j])
-            sum += s->value[k] * y[j];
+        if (s->column[k] == j)
+            own = s->value[k];
         else
-            last = j, own = s->value[k];
+            sum += s->value[k] * y[s->column[k]];
     }
-    if (own == 0) return -1;
-    y[last] = (0.0 - sum) / own;
+    if (own == 0) return 0;
+    y[j] = (0.0 - sum) / own;
+    return 1;
+}
+
+/* The last unknown of row r that is not known; -1: all are. */
+static int unknown_in(const perp__step *s, int r, const char *known)
+{
+    int last = -1;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        if (!known[s->column[k]]) last = s->column[k];
     return last;
 }
 
@@ -242,8 +248,8 @@ static void substitute(perp__step *s, const int *row, char *known)
         if (left[row[i]] == 1) queue[n++] = row[i];
     }
     for (int i = 0; i < n; i++) {
-        int j = solve_for_last(s, queue[i], known);
-        if (j < 0) continue;
+        int j = unknown_in(s, queue[i], known);
+        if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
         for (int k = s->stands_start[j]; k < s->stands_start[j + 1]; k++)
             if (left[s->stands_in[k]] > 0 && --left[s->stands_in[k]] == 1)
@@ -258,15 +264,7 @@ void perp__step_settle(perp__step *s, const int *row)
     substitute(s, row, known);
     for (int d = 0; d < s->ndefined; d++) {
         int i = s->definition[d], j = s->defines[i];
-        if (s->is_side[j] || known[j]) continue;
-        double *y = s->ws + s->sym_y, sum = s->c[i], own = 0;
-        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-            if (s->column[k] == j)
-                own = s->value[k];
-            else
-                sum += s->value[k] * y[s->column[k]];
-        }
-        y[j] = (0.0 - sum) / own;
+        if (!s->is_side[j] && !known[j]) solve_row_for(s, i, j);
     }
 }
 
@@ -313,13 +311,6 @@ static perp__amount amount(judge *j, int out)
     return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->term[out].rounding};
 }
 
-static perp__amount difference(perp__amount a, perp__amount b)
-{
-    double value = a.value - b.value;
-    return (perp__amount){value, a.scale + b.scale,
-                          a.rounding + b.rounding + PERP_ROUNDING * fabs(value)};
-}
-
 /* Condition i has this error, its inequalities this one. */
 static void note(judge *j, int i, double error, double breach, double residual)
 {
@@ -339,7 +330,7 @@ static void judge_equation(judge *j, int i, const int *out)
     double sure = fabs(left) + fabs(right); /* S is never less */
     double error = r == 0 ? 0 : r / sure;
     if (!(error <= s->tol)) {
-        perp__amount d = difference(amount(j, out[0]), amount(j, out[1]));
+        perp__amount d = perp__amount_difference(amount(j, out[0]), amount(j, out[1]));
         d.scale = s->scale[i];
         error = perp__error_zero(d);
     }
@@ -389,8 +380,8 @@ static void judge_box(judge *j, int i, const int *out)
     int side = e > 0 ? 0 : e < 0 ? 2 : a <= lo ? 0 : a >= hi ? 2 : 1;
     if (!(a >= lo && a <= hi && (e == 0 || (e > 0 ? a == lo : a == hi)))) {
         perp__amount A = amount(j, out[0]), E = amount(j, out[1]);
-        perp__amount above = difference(A, amount(j, out[2])),
-                     below = difference(amount(j, out[3]), A);
+        perp__amount above = perp__amount_difference(A, amount(j, out[2])),
+                     below = perp__amount_difference(amount(j, out[3]), A);
         error = perp__error_box(above, below, E);
         breach = error; /* e on the wrong side of 0 is one, too */
         side = perp__error_zero(E) > s->tol        ? (e > 0 ? 0 : 2)
@@ -424,7 +415,7 @@ static void judge_cone(judge *j, int i, const int *out)
         F.scale += fk.scale, F.rounding += fk.rounding;
         V.scale += vk.scale, V.rounding += vk.rounding;
     }
-    perp__amount inside = difference(B, F), slides = inside;
+    perp__amount inside = perp__amount_difference(B, F), slides = inside;
     slides.value = speed > 0 ? hypot(f[0] + bound * v[0] / speed, f[1] + bound * v[1] / speed) : 0;
     if (speed > 0) slides.rounding += fabs(bound) * fmin(1, V.rounding / speed);
     double error = fmax(perp__error_negative(B), perp__error_negative(inside));
