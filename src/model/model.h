@@ -1,5 +1,5 @@
 /* Internal: what a model is after the front end has read it. Engines read this; only model.c and
- * build.c write it.
+ * the builder write it.
  *
  * Every declared name is flattened to scalar items (r[2,1] is one). An item owns consecutive
  * symbols of the graph: a parameter or var one; an input two (its value at the end of the step, and

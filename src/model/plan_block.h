@@ -101,7 +101,7 @@ struct perp__plan_block {
 };
 
 /* Read the block that statement s holds into model->plan. 0 when memory is out; faults of the text
- * are recorded in the source. `b` is the builder of build.c. */
+ * are recorded in the source. `b` is the builder (builder.h). */
 struct builder;
 int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s);
 void perp__plan_block_destroy(perp__plan_block *block);

@@ -1,4 +1,4 @@
-/* The syntax tree of a model file, as the parser leaves it and build.c reads it. Everything lives
+/* The syntax tree of a model file, as the parser leaves it and the builder reads it. Everything lives
  * in one arena. */
 
 #ifndef PERP_SRC_SYNTAX_H

@@ -1,0 +1,319 @@
+/* Conditions to the model: equations, pairs and contacts with friction, element by element, loops unrolled. */
+
+#include "model/builder.h"
+
+#include <math.h>
+
+enum { MAX_UNROLLED = 200000 };
+
+/* Loops can multiply beyond what anybody means. */
+static int unroll(perp__builder *b, const perp__statement *s, int n)
+{
+    if (b->unrolled > MAX_UNROLLED) return 0;
+    b->unrolled += n;
+    if (b->unrolled > MAX_UNROLLED)
+        perp__error(b->source, s->at, s->end, "the loops unroll to more than %d conditions",
+                    MAX_UNROLLED);
+    return b->unrolled <= MAX_UNROLLED;
+}
+
+/* Equations and pairs ------------------------------------------------------------------------- */
+
+static void add_equations(perp__builder *b, const perp__statement *s)
+{
+    perp__value left = perp__lower_in(b, SCOPE_STEP, s->left),
+                right = perp__lower_in(b, SCOPE_STEP, s->right), shape;
+    if (!perp__common_shape(b, &left, &right, s->at, s->end, &shape) || b->failed ||
+        !unroll(b, s, shape.n))
+        return;
+    perp_model *m = b->model;
+    const char *text = perp__text_of(b, s->at, s->end);
+    if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation))
+        b->failed = 1;
+    for (int i = 0; i < shape.n && !b->failed; i++)
+        m->equation[m->nequation++] =
+            (perp__equation){perp__element(&left, i), perp__element(&right, i), s->at, text};
+}
+
+/* `e0 <= e1` or `e1 >= e0` as the quantity that is not negative. */
+static perp__value nonnegative(perp__builder *b, const perp__side *side)
+{
+    perp__value x = perp__lower(b, side->e[0]), y = perp__lower(b, side->e[1]);
+    int at = side->e[0]->at, end = side->e[1]->end;
+    return side->rel[0] == 'l' ? perp__elementwise(b, PERP__SUB, y, x, at, end)
+                               : perp__elementwise(b, PERP__SUB, x, y, at, end);
+}
+
+static int is_zero(const perp__syntax *s)
+{
+    return s->kind == SYNTAX_NUMBER && s->number == 0;
+}
+
+/* What a side is called in reports: the part of it that is not the 0. */
+static const char *side_text(perp__builder *b, const perp__side *side)
+{
+    const perp__syntax *e = side->n == 3 ? side->e[1] : NULL;
+    if (side->n == 1 || (side->n == 2 && is_zero(side->e[1])))
+        e = side->e[0];
+    else if (side->n == 2 && is_zero(side->e[0]))
+        e = side->e[1];
+    return e ? perp__text_of(b, e->at, e->end)
+             : perp__text_of(b, side->e[0]->at, side->e[side->n - 1]->end);
+}
+
+static int common_size(perp__builder *b, const perp__statement *s, const perp__value *v, int n,
+                       int *size)
+{
+    perp__value shape = v[0];
+    for (int i = 1; i < n; i++) {
+        if (!perp__common_shape(b, &shape, &v[i], s->at, s->end, &shape)) return 0;
+    }
+    *size = shape.n;
+    return 1;
+}
+
+static void add_pairs(perp__builder *b, const perp__statement *s)
+{
+    const perp__side *first = &s->side[0], *second = &s->side[1];
+    if (second->n == 3 && first->n == 1) first = &s->side[1], second = &s->side[0];
+    int two_sided = first->n == 3 && second->n == 1, size;
+    if (!two_sided && (first->n != 2 || second->n != 2)) {
+        perp__error(b->source, s->at, s->end,
+                    "a pair is '0 <= a perp b >= 0' or 'lo <= y <= hi perp e'%s",
+                    first->n + second->n == 3 ? "; one side here has no inequality" : "");
+        return;
+    }
+    if (two_sided && first->rel[0] != first->rel[1]) {
+        perp__error(b->source, first->e[0]->at, first->e[2]->end,
+                    "both inequalities must point the same way: lo <= y <= hi");
+        return;
+    }
+    b->scope = SCOPE_STEP;
+    perp__value v[5]; /* a, b, lo, hi, guard */
+    if (two_sided) {
+        int up = first->rel[0] == 'l';
+        v[0] = perp__lower(b, first->e[1]);
+        v[1] = perp__lower(b, second->e[0]);
+        v[2] = perp__lower(b, first->e[up ? 0 : 2]);
+        v[3] = perp__lower(b, first->e[up ? 2 : 0]);
+    } else {
+        v[0] = nonnegative(b, first);
+        v[1] = nonnegative(b, second);
+        v[2] = v[3] = perp__number_value(b, 0);
+    }
+    v[4] = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : perp__number_value(b, 1);
+    if (!common_size(b, s, v, 5, &size) || b->failed || !unroll(b, s, size)) return;
+
+    perp_model *m = b->model;
+    if (!perp__grow(&m->pair, &b->cpair, m->npair + size, sizeof *m->pair)) {
+        b->failed = 1;
+        return;
+    }
+    const char *text = perp__text_of(b, s->at, s->end),
+               *sides[2] = {side_text(b, first), side_text(b, second)};
+    for (int i = 0; i < size; i++) {
+        m->pair[m->npair++] = (perp__pair){two_sided,
+                                           perp__element(&v[0], i),
+                                           perp__element(&v[1], i),
+                                           perp__element(&v[2], i),
+                                           perp__element(&v[3], i),
+                                           s->guard ? perp__element(&v[4], i) : -1,
+                                           s->at,
+                                           text,
+                                           {sides[0], sides[1]}};
+    }
+}
+
+/* Friction ------------------------------------------------------------------------------------ */
+
+/* A var of the statement's own. Returns its expression. */
+static perp_expr hidden_var(perp__builder *b, const perp__statement *s)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->item[PERP_VAR], &b->citem[PERP_VAR], m->nitem[PERP_VAR] + 1,
+                    sizeof(perp__item))) {
+        b->failed = 1;
+        return 0;
+    }
+    int symbol = perp__add_symbols(b, 1);
+    m->item[PERP_VAR][m->nitem[PERP_VAR]++] = (perp__item){.name = "a facet of friction",
+                                                           .unit = "",
+                                                           .at = s->at,
+                                                           .end = s->at + 8,
+                                                           .symbol = symbol,
+                                                           .expr = -1,
+                                                           .value = NAN,
+                                                           .lo = -INFINITY,
+                                                           .hi = INFINITY};
+    return perp__symbol(b->graph, symbol);
+}
+
+static void push_equation(perp__builder *b, const perp__statement *s, perp_expr left,
+                          perp_expr right, const char *text)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->equation, &b->cequation, m->nequation + 1, sizeof *m->equation))
+        b->failed = 1;
+    else
+        m->equation[m->nequation++] = (perp__equation){left, right, s->at, text};
+}
+
+static void push_pair(perp__builder *b, perp__pair pair)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->pair, &b->cpair, m->npair + 1, sizeof *m->pair))
+        b->failed = 1;
+    else
+        m->pair[m->npair++] = pair;
+}
+
+/* k facets (Stewart and Trinkle 1996): f = sum beta_j d_j, 0 <= beta_j perp sigma + d_j.v >= 0,
+ * 0 <= sigma perp bound - sum beta_j >= 0. sigma is the speed of slip. */
+static void add_facets(perp__builder *b, const perp__statement *s, const perp_expr *f,
+                       const perp_expr *v, perp_expr bound, perp_expr guard, int k)
+{
+    perp__graph *g = b->graph;
+    const char *text = perp__text_of(b, s->at, s->end);
+    perp_expr sigma = hidden_var(b, s), zero_ = perp__const(g, 0), total = zero_,
+              force[2] = {zero_, zero_};
+    int at = b->model->npair;
+    push_pair(
+        b,
+        (perp__pair){
+            0, sigma, zero_, zero_, zero_, guard, s->at, text, {"slip speed", "bound - friction"}});
+    for (int j = 0; j < k && !b->failed; j++) {
+        double angle = 2 * 3.14159265358979323846 * j / k, d[2] = {cos(angle), sin(angle)};
+        perp_expr beta = hidden_var(b, s), slip = sigma;
+        for (int i = 0; i < 2; i++) {
+            perp_expr di = perp__const(g, fabs(d[i]) < 1e-15 ? 0 : d[i]);
+            force[i] = perp__add(g, force[i], perp__mul(g, di, beta));
+            slip = perp__add(g, slip, perp__mul(g, di, v[i]));
+        }
+        total = perp__add(g, total, beta);
+        push_pair(b, (perp__pair){0, beta, slip, zero_, zero_, guard, s->at, text, {"", ""}});
+    }
+    if (b->failed) return;
+    b->model->pair[at].b = perp__sub(g, bound, total);
+    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], force[i], text);
+}
+
+/* The exact cone (Alart and Curnier 1991): f = P(f - r v), P the projection on the disc of radius
+ * bound: f = w bound / max(bound, |w|), w = f - r v. Any r > 0 has the same solutions. */
+static void add_exact_cone(perp__builder *b, const perp__statement *s, const perp_expr *f,
+                           const perp_expr *v, perp_expr bound, perp_expr guard, perp_expr r)
+{
+    perp__graph *g = b->graph;
+    const char *text = perp__text_of(b, s->at, s->end);
+    perp_expr w[2], square = perp__const(g, 1e-300); /* so that |w| has a derivative at 0 */
+    if (guard >= 0) bound = perp__mul(g, bound, guard);
+    for (int i = 0; i < 2; i++) {
+        w[i] = perp__sub(g, f[i], perp__mul(g, r, v[i]));
+        square = perp__add(g, square, perp__mul(g, w[i], w[i]));
+    }
+    perp_expr ratio =
+        perp__div(g, bound, perp__binary(g, PERP__MAX, bound, perp__unary(g, PERP__SQRT, square)));
+    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], perp__mul(g, w[i], ratio), text);
+}
+
+static void push_friction(perp__builder *b, const perp__statement *s, const perp__value *f,
+                          const perp__value *v, perp_expr bound, perp_expr guard, int is_exact)
+{
+    perp_model *m = b->model;
+    if (!perp__grow(&m->friction, &b->cfriction, m->nfriction + 1, sizeof *m->friction)) {
+        b->failed = 1;
+        return;
+    }
+    m->friction[m->nfriction++] = (perp__friction){f->n,
+                                                   {f->e[0], f->e[f->n - 1]},
+                                                   {v->e[0], v->e[v->n - 1]},
+                                                   bound,
+                                                   guard,
+                                                   is_exact ? m->nequation : -1,
+                                                   s->at,
+                                                   perp__text_of(b, s->at, s->end)};
+}
+
+static void add_friction(perp__builder *b, const perp__statement *s)
+{
+    perp__value f = perp__lower_in(b, SCOPE_STEP, s->f), v = perp__lower(b, s->v),
+                bound = perp__lower(b, s->bound);
+    perp__value r = s->r ? perp__lower(b, s->r)
+                         : perp__scalar_value(b, perp__div(b->graph, perp__const(b->graph, 1),
+                                                           perp__symbol(b->graph, PERP__SYM_H)));
+    perp__value guard = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : (perp__value){.n = 1};
+    int facets = 0;
+    if (b->failed || !f.e || !v.e || !bound.e || !r.e) return;
+    if (f.n != v.n || f.n > 2 || bound.n != 1 || r.n != 1 || guard.n != 1) {
+        perp__error(b->source, s->at, s->end,
+                    "friction acts in one direction or two: f and v have one or two elements each, "
+                    "bound has one");
+        return;
+    }
+    if (s->facets &&
+        (!perp__lower_integer(b, s->facets, "facets", &facets) || facets < 3 || facets > 1000)) {
+        perp__error(b->source, s->facets->at, s->facets->end,
+                    "facets must be a whole number from 3 to 1000, or exact");
+        return;
+    }
+    if (!unroll(b, s, facets + 2)) return;
+    perp_expr on = s->guard ? perp__element(&guard, 0) : -1, limit = perp__element(&bound, 0);
+    push_friction(b, s, &f, &v, limit, on, f.n == 2 && !facets);
+    if (f.n == 1) {
+        const char *text = perp__text_of(b, s->at, s->end);
+        push_pair(b, (perp__pair){1,
+                                  f.e[0],
+                                  v.e[0],
+                                  perp__neg(b->graph, limit),
+                                  limit,
+                                  on,
+                                  s->at,
+                                  text,
+                                  {"friction", "slip"}});
+    } else if (facets) {
+        add_facets(b, s, f.e, v.e, limit, on, facets);
+    } else {
+        add_exact_cone(b, s, f.e, v.e, limit, on, perp__element(&r, 0));
+    }
+}
+
+static void add_loop(perp__builder *b, const perp__statement *s)
+{
+    int lo, hi;
+    if (perp__find_declared(b, s->name)) {
+        perp__error(b->source, s->name_at, s->name_end,
+                    "the loop index '%s' is also a declared name", s->name);
+        return;
+    }
+    if (!perp__lower_integer(b, s->lo, "the first index", &lo) ||
+        !perp__lower_integer(b, s->hi, "the last index", &hi))
+        return;
+    if (b->nloop == MAX_LOOPS || hi - lo >= MAX_ELEMENTS) {
+        perp__error(b->source, s->at, s->end, "the loop is too large");
+        return;
+    }
+    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100 && unroll(b, s, 1); i++) {
+        b->loop[b->nloop].name = s->name;
+        b->loop[b->nloop++].value = i;
+        perp__add_conditions(b, s->body);
+        b->nloop--;
+    }
+}
+
+void perp__add_conditions(perp__builder *b, const perp__statement *s)
+{
+    for (; s && !b->failed; s = s->next) {
+        if (s->kind == STATEMENT_EQUATION)
+            add_equations(b, s);
+        else if (s->kind == STATEMENT_PAIR)
+            add_pairs(b, s);
+        else if (s->kind == STATEMENT_FRICTION)
+            add_friction(b, s);
+        else if (s->kind == STATEMENT_FOR)
+            add_loop(b, s);
+        else if (b->nloop && (perp__is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
+                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN ||
+                              s->kind == STATEMENT_DRAW || s->kind == STATEMENT_IDENTIFY))
+            perp__error(b->source, s->at, s->end,
+                        "only equations, pairs and loops can stand in a loop");
+    }
+}
