@@ -23,7 +23,10 @@ typedef struct request {
 } request;
 
 #define INTO(field)            CLI_INTO(request, field)
-#define WORD(name, word, text) word,
+#define WORD(name, word, ...) word,
+#define SPACED(name, word, ...) " " word
+#define WEIGHTED(name, word, weighted, ...) weighted,
+static const char is_weighted[] = {PERP_PLAN_METHOD_LIST(WEIGHTED)};
 static const char *const methods[] = {PERP_PLAN_METHOD_LIST(WORD) NULL};
 static const char *const treatments[] = {PERP_PLAN_PAIRS_LIST(WORD) NULL};
 static const char *const backends[] = {PERP_PLAN_BACKEND_LIST(WORD) NULL};
@@ -35,8 +38,8 @@ static const cli_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)", INTO(o.nodes), .least = 2,
      .most = 1e6},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated", INTO(set)},
-    {"method", "NAME", "of a step: backward-euler (default), theta, radau3, radau5", INTO(o.method),
-     .words = methods},
+    {"method", "NAME", "of a step (default backward-euler):" PERP_PLAN_METHOD_LIST(SPACED),
+     INTO(o.method), .words = methods},
     {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)", INTO(o.theta),
      .least = 0.5, .most = 1},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister",
@@ -122,7 +125,7 @@ static int take_options(const perp_model *model, request *r)
 {
     r->o = perp_plan_options_default(model);
     cli_read_again(&r->args, r);
-    if (cli_is_given(&r->args, "theta") && r->o.method != PERP_PLAN_THETA) {
+    if (cli_is_given(&r->args, "theta") && !is_weighted[r->o.method]) {
         fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
                 perp_plan_method_name(r->o.method));
         return CLI_USAGE;
@@ -441,7 +444,7 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
         so.from = u->phase.from;
         so.to = u->phase.from + T * (1 + 1e-12); /* rounding must not cost the last step */
         so.step = step;
-        so.integrator = o->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
+        so.integrator = perp_integrator_find(perp_plan_method_name(o->method));
         so.theta = o->theta;
         status = perp_simulation_create(model, &so, &sim, diag);
     }
@@ -455,7 +458,8 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
 static perp_status print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
                                 const perp_plan_options *o)
 {
-    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA) return PERP_OK;
+    if (perp_integrator_find(perp_plan_method_name(o->method)) == PERP_INTEGRATOR_COUNT)
+        return PERP_OK;
     int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
     int first = 1 + ns + perp_model_count(model, PERP_VAR),
         ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);

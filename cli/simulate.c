@@ -24,10 +24,13 @@ typedef struct request {
 #define INTO(field) CLI_INTO(request, field)
 
 static const char *const integrators[] = {
-#define WORD(name, word, text) word,
+#define WORD(name, word, ...) word,
     PERP_INTEGRATOR_LIST(WORD) NULL
 #undef WORD
 };
+#define SPACED(name, word, ...) " " word
+#define WEIGHTED(name, word, weighted, ...) weighted,
+static const char is_weighted[] = {PERP_INTEGRATOR_LIST(WEIGHTED)};
 
 static const char *const solvers[] = {
 #define PERP_SOLVER(name, suffix, class, summary) #name,
@@ -45,7 +48,7 @@ static const cli_option options[] = {
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated",
      INTO(input)},
-    {"method", "NAME", "how time is stepped: backward-euler (default), theta, moreau",
+    {"method", "NAME", "how time is stepped (default backward-euler):" PERP_INTEGRATOR_LIST(SPACED),
      INTO(o.integrator), .words = integrators},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
@@ -325,7 +328,7 @@ static int check_method(const perp_model *model, const perp_simulation_options *
                 has_method ? "--method" : "--theta");
         return CLI_USAGE;
     }
-    if (has_theta && o->integrator == PERP_BACKWARD_EULER) {
+    if (has_theta && !is_weighted[o->integrator]) {
         fprintf(stderr, "perp simulate: --theta is for the methods theta and moreau, not for %s\n",
                 perp_integrator_name(o->integrator));
         return CLI_USAGE;

@@ -15,22 +15,16 @@
 
 #include "perp/base.h"
 #include "perp/model.h"
+#include "perp/schemes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// How a step is discretised: everything at the step's end, as perp simulate does with theta, or at
-/// the points of Radau IIA.
-#define PERP_PLAN_METHOD_LIST(X)                                                                   \
-    X(PERP_PLAN_BACKWARD_EULER, "backward-euler", "everything at the end of the step; order 1")    \
-    X(PERP_PLAN_THETA, "theta",                                                                    \
-      "equations of motion weighted by theta; order 2 for smooth motion at 1/2")                   \
-    X(PERP_PLAN_RADAU3, "radau3", "Radau IIA of two points; order 3 where the motion is smooth")   \
-    X(PERP_PLAN_RADAU5, "radau5", "Radau IIA of three points; order 5 where the motion is smooth")
-
+/// How a step is discretised: everything at the step's end, as perp simulate does, with theta, or at
+/// the points of Radau IIA; the list is include/perp/schemes.h.
 typedef enum perp_plan_method {
-#define PERP_PLAN_METHOD_ENUM(name, word, text) name,
+#define PERP_PLAN_METHOD_ENUM(name, word, weighted, text) name,
     PERP_PLAN_METHOD_LIST(PERP_PLAN_METHOD_ENUM)
 #undef PERP_PLAN_METHOD_ENUM
         PERP_PLAN_METHOD_COUNT

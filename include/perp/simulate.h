@@ -16,21 +16,16 @@
 #include "perp/base.h"
 #include "perp/lcp.h"
 #include "perp/model.h"
+#include "perp/schemes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// How time is stepped. Discrete models have their own difference equations and ignore it.
-#define PERP_INTEGRATOR_LIST(X)                                                                    \
-    X(PERP_BACKWARD_EULER, "backward-euler",                                                       \
-      "everything at the end of the step; first order, damps")                                     \
-    X(PERP_THETA, "theta",                                                                         \
-      "equations of motion weighted by theta: 1/2 is second order for smooth motion")              \
-    X(PERP_MOREAU, "moreau", "theta; the name for laws of impact at velocity level under a guard")
-
+/// How time is stepped; the list is include/perp/schemes.h. Discrete models have their own
+/// difference equations and ignore it.
 typedef enum perp_integrator {
-#define PERP_INTEGRATOR_ENUM(name, word, text) name,
+#define PERP_INTEGRATOR_ENUM(name, word, weighted, text) name,
     PERP_INTEGRATOR_LIST(PERP_INTEGRATOR_ENUM)
 #undef PERP_INTEGRATOR_ENUM
         PERP_INTEGRATOR_COUNT

@@ -19,7 +19,7 @@ static void stretch(const perp__program *fine, double *w, const perp__program *c
         const double *from = cw + (size_t)(i < fine->nx ? last : j) * (size_t)coarse->K;
         double *to = w + (size_t)j * (size_t)fine->K;
         for (int k = 0; k < fine->K; k++) {
-            double place = ((double)k + fine->c[c]) / fine->K * coarse->K;
+            double place = ((double)k + fine->scheme.c[c]) / fine->K * coarse->K;
             int step = (int)fmin(floor(place - 1e-9), coarse->K - 1);
             if (step < 0) step = 0;
             double share = fmin(1, place - step),

@@ -110,8 +110,8 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
         for (int s = from + 1; s <= to; s++)
             for (int c = 0; c < g->npoint; c++)
                 w[(size_t)(c * g->nb + i) * (size_t)K + (size_t)s] =
-                    before +
-                    (after - before) * ((double)(s - from - 1) + g->c[c]) / (double)(to - from);
+                    before + (after - before) * ((double)(s - from - 1) + g->scheme.c[c]) /
+                                 (double)(to - from);
         before = after;
         from = to;
     }
@@ -159,7 +159,8 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
                          *hi = g->whi + (size_t)(c * g->nb + j) * K;
             for (int k = 0, q = 0; k < g->K; k++) {
                 if (k == g->first[q]) e = expression_of(&u, j, q++);
-                double t = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
+                double t =
+                    perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
                 double x = e >= 0 ? value_at(&u, e, t) : j < g->ns ? row[k] : (double)NAN;
                 row[k] = clip(x, lo[k], hi[k]);
             }
@@ -220,7 +221,8 @@ int perp__program_guess_table(perp__program *g, const perp_trajectory *table, do
         for (int c = 0; c < g->npoint; c++)
             for (int k = 0; k < g->K; k++) {
                 size_t at = (size_t)(c * g->nb + j) * K + (size_t)k;
-                double now = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
+                double now =
+                    perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
                 w[at] = clip(column_at(t, x, n, (now - from) / length), g->wlo[at], g->whi[at]);
             }
         if (j < g->nx && g->x0_of[j] >= 0) {

@@ -72,7 +72,7 @@ static void take_rows(const simulated *u, double *w, const double *p)
     int n = g->ns + g->nv;
     for (int c = 0; c < g->npoint; c++)
         for (int k = 0; k < g->K; k++) {
-            double t = perp__program_time(g, p, k) + g->c[c] * perp__program_step(g, p, k);
+            double t = perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
             double place = (t - g->from) / u->step;
             int after = (int)fmin(fmax(ceil(place - 1e-9), 1), g->K);
             const double *to = u->row + (size_t)after * (size_t)n, *before = to - n;
@@ -110,7 +110,7 @@ int perp__plan_guess_simulate(const perp_plan_options *o, const perp__program *g
     so.from = g->from;
     so.to = g->from + T * (1 + 1e-12); /* rounding must not cost the last step */
     so.step = u.step;
-    so.integrator = g->method == PERP_PLAN_THETA ? PERP_THETA : PERP_BACKWARD_EULER;
+    so.integrator = g->scheme.is_weighted ? PERP_THETA : PERP_BACKWARD_EULER;
     so.theta = o->theta;
     perp_status status = PERP_ERR_MEMORY;
     if (m && u.row) status = perp_simulation_create(m, &so, &sim, &why);

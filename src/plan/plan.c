@@ -11,12 +11,13 @@
 /* Words --------------------------------------------------------------------------------------- */
 
 static const char *const method_words[] = {
-#define PERP_WORD(name, word, text) word,
+#define PERP_WORD(name, word, ...) word,
     PERP_PLAN_METHOD_LIST(PERP_WORD)};
 static const char *const pairs_words[] = {PERP_PLAN_PAIRS_LIST(PERP_WORD)};
 static const char *const backend_words[] = {PERP_PLAN_BACKEND_LIST(PERP_WORD)};
 static const char *const outcome_words[] = {PERP_PLAN_OUTCOME_LIST(PERP_WORD)};
 #undef PERP_WORD
+#define PERP_SPACED(name, word, ...) " " word
 static const char *const outcome_texts[] = {
 #define PERP_TEXT(name, word, text) text,
     PERP_PLAN_OUTCOME_LIST(PERP_TEXT)
@@ -145,10 +146,11 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
     if (o->method >= PERP_PLAN_METHOD_COUNT)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
-                      "unknown method; there are: backward-euler, theta, radau3, radau5");
+                      "unknown method; there are:" PERP_PLAN_METHOD_LIST(PERP_SPACED));
     if (!(o->theta >= 0.5 && o->theta <= 1))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "theta must be from 0.5 to 1");
-    if (o->method == PERP_PLAN_THETA && b->holds_inputs)
+    if (perp__scheme_make(perp_plan_method_name(o->method), o->theta).is_weighted &&
+        b->holds_inputs)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
                       "inputs cannot be held with theta: they go straight from node to node");
     if (o->pairs >= PERP_PLAN_PAIRS_COUNT)
@@ -383,7 +385,8 @@ void perp_plan_row(const perp_plan *plan, int node, double *row)
 
 int perp_plan_holds_inputs(const perp_plan *plan)
 {
-    return plan->program->held || plan->options.method == PERP_PLAN_BACKWARD_EULER;
+    const perp__scheme *scheme = &plan->program->scheme;
+    return plan->program->held || (scheme->npoint == 1 && !scheme->is_weighted);
 }
 
 int perp_plan_phases(const perp_plan *plan)

@@ -19,41 +19,6 @@ static size_t at(const perp__program *g, int i, int k)
     return (size_t)i * (size_t)g->K + (size_t)k;
 }
 
-/* Method -------------------------------------------------------------------------------------- */
-
-/* D[c][j]: slope at point c of the polynomial through 0 and the points, times h. */
-static void differentiate(perp__program *g)
-{
-    int n = g->npoint + 1;
-    double node[4] = {0};
-    for (int j = 1; j < n; j++) node[j] = g->c[j - 1];
-    for (int c = 0; c < g->npoint; c++) {
-        for (int j = 0; j < n; j++) {
-            double slope = 0;
-            for (int k = 0; k < n; k++) { /* derivative of the Lagrange polynomial of node j */
-                if (k == j) continue;
-                double term = 1 / (node[j] - node[k]);
-                for (int l = 0; l < n; l++)
-                    if (l != j && l != k) term *= (node[c + 1] - node[l]) / (node[j] - node[l]);
-                slope += term;
-            }
-            g->D[c][j] = slope;
-        }
-    }
-}
-
-static void set_method(perp__program *g, perp_plan_method method)
-{
-    double r = sqrt(6);
-    static const double one[3] = {1, 0, 0}, c2[3] = {1.0 / 3, 1, 0}, b2[3] = {0.75, 0.25, 0};
-    double c3[3] = {(4 - r) / 10, (4 + r) / 10, 1}, b3[3] = {(16 - r) / 36, (16 + r) / 36, 1.0 / 9};
-    g->npoint = method == PERP_PLAN_RADAU5 ? 3 : method == PERP_PLAN_RADAU3 ? 2 : 1;
-    memcpy(g->c, g->npoint == 3 ? c3 : g->npoint == 2 ? c2 : one, sizeof g->c);
-    memcpy(g->b, g->npoint == 3 ? b3 : g->npoint == 2 ? b2 : one, sizeof g->b);
-    g->method = method;
-    differentiate(g);
-}
-
 /* Layout -------------------------------------------------------------------------------------- */
 
 static int is_freed(const perp__plan_block *b, perp_symbol_kind kind, int item)
@@ -179,7 +144,7 @@ static int choose_unknowns(perp__transcriber *t)
                              item->name);
         g->param_item[g->nparam++] = i;
     }
-    if (g->method == PERP_PLAN_THETA) g->nx += g->nu;
+    if (g->scheme.is_weighted) g->nx += g->nu;
     for (int i = 0; ok && i < g->nx; i++) {
         g->x0_of[i] = -1;
         if (i >= g->ns || is_free[i]) g->start_state[g->nstart++] = i;
@@ -285,8 +250,10 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->K = o->steps;
     g->pairs = o->pairs;
     g->from = o->from;
-    set_method(g, m->kind == PERP_DISCRETE ? PERP_PLAN_BACKWARD_EULER : o->method);
-    g->theta = g->method == PERP_PLAN_THETA ? o->theta : 1;
+    g->scheme = perp__scheme_make(
+        perp_plan_method_name(m->kind == PERP_DISCRETE ? PERP_PLAN_BACKWARD_EULER : o->method),
+        o->theta);
+    g->npoint = g->scheme.npoint;
     g->ns = g->nx = m->nitem[PERP_STATE];
     g->has_rate = calloc((size_t)m->nequation + 1, 1);
     g->holds_first = calloc((size_t)t->block->ncondition + 1, 1);

@@ -12,6 +12,7 @@
 #define PERP_SRC_PROGRAM_H
 
 #include "model/model.h"
+#include "model/scheme.h"
 #include "model/tape.h"
 #include "perp/plan.h"
 
@@ -39,7 +40,7 @@ typedef struct perp__plan_row {
 
 typedef struct perp__program {
     const perp_model *model;
-    perp_plan_method method;
+    perp__scheme scheme;
     perp_plan_pairs pairs;
     int K;                  /* steps */
     int npoint, nb;         /* points a step; unknowns a point */
@@ -47,7 +48,6 @@ typedef struct perp__program {
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
     int ns; /* states of the model: the first of the nx; with theta the others are copies of the
                      inputs, for the next step */
-    double theta;   /* weight of the step's end in equations with a derivative */
     char *has_rate; /* nequation */
     int nw, np, nrow, npair;
     int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
@@ -56,7 +56,6 @@ typedef struct perp__program {
     int nnamed;                 /* nphase where they are named in the block, else 0 */
     int nrun, run_p;            /* lengths of the phases in p; none for one that is fixed */
     double from, horizon;       /* start time; its length where fixed, or guessed */
-    double c[3], b[3], D[3][4]; /* points, quadrature, differentiation */
     int *input_item;            /* nu: which inputs are chosen */
     int *param_item, nparam, param_p;  /* free parameters */
     int *start_state, nstart, start_p; /* free initial states */

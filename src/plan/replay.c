@@ -59,14 +59,9 @@ static double input_at(const perp_plan *plan, int j, int k, double share)
         double before = perp__program_pre(g, w, plan->p, g->ns + j, k);
         return before + share * (w[at * K + (size_t)k] - before);
     }
-    double sum = 0;
-    for (int c = 0; c < g->npoint; c++) {
-        double basis = 1;
-        for (int d = 0; d < g->npoint; d++)
-            if (d != c) basis *= (share - g->c[d]) / (g->c[c] - g->c[d]);
-        sum += basis * w[((size_t)(c * g->nb) + at) * K + (size_t)k];
-    }
-    return sum;
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c < g->npoint; c++) value[c] = w[((size_t)(c * g->nb) + at) * K + (size_t)k];
+    return perp__scheme_between(&g->scheme, value, share);
 }
 
 /* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0: memory. */
@@ -169,9 +164,9 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
  * diverged. */
 static perp_status replay_both(replay *u, perp_diag *why)
 {
-    int is_theta = u->plan->program->method == PERP_PLAN_THETA;
-    perp_status status = replay_by(u, is_theta ? PERP_BACKWARD_EULER : PERP_THETA, why);
-    int may_bounce = u->plan->program->npair > 0 && !is_theta && u->worst <= DIVERGES;
+    int is_weighted = u->plan->program->scheme.is_weighted;
+    perp_status status = replay_by(u, is_weighted ? PERP_BACKWARD_EULER : PERP_THETA, why);
+    int may_bounce = u->plan->program->npair > 0 && !is_weighted && u->worst <= DIVERGES;
     if (status == PERP_ERR_MEMORY || u->worst <= much(u->plan->program) || !may_bounce)
         return status;
     replay other = *u;

@@ -153,7 +153,7 @@ static perp_expr weighted(perp__transcriber *t, perp__instant instant, perp_expr
                           perp_expr before)
 {
     perp__graph *graph = t->graph;
-    double theta = t->program->theta;
+    double theta = t->program->scheme.theta;
     if (theta == 1 || instant > PERP__AT_WEIGHTED) return now;
     return perp__add(graph, perp__mul(graph, perp__const(graph, theta), now),
                      perp__mul(graph, perp__const(graph, 1 - theta), before));
@@ -189,10 +189,11 @@ static perp_expr slope(perp__transcriber *t, int c, int i)
 {
     const perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    perp_expr sum = perp__mul(graph, perp__const(graph, g->D[c][0]), pre_of(t, i));
+    perp_expr sum = perp__mul(graph, perp__const(graph, g->scheme.D[c][0]), pre_of(t, i));
     for (int j = 0; j < g->npoint; j++)
-        sum = perp__add(graph, sum,
-                        perp__mul(graph, perp__const(graph, g->D[c][j + 1]), unknown_of(t, j, i)));
+        sum = perp__add(
+            graph, sum,
+            perp__mul(graph, perp__const(graph, g->scheme.D[c][j + 1]), unknown_of(t, j, i)));
     return sum;
 }
 
@@ -224,7 +225,7 @@ void perp__set_instant(perp__transcriber *t, perp__instant instant, int c)
     for (int s = 0; s < m->nsymbol; s++) t->map[s] = -1;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
         t->map[m->item[PERP_PARAM][i].symbol] = t->value[i];
-    perp_expr passed = perp__mul(graph, perp__const(graph, g->c[c]), t->h);
+    perp_expr passed = perp__mul(graph, perp__const(graph, g->scheme.c[c]), t->h);
     t->map[PERP__SYM_H] = t->h;
     t->map[PERP__SYM_T_PRE] = t->start;
     t->map[PERP__SYM_T] = instant == PERP__AT_START ? t->start : perp__add(graph, t->start, passed);

@@ -432,8 +432,8 @@ void perp__transcribe_costs(perp__transcriber *t)
             if (cost->phase >= 0)
                 w = perp__mul(graph, w, perp__symbol(graph, g->sym_in + cost->phase));
             for (int c = 0; c < g->npoint && !t->errors; c++) {
-                perp__set_instant(t, g->theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
-                perp_expr part = perp__mul(graph, perp__const(graph, g->b[c]), w);
+                perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
+                perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);
                 t->cost =
                     perp__add(graph, t->cost,
                               perp__mul(graph, part, perp__translate_at(t, cost->e, cost->at)));

@@ -49,8 +49,8 @@ static double slope(const checker *u, int c, int i, double pre, double h)
 {
     const perp__program *g = u->g;
     if (g->npoint == 1) return (unknown(u, 0, i) - pre) / h;
-    double sum = g->D[c][0] * pre;
-    for (int j = 0; j < g->npoint; j++) sum += g->D[c][j + 1] * unknown(u, j, i);
+    double sum = g->scheme.D[c][0] * pre;
+    for (int j = 0; j < g->npoint; j++) sum += g->scheme.D[c][j + 1] * unknown(u, j, i);
     return sum / h;
 }
 
@@ -127,7 +127,7 @@ static void weigh_symbols(checker *u)
 {
     const perp__program *g = u->g;
     const perp_model *m = u->m;
-    double *t = &u->symbol[PERP__SYM_T], a = g->theta, b = 1 - a;
+    double *t = &u->symbol[PERP__SYM_T], a = g->scheme.theta, b = 1 - a;
     *t = a * *t + b * u->symbol[PERP__SYM_T_PRE];
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         double *s = u->symbol + m->item[PERP_INPUT][i].symbol;
@@ -147,7 +147,7 @@ static void set_symbols(checker *u, int c, int rows)
     const perp__program *g = u->g;
     const perp_model *m = u->m;
     double h = perp__program_step(g, u->p, u->step), start = perp__program_time(g, u->p, u->step);
-    double t = c < 0 ? start : start + g->c[c] * h;
+    double t = c < 0 ? start : start + g->scheme.c[c] * h;
     set_before(u);
     u->symbol[PERP__SYM_H] = h;
     u->symbol[PERP__SYM_T_PRE] = start;
@@ -661,9 +661,9 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
             check_equations(&u, 0);
             check_pairs(&u);
             check_cones(&u);
-            if (g->theta < 1) weigh_symbols(&u);
+            if (g->scheme.theta < 1) weigh_symbols(&u);
             check_equations(&u, 1);
-            if (g->theta < 1) set_symbols(&u, c, 0);
+            if (g->scheme.theta < 1) set_symbols(&u, c, 0);
             if (m->kind == PERP_DISCRETE) set_symbols(&u, c, 1);
             check_ranges(&u, c);
             check_plan(&u, c);

@@ -116,7 +116,7 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
     s.moves_by_vars = calloc(4 * n, 1);
     s.defined_by = malloc(n * sizeof(int));
     int ok = step->contact && step->damped && s.moves_by_vars && s.defined_by;
-    if (ok && step->theta < 1 && m->kind == PERP_CONTINUOUS) {
+    if (ok && step->scheme.theta < 1 && m->kind == PERP_CONTINUOUS) {
         s.is_var = s.moves_by_vars + n, s.read = s.is_var + n, s.visited = s.read + n;
         for (size_t k = 0; k < n; k++) s.defined_by[k] = -1;
         for (int v = 0; v < m->nitem[PERP_VAR]; v++) s.is_var[m->item[PERP_VAR][v].symbol] = 1;

@@ -97,9 +97,9 @@ static int is_weighted(mapping how)
 static perp_expr weighted(plan *p, mapping how, perp_expr now, perp_expr before)
 {
     perp__graph *g = &p->graph;
-    if (p->step->theta == 1) return now;
+    if (p->step->scheme.theta == 1) return now;
     int damped = how == MAP_DAMPED_RATES || how == MAP_DAMPED_WEIGHTED;
-    perp_expr theta = damped ? perp__symbol(g, SYM_THETA) : perp__const(g, p->step->theta),
+    perp_expr theta = damped ? perp__symbol(g, SYM_THETA) : perp__const(g, p->step->scheme.theta),
               rest = perp__sub(g, perp__const(g, 1), theta);
     return perp__add(g, perp__mul(g, theta, now), perp__mul(g, rest, before));
 }
@@ -698,7 +698,8 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     step->model = model;
     step->h = options->step;
     step->tol = options->tol;
-    step->theta = options->integrator == PERP_BACKWARD_EULER ? 1 : options->theta;
+    step->scheme =
+        perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
     plan p = {.step = step, .model = model};
     perp_status status = PERP_ERR_MEMORY;
     if (build_problem(&p)) status = perp__step_allocate(step, options->solver);

@@ -11,10 +11,11 @@
 enum { HALVINGS = 10 };
 
 static const char *const integrator_names[] = {
-#define X(name, word, text) word,
-    PERP_INTEGRATOR_LIST(X)
-#undef X
+#define WORD(name, word, ...) word,
+    PERP_INTEGRATOR_LIST(WORD)
+#undef WORD
 };
+#define SPACED(name, word, ...) " " word
 
 const char *perp_integrator_name(perp_integrator integrator)
 {
@@ -76,7 +77,7 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
     else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
-        wrong = "unknown method; there are backward-euler, theta and moreau";
+        wrong = "unknown method; there are:" PERP_INTEGRATOR_LIST(SPACED);
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
     if (!wrong) return PERP_OK;
@@ -259,7 +260,7 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
     ws[SYM_H] = h;
-    ws[SYM_THETA] = s->closed ? 1 : s->theta;
+    ws[SYM_THETA] = s->closed ? 1 : s->scheme.theta;
     for (int i = 0; i < s->ntable; i++) {
         const perp__table *table = &sim->model->item[PERP_INPUT][s->table_input[i]].table;
         ws[s->sym_table_pre + i] = perp__table_value(table, t0, &s->table_hint[i]);

@@ -18,6 +18,7 @@
 
 #include "linalg/sparse_lu.h"
 #include "model/model.h"
+#include "model/scheme.h"
 #include "model/tape.h"
 #include "perp/simulate.h"
 
@@ -59,7 +60,7 @@ typedef struct perp__mode {
 typedef struct perp__step {
     const perp_model *model;
     double h;
-    double theta;  /* weight of the new state in equations with a derivative */
+    perp__scheme scheme;
     int ncontact;  /* contacts.c: pairs with a gap made of positions; 0 with theta = 1 */
     char *contact; /* pair of the model: 1 or 2 where its side a or b is such a gap */
     char *

@@ -1,0 +1,41 @@
+/// @file schemes.h
+/// Every method by which time is stepped, one row each:
+///
+///     ROW(X, NAME, word, simulate, plan, c, b, weighted, summary)
+///
+/// simulate, plan: 1 where that command has it. c: the points of a step as parts of it, the last is
+/// its end; b: their weights in an integral over the step. Derivatives at the points are those of
+/// the polynomial through the start and the points. weighted: 1 where equations with a derivative
+/// stand between start and end, by theta of the end. From the list come the enums, the look-ups by
+/// name, and what every engine knows of a method (src/model/scheme.h).
+
+#ifndef PERP_SCHEMES_H
+#define PERP_SCHEMES_H
+
+#define PERP_SQRT6 2.449489742783178
+
+#define PERP_SCHEME_LIST(ROW, X)                                                                   \
+    ROW(X, BACKWARD_EULER, "backward-euler", 1, 1, (1), (1), 0,                                    \
+        "everything at the end of the step; order 1, damps")                                       \
+    ROW(X, THETA, "theta", 1, 1, (1), (1), 1,                                                      \
+        "equations of motion weighted by theta; order 2 for smooth motion at 1/2")                 \
+    ROW(X, MOREAU, "moreau", 1, 0, (1), (1), 1,                                                    \
+        "theta; the name for laws of impact at velocity level under a guard")                      \
+    ROW(X, RADAU3, "radau3", 0, 1, (1.0 / 3, 1), (0.75, 0.25), 0,                                  \
+        "Radau IIA of two points; order 3 where the motion is smooth")                             \
+    ROW(X, RADAU5, "radau5", 0, 1, ((4 - PERP_SQRT6) / 10, (4 + PERP_SQRT6) / 10, 1),              \
+        ((16 - PERP_SQRT6) / 36, (16 + PERP_SQRT6) / 36, 1.0 / 9), 0,                              \
+        "Radau IIA of three points; order 5 where the motion is smooth")
+
+/// Those of one command, as X(name, word, weighted, summary).
+#define PERP_INTEGRATOR_LIST(X)  PERP_SCHEME_LIST(PERP_SCHEME_OF_SIMULATE, X)
+#define PERP_PLAN_METHOD_LIST(X) PERP_SCHEME_LIST(PERP_SCHEME_OF_PLAN, X)
+
+#define PERP_SCHEME_OF_SIMULATE(X, NAME, word, simulate, plan, c, b, weighted, summary)            \
+    PERP_SCHEME_IF_##simulate(X(PERP_##NAME, word, weighted, summary))
+#define PERP_SCHEME_OF_PLAN(X, NAME, word, simulate, plan, c, b, weighted, summary)                \
+    PERP_SCHEME_IF_##plan(X(PERP_PLAN_##NAME, word, weighted, summary))
+#define PERP_SCHEME_IF_1(...) __VA_ARGS__
+#define PERP_SCHEME_IF_0(...)
+
+#endif
