@@ -56,9 +56,17 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
 perp_status cli_report_fit(const char *html, perp_model *model, const perp_dataset *data,
                            const perp_identification *identification, perp_diag *diag);
 
-/* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) set cli_is_interrupted; a second one ends the process at once. */
+/* Ctrl-C and its like (SIGINT, SIGTERM, SIGHUP) end the process and leave no temporary file. */
+void cli_clean_up_on_signals(void);
+
+/* They set cli_is_interrupted instead; a second one ends the process at once and leaves what is written so far. */
 void cli_catch_signals(void);
 int cli_is_interrupted(void);
+
+/* The name of a result, at `room`, or `path` itself: that of a run that stopped early is NAME.partial, of a page
+ * NAME.partial.html; what is no regular file keeps its name. A path that is too long has no other name: NULL. */
+enum { CLI_PATH_ROOM = 4096 };
+const char *cli_result_name(const char *path, int is_partial, char room[CLI_PATH_ROOM]);
 
 /* Seconds of a steady clock. */
 double cli_now(void);

@@ -98,7 +98,8 @@ static const cli_command command = {
              "  perp identify cube.perp --data tosses/ --huber 2 -o cube.json\n\n"
              "exit codes: 0 done (also when a parameter is not identifiable), 1 usage, 2 bad model "
              "or data, 3 no verified solution,\n"
-             "4 file or memory, 130 interrupted: the best fit so far is printed",
+             "4 file or memory, 130 interrupted: the best fit so far is printed, and written to "
+             "OUT.json.partial, its page to OUT.partial.html",
     CLI_OPTIONS(options)};
 
 /* "mu,m" replaces the list of parameters. */
@@ -369,10 +370,21 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     if (status != PERP_OK) return exit_code(diag, status);
     FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
     if (!r->quiet) print_text(out, model, data, &o, &a);
-    int code = r->out ? write_report(r->out, report_json(model, data, &o, &a), diag) : CLI_DONE;
-    if (code == CLI_DONE && r->report)
-        code = exit_code(diag, cli_report_fit(r->report, model, data, &a, diag));
-    if (code == CLI_DONE && a.interrupted) code = CLI_INTERRUPTED;
+    char room[CLI_PATH_ROOM];
+    int code = CLI_DONE;
+    if (r->out)
+        code = write_report(cli_result_name(r->out, a.interrupted, room),
+                            report_json(model, data, &o, &a), diag);
+    if (code == CLI_DONE && r->report) {
+        const char *page = cli_result_name(r->report, a.interrupted, room);
+        code = exit_code(diag, cli_report_fit(page, model, data, &a, diag));
+    }
+    if (code == CLI_DONE && a.interrupted) {
+        if (cli_is_plain_file(r->out))
+            fprintf(stderr, "perp identify: interrupted; the best fit so far is in %s.partial\n",
+                    r->out);
+        code = CLI_INTERRUPTED;
+    }
     perp_identification_clear(&a);
     return code;
 }

@@ -139,6 +139,7 @@ int main(int argc, char **argv)
 {
     hold_standard_streams();
     catch_ends_inside_libraries();
+    cli_clean_up_on_signals();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow further is an error of writing */
     return finish(run(argc, argv));
 }

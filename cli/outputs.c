@@ -22,6 +22,17 @@ int cli_is_plain_file(const char *path)
     return path && !cli_is_dash(path) && (stat(path, &s) != 0 || S_ISREG(s.st_mode));
 }
 
+const char *cli_result_name(const char *path, int is_partial, char room[CLI_PATH_ROOM])
+{
+    static const char page[] = ".html";
+    size_t n = strlen(path), tail = sizeof page - 1;
+    if (!is_partial || !cli_is_plain_file(path)) return path;
+    int is_page = n > tail && strcmp(path + n - tail, page) == 0;
+    if (is_page) n -= tail;
+    int length = snprintf(room, CLI_PATH_ROOM, "%.*s.partial%s", (int)n, path, is_page ? page : "");
+    return length < CLI_PATH_ROOM ? room : NULL;
+}
+
 static int is_device(const char *path)
 {
     struct stat s;

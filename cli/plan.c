@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_PLOTTED = 6, PATH_ROOM = 4096 };
+enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
     cli_args args;
@@ -98,7 +98,9 @@ static const cli_command command = {
              "0.0166666666666666\n\n"
              "exit codes: 0 a plan that holds at its nodes, 1 usage, 2 bad model or data, 3 no "
              "plan was found,\n"
-             "4 file or memory, 130 interrupted (the best iterate is in OUT.csv.partial)",
+             "4 file or memory, 130 interrupted; the best iterate of 3 and 130 is in "
+             "OUT.csv.partial, its page in "
+             "OUT.partial.html",
     CLI_OPTIONS(options)};
 
 /* NAME=VALUE, which is set before the model's value. */
@@ -246,7 +248,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
             perp_plan_row(plan, k, row);
             perp_trajectory_writer_row(w, row);
         }
-        snprintf(rows, PATH_ROOM, "%s", fault ? perp_trajectory_writer_partial(w) : path);
+        snprintf(rows, CLI_PATH_ROOM, "%s", fault ? perp_trajectory_writer_partial(w) : path);
         perp_status closed = perp_trajectory_writer_close(w, fault, diag);
         if (status == PERP_OK) status = closed;
     }
@@ -258,7 +260,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
 
 /* The page is made from tables: those of -o and --log, or others that are removed again. */
 typedef struct tables {
-    char plan[PATH_ROOM], log[PATH_ROOM];
+    char plan[CLI_PATH_ROOM], log[CLI_PATH_ROOM], page[CLI_PATH_ROOM];
     int plan_is_kept, log_is_kept;
 } tables;
 
@@ -277,19 +279,19 @@ static void name_tables(tables *t, const request *r)
         snprintf(t->log, sizeof t->log, "%s.%ld.log.csv", beside, (long)getpid());
 }
 
-/* The page of the plan; the model takes the values that the plan found. */
+/* The page of the plan, at `page`; the model takes the values that the plan found. */
 static perp_status write_report(perp_model *model, const perp_plan *plan,
                                 const perp_plan_result *result, const request *r, tables *t,
-                                perp_diag *diag)
+                                const char *page, perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    char rows[PATH_ROOM];
+    char rows[CLI_PATH_ROOM];
     if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, 1, rows, diag);
     for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
         status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
                                 diag);
     const char *log = !r->log || cli_is_plain_file(r->log) ? t->log : NULL;
-    if (status == PERP_OK) status = cli_report_run(r->report, t->plan, log, model, diag);
+    if (status == PERP_OK) status = cli_report_run(page, t->plan, log, model, diag);
     return status;
 }
 
@@ -522,7 +524,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     o.context = &u;
     perp_status status = perp_plan_create(model, &o, &plan, diag);
     tables t = {.plan_is_kept = 0};
-    char rows[PATH_ROOM] = "";
+    char rows[CLI_PATH_ROOM] = "";
     if (r->log || r->report) name_tables(&t, r);
     if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
     if (status == PERP_OK && (r->log || r->report))
@@ -543,7 +545,11 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     if (status == PERP_OK && r->out)
         status = write_plan(model, plan, &result, r, r->out, 0, rows, diag);
     if (t.plan_is_kept) memcpy(t.plan, rows, sizeof rows);
-    if (status == PERP_OK && r->report) status = write_report(model, plan, &result, r, &t, diag);
+    const char *page = r->report;
+    if (status == PERP_OK && page) {
+        page = cli_result_name(page, !perp_plan_holds(result.outcome), t.page);
+        status = write_report(model, plan, &result, r, &t, page, diag);
+    }
     remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
@@ -551,8 +557,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         int holds = perp_plan_holds(result.outcome);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
-        if (!r->quiet && r->report && !cli_is_dash(r->report))
-            fprintf(out, "report: %s\n", r->report);
+        if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && o.replay && holds)
             cli_exit_code(print_replay(out, model, plan, &o)); /* keeps whether memory is out */

@@ -16,11 +16,16 @@ static void on_interrupt(int signal_number)
     interrupted = 1;
 }
 
-void cli_catch_signals(void)
+static void on_end(int signal_number)
+{
+    perp_file_abandon();
+    raise(signal_number); /* the default action, once this has returned */
+}
+
+static void handle(void (*handler)(int))
 {
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = SA_RESTART | (int)SA_RESETHAND},
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | (int)SA_RESETHAND},
                      before;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < 3; i++) {
@@ -28,6 +33,16 @@ void cli_catch_signals(void)
         if (signals[i] == SIGHUP && before.sa_handler == SIG_IGN) continue; /* nohup */
         sigaction(signals[i], &action, NULL);
     }
+}
+
+void cli_clean_up_on_signals(void)
+{
+    handle(on_end);
+}
+
+void cli_catch_signals(void)
+{
+    handle(on_interrupt);
 }
 
 int cli_is_interrupted(void)

@@ -77,7 +77,7 @@ static const cli_command command = {
              "are printed; with -o every row\n"
              "goes to a CSV file: it takes its name when the run is complete; the rows of a run "
              "that stops early are in\n"
-             "OUT.csv.partial.",
+             "OUT.csv.partial, its page in OUT.partial.html.",
     .notes = "examples:\n"
              "  perp simulate examples/notes/particle.perp -o particle.csv\n"
              "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
@@ -93,8 +93,8 @@ static const cli_command command = {
 typedef struct run {
     const request *request;
     perp_trajectory_writer *writer, *kept; /* kept: rows for the report where -o gives no file */
-    char kept_path[4096];
-    char rows[4096]; /* the file of -o, or the partial one */
+    char kept_path[CLI_PATH_ROOM];
+    char rows[CLI_PATH_ROOM], page[CLI_PATH_ROOM]; /* room for the names of partial results */
     cli_plot *plot;
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
@@ -291,7 +291,7 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
 
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
                           const perp_simulation_options *o, const request *r, double seconds,
-                          const char *rows, int are_written)
+                          const char *rows, const char *page, int are_written)
 {
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     fprintf(out, "%s: %ld steps of %g s to t = %g s", perp_model_name(model), s.steps, o->step,
@@ -313,8 +313,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");
     else if (rows[0] && !cli_is_dash(rows) && are_written)
         fprintf(out, "trajectory: %s\n", rows);
-    if (r->report && are_written && !cli_is_dash(r->report))
-        fprintf(out, "report: %s\n", r->report);
+    if (r->report && are_written && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
 }
 
 /* Options that would change nothing are refused. */
@@ -377,15 +376,16 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
         snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
+    const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
     if (r->report && status != PERP_ERR_FILE && status != PERP_ERR_MEMORY) {
         perp_status reported =
-            cli_report_run(r->report, u.kept ? u.kept_path : u.rows, NULL, model, diag);
+            cli_report_run(page, u.kept ? u.kept_path : u.rows, NULL, model, diag);
         if (status == PERP_OK) status = reported;
     }
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-        print_summary(out, model, sim, &o, r, seconds, u.rows, status != PERP_ERR_FILE);
+        print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
     if (status == PERP_ERR_STOPPED)

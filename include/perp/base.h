@@ -115,6 +115,10 @@ PERP_API int perp_file_is_same(const char *a, const char *b);
 PERP_API perp_status perp_file_write(const char *path, const char *text, size_t length,
                                      perp_diag *diag);
 
+/// Remove the files that are being written under another name, of all threads; what they were to replace stays. For a
+/// signal handler that then ends the process: async-signal-safe, and what is still written after it is lost.
+PERP_API void perp_file_abandon(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -98,14 +99,46 @@ int perp_file_is_same(const char *a, const char *b)
     return same;
 }
 
+/* Temporary files --------------------------------------------------------------------------------- */
+
+/* The names of those that may be there: what a signal handler removes. Who takes a name out owns it. */
+enum { MOST_PARTS = 64 };
+static _Atomic(char *) parts[MOST_PARTS];
+
+/* Put the name where a handler finds it. With no place left it is not known, and stays after a signal. */
+static void know_part(perp__output *o)
+{
+    for (o->place = 0; o->place < MOST_PARTS; o->place++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&parts[o->place], &none, o->part)) return;
+    }
+}
+
+static void forget_part(perp__output *o)
+{
+    int is_ours = o->place == MOST_PARTS || !o->part || atomic_exchange(&parts[o->place], NULL);
+    if (is_ours) free(o->part);
+    o->part = NULL;
+}
+
+void perp_file_abandon(void)
+{
+    int error = errno;
+    for (int i = 0; i < MOST_PARTS; i++) {
+        const char *part = atomic_exchange(&parts[i], NULL);
+        if (part) unlink(part);
+    }
+    errno = error;
+}
+
 /* Writing --------------------------------------------------------------------------------------- */
 
 static void clear(perp__output *o)
 {
+    forget_part(o);
     free(o->real);
-    free(o->part);
     free(o->partial);
-    *o = (perp__output){NULL, NULL, NULL, NULL};
+    *o = (perp__output){0};
 }
 
 /* Open a new file beside `real` whose name is put at o->part; -1: errno says why not. */
@@ -117,9 +150,10 @@ static int open_part(perp__output *o)
     int fd = -1;
     for (int k = 0; fd < 0 && k < MOST; k++) {
         snprintf(part, sizeof part, "%.*s.%ld-%d.part", SHOWN, name, (long)getpid(), k);
-        free(o->part);
+        forget_part(o);
         o->part = beside(o->real, part);
         if (!o->part) return -1;
+        know_part(o); /* before it is there */
         fd = open(o->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST) return -1;
     }
@@ -161,7 +195,7 @@ static int open_in_place(perp__output *o, const char *path)
 int perp__output_open(perp__output *o, const char *path, int in_place)
 {
     struct stat before;
-    *o = (perp__output){NULL, NULL, NULL, NULL};
+    *o = (perp__output){0};
     int is_there = stat(path, &before) == 0;
     if (strcmp(path, "-") == 0 || (is_there && !S_ISREG(before.st_mode))) in_place = 1;
     if (in_place ? open_in_place(o, path) : open_beside(o, path, is_there ? &before : NULL))

@@ -1,5 +1,5 @@
 /* Files that are written whole or not at all: under another name beside the file, which is taken over at the
- * end. perp_file_write and perp_file_is_same of perp/base.h are in output.c as well. */
+ * end. perp_file_write, _is_same and _abandon of perp/base.h are in output.c as well. */
 
 #ifndef PERP_SRC_OUTPUT_H
 #define PERP_SRC_OUTPUT_H
@@ -18,6 +18,7 @@ typedef struct perp__output {
     char *real,
         *part;     /* the file it is to be, and the one it is until then; NULL: written in place */
     char *partial; /* the name of what was not written to its end */
+    int place;     /* of `part` among the names that perp_file_abandon knows */
 } perp__output;
 
 typedef enum perp__output_end { PERP__REPLACE, PERP__PARTIAL, PERP__DISCARD } perp__output_end;

@@ -142,7 +142,57 @@ static void a_stopped_run_keeps_the_earlier_file(void **state)
     assert_non_null(strstr(text, "\n# stopped: "));
     free(text);
     EXPECT(3, NULL, "simulate '%s' -o - --report '%s' >/dev/null", model, cli_path("kept.html"));
-    assert_int_equal(count_files("kept.html"), 1);
+    assert_int_equal(count_files("kept.html"), 0);
+    assert_int_equal(count_files("kept.partial.html"), 1);
+}
+
+/* Exit code, the page that is said, and what is at the old name. */
+static void expect_page(const char *page, int code, const char *command)
+{
+    char partial[1024];
+    strcpy(partial, cli_path("shown.partial.html"));
+    unlink(partial);
+    cli_result r = cli_run("%s --report '%s'", command, page);
+    assert_int_equal(r.code, code);
+    if (!strstr(r.out, "shown.partial.html")) fail_msg("perp %s\n%s", command, r.out);
+    assert_non_null(strstr(r.out, "report: "));
+    cli_free(&r);
+    expect_text(page, "earlier");
+    char *text = cli_read(partial);
+    assert_non_null(strstr(text, "</html>"));
+    free(text);
+    assert_int_equal(count_files("shown."), 2);
+}
+
+static void a_stopped_run_keeps_the_earlier_page(void **state)
+{
+    (void)state;
+    char page[1024], command[4096];
+    strcpy(page, cli_file("shown.html", "earlier"));
+    snprintf(command, sizeof command, "simulate '%s'", cli_file("late.perp", LATE));
+    expect_page(page, 3, command);
+    expect_page(page, 3, "plan examples/opty/push.perp --max-iter 2");
+}
+
+static void a_search_that_is_interrupted_keeps_the_earlier_fit(void **state)
+{
+    (void)state;
+    char fit[1024];
+    strcpy(fit, cli_file("fit.json", "earlier"));
+    unlink(cli_path("fit.json.partial"));
+    cli_result r =
+        cli_run("identify " BLOCK " --data " RUN " --quiet --starts 2 --step 2e-5 -o '%s' & "
+                "pid=$!; sleep 2; kill -INT $pid; wait $pid",
+                fit);
+    assert_int_equal(r.code, 130);
+    expect_text(fit, "earlier");
+    if (!strstr(r.err, "before any point had a fit")) {
+        assert_non_null(strstr(r.err, "fit.json.partial"));
+        char *text = cli_read(cli_path("fit.json.partial"));
+        assert_non_null(strstr(text, "\"interrupted\":\ttrue"));
+        free(text);
+    }
+    cli_free(&r);
 }
 
 static void links_and_modes_stay(void **state)
@@ -262,6 +312,8 @@ int main(void)
         cmocka_unit_test(a_guess_is_not_overwritten),
         cmocka_unit_test(two_results_do_not_go_to_one_file),
         cmocka_unit_test(a_stopped_run_keeps_the_earlier_file),
+        cmocka_unit_test(a_stopped_run_keeps_the_earlier_page),
+        cmocka_unit_test(a_search_that_is_interrupted_keeps_the_earlier_fit),
         cmocka_unit_test(links_and_modes_stay),
         cmocka_unit_test(pipes_are_written_to),
         cmocka_unit_test(a_full_disk_leaves_the_earlier_file_and_nothing_else),

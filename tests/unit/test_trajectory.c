@@ -5,8 +5,11 @@
 
 #include "perp/trajectory.h"
 
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static perp_trajectory *parse(const char *text)
 {
@@ -291,6 +294,37 @@ static void a_stopped_file_says_so_and_a_full_disk_is_an_error(void **state)
     assert_int_equal(perp_trajectory_writer_close(NULL, NULL, NULL), PERP_OK);
 }
 
+/* As a signal handler does before the process ends. */
+static void abandoned_files_are_gone_and_the_earlier_stays(void **state)
+{
+    (void)state;
+    char name[] = "/tmp/perp_abandonXXXXXX", file[64], pattern[80];
+    assert_non_null(mkdtemp(name));
+    snprintf(file, sizeof file, "%s/rows.csv", name);
+    snprintf(pattern, sizeof pattern, "%s/*", name);
+    assert_int_equal(perp_file_write(file, "earlier", 7, NULL), PERP_OK);
+    perp_file_abandon(); /* nothing is being written */
+    perp_trajectory_writer *w[70];
+    for (int i = 0; i < 70; i++)
+        assert_int_equal(perp_trajectory_writer_create(file, &w[i], NULL), PERP_OK);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(perp_trajectory_writer_close(w[i], "stopped", NULL), PERP_OK);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(perp_trajectory_writer_create(file, &w[i], NULL), PERP_OK);
+    perp_file_abandon();
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 2 + 6); /* 64 are known at a time */
+    assert_string_equal(found.gl_pathv[0], file);
+    for (int i = 0; i < 70; i++) perp_trajectory_writer_close(w[i], "stopped", NULL);
+    globfree(&found);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 2); /* rows.csv and rows.csv.partial */
+    for (size_t i = 0; i < found.gl_pathc; i++) unlink(found.gl_pathv[i]);
+    globfree(&found);
+    assert_int_equal(rmdir(name), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +337,7 @@ int main(void)
         cmocka_unit_test(all_faults_of_the_first_lines_are_reported),
         cmocka_unit_test(what_is_written_is_read_back_to_the_last_bit),
         cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),
+        cmocka_unit_test(abandoned_files_are_gone_and_the_earlier_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
