@@ -1,56 +1,38 @@
 #include "problem_fc.h"
 #include "problem_lcp.h"
 
+#include "base/base.h"
+
 #include <cjson/cJSON.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* "where: message" as an error; returns PERP_ERR_DATA. */
-static perp_status complain(perp_diag *diag, const char *where, const char *format, ...)
-{
-    if (!diag) return PERP_ERR_DATA;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    size_t add = strlen(where) + 3 + (n > 0 ? strlen(text) : 0);
-    diag->errors++;
-    if (diag->length + add + 1 > diag->capacity) {
-        size_t capacity = 2 * (diag->capacity + add + 128);
-        char *grown = realloc(diag->text, capacity);
-        if (!grown) return PERP_ERR_DATA;
-        diag->text = grown;
-        diag->capacity = capacity;
-    }
-    diag->length += (size_t)snprintf(diag->text + diag->length, diag->capacity - diag->length,
-                                     "%s: %s\n", where, text);
-    return PERP_ERR_DATA;
-}
 
 /* `count` finite numbers of an array. */
 static perp_status read_numbers(const cJSON *array, const char *key, int count, double *out,
                                 const char *where, perp_diag *diag)
 {
     if (!cJSON_IsArray(array))
-        return complain(diag, where, "\"%s\" must be an array of %d numbers", key, count);
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "\"%s\" must be an array of %d numbers\n", key, count);
     int k = 0;
     const cJSON *item;
     cJSON_ArrayForEach(item, array)
     {
         if (!cJSON_IsNumber(item))
-            return complain(diag, where, "\"%s\"[%d] is not a number", key, k);
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                                "\"%s\"[%d] is not a number\n", key, k);
         if (!isfinite(item->valuedouble))
-            return complain(diag, where, "\"%s\"[%d] is not a finite number", key, k);
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                                "\"%s\"[%d] is not a finite number\n", key, k);
         if (k < count) out[k] = item->valuedouble;
         k++;
     }
     if (k != count)
-        return complain(diag, where, "\"%s\" has %d entries where %d are needed", key, k, count);
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "\"%s\" has %d entries where %d are needed\n", key, k, count);
     return PERP_OK;
 }
 
@@ -70,8 +52,9 @@ static perp_status read_blocks(const cJSON *blocks, problem_fc *out, const char 
         if (status != PERP_OK) return status;
         for (int e = 0; e < 2; e++)
             if (!(values[e] >= 0 && values[e] < out->view.nc && values[e] == floor(values[e])))
-                return complain(diag, where, "blocks[%d]: %g is not a contact from 0 to %d", k,
-                                values[e], out->view.nc - 1);
+                return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                                    "blocks[%d]: %g is not a contact from 0 to %d\n", k, values[e],
+                                    out->view.nc - 1);
         row[k] = (int)values[0];
         col[k] = (int)values[1];
         memcpy(block + (size_t)k * (size_t)(d * d), values + 2, (size_t)(d * d) * sizeof(double));
@@ -91,8 +74,8 @@ static perp_status read_dense(const cJSON *rows, problem_fc *out, const char *wh
     double *W = out->numbers + out->view.nc * (out->view.dimension + 1),
            *line = W + (size_t)n * (size_t)n;
     if (cJSON_GetArraySize(rows) != n)
-        return complain(diag, where, "\"W\" has %d rows where %d are needed",
-                        cJSON_GetArraySize(rows), n);
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "\"W\" has %d rows where %d are needed\n", cJSON_GetArraySize(rows), n);
     const cJSON *item;
     cJSON_ArrayForEach(item, rows)
     {
@@ -113,32 +96,37 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
 {
     const cJSON *object = json;
     memset(out, 0, sizeof *out);
-    if (!cJSON_IsObject(object)) return complain(diag, where, "a problem must be an object");
+    if (!cJSON_IsObject(object))
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "a problem must be an object\n");
     problem_name(object, out->name, sizeof out->name);
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
     if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "fc") != 0)
-        return complain(diag, where, "\"kind\" must be \"fc\" for a friction problem");
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "\"kind\" must be \"fc\" for a friction problem\n");
     const cJSON *dimension = cJSON_GetObjectItemCaseSensitive(object, "dimension");
     const cJSON *contacts = cJSON_GetObjectItemCaseSensitive(object, "contacts");
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(object, "blocks");
     const cJSON *W = cJSON_GetObjectItemCaseSensitive(object, "W");
     if (!cJSON_IsNumber(dimension) || (dimension->valuedouble != 2 && dimension->valuedouble != 3))
-        return complain(diag, where, "\"dimension\" must be 2 or 3");
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "\"dimension\" must be 2 or 3\n");
     if (!cJSON_IsNumber(contacts) ||
         !(contacts->valuedouble >= 0 && contacts->valuedouble <= 1e7) ||
         contacts->valuedouble != floor(contacts->valuedouble))
-        return complain(diag, where, "\"contacts\" must be a count");
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "\"contacts\" must be a count\n");
     if (!cJSON_IsArray(blocks) && !cJSON_IsArray(W))
-        return complain(diag, where, "needs \"blocks\" (or a dense \"W\")");
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "needs \"blocks\" (or a dense \"W\")\n");
     if (cJSON_IsArray(blocks) && W)
-        return complain(diag, where, "\"W\" and \"blocks\" say the same thing; give one of them");
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                            "\"W\" and \"blocks\" say the same thing; give one of them\n");
     int d = dimension->valueint, nc = contacts->valueint,
         nb = cJSON_IsArray(blocks) ? cJSON_GetArraySize(blocks) : 0;
     size_t n = (size_t)(d * nc), matrix = (size_t)nb * (size_t)(d * d);
     if (!cJSON_IsArray(blocks)) {
         if (cJSON_GetArraySize(W) != d * nc)
-            return complain(diag, where, "\"W\" has %d rows where %d are needed",
-                            cJSON_GetArraySize(W), d * nc);
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                                "\"W\" has %d rows where %d are needed\n", cJSON_GetArraySize(W),
+                                d * nc);
         matrix = n * (n + 1);
     }
     out->view.dimension = d;
@@ -159,8 +147,9 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
     out->view.mu = out->numbers ? out->numbers + n : NULL;
     for (int i = 0; status == PERP_OK && i < nc; i++) {
         if (out->view.mu[i] < 0)
-            status = complain(diag, where, "\"mu\"[%d] is %g; it must not be negative", i,
-                              out->view.mu[i]);
+            status =
+                perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                             "\"mu\"[%d] is %g; it must not be negative\n", i, out->view.mu[i]);
     }
     if (status != PERP_OK) problem_fc_clear(out);
     return status;
@@ -168,38 +157,11 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
 
 perp_status problem_fc_load(const char *path, problem_fc *out, perp_diag *diag)
 {
+    perp_status status;
     memset(out, 0, sizeof *out);
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        complain(diag, path, "cannot be opened");
-        return PERP_ERR_FILE;
-    }
-    size_t length = 0, capacity = 1 << 16;
-    char *text = malloc(capacity);
-    perp_status status = text ? PERP_OK : PERP_ERR_MEMORY;
-    while (status == PERP_OK) {
-        length += fread(text + length, 1, capacity - length, file);
-        if (length < capacity) break;
-        char *grown = realloc(text, 2 * capacity);
-        if (!grown) {
-            status = PERP_ERR_MEMORY;
-            break;
-        }
-        text = grown;
-        capacity *= 2;
-    }
-    if (status == PERP_OK && ferror(file)) {
-        complain(diag, path, "cannot be read");
-        status = PERP_ERR_FILE;
-    }
-    fclose(file);
-    if (status == PERP_OK) {
-        cJSON *json = cJSON_ParseWithLength(text, length);
-        status = json ? problem_fc_from_json(json, path, out, diag)
-                      : complain(diag, path, "is not valid JSON");
-        cJSON_Delete(json);
-    }
-    free(text);
+    void *json = problem_json_load(path, &status, diag);
+    if (status == PERP_OK) status = problem_fc_from_json(json, path, out, diag);
+    problem_json_free(json);
     return status;
 }
 

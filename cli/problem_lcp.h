@@ -20,7 +20,7 @@ void problem_name(const void *json, char *name, size_t size);
 
 /* "lower" and "upper" of a cJSON object into lo and hi (n each), which stay as they are where a list is missing. */
 perp_status problem_bounds(const void *json, int n, double *lo, double *hi, const char *where,
-                           const char *name, perp_diag *diag);
+                           perp_diag *diag);
 
 /* From a cJSON object (as void *). `where` names the file in messages. PERP_OK, PERP_ERR_DATA,
  * PERP_ERR_MEMORY */

@@ -383,7 +383,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
     else if (!read_start(json, file, p.n, guess))
         code = CLI_BAD_INPUT;
     else
-        code = cli_exit_code(problem_bounds(json, p.n, lo, hi, file, name, diag));
+        code = cli_exit_code(problem_bounds(json, p.n, lo, hi, file, diag));
     p.lo = lo, p.hi = hi;
     for (int m = 0; code == CLI_DONE && m < PERP_MCP_METHOD_COUNT; m++) {
         perp_mcp_solver *solver;

@@ -81,20 +81,17 @@ static int diag_reserve(perp_diag *diag, size_t more)
     return 1;
 }
 
-void perp__diag_append(perp_diag *diag, const char *format, ...)
+static void append(perp_diag *diag, const char *format, va_list args)
 {
-    if (!diag) return;
-    va_list args;
-    va_start(args, format);
-    int n = perp__vformat(NULL, 0, format, args);
-    va_end(args);
+    va_list again;
+    va_copy(again, args);
+    int n = perp__vformat(NULL, 0, format, again);
+    va_end(again);
     if (n < 0 || !diag_reserve(diag, (size_t)n)) {
         diag->lost++;
         return;
     }
-    va_start(args, format);
     perp__vformat(diag->text + diag->length, (size_t)n + 1, format, args);
-    va_end(args);
     for (int i = 0; i < n; i++) { /* what a file contains must not command the terminal */
         char *c = &diag->text[diag->length + (size_t)i];
         if (((unsigned char)*c < 32 && *c != '\n' && *c != '\t') || *c == 127) *c = '?';
@@ -102,11 +99,35 @@ void perp__diag_append(perp_diag *diag, const char *format, ...)
     diag->length += (size_t)n;
 }
 
+void perp__diag_append(perp_diag *diag, const char *format, ...)
+{
+    if (!diag) return;
+    va_list args;
+    va_start(args, format);
+    append(diag, format, args);
+    va_end(args);
+}
+
+perp_status perp__refuse(perp_diag *diag, perp_status status, perp__place place, const char *format,
+                         ...)
+{
+    if (!diag) return status;
+    if (place.file) perp__diag_append(diag, "%s:", place.file);
+    if (place.line > 0) perp__diag_append(diag, "%ld:", place.line);
+    if (place.column > 0) perp__diag_append(diag, "%ld:", place.column);
+    if (place.file) perp__diag_append(diag, " ");
+    va_list args;
+    va_start(args, format);
+    append(diag, format, args);
+    va_end(args);
+    diag->errors++;
+    return status;
+}
+
 perp_status perp__out_of_memory(perp_diag *diag, const char *name)
 {
-    perp__diag_append(diag, "%s: %s\n", name, perp_status_message(PERP_ERR_MEMORY));
-    if (diag) diag->errors++;
-    return PERP_ERR_MEMORY;
+    return perp__refuse(diag, PERP_ERR_MEMORY, perp__in(name), "%s\n",
+                        perp_status_message(PERP_ERR_MEMORY));
 }
 
 perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)

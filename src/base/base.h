@@ -24,6 +24,21 @@
 /* Append to the text; does not count an error. NULL is fine. */
 void perp__diag_append(perp_diag *diag, const char *format, ...) PERP_PRINTF(2, 3);
 
+/* Where an error is: in messages "file:line:column: ", without what is 0 or NULL. */
+typedef struct perp__place {
+    const char *file;
+    long line, column;
+} perp__place;
+
+static inline perp__place perp__in(const char *file)
+{
+    return (perp__place){file, 0, 0};
+}
+
+/* An error: append its place and the text, and count it. More may be appended to it. Returns status; a NULL diag is fine. */
+perp_status perp__refuse(perp_diag *diag, perp_status status, perp__place place, const char *format,
+                         ...) PERP_PRINTF(4, 5);
+
 /* Say that memory is out and count the error; returns PERP_ERR_MEMORY. */
 perp_status perp__out_of_memory(perp_diag *diag, const char *name);
 

@@ -225,9 +225,8 @@ perp_status perp__cannot_write(perp_diag *diag, const char *path)
 {
     int error = errno ? errno : EIO;
     if (error == ENOMEM) return perp__out_of_memory(diag, path);
-    perp__diag_append(diag, "%s: cannot be written: %s\n", path, strerror(error));
-    if (diag) diag->errors++;
-    return PERP_ERR_FILE;
+    return perp__refuse(diag, PERP_ERR_FILE, perp__in(path), "cannot be written: %s\n",
+                        strerror(error));
 }
 
 perp_status perp_file_write(const char *path, const char *text, size_t length, perp_diag *diag)

@@ -79,12 +79,10 @@ static void summarise(const perp__study *s, double *theta, int sets, int done,
 
 static perp_status refuse(const perp__study *s)
 {
-    perp__diag_append(s->diag,
-                      "the bootstrap resamples runs and needs at least %d of them and 10 sets; "
-                      "there are %d runs, %d sets\n",
-                      LEAST_RUNS, s->nrun, s->options.bootstrap);
-    if (s->diag) s->diag->errors++;
-    return PERP_ERR_ARG;
+    return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(NULL),
+                        "the bootstrap resamples runs and needs at least %d of them and 10 sets; "
+                        "there are %d runs, %d sets\n",
+                        LEAST_RUNS, s->nrun, s->options.bootstrap);
 }
 
 perp_status perp__bootstrap(const perp__study *s, perp__problem *p, const perp__minimum *best,

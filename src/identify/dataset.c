@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "perp/identify.h"
+#include "trajectory/trajectory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,30 +57,24 @@ const perp_trajectory *perp_dataset_table(const perp_dataset *data, int run)
 static perp_status check_times(const perp_trajectory *table, const char *name, perp_diag *diag)
 {
     int c = perp_trajectory_find(table, "t"), n = perp_trajectory_rows(table);
+    perp__place place = perp__in(name);
     if (c < 0) {
-        perp__diag_append(diag, "%s: no column 't' (time [s]); it has:", name);
-        for (int k = 0; k < perp_trajectory_columns(table); k++)
-            perp__diag_append(diag, "%s %s", k ? "," : "", perp_trajectory_name(table, k));
-        perp__diag_append(diag, "\n");
+        perp__refuse(diag, PERP_ERR_DATA, place, "no column 't' (time [s]); it has:");
+        perp__list_columns(diag, table);
         return PERP_ERR_DATA;
     }
-    if (n < 2) {
-        perp__diag_append(diag, "%s: %d rows; a run needs at least two\n", name, n);
-        return PERP_ERR_DATA;
-    }
+    if (n < 2)
+        return perp__refuse(diag, PERP_ERR_DATA, place, "%d rows; a run needs at least two\n", n);
     const double *t = perp_trajectory_column(table, c);
     for (int i = 0; i < n; i++) {
         if (!isfinite(t[i]))
-            perp__diag_append(diag, "%s: row %d: the time 't' is %g; expected a number\n", name,
-                              i + 1, t[i]);
-        else if (i > 0 && t[i] <= t[i - 1])
-            perp__diag_append(diag,
-                              "%s: row %d: time %.10g is not after %.10g; column 't' must increase "
-                              "(one file for each run)\n",
-                              name, i + 1, t[i], t[i - 1]);
-        else
-            continue;
-        return PERP_ERR_DATA;
+            return perp__refuse(diag, PERP_ERR_DATA, place,
+                                "row %d: the time 't' is %g; expected a number\n", i + 1, t[i]);
+        if (i > 0 && t[i] <= t[i - 1])
+            return perp__refuse(diag, PERP_ERR_DATA, place,
+                                "row %d: time %.10g is not after %.10g; column 't' must increase "
+                                "(one file for each run)\n",
+                                i + 1, t[i], t[i - 1]);
     }
     return PERP_OK;
 }
@@ -90,10 +85,9 @@ static perp_status check_values(const perp_trajectory *table, const char *name, 
         const double *x = perp_trajectory_column(table, c);
         for (int i = 0; i < perp_trajectory_rows(table); i++) {
             if (!isinf(x[i])) continue;
-            perp__diag_append(diag,
-                              "%s: row %d: column '%s' is infinite; leave a missing sample empty\n",
-                              name, i + 1, perp_trajectory_name(table, c));
-            return PERP_ERR_DATA;
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                                "row %d: column '%s' is infinite; leave a missing sample empty\n",
+                                i + 1, perp_trajectory_name(table, c));
         }
     }
     return PERP_OK;
@@ -119,7 +113,6 @@ perp_status perp_dataset_add(perp_dataset *data, perp_trajectory *table, const c
     perp_status status = data && table && name ? PERP_OK : PERP_ERR_ARG;
     if (status == PERP_OK) status = check_times(table, name, diag);
     if (status == PERP_OK) status = check_values(table, name, diag);
-    if (status == PERP_ERR_DATA && diag) diag->errors++;
     if (status == PERP_OK) status = keep(data, table, name);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) perp_trajectory_destroy(table);
@@ -173,16 +166,13 @@ static perp_status read_folder(perp_dataset *data, const char *path, perp_diag *
     DIR *folder = opendir(path);
     perp_status status = PERP_OK;
     if (!folder) {
-        perp__diag_append(diag, "%s: %s\n", path, strerror(errno));
-        status = PERP_ERR_FILE;
+        status = perp__refuse(diag, PERP_ERR_FILE, perp__in(path), "%s\n", strerror(errno));
     } else if (!list_folder(folder, path, &list, &n)) {
         status = perp__out_of_memory(diag, path);
     } else if (n == 0) {
-        perp__diag_append(diag, "%s: no .csv file in this folder\n", path);
-        status = PERP_ERR_DATA;
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(path), "no .csv file in this folder\n");
     }
     if (folder) closedir(folder);
-    if (status != PERP_OK && status != PERP_ERR_MEMORY && diag) diag->errors++;
     for (int i = 0; i < n && status == PERP_OK; i++) status = read_file(data, list[i], diag);
     for (int i = 0; i < n; i++) free(list[i]);
     free(list);

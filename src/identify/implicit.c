@@ -21,10 +21,8 @@
 
 static perp_status say(const perp__study *s, perp_status status, const char *what)
 {
-    perp__diag_append(s->diag, "%s: method %s: %s\n", perp_model_file(s->model),
-                      perp_estimator_name(s->options.method), what);
-    if (s->diag) s->diag->errors++;
-    return status;
+    return perp__refuse(s->diag, status, perp__in(perp_model_file(s->model)), "method %s: %s\n",
+                        perp_estimator_name(s->options.method), what);
 }
 
 /* The problem ---------------------------------------------------------------------------------- */

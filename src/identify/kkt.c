@@ -43,9 +43,8 @@ typedef struct kkt {
 
 static perp_status say(const perp__study *s, perp_status status, const char *what)
 {
-    perp__diag_append(s->diag, "%s: method kkt: %s\n", perp_model_file(s->model), what);
-    if (s->diag) s->diag->errors++;
-    return status;
+    return perp__refuse(s->diag, status, perp__in(perp_model_file(s->model)), "method kkt: %s\n",
+                        what);
 }
 
 /* Functions of the program -------------------------------------------------------------------- */

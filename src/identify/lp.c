@@ -162,9 +162,7 @@ static int report_face(program *p, const perp__samples *x, double optimum,
 
 static perp_status refuse(const perp__study *study, perp_status status, const char *why)
 {
-    perp__diag_append(study->diag, "method lp: %s\n", why);
-    if (study->diag) study->diag->errors++;
-    return status;
+    return perp__refuse(study->diag, status, perp__in(NULL), "method lp: %s\n", why);
 }
 
 static perp_status solve(program *p, const perp__study *study, const perp__samples *x,

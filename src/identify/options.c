@@ -33,9 +33,7 @@ perp_estimator perp_estimator_find(const char *name)
 
 static perp_status refuse(const perp_model *model, const char *what, perp_diag *diag)
 {
-    perp__diag_append(diag, "%s: %s\n", model->source.name, what);
-    if (diag) diag->errors++;
-    return PERP_ERR_ARG;
+    return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "%s\n", what);
 }
 
 /* Without a block, every parameter with a range is estimated. */
@@ -71,14 +69,11 @@ static perp_status read_block(const perp_model *model, perp_identify_options *o,
     if (!b->method) return PERP_OK;
     o->method = perp_estimator_find(b->method);
     if (o->method != PERP_ESTIMATOR_COUNT) return PERP_OK;
-    int line, column;
-    perp__source_place(&model->source, b->at, &line, &column);
-    perp__diag_append(diag, "%s:%d: no method named '%s' in the identify block; there are:",
-                      model->source.name, line, b->method);
+    perp__refuse(diag, PERP_ERR_ARG, perp__source_place(&model->source, b->at),
+                 "no method named '%s' in the identify block; there are:", b->method);
     for (int k = 0; k < PERP_ESTIMATOR_COUNT; k++)
         perp__diag_append(diag, " %s", estimators[k].name);
     perp__diag_append(diag, "\n");
-    if (diag) diag->errors++;
     return PERP_ERR_ARG;
 }
 

@@ -12,12 +12,10 @@
 
 static perp_status no_solution(const perp__study *s, const perp__predictor *predictor)
 {
-    perp__diag_append(s->diag,
-                      "%s: the model has no verified solution over the data from any of the "
-                      "starts; the first:\n%s",
-                      perp_model_file(s->model), perp__predictor_fault(predictor));
-    if (s->diag) s->diag->errors++;
-    return PERP_ERR_NO_SOLUTION;
+    return perp__refuse(s->diag, PERP_ERR_NO_SOLUTION, perp__in(perp_model_file(s->model)),
+                        "the model has no verified solution over the data from any of the "
+                        "starts; the first:\n%s",
+                        perp__predictor_fault(predictor));
 }
 
 static perp_status run(perp__study *s, perp_identification *result)

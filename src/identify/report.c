@@ -438,12 +438,9 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
 {
     if (!prepare(s, m, result) || !report_columns(s, m, result)) return PERP_ERR_MEMORY;
     long left = result->samples - s->np;
-    if (left < 0 || result->samples == 0) {
-        perp__diag_append(s->diag, "%ld samples for %d parameters: too few\n", result->samples,
-                          s->np);
-        if (s->diag) s->diag->errors++;
-        return PERP_ERR_DATA;
-    }
+    if (left < 0 || result->samples == 0)
+        return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                            "%ld samples for %d parameters: too few\n", result->samples, s->np);
     double variance = left > 0 ? m->cost / (double)left : 0,
            quantile = perp__student_quantile(s->options.confidence, left);
     for (int i = 0; i < s->np; i++) dof[i] = (double)left;

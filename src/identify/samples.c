@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void complain(const perp__study *s)
-{
-    if (s->diag) s->diag->errors++;
-}
-
 void perp__samples_clear(perp__samples *x)
 {
     free(x->condition);
@@ -82,13 +77,11 @@ perp_expr perp__in_samples(perp__builder *b, perp_expr e)
 
 static perp_status not_affine(const perp__builder *b, const perp_statement *s)
 {
-    perp__diag_append(b->study->diag,
-                      "%s:%d:%d: method %s needs conditions that are affine in the parameters, "
-                      "which this is not: %s\n",
-                      perp_model_file(b->study->model), s->line, s->column,
-                      perp_estimator_name(b->study->options.method), s->text);
-    complain(b->study);
-    return PERP_ERR_MODEL;
+    return perp__refuse(b->study->diag, PERP_ERR_MODEL,
+                        (perp__place){perp_model_file(b->study->model), s->line, s->column},
+                        "method %s needs conditions that are affine in the parameters, "
+                        "which this is not: %s\n",
+                        perp_estimator_name(b->study->options.method), s->text);
 }
 
 /* Add the condition `side` (perp other, or = 0) if it contains a parameter. */
@@ -148,11 +141,8 @@ static perp_status collect_conditions(perp__builder *b, perp__samples *x)
     }
     for (int i = 0; i < m->npair && status == PERP_OK; i++) status = add_pair(b, x, i);
     if (status != PERP_OK || x->ncondition) return status;
-    perp__diag_append(b->study->diag,
-                      "%s: no pair or equation contains the parameters that are estimated\n",
-                      perp_model_file(b->study->model));
-    complain(b->study);
-    return PERP_ERR_MODEL;
+    return perp__refuse(b->study->diag, PERP_ERR_MODEL, perp__in(perp_model_file(b->study->model)),
+                        "no pair or equation contains the parameters that are estimated\n");
 }
 
 /* Data ---------------------------------------------------------------------------------------- */
@@ -221,12 +211,10 @@ perp_status perp__check_measured(const perp__builder *b, const double *ws, int n
     const char *name = find_unmeasured(b, ws, n, reach, count);
     free(reach);
     if (!name) return PERP_OK;
-    perp__diag_append(
-        b->study->diag,
+    return perp__refuse(
+        b->study->diag, PERP_ERR_DATA, perp__in(NULL),
         "method %s needs every quantity of a condition to be measured; no run has a column '%s'\n",
         perp_estimator_name(b->study->options.method), name);
-    complain(b->study);
-    return PERP_ERR_DATA;
 }
 
 /* Keep the steps whose values are all numbers. */
@@ -313,11 +301,9 @@ perp_status perp__samples_create(const perp__study *study, perp__samples *x)
     if (status != PERP_OK) return status;
     status = collect_conditions(&b, x);
     if (status == PERP_OK) status = evaluate_steps(&b, x);
-    if (status == PERP_OK && x->n == 0) {
-        perp__diag_append(study->diag, "no step of the data has all that is needed\n");
-        complain(study);
-        status = PERP_ERR_DATA;
-    }
+    if (status == PERP_OK && x->n == 0)
+        status = perp__refuse(study->diag, PERP_ERR_DATA, perp__in(NULL),
+                              "no step of the data has all that is needed\n");
     if (status != PERP_OK) perp__samples_clear(x);
     perp__builder_clear(&b);
     return status;

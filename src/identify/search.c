@@ -255,9 +255,8 @@ static void hop(const perp__study *s, perp__problem *p, perp__minimum *m, perp__
 
 perp_status perp__stopped(const perp__study *s)
 {
-    perp__diag_append(s->diag, "interrupted before any point had a fit\n");
-    if (s->diag) s->diag->errors++;
-    return PERP_ERR_STOPPED;
+    return perp__refuse(s->diag, PERP_ERR_STOPPED, perp__in(NULL),
+                        "interrupted before any point had a fit\n");
 }
 
 perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *best,
@@ -276,10 +275,7 @@ perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *
     if (!ok || p->status == PERP_ERR_MEMORY) return PERP_ERR_MEMORY;
     result->interrupted = p->status == PERP_ERR_STOPPED;
     if (known || result->interrupted) return PERP_OK;
-    perp__diag_append(s->diag,
-                      "%s: the model has a solution at the estimate, but not beside it: how well "
-                      "the parameters are known cannot be said\n",
-                      perp_model_file(s->model));
-    if (s->diag) s->diag->errors++;
-    return PERP_ERR_NO_SOLUTION;
+    return perp__refuse(s->diag, PERP_ERR_NO_SOLUTION, perp__in(perp_model_file(s->model)),
+                        "the model has a solution at the estimate, but not beside it: how well "
+                        "the parameters are known cannot be said\n");
 }

@@ -5,15 +5,11 @@
 #include "identify/identify.h"
 #include "model/inspect.h"
 #include "model/model.h"
+#include "trajectory/trajectory.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void complain(const perp__study *s)
-{
-    if (s->diag) s->diag->errors++;
-}
 
 /* Parameters ---------------------------------------------------------------------------------- */
 
@@ -23,30 +19,22 @@ static perp_status take_parameters(perp__study *s)
     for (int i = 0; i < o->nparameter; i++) {
         perp_symbol_kind kind;
         int index;
-        if (!perp_model_find(s->model, o->parameter[i], &kind, &index) || kind != PERP_PARAM) {
-            perp__diag_append(s->diag, "%s: no parameter named '%s' to estimate\n",
-                              perp_model_file(s->model), o->parameter[i]);
-            complain(s);
-            return PERP_ERR_ARG;
-        }
+        if (!perp_model_find(s->model, o->parameter[i], &kind, &index) || kind != PERP_PARAM)
+            return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(perp_model_file(s->model)),
+                                "no parameter named '%s' to estimate\n", o->parameter[i]);
         perp_symbol p = perp_model_symbol(s->model, PERP_PARAM, index);
         int same = 0;
         while (same < i && s->param[same] != index) same++;
-        if (same < i || s->model->item[PERP_PARAM][index].is_structural) {
-            perp__diag_append(s->diag, "%s: '%s' %s\n", perp_model_file(s->model), p.name,
-                              same < i ? "is to be estimated twice"
-                                       : "sets the size of the model and cannot be estimated");
-            complain(s);
-            return PERP_ERR_ARG;
-        }
-        if (!isfinite(p.lo) || !isfinite(p.hi) || !(p.lo < p.hi)) {
-            perp__diag_append(
-                s->diag,
-                "%s:%d:%d: '%s' needs a range to be estimated: param %s = %g in [lo, hi]\n",
-                perp_model_file(s->model), p.line, p.column, p.name, p.name, p.value);
-            complain(s);
-            return PERP_ERR_ARG;
-        }
+        if (same < i || s->model->item[PERP_PARAM][index].is_structural)
+            return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(perp_model_file(s->model)),
+                                "'%s' %s\n", p.name,
+                                same < i ? "is to be estimated twice"
+                                         : "sets the size of the model and cannot be estimated");
+        if (!isfinite(p.lo) || !isfinite(p.hi) || !(p.lo < p.hi))
+            return perp__refuse(s->diag, PERP_ERR_ARG,
+                                (perp__place){perp_model_file(s->model), p.line, p.column},
+                                "'%s' needs a range to be estimated: param %s = %g in [lo, hi]\n",
+                                p.name, p.name, p.value);
         s->param[i] = index;
         s->lo[i] = p.lo;
         s->hi[i] = p.hi;
@@ -54,12 +42,9 @@ static perp_status take_parameters(perp__study *s)
         s->log_scale[i] = p.lo > 0 && p.hi / p.lo >= 100;
     }
     if (o->nparameter) return PERP_OK;
-    perp__diag_append(
-        s->diag,
-        "%s: nothing to estimate: give a parameter a range, such as param mu = 0.5 in [0, 2]\n",
-        perp_model_file(s->model));
-    complain(s);
-    return PERP_ERR_ARG;
+    return perp__refuse(
+        s->diag, PERP_ERR_ARG, perp__in(perp_model_file(s->model)),
+        "nothing to estimate: give a parameter a range, such as param mu = 0.5 in [0, 2]\n");
 }
 
 int perp__starts_exactly(const perp__study *s, const perp__recording *r, int row, int k)
@@ -109,23 +94,6 @@ static perp_status find_dependent_states(perp__study *s)
 
 /* Columns ------------------------------------------------------------------------------------- */
 
-/* The unit written in a file must be the model's. */
-static perp_status check_unit(const perp__study *s, const perp_trajectory *table, const char *file,
-                              int column, const perp_symbol *symbol)
-{
-    double ratio;
-    const char *theirs = perp_trajectory_unit(table, column);
-    int same = perp__unit_ratio(theirs, symbol->unit, &ratio);
-    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
-    perp__diag_append(s->diag, "%s: column '%s' is in '%s', but the model has '%s' in '%s'", file,
-                      symbol->name, theirs, symbol->name, symbol->unit);
-    if (same == 1)
-        perp__diag_append(s->diag, ": multiply the column by %g and correct its unit", ratio);
-    perp__diag_append(s->diag, "\n");
-    complain(s);
-    return PERP_ERR_DATA;
-}
-
 /* Column of a table for a symbol, after checking its unit; -1 none, -2 refused. */
 static int find_column(const perp__study *s, int run, perp_symbol_kind kind, int index)
 {
@@ -133,7 +101,8 @@ static int find_column(const perp__study *s, int run, perp_symbol_kind kind, int
     perp_symbol symbol = perp_model_symbol(s->model, kind, index);
     int c = perp_trajectory_find(table, symbol.name);
     if (c < 0) return -1;
-    return check_unit(s, table, perp_dataset_name(s->data, run), c, &symbol) == PERP_OK ? c : -2;
+    const char *file = perp_dataset_name(s->data, run);
+    return perp__check_unit(table, c, symbol.unit, file, s->diag) == PERP_OK ? c : -2;
 }
 
 /* A state that starts from the data must be known there. */
@@ -141,11 +110,9 @@ static perp_status check_initial(const perp__study *s, const perp__recording *r,
 {
     const double *x = r->state[state];
     if (!x || s->depends[state] || isfinite(x[0])) return PERP_OK;
-    perp__diag_append(
-        s->diag, "%s: row 1: column '%s' is missing, but it is the initial value of the state\n",
-        r->name, perp_model_symbol(s->model, PERP_STATE, state).name);
-    complain(s);
-    return PERP_ERR_DATA;
+    return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(r->name),
+                        "row 1: column '%s' is missing, but it is the initial value of the state\n",
+                        perp_model_symbol(s->model, PERP_STATE, state).name);
 }
 
 static perp_status match_states(perp__study *s, int run)
@@ -168,23 +135,19 @@ static perp_status match_inputs(perp__study *s, int run)
         int c = find_column(s, run, PERP_INPUT, k), first = find_column(s, 0, PERP_INPUT, k);
         const char *name = perp_model_symbol(s->model, PERP_INPUT, k).name;
         if (c == -2 || first == -2) return PERP_ERR_DATA;
-        if ((c < 0) != (first < 0)) {
-            perp__diag_append(
-                s->diag, "%s has a column '%s' for the input, but %s has not; all runs or none\n",
+        if ((c < 0) != (first < 0))
+            return perp__refuse(
+                s->diag, PERP_ERR_DATA, perp__in(NULL),
+                "%s has a column '%s' for the input, but %s has not; all runs or none\n",
                 perp_dataset_name(s->data, c < 0 ? 0 : run), name,
                 perp_dataset_name(s->data, c < 0 ? run : 0));
-            complain(s);
-            return PERP_ERR_DATA;
-        }
         r->input[k] = c < 0 ? NULL : perp_trajectory_column(r->table, c);
         for (int i = 0; r->input[k] && i < r->rows; i++) {
             if (isfinite(r->input[k][i])) continue;
-            perp__diag_append(
-                s->diag,
-                "%s: row %d: column '%s' is missing; an input must be known in every row\n",
-                r->name, i + 1, name);
-            complain(s);
-            return PERP_ERR_DATA;
+            return perp__refuse(
+                s->diag, PERP_ERR_DATA, perp__in(r->name),
+                "row %d: column '%s' is missing; an input must be known in every row\n", i + 1,
+                name);
         }
     }
     return PERP_OK;
@@ -243,17 +206,12 @@ static perp_status choose_measured(perp__study *s)
         perp_symbol_kind kind;
         int index, known = perp_model_find(s->model, o->measure[i].name, &kind, &index);
         if (!known || kind < PERP_STATE || !is_recorded(s, o->measure[i].name)) {
-            perp__diag_append(
-                s->diag,
-                known && kind >= PERP_STATE
-                    ? "no run has a column '%s', which is to be measured; %s has:"
-                    : "the model has no state, var or output '%s' to measure; %s has:",
-                o->measure[i].name, perp_dataset_name(s->data, 0));
-            const perp_trajectory *table = perp_dataset_table(s->data, 0);
-            for (int c = 0; c < perp_trajectory_columns(table); c++)
-                perp__diag_append(s->diag, "%s %s", c ? "," : "", perp_trajectory_name(table, c));
-            perp__diag_append(s->diag, "\n");
-            complain(s);
+            perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                         known && kind >= PERP_STATE
+                             ? "no run has a column '%s', which is to be measured; %s has:"
+                             : "the model has no state, var or output '%s' to measure; %s has:",
+                         o->measure[i].name, perp_dataset_name(s->data, 0));
+            perp__list_columns(s->diag, perp_dataset_table(s->data, 0));
             return PERP_ERR_DATA;
         }
         add_measured(s, kind, index, &o->measure[i]);
@@ -265,13 +223,9 @@ static perp_status choose_measured(perp__study *s)
         }
     }
     if (s->nm) return PERP_OK;
-    perp__diag_append(s->diag, "%s: no column is a state, var or output of the model; it has:",
-                      perp_dataset_name(s->data, 0));
-    const perp_trajectory *table = perp_dataset_table(s->data, 0);
-    for (int c = 0; c < perp_trajectory_columns(table); c++)
-        perp__diag_append(s->diag, "%s %s", c ? "," : "", perp_trajectory_name(table, c));
-    perp__diag_append(s->diag, "\n");
-    complain(s);
+    perp__refuse(s->diag, PERP_ERR_DATA, perp__in(perp_dataset_name(s->data, 0)),
+                 "no column is a state, var or output of the model; it has:");
+    perp__list_columns(s->diag, perp_dataset_table(s->data, 0));
     return PERP_ERR_DATA;
 }
 
@@ -288,12 +242,9 @@ static perp_status set_scale(perp__study *s, int j)
             largest = fmax(largest, fabs(x[i]));
         }
     }
-    if (n == 0) {
-        perp__diag_append(s->diag, "column '%s' has no samples: every row is empty or nan\n",
-                          m->name);
-        complain(s);
-        return PERP_ERR_DATA;
-    }
+    if (n == 0)
+        return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                            "column '%s' has no samples: every row is empty or nan\n", m->name);
     double deviation = sqrt(fmax(0, squares / n - (sum / n) * (sum / n)));
     m->moves = deviation > 1e-9 * largest;
     m->size = largest;
@@ -331,13 +282,11 @@ static perp_status place_rows(perp__study *s, perp__recording *r)
         r->at[i] = lround(k);
         if (fabs(k - (double)r->at[i]) < 0.02 + 1e-9 * k && (i == 0 || r->at[i] > r->at[i - 1]))
             continue;
-        perp__diag_append(s->diag,
-                          "%s: row %d: t = %.10g is not a whole number of steps of %.10g after the "
-                          "first row (%.6g "
-                          "steps); give --step, or resample the data\n",
-                          r->name, i + 1, r->t[i], s->step, k);
-        complain(s);
-        return PERP_ERR_DATA;
+        return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(r->name),
+                            "row %d: t = %.10g is not a whole number of steps of %.10g after the "
+                            "first row (%.6g "
+                            "steps); give --step, or resample the data\n",
+                            i + 1, r->t[i], s->step, k);
     }
     return PERP_OK;
 }
@@ -348,13 +297,11 @@ static perp_status check_horizon(const perp__study *s)
     if (s->options.horizon == 0) return PERP_OK;
     for (int k = 0; k < s->nstate; k++) {
         if (s->run[0].state[k] && !s->depends[k]) continue;
-        perp__diag_append(s->diag,
-                          "horizon %d starts predictions in the middle of a run, so every state "
-                          "must be measured; "
-                          "there is no column '%s'\n",
-                          s->options.horizon, perp_model_symbol(s->model, PERP_STATE, k).name);
-        complain(s);
-        return PERP_ERR_DATA;
+        return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
+                            "horizon %d starts predictions in the middle of a run, so every state "
+                            "must be measured; "
+                            "there is no column '%s'\n",
+                            s->options.horizon, perp_model_symbol(s->model, PERP_STATE, k).name);
     }
     return PERP_OK;
 }
@@ -433,9 +380,7 @@ static perp_status check_options(const perp__study *s)
     else if (s->nrun == 0)
         wrong = "no data";
     if (!wrong) return PERP_OK;
-    perp__diag_append(s->diag, "identify: %s\n", wrong);
-    complain(s);
-    return PERP_ERR_ARG;
+    return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(NULL), "identify: %s\n", wrong);
 }
 
 static perp_status match_run(perp__study *s, int run)

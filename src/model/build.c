@@ -69,10 +69,9 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
     perp_model *m = b->model;
     perp__declared *twin = perp__find_declared(b, s->name);
     if (twin) {
-        int line, column;
-        perp__source_place(b->source, twin->at, &line, &column);
-        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %d:%d",
-                    s->name, line, column);
+        perp__place first = perp__source_place(b->source, twin->at);
+        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %ld:%ld",
+                    s->name, first.line, first.column);
         return NULL;
     }
     perp_symbol_kind kind = symbol_kind(s->kind);
@@ -319,12 +318,12 @@ static void check_kind(perp__builder *b)
 {
     b->model->kind = b->next_at >= 0 ? PERP_DISCRETE : PERP_CONTINUOUS;
     if (b->der_at < 0 || b->next_at < 0) return;
-    int later = b->der_at > b->next_at ? b->der_at : b->next_at, line, column;
-    perp__source_place(b->source, b->der_at + b->next_at - later, &line, &column);
+    int later = b->der_at > b->next_at ? b->der_at : b->next_at;
+    perp__place other = perp__source_place(b->source, b->der_at + b->next_at - later);
     perp__error(
         b->source, later, later,
-        "a model is continuous (der) or discrete (next), not both; the other one is at %d:%d", line,
-        column);
+        "a model is continuous (der) or discrete (next), not both; the other one is at %ld:%ld",
+        other.line, other.column);
 }
 
 int perp__build(perp_model *model)

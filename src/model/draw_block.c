@@ -23,7 +23,7 @@
 typedef struct reader {
     struct builder *builder;
     perp_model *model;
-    perp__place in;                 /* bad: the shape at hand */
+    perp__cursor in;                 /* bad: the shape at hand */
     perp_expr *e[PERP__SHAPE_MOST]; /* elements of each value */
     int length[PERP__SHAPE_MOST];   /* 1, or `copies` */
     int n, copies;

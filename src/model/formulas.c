@@ -108,10 +108,9 @@ static perp_status check_names(const perp_formulas *f, const char *name, perp_di
         for (int k = 0; k < count && status == PERP_OK; k++) {
             const perp__node *node = &g->node[reach[k]];
             if (node->op != PERP__SYMBOL || is_var[node->a]) continue;
-            perp__diag_append(diag, "%s: formula %d depends on something else than x1 .. x%d\n",
-                              name, i + 1, f->n);
-            if (diag) diag->errors++;
-            status = PERP_ERR_MODEL;
+            status =
+                perp__refuse(diag, PERP_ERR_MODEL, perp__in(name),
+                             "formula %d depends on something else than x1 .. x%d\n", i + 1, f->n);
         }
         free(reach);
     }

@@ -7,7 +7,7 @@
 typedef struct reader {
     perp_model *model;
     perp__identify_block *block;
-    perp__place in;
+    perp__cursor in;
 } reader;
 
 static double take_number(reader *r, const char *what)

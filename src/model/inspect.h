@@ -9,9 +9,10 @@
 /* Units that do not match: both sides are named. */
 int perp__inspect_units(const perp_model *model, perp__source *findings);
 
-/* 1 if the units have the same dimension, and how many b are one a; 0 if they do not; -1 if one is empty or not
- * understood. */
-int perp__unit_ratio(const char *a, const char *b, double *ratio);
+/* The unit of a table's column must be that of the model; where one is empty or not understood it is taken for it.
+ * PERP_ERR_DATA after saying so. */
+perp_status perp__check_unit(const perp_trajectory *table, int column, const char *ours,
+                             const char *file, perp_diag *diag);
 
 /* Divisions, roots and logarithms whose argument can leave the domain. */
 int perp__inspect_domains(const perp_model *model, perp__source *findings);

@@ -3,6 +3,7 @@
 #include "model/inspect.h"
 #include "model/model.h"
 #include "model/plan_block.h"
+#include "trajectory/trajectory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,9 +32,7 @@ static perp_status build_from_source(perp_model *model, perp_diag *diag)
 
 static perp_status refuse(perp_diag *diag, perp_status status, const char *name, const char *why)
 {
-    perp__diag_append(diag, "%s: %s\n", name, why);
-    if (diag) diag->errors++;
-    return status;
+    return perp__refuse(diag, status, perp__in(name), "%s\n", why);
 }
 
 perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,
@@ -149,10 +148,9 @@ static perp_status unknown_name(const perp_model *model, const char *name, const
                                 perp_diag *diag)
 {
     const char *near = nearest_name(model, name);
-    perp__diag_append(diag, "%s: no %s named '%s'", model->source.name, what, name);
+    perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "no %s named '%s'", what, name);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
     perp__diag_append(diag, "\n");
-    if (diag) diag->errors++;
     return PERP_ERR_ARG;
 }
 
@@ -169,11 +167,9 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     if (kind == PERP_OUTPUT) wrong = "is an output: it is computed";
     if (item->is_structural) wrong = "sets the size of the model; change it in the file";
     if (!isfinite(value)) wrong = "must be given a finite number";
-    if (wrong) {
-        perp__diag_append(diag, "%s: '%s' %s\n", model->source.name, name, wrong);
-        if (diag) diag->errors++;
-        return PERP_ERR_ARG;
-    }
+    if (wrong)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "'%s' %s\n", name,
+                            wrong);
     if (kind == PERP_INPUT) {
         perp_expr constant = perp__const(&model->graph, value);
         if (model->graph.failed) return perp__out_of_memory(diag, model->source.name);
@@ -199,13 +195,10 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     int n = perp_trajectory_columns(table) < MOST ? perp_trajectory_columns(table) : MOST;
     for (int i = 0; i < n; i++) candidate[i] = perp_trajectory_name(table, i);
     const char *near = perp__nearest(wanted, candidate, n);
-    perp__diag_append(diag, "%s: no column '%s'", name, wanted);
+    perp__refuse(diag, PERP_ERR_DATA, perp__in(name), "no column '%s'", wanted);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
     perp__diag_append(diag, near ? " It has:" : "; it has:");
-    for (int i = 0; i < n; i++) perp__diag_append(diag, "%s %.40s", i ? "," : "", candidate[i]);
-    if (perp_trajectory_columns(table) > n) perp__diag_append(diag, ", ...");
-    perp__diag_append(diag, "\n");
-    if (diag) diag->errors++;
+    perp__list_columns(diag, table);
     return PERP_ERR_DATA;
 }
 
@@ -213,49 +206,27 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
 static perp_status check_samples(const double *time, const double *value, int n, const char *name,
                                  const char *column, perp_diag *diag)
 {
-    if (n < 2) {
-        perp__diag_append(diag, "%s: %d rows; an input needs at least two to interpolate between\n",
-                          name, n);
-        if (diag) diag->errors++;
-        return PERP_ERR_DATA;
-    }
+    if (n < 2)
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                            "%d rows; an input needs at least two to interpolate between\n", n);
     for (int i = 0; i < n; i++) {
-        if (!isfinite(time[i]) || !isfinite(value[i]))
-            perp__diag_append(diag, "%s: row %d: %s is %g; expected a number\n", name, i + 1,
-                              isfinite(time[i]) ? column : "t",
-                              isfinite(time[i]) ? value[i] : time[i]);
-        else if (i > 0 && !(isfinite(time[i] - time[0]) && isfinite(value[i] - value[i - 1])))
-            perp__diag_append(diag,
-                              "%s: row %d: %s is too far from the row before to interpolate\n",
-                              name, i + 1, isfinite(time[i] - time[0]) ? column : "t");
-        else if (i > 0 && time[i] <= time[i - 1])
-            perp__diag_append(diag,
-                              "%s: row %d: time %.17g is not after %.17g; times must increase\n",
-                              name, i + 1, time[i], time[i - 1]);
-        else
-            continue;
-        if (diag) diag->errors++;
-        return PERP_ERR_DATA;
+        int bad_time = !isfinite(time[i]);
+        if (bad_time || !isfinite(value[i]))
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                                "row %d: %s is %g; expected a number\n", i + 1,
+                                bad_time ? "t" : column, bad_time ? time[i] : value[i]);
+        if (i == 0) continue;
+        int far_time = !isfinite(time[i] - time[0]);
+        if (far_time || !isfinite(value[i] - value[i - 1]))
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                                "row %d: %s is too far from the row before to interpolate\n", i + 1,
+                                far_time ? "t" : column);
+        if (time[i] <= time[i - 1])
+            return perp__refuse(diag, PERP_ERR_DATA, perp__in(name),
+                                "row %d: time %.17g is not after %.17g; times must increase\n",
+                                i + 1, time[i], time[i - 1]);
     }
     return PERP_OK;
-}
-
-/* The unit written in the table must be that of the model. */
-static perp_status check_unit(const perp_trajectory *table, int column, const char *unit,
-                              const char *name, perp_diag *diag)
-{
-    double ratio;
-    const char *theirs = perp_trajectory_unit(table, column),
-               *what = perp_trajectory_name(table, column);
-    int same = perp__unit_ratio(theirs, unit, &ratio);
-    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
-    perp__diag_append(diag, "%s: column '%s' is in '%s', but the model needs '%s'", name, what,
-                      theirs, unit);
-    if (same == 1)
-        perp__diag_append(diag, ": multiply the column by %g and correct its unit", ratio);
-    perp__diag_append(diag, "\n");
-    if (diag) diag->errors++;
-    return PERP_ERR_DATA;
 }
 
 /* The input's table becomes a copy of these samples. 0 when memory is out. */
@@ -295,9 +266,9 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     const double *time = perp_trajectory_column(table, t),
                  *value = perp_trajectory_column(table, v);
     perp_status status = check_samples(time, value, n, name, column, diag);
-    if (status == PERP_OK) status = check_unit(table, t, "s", name, diag);
+    if (status == PERP_OK) status = perp__check_unit(table, t, "s", name, diag);
     if (status == PERP_OK)
-        status = check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
+        status = perp__check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
     if (status != PERP_OK) return status;
 
     return set_table(&model->item[PERP_INPUT][i], time, value, n, name)
@@ -432,9 +403,9 @@ perp_symbol perp_model_symbol(const perp_model *model, perp_symbol_kind kind, in
     if (i < 0 || i >= perp_model_count(model, kind))
         return (perp_symbol){"", "", NAN, NAN, NAN, 0, 0};
     const perp__item *item = &model->item[kind][i];
-    perp_symbol symbol = {item->name, item->unit, item->value, item->lo, item->hi, 0, 0};
-    perp__source_place(&model->source, item->at, &symbol.line, &symbol.column);
-    return symbol;
+    perp__place place = perp__source_place(&model->source, item->at);
+    return (perp_symbol){item->name, item->unit,      item->value,      item->lo,
+                         item->hi,   (int)place.line, (int)place.column};
 }
 
 int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind *kind, int *index)
@@ -448,9 +419,8 @@ int perp_model_find(const perp_model *model, const char *name, perp_symbol_kind 
 
 static perp_statement statement(const perp_model *model, const char *text, int at)
 {
-    perp_statement s = {text, 0, 0};
-    perp__source_place(&model->source, at, &s.line, &s.column);
-    return s;
+    perp__place place = perp__source_place(&model->source, at);
+    return (perp_statement){text, (int)place.line, (int)place.column};
 }
 
 int perp_model_equations(const perp_model *model)

@@ -12,7 +12,7 @@ typedef struct reader {
     struct builder *builder;
     perp_model *model;
     perp__plan_block *block;
-    perp__place in;
+    perp__cursor in;
     int phase;  /* the one that is read; -1: none */
     int failed; /* memory */
 } reader;

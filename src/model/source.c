@@ -79,16 +79,17 @@ static int line_of(const perp__source *source, int at)
     return low;
 }
 
-void perp__source_place(const perp__source *source, int at, int *line, int *column)
+perp__place perp__source_place(const perp__source *source, int at)
 {
     int first = source->nline > 0 ? line_of(source, at) : 0;
-    *line = first + 1, *column = 1;
+    perp__place place = {source->name, first + 1, 1};
     for (int i = source->nline > 0 ? source->line[first] : 0; i < at && i < source->length; i++) {
         if (source->text[i] == '\n')
-            ++*line, *column = 1;
+            place.line++, place.column = 1;
         else if (!continues_character(source->text[i]))
-            ++*column;
+            place.column++;
     }
+    return place;
 }
 
 static int by_place(const void *x, const void *y)
@@ -98,7 +99,7 @@ static int by_place(const void *x, const void *y)
 }
 
 /* The line around `at`, cut to a window when it is long, and a caret under the marked text. */
-static void show_line(const perp__source *source, const perp__message *message, int line,
+static void show_line(const perp__source *source, const perp__message *message, long line,
                       perp_diag *diag)
 {
     const char *text = source->text;
@@ -125,7 +126,7 @@ static void show_line(const perp__source *source, const perp__message *message, 
     }
     if (at >= last) caret[nc++] = '^';
     shown[ns] = caret[nc] = 0;
-    perp__diag_append(diag, "%6d | %s\n       | %s\n", line, shown, caret);
+    perp__diag_append(diag, "%6ld | %s\n       | %s\n", line, shown, caret);
 }
 
 void perp__source_report(perp__source *source, perp_diag *diag)
@@ -134,16 +135,15 @@ void perp__source_report(perp__source *source, perp_diag *diag)
     if (source->nmessage)
         qsort(source->message, (size_t)source->nmessage, sizeof *source->message, by_place);
     for (int i = 0; i < source->nmessage && i < SHOWN_ERRORS; i++) {
-        int line, column;
-        perp__source_place(source, source->message[i].at, &line, &column);
-        perp__diag_append(diag, "%s:%d:%d: %s\n", source->name, line, column,
-                          source->message[i].text);
-        show_line(source, &source->message[i], line, diag);
+        perp__place place = perp__source_place(source, source->message[i].at);
+        perp__refuse(diag, PERP_ERR_MODEL, place, "%s\n", source->message[i].text);
+        show_line(source, &source->message[i], place.line, diag);
     }
+    int shown = source->nmessage < SHOWN_ERRORS ? source->nmessage : SHOWN_ERRORS;
     if (source->nerror > SHOWN_ERRORS)
         perp__diag_append(diag, "%s: and %d more errors\n", source->name,
                           source->nerror - SHOWN_ERRORS);
-    diag->errors += source->nerror;
+    diag->errors += source->nerror - shown;
 }
 
 /* Edit distance (insert, delete, replace, swap of neighbours) of two short names. */

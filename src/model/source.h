@@ -36,7 +36,7 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
 int perp__source_lost(const perp__source *source);
 
 /* Line and column (both from 1; columns count characters, not bytes) of a place. */
-void perp__source_place(const perp__source *source, int at, int *line, int *column);
+perp__place perp__source_place(const perp__source *source, int at);
 
 /* Write all messages in the order of the text, each with its line and a caret, and count them. */
 void perp__source_report(perp__source *source, perp_diag *diag);

@@ -258,7 +258,9 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     return ok;
 }
 
-int perp__unit_ratio(const char *a, const char *b, double *ratio)
+/* 1 if the units have the same dimension, and how many b are one a; 0 if they do not; -1 if one is empty or not
+ * understood. */
+static int unit_ratio(const char *a, const char *b, double *ratio)
 {
     unit u, v;
     if (!a[0] || !b[0] || !parse_unit(a, &u) || !parse_unit(b, &v)) return -1;
@@ -267,4 +269,20 @@ int perp__unit_ratio(const char *a, const char *b, double *ratio)
         if (fabs(u.power[i] - v.power[i]) > 1e-9) return 0;
     }
     return 1;
+}
+
+perp_status perp__check_unit(const perp_trajectory *table, int column, const char *ours,
+                             const char *file, perp_diag *diag)
+{
+    double ratio;
+    const char *theirs = perp_trajectory_unit(table, column);
+    int same = unit_ratio(theirs, ours, &ratio);
+    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
+    perp__refuse(diag, PERP_ERR_DATA, perp__in(file),
+                 "column '%s' is in '%s', but the model needs '%s'",
+                 perp_trajectory_name(table, column), theirs, ours);
+    if (same == 1)
+        perp__diag_append(diag, ": multiply the column by %g and correct its unit", ratio);
+    perp__diag_append(diag, "\n");
+    return PERP_ERR_DATA;
 }

@@ -21,9 +21,8 @@ typedef struct explainer {
 
 static void say_place(const explainer *u, int at)
 {
-    int line, column;
-    perp__source_place(&u->g->model->source, at, &line, &column);
-    perp__diag_append(u->diag, "%s:%d:%d: ", u->g->model->source.name, line, column);
+    perp__place place = perp__source_place(&u->g->model->source, at);
+    perp__diag_append(u->diag, "%s:%ld:%ld: ", place.file, place.line, place.column);
 }
 
 static double missed_by(const explainer *u, int i)
@@ -41,11 +40,10 @@ static int say_missed(const explainer *u)
         const perp__plan_condition *c = &b->condition[u->g->soft_condition[i]];
         if (missed_by(u, i) < MISSED) continue;
         if (!missed++)
-            perp__diag_append(u->diag,
-                              "%s: no plan was found that keeps all conditions. Where the search "
-                              "ended no small change brings them nearer, which is no proof that "
-                              "there is none; the nearest one found misses\n",
-                              u->g->model->source.name);
+            perp__refuse(u->diag, PERP_OK, perp__in(u->g->model->source.name),
+                         "no plan was found that keeps all conditions. Where the search "
+                         "ended no small change brings them nearer, which is no proof that "
+                         "there is none; the nearest one found misses\n");
         say_place(u, c->at);
         perp__diag_append(u->diag, "'%s' by %.4g\n", c->text, missed_by(u, i));
     }

@@ -88,12 +88,12 @@ static void take_rows(const simulated *u, double *w, const double *p)
 
 static void say_stopped(const perp__program *g, const perp_diag *why, perp_diag *diag)
 {
-    int line, column;
-    perp__source_place(&g->model->source, g->model->plan->simulates_at, &line, &column);
-    perp__diag_append(diag,
-                      "%s:%d:%d: the simulation with the guessed inputs stopped; the other guesses "
-                      "are used without it\n%s",
-                      g->model->source.name, line, column, perp_diag_text(why));
+    perp__place place = perp__source_place(&g->model->source, g->model->plan->simulates_at);
+    perp__diag_append(
+        diag,
+        "%s:%ld:%ld: the simulation with the guessed inputs stopped; the other guesses "
+        "are used without it\n%s",
+        place.file, place.line, place.column, perp_diag_text(why));
 }
 
 int perp__plan_guess_simulate(const perp_plan_options *o, const perp__program *g, double *w,

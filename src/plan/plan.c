@@ -123,11 +123,7 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
 static perp_status refuse(const perp_model *model, int at, perp_diag *diag, perp_status status,
                           const char *text)
 {
-    int line, column;
-    perp__source_place(&model->source, at, &line, &column);
-    perp__diag_append(diag, "%s:%d:%d: %s\n", model->source.name, line, column, text);
-    if (diag) diag->errors++;
-    return status;
+    return perp__refuse(diag, status, perp__source_place(&model->source, at), "%s\n", text);
 }
 
 static perp_status check_options(const perp_model *m, const perp_plan_options *o, perp_diag *diag)
@@ -227,13 +223,9 @@ static perp_status read_guess(perp_plan *plan, perp_diag *diag)
     perp_diag why = {0};
     perp_status status = perp_trajectory_read(b->table, &table, &why);
     if (status == PERP_OK) status = perp_plan_set_guess(plan, table, b->table, &why);
-    if (status != PERP_OK) {
-        int line, column;
-        perp__source_place(&plan->model->source, b->table_at, &line, &column);
-        perp__diag_append(diag, "%s:%d:%d: %s", plan->model->source.name, line, column,
-                          perp_diag_text(&why));
-        if (diag) diag->errors++;
-    }
+    if (status != PERP_OK)
+        perp__refuse(diag, status, perp__source_place(&plan->model->source, b->table_at), "%s",
+                     perp_diag_text(&why));
     perp_diag_clear(&why);
     perp_trajectory_destroy(table);
     return status;

@@ -657,11 +657,8 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
         found = perp__program_guess_table(plan->program, table, plan->guess_w, plan->guess_p);
     if (found < 0) return PERP_ERR_MEMORY;
     if (!fault && found == 0) fault = "no column has the name of a state, var or chosen input";
-    if (fault) {
-        perp__diag_append(diag, "%s: %s\n", name ? name : "table", fault);
-        if (diag) diag->errors++;
-        return PERP_ERR_DATA;
-    }
+    if (fault)
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(name ? name : "table"), "%s\n", fault);
     plan->has_guess = 1;
     return PERP_OK;
 }
@@ -670,18 +667,12 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
 static perp_status say_broken_start(const perp_plan *plan, int condition, double off,
                                     perp_plan_result *result, perp_diag *diag)
 {
-    const perp__source *source = &plan->model->source;
     const perp__plan_condition *c = &plan->model->plan->condition[condition];
-    int line, column;
-    perp__source_place(source, c->at, &line, &column);
-    perp__diag_append(
-        diag,
-        "%s:%d:%d: no plan keeps '%s': where the plan begins it is off by %.4g, and all "
-        "that it speaks of is given there\n",
-        source->name, line, column, c->text, off);
-    if (diag) diag->errors++;
     result->outcome = PERP_PLAN_INFEASIBLE;
-    return PERP_OK;
+    return perp__refuse(diag, PERP_OK, perp__source_place(&plan->model->source, c->at),
+                        "no plan keeps '%s': where the plan begins it is off by %.4g, and all "
+                        "that it speaks of is given there\n",
+                        c->text, off);
 }
 
 /* No run ended in a plan: say why, as far as it can be found out. */
@@ -709,35 +700,31 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     plan->phase = "conditions may be missed";
     int conflict = perp__plan_explain(plan->program, &p, &o, diag);
     if (conflict < 0) return PERP_ERR_MEMORY;
-    if (conflict > 0) result->outcome = PERP_PLAN_LOCALLY_INFEASIBLE;
-    if (conflict == 0)
-        perp__diag_append(diag,
-                          "%s: no plan was found from %d start%s; the conditions could not be "
-                          "shown to conflict. Another guess, or more nodes, may help\n",
-                          plan->model->source.name, result->starts, result->starts == 1 ? "" : "s");
-    if (diag) diag->errors++;
-    return PERP_OK;
+    if (conflict > 0) {
+        result->outcome = PERP_PLAN_LOCALLY_INFEASIBLE;
+        return PERP_OK;
+    }
+    return perp__refuse(diag, PERP_OK, perp__in(plan->model->source.name),
+                        "no plan was found from %d start%s; the conditions could not be "
+                        "shown to conflict. Another guess, or more nodes, may help\n",
+                        result->starts, result->starts == 1 ? "" : "s");
 }
 
 /* No start gave finite numbers: name a condition that did not. */
 static void say_not_finite(perp_plan *plan, perp_diag *diag)
 {
     const perp__program *g = plan->program;
-    const perp__source *source = &plan->model->source;
     const char *text = "what is minimised";
-    int at = plan->model->plan->at, line, column;
+    int at = plan->model->plan->at;
     double cost;
     perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
     for (int i = g->nrow - 1; i >= 0; i--)
         for (int k = 0; k < g->K; k++)
             if (!isfinite(plan->r[i * g->K + k])) text = g->row[i].text, at = g->row[i].at;
-    perp__source_place(source, at, &line, &column);
-    perp__diag_append(
-        diag,
-        "%s:%d:%d: '%s' is not a finite number where the search starts; give a guess, "
-        "or ranges, within its domain\n",
-        source->name, line, column, text);
-    if (diag) diag->errors++;
+    perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__source_place(&plan->model->source, at),
+                 "'%s' is not a finite number where the search starts; give a guess, "
+                 "or ranges, within its domain\n",
+                 text);
 }
 
 /* The cost fell without end: name what the plan block leaves unbounded. */

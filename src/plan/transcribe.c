@@ -14,14 +14,11 @@
 void perp__plan_error(perp__transcriber *t, int at, const char *format, ...)
 {
     char text[512];
-    int line, column;
     va_list args;
     va_start(args, format);
     perp__vformat(text, sizeof text, format, args);
     va_end(args);
-    perp__source_place(&t->model->source, at, &line, &column);
-    perp__diag_append(t->diag, "%s:%d:%d: %s\n", t->model->source.name, line, column, text);
-    if (t->diag) t->diag->errors++;
+    perp__refuse(t->diag, PERP_ERR_MODEL, perp__source_place(&t->model->source, at), "%s\n", text);
     t->errors++;
 }
 

@@ -20,9 +20,8 @@ static int is_given_by_all_phases(const perp_plan *plan, int i)
 
 static void say(const perp_plan *plan, perp_diag *diag, const char *text)
 {
-    perp__diag_append(diag, "%s: '%s' %s and cannot walk\n", plan->model->source.name,
-                      plan->options.homotopy, text);
-    if (diag) diag->errors++;
+    perp__refuse(diag, PERP_ERR_ARG, perp__in(plan->model->source.name),
+                 "'%s' %s and cannot walk\n", plan->options.homotopy, text);
 }
 
 /* The parameter's value in the model; NaN with a message if no homotopy in it is possible. */

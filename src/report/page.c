@@ -395,11 +395,10 @@ static perp_status write_page(const perp__text *data, const char *path, perp_dia
 #else
     (void)data;
     (void)path;
-    perp__diag_append(diag, "this build has no page: it was built without node. Run scripts/setup, "
-                            "which installs nodejs, npm and the page's packages, then cmake "
-                            "--preset release and make build. --svg works without\n");
-    if (diag) diag->errors++;
-    return PERP_ERR_UNAVAILABLE;
+    return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
+                        "this build has no page: it was built without node. Run scripts/setup, "
+                        "which installs nodejs, npm and the page's packages, then cmake "
+                        "--preset release and make build. --svg works without\n");
 #endif
 }
 

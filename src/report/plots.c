@@ -171,11 +171,8 @@ static perp_status draw(const perp__view *v, const perp_report_options *o, const
     if (status == PERP_OK && !o->columns) status = add_modes(&p, v, modes);
     if (status == PERP_OK && !o->columns) add_residual(&p, v);
     if (p.arena.failed) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK && p.npanels == 0) {
-        perp__diag_append(diag, "there is nothing to draw\n");
-        if (diag) diag->errors++;
-        status = PERP_ERR_DATA;
-    }
+    if (status == PERP_OK && p.npanels == 0)
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL), "there is nothing to draw\n");
     if (status == PERP_OK) {
         perp_figure figure = {.title = o->title        ? o->title
                                        : v->nruns == 1 ? v->name[0]

@@ -1,6 +1,7 @@
 #include "base/base.h"
 #include "base/number.h"
 #include "report/view.h"
+#include "trajectory/trajectory.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -141,13 +142,9 @@ static perp_status check_wishes(const perp__view *v, const perp_report_options *
         for (int k = 0; k < v->nshown && !found; k++)
             found = asks_for(o->columns[i], v->shown[k].name);
         if (found) continue;
-        perp__diag_append(diag, "no run has a column '%s'; there are:", o->columns[i]);
-        for (int c = 0; c < perp_trajectory_columns(v->runs[0].trajectory) && c < 20; c++)
-            perp__diag_append(diag, "%s %s", c ? "," : "",
-                              perp_trajectory_name(v->runs[0].trajectory, c));
-        perp__diag_append(diag, "\n");
-        if (diag) diag->errors++;
-        status = PERP_ERR_DATA;
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL),
+                              "no run has a column '%s'; there are:", o->columns[i]);
+        perp__list_columns(diag, v->runs[0].trajectory);
     }
     return status;
 }

@@ -81,9 +81,7 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
     if (!wrong) return PERP_OK;
-    perp__diag_append(diag, "%s: %s\n", file, wrong);
-    if (diag) diag->errors++;
-    return PERP_ERR_ARG;
+    return perp__refuse(diag, PERP_ERR_ARG, perp__in(file), "%s\n", wrong);
 }
 
 /* Does the run read an input at its very start? */
@@ -105,26 +103,21 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         const perp__table *table = &item->table;
-        int line, column, hint = 0;
-        if (table->n == 0 && item->expr < 0) {
-            perp__source_place(&m->source, item->at, &line, &column);
-            perp__diag_append(diag,
-                              "%s:%d:%d: input '%s' has no value; write 'input %s = expression of "
-                              "t', or give --input %s=file.csv%s\n",
-                              m->source.name, line, column, item->name, item->name, item->name,
-                              m->plan ? ", such as perp plan -o writes" : "");
-        } else if (table->n > 0 && sim->nstep > 0 &&
-                   (isnan(perp__table_value(table, uses_start(m, i) ? o->from : first, &hint)) ||
-                    isnan(perp__table_value(table, last, &hint)))) {
-            perp__diag_append(
-                diag, "%s: input '%s' goes from t = %g to %g, but the run needs it from %g to %g\n",
-                table->name, item->name, table->time[0], table->time[table->n - 1],
+        int hint = 0;
+        if (table->n == 0 && item->expr < 0)
+            status = perp__refuse(diag, PERP_ERR_DATA, perp__source_place(&m->source, item->at),
+                                  "input '%s' has no value; write 'input %s = expression of "
+                                  "t', or give --input %s=file.csv%s\n",
+                                  item->name, item->name, item->name,
+                                  m->plan ? ", such as perp plan -o writes" : "");
+        else if (table->n > 0 && sim->nstep > 0 &&
+                 (isnan(perp__table_value(table, uses_start(m, i) ? o->from : first, &hint)) ||
+                  isnan(perp__table_value(table, last, &hint))))
+            status = perp__refuse(
+                diag, PERP_ERR_DATA, perp__in(table->name),
+                "input '%s' goes from t = %g to %g, but the run needs it from %g to %g\n",
+                item->name, table->time[0], table->time[table->n - 1],
                 uses_start(m, i) ? o->from : first, last);
-        } else {
-            continue;
-        }
-        if (diag) diag->errors++;
-        status = PERP_ERR_DATA;
     }
     return status;
 }
@@ -132,10 +125,9 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
 static void say_bad_input(const perp_model *m, int input, double x, double t, long step,
                           perp_diag *diag)
 {
-    perp__diag_append(diag, "%s: input '%s' is %s at t = %g (step %ld)\n", m->source.name,
-                      m->item[PERP_INPUT][input].name, isnan(x) ? "not a number" : "infinite", t,
-                      step);
-    if (diag) diag->errors++;
+    perp__refuse(diag, PERP_ERR_DATA, perp__in(m->source.name),
+                 "input '%s' is %s at t = %g (step %ld)\n", m->item[PERP_INPUT][input].name,
+                 isnan(x) ? "not a number" : "infinite", t, step);
 }
 
 /* Symbols of the model as known at the first step: parameters, initial states, inputs, times. */
@@ -177,12 +169,8 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
         const perp__item *item = &m->item[PERP_STATE][i];
         symbol[item->symbol + PERP__NOW] = symbol[item->symbol + PERP__PRE] = item->value;
         if (isfinite(item->value)) continue;
-        int line, column;
-        perp__source_place(&m->source, item->at, &line, &column);
-        perp__diag_append(diag, "%s:%d:%d: the initial value of '%s' is %g\n", m->source.name, line,
-                          column, item->name, item->value);
-        if (diag) diag->errors++;
-        status = PERP_ERR_MODEL;
+        status = perp__refuse(diag, PERP_ERR_MODEL, perp__source_place(&m->source, item->at),
+                              "the initial value of '%s' is %g\n", item->name, item->value);
     }
     return status;
 }
@@ -311,23 +299,19 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     if (e) return PERP_OK;
     if (bad_row >= 0 && bad_row < m->nequation) {
         perp_statement q = perp_model_equation(m, bad_row);
-        perp__diag_append(
-            diag,
-            "%s:%d:%d: this equation depends on the others, so a step is not determined: %s\n",
-            m->source.name, q.line, q.column, q.text);
+        perp__refuse(diag, PERP_ERR_MODEL, (perp__place){m->source.name, q.line, q.column},
+                     "this equation depends on the others, so a step is not determined: %s\n",
+                     q.text);
     } else {
-        perp__diag_append(diag,
-                          "%s: a step is singular: the equations and one side of each pair do not "
-                          "determine the unknowns. "
-                          "These pairs cannot be placed:\n",
-                          m->source.name);
+        perp__refuse(diag, PERP_ERR_MODEL, perp__in(m->source.name),
+                     "a step is singular: the equations and one side of each pair do not "
+                     "determine the unknowns. These pairs cannot be placed:\n");
         int last = -1;
         for (int p = 0; p < s->np; p++) {
             int listed = s->bad[p] || s->pair[p].off == bad_row;
             if (listed && s->pair[p].of != last) say_pair(m, last = s->pair[p].of, diag);
         }
     }
-    if (diag) diag->errors++;
     return PERP_ERR_MODEL;
 }
 
@@ -482,67 +466,68 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
         say_bad_input(m, input, x, t, k, diag);
         return PERP_ERR_DATA;
     }
-    if (diag) diag->errors++;
+    perp_status none = PERP_ERR_NO_SOLUTION;
+    perp__place place = perp__in(m->source.name);
     switch (r->fault) {
     case PERP__NOT_FINITE:
-        perp__diag_append(diag,
-                          "%s: no solution at step %ld (t = %g): a coefficient is not a number "
-                          "(division by zero, or a function "
-                          "outside its domain)\n",
-                          m->source.name, k, t);
+        perp__refuse(diag, none, place,
+                     "no solution at step %ld (t = %g): a coefficient is not a number "
+                     "(division by zero, or a function "
+                     "outside its domain)\n",
+                     k, t);
         break;
     case PERP__SINGULAR:
-        perp__diag_append(diag,
-                          "%s: no solution found at step %ld (t = %g): the step is singular, the "
-                          "equations and the sides of "
-                          "the pairs that were tried do not determine the unknowns (contacts that "
-                          "say the same thing twice do "
-                          "this); nothing is proved\n",
-                          m->source.name, k, t);
+        perp__refuse(diag, none, place,
+                     "no solution found at step %ld (t = %g): the step is singular, the "
+                     "equations and the sides of "
+                     "the pairs that were tried do not determine the unknowns (contacts that "
+                     "say the same thing twice do "
+                     "this); nothing is proved\n",
+                     k, t);
         break;
     case PERP__DIVERGED:
-        perp__diag_append(diag,
-                          "%s: no solution at step %ld (t = %g): Newton's iteration does not "
-                          "converge, also not with steps "
-                          "of h/%d; the condition furthest off is\n",
-                          m->source.name, k, t, 1 << HALVINGS);
+        perp__refuse(diag, none, place,
+                     "no solution at step %ld (t = %g): Newton's iteration does not "
+                     "converge, also not with steps "
+                     "of h/%d; the condition furthest off is\n",
+                     k, t, 1 << HALVINGS);
         say_worst(sim, r, diag);
         break;
     case PERP__UNVERIFIED:
-        perp__diag_append(diag,
-                          "%s: no verified solution at step %ld (t = %g): what %s gave does not "
-                          "hold; furthest off is\n",
-                          m->source.name, k, t, perp_method_name(sim->options.solver));
+        perp__refuse(diag, none, place,
+                     "no verified solution at step %ld (t = %g): what %s gave does not "
+                     "hold; furthest off is\n",
+                     k, t, perp_method_name(sim->options.solver));
         say_worst(sim, r, diag);
         break;
     case PERP__BELOW_RESOLUTION:
-        perp__diag_append(diag,
-                          "%s: the step %g is below the resolution of the states: none changes in "
-                          "it, although their rates are not "
-                          "0; take a longer step\n",
-                          m->source.name, sim->options.step);
+        perp__refuse(diag, none, place,
+                     "the step %g is below the resolution of the states: none changes in "
+                     "it, although their rates are not "
+                     "0; take a longer step\n",
+                     sim->options.step);
         break;
     case PERP__LINEARISED:
-        perp__diag_append(diag,
-                          "%s: no solution found at step %ld (t = %g): Newton's iteration ends "
-                          "where the linearised conditions "
-                          "have no solution, which proves nothing of the conditions themselves; ",
-                          m->source.name, k, t);
+        perp__refuse(diag, none, place,
+                     "no solution found at step %ld (t = %g): Newton's iteration ends "
+                     "where the linearised conditions "
+                     "have no solution, which proves nothing of the conditions themselves; ",
+                     k, t);
         say_pairs_at_fault(sim, r, diag);
         break;
     case PERP__UNDECIDED:
-        perp__diag_append(
-            diag,
-            "%s: no verified solution at step %ld (t = %g): the conditions hold only with numbers "
+        perp__refuse(
+            diag, none, place,
+            "no verified solution at step %ld (t = %g): the conditions hold only with numbers "
             "so large beside "
             "their data that rounding decides; the system is singular or nearly so there\n",
-            m->source.name, k, t);
+            k, t);
         break;
     default:
-        perp__diag_append(diag, "%s: no solution at step %ld (t = %g): %s ended with '%s', %s%s",
-                          m->source.name, k, t, perp_method_name(sim->options.solver),
-                          perp_outcome_name(r->outcome), perp_outcome_message(r->outcome),
-                          r->certificate ? "; " : "\n");
+        perp__refuse(diag, none, place,
+                     "no solution at step %ld (t = %g): %s ended with '%s', %s%s", k, t,
+                     perp_method_name(sim->options.solver), perp_outcome_name(r->outcome),
+                     perp_outcome_message(r->outcome), r->certificate ? "; " : "\n");
         say_pairs_at_fault(sim, r, diag);
     }
     return PERP_ERR_NO_SOLUTION;
@@ -598,12 +583,10 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
 perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
 {
     if (!sim) return PERP_ERR_ARG;
-    if (sim->done >= sim->nstep) {
-        perp__diag_append(diag, "%s: the run has ended after its %ld steps, at t = %g\n",
-                          sim->model->source.name, sim->nstep, perp__run_time(sim, sim->done));
-        if (diag) diag->errors++;
-        return PERP_ERR_ARG;
-    }
+    if (sim->done >= sim->nstep)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+                            "the run has ended after its %ld steps, at t = %g\n", sim->nstep,
+                            perp__run_time(sim, sim->done));
     perp__step *s = &sim->step;
     long k = sim->done + 1;
     size_t symbols = (size_t)s->nsymbol * sizeof(double);
@@ -673,10 +656,9 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
         if (parameter[k] && perp_model_find(sim->model, parameter[k], &kind, &param[k]) &&
             kind == PERP_PARAM && !sim->model->item[PERP_PARAM][param[k]].is_structural)
             continue;
-        perp__diag_append(diag, "%s: no parameter '%s' to differentiate with respect to\n",
-                          sim->model->source.name, parameter[k] ? parameter[k] : "");
-        if (diag) diag->errors++;
-        status = PERP_ERR_ARG;
+        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+                              "no parameter '%s' to differentiate with respect to\n",
+                              parameter[k] ? parameter[k] : "");
     }
     perp__sensitivity *made =
         status == PERP_OK ? perp__sensitivity_create(&sim->step, param, n) : NULL;

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/number.h"
-#include "perp/trajectory.h"
+#include "trajectory/trajectory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -45,8 +45,8 @@ typedef struct reader {
 #define FAULT(r, column, ...)                                                                      \
     do {                                                                                           \
         if (++(r)->errors <= MAX_ERRORS) {                                                         \
-            perp__diag_append((r)->diag, "%s:%ld:%ld: ", (r)->name, (r)->line, (long)(column));    \
-            perp__diag_append((r)->diag, __VA_ARGS__);                                             \
+            perp__place in_file = {(r)->name, (r)->line, (long)(column)};                          \
+            perp__refuse((r)->diag, PERP_ERR_DATA, in_file, __VA_ARGS__);                          \
             perp__diag_append((r)->diag, "\n");                                                    \
         }                                                                                          \
     } while (0)
@@ -346,13 +346,14 @@ static int read_last_row(reader *r, const char *first, const char *last)
     perp_trajectory *t = r->out;
     int is_ours = t->ncomment && strncmp(t->comment[0], "perp ", 5) == 0, errors = r->errors,
         ok = 1;
-    size_t length = r->diag ? r->diag->length : 0;
+    perp_diag before = r->diag ? *r->diag : (perp_diag){0};
     if (!is_ours) ok = read_row(r, first, last);
     if (!is_ours && r->errors == errors) return ok;
     r->errors = errors;
     if (r->diag && r->diag->text) {
-        r->diag->length = length;
-        r->diag->text[length] = 0;
+        r->diag->length = before.length;
+        r->diag->text[before.length] = 0;
+        r->diag->errors = before.errors;
     }
     perp__diag_append(r->diag, "%s:%ld: the last line is cut off; it is left out\n", r->name,
                       r->line);
@@ -400,7 +401,6 @@ perp_status perp_trajectory_parse(const char *text, size_t length, const char *n
     reader r = {.name = name, .at = text, .end = text + length, .out = t, .diag = diag};
     perp_status status = read_all(&r) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK && r.errors) status = PERP_ERR_DATA;
-    if (diag) diag->errors += r.errors;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
     if (status != PERP_OK) {
         perp_trajectory_destroy(t);
@@ -423,8 +423,7 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     } else if (status == PERP_ERR_MEMORY) {
         perp__out_of_memory(diag, path);
     } else {
-        perp__diag_append(diag, "%s: %s\n", path, strerror(errno));
-        if (diag) diag->errors++;
+        perp__refuse(diag, status, perp__in(path), "%s\n", strerror(errno));
     }
     free(text);
     return status;
@@ -481,4 +480,13 @@ const char *perp_trajectory_comment(const perp_trajectory *t, int i)
 int perp_trajectory_is_complete(const perp_trajectory *t)
 {
     return t->is_complete;
+}
+
+void perp__list_columns(perp_diag *diag, const perp_trajectory *table)
+{
+    enum { MOST = 64 };
+    int n = perp_trajectory_columns(table);
+    for (int i = 0; i < n && i < MOST; i++)
+        perp__diag_append(diag, "%s %.40s", i ? "," : "", perp_trajectory_name(table, i));
+    perp__diag_append(diag, n > MOST ? ", ...\n" : "\n");
 }
