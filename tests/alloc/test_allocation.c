@@ -290,5 +290,5 @@ int main(void)
         cmocka_unit_test(nonlinear_problems_allocate_nothing),
         cmocka_unit_test(failing_solver_creation_leaks_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -59,5 +59,5 @@ int main(void)
         cmocka_unit_test(a_second_solve_allocates_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -89,5 +89,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

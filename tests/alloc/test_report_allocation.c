@@ -55,7 +55,7 @@ static void svg(void **state)
 static void page(void **state)
 {
     (void)state;
-    if (!perp_report_has_page()) skip();
+    if (!perp_report_has_page()) skip_because("no page in this build");
     every_failure_is_reported(perp_report_write_html);
 }
 
@@ -65,5 +65,5 @@ int main(void)
         cmocka_unit_test(svg),
         cmocka_unit_test(page),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

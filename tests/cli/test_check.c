@@ -227,5 +227,5 @@ int main(void)
         cmocka_unit_test(unused_names_are_told),
         cmocka_unit_test(faults_are_those_of_simulate),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

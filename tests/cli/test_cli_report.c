@@ -210,5 +210,5 @@ int main(void)
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_run_cannot_name_files_to_read),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -64,5 +64,5 @@ int main(void)
         cmocka_unit_test(every_model_in_the_documents_runs),
         cmocka_unit_test(every_example_runs),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(an_interrupted_search_prints_the_best_so_far),
         cmocka_unit_test(help_lists_the_methods),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

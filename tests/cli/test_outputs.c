@@ -319,5 +319,5 @@ int main(void)
         cmocka_unit_test(a_full_disk_leaves_the_earlier_file_and_nothing_else),
         cmocka_unit_test(a_killed_run_leaves_the_earlier_file),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -378,5 +378,5 @@ int main(void)
         cmocka_unit_test(a_parameter_that_walks_keeps_the_problem),
         cmocka_unit_test(faults_of_the_block_are_named_with_their_place),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

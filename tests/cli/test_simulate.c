@@ -645,5 +645,5 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

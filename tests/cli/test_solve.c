@@ -249,10 +249,7 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
     cJSON *list = problem_json_load(PERP_SOURCE_DIR "/../shared/data/lcp-problems/lcp_open.json",
                                     &status, NULL);
     const cJSON *item, *point;
-    if (!list) {
-        print_message("skipped: no stored problems here\n");
-        return;
-    }
+    if (!list) skip_because("no stored problems here");
     cJSON_ArrayForEach(item, list)
     {
         problem_lcp p;
@@ -331,6 +328,18 @@ static void every_nonlinear_method_takes_formulas(void **state)
     cli_free(&r);
 }
 
+/* Each text is refused with its message, and the command's own names for its parts stay inside. */
+static void assert_refused(const char *const (*cases)[2], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cli_result r = cli_run("solve '%s'", cli_file("refused.json", cases[i][0]));
+        if (r.code != 2 || !strstr(r.err, cases[i][1]) || strstr(r.err, "root:"))
+            fail_msg("%s: expected '%s' (exit code %d) in:\n%s%s", cases[i][0], cases[i][1], r.code,
+                     r.out, r.err);
+        cli_free(&r);
+    }
+}
+
 /* What is put into the text of a model is an expression and nothing else: no table is read, no statement added. */
 static void formulas_cannot_carry_statements(void **state)
 {
@@ -357,12 +366,7 @@ static void formulas_cannot_carry_statements(void **state)
          "\"constraints\": [\"x1 < 1\"]}",
          "\"constraints\"[0]:1:4: expected <=, >= or =, found '<'"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cli_result r = cli_run("solve '%s'", cli_file("carried.json", cases[i][0]));
-        if (r.code != 2 || !strstr(r.err, cases[i][1]) || strstr(r.err, "root:"))
-            fail_msg("expected '%s' (exit code %d) in:\n%s", cases[i][1], r.code, r.err);
-        cli_free(&r);
-    }
+    assert_refused(cases, sizeof cases / sizeof *cases);
     cJSON *o = solve_json(
         cli_file("joined.json", "{\"kind\": \"mpcc\", \"objective\": \"-x1\", \"G\": [\"x1\"], "
                                 "\"H\": [\"x2\"], \"constraints\": [\"x1 \u2264 1\", \"2 - x2\"]}"),
@@ -387,12 +391,7 @@ static void keys_are_checked(void **state)
          "\"blocks\": [], \"W\": [[1, 0], [0, 1]]}",
          "\"W\" and \"blocks\" say the same thing"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cli_result r = cli_run("solve '%s'", cli_file("keys.json", cases[i][0]));
-        if (r.code != 2 || !strstr(r.err, cases[i][1]))
-            fail_msg("expected '%s' (exit code %d) in:\n%s%s", cases[i][1], r.code, r.out, r.err);
-        cli_free(&r);
-    }
+    assert_refused(cases, sizeof cases / sizeof *cases);
     static const char *const endless[] = {"solve /dev/zero", "classify /dev/zero"};
     for (int i = 0; i < 2; i++) {
         cli_result r = cli_run("%s", endless[i]);
@@ -439,9 +438,7 @@ static void bounds_formulas_and_programs_are_solved(void **state)
     assert_near(cJSON_GetObjectItem(cJSON_GetArrayItem(o, 3), "objective")->valuedouble, 0.625,
                 1e-6);
     cJSON_Delete(o);
-    static const struct {
-        const char *text, *says;
-    } cases[] = {
+    static const char *const cases[][2] = {
         {"{\"M\": [[1]], \"q\": [1], \"lower\": [2], \"upper\": [1]}", "is above the upper one"},
         {"{\"M\": [[1]], \"q\": [1], \"lower\": [2, 3]}", "must be a list of 1 numbers"},
         {"{\"M\": [[1]], \"q\": [1], \"upper\": [\"a\"]}", "neither a finite number nor null"},
@@ -452,12 +449,7 @@ static void bounds_formulas_and_programs_are_solved(void **state)
         {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"1\"], \"H\": [\"2\"]}",
          "a variable of its own"},
     };
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        cli_result r = cli_run("solve '%s'", cli_file("bad.json", cases[k].text));
-        if (r.code != 2 || !strstr(r.err, cases[k].says))
-            fail_msg("%s: exit code %d, %s", cases[k].text, r.code, r.err);
-        cli_free(&r);
-    }
+    assert_refused(cases, sizeof cases / sizeof *cases);
 }
 
 /* The stored nonlinear problems and programs end at one of their listed solutions. */
@@ -470,10 +462,7 @@ static void stored_nonlinear_problems_are_solved(void **state)
         perp_status status;
         snprintf(path, sizeof path, "%s/../shared/data/lcp-problems/%s", PERP_SOURCE_DIR, files[f]);
         cJSON *list = problem_json_load(path, &status, NULL);
-        if (!list) {
-            print_message("skipped: no stored problems here\n");
-            return;
-        }
+        if (!list) skip_because("no stored problems here");
         cJSON *answers = solve_json(path, 0);
         for (int k = 0; k < cJSON_GetArraySize(list); k++) {
             const cJSON *p = cJSON_GetArrayItem(list, k), *a = cJSON_GetArrayItem(answers, k);
@@ -514,5 +503,5 @@ int main(void)
         cmocka_unit_test(classify_and_solvers_tell),
         cmocka_unit_test(stored_problems_have_the_solutions_that_are_listed),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -383,5 +383,5 @@ int main(void)
         cmocka_unit_test(slider_crank_keeps_its_energy),
         cmocka_unit_test(the_rod_of_the_crank_does_no_work),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

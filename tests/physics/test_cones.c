@@ -234,10 +234,7 @@ static void recorded_tosses_that_were_hard_come_to_rest(void **state)
     static const int numbers[] = {36, 254, 336, 376};
     for (int k = 0; k < 4; k++) {
         double start[13];
-        if (!recorded_start(numbers[k], start)) {
-            print_message("skipped: no recorded tosses here\n");
-            return;
-        }
+        if (!recorded_start(numbers[k], start)) skip_because("no recorded tosses here");
         perp_model *model = exact_cube();
         for (int i = 0; i < 13; i++) set_value(model, names[i], start[i]);
         run r = run_model(model, 2.5, 0);
@@ -259,5 +256,5 @@ int main(void)
         cmocka_unit_test(tossed_cubes_come_to_rest_on_a_face),
         cmocka_unit_test(recorded_tosses_that_were_hard_come_to_rest),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -221,5 +221,5 @@ int main(void)
         cmocka_unit_test(forward_formulation_agrees_where_the_block_moves_forward),
         cmocka_unit_test(direct_2_has_no_solution_and_says_so),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

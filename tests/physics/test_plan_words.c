@@ -388,5 +388,5 @@ int main(void)
         cmocka_unit_test(units_change_no_plan),
         cmocka_unit_test(a_guess_is_not_dropped),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

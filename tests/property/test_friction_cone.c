@@ -114,5 +114,5 @@ int main(void)
         cmocka_unit_test(a_frictionless_cone_is_a_half_line),
         cmocka_unit_test(frictionless_contacts_that_separate_stay_open),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -68,7 +68,7 @@ static void auto_solves_the_stored_problems(void **state)
         problem_fc_clear(&problem);
         free(r);
     }
-    if (missing) printf("skipped: %d stored friction problems are not there\n", missing);
+    if (missing) skip_because("%d stored friction problems are not there", missing);
 }
 
 /* "data/friction-problems/NAME.json<tab>METHOD<tab><tab>solved": the name of the row's problem, or 0. */
@@ -110,7 +110,7 @@ static void methods_solve_what_they_solved_in_0_1_0(void **state)
     }
     fclose(table);
     assert_true(rows > 90);
-    if (missing) printf("skipped: %d of %d rows, whose problems are not there\n", missing, rows);
+    if (missing) skip_because("%d of %d rows, whose problems are not there", missing, rows);
 }
 
 static void the_reader_says_what_is_wrong(void **state)
@@ -171,5 +171,5 @@ int main(void)
         cmocka_unit_test(methods_solve_what_they_solved_in_0_1_0),
         cmocka_unit_test(the_reader_says_what_is_wrong),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

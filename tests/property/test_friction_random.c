@@ -185,5 +185,5 @@ int main(void)
         cmocka_unit_test(flipped_bits_end_in_bad_input_or_a_true_claim),
         cmocka_unit_test(a_warm_start_from_the_solution_ends_at_once),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -354,5 +354,5 @@ int main(void)
         cmocka_unit_test(degree_tells_constant_affine_and_nonlinear),
         cmocka_unit_test(not_finite_finds_the_node_and_skips_unknowns),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -267,5 +267,5 @@ int main(void)
         cmocka_unit_test(powers_of_two_change_no_bit),
         cmocka_unit_test(powers_of_ten_change_no_verdict),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -193,5 +193,5 @@ int main(void)
         cmocka_unit_test(methods_solve_the_classes_they_are_for),
         cmocka_unit_test(broken_numbers_end_in_bad_input_or_a_verified_answer),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

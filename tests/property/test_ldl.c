@@ -112,5 +112,5 @@ int main(void)
         cmocka_unit_test(matrices_are_solved_and_their_inertia_counted),
         cmocka_unit_test(a_singular_matrix_is_said_to_be),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -163,5 +163,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_solutions_are_found_and_nothing_else),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -55,5 +55,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_true),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

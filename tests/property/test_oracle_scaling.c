@@ -203,5 +203,5 @@ int main(void)
         cmocka_unit_test(units_of_linear_problems_do_not_matter),
         cmocka_unit_test(units_of_contacts_do_not_matter),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

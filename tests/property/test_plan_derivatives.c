@@ -190,5 +190,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_of_phases_agree_with_differences)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

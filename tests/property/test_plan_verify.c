@@ -384,5 +384,5 @@ int main(void)
         cmocka_unit_test(a_simulated_guess_is_a_motion),
         cmocka_unit_test(a_simulation_that_stops_is_no_guess),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -284,5 +284,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_followed_is_refused_by_name),
         cmocka_unit_test(derivatives_agree_with_differences),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

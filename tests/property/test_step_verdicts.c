@@ -177,5 +177,5 @@ int main(void)
         cmocka_unit_test(steps_that_move_nothing_are_refused),
         cmocka_unit_test(equations_without_a_scale_are_not_solved),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -211,5 +211,5 @@ int main(void)
         cmocka_unit_test(sides_are_found_by_exchange),
         cmocka_unit_test(lemke_recovers_the_solution_of_random_monotone_problems),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

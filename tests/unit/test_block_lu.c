@@ -83,5 +83,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_blocks_are_solved),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -47,5 +47,5 @@ int main(void)
         cmocka_unit_test(expected_verdicts_succeed),
         cmocka_unit_test(a_verdict_that_is_not_expected_fails_and_is_named_in_the_table),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -92,5 +92,5 @@ int main(void)
         cmocka_unit_test(scales_do_not_matter),
         cmocka_unit_test(p_is_decided_exactly_up_to_20),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

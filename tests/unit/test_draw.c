@@ -151,5 +151,5 @@ int main(void)
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(all_mistakes_of_a_block_are_found),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

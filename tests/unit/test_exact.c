@@ -121,5 +121,5 @@ int main(void)
         cmocka_unit_test(bounds_are_judged_and_decided),
         cmocka_unit_test(coulombs_law_is_judged_contact_by_contact),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -472,5 +472,5 @@ int main(void)
         cmocka_unit_test(without_mobility_nothing_is_solved),
         cmocka_unit_test(components_do_not_see_each_other),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -793,5 +793,5 @@ int main(void)
         cmocka_unit_test(a_column_in_another_unit_is_suspected),
         cmocka_unit_test(a_model_without_a_solution_is_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

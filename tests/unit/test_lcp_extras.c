@@ -542,5 +542,5 @@ int main(void)
         cmocka_unit_test(batches_do_not_depend_on_threads_or_arrangement),
         cmocka_unit_test(a_batch_judges_each_problem),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -285,5 +285,5 @@ int main(void)
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(the_residual_is_the_natural_map),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -116,10 +116,7 @@ static void a_sparse_obstacle_problem_is_solved(void **state)
         perp_mcp_solver *solver;
         perp_mcp_info info;
         perp_status status = perp_mcp_solver_create(m, &p, NULL, &solver);
-        if (status == PERP_ERR_UNAVAILABLE) {
-            print_message("skipped: no sparse LU in this build\n");
-            return;
-        }
+        if (status == PERP_ERR_UNAVAILABLE) skip_because("no sparse LU in this build");
         assert_int_equal(status, PERP_OK);
         memset(z, 0, sizeof z);
         assert_int_equal(perp_mcp_solve(solver, &p, z, w, &info), PERP_OK);
@@ -299,7 +296,7 @@ static void another_pattern_is_refused(void **state)
     perp_mcp p = {.n = 2, .F = cubes, .J = cubes_slope, .column_start = start, .row = row};
     perp_mcp_solver *solver;
     perp_status status = perp_mcp_solver_create(PERP_MCP_FB, &p, NULL, &solver);
-    if (status == PERP_ERR_UNAVAILABLE) skip();
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("no sparse LU in this build");
     assert_int_equal(status, PERP_OK);
     p.row = other;
     assert_int_equal(perp_mcp_solve(solver, &p, z, NULL, NULL), PERP_ERR_DIM);
@@ -410,5 +407,5 @@ int main(void)
         cmocka_unit_test(a_small_function_is_not_zero),
         cmocka_unit_test(what_only_looks_like_zero_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -528,5 +528,5 @@ int main(void)
         cmocka_unit_test(deep_nesting_is_refused_not_followed),
         cmocka_unit_test(arguments_are_checked),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -193,5 +193,5 @@ int main(void)
         cmocka_unit_test(a_wrong_run_shows_its_violation),
         cmocka_unit_test(inputs_that_are_columns_are_used),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -191,5 +191,5 @@ int main(void)
         cmocka_unit_test(faults_of_phases_are_named_with_their_place),
         cmocka_unit_test(faults_are_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

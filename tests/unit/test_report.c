@@ -262,5 +262,5 @@ int main(void)
         cmocka_unit_test(what_cannot_be_drawn_is_refused),
         cmocka_unit_test(a_pipe_is_written_to_not_replaced),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -121,9 +121,8 @@ static void programs_wait_for_each_other(void **state)
     (void)state;
     perp_solver *solver;
     if (perp_solver_create(PERP_METHOD_NLP, 2, NULL, &solver) != PERP_OK)
-        print_message("skipped: no IPOPT in this build\n");
-    else
-        perp_solver_destroy(solver);
+        skip_because("no IPOPT in this build");
+    perp_solver_destroy(solver);
     together(solve_by_program);
 }
 
@@ -134,5 +133,5 @@ int main(void)
         cmocka_unit_test(each_has_a_model_of_its_own),
         cmocka_unit_test(programs_wait_for_each_other),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

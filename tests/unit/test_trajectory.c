@@ -339,5 +339,5 @@ int main(void)
         cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),
         cmocka_unit_test(abandoned_files_are_gone_and_the_earlier_stays),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -252,5 +252,5 @@ int main(void)
         cmocka_unit_test(all_solutions_do_not_depend_on_units),
         cmocka_unit_test(classes_do_not_depend_on_units),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

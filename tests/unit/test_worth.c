@@ -304,5 +304,5 @@ int main(void)
         cmocka_unit_test(what_is_there_twice_is_said),
         cmocka_unit_test(noise_of_first_rows_is_spoken_of),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }
