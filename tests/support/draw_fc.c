@@ -302,28 +302,17 @@ void draw_fc(draw_fc_class c, uint64_t seed, unsigned long index, drawn_fc *out)
     generators[c](&d, out);
 }
 
-static int print_list(char *text, int used, const double *x, int n, int step)
-{
-    for (int i = 0; i < n; i++)
-        used += snprintf(text + used, (size_t)(DRAW_FC_JSON - used), "%s%.17g", i ? "," : "[",
-                         x[i * step]);
-    return used + snprintf(text + used, (size_t)(DRAW_FC_JSON - used), "]");
-}
-
 const char *draw_fc_json(const perp_fc *fc, char *text)
 {
     int n = fc->dimension * fc->nc;
-    int used =
-        snprintf(text, DRAW_FC_JSON, "{\"kind\":\"fc\",\"dimension\":%d,\"contacts\":%d,\"W\":[",
-                 fc->dimension, fc->nc);
-    for (int i = 0; i < n; i++) {
-        if (i) used += snprintf(text + used, (size_t)(DRAW_FC_JSON - used), ",");
-        used = print_list(text, used, fc->W + i, n, fc->ldw);
-    }
-    used += snprintf(text + used, (size_t)(DRAW_FC_JSON - used), "],\"q\":");
-    used = print_list(text, used, fc->q, n, 1);
-    used += snprintf(text + used, (size_t)(DRAW_FC_JSON - used), ",\"mu\":");
-    used = print_list(text, used, fc->mu, fc->nc, 1);
-    snprintf(text + used, (size_t)(DRAW_FC_JSON - used), "}");
+    int used = draw_print(text, DRAW_FC_JSON, 0,
+                          "{\"kind\":\"fc\",\"dimension\":%d,\"contacts\":%d,\"W\":", fc->dimension,
+                          fc->nc);
+    used = draw_print_rows(text, DRAW_FC_JSON, used, fc->W, n, fc->ldw);
+    used = draw_print(text, DRAW_FC_JSON, used, ",\"q\":");
+    used = draw_print_list(text, DRAW_FC_JSON, used, fc->q, n, 1);
+    used = draw_print(text, DRAW_FC_JSON, used, ",\"mu\":");
+    used = draw_print_list(text, DRAW_FC_JSON, used, fc->mu, fc->nc, 1);
+    draw_print(text, DRAW_FC_JSON, used, "}");
     return text;
 }

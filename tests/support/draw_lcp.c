@@ -3,6 +3,7 @@
 #include "draw_lcp.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -380,32 +381,46 @@ void draw_lcp(draw_class c, uint64_t seed, unsigned long index, drawn_lcp *out)
     generators[c](&d, out);
 }
 
-static int print_list(char *text, int used, const double *x, int n, int step)
+int draw_print(char *text, int size, int used, const char *format, ...)
+{
+    va_list rest;
+    va_start(rest, format);
+    used += vsnprintf(text + used, (size_t)(size - used), format, rest);
+    va_end(rest);
+    return used;
+}
+
+int draw_print_list(char *text, int size, int used, const double *x, int n, int step)
 {
     for (int i = 0; i < n; i++) {
-        used += snprintf(text + used, (size_t)(DRAW_JSON - used), i ? "," : "[");
-        used += isfinite(x[i * step])
-                    ? snprintf(text + used, (size_t)(DRAW_JSON - used), "%.17g", x[i * step])
-                    : snprintf(text + used, (size_t)(DRAW_JSON - used), "null");
+        used = draw_print(text, size, used, i ? "," : "[");
+        used = isfinite(x[i * step]) ? draw_print(text, size, used, "%.17g", x[i * step])
+                                     : draw_print(text, size, used, "null");
     }
-    return used + snprintf(text + used, (size_t)(DRAW_JSON - used), "]");
+    return draw_print(text, size, used, "]");
+}
+
+int draw_print_rows(char *text, int size, int used, const double *A, int n, int ld)
+{
+    for (int i = 0; i < n; i++) {
+        used = draw_print(text, size, used, i ? "," : "[");
+        used = draw_print_list(text, size, used, A + i, n, ld);
+    }
+    return draw_print(text, size, used, "]");
 }
 
 const char *draw_json(const perp_lcp *lcp, char *text)
 {
-    int used = snprintf(text, DRAW_JSON, "{\"kind\":\"lcp\",\"M\":[");
-    for (int i = 0; i < lcp->n; i++) {
-        if (i) used += snprintf(text + used, (size_t)(DRAW_JSON - used), ",");
-        used = print_list(text, used, lcp->M + i, lcp->n, lcp->ldm);
-    }
-    used += snprintf(text + used, (size_t)(DRAW_JSON - used), "],\"q\":");
-    used = print_list(text, used, lcp->q, lcp->n, 1);
+    int used = draw_print(text, DRAW_JSON, 0, "{\"kind\":\"lcp\",\"M\":");
+    used = draw_print_rows(text, DRAW_JSON, used, lcp->M, lcp->n, lcp->ldm);
+    used = draw_print(text, DRAW_JSON, used, ",\"q\":");
+    used = draw_print_list(text, DRAW_JSON, used, lcp->q, lcp->n, 1);
     if (lcp->lo) {
-        used += snprintf(text + used, (size_t)(DRAW_JSON - used), ",\"lower\":");
-        used = print_list(text, used, lcp->lo, lcp->n, 1);
-        used += snprintf(text + used, (size_t)(DRAW_JSON - used), ",\"upper\":");
-        used = print_list(text, used, lcp->hi, lcp->n, 1);
+        used = draw_print(text, DRAW_JSON, used, ",\"lower\":");
+        used = draw_print_list(text, DRAW_JSON, used, lcp->lo, lcp->n, 1);
+        used = draw_print(text, DRAW_JSON, used, ",\"upper\":");
+        used = draw_print_list(text, DRAW_JSON, used, lcp->hi, lcp->n, 1);
     }
-    snprintf(text + used, (size_t)(DRAW_JSON - used), "}");
+    draw_print(text, DRAW_JSON, used, "}");
     return text;
 }

@@ -61,4 +61,11 @@ void draw_lcp(draw_class c, uint64_t seed, unsigned long index, drawn_lcp *out);
 enum { DRAW_JSON = 4096 };
 const char *draw_json(const perp_lcp *lcp, char *text);
 
+/* Pieces of JSON behind the `used` characters in `text`, which has room for `size`: how many are used then. A list takes each step-th
+ * number and null for what is not finite; rows are those of a square matrix. */
+int draw_print(char *text, int size, int used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int draw_print_list(char *text, int size, int used, const double *x, int n, int step);
+int draw_print_rows(char *text, int size, int used, const double *A, int n, int ld);
+
 #endif

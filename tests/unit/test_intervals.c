@@ -9,6 +9,14 @@ static perp_identify_options options_of(const perp_model *model)
     return o;
 }
 
+static perp_identification identify_from(const perp_model *model, const perp_dataset *data,
+                                         int starts)
+{
+    perp_identify_options o = options_of(model);
+    o.starts = starts;
+    return identify(model, data, &o);
+}
+
 static void expect(const perp_identification *r, const char *reason)
 {
     char all[4096] = "";
@@ -37,9 +45,7 @@ static void the_recorded_ball_is_found(void **state)
     assert_int_equal(perp_dataset_read(data, "tests/data/identify/ball_one.csv", &diag), PERP_OK);
     const int starts[] = {0, 1, 80};
     for (int k = 0; k < 3; k++) {
-        perp_identify_options o = options_of(model);
-        o.starts = starts[k];
-        perp_identification r = identify(model, data, &o);
+        perp_identification r = identify_from(model, data, starts[k]);
         for (int i = 0; i < 3; i++) {
             const perp_estimate *e = &r.parameter[i];
             assert_near(e->value, truth[i], 0.01 * truth[i]);
@@ -205,9 +211,7 @@ static void a_frequency_beside_the_right_one_has_no_interval(void **state)
     set_value(truth, "om", 10);
     record(data, truth, 2, x, 1, 0.05, &seed);
     for (int k = 0; k < 3; k++) {
-        perp_identify_options o = options_of(model);
-        o.starts = starts[k];
-        perp_identification r = identify(model, data, &o);
+        perp_identification r = identify_from(model, data, starts[k]);
         const perp_estimate *e = &r.parameter[0];
         if (e->has_interval && !(e->low <= 10 && 10 <= e->high))
             fail_msg("%d starts: %g [%g, %g]", starts[k], e->value, e->low, e->high);
@@ -319,5 +323,5 @@ int main(void)
         cmocka_unit_test(hubers_loss_keeps_the_coverage),
         cmocka_unit_test(a_search_that_is_stopped_keeps_the_best_so_far),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }
