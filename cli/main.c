@@ -1,5 +1,7 @@
 /* perp: the command. Finds the subcommand and hands over. */
 
+#define _XOPEN_SOURCE 700 /* sigaltstack */
+
 #include "cli.h"
 
 #include <errno.h>
@@ -87,7 +89,10 @@ static void on_end(int signal_number)
 
 static void catch_ends_inside_libraries(void)
 {
-    struct sigaction action = {.sa_handler = on_end};
+    static char room[1 << 16]; /* where the stack itself has none left */
+    stack_t stack = {.ss_sp = room, .ss_size = sizeof room};
+    sigaltstack(&stack, NULL);
+    struct sigaction action = {.sa_handler = on_end, .sa_flags = SA_ONSTACK};
     for (int i = 0; i < NEND; i++) sigaction(ends[i], &action, &before[i]);
     atexit(end_inside_library);
 }

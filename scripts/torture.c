@@ -1,4 +1,4 @@
-/* Preloaded by scripts/torture: the allocation number PERP_FAIL_AT fails, counted from 1; the number of them and whose it was (perp: the
+/* Preloaded by scripts/torture: the allocation number PERP_FAIL_AT fails, counted from 1, with PERP_FAIL_ALL all after it as well; the number of them and whose it was (perp: the
  * command itself and what it calls for its own data; library: IPOPT, MUMPS, BLAS and their like) go to the file PERP_FAIL_LOG. */
 
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@ static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_re
 static atomic_long count;
 static long fail_at;
 static const char *whose = "none";
-static int is_counting;
+static int is_counting, is_lasting;
 
 /* dlsym may allocate before the real functions are known. */
 static char first_bytes[1 << 16];
@@ -57,8 +57,10 @@ static int is_own(const void *caller)
 
 static int fails(const void *caller)
 {
-    if (!is_counting || atomic_fetch_add(&count, 1) + 1 != fail_at) return 0;
-    whose = is_own(caller) ? "perp" : "library";
+    if (!is_counting) return 0;
+    long k = atomic_fetch_add(&count, 1) + 1;
+    if (k != fail_at && !(is_lasting && fail_at > 0 && k > fail_at)) return 0;
+    if (k == fail_at) whose = is_own(caller) ? "perp" : "library";
     errno = ENOMEM;
     return 1;
 }
@@ -93,6 +95,7 @@ __attribute__((constructor)) static void start(void)
     const char *k = getenv("PERP_FAIL_AT");
     find_real();
     fail_at = k ? atol(k) : 0;
+    is_lasting = getenv("PERP_FAIL_ALL") != NULL;
     is_counting = 1;
 }
 
