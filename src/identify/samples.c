@@ -17,62 +17,63 @@ void perp__samples_clear(perp__samples *x)
 
 /* Symbols ------------------------------------------------------------------------------------- */
 
-static void map_parameters(perp__builder *b)
+/* An input that has no column is what the model says it is. */
+static int is_measured(const perp__builder *b, int input)
 {
-    perp_model *m = b->model;
-    perp__graph *g = &m->graph;
-    for (int i = 0; i < b->study->np; i++)
-        b->column[m->item[PERP_PARAM][b->study->param[i]].symbol] = i;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
-        const perp__item *item = &m->item[PERP_PARAM][i];
-        if (b->column[item->symbol] >= 0) continue;
-        perp_expr e = perp__const(g, item->value);
-        if (!item->is_set && item->expr >= 0) perp__graph_copy(g, g, &item->expr, 1, b->map, &e);
-        b->map[item->symbol] = e;
-    }
+    return b->study->run[0].input[input] || b->model->item[PERP_INPUT][input].expr < 0;
 }
 
-/* An input that has no column is what the model says it is. */
-static void map_inputs(perp__builder *b)
+/* The step from a row to the next, by backward Euler: measured values are symbols, and so are the parameters to estimate. */
+static int make_instant(perp__builder *b)
 {
     perp_model *m = b->model;
     perp__graph *g = &m->graph;
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        const perp__item *item = &m->item[PERP_INPUT][i];
-        if (b->study->run[0].input[i] || item->expr < 0) continue;
-        perp_expr now = 0, before = 0, t = b->map[PERP__SYM_T];
-        perp__graph_copy(g, g, &item->expr, 1, b->map, &now);
-        b->map[PERP__SYM_T] = b->map[PERP__SYM_T_PRE];
-        perp__graph_copy(g, g, &item->expr, 1, b->map, &before);
-        b->map[PERP__SYM_T] = t;
-        b->map[item->symbol + PERP__NOW] = now;
-        b->map[item->symbol + PERP__INPUT_PRE] = before;
+    perp__scheme scheme = perp__scheme_make("backward-euler", 1);
+    perp__instant *at = &b->at;
+    int n = m->nsymbol, ns = m->nitem[PERP_STATE];
+    if (!perp__instant_create(at, m, g, &scheme, n, n + ns)) return 0;
+    at->start = perp__symbol(g, PERP__SYM_T_PRE);
+    at->time[0] = perp__symbol(g, PERP__SYM_T);
+    at->h = perp__symbol(g, PERP__SYM_H);
+    at->theta = perp__const(g, scheme.theta);
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        int s = m->item[PERP_PARAM][i].symbol;
+        at->known[s] = b->column[s] >= 0 ? perp__symbol(g, s) : perp__instant_param(at, i);
     }
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        int s = m->item[PERP_INPUT][i].symbol;
+        at->input[i] = is_measured(b, i) ? perp__symbol(g, s + PERP__NOW) : -1;
+        at->input_before[i] = perp__symbol(g, s + PERP__INPUT_PRE);
+    }
+    for (int i = 0; i < ns; i++) {
+        at->state[i] = perp__symbol(g, m->item[PERP_STATE][i].symbol + PERP__NEXT);
+        at->before[i] = perp__symbol(g, m->item[PERP_STATE][i].symbol + PERP__PRE);
+    }
+    for (int i = 0; i < m->nitem[PERP_VAR]; i++)
+        at->var[i] = perp__symbol(g, m->item[PERP_VAR][i].symbol);
+    return 1;
 }
 
 static int prepare_maps(perp__builder *b)
 {
     perp_model *m = b->model;
     size_t n = (size_t)m->nsymbol;
-    b->map = malloc(n * sizeof *b->map);
     b->zero = malloc(n * sizeof *b->zero);
     b->column = malloc(n * sizeof *b->column);
-    if (!b->map || !b->zero || !b->column) return 0;
-    for (int s = 0; s < m->nsymbol; s++) b->map[s] = perp__symbol(&m->graph, s), b->column[s] = -1;
-    map_parameters(b);
-    map_inputs(b);
+    if (!b->zero || !b->column) return 0;
+    for (int s = 0; s < m->nsymbol; s++) b->column[s] = -1;
+    for (int i = 0; i < b->study->np; i++)
+        b->column[m->item[PERP_PARAM][b->study->param[i]].symbol] = i;
     for (int s = 0; s < m->nsymbol; s++)
         b->zero[s] = b->column[s] >= 0 ? perp__const(&m->graph, 0) : perp__symbol(&m->graph, s);
-    return !m->graph.failed;
+    return make_instant(b) && !m->graph.failed;
 }
 
 /* Conditions ---------------------------------------------------------------------------------- */
 
 perp_expr perp__in_samples(perp__builder *b, perp_expr e)
 {
-    perp_expr result = 0;
-    perp__graph_copy(&b->model->graph, &b->model->graph, &e, 1, b->map, &result);
-    return result;
+    return perp__instant_read(&b->at, e, PERP__AT_POINT, 0);
 }
 
 static perp_status not_affine(const perp__builder *b, const perp_statement *s)
@@ -152,19 +153,13 @@ void perp__fill_step(const perp__builder *b, const perp__recording *r, int i, do
                      int stride)
 {
     const perp_model *m = b->model;
-    int discrete = m->kind == PERP_DISCRETE;
-    double h = r->t[i] - r->t[i - 1];
     symbol[PERP__SYM_T * stride] = r->t[i];
     symbol[PERP__SYM_T_PRE * stride] = r->t[i - 1];
-    symbol[PERP__SYM_H * stride] = h;
+    symbol[PERP__SYM_H * stride] = r->t[i] - r->t[i - 1];
     for (int k = 0; k < m->nitem[PERP_STATE]; k++) {
         double *x = symbol + m->item[PERP_STATE][k].symbol * stride;
-        double now = r->state[k] ? r->state[k][i] : (double)NAN,
-               before = r->state[k] ? r->state[k][i - 1] : (double)NAN;
-        x[PERP__NOW * stride] = discrete ? before : now;
-        x[PERP__DER * stride] = (now - before) / h;
-        x[PERP__NEXT * stride] = now;
-        x[PERP__PRE * stride] = before;
+        x[PERP__NEXT * stride] = r->state[k] ? r->state[k][i] : (double)NAN;
+        x[PERP__PRE * stride] = r->state[k] ? r->state[k][i - 1] : (double)NAN;
     }
     for (int k = 0; k < m->nitem[PERP_INPUT]; k++) {
         double *x = symbol + m->item[PERP_INPUT][k].symbol * stride;
@@ -285,7 +280,7 @@ perp_status perp__builder_create(const perp__study *study, perp__builder *b)
 
 void perp__builder_clear(perp__builder *b)
 {
-    free(b->map);
+    perp__instant_clear(&b->at);
     free(b->zero);
     free(b->column);
     free(b->root);

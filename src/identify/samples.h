@@ -8,14 +8,14 @@
 #define PERP_SRC_SAMPLES_H
 
 #include "identify/identify.h"
-#include "model/graph.h"
+#include "model/instant.h"
 
 /* A model of one's own, whose graph may grow, and what its symbols become. */
 typedef struct perp__builder {
     const perp__study *study;
     perp_model *model;
-    perp_expr *
-        map; /* parameters that are not estimated become numbers, inputs without data functions of t */
+    perp__instant
+        at; /* of its own symbols: states before and at the end of a step, what is measured */
     perp_expr *zero;    /* estimated parameters become 0 */
     int *column;        /* symbol -> estimated parameter, or -1 */
     const char *solved; /* symbol -> 1 where it is solved for and need not be measured; nullable */

@@ -229,6 +229,13 @@ int perp__program_holds_first(const perp__program *g, int condition, int q)
     return is_new && (q == 0 || g->nnamed);
 }
 
+int perp__program_input(const perp__program *g, int item)
+{
+    int k = 0;
+    while (k < g->nu && g->input_item[k] != item) k++;
+    return k < g->nu ? k : -1;
+}
+
 int perp__program_phase(const perp__program *g, int k)
 {
     int q = 0;
@@ -428,13 +435,9 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
     if (t.errors && !t.failed && !g->graph.failed) *status = PERP_ERR_MODEL;
     if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
 done:
-    free(t.map);
-    free(t.value);
-    free(t.pre);
+    perp__instant_clear(&t.at);
     free(t.initial);
     free(t.row);
-    free(t.rate_column);
-    free(t.zero_rate);
     if (*status != PERP_OK) {
         perp__program_destroy(g);
         return NULL;

@@ -132,6 +132,8 @@ void perp__program_derivatives(perp__program *program, const double *w, const do
  * end of the step before, as seen from there. */
 int perp__program_holds_first(const perp__program *program, int condition, int q);
 
+/* Which of the chosen inputs is input `item` of the model; -1: none. */
+int perp__program_input(const perp__program *program, int item);
 /* The phase of step k. */
 int perp__program_phase(const perp__program *program, int k);
 /* State i at the start of step k, before a link. */

@@ -39,11 +39,6 @@ double perp__plan_number(perp__transcriber *t, perp_expr e)
 
 /* Symbols ------------------------------------------------------------------------------------- */
 
-static perp_expr pre_of(perp__transcriber *t, int i)
-{
-    return t->pre[i];
-}
-
 static perp_expr unknown_of(perp__transcriber *t, int c, int j)
 {
     const perp__program *g = t->program;
@@ -67,8 +62,13 @@ static void make_time(perp__transcriber *t)
         start =
             perp__add(graph, start, perp__mul(graph, perp__symbol(graph, g->sym_frac + q), length));
     }
-    t->h = h;
-    t->start = start;
+    t->at.h = h;
+    t->at.start = start;
+    for (int c = 0; c < g->npoint; c++) {
+        perp_expr passed = perp__mul(graph, perp__const(graph, g->scheme.c[c]), h);
+        t->at.time[c] = perp__add(graph, start, passed);
+    }
+    t->at.theta = perp__const(graph, g->scheme.theta);
 }
 
 /* `inside` in phase q, else `outside`. */
@@ -86,17 +86,13 @@ static void map_params(perp__transcriber *t, const perp_expr *own)
     const perp_model *m = t->model;
     const perp__plan_block *b = t->block;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
-        const perp__item *item = &m->item[PERP_PARAM][i];
-        perp_expr e = perp__const(t->graph, item->value);
         int k = 0;
         while (k < t->program->nparam && t->program->param_item[k] != i) k++;
-        if (k < t->program->nparam)
-            e = global_of(t, t->program->param_p + k);
-        else if (!item->is_set && item->expr >= 0)
-            e = perp__translate(t, item->expr);
+        perp_expr e = k < t->program->nparam ? global_of(t, t->program->param_p + k)
+                                             : perp__instant_param(&t->at, i);
         for (int j = 0; j < b->nparam && own; j++)
             if (b->param[j].item == i) e = in_phase(t, b->param[j].phase, own[j], e);
-        t->map[item->symbol] = t->value[i] = e;
+        t->at.known[m->item[PERP_PARAM][i].symbol] = e;
     }
 }
 
@@ -117,144 +113,65 @@ static void map_params_of_phases(perp__transcriber *t)
     free(own);
 }
 
-/* States at the start of a step: those of the step before, or what a link makes of them. */
+/* What the unknowns of a step are to the model. */
+static void place_unknowns(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    perp__instant *at = &t->at;
+    int n = t->model->nitem[PERP_INPUT];
+    for (int i = 0; i < g->ns; i++) at->before[i] = perp__symbol(t->graph, i);
+    for (int i = 0; i < n; i++) {
+        int k = perp__program_input(g, i);
+        at->input_before[i] = k >= 0 && g->nx > g->ns ? perp__symbol(t->graph, g->ns + k) : -1;
+        for (int c = 0; c < g->npoint; c++) {
+            int point = g->held ? g->npoint - 1 : c;
+            at->input[c * n + i] = k < 0 ? -1 : unknown_of(t, point, g->nx + g->nv + g->nsplit + k);
+        }
+    }
+    for (int c = 0; c < g->npoint; c++) {
+        for (int i = 0; i < g->ns; i++) at->state[c * g->ns + i] = unknown_of(t, c, i);
+        for (int i = 0; i < g->nv; i++) at->var[c * g->nv + i] = unknown_of(t, c, g->nx + i);
+    }
+}
+
+/* Where a phase begins, states are what links make of those of the step before. */
 static void make_links(perp__transcriber *t)
 {
-    const perp_model *m = t->model;
     const perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    for (int i = 0; i < g->nx; i++) t->pre[i] = perp__symbol(graph, i);
+    perp_expr *map = t->at.map[PERP__AT_START];
+    memcpy(map, t->at.known, (size_t)t->model->nsymbol * sizeof *map);
     for (int i = 0; i < g->ns; i++)
-        t->map[m->item[PERP_STATE][i].symbol + PERP__PRE] = perp__symbol(graph, i);
-    t->map[PERP__SYM_T] = t->start;
+        map[t->model->item[PERP_STATE][i].symbol + PERP__PRE] = perp__symbol(graph, i);
+    map[PERP__SYM_T] = t->at.start;
+    t->map = map;
     for (int j = 0; j < t->block->nlink && g->nnamed; j++) {
         const perp__plan_link *link = &t->block->link[j];
         perp_expr begins = perp__symbol(graph, g->sym_begin + link->phase),
                   jump = perp__sub(graph, perp__translate(t, link->e),
                                    perp__symbol(graph, link->state)),
-                  *pre = &t->pre[link->state];
+                  *pre = &t->at.before[link->state];
         *pre = perp__add(graph, *pre, perp__mul(graph, begins, jump));
     }
 }
 
-static int chosen_input(const perp__program *g, int item)
+void perp__set_instant(perp__transcriber *t, perp__reading reading, int c)
 {
-    for (int k = 0; k < g->nu; k++) {
-        if (g->input_item[k] == item) return k;
-    }
-    return -1;
+    t->map = perp__instant_map(&t->at, reading, c);
 }
 
-/* theta now + (1 - theta) before */
-static perp_expr weighted(perp__transcriber *t, perp__instant instant, perp_expr now,
-                          perp_expr before)
+static int check_at(perp__transcriber *t, perp_expr e, int at)
 {
-    perp__graph *graph = t->graph;
-    double theta = t->program->scheme.theta;
-    if (theta == 1 || instant > PERP__AT_WEIGHTED) return now;
-    return perp__add(graph, perp__mul(graph, perp__const(graph, theta), now),
-                     perp__mul(graph, perp__const(graph, 1 - theta), before));
-}
-
-static void map_inputs(perp__transcriber *t, perp__instant instant, int c)
-{
-    const perp_model *m = t->model;
-    const perp__program *g = t->program;
-    perp_expr now = t->map[PERP__SYM_T];
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        const perp__item *item = &m->item[PERP_INPUT][i];
-        int k = chosen_input(g, i);
-        perp_expr value = -1, before = -1;
-        if (k < 0) {
-            value = perp__translate(t, item->expr);
-            t->map[PERP__SYM_T] = t->start;
-            before = perp__translate(t, item->expr);
-            t->map[PERP__SYM_T] = now;
-        } else {
-            if (g->nx > g->ns) before = pre_of(t, g->ns + k);
-            value = instant == PERP__AT_START
-                        ? before
-                        : unknown_of(t, g->held ? g->npoint - 1 : c, g->nx + g->nv + g->nsplit + k);
-        }
-        t->map[item->symbol + PERP__NOW] = weighted(t, instant, value, before);
-        t->map[item->symbol + PERP__INPUT_PRE] = before;
-    }
-}
-
-/* (sum_j D[c][j] x_j) / h */
-static perp_expr slope(perp__transcriber *t, int c, int i)
-{
-    const perp__program *g = t->program;
-    perp__graph *graph = t->graph;
-    perp_expr sum = perp__mul(graph, perp__const(graph, g->scheme.D[c][0]), pre_of(t, i));
-    for (int j = 0; j < g->npoint; j++)
-        sum = perp__add(
-            graph, sum,
-            perp__mul(graph, perp__const(graph, g->scheme.D[c][j + 1]), unknown_of(t, j, i)));
-    return sum;
-}
-
-static void map_states(perp__transcriber *t, perp__instant instant, int c)
-{
-    const perp_model *m = t->model;
-    const perp__program *g = t->program;
-    for (int i = 0; i < g->ns; i++) {
-        int symbol = m->item[PERP_STATE][i].symbol;
-        perp_expr pre = pre_of(t, i), x = unknown_of(t, c, i);
-        t->map[symbol + PERP__PRE] = pre;
-        t->map[symbol + PERP__NEXT] = x;
-        t->map[symbol + PERP__NOW] = weighted(t, instant, x, pre);
-        t->map[symbol + PERP__DER] = instant == PERP__AT_RATES
-                                         ? perp__symbol(t->graph, g->nsymbol + i)
-                                         : perp__div(t->graph, slope(t, c, i), t->h);
-        if (m->kind == PERP_DISCRETE && instant != PERP__AT_NODE) t->map[symbol] = pre;
-        if (instant != PERP__AT_START) continue;
-        t->map[symbol] = pre;
-        t->map[symbol + PERP__DER] = t->map[symbol + PERP__NEXT] = -1;
-    }
-}
-
-void perp__set_instant(perp__transcriber *t, perp__instant instant, int c)
-{
-    const perp_model *m = t->model;
-    const perp__program *g = t->program;
-    perp__graph *graph = t->graph;
-    for (int s = 0; s < m->nsymbol; s++) t->map[s] = -1;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
-        t->map[m->item[PERP_PARAM][i].symbol] = t->value[i];
-    perp_expr passed = perp__mul(graph, perp__const(graph, g->scheme.c[c]), t->h);
-    t->map[PERP__SYM_H] = t->h;
-    t->map[PERP__SYM_T_PRE] = t->start;
-    t->map[PERP__SYM_T] = instant == PERP__AT_START ? t->start : perp__add(graph, t->start, passed);
-    map_inputs(t, instant, c);
-    t->map[PERP__SYM_T] = weighted(t, instant, t->map[PERP__SYM_T], t->start);
-    map_states(t, instant, c);
-    for (int i = 0; i < g->nv && instant != PERP__AT_START; i++)
-        t->map[m->item[PERP_VAR][i].symbol] = unknown_of(t, c, g->nx + i);
-}
-
-/* Is every symbol of e mapped? Those that are not stand for values that do not exist there. */
-static int is_mapped(perp__transcriber *t, perp_expr e)
-{
-    int n, ok = 1;
-    int *reach = perp__graph_reach(&t->model->graph, &e, 1, &n);
-    if (!reach) t->failed = 1;
-    for (int k = 0; reach && k < n; k++) {
-        const perp__node *node = &t->model->graph.node[reach[k]];
-        if (node->op == PERP__SYMBOL && t->map[node->a] < 0) ok = 0;
-    }
-    free(reach);
-    return ok && !t->failed;
+    if (perp__instant_has(&t->at, t->map, e)) return 1;
+    perp__plan_error(t, at,
+                     "this speaks of a value before the step that a plan does not have: pre() "
+                     "of an input that is chosen");
+    return 0;
 }
 
 perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at)
 {
-    if (is_mapped(t, e)) return perp__translate(t, e);
-    if (!t->failed)
-        perp__plan_error(t, at,
-                         "this speaks of a value before the step that a plan does not have: pre() "
-                         "of an input that is chosen");
-    return 0;
+    return check_at(t, e, at) ? perp__translate(t, e) : 0;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
@@ -288,37 +205,16 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
     return g->nrow++;
 }
 
-static int has_rate(perp__transcriber *t, perp_expr e)
-{
-    int degree = perp__degree(t->graph, e, t->rate_column, NULL);
-    if (degree < 0) t->failed = 1;
-    return degree > 0;
-}
-
-/* left - right = R0 + sum C_i der(x_i) becomes h R0 + sum C_i slope_i: without the division. */
 static perp_expr equation_row(perp__transcriber *t, int i, int c)
 {
     const perp__equation *equation = &t->model->equation[i];
-    perp__graph *graph = t->graph;
-    perp__sparse_row C = {0};
+    perp_expr row = 0;
     perp__set_instant(t, PERP__AT_RATES, c);
-    perp_expr R = perp__sub(graph, perp__translate_at(t, equation->left, equation->at),
-                            perp__translate_at(t, equation->right, equation->at)),
-              row = R;
-    t->program->has_rate[i] = (char)has_rate(t, R);
-    if (t->failed) return R;
-    if (!t->program->has_rate[i] || perp__degree(graph, R, t->rate_column, NULL) > 1) {
-        perp__set_instant(t, t->program->has_rate[i] ? PERP__AT_WEIGHTED : PERP__AT_POINT, c);
-        return perp__sub(graph, perp__translate(t, equation->left),
-                         perp__translate(t, equation->right));
-    }
-    if (!perp__gradient(graph, R, t->rate_column, &C) ||
-        !perp__graph_copy(graph, graph, &R, 1, t->zero_rate, &row))
-        t->failed = 1;
-    row = perp__mul(graph, t->h, row);
-    for (int k = 0; k < C.count && !t->failed; k++)
-        row = perp__add(graph, row, perp__mul(graph, C.entry[k], slope(t, c, C.column[k])));
-    perp__sparse_row_clear(&C);
+    if (!check_at(t, equation->left, equation->at) || !check_at(t, equation->right, equation->at))
+        return row;
+    int degree = perp__instant_row(&t->at, equation, c, &row, NULL);
+    t->program->has_rate[i] = degree > 0;
+    if (degree < 0) t->failed = 1;
     return row;
 }
 
@@ -445,25 +341,17 @@ static void add_conditions_of_model(perp__transcriber *t)
 void perp__transcribe(perp__transcriber *t)
 {
     perp__program *g = t->program;
-    int n = g->nsymbol + g->nx;
-    t->map = malloc((size_t)t->model->nsymbol * sizeof *t->map);
-    t->value = malloc(((size_t)t->model->nitem[PERP_PARAM] + 1) * sizeof *t->value);
-    t->pre = malloc(((size_t)g->nx + 1) * sizeof *t->pre);
-    t->initial = malloc(((size_t)t->program->ns + 1) * sizeof *t->initial);
-    t->rate_column = malloc((size_t)n * sizeof *t->rate_column);
-    t->zero_rate = malloc((size_t)n * sizeof *t->zero_rate);
-    if (!t->map || !t->value || !t->pre || !t->initial || !t->rate_column || !t->zero_rate) {
+    t->initial = malloc(((size_t)g->ns + 1) * sizeof *t->initial);
+    if (!t->initial || !perp__instant_create(&t->at, t->model, t->graph, &g->scheme, g->nsymbol,
+                                             g->nsymbol + g->ns)) {
         t->failed = 1;
         return;
     }
-    for (int s = 0; s < n; s++) {
-        t->rate_column[s] = s < g->nsymbol ? -1 : s - g->nsymbol;
-        t->zero_rate[s] = s < g->nsymbol ? perp__symbol(t->graph, s) : perp__const(t->graph, 0);
-    }
-    for (int s = 0; s < t->model->nsymbol; s++) t->map[s] = -1;
+    t->map = t->at.known;
     t->cost = perp__const(t->graph, 0);
     map_params_of_phases(t);
     make_time(t);
+    place_unknowns(t);
     make_links(t);
     perp__transcribe_ranges(t);
     if (t->errors) return;

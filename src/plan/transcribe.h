@@ -3,17 +3,9 @@
 #ifndef PERP_SRC_TRANSCRIBE_H
 #define PERP_SRC_TRANSCRIBE_H
 
+#include "model/instant.h"
 #include "model/plan_block.h"
 #include "plan/program.h"
-
-/* What a model's symbols stand for. */
-typedef enum perp__instant {
-    PERP__AT_RATES, /* as AT_WEIGHTED; der(x) is a symbol of its own */
-    PERP__AT_WEIGHTED, /* between start and point by theta: states, inputs and t; all else at the point */
-    PERP__AT_POINT, /* at a point; der(x) is the slope of the polynomial */
-    PERP__AT_NODE,  /* the same for conditions and costs: a bare state is the value of the row */
-    PERP__AT_START  /* at the start of the step: states only */
-} perp__instant;
 
 typedef struct perp__transcriber {
     perp__program *program;
@@ -21,16 +13,12 @@ typedef struct perp__transcriber {
     const perp__plan_block *block;
     perp__graph *graph;
     perp_diag *diag;
-    perp_expr *map;     /* model symbol -> expression */
-    perp_expr *value;   /* param item -> expression */
-    perp_expr *pre;     /* nx: state at the start of the step, behind a link */
-    perp_expr *initial; /* ns: initial value, of parameters outside of phases */
-    perp_expr *row;     /* rows so far */
-    perp_expr cost;     /* of a stage */
-    perp_expr h, start; /* step length, time at its start */
+    perp__instant at;
+    const perp_expr *map; /* model symbol -> expression, at the instant that was set last */
+    perp_expr *initial;   /* ns: initial value, of parameters outside of phases */
+    perp_expr *row;       /* rows so far */
+    perp_expr cost;       /* of a stage */
     int crow, cpair, crinfo;
-    int *rate_column; /* symbol -> state of a rate, or -1 */
-    perp_expr *zero_rate;
     int errors;
     int failed; /* memory */
 } perp__transcriber;
@@ -38,8 +26,8 @@ typedef struct perp__transcriber {
 /* Fill the program's graph, rows, pairs and bounds. */
 void perp__transcribe(perp__transcriber *t);
 
-/* Set the map for point c at an instant, and translate an expression of the model with it. */
-void perp__set_instant(perp__transcriber *t, perp__instant instant, int c);
+/* Set the map for point c, and translate an expression of the model with it. */
+void perp__set_instant(perp__transcriber *t, perp__reading reading, int c);
 perp_expr perp__translate(perp__transcriber *t, perp_expr e);
 /* The same, with an error at a place of the text where e speaks of what the instant does not have. */
 perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at);

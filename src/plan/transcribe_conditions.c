@@ -301,19 +301,12 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
     add_condition(t, c, index, 0, 1);
 }
 
-/* Does every symbol of the condition have a meaning in the present map? */
+/* Does everything in the condition have a value at the present instant? */
 static int is_meant(perp__transcriber *t, const perp__plan_condition *c)
 {
-    perp_expr parts[3] = {c->e, c->lo >= 0 ? c->lo : c->e, c->hi >= 0 ? c->hi : c->e};
-    int n, ok = 1;
-    int *reach = perp__graph_reach(&t->model->graph, parts, 3, &n);
-    if (!reach) t->failed = 1;
-    for (int k = 0; reach && k < n; k++) {
-        const perp__node *node = &t->model->graph.node[reach[k]];
-        if (node->op == PERP__SYMBOL && t->map[node->a] < 0) ok = 0;
-    }
-    free(reach);
-    return ok;
+    return perp__instant_has(&t->at, t->map, c->e) &&
+           (c->lo < 0 || perp__instant_has(&t->at, t->map, c->lo)) &&
+           (c->hi < 0 || perp__instant_has(&t->at, t->map, c->hi));
 }
 
 /* A condition without `at`, where phases begin: there it is of states, and inputs that have a value,
@@ -321,12 +314,7 @@ static int is_meant(perp__transcriber *t, const perp__plan_condition *c)
 static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condition *c, int index)
 {
     perp__program *g = t->program;
-    const perp_model *m = t->model;
-    perp__set_instant(t, PERP__AT_START, 0);
-    t->map[PERP__SYM_H] = t->map[PERP__SYM_T_PRE] = -1;
-    for (int i = 0; i < g->ns; i++) t->map[m->item[PERP_STATE][i].symbol + PERP__PRE] = -1;
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
-        t->map[m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE] = -1;
+    perp__set_instant(t, PERP__AT_BEGIN, 0);
     g->holds_first[index] = (char)is_meant(t, c);
     for (int q = 0; q < g->nphase && !t->failed; q++) {
         if (!perp__program_holds_first(g, index, q)) continue;
@@ -363,7 +351,7 @@ static void add_ranges_behind_links(perp__transcriber *t)
         perp__plan_condition c = {.text = item->name, .at = link->at};
         int first = g->first[link->phase];
         if (isfinite(item->lo) || isfinite(item->hi))
-            add_general(t, &c, -1, t->pre[link->state], item->lo, item->hi, first, first + 1);
+            add_general(t, &c, -1, t->at.before[link->state], item->lo, item->hi, first, first + 1);
     }
 }
 
@@ -378,7 +366,7 @@ void perp__transcribe_conditions(perp__transcriber *t)
         int first = c->phase < 0 ? 0 : g->first[c->phase],
             last = c->phase < 0 ? g->K : g->first[c->phase + 1];
         for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
-            perp__set_instant(t, start ? PERP__AT_START : PERP__AT_NODE, point);
+            perp__set_instant(t, start ? PERP__AT_START : PERP__AT_ROW, point);
             if (!is_meant(t, c)) {
                 perp__plan_error(t, c->at,
                                  start ? "at the start only states have a value: vars, "
@@ -422,17 +410,17 @@ void perp__transcribe_costs(perp__transcriber *t)
                 if (cost->phase < 0 || cost->phase == q) g->time_weight[g->run_p + q] += weight;
             if (!g->nrun) g->fixed_cost += weight * g->horizon;
         } else if (cost->kind == PLAN_COST_END) {
-            perp__set_instant(t, PERP__AT_NODE, g->npoint - 1);
+            perp__set_instant(t, PERP__AT_ROW, g->npoint - 1);
             int end = cost->phase < 0 ? g->sym_end : g->sym_last + cost->phase;
             w = perp__mul(graph, w, perp__symbol(graph, end));
             t->cost = perp__add(graph, t->cost,
                                 perp__mul(graph, w, perp__translate_at(t, cost->e, cost->at)));
         } else {
-            w = perp__mul(graph, w, t->h);
+            w = perp__mul(graph, w, t->at.h);
             if (cost->phase >= 0)
                 w = perp__mul(graph, w, perp__symbol(graph, g->sym_in + cost->phase));
             for (int c = 0; c < g->npoint && !t->errors; c++) {
-                perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_NODE, c);
+                perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_ROW, c);
                 perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);
                 t->cost =
                     perp__add(graph, t->cost,

@@ -1,6 +1,7 @@
 #include "plan/verify.h"
 
 #include "base/tol.h"
+#include "model/instant.h"
 #include "model/plan_block.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ typedef struct checker {
     double *symbol, *value; /* of the model's symbols, with room for values of phases; of nodes */
     perp__plan_check *check;
     plan_scales *scales;
-    int step, phase;
+    int step, phase, point;
     double here; /* the worst of the step */
     int failed;  /* memory */
 } checker;
@@ -42,16 +43,6 @@ static double unknown(const checker *u, int c, int j)
 {
     if (u->g->held && j >= u->g->nb - u->g->nu) c = u->g->npoint - 1;
     return u->w[(size_t)(c * u->g->nb + j) * (size_t)u->g->K + (size_t)u->step];
-}
-
-/* Slope at point c of the polynomial through the start of the step and its points. */
-static double slope(const checker *u, int c, int i, double pre, double h)
-{
-    const perp__program *g = u->g;
-    if (g->npoint == 1) return (unknown(u, 0, i) - pre) / h;
-    double sum = g->scheme.D[c][0] * pre;
-    for (int j = 0; j < g->npoint; j++) sum += g->scheme.D[c][j + 1] * unknown(u, j, i);
-    return sum / h;
 }
 
 /* The value of an expression; all nodes are evaluated, which needs no scratch of the graph: several
@@ -122,61 +113,45 @@ static double input_before(const checker *u, int k)
     return u->w[j * (size_t)g->K + (size_t)u->step - 1];
 }
 
-/* States, inputs and time between the step's start and its end: theta of the end. */
-static void weigh_symbols(checker *u)
+static double value_at(const void *context, perp_symbol_kind kind, int i, int is_before)
 {
+    const checker *u = context;
     const perp__program *g = u->g;
-    const perp_model *m = u->m;
-    double *t = &u->symbol[PERP__SYM_T], a = g->scheme.theta, b = 1 - a;
-    *t = a * *t + b * u->symbol[PERP__SYM_T_PRE];
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        double *s = u->symbol + m->item[PERP_INPUT][i].symbol;
-        s[PERP__NOW] = a * s[PERP__NOW] + b * s[PERP__INPUT_PRE];
-    }
-    for (int i = 0; i < g->ns; i++) {
-        double *s = u->symbol + m->item[PERP_STATE][i].symbol;
-        s[PERP__NOW] = a * s[PERP__NEXT] + b * s[PERP__PRE];
-    }
-    perp__graph_values(&m->graph, u->symbol, u->value);
+    const double *s = u->symbol + u->m->item[kind][i].symbol;
+    if (kind == PERP_STATE) return is_before ? s[PERP__PRE] : unknown(u, u->point, i);
+    if (kind == PERP_VAR) return unknown(u, u->point, g->nx + i);
+    int k = perp__program_input(g, i);
+    if (k < 0) return s[is_before ? PERP__INPUT_PRE : PERP__NOW];
+    return is_before ? input_before(u, k) : unknown(u, u->point, g->nx + g->nv + g->nsplit + k);
 }
 
-/* The model's symbols at point c of the step, or at its start (c = -1). `rows`: a bare state of a
- * discrete model is the value of the row. */
-static void set_symbols(checker *u, int c, int rows)
+static double slope_at(const void *context, int i)
+{
+    const checker *u = context;
+    const double *D = u->g->scheme.D[u->point];
+    double sum = D[0] * value_at(u, PERP_STATE, i, 1);
+    for (int j = 0; j < u->g->npoint; j++) sum += D[j + 1] * unknown(u, j, i);
+    return sum / u->symbol[PERP__SYM_H];
+}
+
+/* The model's symbols at point c of the step, or at its start (c = -1). */
+static void set_symbols(checker *u, int c, perp__reading reading)
 {
     const perp__program *g = u->g;
-    const perp_model *m = u->m;
-    double h = perp__program_step(g, u->p, u->step), start = perp__program_time(g, u->p, u->step);
-    double t = c < 0 ? start : start + g->scheme.c[c] * h;
+    perp__numbers from = {perp__program_time(g, u->p, u->step),
+                          0,
+                          perp__program_step(g, u->p, u->step),
+                          g->scheme.theta,
+                          value_at,
+                          slope_at,
+                          u};
+    u->point = c;
+    from.time = c < 0 ? from.start : from.start + g->scheme.c[c] * from.h;
     set_before(u);
-    u->symbol[PERP__SYM_H] = h;
-    u->symbol[PERP__SYM_T_PRE] = start;
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        const perp__item *item = &m->item[PERP_INPUT][i];
-        int k = 0;
-        double *now = &u->symbol[item->symbol + PERP__NOW],
-               *before = &u->symbol[item->symbol + PERP__INPUT_PRE];
-        while (k < g->nu && g->input_item[k] != i) k++;
-        if (k < g->nu) {
-            *before = input_before(u, k);
-            *now = c >= 0 ? unknown(u, c, g->nx + g->nv + g->nsplit + k) : *before;
-            continue;
-        }
-        u->symbol[PERP__SYM_T] = start;
-        *before = value_of(u, item->expr);
-        u->symbol[PERP__SYM_T] = t;
-        *now = value_of(u, item->expr);
-    }
-    u->symbol[PERP__SYM_T] = t;
-    for (int i = 0; i < g->ns; i++) {
-        double *s = u->symbol + m->item[PERP_STATE][i].symbol;
-        s[PERP__NEXT] = c < 0 ? (double)NAN : unknown(u, c, i);
-        s[PERP__DER] = c < 0 ? (double)NAN : slope(u, c, i, s[PERP__PRE], h);
-        s[PERP__NOW] = c < 0 || (m->kind == PERP_DISCRETE && !rows) ? s[PERP__PRE] : s[PERP__NEXT];
-    }
-    for (int i = 0; i < g->nv; i++)
-        u->symbol[m->item[PERP_VAR][i].symbol] = c < 0 ? (double)NAN : unknown(u, c, g->nx + i);
-    perp__graph_values(&m->graph, u->symbol, u->value);
+    perp__put_inputs(u->m, from.start, PERP__INPUT_PRE, u->symbol, u->value);
+    perp__put_inputs(u->m, from.time, PERP__NOW, u->symbol, u->value);
+    perp__put_numbers(u->m, &from, reading, u->symbol);
+    perp__graph_values(&u->m->graph, u->symbol, u->value);
 }
 
 /* Scales ---------------------------------------------------------------------------------------- */
@@ -344,9 +319,6 @@ static int find_scales(checker *u)
     return 1;
 }
 
-static void set_params(checker *u);
-static void set_symbols(checker *u, int c, int rows);
-
 /* Unknowns that are rounding at every step, such as the velocity of a body at rest, get the size that their equations
  * make of all other sizes. Repeated until nothing grows: a position takes the size of its velocity, and a force of a
  * spring then that of the position. */
@@ -366,7 +338,7 @@ static int find_sizes_by_rows(const checker *from)
         u.phase = 0, grew = 0;
         for (u.step = 0; u.step < g->K; u.step++) {
             set_params(&u);
-            set_symbols(&u, g->npoint - 1, 0);
+            set_symbols(&u, g->npoint - 1, PERP__AT_POINT);
             find_terms(&u);
             add_sizes_by_rows(&u, size);
         }
@@ -624,7 +596,7 @@ static void check_initial(checker *u)
 static void check_begin(checker *u)
 {
     const perp__plan_block *b = u->m->plan;
-    set_symbols(u, -1, 1);
+    set_symbols(u, -1, PERP__AT_START);
     check_plan(u, -1);
     for (int k = 0; k < b->nlink; k++) {
         const perp__item *item = &u->m->item[PERP_STATE][b->link[k].state];
@@ -657,14 +629,13 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
         }
         if (u.step == 0) check_globals(&u);
         for (int c = 0; c < g->npoint; c++) {
-            set_symbols(&u, c, 0);
+            set_symbols(&u, c, PERP__AT_POINT);
             check_equations(&u, 0);
             check_pairs(&u);
             check_cones(&u);
-            if (g->scheme.theta < 1) weigh_symbols(&u);
+            if (g->scheme.theta < 1) set_symbols(&u, c, PERP__AT_WEIGHTED);
             check_equations(&u, 1);
-            if (g->scheme.theta < 1) set_symbols(&u, c, 0);
-            if (m->kind == PERP_DISCRETE) set_symbols(&u, c, 1);
+            if (g->scheme.theta < 1 || m->kind == PERP_DISCRETE) set_symbols(&u, c, PERP__AT_ROW);
             check_ranges(&u, c);
             check_plan(&u, c);
         }
@@ -694,7 +665,7 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
     for (int i = 0; i < g->np; i++) unknown_p[i] = g->plo[i] < g->phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
     set_params(&u);
-    set_symbols(&u, -1, 1);
+    set_symbols(&u, -1, PERP__AT_START);
     u.symbol[PERP__SYM_H] = NAN;
     perp__graph_values(&u.m->graph, u.symbol, u.value);
     broken = -1;
@@ -723,7 +694,7 @@ void perp__plan_row_symbols(const perp__program *g, const double *w, const doubl
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
     u.step = node > 0 ? node - 1 : 0;
     set_params(&u);
-    set_symbols(&u, node > 0 ? g->npoint - 1 : -1, 1);
+    set_symbols(&u, node > 0 ? g->npoint - 1 : -1, node > 0 ? PERP__AT_ROW : PERP__AT_START);
 }
 
 void perp__plan_begin_symbols(const perp__program *g, const double *w, const double *p, int phase,
@@ -733,5 +704,5 @@ void perp__plan_begin_symbols(const perp__program *g, const double *w, const dou
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
     u.step = g->first[phase];
     set_params(&u);
-    set_symbols(&u, -1, 1);
+    set_symbols(&u, -1, PERP__AT_START);
 }

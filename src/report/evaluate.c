@@ -17,52 +17,41 @@ static double step_of(const perp_trajectory *run)
     return step;
 }
 
-static const double *column_of(const perp_trajectory *run, const char *name)
-{
-    return perp_trajectory_column(run, perp_trajectory_find(run, name));
-}
-
 static int find_columns(perp__rows *r)
 {
+    static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT};
     const perp_model *m = r->model;
-    size_t nx = (size_t)m->nitem[PERP_STATE], nv = (size_t)m->nvar;
-    size_t nu = (size_t)m->nitem[PERP_INPUT];
-    r->state = malloc((nx + 1) * sizeof *r->state);
-    r->var = malloc((nv + 1) * sizeof *r->var);
-    r->input = malloc((nu + 1) * sizeof *r->input);
-    if (!r->state || !r->var || !r->input) return 0;
-    for (size_t i = 0; i < nx; i++) r->state[i] = column_of(r->run, m->item[PERP_STATE][i].name);
-    for (size_t i = 0; i < nu; i++) r->input[i] = column_of(r->run, m->item[PERP_INPUT][i].name);
-    for (size_t i = 0; i < nv; i++) r->var[i] = column_of(r->run, m->item[PERP_VAR][i].name);
-    return 1;
+    r->input = calloc(2 * (size_t)m->nitem[PERP_INPUT] + 1, sizeof *r->input);
+    for (int k = 0; k < 3; k++) {
+        perp_symbol_kind kind = kinds[k];
+        int n = perp_model_count(m, kind);
+        r->column[kind] = calloc((size_t)n + 1, sizeof *r->column[kind]);
+        for (int i = 0; i < n && r->column[kind]; i++)
+            r->column[kind][i] =
+                perp_trajectory_column(r->run, perp_trajectory_find(r->run, m->item[kind][i].name));
+    }
+    return r->input && r->column[PERP_STATE] && r->column[PERP_VAR] && r->column[PERP_INPUT];
 }
 
-static int is_before(const perp__rows *r, int symbol)
+static double after_alone(const void *context, perp_symbol_kind kind, int i, int is_before)
 {
-    const perp_model *m = r->model;
-    if (symbol == PERP__SYM_T_PRE) return 1;
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        if (symbol == m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE) return 1;
-    }
-    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
-        int k = symbol - m->item[PERP_STATE][i].symbol;
-        int is_bare_pre = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;
-        if (k == PERP__PRE || k == PERP__DER || (k == PERP__NOW && is_bare_pre)) return 1;
-    }
-    return 0;
+    (void)context, (void)kind, (void)i;
+    return is_before ? (double)NAN : 0;
 }
 
 /* Comparisons make a number of a NaN, so what is not known has to be found by name. */
 static int find_needs(perp__rows *r, const perp_expr *expressions)
 {
     const perp__graph *g = &r->model->graph;
+    perp__numbers after = {.start = NAN, .time = 0, .h = 1, .theta = 1, .value = after_alone};
+    perp__put_numbers(r->model, &after, r->reading, r->ws);
     r->needs_before = calloc((size_t)r->n + 1, 1);
     for (int k = 0; k < r->n && r->needs_before; k++) {
         int count, *reached = perp__graph_reach(g, &expressions[k], 1, &count);
         if (!reached) return 0;
         for (int i = 0; i < count && !r->needs_before[k]; i++) {
             const perp__node *node = &g->node[reached[i]];
-            r->needs_before[k] = node->op == PERP__SYMBOL && is_before(r, node->a);
+            r->needs_before[k] = node->op == PERP__SYMBOL && isnan(r->ws[node->a]);
         }
         free(reached);
     }
@@ -95,15 +84,15 @@ static int compile(perp__rows *r, const perp_expr *expressions, int n)
 }
 
 int perp__rows_make(perp__rows *r, const perp_model *model, const perp_trajectory *run, int time,
-                    perp__instant instant, const perp_expr *expressions, int n)
+                    perp__reading reading, const perp_expr *expressions, int n)
 {
     *r = (perp__rows){.model = model,
                       .run = run,
-                      .instant = instant,
+                      .reading = reading,
                       .n = n,
                       .time = perp_trajectory_column(run, time),
                       .step = step_of(run)};
-    return find_columns(r) && find_needs(r, expressions) && compile(r, expressions, n);
+    return find_columns(r) && compile(r, expressions, n) && find_needs(r, expressions);
 }
 
 void perp__rows_clear(perp__rows *r)
@@ -111,8 +100,7 @@ void perp__rows_clear(perp__rows *r)
     perp__tape_clear(&r->tape);
     perp__tape_clear(&r->inputs);
     free(r->ws);
-    free(r->state);
-    free(r->var);
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(r->column[kind]);
     free(r->input);
     free(r->needs_before);
 }
@@ -122,45 +110,50 @@ static double at_row(const double *column, int i)
     return column && i >= 0 ? column[i] : (double)NAN;
 }
 
-/* Inputs at time t, into one of their two symbols: from row i where the run has them as columns, as
- * a plan does, else from their function or table. */
-static void set_inputs(perp__rows *r, double t, int i, int symbol)
+/* Inputs at row i: the run's where it has them as columns, as a plan does, else those of their function or table at time t. */
+static void find_inputs(perp__rows *r, double t, int i, double *input)
 {
     const perp_model *m = r->model;
     r->ws[PERP__SYM_T] = t;
     perp__tape_eval(&r->inputs, r->ws);
     for (int k = 0; k < m->nitem[PERP_INPUT]; k++) {
         const perp__item *item = &m->item[PERP_INPUT][k];
-        double u = r->input[k]      ? at_row(r->input[k], i)
-                   : item->table.n  ? perp__table_value(&item->table, t, &r->hint)
-                   : item->expr < 0 ? (double)NAN
-                                    : r->ws[r->inputs.out[k]];
-        r->ws[item->symbol + symbol] = u;
+        input[k] = r->column[PERP_INPUT][k] ? at_row(r->column[PERP_INPUT][k], i)
+                   : item->table.n          ? perp__table_value(&item->table, t, &r->hint)
+                   : item->expr < 0         ? (double)NAN
+                                            : r->ws[r->inputs.out[k]];
     }
+}
+
+static double value_at(const void *context, perp_symbol_kind kind, int i, int is_before)
+{
+    const perp__rows *r = context;
+    if (kind == PERP_INPUT) return r->input[is_before ? r->model->nitem[PERP_INPUT] + i : i];
+    if (kind == PERP_VAR && i >= r->model->nvar) return NAN;
+    return at_row(r->column[kind][i], is_before ? r->last : r->row);
+}
+
+/* By the rows' own times, which rounding keeps from being the step apart. */
+static double slope_at(const void *context, int i)
+{
+    const perp__rows *r = context;
+    return (value_at(r, PERP_STATE, i, 0) - value_at(r, PERP_STATE, i, 1)) /
+           (r->time[r->row] - at_row(r->time, r->row - 1));
 }
 
 void perp__rows_get(perp__rows *r, int i, double *values)
 {
-    const perp_model *m = r->model;
     double t = r->time[i], before = at_row(r->time, i - 1), h = t - before;
     int is_step = isnan(r->step) || fabs(h - r->step) <= 1e-3 * r->step;
-    int last = is_step ? i - 1 : -1; /* else the row before is not the step before */
-    set_inputs(r, is_step ? before : (double)NAN, last, PERP__INPUT_PRE);
-    set_inputs(r, t, i, PERP__NOW);
-    r->ws[PERP__SYM_T_PRE] = is_step ? before : (double)NAN;
-    r->ws[PERP__SYM_H] = isnan(r->step) ? h : r->step;
-    int is_bare_pre = m->kind == PERP_DISCRETE && r->instant == PERP__IN_STEP;
-    for (int k = 0; k < m->nitem[PERP_STATE]; k++) {
-        double *symbol = r->ws + m->item[PERP_STATE][k].symbol;
-        double now = at_row(r->state[k], i), pre = at_row(r->state[k], last);
-        symbol[PERP__PRE] = pre;
-        symbol[PERP__NEXT] = now;
-        symbol[PERP__NOW] = is_bare_pre ? pre : now;
-        symbol[PERP__DER] = (now - pre) / h;
-    }
-    for (int k = 0; k < m->nvar; k++) r->ws[m->item[PERP_VAR][k].symbol] = at_row(r->var[k], i);
+    double start = is_step ? before : (double)NAN;
+    r->row = i;
+    r->last = is_step ? i - 1 : -1; /* else the row before is not the step before */
+    find_inputs(r, start, r->last, r->input + r->model->nitem[PERP_INPUT]);
+    find_inputs(r, t, i, r->input);
+    perp__numbers from = {start, t, isnan(r->step) ? h : r->step, 1, value_at, slope_at, r};
+    perp__put_numbers(r->model, &from, r->reading, r->ws);
     perp__tape_get(&r->tape, r->ws, values);
-    for (int k = 0; k < r->n && last < 0; k++) {
+    for (int k = 0; k < r->n && r->last < 0; k++) {
         if (r->needs_before[k]) values[k] = (double)NAN;
     }
 }

@@ -341,7 +341,7 @@ static int walk(finder *f, const perp_trajectory *run, int time)
     out->violation = perp__arena_alloc(&out->arena, bytes);
     out->product = perp__arena_alloc(&out->arena, bytes);
     int ok = value && out->violation && out->product &&
-             perp__rows_make(&rows, m, run, time, PERP__IN_STEP, f->root, f->nroot);
+             perp__rows_make(&rows, m, run, time, PERP__AT_POINT, f->root, f->nroot);
     for (int i = 0; i < out->rows && ok; i++) {
         perp__rows_get(&rows, i, value);
         out->violation[i] = out->product[i] = (double)NAN;

@@ -209,7 +209,7 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     int ok = e && value && at;
     for (int s = 0, k = 0; s < m->nshape && ok; k += m->shape[s++].n)
         memcpy(e + k, m->shape[s].e, (size_t)m->shape[s].n * sizeof *e);
-    ok = ok && perp__rows_make(&r, m, t, time, PERP__AFTER_STEP, e, n);
+    ok = ok && perp__rows_make(&r, m, t, time, PERP__AT_ROW, e, n);
     for (int i = 0; i < frames && ok; i++) {
         int row = frames > 1 ? (int)((long long)(rows - 1) * i / (frames - 1)) : 0;
         perp__rows_get(&r, row, at);

@@ -1,6 +1,7 @@
 /* From model to step problem: put the integrator's formula for the derivatives, split two-sided
  * pairs, derive, compile. */
 
+#include "model/instant.h"
 #include "simulate/step.h"
 
 #include <math.h>
@@ -11,21 +12,6 @@
  * chain of blocks. */
 enum { SPARSE_FROM = 24 };
 
-/* For equations with a derivative: der(x_i) is the symbol D_i (to take the equation apart) or the
- * quotient (to check it), and states and inputs are weighted by theta; in those that move what a gap reads (contacts.c), by the
- * symbol theta of the step. For all other conditions: everything at the end of the step. For outputs: the same; a discrete
- * model's are of the new states.
- */
-typedef enum mapping {
-    MAP_RATES,
-    MAP_WEIGHTED,
-    MAP_DAMPED_RATES,
-    MAP_DAMPED_WEIGHTED,
-    MAP_END,
-    MAP_OUTPUTS,
-    MAPPINGS
-} mapping;
-
 /* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
  * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
 typedef struct plan {
@@ -35,26 +21,15 @@ typedef struct plan {
         *param; /* parameters that are symbols (perp__step_formulas); all others are numbers */
     int nparam;
     perp__graph graph;
-    perp_expr h;
-    perp_expr *map[MAPPINGS];      /* model symbol -> expression of the step */
-    perp_expr *row;                /* nrow */
-    perp_expr *root;               /* scratch and tape roots */
-    int *column;                   /* symbol -> column of y, or -1 */
-    int *rate_column;              /* symbol -> index of D, or -1 */
-    perp_expr *zero_y, *zero_rate; /* symbol -> itself, but 0 for the y, or the D */
-    int *rate, nrate, crate;       /* the states whose derivatives stand in each equation, ... */
-    int *rate_start;               /* ... one equation after the other */
+    perp__instant end; /* of the step; and for equations that move what a gap reads (contacts.c), */
+    perp__instant damped;    /* the same with theta as a symbol */
+    perp_expr *row;          /* nrow */
+    perp_expr *root;         /* scratch and tape roots */
+    int *column;             /* symbol -> column of y, or -1 */
+    perp_expr *zero_y;       /* symbol -> itself, but 0 for the y */
+    int *rate, nrate, crate; /* the states whose derivatives stand in each equation, ... */
+    int *rate_start;         /* ... one equation after the other */
 } plan;
-
-static int pre_symbol(const perp__step *s, int i)
-{
-    return s->sym_pre + i;
-}
-
-static int rate_symbol(const perp__step *s, int i)
-{
-    return s->nsymbol + i;
-}
 
 /* Symbols of the model to expressions of the step. */
 
@@ -66,190 +41,68 @@ static int table_index(const perp__step *s, int input)
     return -1;
 }
 
-static void map_inputs(plan *p, perp_expr *map)
-{
-    const perp_model *m = p->model;
-    perp__step *s = p->step;
-    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        const perp__item *item = &m->item[PERP_INPUT][i];
-        int k = table_index(s, i);
-        perp_expr now = 0, before = 0, t = map[PERP__SYM_T];
-        if (k >= 0) {
-            now = perp__symbol(&p->graph, s->sym_table + k);
-            before = perp__symbol(&p->graph, s->sym_table_pre + k);
-        } else {
-            perp__graph_copy(&p->graph, &m->graph, &item->expr, 1, map, &now);
-            map[PERP__SYM_T] = map[PERP__SYM_T_PRE];
-            perp__graph_copy(&p->graph, &m->graph, &item->expr, 1, map, &before);
-            map[PERP__SYM_T] = t;
-        }
-        map[item->symbol + PERP__NOW] = now;
-        map[item->symbol + PERP__INPUT_PRE] = before;
-    }
-}
-
-static int is_weighted(mapping how)
-{
-    return how <= MAP_DAMPED_WEIGHTED;
-}
-
-/* theta x + (1 - theta) before */
-static perp_expr weighted(plan *p, mapping how, perp_expr now, perp_expr before)
-{
-    perp__graph *g = &p->graph;
-    if (p->step->scheme.theta == 1) return now;
-    int damped = how == MAP_DAMPED_RATES || how == MAP_DAMPED_WEIGHTED;
-    perp_expr theta = damped ? perp__symbol(g, SYM_THETA) : perp__const(g, p->step->scheme.theta),
-              rest = perp__sub(g, perp__const(g, 1), theta);
-    return perp__add(g, perp__mul(g, theta, now), perp__mul(g, rest, before));
-}
-
-static void map_states(plan *p, mapping how, perp_expr *map)
-{
-    const perp_model *m = p->model;
-    const perp__step *s = p->step;
-    perp__graph *g = &p->graph;
-    int with_symbols = how == MAP_RATES || how == MAP_DAMPED_RATES;
-    for (int i = 0; i < s->nx; i++) {
-        int symbol = m->item[PERP_STATE][i].symbol;
-        perp_expr y = perp__symbol(g, s->sym_y + i), pre = perp__symbol(g, pre_symbol(s, i));
-        perp_expr now = is_weighted(how) ? weighted(p, how, y, pre) : y;
-        if (m->kind == PERP_DISCRETE && how != MAP_OUTPUTS) now = pre;
-        map[symbol + PERP__PRE] = pre;
-        map[symbol + PERP__NEXT] = y;
-        map[symbol + PERP__NOW] = now;
-        map[symbol + PERP__DER] = with_symbols ? perp__symbol(g, rate_symbol(s, i))
-                                               : perp__div(g, perp__sub(g, y, pre), p->h);
-    }
-}
-
 /* Parameters are numbers, so that what depends on them alone is computed once; but those of p->param are symbols, and those
  * written in terms of them expressions. */
-static void map_parameters(plan *p, perp_expr *map)
+static perp_expr parameter(plan *p, perp__instant *at, int i)
 {
-    const perp_model *m = p->model;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
-        const perp__item *item = &m->item[PERP_PARAM][i];
-        int k = 0;
-        while (k < p->nparam && p->param[k] != i) k++;
-        if (k < p->nparam)
-            map[item->symbol] = perp__symbol(&p->graph, perp__step_parameter(p->step, k));
-        else if (p->nparam == 0 || item->is_set || item->expr < 0)
-            map[item->symbol] = perp__const(&p->graph, item->value);
-        else
-            perp__graph_copy(&p->graph, &m->graph, &item->expr, 1, map, &map[item->symbol]);
-    }
+    int k = 0;
+    while (k < p->nparam && p->param[k] != i) k++;
+    if (k < p->nparam) return perp__symbol(&p->graph, perp__step_parameter(p->step, k));
+    return perp__instant_param(at, i);
 }
 
-static void map_symbols(plan *p, mapping how)
+static int make_instant(plan *p, perp__instant *at)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
-    perp_expr *map = p->map[how];
-    for (int i = 0; i < m->nsymbol; i++) map[i] = 0;
-    map[PERP__SYM_T] = perp__symbol(g, SYM_T);
-    map[PERP__SYM_T_PRE] = perp__symbol(g, SYM_T_PRE);
-    map[PERP__SYM_H] = p->h;
-    map_parameters(p, map);
-    map_inputs(p, map);
-    for (int i = 0; i < m->nitem[PERP_INPUT] && is_weighted(how); i++) {
-        int symbol = m->item[PERP_INPUT][i].symbol;
-        map[symbol] = weighted(p, how, map[symbol + PERP__NOW], map[symbol + PERP__INPUT_PRE]);
+    perp__instant_clear(at);
+    if (!perp__instant_create(at, m, g, &s->scheme, s->nsymbol, s->nsymbol + s->nx + p->nparam))
+        return 0;
+    at->start = perp__symbol(g, SYM_T_PRE);
+    at->time[0] = perp__symbol(g, SYM_T);
+    at->h = s->nonlinear ? perp__symbol(g, SYM_H) : perp__const(g, s->h);
+    at->theta = at == &p->damped ? perp__symbol(g, SYM_THETA) : perp__const(g, s->scheme.theta);
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        at->known[m->item[PERP_PARAM][i].symbol] = parameter(p, at, i);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        int k = table_index(s, i);
+        at->input[i] = k < 0 ? -1 : perp__symbol(g, s->sym_table + k);
+        at->input_before[i] = k < 0 ? -1 : perp__symbol(g, s->sym_table_pre + k);
     }
-    if (is_weighted(how))
-        map[PERP__SYM_T] = weighted(p, how, map[PERP__SYM_T], map[PERP__SYM_T_PRE]);
-    map_states(p, how, map);
-    for (int i = 0; i < s->nv; i++)
-        map[m->item[PERP_VAR][i].symbol] = perp__symbol(g, s->sym_y + s->nx + i);
+    for (int i = 0; i < s->nx; i++) {
+        at->before[i] = perp__symbol(g, s->sym_pre + i);
+        at->state[i] = perp__symbol(g, s->sym_y + i);
+    }
+    for (int i = 0; i < s->nv; i++) at->var[i] = perp__symbol(g, s->sym_y + s->nx + i);
+    return 1;
 }
 
-static perp_expr translate(plan *p, perp_expr e, mapping how)
+static perp_expr translate(plan *p, perp_expr e, perp__reading reading)
 {
-    perp_expr result = 0;
-    perp__graph_copy(&p->graph, &p->model->graph, &e, 1, p->map[how], &result);
-    return result;
-}
-
-/* Replace the symbols with a column by 0; `zero` was made by zero_map. */
-static perp_expr without(plan *p, perp_expr e, const perp_expr *zero)
-{
-    perp_expr result = 0;
-    perp__graph_copy(&p->graph, &p->graph, &e, 1, zero, &result);
-    return result;
-}
-
-static void zero_map(plan *p, const int *column, perp_expr *zero)
-{
-    int n = p->step->nsymbol + p->step->nx + p->nparam;
-    for (int s = 0; s < n; s++)
-        zero[s] = column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
+    return perp__instant_read(&p->end, e, reading, 0);
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */
 
-static int is_damped(const plan *p, const perp__equation *equation)
+static perp__instant *instant_of(plan *p, int equation)
 {
-    return p->step->damped[equation - p->model->equation];
+    return p->step->damped[equation] ? &p->damped : &p->end;
 }
 
-/* Does an equation of the model contain a derivative? */
-static int has_rate(plan *p, const perp__equation *equation)
+/* The row of an equation; the states whose derivatives are in it are remembered. */
+static perp_expr equation_row(plan *p, int i)
 {
-    perp_expr R = perp__sub(&p->graph, translate(p, equation->left, MAP_RATES),
-                            translate(p, equation->right, MAP_RATES));
-    int degree = perp__degree(&p->graph, R, p->rate_column, NULL);
-    if (degree < 0) p->graph.failed = 1;
-    return degree > 0;
-}
-
-/* Remember which states' derivatives are in an equation. */
-static int keep_rates(plan *p, const perp__equation *equation, const perp__sparse_row *C)
-{
-    int i = (int)(equation - p->model->equation);
-    p->rate_start[i] = p->nrate;
-    for (int k = 0; k < C->count; k++) {
-        if (!perp__grow(&p->rate, &p->crate, p->nrate + 1, sizeof *p->rate)) return 0;
-        p->rate[p->nrate++] = C->column[k];
-    }
-    p->rate_start[i + 1] = p->nrate;
-    return 1;
-}
-
-/* left - right = R(D, y). The step puts D = (y - pre) / h. Where R = R0 + sum C_i D_i the row
- * is h R0 + sum C_i (y_i - pre_i): without the division a state at rest stays where it is to the
- * last bit. */
-static perp_expr equation_row(plan *p, const perp__equation *equation)
-{
-    perp__graph *g = &p->graph;
-    perp__step *s = p->step;
-    mapping rates = is_damped(p, equation) ? MAP_DAMPED_RATES : MAP_RATES;
-    perp_expr R =
-        perp__sub(g, translate(p, equation->left, rates), translate(p, equation->right, rates));
     perp__sparse_row C = {0};
     perp_expr row = 0;
-    int degree = perp__degree(g, R, p->rate_column, NULL);
-    if (degree < 0 || !perp__gradient(g, R, p->rate_column, &C)) {
-        g->failed = 1;
-    } else if (!keep_rates(p, equation, &C)) {
-        g->failed = 1;
-    } else if (degree == 0) {
-        row = perp__sub(g, translate(p, equation->left, MAP_END),
-                        translate(p, equation->right, MAP_END));
-    } else if (degree == 1) {
-        s->has_h[equation - p->model->equation] = 1;
-        row = perp__mul(g, p->h, without(p, R, p->zero_rate));
-        for (int k = 0; k < C.count; k++) {
-            int i = C.column[k];
-            perp_expr change =
-                perp__sub(g, perp__symbol(g, s->sym_y + i), perp__symbol(g, pre_symbol(s, i)));
-            row = perp__add(g, row, perp__mul(g, C.entry[k], change));
-        }
-    } else {
-        mapping quotients = is_damped(p, equation) ? MAP_DAMPED_WEIGHTED : MAP_WEIGHTED;
-        row = perp__sub(g, translate(p, equation->left, quotients),
-                        translate(p, equation->right, quotients));
-    }
+    int degree = perp__instant_row(instant_of(p, i), &p->model->equation[i], 0, &row, &C);
+    p->step->has_h[i] = degree == 1;
+    p->rate_start[i] = p->nrate;
+    if (!perp__grow(&p->rate, &p->crate, p->nrate + C.count + 1, sizeof *p->rate))
+        p->graph.failed = 1;
+    else
+        for (int k = 0; k < C.count; k++) p->rate[p->nrate++] = C.column[k];
+    p->rate_start[i + 1] = p->nrate;
     perp__sparse_row_clear(&C);
     return row;
 }
@@ -257,9 +110,9 @@ static perp_expr equation_row(plan *p, const perp__equation *equation)
 /* The most that friction may be; 0 where its guard is off. */
 static perp_expr bound_of(plan *p, const perp__friction *friction)
 {
-    perp_expr bound = translate(p, friction->bound, MAP_END);
+    perp_expr bound = translate(p, friction->bound, PERP__AT_POINT);
     if (friction->guard < 0) return bound;
-    return perp__mul(&p->graph, bound, translate(p, friction->guard, MAP_END));
+    return perp__mul(&p->graph, bound, translate(p, friction->guard, PERP__AT_POINT));
 }
 
 /* The five rows of an exact cone, from row r on. Returns the next free row. */
@@ -268,8 +121,8 @@ static int build_cone(plan *p, const perp__friction *friction, int r)
     perp__step *s = p->step;
     s->cone[s->ncone++] = (perp__cone){friction->equation, r};
     for (int k = 0; k < 2; k++) {
-        p->row[r + k] = translate(p, friction->f[k], MAP_END);
-        p->row[r + 2 + k] = translate(p, friction->v[k], MAP_END);
+        p->row[r + k] = translate(p, friction->f[k], PERP__AT_POINT);
+        p->row[r + 2 + k] = translate(p, friction->v[k], PERP__AT_POINT);
     }
     p->row[r + 4] = bound_of(p, friction);
     return r + 5;
@@ -283,10 +136,10 @@ static void build_rows(plan *p)
     perp__graph *g = &p->graph;
     int r = 0, np = 0, split = s->sym_y + s->nx + s->nv;
     s->ncone = 0;
-    for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, &m->equation[i]);
+    for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, i);
     for (int i = 0; i < m->npair; i++) {
         if (!m->pair[i].two_sided) continue;
-        perp_expr e = translate(p, m->pair[i].b, MAP_END);
+        perp_expr e = translate(p, m->pair[i].b, PERP__AT_POINT);
         perp_expr plus = perp__symbol(g, split), minus = perp__symbol(g, split + 1);
         p->row[r++] = perp__sub(g, e, perp__sub(g, plus, minus));
         split += 2;
@@ -294,15 +147,16 @@ static void build_rows(plan *p)
     s->nequation = r;
     split = s->sym_y + s->nx + s->nv;
     for (int i = 0; i < m->npair; i++) {
-        perp_expr a = translate(p, m->pair[i].a, MAP_END), b = translate(p, m->pair[i].b, MAP_END);
+        perp_expr a = translate(p, m->pair[i].a, PERP__AT_POINT),
+                  b = translate(p, m->pair[i].b, PERP__AT_POINT);
         if (!m->pair[i].two_sided) {
             p->row[r] = a, p->row[r + 1] = b;
             s->pair[np++] = (perp__rows){r, r + 1, r, i};
             r += 2;
             continue;
         }
-        perp_expr lo = translate(p, m->pair[i].lo, MAP_END),
-                  hi = translate(p, m->pair[i].hi, MAP_END);
+        perp_expr lo = translate(p, m->pair[i].lo, PERP__AT_POINT),
+                  hi = translate(p, m->pair[i].hi, PERP__AT_POINT);
         p->row[r] = perp__sub(g, a, lo);
         p->row[r + 1] = perp__symbol(g, split);
         p->row[r + 2] = a; /* where the guard is off */
@@ -339,17 +193,18 @@ static int stands_alone(const perp__step *s, int r, int j)
 }
 
 /* The var that e, an expression of the model, is; -1 if it is another thing. */
-static int var_of(const plan *p, perp_expr e)
+static int var_of(plan *p, perp_expr e)
 {
     const perp__step *s = p->step;
     const perp__node *node = &p->model->graph.node[e];
-    if (node->op == PERP__SYMBOL) node = &p->graph.node[p->map[MAP_END][node->a]];
+    if (node->op == PERP__SYMBOL)
+        node = &p->graph.node[perp__instant_map(&p->end, PERP__AT_POINT, 0)[node->a]];
     int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
     return j >= s->nx && j < s->nx + s->nv ? j : -1;
 }
 
 /* The var that equation i sets, x = ...; -1 if there is none. */
-static int defined_by(const plan *p, int i)
+static int defined_by(plan *p, int i)
 {
     perp_expr side[2] = {p->model->equation[i].left, p->model->equation[i].right};
     for (int k = 0; k < 2 && p->rate_start[i] == p->rate_start[i + 1]; k++) {
@@ -482,7 +337,8 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
     int ok = 1, capacity = 0;
     *nroots = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
-        perp_expr c = s->nonlinear ? p->row[r] : without(p, p->row[r], p->zero_y);
+        perp_expr c = p->row[r];
+        if (!s->nonlinear) perp__graph_copy(&p->graph, &p->graph, &p->row[r], 1, p->zero_y, &c);
         ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots);
         if (ok) (*roots)[(*nroots)++] = c;
     }
@@ -530,23 +386,24 @@ static int compile_reports(plan *p)
     int n = 0;
     p->graph.strict = 1;
     for (int i = 0; i < m->nequation; i++) {
-        mapping quotients = is_damped(p, &m->equation[i]) ? MAP_DAMPED_WEIGHTED : MAP_WEIGHTED,
-                how = has_rate(p, &m->equation[i]) ? quotients : MAP_END;
-        p->root[n++] = translate(p, m->equation[i].left, how);
-        p->root[n++] = translate(p, m->equation[i].right, how);
+        int has_rate = p->rate_start[i + 1] > p->rate_start[i];
+        perp__reading reading = has_rate ? PERP__AT_WEIGHTED : PERP__AT_POINT;
+        perp__instant *at = instant_of(p, i);
+        p->root[n++] = perp__instant_read(at, m->equation[i].left, reading, 0);
+        p->root[n++] = perp__instant_read(at, m->equation[i].right, reading, 0);
     }
     for (int i = 0; i < m->npair; i++) {
-        p->root[n++] = translate(p, m->pair[i].a, MAP_END);
-        p->root[n++] = translate(p, m->pair[i].b, MAP_END);
+        p->root[n++] = translate(p, m->pair[i].a, PERP__AT_POINT);
+        p->root[n++] = translate(p, m->pair[i].b, PERP__AT_POINT);
         if (!m->pair[i].two_sided) continue;
-        p->root[n++] = translate(p, m->pair[i].lo, MAP_END);
-        p->root[n++] = translate(p, m->pair[i].hi, MAP_END);
+        p->root[n++] = translate(p, m->pair[i].lo, PERP__AT_POINT);
+        p->root[n++] = translate(p, m->pair[i].hi, PERP__AT_POINT);
     }
     for (int i = 0; i < m->nfriction; i++) {
         const perp__friction *friction = &m->friction[i];
         if (friction->equation < 0) continue;
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->f[k], MAP_END);
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->v[k], MAP_END);
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->f[k], PERP__AT_POINT);
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->v[k], PERP__AT_POINT);
         p->root[n++] = bound_of(p, friction);
     }
     for (int i = 0; i < m->nfriction; i++)
@@ -558,12 +415,12 @@ static int compile_reports(plan *p)
     n = 0;
     for (int i = 0; i < m->npair; i++) {
         s->guard_of[i] = m->pair[i].guard >= 0 ? n : -1;
-        if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, MAP_END);
+        if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, PERP__AT_POINT);
     }
     if (!perp__tape_compile(&s->guards, &p->graph, p->root, n, perp__tape_end(&s->check))) return 0;
 
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
-        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, MAP_OUTPUTS);
+        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW);
     return perp__tape_compile(&s->outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
                               perp__tape_end(&s->guards)) &&
            !p->graph.failed;
@@ -626,27 +483,17 @@ static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
-    size_t ns = (size_t)m->nsymbol,
-           total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
+    size_t total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
     size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + 5 * (size_t)m->nfriction +
                    (size_t)m->nitem[PERP_OUTPUT] + 1;
-    for (int k = 0; k < MAPPINGS; k++) p->map[k] = malloc(ns * sizeof(perp_expr));
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
     p->root = malloc(nroot * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
-    p->rate_column = malloc(total * sizeof(int));
     p->zero_y = malloc(total * sizeof(perp_expr));
-    p->zero_rate = malloc(total * sizeof(perp_expr));
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
-    for (int k = 0; k < MAPPINGS; k++) {
-        if (!p->map[k]) return 0;
-    }
-    if (!p->row || !p->root || !p->column || !p->rate_column || !p->zero_y || !p->zero_rate ||
-        !p->rate_start)
-        return 0;
-    for (size_t i = 0; i < total; i++) p->column[i] = p->rate_column[i] = -1;
+    if (!p->row || !p->root || !p->column || !p->zero_y || !p->rate_start) return 0;
+    for (size_t i = 0; i < total; i++) p->column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
-    for (int i = 0; i < s->nx; i++) p->rate_column[rate_symbol(s, i)] = i;
     return 1;
 }
 
@@ -656,10 +503,9 @@ static int write_rows(plan *p)
     perp__graph_clear(&p->graph);
     if (!perp__graph_init(&p->graph)) return 0;
     p->nrate = 0;
-    p->h = p->step->nonlinear ? perp__symbol(&p->graph, SYM_H) : perp__const(&p->graph, p->step->h);
-    for (int k = 0; k < MAPPINGS; k++) map_symbols(p, (mapping)k);
-    zero_map(p, p->column, p->zero_y);
-    zero_map(p, p->rate_column, p->zero_rate);
+    if (!make_instant(p, &p->end) || (p->step->ncontact && !make_instant(p, &p->damped))) return 0;
+    for (int s = 0; s < p->step->nsymbol + p->step->nx + p->nparam; s++)
+        p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
     build_rows(p);
     return !p->graph.failed;
 }
@@ -680,13 +526,12 @@ static int build_problem(plan *p)
 static void free_plan(plan *p)
 {
     perp__graph_clear(&p->graph);
-    for (int k = 0; k < MAPPINGS; k++) free(p->map[k]);
+    perp__instant_clear(&p->end);
+    perp__instant_clear(&p->damped);
     free(p->row);
     free(p->root);
     free(p->column);
-    free(p->rate_column);
     free(p->zero_y);
-    free(p->zero_rate);
     free(p->rate);
     free(p->rate_start);
 }
@@ -698,8 +543,7 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     step->model = model;
     step->h = options->step;
     step->tol = options->tol;
-    step->scheme =
-        perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
+    step->scheme = perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
     plan p = {.step = step, .model = model};
     perp_status status = PERP_ERR_MEMORY;
     if (build_problem(&p)) status = perp__step_allocate(step, options->solver);
@@ -747,10 +591,10 @@ int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__gr
     int ok = allocate_plan(&p) && write_rows(&p);
     for (int r = 0; ok && r < step->nrow; r++) row[r] = p.row[r];
     for (int i = 0; ok && i < m->nitem[PERP_OUTPUT]; i++)
-        output[i] = translate(&p, m->item[PERP_OUTPUT][i].expr, MAP_OUTPUTS);
+        output[i] = translate(&p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW);
     for (int i = 0; ok && i < step->nx; i++) {
         const perp__item *state = &m->item[PERP_STATE][i];
-        initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, MAP_END);
+        initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, PERP__AT_POINT);
     }
     ok = ok && !p.graph.failed;
     *graph = p.graph; /* handed over */

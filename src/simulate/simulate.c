@@ -2,6 +2,7 @@
  * has no solution. */
 
 #include "base/tol.h"
+#include "model/instant.h"
 #include "simulate/run.h"
 
 #include <math.h>
@@ -130,7 +131,15 @@ static void say_bad_input(const perp_model *m, int input, double x, double t, lo
                  isnan(x) ? "not a number" : "infinite", t, step);
 }
 
-/* Symbols of the model as known at the first step: parameters, initial states, inputs, times. */
+/* Inputs come from their tables. */
+static double initial_value(const void *context, perp_symbol_kind kind, int i, int is_before)
+{
+    const perp_model *m = context;
+    (void)is_before;
+    return kind == PERP_STATE ? m->item[PERP_STATE][i].value : (double)NAN;
+}
+
+/* Symbols of the model as known at the first step: parameters, initial states, inputs and t at its end. */
 static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value,
                                    perp_diag *diag)
 {
@@ -140,34 +149,18 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
     for (int s = 0; s < m->nsymbol; s++) symbol[s] = NAN;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
         symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
-    symbol[PERP__SYM_H] = o->step;
-    double *input = calloc(2 * (size_t)m->nitem[PERP_INPUT] + 1, sizeof *input);
-    if (!input) return PERP_ERR_MEMORY;
-    for (int when = 0; when < 2; when++) {
-        symbol[PERP__SYM_T] = o->from + (when ? 0 : o->step);
-        perp__graph_values(&m->graph, symbol, value);
-        for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-            const perp__item *item = &m->item[PERP_INPUT][i];
-            int hint = 0;
-            double x = item->table.n ? perp__table_value(&item->table, symbol[PERP__SYM_T], &hint)
-                                     : value[item->expr];
-            input[2 * i + when] = x;
-            if (when == 0 && !isfinite(x) && sim->nstep > 0) {
-                say_bad_input(m, i, x, symbol[PERP__SYM_T], 1, diag);
-                status = PERP_ERR_DATA;
-            }
-        }
-    }
-    symbol[PERP__SYM_T_PRE] = o->from;
-    symbol[PERP__SYM_T] = o->from + o->step;
+    perp__numbers from = {o->from, o->from, o->step, 1, initial_value, NULL, m};
+    perp__put_numbers(m, &from, PERP__AT_START, symbol);
+    perp__put_inputs(m, o->from, PERP__INPUT_PRE, symbol, value);
+    perp__put_inputs(m, o->from + o->step, PERP__NOW, symbol, value);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
-        symbol[m->item[PERP_INPUT][i].symbol + PERP__NOW] = input[2 * i];
-        symbol[m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE] = input[2 * i + 1];
+        double x = symbol[m->item[PERP_INPUT][i].symbol + PERP__NOW];
+        if (isfinite(x) || sim->nstep == 0) continue;
+        say_bad_input(m, i, x, o->from + o->step, 1, diag);
+        status = PERP_ERR_DATA;
     }
-    free(input);
     for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
         const perp__item *item = &m->item[PERP_STATE][i];
-        symbol[item->symbol + PERP__NOW] = symbol[item->symbol + PERP__PRE] = item->value;
         if (isfinite(item->value)) continue;
         status = perp__refuse(diag, PERP_ERR_MODEL, perp__source_place(&m->source, item->at),
                               "the initial value of '%s' is %g\n", item->name, item->value);

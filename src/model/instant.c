@@ -1,0 +1,263 @@
+#include "model/instant.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rules ----------------------------------------------------------------------------------------- */
+
+static int is_weighted(perp__reading reading)
+{
+    return reading <= PERP__AT_WEIGHTED;
+}
+
+static int has_point(perp__reading reading)
+{
+    return reading < PERP__AT_START;
+}
+
+/* Is a bare state the one before the step? */
+static int is_bare_before(const perp_model *m, perp__reading reading)
+{
+    return !has_point(reading) || (m->kind == PERP_DISCRETE && reading != PERP__AT_ROW);
+}
+
+/* Expressions ----------------------------------------------------------------------------------- */
+
+int perp__instant_create(perp__instant *at, const perp_model *m, perp__graph *graph,
+                         const perp__scheme *scheme, int rate, int symbols)
+{
+    size_t ns = (size_t)m->nitem[PERP_STATE], nu = (size_t)m->nitem[PERP_INPUT],
+           n = (size_t)scheme->npoint, nm = (size_t)m->nsymbol;
+    *at = (perp__instant){.model = m, .graph = graph, .scheme = *scheme, .rate = rate};
+    at->known = malloc((1 + PERP__READINGS) * nm * sizeof(perp_expr));
+    at->before =
+        malloc(((n + 1) * (ns + nu) + n * (size_t)m->nitem[PERP_VAR] + 1) * sizeof(perp_expr));
+    at->rate_column = malloc((size_t)symbols * sizeof(int));
+    at->without_rates = malloc((size_t)symbols * sizeof(perp_expr));
+    if (!at->known || !at->before || !at->rate_column || !at->without_rates) return 0;
+    for (int k = 0; k < PERP__READINGS; k++) at->map[k] = at->known + (size_t)(k + 1) * nm;
+    at->state = at->before + ns;
+    at->input_before = at->state + n * ns;
+    at->input = at->input_before + nu;
+    at->var = at->input + n * nu;
+    for (size_t k = 0; k < nm; k++) at->known[k] = -1;
+    for (int s = 0; s < symbols; s++) {
+        int is_rate = s >= rate && s < rate + (int)ns;
+        at->rate_column[s] = is_rate ? s - rate : -1;
+        at->without_rates[s] = is_rate ? perp__const(graph, 0) : perp__symbol(graph, s);
+    }
+    return 1;
+}
+
+void perp__instant_clear(perp__instant *at)
+{
+    free(at->known);
+    free(at->before);
+    free(at->rate_column);
+    free(at->without_rates);
+    memset(at, 0, sizeof *at);
+}
+
+static perp_expr translate(const perp__instant *at, perp_expr e, const perp_expr *map)
+{
+    perp_expr result = 0;
+    perp__graph_copy(at->graph, &at->model->graph, &e, 1, map, &result);
+    return result;
+}
+
+perp_expr perp__instant_param(perp__instant *at, int i)
+{
+    const perp__item *item = &at->model->item[PERP_PARAM][i];
+    if (item->is_set || item->expr < 0) return perp__const(at->graph, item->value);
+    return translate(at, item->expr, at->known);
+}
+
+/* theta now + (1 - theta) before */
+static perp_expr weigh(const perp__instant *at, perp__reading reading, perp_expr now,
+                       perp_expr before)
+{
+    perp__graph *g = at->graph;
+    if (at->scheme.theta == 1 || !is_weighted(reading)) return now;
+    perp_expr rest = perp__sub(g, perp__const(g, 1), at->theta);
+    return perp__add(g, perp__mul(g, at->theta, now), perp__mul(g, rest, before));
+}
+
+static void map_inputs(perp__instant *at, perp__reading reading, perp_expr *map)
+{
+    const perp_model *m = at->model;
+    int n = m->nitem[PERP_INPUT];
+    perp_expr t = map[PERP__SYM_T];
+    for (int i = 0; i < n; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        perp_expr now = at->input[at->point * n + i], before = at->input_before[i];
+        if (now < 0) {
+            now = translate(at, item->expr, map);
+            map[PERP__SYM_T] = at->start;
+            before = translate(at, item->expr, map);
+            map[PERP__SYM_T] = t;
+        } else if (!has_point(reading)) {
+            now = before;
+        }
+        map[item->symbol + PERP__NOW] = weigh(at, reading, now, before);
+        map[item->symbol + PERP__INPUT_PRE] = reading == PERP__AT_BEGIN ? -1 : before;
+    }
+}
+
+/* h times the slope of a state at the point: sum_j D[c][j] x_j */
+static perp_expr slope(const perp__instant *at, int i)
+{
+    perp__graph *g = at->graph;
+    const double *D = at->scheme.D[at->point];
+    int n = at->model->nitem[PERP_STATE];
+    perp_expr sum = perp__mul(g, perp__const(g, D[0]), at->before[i]);
+    for (int j = 0; j < at->scheme.npoint; j++)
+        sum = perp__add(g, sum, perp__mul(g, perp__const(g, D[j + 1]), at->state[j * n + i]));
+    return sum;
+}
+
+static perp_expr derivative(const perp__instant *at, perp__reading reading, int i)
+{
+    if (!has_point(reading)) return -1;
+    if (reading == PERP__AT_RATES) return perp__symbol(at->graph, at->rate + i);
+    return perp__div(at->graph, slope(at, i), at->h);
+}
+
+static void map_states(perp__instant *at, perp__reading reading, perp_expr *map)
+{
+    const perp_model *m = at->model;
+    int n = m->nitem[PERP_STATE];
+    for (int i = 0; i < n; i++) {
+        perp_expr *x = map + m->item[PERP_STATE][i].symbol, pre = at->before[i],
+                  now = at->state[at->point * n + i];
+        x[PERP__NEXT] = has_point(reading) ? now : -1;
+        x[PERP__PRE] = reading == PERP__AT_BEGIN ? -1 : pre;
+        x[PERP__NOW] = is_bare_before(m, reading) ? pre : weigh(at, reading, now, pre);
+        x[PERP__DER] = derivative(at, reading, i);
+    }
+}
+
+const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int point)
+{
+    const perp_model *m = at->model;
+    perp_expr *map = at->map[reading];
+    if (at->point != point) memset(at->is_made, 0, sizeof at->is_made);
+    at->point = point;
+    if (at->is_made[reading]) return map;
+    at->is_made[reading] = 1;
+    int is_begin = reading == PERP__AT_BEGIN, nv = m->nitem[PERP_VAR];
+    memcpy(map, at->known, (size_t)m->nsymbol * sizeof *map);
+    map[PERP__SYM_T] = has_point(reading) ? at->time[point] : at->start;
+    map[PERP__SYM_T_PRE] = is_begin ? -1 : at->start;
+    map[PERP__SYM_H] = is_begin ? -1 : at->h;
+    map_inputs(at, reading, map);
+    map[PERP__SYM_T] = weigh(at, reading, map[PERP__SYM_T], at->start);
+    map_states(at, reading, map);
+    for (int i = 0; i < nv && has_point(reading); i++)
+        map[m->item[PERP_VAR][i].symbol] = at->var[point * nv + i];
+    return map;
+}
+
+perp_expr perp__instant_read(perp__instant *at, perp_expr e, perp__reading reading, int point)
+{
+    return translate(at, e, perp__instant_map(at, reading, point));
+}
+
+int perp__instant_has(perp__instant *at, const perp_expr *map, perp_expr e)
+{
+    const perp__graph *g = &at->model->graph;
+    int n, ok = 1, *reach = perp__graph_reach(g, &e, 1, &n);
+    if (!reach) at->graph->failed = 1;
+    for (int k = 0; reach && k < n; k++)
+        if (g->node[reach[k]].op == PERP__SYMBOL && map[g->node[reach[k]].a] < 0) ok = 0;
+    free(reach);
+    return ok;
+}
+
+static perp_expr difference(perp__instant *at, const perp__equation *e, perp__reading reading,
+                            int point)
+{
+    perp_expr right = perp__instant_read(at, e->right, reading, point);
+    return perp__sub(at->graph, perp__instant_read(at, e->left, reading, point), right);
+}
+
+/* h R0 + sum C_i (h slope_i) */
+static perp_expr affine_row(const perp__instant *at, perp_expr R, const perp__sparse_row *C)
+{
+    perp__graph *g = at->graph;
+    perp_expr row = R;
+    perp__graph_copy(g, g, &R, 1, at->without_rates, &row);
+    row = perp__mul(g, at->h, row);
+    for (int k = 0; k < C->count && !g->failed; k++)
+        row = perp__add(g, row, perp__mul(g, C->entry[k], slope(at, C->column[k])));
+    return row;
+}
+
+int perp__instant_row(perp__instant *at, const perp__equation *e, int point, perp_expr *row,
+                      perp__sparse_row *rates)
+{
+    perp__graph *g = at->graph;
+    perp__sparse_row C = {0};
+    perp_expr R = difference(at, e, PERP__AT_RATES, point);
+    int degree = perp__degree(g, R, at->rate_column, NULL);
+    if (degree < 0 || (degree > 0 && !perp__gradient(g, R, at->rate_column, &C))) g->failed = 1;
+    if (!g->failed)
+        *row = degree == 1   ? affine_row(at, R, &C)
+               : degree == 0 ? difference(at, e, PERP__AT_POINT, point)
+                             : difference(at, e, PERP__AT_WEIGHTED, point);
+    if (rates)
+        *rates = C;
+    else
+        perp__sparse_row_clear(&C);
+    return g->failed ? -1 : degree;
+}
+
+/* Numbers --------------------------------------------------------------------------------------- */
+
+void perp__put_numbers(const perp_model *m, const perp__numbers *from, perp__reading reading,
+                       double *symbol)
+{
+    int here = has_point(reading);
+    double a = is_weighted(reading) ? from->theta : 1, b = 1 - a, nan = (double)NAN;
+    symbol[PERP__SYM_H] = from->h;
+    symbol[PERP__SYM_T_PRE] = from->start;
+    symbol[PERP__SYM_T] = !here   ? from->start
+                          : a < 1 ? a * from->time + b * from->start
+                                  : from->time;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        double *u = symbol + m->item[PERP_INPUT][i].symbol;
+        double before = from->value(from->context, PERP_INPUT, i, 1),
+               now = here ? from->value(from->context, PERP_INPUT, i, 0) : before;
+        u[PERP__NOW] = a < 1 ? a * now + b * before : now;
+        u[PERP__INPUT_PRE] = before;
+    }
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        double *x = symbol + m->item[PERP_STATE][i].symbol;
+        double pre = from->value(from->context, PERP_STATE, i, 1),
+               now = here ? from->value(from->context, PERP_STATE, i, 0) : nan;
+        x[PERP__NOW] = is_bare_before(m, reading) ? pre : a < 1 ? a * now + b * pre : now;
+        x[PERP__DER] = !here         ? nan
+                       : from->slope ? from->slope(from->context, i)
+                                     : (now - pre) / from->h;
+        x[PERP__NEXT] = now;
+        x[PERP__PRE] = pre;
+    }
+    for (int i = 0; i < m->nitem[PERP_VAR]; i++)
+        symbol[m->item[PERP_VAR][i].symbol] =
+            here ? from->value(from->context, PERP_VAR, i, 0) : nan;
+}
+
+void perp__put_inputs(const perp_model *m, double t, int offset, double *symbol, double *value)
+{
+    symbol[PERP__SYM_T] = t;
+    perp__graph_values(&m->graph, symbol, value);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        int hint = 0;
+        symbol[item->symbol + offset] = item->table.n ? perp__table_value(&item->table, t, &hint)
+                                        : item->expr >= 0 ? value[item->expr]
+                                                          : (double)NAN;
+    }
+}

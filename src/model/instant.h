@@ -1,0 +1,85 @@
+/* Internal: a model at a point of time, the one way in for every engine. Those that form conditions put expressions in the
+ * places of the model's symbols (perp__instant), those that evaluate them numbers (perp__put_numbers). What a bare name, der(x)
+ * and pre(x) are at an instant is said here and nowhere else. */
+
+#ifndef PERP_SRC_INSTANT_H
+#define PERP_SRC_INSTANT_H
+
+#include "model/model.h"
+#include "model/scheme.h"
+
+/* How an expression of the model is read at a point of a step. */
+typedef enum perp__reading {
+    PERP__AT_RATES,    /* as AT_WEIGHTED, to take a row apart: der(x) is a symbol of its own */
+    PERP__AT_WEIGHTED, /* equations with a derivative: t, inputs and states lie between the start and the point, by theta */
+    PERP__AT_POINT, /* other conditions: at the point; but a bare state of a discrete model is the one before the step */
+    PERP__AT_ROW,   /* outputs, costs, conditions of a plan: a bare state is the one of the row */
+    PERP__AT_START, /* at the start of the step: what is known before it */
+    PERP__AT_BEGIN, /* the same at a node before which there is no step: h and pre() have no value */
+    PERP__READINGS
+} perp__reading;
+
+/* Where expressions come from. The engine fills the arrays after perp__instant_create. */
+typedef struct perp__instant {
+    const perp_model *model;
+    perp__graph *graph;
+    perp__scheme scheme;
+    perp_expr h, start;                /* length of the step, time at its start */
+    perp_expr time[PERP__MOST_POINTS]; /* at its points */
+    perp_expr theta;                   /* weight of the point */
+    perp_expr *known;  /* model symbol -> what stands for it at all instants (parameters), or -1 */
+    perp_expr *before; /* states at the start of the step */
+    perp_expr *state, *var;  /* at point c: [c * count + i] */
+    perp_expr *input_before; /* -1: has no value */
+    perp_expr *input; /* at point c, as states; -1: its function of t, then before the step, too */
+    int rate; /* symbol of the first state's derivative in the graph; those of the others follow */
+    int *rate_column;         /* symbol of the graph -> state whose derivative it is, or -1 */
+    perp_expr *without_rates; /* symbol of the graph -> itself, 0 for derivatives */
+    int point;                /* which all that follows is for */
+    perp_expr *map[PERP__READINGS];
+    char is_made[PERP__READINGS];
+} perp__instant;
+
+/* rate: the first of as many symbols as there are states, all free; symbols: how many symbols the graph has, these included. 0
+ * when memory is out; clear in every case. */
+int perp__instant_create(perp__instant *at, const perp_model *model, perp__graph *graph,
+                         const perp__scheme *scheme, int rate, int symbols);
+void perp__instant_clear(perp__instant *at);
+
+/* Parameter i of the model, if it is not chosen: its number, or what it is written in. Those before it must be known. */
+perp_expr perp__instant_param(perp__instant *at, int i);
+
+/* What stands for each symbol of the model at a point; -1: it has no value there. Made when it is first asked for. */
+const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int point);
+
+/* An expression of the model there; out of memory is in the graph's `failed`. */
+perp_expr perp__instant_read(perp__instant *at, perp_expr e, perp__reading reading, int point);
+
+/* Has everything in e a value by this map? (Out of memory: 1.) */
+int perp__instant_has(perp__instant *at, const perp_expr *map, perp_expr e);
+
+/* left - right of an equation as a row of the graph. Where it is affine in derivatives, R0 + sum C_i der(x_i), that is
+ * h R0 + sum C_i (h slope_i): without the division, a state at rest stays where it is to the last bit. The states in `rates`
+ * (nullable, set; the caller clears it) are those whose derivatives are there; the degree in them is returned, -1: memory. */
+int perp__instant_row(perp__instant *at, const perp__equation *equation, int point, perp_expr *row,
+                      perp__sparse_row *rates);
+
+/* Numbers --------------------------------------------------------------------------------------- */
+
+/* Where numbers come from; NaN: not known. */
+typedef struct perp__numbers {
+    double start, time, h, theta;
+    double (*value)(const void *context, perp_symbol_kind kind, int i, int is_before);
+    double (*slope)(const void *context, int i); /* NULL: the difference over h */
+    const void *context;
+} perp__numbers;
+
+/* Times, inputs, states and vars into the model's symbols; parameters are not touched. */
+void perp__put_numbers(const perp_model *model, const perp__numbers *from, perp__reading reading,
+                       double *symbol);
+
+/* What tables and functions of time say the inputs are at t, into their symbols PERP__NOW or PERP__INPUT_PRE; NaN for those
+ * that have neither. The parameters are there; value: scratch, graph.count. */
+void perp__put_inputs(const perp_model *model, double t, int offset, double *symbol, double *value);
+
+#endif
