@@ -4,37 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int edit_distance(const char *a, const char *b)
-{
-    enum { MAX = 40 };
-    int na = (int)strlen(a), nb = (int)strlen(b), row[MAX + 1];
-    if (na > MAX || nb > MAX) return MAX;
-    for (int j = 0; j <= nb; j++) row[j] = j;
-    for (int i = 1; i <= na; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[nb];
-}
-
-const char *cli_nearest(const char *word, const char *const *words, int n)
-{
-    const char *nearest = NULL;
-    int best = (int)strlen(word) / 3 + 2;
-    for (int i = 0; i < n; i++) {
-        int d = edit_distance(word, words[i]);
-        if (d < best) best = d, nearest = words[i];
-    }
-    return nearest;
-}
-
 void cli_problem_place(char *text, size_t size, const char *file, int k)
 {
     int n = snprintf(text, size, "%s, problem %d", file, k);

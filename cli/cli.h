@@ -81,7 +81,4 @@ perp_status cli_write_words(perp_trajectory_writer *writer, const char *what,
 int cli_exit_code(perp_status status);
 int cli_is_out_of_memory(void);
 
-/* The nearest of some words by edit distance, or NULL. */
-const char *cli_nearest(const char *word, const char *const *words, int n);
-
 #endif

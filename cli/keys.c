@@ -39,10 +39,9 @@ int cli_check_keys(const void *json, const char *kind, const char *where)
         int found = 0;
         for (int i = 0; i < n; i++) found |= strcmp(known[i], item->string) == 0;
         if (!found) {
-            const char *near = cli_nearest(item->string, known, n);
-            fprintf(stderr, "%s: unknown key \"%.60s\" of a problem of kind %s%s%s%s\n", where,
-                    item->string, kind, near ? "; did you mean \"" : "", near ? near : "",
-                    near ? "\"?" : "");
+            char text[512];
+            fprintf(stderr, "%s: kind %s: %s\n", where, kind,
+                    perp_unknown_word("key", item->string, known, n, NULL, text, sizeof text));
             return CLI_BAD_INPUT;
         }
         for (before = ((const cJSON *)json)->child; before != item; before = before->next) {

@@ -133,10 +133,9 @@ static int run(int argc, char **argv)
         int code = commands[i].run(argc - 1, argv + 1);
         return code == CLI_HELPED ? CLI_DONE : code;
     }
-    const char *near = cli_nearest(word, names, NCOMMAND);
-    fprintf(stderr, "perp: unknown command '%s'", word);
-    if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, "%s perp --help\n", near ? " See" : "; see");
+    char text[256];
+    fprintf(stderr, "perp: %s\n",
+            perp_unknown_word("command", word, names, NCOMMAND, "perp --help", text, sizeof text));
     return CLI_USAGE;
 }
 

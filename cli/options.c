@@ -62,15 +62,18 @@ static const cli_option *find_option(const cli_command *c, const char *name, siz
 
 static int unknown_option(const cli_command *c, const char *text)
 {
-    const char *names[64] = {"help"}, *near;
+    enum { MOST = 64 };
+    char name[MOST][32], see[32], message[256];
+    const char *names[MOST] = {"--help"};
     int n = 1;
-    for (int k = 0; k < c->noptions && n < 64; k++) {
-        if (strlen(c->options[k].name) > 1) names[n++] = c->options[k].name;
+    for (int k = 0; k < c->noptions && n < MOST; k++) {
+        if (strlen(c->options[k].name) < 2) continue;
+        snprintf(name[n], sizeof name[n], "--%s", c->options[k].name);
+        names[n] = name[n], n++;
     }
-    near = strncmp(text, "--", 2) == 0 ? cli_nearest(text + 2, names, n) : NULL;
-    fprintf(stderr, "perp %s: unknown option '%s'", c->name, text);
-    if (near) fprintf(stderr, "; did you mean '--%s'?", near);
-    fprintf(stderr, "%s perp %s --help\n", near ? " See" : "; see", c->name);
+    snprintf(see, sizeof see, "perp %s --help", c->name);
+    fprintf(stderr, "perp %s: %s\n", c->name,
+            perp_unknown_word("option", text, names, n, see, message, sizeof message));
     return BAD;
 }
 
@@ -132,12 +135,10 @@ static int put_word(const cli_command *c, const cli_option *o, void *to, const c
     for (; o->words[n]; n++) {
         if (strcmp(o->words[n], value) == 0) return put_integer(o, to, n);
     }
-    const char *near = cli_nearest(value, o->words, n);
-    fprintf(stderr, "perp %s: unknown %s '%s'; ", c->name, o->what ? o->what : o->name, value);
-    if (near) fprintf(stderr, "did you mean '%s'? ", near);
-    fprintf(stderr, near ? "There are:" : "there are:");
-    for (int k = 0; k < n; k++) fprintf(stderr, " %s", o->words[k]);
-    fprintf(stderr, "\n");
+    char text[512];
+    fprintf(stderr, "perp %s: %s\n", c->name,
+            perp_unknown_word(o->what ? o->what : o->name, value, o->words, n, NULL, text,
+                              sizeof text));
     return 0;
 }
 

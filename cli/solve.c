@@ -421,11 +421,24 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 /* Command
  * ------------------------------------------------------------------------------------------ */
 
-static int is_known(const char *method)
+/* Is it a method for problems of some class? CLI_USAGE after saying that it is not. */
+static int check_method(const char *method)
 {
-    return strcmp(method, "all") == 0 || perp_method_find(method) != PERP_METHOD_COUNT ||
-           perp_fc_method_find(method) != PERP_FC_METHOD_COUNT ||
-           perp_mcp_method_find(method) != PERP_MCP_METHOD_COUNT;
+    enum { MOST = PERP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 1 };
+    const char *known[MOST] = {"all"};
+    char text[256];
+    int n = 1;
+    for (int m = 0; m < PERP_METHOD_COUNT; m++) known[n++] = perp_method_name((perp_method)m);
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
+        known[n++] = perp_fc_method_name((perp_fc_method)m);
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++)
+        known[n++] = perp_mcp_method_name((perp_mcp_method)m);
+    for (int k = 0; k < n; k++) {
+        if (strcmp(method, known[k]) == 0) return CLI_DONE;
+    }
+    fprintf(stderr, "perp solve: %s\n",
+            perp_unknown_word("method", method, known, n, "perp solvers", text, sizeof text));
+    return CLI_USAGE;
 }
 
 static int solve_one(const cJSON *json, const char *file, const char *method, int all, output *out,
@@ -464,11 +477,8 @@ int perp__cmd_solve(int argc, char **argv)
 {
     request r = {.args = {&command, argc, argv}, .method = "auto"};
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE) code = check_method(r.method);
     if (code != CLI_DONE) return code;
-    if (!is_known(r.method)) {
-        fprintf(stderr, "perp solve: unknown method '%s'; perp solvers lists them\n", r.method);
-        return CLI_USAGE;
-    }
     perp_diag diag = {0};
     perp_status status;
     cJSON *json = problem_json_load(r.file, &status, &diag);

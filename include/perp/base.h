@@ -58,11 +58,26 @@ typedef enum perp_outcome {
         PERP_OUTCOME_COUNT
 } perp_outcome;
 
-/// Names such as "PERP_ERR_ARG" and sentences; never NULL, also for values outside the enum.
+/// Names such as "PERP_ERR_ARG" and sentences; "unknown" and "" for values outside the enum. This holds for all
+/// functions of the library that name or summarise the values of an enum; those that find one by its word give the
+/// enum's _COUNT for an unknown word, or NULL.
 PERP_API const char *perp_status_name(perp_status status);
 PERP_API const char *perp_status_message(perp_status status);
 PERP_API const char *perp_outcome_name(perp_outcome outcome);
 PERP_API const char *perp_outcome_message(perp_outcome outcome);
+
+/// The one of n words that is nearest to `word` by edit distance, NULL where none is near.
+PERP_API const char *perp_nearest(const char *word, const char *const *words, int n);
+
+/// Say that a word is unknown: "unknown method 'lemk'; did you mean 'lemke'? There are: lemke pgs".
+///
+/// @param what  what the word should be: "method"
+/// @param word  nullable: "unknown method; there are: lemke pgs"
+/// @param see   where the words are listed, for "See perp solvers" instead of them; "" for neither, NULL for the words
+/// @param text  size bytes, cut where it is longer
+/// @return text
+PERP_API const char *perp_unknown_word(const char *what, const char *word, const char *const *words,
+                                       int n, const char *see, char *text, size_t size);
 
 /// Version of the library, "major.minor.patch".
 PERP_API const char *perp_version(void);

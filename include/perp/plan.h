@@ -57,8 +57,7 @@ typedef enum perp_plan_backend {
         PERP_PLAN_BACKEND_COUNT
 } perp_plan_backend;
 
-/// Words such as "backward-euler"; NULL outside the enum. The find functions give the COUNT for an
-/// unknown word.
+/// Words such as "backward-euler".
 PERP_API const char *perp_plan_method_name(perp_plan_method method);
 PERP_API perp_plan_method perp_plan_method_find(const char *name);
 PERP_API const char *perp_plan_pairs_name(perp_plan_pairs pairs);

@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include "base/number.h"
+#include "base/words.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,46 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const status_names[] = {
-#define X(name, text) #name,
-    PERP_STATUS_LIST(X)
-#undef X
-};
-static const char *const status_messages[] = {
-#define X(name, text) text,
-    PERP_STATUS_LIST(X)
-#undef X
-};
-static const char *const outcome_names[] = {
-#define X(name, word, text) word,
-    PERP_OUTCOME_LIST(X)
-#undef X
-};
-static const char *const outcome_messages[] = {
-#define X(name, word, text) text,
-    PERP_OUTCOME_LIST(X)
-#undef X
-};
+#define ROW(name, text)            {#name, text},
+#define OUTCOME_ROW(n, word, text) {word, text},
+static const perp__word status_rows[] = {PERP_STATUS_LIST(ROW)};
+static const perp__word outcome_rows[] = {PERP_OUTCOME_LIST(OUTCOME_ROW)};
+static const perp__words statuses = PERP_WORDS(status_rows), outcomes = PERP_WORDS(outcome_rows);
 
 const char *perp_status_name(perp_status status)
 {
-    return (unsigned)status < PERP_STATUS_COUNT ? status_names[status] : "unknown status";
-}
-
-const char *perp_status_message(perp_status status)
-{
-    return (unsigned)status < PERP_STATUS_COUNT ? status_messages[status] : "unknown status";
+    return perp__word_name(&statuses, (int)status);
 }
 
 const char *perp_outcome_name(perp_outcome outcome)
 {
-    return (unsigned)outcome < PERP_OUTCOME_COUNT ? outcome_names[outcome] : "unknown outcome";
+    return perp__word_name(&outcomes, (int)outcome);
 }
 
-const char *perp_outcome_message(perp_outcome outcome)
-{
-    return (unsigned)outcome < PERP_OUTCOME_COUNT ? outcome_messages[outcome] : "unknown outcome";
-}
+PERP_WORD_SUMMARY(perp_status, perp_status_message, statuses)
+PERP_WORD_SUMMARY(perp_outcome, perp_outcome_message, outcomes)
 
 const char *perp_version(void)
 {

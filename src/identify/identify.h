@@ -48,6 +48,9 @@ typedef struct perp__study {
 } perp__study;
 
 /* study.c */
+/* The estimator and the derivatives are among those that there are; PERP_ERR_ARG after saying so. */
+perp_status perp__check_choices(const perp_identify_options *options, perp_diag *diag);
+
 perp_status perp__study_create(perp__study *study, const perp_model *model,
                                const perp_dataset *data, const perp_identify_options *options,
                                perp_diag *diag);

@@ -1,35 +1,28 @@
 /* The table of estimators, and the options that a model's identify block sets. */
 
+#include "base/words.h"
 #include "identify/identify.h"
 #include "model/identify_block.h"
 
 #include <math.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-} estimators[] = {
+static const perp__word estimator_rows[] = {
 #define PERP_ESTIMATOR(name, suffix, summary) {#name, summary},
 #include "perp/estimators.def"
 #undef PERP_ESTIMATOR
 };
+static const perp__word derivatives_rows[] = {
+    {"auto", "exact, unless wide differences disagree"},
+    {"exact", "through the solved steps"},
+    {"differences", "of whole predictions"},
+};
+static const perp__words estimators = PERP_WORDS(estimator_rows),
+                         derivatives = PERP_WORDS(derivatives_rows);
 
-const char *perp_estimator_name(perp_estimator estimator)
-{
-    return (unsigned)estimator < PERP_ESTIMATOR_COUNT ? estimators[estimator].name : "unknown";
-}
-
-const char *perp_estimator_summary(perp_estimator estimator)
-{
-    return (unsigned)estimator < PERP_ESTIMATOR_COUNT ? estimators[estimator].summary : "";
-}
-
-perp_estimator perp_estimator_find(const char *name)
-{
-    int k = 0;
-    while (k < PERP_ESTIMATOR_COUNT && (!name || strcmp(estimators[k].name, name) != 0)) k++;
-    return (perp_estimator)k;
-}
+PERP_WORD_FUNCTIONS(perp_estimator, perp_estimator, estimators)
+PERP_WORD_SUMMARY(perp_estimator, perp_estimator_summary, estimators)
+PERP_WORD_FUNCTIONS(perp_derivatives, perp_derivatives, derivatives)
 
 static perp_status refuse(const perp_model *model, const char *what, perp_diag *diag)
 {
@@ -66,30 +59,21 @@ static perp_status read_block(const perp_model *model, perp_identify_options *o,
     if (!isnan(b->starts)) o->starts = (int)b->starts;
     if (!isnan(b->seed)) o->seed = (unsigned long long)b->seed;
     if (!isnan(b->step)) o->step = b->step;
-    if (!b->method) return PERP_OK;
-    o->method = perp_estimator_find(b->method);
+    if (b->method.text) o->method = perp_estimator_find(b->method.text);
     if (o->method != PERP_ESTIMATOR_COUNT) return PERP_OK;
-    perp__refuse(diag, PERP_ERR_ARG, perp__source_place(&model->source, b->at),
-                 "no method named '%s' in the identify block; there are:", b->method);
-    for (int k = 0; k < PERP_ESTIMATOR_COUNT; k++)
-        perp__diag_append(diag, " %s", estimators[k].name);
-    perp__diag_append(diag, "\n");
-    return PERP_ERR_ARG;
+    return perp__refuse_word(diag, PERP_ERR_ARG, perp__said_place(&model->source, b->method),
+                             "method", b->method.text, &estimators);
 }
 
-static const char *const derivatives_names[PERP_DERIVATIVES_COUNT] = {"auto", "exact",
-                                                                      "differences"};
-
-const char *perp_derivatives_name(perp_derivatives d)
+perp_status perp__check_choices(const perp_identify_options *o, perp_diag *diag)
 {
-    return (unsigned)d < PERP_DERIVATIVES_COUNT ? derivatives_names[d] : "unknown";
-}
-
-perp_derivatives perp_derivatives_find(const char *name)
-{
-    int k = 0;
-    while (k < PERP_DERIVATIVES_COUNT && (!name || strcmp(derivatives_names[k], name) != 0)) k++;
-    return (perp_derivatives)k;
+    perp__place place = perp__in("identify");
+    if ((unsigned)o->method >= PERP_ESTIMATOR_COUNT)
+        return perp__refuse_word(diag, PERP_ERR_ARG, place, "method", NULL, &estimators);
+    if ((unsigned)o->derivatives >= PERP_DERIVATIVES_COUNT)
+        return perp__refuse_word(diag, PERP_ERR_ARG, place, "kind of derivatives", NULL,
+                                 &derivatives);
+    return PERP_OK;
 }
 
 perp_status perp_identify_options_default(const perp_model *model, perp_identify_options *options,

@@ -19,9 +19,13 @@ static perp_status take_parameters(perp__study *s)
     for (int i = 0; i < o->nparameter; i++) {
         perp_symbol_kind kind;
         int index;
-        if (!perp_model_find(s->model, o->parameter[i], &kind, &index) || kind != PERP_PARAM)
+        if (!perp_model_find(s->model, o->parameter[i], &kind, &index) || kind != PERP_PARAM) {
+            char text[512];
+            perp__unknown_symbol(s->model, "parameter", o->parameter[i], PERP_PARAM, PERP_PARAM,
+                                 text, sizeof text);
             return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(perp_model_file(s->model)),
-                                "no parameter named '%s' to estimate\n", o->parameter[i]);
+                                "to estimate: %s\n", text);
+        }
         perp_symbol p = perp_model_symbol(s->model, PERP_PARAM, index);
         int same = 0;
         while (same < i && s->param[same] != index) same++;
@@ -364,11 +368,9 @@ static perp_status check_options(const perp__study *s)
 {
     const perp_identify_options *o = &s->options;
     const char *wrong = NULL;
-    if ((unsigned)o->method >= PERP_ESTIMATOR_COUNT)
-        wrong = "unknown method";
-    else if ((unsigned)o->derivatives >= PERP_DERIVATIVES_COUNT)
-        wrong = "unknown kind of derivatives";
-    else if (!(o->confidence > 0 && o->confidence < 1))
+    perp_status status = perp__check_choices(o, s->diag);
+    if (status != PERP_OK) return status;
+    if (!(o->confidence > 0 && o->confidence < 1))
         wrong = "the confidence must lie between 0 and 1";
     else if (o->starts < 0 || o->max_iter < 0 || o->threads < 0 || o->horizon < 0 ||
              o->bootstrap < 0 || o->huber < 0 || o->soft_sides < 0 || o->soft_vars < 0 ||
@@ -380,7 +382,7 @@ static perp_status check_options(const perp__study *s)
     else if (s->nrun == 0)
         wrong = "no data";
     if (!wrong) return PERP_OK;
-    return perp__refuse(s->diag, PERP_ERR_ARG, perp__in(NULL), "identify: %s\n", wrong);
+    return perp__refuse(s->diag, PERP_ERR_ARG, perp__in("identify"), "%s\n", wrong);
 }
 
 static perp_status match_run(perp__study *s, int run)

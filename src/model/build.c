@@ -267,7 +267,7 @@ static void read_settings(perp__builder *b, const perp__statement *s)
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);
         m->step = lower_setting(b, s->step, m->step);
-        if (s->method) m->method = s->method;
+        if (s->method.text) m->method = s->method;
         if (s->step && m->step >= 0 && perp__constant_value(b, m->step, 0) <= 0)
             perp__error(b->source, s->step->at, s->step->end, "the step must be positive");
     }
@@ -292,10 +292,11 @@ int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind 
     const perp__declared *d = is_name ? perp__find_declared(b, s->text) : NULL;
     int index[2] = {1, 1}, nindex = s->kind == SYNTAX_INDEX ? s->n : 0;
     if (!d || (nindex && nindex != d->ndim)) {
-        char near[300] = "";
-        perp__error(b->source, s->at, s->end,
-                    "expected the name of a state, var, input or parameter%s",
-                    is_name && !d ? perp__suggestion(b, s->text, 0, near, sizeof near) : near);
+        if (is_name && !d)
+            perp__unknown_name(b, s, "state, var, input or parameter");
+        else
+            perp__error(b->source, s->at, s->end,
+                        "expected the name of a state, var, input or parameter");
         return 0;
     }
     for (int k = 0; k < nindex; k++) {

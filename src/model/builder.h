@@ -91,10 +91,11 @@ int perp__common_shape(perp__builder *b, const perp__value *x, const perp__value
                        int end, perp__value *shape);
 void perp__shape_text(const perp__value *v, char *buffer, size_t size);
 
-/* A declared name, NULL if it is not known (yet); the nearest known one, as the end of a message. */
+/* A declared name, NULL if it is not known (yet). */
 perp__declared *perp__find_declared(const perp__builder *b, const char *name);
-const char *perp__suggestion(perp__builder *b, const char *name, int functions, char *buffer,
-                             size_t size);
+
+/* The error that the name in s is no WHAT that is known, with the nearest one that is. */
+void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *what);
 
 /* The first of n more symbols, without values. */
 int perp__add_symbols(perp__builder *b, int n);

@@ -67,16 +67,9 @@ static int belongs_to(const char *item, const char *name)
 static void unknown(reader *r, const perp__token *at, const char *name, const char *what,
                     perp_symbol_kind first, perp_symbol_kind last)
 {
-    enum { MOST = 256 };
-    const char *candidate[MOST];
-    int n = 0;
-    for (int k = (int)first; k <= (int)last; k++) {
-        for (int i = 0; i < perp_model_count(r->model, (perp_symbol_kind)k) && n < MOST; i++)
-            candidate[n++] = r->model->item[k][i].name;
-    }
-    const char *near = perp__nearest(name, candidate, n);
-    perp__error(r->in.source, at->at, at->end, "no %s named '%s'%s%s%s", what, name,
-                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char text[512];
+    perp__unknown_symbol(r->model, what, name, first, last, text, sizeof text);
+    perp__error(r->in.source, at->at, at->end, "%s", text);
     r->in.bad = 1;
 }
 
@@ -167,7 +160,7 @@ static void read_line(reader *r)
         read_measure(r);
     else if (perp__take_word(&r->in, "method")) {
         if (r->in.token->kind == TOKEN_NAME)
-            b->method = (r->in.token++)->text;
+            b->method = (perp__said){r->in.token->text, r->in.token->at}, r->in.token++;
         else
             perp__expect(&r->in, "a method, such as predict");
     } else if (perp__take_word(&r->in, "horizon"))

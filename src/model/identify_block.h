@@ -26,7 +26,7 @@ struct perp__identify_block {
     int nparam, nmeasure;
     int *param; /* indices among the model's parameters */
     perp__measure *measure;
-    const char *method;                 /* NULL: not said */
+    perp__said method;
     double horizon, starts, seed, step; /* NaN: not said */
 };
 

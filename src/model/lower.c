@@ -74,28 +74,25 @@ perp__declared *perp__find_declared(const perp__builder *b, const char *name)
     return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
 }
 
-const char *perp__suggestion(perp__builder *b, const char *name, int functions, char *buffer,
-                             size_t size)
+void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *what)
 {
-    const char *candidate[512];
+    enum { MOST = 512 };
+    const char *candidate[MOST];
+    char text[512];
     int n = 0;
-    if (functions) {
+    if (s->kind == SYNTAX_CALL) {
         static const char *const others[] = {"der", "next", "pre", "sum", "norm", "dot"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) candidate[n++] = others[i];
         for (int op = 0; op < PERP__OP_COUNT; op++) {
             if (perp__op_text(op)) candidate[n++] = perp__op_text(op);
         }
     }
-    for (int i = 0; i < b->nname && n < 512; i++) {
+    for (int i = 0; i < b->nname && n < MOST; i++) {
         if (b->name[i].is_known) candidate[n++] = b->name[i].name;
     }
-    for (int i = 0; i < b->nloop && n < 512; i++) candidate[n++] = b->loop[i].name;
-    const char *near = perp__nearest(name, candidate, n);
-    if (near)
-        snprintf(buffer, size, "; did you mean '%s'?", near);
-    else
-        buffer[0] = 0;
-    return buffer;
+    for (int i = 0; i < b->nloop && n < MOST; i++) candidate[n++] = b->loop[i].name;
+    perp__error(b->source, s->at, s->end, "%s",
+                perp_unknown_word(what, s->text, candidate, n, "", text, sizeof text));
 }
 
 /* The parameter of a symbol, which rise alike; NULL if it belongs to something else. */
@@ -212,15 +209,13 @@ static perp__value lower_name(perp__builder *b, const perp__syntax *s)
     if (strcmp(s->text, "h") == 0 && b->scope >= SCOPE_PRE)
         return perp__scalar_value(b, perp__symbol(b->graph, PERP__SYM_H));
     if (strcmp(s->text, "t") == 0 || strcmp(s->text, "h") == 0) {
-        perp__error(b->source, s->at, s->end,
-                    "'%s' has no value here; only parameters can be used", s->text);
+        perp__error(b->source, s->at, s->end, "'%s' has no value here; only parameters can be used",
+                    s->text);
         return zero;
     }
     perp__declared *d = perp__find_declared(b, s->text);
     if (!d) {
-        char near[300];
-        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text,
-                    perp__suggestion(b, s->text, 0, near, sizeof near));
+        perp__unknown_name(b, s, "name");
         return zero;
     }
     perp__value v = new_value(b, d->ndim, d->dim[0], d->dim[1]);
@@ -232,11 +227,9 @@ static perp__value lower_name(perp__builder *b, const perp__syntax *s)
 static perp__value lower_index(perp__builder *b, const perp__syntax *s)
 {
     perp__declared *d = perp__find_declared(b, s->text);
-    char near[300];
     int index[2] = {1, 1};
     if (!d) {
-        perp__error(b->source, s->at, s->end, "unknown name '%s'%s", s->text,
-                    perp__suggestion(b, s->text, 0, near, sizeof near));
+        perp__unknown_name(b, s, "name");
         return zero;
     }
     if (s->n < 1 || s->n > d->ndim) {
@@ -477,13 +470,11 @@ static perp__value lower_call(perp__builder *b, const perp__syntax *s)
         return perp__elementwise(b, op, x, s->n > 1 ? perp__lower(b, s->item[1]) : zero, s->at,
                                  s->end);
     }
-    char near[300];
     if (perp__find_declared(b, f))
         perp__error(b->source, s->at, s->end, "'%s' is %s, not a function; write a product with *",
                     f, kind_words[perp__find_declared(b, f)->kind]);
     else
-        perp__error(b->source, s->at, s->end, "unknown function '%s'%s", f,
-                    perp__suggestion(b, f, 1, near, sizeof near));
+        perp__unknown_name(b, s, "function");
     return zero;
 }
 

@@ -131,27 +131,27 @@ int perp__model_values(perp_model *model, double *symbol)
            setting_value(model, model->step, symbol, &model->step_value);
 }
 
-/* The nearest declared name that can be set, or NULL. */
-static const char *nearest_name(const perp_model *model, const char *name)
+const char *perp__unknown_symbol(const perp_model *model, const char *what, const char *name,
+                                 perp_symbol_kind first, perp_symbol_kind last, char *text,
+                                 size_t size)
 {
     enum { MOST = 512 };
     const char *candidate[MOST];
     int n = 0;
-    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind++) {
-        for (int i = 0; i < model->nitem[kind] && n < MOST; i++)
+    for (int kind = (int)first; kind <= (int)last; kind++) {
+        for (int i = 0; i < perp_model_count(model, (perp_symbol_kind)kind) && n < MOST; i++)
             candidate[n++] = model->item[kind][i].name;
     }
-    return perp__nearest(name, candidate, n);
+    return perp_unknown_word(what, name, candidate, n, "", text, size);
 }
 
+/* With the nearest declared name that can be set. */
 static perp_status unknown_name(const perp_model *model, const char *name, const char *what,
                                 perp_diag *diag)
 {
-    const char *near = nearest_name(model, name);
-    perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "no %s named '%s'", what, name);
-    if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
-    perp__diag_append(diag, "\n");
-    return PERP_ERR_ARG;
+    char text[512];
+    perp__unknown_symbol(model, what, name, PERP_PARAM, PERP_STATE, text, sizeof text);
+    return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "%s\n", text);
 }
 
 perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag)
@@ -194,7 +194,7 @@ static perp_status bad_column(const perp_trajectory *table, const char *wanted, 
     const char *candidate[MOST];
     int n = perp_trajectory_columns(table) < MOST ? perp_trajectory_columns(table) : MOST;
     for (int i = 0; i < n; i++) candidate[i] = perp_trajectory_name(table, i);
-    const char *near = perp__nearest(wanted, candidate, n);
+    const char *near = perp_nearest(wanted, candidate, n);
     perp__refuse(diag, PERP_ERR_DATA, perp__in(name), "no column '%s'", wanted);
     if (near) perp__diag_append(diag, "; did you mean '%s'?", near);
     perp__diag_append(diag, near ? " It has:" : "; it has:");
@@ -389,7 +389,7 @@ perp_model_kind perp_model_get_kind(const perp_model *model)
 perp_simulate_task perp_model_simulate_task(const perp_model *model)
 {
     return (perp_simulate_task){model->from_value, model->to_value, model->step_value,
-                                model->method};
+                                model->method.text};
 }
 
 int perp_model_count(const perp_model *model, perp_symbol_kind kind)

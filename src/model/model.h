@@ -88,7 +88,7 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step;                /* of the simulate block; -1 */
     double from_value, to_value, step_value; /* theirs, as the parameters are; NaN */
-    const char *method;
+    perp__said method;
     perp__plan_block *plan;         /* NULL: no such block */
     perp__identify_block *identify; /* NULL: no such block */
 };
@@ -104,6 +104,11 @@ int perp__check_count(perp_model *model);
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
  * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
+
+/* perp_unknown_word for a name of the model, with the nearest one of these kinds. */
+const char *perp__unknown_symbol(const perp_model *model, const char *what, const char *name,
+                                 perp_symbol_kind first, perp_symbol_kind last, char *text,
+                                 size_t size);
 
 /* A model of one's own with the same text and settings: what is set in one is not seen by the other. */
 perp_status perp__model_clone(const perp_model *model, perp_model **out);

@@ -559,7 +559,8 @@ static void parse_simulate(parser *p, perp__statement *s)
             while ((p->token->kind == TOKEN_NAME || at_symbol(p, '-')) && (p->token->at == end))
                 end = take(p)->end;
             if (end == at) expected(p, "a method, such as backward-euler");
-            s->method = perp__arena_string(p->arena, p->source->text + at, (size_t)(end - at));
+            s->method.at = at;
+            s->method.text = perp__arena_string(p->arena, p->source->text + at, (size_t)(end - at));
         } else if (braces && take_symbol(p, '}')) {
             return;
         } else if (!braces && p->token->kind == TOKEN_NEWLINE) {
@@ -722,17 +723,11 @@ static int is_misspelt_keyword(parser *p)
     if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL)
         return 0;
     if (at_word(p, "plan") || at_word(p, "identify")) return 0;
-    const char *near = perp__nearest(p->token->text, statement_words,
-                                     (int)(sizeof statement_words / sizeof *statement_words) - 1);
-    if (near)
-        perp__error(p->source, p->token->at, p->token->end,
-                    "'%s' is no statement; did you mean '%s'?", p->token->text, near);
-    else
-        perp__error(p->source, p->token->at, p->token->end,
-                    "'%s' is no statement; expected model, param, input, state, var, output, for, "
-                    "simulate, an equation or "
-                    "a pair",
-                    p->token->text);
+    int n = (int)(sizeof statement_words / sizeof *statement_words) - 1; /* not when */
+    char text[256];
+    perp__error(p->source, p->token->at, p->token->end, "%s",
+                perp_unknown_word("statement", p->token->text, statement_words, n, NULL, text,
+                                  sizeof text));
     p->bad = 1;
     return 1;
 }

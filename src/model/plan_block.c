@@ -360,7 +360,7 @@ static void read_guess(reader *r)
 }
 
 /* A word with dashes, such as backward-euler. */
-static const char *read_word(reader *r, const char *what)
+static perp__said read_word(reader *r, const char *what)
 {
     int at = r->in.token->at, end = at;
     while ((r->in.token->kind == TOKEN_NAME || perp__at_symbol(&r->in, '-') ||
@@ -368,7 +368,7 @@ static const char *read_word(reader *r, const char *what)
            r->in.token->at == end)
         end = r->in.token++->end;
     if (end == at) perp__expect(&r->in, what);
-    return text_between(r, at, end);
+    return (perp__said){text_between(r, at, end), at};
 }
 
 /* Phases -------------------------------------------------------------------------------------- */
@@ -603,10 +603,12 @@ static int is_misspelt(reader *r)
                                         "guess",    "link",    "complementarity"};
     const perp__token *t = r->in.token;
     if (t->kind != TOKEN_NAME || (t[1].kind != TOKEN_NAME && t[1].kind != TOKEN_NUMBER)) return 0;
-    const char *near = perp__nearest(t->text, words, (int)(sizeof words / sizeof *words));
+    int n = (int)(sizeof words / sizeof *words);
+    const char *near = perp_nearest(t->text, words, n);
     if (!near || strcmp(near, t->text) == 0) return 0;
-    perp__error(r->in.source, t->at, t->end, "'%s' is no line of a plan; did you mean '%s'?",
-                t->text, near);
+    char text[256];
+    perp__error(r->in.source, t->at, t->end, "%s",
+                perp_unknown_word("plan line", t->text, words, n, "", text, sizeof text));
     r->in.bad = 1;
     return 1;
 }

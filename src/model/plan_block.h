@@ -97,7 +97,7 @@ struct perp__plan_block {
     perp__plan_link *link;
     int ncost, ncondition, nfree, nguess, nphase, nparam, nlink;
     int ccost, ccondition, cfree, cguess, cphase, cparam, clink;
-    const char *method, *complementarity;
+    perp__said method, complementarity;
 };
 
 /* Read the block that statement s holds into model->plan. 0 when memory is out; faults of the text

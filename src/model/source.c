@@ -92,6 +92,11 @@ perp__place perp__source_place(const perp__source *source, int at)
     return place;
 }
 
+perp__place perp__said_place(const perp__source *source, perp__said word)
+{
+    return word.text ? perp__source_place(source, word.at) : perp__in(source->name);
+}
+
 static int by_place(const void *x, const void *y)
 {
     const perp__message *a = x, *b = y;
@@ -144,41 +149,4 @@ void perp__source_report(perp__source *source, perp_diag *diag)
         perp__diag_append(diag, "%s: and %d more errors\n", source->name,
                           source->nerror - SHOWN_ERRORS);
     diag->errors += source->nerror - shown;
-}
-
-/* Edit distance (insert, delete, replace, swap of neighbours) of two short names. */
-static int distance(const char *a, const char *b)
-{
-    enum { MAX = 64 };
-    int na = (int)strlen(a), nb = (int)strlen(b);
-    if (na >= MAX || nb >= MAX) return MAX;
-    int row[3][MAX + 1];
-    for (int j = 0; j <= nb; j++) row[0][j] = j;
-    for (int i = 1; i <= na; i++) {
-        int *now = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
-        now[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            if (up[j] + 1 < best) best = up[j] + 1;
-            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                up2[j - 2] + 1 < best)
-                best = up2[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-const char *perp__nearest(const char *name, const char *const *candidates, int n)
-{
-    const char *nearest = NULL;
-    int limit = (int)strlen(name) / 3 + 1, best = limit > 3 ? 4 : limit + 1;
-    for (int i = 0; i < n; i++) {
-        int d = distance(name, candidates[i]),
-            is_longer = strncmp(candidates[i], name, strlen(name)) == 0;
-        int is_better = d < best || (nearest && d == best && is_longer); /* mu1 for mu, not m1 */
-        if (is_better && d < (int)strlen(candidates[i])) best = d, nearest = candidates[i];
-    }
-    return nearest;
 }

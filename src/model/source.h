@@ -32,17 +32,22 @@ int perp__source_lines(perp__source *source, perp__arena *arena);
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
 
+/* A word of the text; NULL: not said. */
+typedef struct perp__said {
+    const char *text;
+    int at;
+} perp__said;
+
 /* Was there no memory for a message? */
 int perp__source_lost(const perp__source *source);
 
 /* Line and column (both from 1; columns count characters, not bytes) of a place. */
 perp__place perp__source_place(const perp__source *source, int at);
 
+/* The place of a word; the file alone where it is not said. */
+perp__place perp__said_place(const perp__source *source, perp__said word);
+
 /* Write all messages in the order of the text, each with its line and a caret, and count them. */
 void perp__source_report(perp__source *source, perp_diag *diag);
-
-/* The name among the candidates that is nearest to `name` by edit distance, or NULL if none is
- * near. */
-const char *perp__nearest(const char *name, const char *const *candidates, int n);
 
 #endif

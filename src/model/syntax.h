@@ -110,7 +110,7 @@ struct perp__statement {
     perp__statement *body;                    /* for */
 
     perp__syntax *from, *to, *step; /* simulate */
-    const char *method;
+    perp__said method;
 
     const perp__token *block; /* plan, draw, identify { ... }: the first token behind the brace */
 };

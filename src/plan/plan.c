@@ -2,6 +2,7 @@
 
 #include "plan/plan.h"
 
+#include "base/words.h"
 #include "model/plan_block.h"
 
 #include <math.h>
@@ -10,65 +11,23 @@
 
 /* Words --------------------------------------------------------------------------------------- */
 
-static const char *const method_words[] = {
-#define PERP_WORD(name, word, ...) word,
-    PERP_PLAN_METHOD_LIST(PERP_WORD)};
-static const char *const pairs_words[] = {PERP_PLAN_PAIRS_LIST(PERP_WORD)};
-static const char *const backend_words[] = {PERP_PLAN_BACKEND_LIST(PERP_WORD)};
-static const char *const outcome_words[] = {PERP_PLAN_OUTCOME_LIST(PERP_WORD)};
-#undef PERP_WORD
-#define PERP_SPACED(name, word, ...) " " word
-static const char *const outcome_texts[] = {
-#define PERP_TEXT(name, word, text) text,
-    PERP_PLAN_OUTCOME_LIST(PERP_TEXT)
-#undef PERP_TEXT
-};
+#define METHOD(name, word, weighted, text) {word, text},
+#define ROW(name, word, text)              {word, text},
+static const perp__word method_rows[] = {PERP_PLAN_METHOD_LIST(METHOD)};
+static const perp__word pairs_rows[] = {PERP_PLAN_PAIRS_LIST(ROW)};
+static const perp__word backend_rows[] = {PERP_PLAN_BACKEND_LIST(ROW)};
+static const perp__word outcome_rows[] = {PERP_PLAN_OUTCOME_LIST(ROW)};
+static const perp__words methods = PERP_WORDS(method_rows), pairs = PERP_WORDS(pairs_rows),
+                         backends = PERP_WORDS(backend_rows), outcomes = PERP_WORDS(outcome_rows);
 
-static int find_word(const char *const *words, int n, const char *name)
-{
-    int k = 0;
-    while (k < n && (!name || strcmp(words[k], name) != 0)) k++;
-    return k;
-}
+PERP_WORD_FUNCTIONS(perp_plan_method, perp_plan_method, methods)
+PERP_WORD_FUNCTIONS(perp_plan_pairs, perp_plan_pairs, pairs)
+PERP_WORD_FUNCTIONS(perp_plan_backend, perp_plan_backend, backends)
+PERP_WORD_SUMMARY(perp_plan_outcome, perp_plan_outcome_message, outcomes)
 
-const char *perp_plan_method_name(perp_plan_method m)
+const char *perp_plan_outcome_name(perp_plan_outcome outcome)
 {
-    return (unsigned)m < PERP_PLAN_METHOD_COUNT ? method_words[m] : NULL;
-}
-
-perp_plan_method perp_plan_method_find(const char *name)
-{
-    return (perp_plan_method)find_word(method_words, PERP_PLAN_METHOD_COUNT, name);
-}
-
-const char *perp_plan_pairs_name(perp_plan_pairs p)
-{
-    return (unsigned)p < PERP_PLAN_PAIRS_COUNT ? pairs_words[p] : NULL;
-}
-
-perp_plan_pairs perp_plan_pairs_find(const char *name)
-{
-    return (perp_plan_pairs)find_word(pairs_words, PERP_PLAN_PAIRS_COUNT, name);
-}
-
-const char *perp_plan_backend_name(perp_plan_backend b)
-{
-    return (unsigned)b < PERP_PLAN_BACKEND_COUNT ? backend_words[b] : NULL;
-}
-
-perp_plan_backend perp_plan_backend_find(const char *name)
-{
-    return (perp_plan_backend)find_word(backend_words, PERP_PLAN_BACKEND_COUNT, name);
-}
-
-const char *perp_plan_outcome_name(perp_plan_outcome o)
-{
-    return (unsigned)o < PERP_PLAN_OUTCOME_COUNT ? outcome_words[o] : NULL;
-}
-
-const char *perp_plan_outcome_message(perp_plan_outcome o)
-{
-    return (unsigned)o < PERP_PLAN_OUTCOME_COUNT ? outcome_texts[o] : NULL;
+    return perp__word_name(&outcomes, (int)outcome);
 }
 
 int perp_plan_holds(perp_plan_outcome o)
@@ -115,8 +74,8 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
         free(symbol);
         o.nodes = nodes <= 1e6 ? (int)nodes : -1; /* NaN, too */
     }
-    if (b->method) o.method = perp_plan_method_find(b->method);
-    if (b->complementarity) o.pairs = perp_plan_pairs_find(b->complementarity);
+    if (b->method.text) o.method = perp_plan_method_find(b->method.text);
+    if (b->complementarity.text) o.pairs = perp_plan_pairs_find(b->complementarity.text);
     return o;
 }
 
@@ -140,19 +99,19 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       : b->nodes_at ? b->nodes_at
                                     : b->at,
                       diag, PERP_ERR_MODEL, "nodes must be a whole number from 2 on");
-    if (o->method >= PERP_PLAN_METHOD_COUNT)
-        return refuse(m, b->at, diag, PERP_ERR_MODEL,
-                      "unknown method; there are:" PERP_PLAN_METHOD_LIST(PERP_SPACED));
+    if ((unsigned)o->method >= PERP_PLAN_METHOD_COUNT)
+        return perp__refuse_word(diag, PERP_ERR_MODEL, perp__said_place(&m->source, b->method),
+                                 "method", b->method.text, &methods);
     if (!(o->theta >= 0.5 && o->theta <= 1))
         return refuse(m, b->at, diag, PERP_ERR_ARG, "theta must be from 0.5 to 1");
     if (perp__scheme_make(perp_plan_method_name(o->method), o->theta).is_weighted &&
         b->holds_inputs)
         return refuse(m, b->at, diag, PERP_ERR_MODEL,
                       "inputs cannot be held with theta: they go straight from node to node");
-    if (o->pairs >= PERP_PLAN_PAIRS_COUNT)
-        return refuse(m, b->at, diag, PERP_ERR_MODEL,
-                      "unknown way to treat pairs; there are: scholtes, products, l1, "
-                      "fischer-burmeister");
+    if ((unsigned)o->pairs >= PERP_PLAN_PAIRS_COUNT)
+        return perp__refuse_word(diag, PERP_ERR_MODEL,
+                                 perp__said_place(&m->source, b->complementarity),
+                                 "treatment of pairs", b->complementarity.text, &pairs);
     if (o->backend == PERP_PLAN_IPOPT && !perp__ipopt_available())
         return refuse(m, b->at, diag, PERP_ERR_UNAVAILABLE,
                       "there is no IPOPT here: install coinor-libipopt-dev and build again");

@@ -2,6 +2,7 @@
  * has no solution. */
 
 #include "base/tol.h"
+#include "base/words.h"
 #include "model/instant.h"
 #include "simulate/run.h"
 
@@ -11,24 +12,12 @@
 
 enum { HALVINGS = 10 };
 
-static const char *const integrator_names[] = {
-#define WORD(name, word, ...) word,
-    PERP_INTEGRATOR_LIST(WORD)
-#undef WORD
-};
-#define SPACED(name, word, ...) " " word
+#define ROW(name, word, weighted, summary) {word, summary},
+static const perp__word word_rows[] = {PERP_INTEGRATOR_LIST(ROW)};
+#undef ROW
+static const perp__words integrators = PERP_WORDS(word_rows);
 
-const char *perp_integrator_name(perp_integrator integrator)
-{
-    return (unsigned)integrator < PERP_INTEGRATOR_COUNT ? integrator_names[integrator] : "unknown";
-}
-
-perp_integrator perp_integrator_find(const char *name)
-{
-    int k = 0;
-    while (k < PERP_INTEGRATOR_COUNT && (!name || strcmp(integrator_names[k], name) != 0)) k++;
-    return (perp_integrator)k;
-}
+PERP_WORD_FUNCTIONS(perp_integrator, perp_integrator, integrators)
 
 perp_simulation_options perp_simulation_options_default(const perp_model *model)
 {
@@ -61,6 +50,10 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
 {
     const char *file = model->source.name;
     const char *wrong = NULL;
+    perp__place place = perp__said_place(&model->source, model->method);
+    if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
+        return perp__refuse_word(diag, PERP_ERR_ARG, place, "method", model->method.text,
+                                 &integrators);
     if (isnan(o->to))
         wrong = "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
     else if (isnan(o->step))
@@ -77,8 +70,6 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the step is longer than the run";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
-    else if ((unsigned)o->integrator >= PERP_INTEGRATOR_COUNT)
-        wrong = "unknown method; there are:" PERP_INTEGRATOR_LIST(SPACED);
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
     if (!wrong) return PERP_OK;

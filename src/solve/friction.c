@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/holds.h"
 #include "base/tol.h"
+#include "base/words.h"
 #include "solve/fc.h"
 
 #include <float.h>
@@ -34,38 +35,20 @@ struct perp_fc_solver {
     double *reached, *target; /* of each component: what its method ended with; what it aims at */
 };
 
-static const char *const names[] = {
-#define PERP_FRICTION(name, NAME, function, summary) #name,
+static const perp__word word_rows[] = {
+#define PERP_FRICTION(name, NAME, function, summary) {#name, summary},
 #include "perp/friction.def"
 #undef PERP_FRICTION
 };
-static const char *const summaries[] = {
-#define PERP_FRICTION(name, NAME, function, summary) summary,
-#include "perp/friction.def"
-#undef PERP_FRICTION
-};
+static const perp__words words = PERP_WORDS(word_rows);
 static void (*const methods[])(perp__fc *) = {
 #define PERP_FRICTION(name, NAME, function, summary) perp__fc_##function,
 #include "perp/friction.def"
 #undef PERP_FRICTION
 };
 
-perp_fc_method perp_fc_method_find(const char *name)
-{
-    for (int m = 0; name && m < PERP_FC_METHOD_COUNT; m++)
-        if (strcmp(name, names[m]) == 0) return (perp_fc_method)m;
-    return PERP_FC_METHOD_COUNT;
-}
-
-const char *perp_fc_method_name(perp_fc_method method)
-{
-    return (unsigned)method < PERP_FC_METHOD_COUNT ? names[method] : "unknown method";
-}
-
-const char *perp_fc_method_summary(perp_fc_method method)
-{
-    return (unsigned)method < PERP_FC_METHOD_COUNT ? summaries[method] : "unknown method";
-}
+PERP_WORD_FUNCTIONS(perp_fc_method, perp_fc_method, words)
+PERP_WORD_SUMMARY(perp_fc_method, perp_fc_method_summary, words)
 
 perp_fc_options perp_fc_options_default(void)
 {

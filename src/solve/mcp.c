@@ -3,6 +3,7 @@
 #include "solve/mcp.h"
 #include "base/base.h"
 #include "base/tol.h"
+#include "base/words.h"
 #include "solve/newton.h"
 #include "solve/solver.h"
 
@@ -10,31 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-    int (*solve)(perp_mcp_solver *solver);
-} methods[] = {
-#define PERP_MCP_METHOD(name, NAME, summary) {#name, summary, perp__mcp_##name},
+static const perp__word word_rows[] = {
+#define PERP_MCP_METHOD(name, NAME, summary) {#name, summary},
 #include "perp/mcp.def"
 #undef PERP_MCP_METHOD
 };
+static int (*const methods[])(perp_mcp_solver *) = {
+#define PERP_MCP_METHOD(name, NAME, summary) perp__mcp_##name,
+#include "perp/mcp.def"
+#undef PERP_MCP_METHOD
+};
+static const perp__words words = PERP_WORDS(word_rows);
 
-perp_mcp_method perp_mcp_method_find(const char *name)
-{
-    int m = 0;
-    while (m < PERP_MCP_METHOD_COUNT && (!name || strcmp(methods[m].name, name) != 0)) m++;
-    return (perp_mcp_method)m;
-}
-
-const char *perp_mcp_method_name(perp_mcp_method method)
-{
-    return (unsigned)method < PERP_MCP_METHOD_COUNT ? methods[method].name : "unknown";
-}
-
-const char *perp_mcp_method_summary(perp_mcp_method method)
-{
-    return (unsigned)method < PERP_MCP_METHOD_COUNT ? methods[method].summary : "";
-}
+PERP_WORD_FUNCTIONS(perp_mcp_method, perp_mcp_method, words)
+PERP_WORD_SUMMARY(perp_mcp_method, perp_mcp_method_summary, words)
 
 perp_mcp_options perp_mcp_options_default(void)
 {
@@ -226,7 +216,7 @@ perp_status perp_mcp_solve(perp_mcp_solver *s, const perp_mcp *p, double *z, dou
     s->out_of_memory = 0;
     if (bytes) memcpy(s->z, z, bytes);
     if (prepare(p, s->z)) {
-        result.iterations = methods[s->method].solve(s);
+        result.iterations = methods[s->method](s);
         result.error = perp__mcp_judge(s);
         result.outcome = result.error <= s->options.tol ? PERP_SOLVED : PERP_LIMIT;
         result.residual = perp_mcp_residual(p, s->z, s->w);

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/tol.h"
+#include "base/words.h"
 #include "linalg/dense.h"
 #include "linalg/simd.h"
 #include "solve/solver.h"
@@ -11,31 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-    const perp__solver *solver;
-} methods[] = {
-#define PERP_SOLVER(name, NAME, problem, summary) {#name, summary, &perp__##name},
+static const perp__word word_rows[] = {
+#define PERP_SOLVER(name, NAME, problem, summary) {#name, summary},
 #include "perp/solvers.def"
 #undef PERP_SOLVER
 };
+static const perp__solver *const methods[] = {
+#define PERP_SOLVER(name, NAME, problem, summary) &perp__##name,
+#include "perp/solvers.def"
+#undef PERP_SOLVER
+};
+static const perp__words words = PERP_WORDS(word_rows);
 
-perp_method perp_method_find(const char *name)
-{
-    int m = 0;
-    while (m < PERP_METHOD_COUNT && (!name || strcmp(methods[m].name, name) != 0)) m++;
-    return (perp_method)m;
-}
-
-const char *perp_method_name(perp_method method)
-{
-    return (unsigned)method < PERP_METHOD_COUNT ? methods[method].name : "unknown";
-}
-
-const char *perp_method_summary(perp_method method)
-{
-    return (unsigned)method < PERP_METHOD_COUNT ? methods[method].summary : "";
-}
+PERP_WORD_FUNCTIONS(perp_method, perp_method, words)
+PERP_WORD_SUMMARY(perp_method, perp_method_summary, words)
 
 /* Life ----------------------------------------------------------------------------------------- */
 
@@ -56,7 +46,7 @@ static int options_are_valid(const perp_solver_options *o)
 
 static int allocate(perp_solver *s)
 {
-    const perp__solver *method = methods[s->method].solver;
+    const perp__solver *method = methods[s->method];
     size_t n = (size_t)s->n_max + 1;
     s->z = calloc(16 * n + n * n, sizeof(double));
     s->basis = calloc(2 * n, 1);
@@ -90,7 +80,7 @@ perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_
     if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
         !options_are_valid(&o))
         return PERP_ERR_ARG;
-    int (*is_available)(void) = methods[method].solver->is_available;
+    int (*is_available)(void) = methods[method]->is_available;
     if (is_available && !is_available()) return PERP_ERR_UNAVAILABLE;
     perp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
@@ -182,7 +172,7 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
 
 void perp__lcp_forget(perp_solver *s)
 {
-    memset(s->index, 0, methods[s->method].solver->ints(s->n_max) * sizeof(int));
+    memset(s->index, 0, methods[s->method]->ints(s->n_max) * sizeof(int));
     memset(s->basis, 0, (size_t)s->n_max + 1);
 }
 
@@ -208,7 +198,7 @@ static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const 
 
 static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_solve_info *info)
 {
-    const perp__solver *method = methods[s->method].solver;
+    const perp__solver *method = methods[s->method];
     int has_bounds = lcp->lo || lcp->hi, mixed = has_bounds && !method->takes_bounds;
     s->answered = s->method;
     perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)

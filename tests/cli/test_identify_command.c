@@ -100,7 +100,7 @@ static void mistakes_are_explained(void **state)
         {"identify examples/identify/block.perp", 1, "which data?"},
         {"identify " BLOCK "--methd predict", 1, "did you mean '--method'?"},
         {"identify " BLOCK "--method guess", 1, "unknown method 'guess'; there are: predict"},
-        {"identify " BLOCK "--estimate mo", 1, "no parameter named 'mo' to estimate"},
+        {"identify " BLOCK "--estimate mo", 1, "to estimate: unknown parameter 'mo'; did you mean 'm"},
         {"identify " BLOCK "--estimate g", 1, "'g' needs a range to be estimated"},
         {"identify " BLOCK "--starts 1.5", 1, "--starts needs a whole number from 1 on, not 1.5"},
         {"identify " BLOCK "--confidence 2", 1, "the confidence must lie between 0 and 1"},

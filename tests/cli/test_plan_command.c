@@ -250,7 +250,7 @@ static void mistakes_are_named(void **state)
            "plan " PUSH " --nodes 2e6");
     expect(1, "'x'; there are: scholtes products", "plan " PUSH " --pairs x");
     expect(1, "--tol must be positive, not 0", "plan " PUSH " --tol 0");
-    expect(1, "no parameter, state or input named 'nu'", "plan " PUSH " --set nu=1");
+    expect(1, "unknown parameter, state or input 'nu'; did you mean", "plan " PUSH " --set nu=1");
     expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu");
     expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy =0");
     expect(1, "--homotopy needs a parameter and its first value", "plan " PUSH " --homotopy mu=x");

@@ -318,7 +318,7 @@ static void all_errors_of_a_file_are_reported_in_order(void **state)
         "many.perp",
         "parm m = 1\nstate x = 0\nstate v = (1\nder(x) = w\nder(v) = 3 +\n0 <= x perp v\n");
     cli_result r = cli_run("simulate '%s'", path);
-    const char *expected[] = {":1:1: 'parm' is no statement; did you mean 'param'?",
+    const char *expected[] = {":1:1: unknown statement 'parm'; did you mean 'param'?",
                               ":3:13: expected ')'", ":4:10: unknown name 'w'",
                               ":5:13: expected an expression, found the end of the line",
                               ":6:1: a pair is"};

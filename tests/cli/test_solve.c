@@ -381,8 +381,8 @@ static void keys_are_checked(void **state)
     (void)state;
     static const char *const cases[][2] = {
         {"{\"kind\": \"mlcp\", \"M\": [[1]], \"q\": [-1], \"uper\": [0.5]}",
-         "unknown key \"uper\" of a problem of kind mlcp; did you mean \"upper\"?"},
-        {"{\"M\": [[1]], \"q\": [-1], \"mu\": [0.5]}", "unknown key \"mu\""},
+         "kind mlcp: unknown key 'uper'; did you mean 'upper'?"},
+        {"{\"M\": [[1]], \"q\": [-1], \"mu\": [0.5]}", "kind lcp: unknown key 'mu'; there are: M q"},
         {"{\"M\": [[1]], \"q\": [-1], \"q\": [1]}", "the key \"q\" is there twice"},
         {"{\"n\": 2, \"M\": [[1]], \"q\": [-1]}", "\"n\" is not the number of entries of \"q\""},
         {"{\"kind\": \"ncp\", \"n\": 2, \"F\": [\"x1 - 1\"]}",

@@ -78,9 +78,9 @@ static void a_wrong_block_is_refused_by_name(void **state)
     const struct {
         const char *block, *says;
     } cases[] = {
-        {"identify { estimate mo }", "no parameter named 'mo'; did you mean 'mu'?"},
+        {"identify { estimate mo }", "unknown parameter 'mo'; did you mean 'mu'?"},
         {"identify { estimate g }", "'g' has no range; declare it as param g = 9.81 in [lo, hi]"},
-        {"identify { measure m }", "no state, var or output named 'm'"},
+        {"identify { measure m }", "unknown state, var or output 'm'"},
         {"identify { measure x noise 0 }", "expected the standard deviation of a sample"},
         {"identify { measure x noise }", "expected the standard deviation of a sample"},
         {"identify { measure x weight -1 }", "expected the weight, a positive number"},
@@ -114,7 +114,7 @@ static void a_wrong_block_is_refused_by_name(void **state)
     assert_int_equal(perp_model_parse(text, strlen(text), "b.perp", &model, NULL), PERP_OK);
     assert_int_equal(perp_identify_options_default(model, &o, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag),
-                           "no method named 'guess' in the identify block; there are: predict"));
+                           "unknown method 'guess'; there are: predict"));
     perp_diag_clear(&diag);
     perp_model_destroy(model);
 }

@@ -44,8 +44,8 @@ static void a_block_is_read(void **state)
     assert_int_equal(p->condition[6].where, PLAN_ALWAYS);
     assert_int_equal(p->nfree, 2);
     assert_int_equal(p->nguess, 3);
-    assert_string_equal(p->method, "theta");
-    assert_string_equal(p->complementarity, "fischer-burmeister");
+    assert_string_equal(p->method.text, "theta");
+    assert_string_equal(p->complementarity.text, "fischer-burmeister");
     perp_model_destroy(m);
 }
 
@@ -63,7 +63,7 @@ static void faults_are_named(void **state)
         {"minimize 2\n", "expected time, integral(...) or end(...)"},
         {"minimize (2) time\n", "expected '*' between the weight and time"},
         {"minimize time/2\n", "a weight stands before"},
-        {"minimise time\n", "'minimise' is no line of a plan; did you mean 'minimize'?"},
+        {"minimise time\n", "unknown plan line 'minimise'; did you mean 'minimize'?"},
         {"horizn 3\n", "did you mean 'horizon'?"},
         {"minimize integral F\n", "expected '('"},
         {"minimize integral(w)\n", "what is minimised is one number, not 2"},
@@ -75,9 +75,9 @@ static void faults_are_named(void **state)
         {"at end: w = [1, 2, 3]\n", "the sizes differ"},
         {"var z\n", "expected"},
         {"free f\n", "only a parameter, an input"},
-        {"free nothing\n", "expected the name of a state"},
+        {"free nothing\n", "unknown state"},
         {"guess x = y\n", "unknown name 'y'"},
-        {"guess z = 1\n", "expected the name of a state"},
+        {"guess z = 1\n", "unknown state"},
         {"nodes 3 4\n", "expected the end of the line, found '4'"},
         {"method\n", "expected a method"},
         {"}\nplan {\n", "the model has a plan block already"},
@@ -138,7 +138,7 @@ static void faults_of_phases_are_named_with_their_place(void **state)
     const struct {
         const char *between, *inside, *message;
     } cases[] = {
-        {"link: u = 1", "", ":15:7: expected the name of a state"},
+        {"link: u = 1", "", ":15:7: unknown state"},
         {"link: F = 1", "", ":15:7: a link gives a state where the next phase begins; 'F' is none"},
         {"link: v = -v", "", ":15:7: a link speaks of the states before the joint"},
         {"link: v = pre(F)", "", ":15:7: a link speaks of the states before the joint"},
@@ -157,7 +157,7 @@ static void faults_of_phases_are_named_with_their_place(void **state)
         {"link: v = 0\nguess simulate", "", ":16:7: a simulation follows neither links"},
         {"", "minimize a*time", ":19:10: a weight is one number, not 2"},
         {"", "guess m = 1", ":19:7: a free parameter has one guess"},
-        {"", "param n = 1", ":19:7: expected the name"},
+        {"", "param n = 1", ":19:7: unknown state"},
         {"", "param x = 1", ":19:7: 'x' is no parameter"},
         {"", "param m = 1, m = 2", ":19:14: 'm' has a value in this phase already"},
         {"", "param m = x", ":19:11: 'x' is a state; only parameters can be used here"},
