@@ -353,6 +353,8 @@ int perp__build(perp_model *model)
     if (!b.failed) perp__add_conditions(&b, statements);
     if (!b.failed) read_settings(&b, statements);
     if (!b.failed) check_kind(&b);
+    model->nfriction = model->ncontact;
+    if (!b.failed && !model->source.nerror) perp__recognise_contacts(&b);
     if (!b.failed && !model->source.nerror) {
         if (model->nequation + model->npair == 0)
             perp__error(&model->source, 0, 0, "the model has no equation and no pair");

@@ -1,5 +1,6 @@
 /* Internal to src/model: the builder, which makes a model from its syntax tree. build.c declares the names and reads the blocks,
- * lower.c puts expressions into the graph, conditions.c adds equations, pairs and contacts. */
+ * lower.c puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c the contacts
+ * that pairs state. */
 
 #ifndef PERP_SRC_BUILDER_H
 #define PERP_SRC_BUILDER_H
@@ -42,7 +43,7 @@ typedef struct builder {
     perp__names name_of; /* which of `name` */
     double *symbol;      /* values of parameters as they are declared; NaN for other symbols */
     int csymbol;
-    int citem[PERP_SYMBOL_KINDS], cequation, cpair, cfriction;
+    int citem[PERP_SYMBOL_KINDS], cequation, cpair, ccontact;
     struct {
         const char *name;
         int value;
@@ -105,5 +106,12 @@ const char *perp__text_of(perp__builder *b, int at, int end);
 
 /* conditions.c: the conditions among the statements, loops unrolled. */
 void perp__add_conditions(perp__builder *b, const perp__statement *s);
+
+/* Without a normal yet. NULL when memory is out; valid until the next is added. */
+perp__contact *perp__add_contact(perp__builder *b, perp__contact contact);
+
+/* recognise.c: the normal of each contact, and the contacts that the pairs state without friction(...). For a model that is
+ * complete; sets `failed` when memory is out. */
+void perp__recognise_contacts(perp__builder *b);
 
 #endif

@@ -32,7 +32,7 @@ static void add_equations(perp__builder *b, const perp__statement *s)
         b->failed = 1;
     for (int i = 0; i < shape.n && !b->failed; i++)
         m->equation[m->nequation++] =
-            (perp__equation){perp__element(&left, i), perp__element(&right, i), s->at, text};
+            (perp__equation){perp__element(&left, i), perp__element(&right, i), s->at, text, -1};
 }
 
 /* `e0 <= e1` or `e1 >= e0` as the quantity that is not negative. */
@@ -120,7 +120,8 @@ static void add_pairs(perp__builder *b, const perp__statement *s)
                                            s->guard ? perp__element(&v[4], i) : -1,
                                            s->at,
                                            text,
-                                           {sides[0], sides[1]}};
+                                           {sides[0], sides[1]},
+                                           -1};
     }
 }
 
@@ -148,132 +149,149 @@ static perp_expr hidden_var(perp__builder *b, const perp__statement *s)
     return perp__symbol(b->graph, symbol);
 }
 
-static void push_equation(perp__builder *b, const perp__statement *s, perp_expr left,
-                          perp_expr right, const char *text)
+/* An equation that states the contact added last. */
+static void push_equation(perp__builder *b, perp_expr left, perp_expr right)
 {
     perp_model *m = b->model;
+    const perp__contact *c = &m->contact[m->ncontact - 1];
     if (!perp__grow(&m->equation, &b->cequation, m->nequation + 1, sizeof *m->equation))
         b->failed = 1;
     else
-        m->equation[m->nequation++] = (perp__equation){left, right, s->at, text};
+        m->equation[m->nequation++] =
+            (perp__equation){left, right, c->at, c->text, m->ncontact - 1};
 }
 
-static void push_pair(perp__builder *b, perp__pair pair)
+/* A pair that states the contact added last, 0 <= x perp y >= 0 or -hi <= x <= hi perp y, and what its sides are called. */
+static void push_pair(perp__builder *b, perp_expr x, perp_expr y, perp_expr hi, const char *a_name,
+                      const char *b_name)
 {
     perp_model *m = b->model;
+    const perp__contact *c = &m->contact[m->ncontact - 1];
     if (!perp__grow(&m->pair, &b->cpair, m->npair + 1, sizeof *m->pair))
         b->failed = 1;
     else
-        m->pair[m->npair++] = pair;
+        m->pair[m->npair++] = (perp__pair){c->kind == PERP__CONTACT_LINE,
+                                           x,
+                                           y,
+                                           perp__neg(b->graph, hi),
+                                           hi,
+                                           c->guard,
+                                           c->at,
+                                           c->text,
+                                           {a_name, b_name},
+                                           m->ncontact - 1};
 }
 
 /* k facets (Stewart and Trinkle 1996): f = sum beta_j d_j, 0 <= beta_j perp sigma + d_j.v >= 0,
  * 0 <= sigma perp bound - sum beta_j >= 0. sigma is the speed of slip. */
-static void add_facets(perp__builder *b, const perp__statement *s, const perp_expr *f,
-                       const perp_expr *v, perp_expr bound, perp_expr guard, int k)
+static void add_facets(perp__builder *b, const perp__statement *s, const perp__contact *c, int k)
 {
     perp__graph *g = b->graph;
-    const char *text = perp__text_of(b, s->at, s->end);
-    perp_expr sigma = hidden_var(b, s), zero_ = perp__const(g, 0), total = zero_,
-              force[2] = {zero_, zero_};
-    int at = b->model->npair;
-    push_pair(
-        b,
-        (perp__pair){
-            0, sigma, zero_, zero_, zero_, guard, s->at, text, {"slip speed", "bound - friction"}});
+    perp_expr sigma = hidden_var(b, s), zero = perp__const(g, 0), total = zero,
+              force[2] = {zero, zero};
+    push_pair(b, sigma, zero, zero, "slip speed", "bound - friction");
     for (int j = 0; j < k && !b->failed; j++) {
         double angle = 2 * 3.14159265358979323846 * j / k, d[2] = {cos(angle), sin(angle)};
         perp_expr beta = hidden_var(b, s), slip = sigma;
         for (int i = 0; i < 2; i++) {
             perp_expr di = perp__const(g, fabs(d[i]) < 1e-15 ? 0 : d[i]);
             force[i] = perp__add(g, force[i], perp__mul(g, di, beta));
-            slip = perp__add(g, slip, perp__mul(g, di, v[i]));
+            slip = perp__add(g, slip, perp__mul(g, di, c->v[i]));
         }
         total = perp__add(g, total, beta);
-        push_pair(b, (perp__pair){0, beta, slip, zero_, zero_, guard, s->at, text, {"", ""}});
+        push_pair(b, beta, slip, zero, "", "");
     }
     if (b->failed) return;
-    b->model->pair[at].b = perp__sub(g, bound, total);
-    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], force[i], text);
+    b->model->pair[c->pair].b = perp__sub(g, c->bound, total);
+    for (int i = 0; i < 2; i++) push_equation(b, c->f[i], force[i]);
 }
 
 /* The exact cone (Alart and Curnier 1991): f = P(f - r v), P the projection on the disc of radius
  * bound: f = w bound / max(bound, |w|), w = f - r v. Any r > 0 has the same solutions. */
-static void add_exact_cone(perp__builder *b, const perp__statement *s, const perp_expr *f,
-                           const perp_expr *v, perp_expr bound, perp_expr guard, perp_expr r)
+static void add_exact_cone(perp__builder *b, const perp__contact *c, perp_expr r)
 {
     perp__graph *g = b->graph;
-    const char *text = perp__text_of(b, s->at, s->end);
-    perp_expr w[2], square = perp__const(g, 1e-300); /* so that |w| has a derivative at 0 */
-    if (guard >= 0) bound = perp__mul(g, bound, guard);
+    perp_expr w[2], bound = c->bound,
+                    square = perp__const(g, 1e-300); /* so that |w| has a derivative at 0 */
+    if (c->guard >= 0) bound = perp__mul(g, bound, c->guard);
     for (int i = 0; i < 2; i++) {
-        w[i] = perp__sub(g, f[i], perp__mul(g, r, v[i]));
+        w[i] = perp__sub(g, c->f[i], perp__mul(g, r, c->v[i]));
         square = perp__add(g, square, perp__mul(g, w[i], w[i]));
     }
     perp_expr ratio =
         perp__div(g, bound, perp__binary(g, PERP__MAX, bound, perp__unary(g, PERP__SQRT, square)));
-    for (int i = 0; i < 2; i++) push_equation(b, s, f[i], perp__mul(g, w[i], ratio), text);
+    for (int i = 0; i < 2; i++) push_equation(b, c->f[i], perp__mul(g, w[i], ratio));
 }
 
-static void push_friction(perp__builder *b, const perp__statement *s, const perp__value *f,
-                          const perp__value *v, perp_expr bound, perp_expr guard, int is_exact)
+perp__contact *perp__add_contact(perp__builder *b, perp__contact contact)
 {
     perp_model *m = b->model;
-    if (!perp__grow(&m->friction, &b->cfriction, m->nfriction + 1, sizeof *m->friction)) {
+    if (!perp__grow(&m->contact, &b->ccontact, m->ncontact + 1, sizeof *m->contact)) {
         b->failed = 1;
-        return;
+        return NULL;
     }
-    m->friction[m->nfriction++] = (perp__friction){f->n,
-                                                   {f->e[0], f->e[f->n - 1]},
-                                                   {v->e[0], v->e[v->n - 1]},
-                                                   bound,
-                                                   guard,
-                                                   is_exact ? m->nequation : -1,
-                                                   s->at,
-                                                   perp__text_of(b, s->at, s->end)};
+    contact.normal = -1;
+    m->contact[m->ncontact] = contact;
+    return &m->contact[m->ncontact++];
+}
+
+/* The numbers of directions and elements, and of facets (0: exact). 0 with an error. */
+static int check_friction(perp__builder *b, const perp__statement *s, const perp__value *v,
+                          int *facets)
+{
+    const perp__value *f = &v[0], *speed = &v[1], *bound = &v[2], *r = &v[3], *guard = &v[4];
+    *facets = 0;
+    if (b->failed || !f->e || !speed->e || !bound->e || !r->e) return 0;
+    if (f->n != speed->n || f->n > 2 || bound->n != 1 || r->n != 1 || guard->n != 1) {
+        perp__error(b->source, s->at, s->end,
+                    "friction acts in one direction or two: f and v have one or two elements each, "
+                    "bound has one");
+        return 0;
+    }
+    if (s->facets &&
+        (!perp__lower_integer(b, s->facets, "facets", facets) || *facets < 3 || *facets > 1000)) {
+        perp__error(b->source, s->facets->at, s->facets->end,
+                    "facets must be a whole number from 3 to 1000, or exact");
+        return 0;
+    }
+    return unroll(b, s, *facets + 2);
 }
 
 static void add_friction(perp__builder *b, const perp__statement *s)
 {
-    perp__value f = perp__lower_in(b, SCOPE_STEP, s->f), v = perp__lower(b, s->v),
-                bound = perp__lower(b, s->bound);
-    perp__value r = s->r ? perp__lower(b, s->r)
-                         : perp__scalar_value(b, perp__div(b->graph, perp__const(b->graph, 1),
-                                                           perp__symbol(b->graph, PERP__SYM_H)));
-    perp__value guard = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : (perp__value){.n = 1};
-    int facets = 0;
-    if (b->failed || !f.e || !v.e || !bound.e || !r.e) return;
-    if (f.n != v.n || f.n > 2 || bound.n != 1 || r.n != 1 || guard.n != 1) {
-        perp__error(b->source, s->at, s->end,
-                    "friction acts in one direction or two: f and v have one or two elements each, "
-                    "bound has one");
-        return;
-    }
-    if (s->facets &&
-        (!perp__lower_integer(b, s->facets, "facets", &facets) || facets < 3 || facets > 1000)) {
-        perp__error(b->source, s->facets->at, s->facets->end,
-                    "facets must be a whole number from 3 to 1000, or exact");
-        return;
-    }
-    if (!unroll(b, s, facets + 2)) return;
-    perp_expr on = s->guard ? perp__element(&guard, 0) : -1, limit = perp__element(&bound, 0);
-    push_friction(b, s, &f, &v, limit, on, f.n == 2 && !facets);
-    if (f.n == 1) {
-        const char *text = perp__text_of(b, s->at, s->end);
-        push_pair(b, (perp__pair){1,
-                                  f.e[0],
-                                  v.e[0],
-                                  perp__neg(b->graph, limit),
-                                  limit,
-                                  on,
-                                  s->at,
-                                  text,
-                                  {"friction", "slip"}});
-    } else if (facets) {
-        add_facets(b, s, f.e, v.e, limit, on, facets);
-    } else {
-        add_exact_cone(b, s, f.e, v.e, limit, on, perp__element(&r, 0));
-    }
+    perp__graph *g = b->graph;
+    perp__value value[5];
+    value[0] = perp__lower_in(b, SCOPE_STEP, s->f);
+    value[1] = perp__lower(b, s->v);
+    value[2] = perp__lower(b, s->bound);
+    value[3] =
+        s->r ? perp__lower(b, s->r)
+             : perp__scalar_value(b, perp__div(g, perp__const(g, 1), perp__symbol(g, PERP__SYM_H)));
+    value[4] = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : (perp__value){.n = 1};
+    int facets;
+    if (!check_friction(b, s, value, &facets)) return;
+    const perp__value *f = &value[0], *v = &value[1];
+    perp__contact_kind kind = f->n == 1 ? PERP__CONTACT_LINE
+                              : facets  ? PERP__CONTACT_FACETS
+                                        : PERP__CONTACT_CONE;
+    const perp__contact *c = perp__add_contact(
+        b, (perp__contact){.kind = kind,
+                           .n = f->n,
+                           .f = {f->e[0], f->e[f->n - 1]},
+                           .v = {v->e[0], v->e[f->n - 1]},
+                           .bound = value[2].e[0],
+                           .guard = s->guard ? perp__element(&value[4], 0) : -1,
+                           .pair = kind == PERP__CONTACT_CONE ? -1 : b->model->npair,
+                           .equation = kind == PERP__CONTACT_LINE ? -1 : b->model->nequation,
+                           .at = s->at,
+                           .text = perp__text_of(b, s->at, s->end)});
+    if (!c) return;
+    if (kind == PERP__CONTACT_LINE)
+        push_pair(b, c->f[0], c->v[0], c->bound, "friction", "slip");
+    else if (kind == PERP__CONTACT_FACETS)
+        add_facets(b, s, c, facets);
+    else
+        add_exact_cone(b, c, perp__element(&value[3], 0));
 }
 
 static void add_loop(perp__builder *b, const perp__statement *s)

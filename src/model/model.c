@@ -98,7 +98,7 @@ void perp_model_destroy(perp_model *model)
     perp__names_clear(&model->item_of);
     free(model->equation);
     free(model->pair);
-    free(model->friction);
+    free(model->contact);
     free(model->shape);
     perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);

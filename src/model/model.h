@@ -42,6 +42,7 @@ typedef struct perp__equation {
     perp_expr left, right;
     int at;
     const char *text;
+    int contact; /* it is one of the two that state this contact; -1 none */
 } perp__equation;
 
 /* 0 <= a perp b >= 0, or lo <= a <= hi perp b. Where the guard is 0 at the beginning of the step: a
@@ -52,19 +53,34 @@ typedef struct perp__pair {
     perp_expr guard; /* -1 none */
     int at;
     const char *text, *side[2];
+    int contact; /* it is one of the pairs that state this contact; -1 none */
 } perp__pair;
 
-typedef struct perp__plan_block perp__plan_block; /* model/plan_block.h */
-/* A friction(...) statement, for reports: its own vars are not columns of a run. */
-typedef struct perp__friction {
-    int n; /* directions, 1 or 2 */
-    perp_expr f[2], v[2], bound;
-    perp_expr guard; /* -1 none */
-    int equation;    /* with the exact cone: the first of its two equations; else -1 */
+/* A contact with Coulomb friction: |f| <= bound, and f = -bound v/|v| unless v = 0. How it is stated: */
+typedef enum perp__contact_kind {
+    PERP__CONTACT_LINE,  /* one pair, -bound <= f <= bound perp v */
+    PERP__CONTACT_SPLIT, /* three pairs: 0 <= p perp s + v >= 0, 0 <= q perp s - v >= 0 and
+                             0 <= s perp bound - p - q >= 0 with f = p - q */
+    PERP__CONTACT_FACETS, /* the pair of the slip speed s, one for each facet behind it, two equations */
+    PERP__CONTACT_CONE /* the exact cone: two equations */
+} perp__contact_kind;
+
+typedef struct perp__contact {
+    perp__contact_kind kind;
+    int n;                /* tangent directions, 1 or 2 */
+    perp_expr f[2], v[2]; /* tangent forces and velocities; of one direction, twice the same */
+    perp_expr bound;      /* mu times the normal force */
+    perp_expr guard;      /* -1 none */
+    int normal,
+        side; /* the bound is a multiple, which reads no unknown, of this pair's side a or b (0, 1), in a
+                              two-sided pair of a - lo or hi - a; -1 none */
+    int pair, equation; /* the first that states it (of a split: the last), or -1 */
+    int force[2];       /* of a split: the pairs of p and q */
     int at;
     const char *text;
-} perp__friction;
+} perp__contact;
 
+typedef struct perp__plan_block perp__plan_block;         /* model/plan_block.h */
 struct perp__shape;                                       /* draw_block.h */
 typedef struct perp__identify_block perp__identify_block; /* model/identify_block.h */
 
@@ -80,8 +96,9 @@ struct perp_model {
     int nsymbol;
     perp__equation *equation;
     perp__pair *pair;
-    perp__friction *friction;
-    int nequation, npair, nfriction;
+    perp__contact *contact;
+    int nequation, npair, ncontact;
+    int nfriction; /* the first contacts were stated by friction(...), the others recognised (recognise.c) */
     struct perp__shape *shape; /* of the draw block */
     int nshape, cshape;
     int drawn_in; /* 2 or 3 dimensions; 0 while no shape has said */
@@ -92,6 +109,13 @@ struct perp_model {
     perp__plan_block *plan;         /* NULL: no such block */
     perp__identify_block *identify; /* NULL: no such block */
 };
+
+/* The exact cone that an equation states; -1 none. */
+static inline int perp__cone_of(const perp_model *model, int equation)
+{
+    int i = model->equation[equation].contact;
+    return i >= 0 && model->contact[i].kind == PERP__CONTACT_CONE ? i : -1;
+}
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
  * source). */

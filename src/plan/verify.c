@@ -186,7 +186,7 @@ static int list_roots(const perp_model *m, perp_expr *roots)
         if (m->pair[i].two_sided) ADD(m->pair[i].hi);
     }
     for (int i = 0; i < m->nfriction; i++) {
-        const perp__friction *f = &m->friction[i];
+        const perp__contact *f = &m->contact[i];
         ADD(f->bound);
         for (int k = 0; k < f->n; k++) {
             ADD(f->f[k]);
@@ -421,18 +421,15 @@ static double equation_error(checker *u, int i)
 /* Is the friction switched off? */
 static int is_off(const checker *u, int i)
 {
-    int guard = u->m->friction[i].guard;
+    int guard = u->m->contact[i].guard;
     return guard >= 0 && u->value[guard] == 0;
 }
 
 /* Is equation i one of an exact friction cone's, which is judged as such? */
 static int is_of_cone(const checker *u, int i)
 {
-    for (int k = 0; k < u->m->nfriction; k++) {
-        int first = u->m->friction[k].equation;
-        if (first >= 0 && (i == first || i == first + 1) && !is_off(u, k)) return 1;
-    }
-    return 0;
+    int cone = perp__cone_of(u->m, i);
+    return cone >= 0 && !is_off(u, cone);
 }
 
 /* Equations with a derivative, or those without. */
@@ -470,7 +467,7 @@ static void check_pairs(checker *u)
 
 static double cone_error(checker *u, int i)
 {
-    const perp__friction *q = &u->m->friction[i];
+    const perp__contact *q = &u->m->contact[i];
     perp__amount f[2], v[2];
     know_terms(u, 1);
     for (int k = 0; k < 2; k++) f[k] = amount(u, q->f[k]), v[k] = amount(u, q->v[k]);
@@ -481,8 +478,8 @@ static double cone_error(checker *u, int i)
 static void check_cones(checker *u)
 {
     for (int i = 0; i < u->m->nfriction; i++)
-        if (u->m->friction[i].equation >= 0 && !is_off(u, i))
-            note(u, &u->check->pairs, judged(u, cone_error, i), u->m->friction[i].at);
+        if (u->m->contact[i].kind == PERP__CONTACT_CONE && !is_off(u, i))
+            note(u, &u->check->pairs, judged(u, cone_error, i), u->m->contact[i].at);
 }
 
 static void check_ranges(checker *u, int c)

@@ -8,116 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PAIRS_SEARCHED = 300 };
-
-/* How a pair is shown. */
-typedef enum shown_as {
-    AS_SIDES,
-    AS_LAW,   /* lo <= f <= hi perp v with lo = -hi */
-    AS_SPLIT, /* the third of three pairs that state friction by two forces and a speed */
-    AS_PART   /* of something shown elsewhere */
-} shown_as;
-
+/* Where the expressions of a pair or contact begin, and its row of the strip and its law; -1: left out. */
 typedef struct part {
-    shown_as as;
-    int first, second; /* AS_SPLIT: the pairs of the two forces */
-    int root;          /* where its expressions begin */
-    int strip, law;    /* -1: left out */
+    int root, strip, law;
 } part;
 
 typedef struct finder {
     const perp_model *model;
     perp__modes *out;
-    part *pair, *friction;
+    part *pair, *contact;
     perp_expr *root;
     int nroot;
 } finder;
 
-/* Expressions: a pair has a, b, lo, hi, guard; a friction statement f, f, v, v, bound, guard. */
+/* Expressions: a pair has a, b, lo, hi, guard; a contact f, f, v, v, bound, guard. */
 enum { A, B, LO, HI, GUARD, PAIR_ROOTS };
-enum { F1, F2, V1, V2, BOUND, SWITCH, FRICTION_ROOTS };
-
-/* Kinds of pairs ------------------------------------------------------------------------------ */
-
-static int is_symbol(const perp_model *m, perp_expr e)
-{
-    return m->graph.node[e].op == PERP__SYMBOL;
-}
-
-/* Values of all nodes at a point without special structure; `moved` (nullable) is one symbol that
- * is one larger. */
-static void probe(const perp_model *m, int moved, double *symbol, double *value)
-{
-    for (int s = 0; s < m->nsymbol; s++) symbol[s] = 0.31 + fmod(0.754877666 * (s + 1), 1);
-    if (moved >= 0) symbol[moved] += 1;
-    perp__graph_values(&m->graph, symbol, value);
-}
-
-static int same(double x, double y)
-{
-    return fabs(x - y) <= 1e-9 * (1 + fabs(x) + fabs(y));
-}
-
-/* 0 <= p perp g + v >= 0,  0 <= q perp g - v >= 0,  0 <= g perp bound - p - q >= 0 is Coulomb
- * friction p - q against v (references: the traditional formulation). Pair k is the third; find the
- * others by moving one symbol at a time. */
-static void find_split(finder *f, int k, const double *base, double *symbol, double *value)
-{
-    const perp_model *m = f->model;
-    const perp__pair *pair = m->pair, *third = &pair[k];
-    int found[2], n = 0;
-    probe(m, m->graph.node[third->a].a, symbol, value);
-    for (int i = 0; i < m->npair && n < 3; i++) {
-        int follows = i != k && !pair[i].two_sided && pair[i].guard == third->guard &&
-                      is_symbol(m, pair[i].a) && same(value[pair[i].b], base[pair[i].b] + 1);
-        if (follows && n++ < 2) found[n - 1] = i;
-    }
-    if (n != 2) return;
-    int i = found[0], j = found[1];
-    if (!same(base[pair[i].b] + base[pair[j].b], 2 * base[third->a])) return;
-    for (int side = 0; side < 2; side++) {
-        probe(m, m->graph.node[pair[found[side]].a].a, symbol, value);
-        if (!same(value[third->b], base[third->b] - 1)) return;
-    }
-    f->pair[k].as = AS_SPLIT;
-    f->pair[k].first = i;
-    f->pair[k].second = j;
-    f->pair[i].as = f->pair[j].as = AS_PART;
-}
-
-static int classify(finder *f)
-{
-    const perp_model *m = f->model;
-    size_t nodes = (size_t)m->graph.count;
-    double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol);
-    double *base = malloc(nodes * sizeof *base), *value = malloc(nodes * sizeof *value);
-    int ok = symbol && base && value;
-    if (ok) probe(m, -1, symbol, base);
-    for (int i = 0; i < m->npair && ok; i++) {
-        const perp__pair *p = &m->pair[i];
-        for (int j = 0; j < m->nfriction; j++) {
-            if (m->friction[j].at == p->at) f->pair[i].as = AS_PART;
-        }
-        if (p->two_sided && f->pair[i].as == AS_SIDES && same(base[p->lo], -base[p->hi]))
-            f->pair[i].as = AS_LAW;
-    }
-    for (int k = 0; k < m->npair && ok && m->npair <= MAX_PAIRS_SEARCHED; k++) {
-        const perp__pair *p = &m->pair[k];
-        if (f->pair[k].as == AS_SIDES && !p->two_sided && is_symbol(m, p->a))
-            find_split(f, k, base, symbol, value);
-    }
-    free(symbol);
-    free(base);
-    free(value);
-    return ok;
-}
+enum { F1, F2, V1, V2, BOUND, SWITCH, CONTACT_ROOTS };
 
 /* Names --------------------------------------------------------------------------------------- */
 
 /* The declared name behind an expression, or NULL if it is more than a name. */
 static const char *name_of(const perp_model *m, perp_expr e)
 {
-    if (!is_symbol(m, e)) return NULL;
+    if (m->graph.node[e].op != PERP__SYMBOL) return NULL;
     int symbol = m->graph.node[e].a;
     for (int i = 0; i < m->nvar; i++) {
         if (m->item[PERP_VAR][i].symbol == symbol) return m->item[PERP_VAR][i].name;
@@ -174,12 +87,28 @@ static int add_law(finder *f, const char *label, int is_planar)
     return law->v && law->f && law->bound ? out->nlaw++ : -1;
 }
 
-static void add_contact(finder *f, part *p, const char *label, int is_planar)
+static const char *label_of(finder *f, const perp__contact *c)
+{
+    const perp_model *m = f->model;
+    perp__arena *arena = &f->out->arena;
+    const char *a = name_of(m, c->f[0]), *b = name_of(m, c->f[1]);
+    if (c->kind == PERP__CONTACT_LINE) return side_name(m, c->pair, 0);
+    if (c->kind == PERP__CONTACT_SPLIT)
+        return join(arena, side_name(m, c->force[0], 0), " \xE2\x88\x92 ",
+                    side_name(m, c->force[1], 0));
+    return a && b ? join(arena, a, ", ", b) : c->text;
+}
+
+static void add_contact(finder *f, int i)
 {
     static const char *const line[] = {"stick", "slip +", "slip \xE2\x88\x92", "free"};
     static const char *const plane[] = {"stick", "slip", "", "free"};
-    p->strip = add_strip(f, is_planar ? "plane" : "contact", label, is_planar ? plane : line);
-    p->law = add_law(f, label, is_planar);
+    const perp__contact *c = &f->model->contact[i];
+    const char *label = label_of(f, c);
+    int is_planar = c->n == 2;
+    f->contact[i].strip =
+        add_strip(f, is_planar ? "plane" : "contact", label, is_planar ? plane : line);
+    f->contact[i].law = add_law(f, label, is_planar);
 }
 
 static void add_sides(finder *f, part *p, int i)
@@ -198,36 +127,24 @@ static void add_sides(finder *f, part *p, int i)
                          join(arena, a, " \xE2\x9F\x82 ", b), word);
 }
 
+/* Contacts by friction(...) first, then the others and the pairs, where the text has them. */
 static void choose(finder *f)
 {
     const perp_model *m = f->model;
-    perp__arena *arena = &f->out->arena;
-    for (int j = 0; j < m->nfriction; j++) {
-        const perp__friction *s = &m->friction[j];
-        const char *a = name_of(m, s->f[0]), *b = name_of(m, s->f[1]);
-        const char *label = s->n == 1 ? (a ? a : "friction")
-                            : a && b  ? join(arena, a, ", ", b)
-                                      : s->text;
-        add_contact(f, &f->friction[j], label, s->n == 2);
-    }
+    for (int i = 0; i < m->nfriction; i++) add_contact(f, i);
     for (int i = 0; i < m->npair; i++) {
-        part *p = &f->pair[i];
-        p->strip = p->law = -1;
-        if (p->as == AS_SPLIT)
-            add_contact(f, p,
-                        join(arena, side_name(m, p->first, 0), " \xE2\x88\x92 ",
-                             side_name(m, p->second, 0)),
-                        0);
-        else if (p->as == AS_LAW)
-            add_contact(f, p, side_name(m, i, 0), 0);
-        else if (p->as == AS_SIDES)
-            add_sides(f, p, i);
+        int contact = m->pair[i].contact;
+        f->pair[i].strip = -1;
+        if (contact < 0)
+            add_sides(f, &f->pair[i], i);
+        else if (contact >= m->nfriction && m->contact[contact].pair == i)
+            add_contact(f, contact);
     }
 }
 
 /* Row by row ---------------------------------------------------------------------------------- */
 
-static void put_contact(finder *f, const part *p, int row, double force, double v, double bound)
+static void put_law(finder *f, const part *p, int row, double force, double v, double bound)
 {
     perp__modes *out = f->out;
     if (p->law >= 0) {
@@ -276,41 +193,33 @@ static void put_pair(finder *f, int i, int row, const double *value)
     const part *p = &f->pair[i];
     const double *x = value + p->root;
     double guard = pair->guard >= 0 ? x[GUARD] : 1, violation, product;
-    if (p->as == AS_SPLIT) {
-        const double *first = value + f->pair[p->first].root,
-                     *second = value + f->pair[p->second].root;
-        put_contact(f, p, row, first[A] - second[A], (first[B] - second[B]) / 2,
-                    guard > 0 ? x[B] + first[A] + second[A] : 0 * guard);
-    } else if (p->as == AS_LAW) {
-        put_contact(f, p, row, x[A], x[B], guard > 0 ? x[HI] : 0 * guard);
-    } else if (p->strip >= 0) {
+    if (p->strip >= 0)
         f->out->strip[p->strip].mode[row] = (signed char)(isnan(guard) ? PERP__MODE_UNKNOWN
                                                           : guard > 0  ? side_of(pair, x)
                                                                        : 3);
-    }
     if (!(guard > 0)) return;
     measure(pair, x, &violation, &product);
     f->out->violation[row] = fmax(f->out->violation[row], violation); /* fmax ignores a NaN */
     f->out->product[row] = fmax(f->out->product[row], product);
 }
 
-static void put_friction(finder *f, int j, int row, const double *value)
+static void put_contact(finder *f, int i, int row, const double *value)
 {
-    const perp__friction *s = &f->model->friction[j];
-    const part *p = &f->friction[j];
+    const perp__contact *c = &f->model->contact[i];
+    const part *p = &f->contact[i];
     const double *x = value + p->root;
-    double guard = s->guard >= 0 ? x[SWITCH] : 1, bound = guard > 0 ? x[BOUND] : 0 * guard;
-    if (s->n == 1)
-        put_contact(f, p, row, x[F1], x[V1], bound);
+    double guard = c->guard >= 0 ? x[SWITCH] : 1, bound = guard > 0 ? x[BOUND] : 0 * guard;
+    if (c->n == 1)
+        put_law(f, p, row, x[F1], x[V1], bound);
     else
-        put_contact(f, p, row, hypot(x[F1], x[F2]), hypot(x[V1], x[V2]), bound);
+        put_law(f, p, row, hypot(x[F1], x[F2]), hypot(x[V1], x[V2]), bound);
 }
 
 /* The expressions of all conditions, one behind the other. */
 static int gather(finder *f)
 {
     const perp_model *m = f->model;
-    size_t most = (size_t)m->npair * PAIR_ROOTS + (size_t)m->nfriction * FRICTION_ROOTS;
+    size_t most = (size_t)m->npair * PAIR_ROOTS + (size_t)m->ncontact * CONTACT_ROOTS;
     f->root = calloc(most + 1, sizeof *f->root);
     if (!f->root) return 0;
     for (int i = 0; i < m->npair; i++) {
@@ -320,13 +229,13 @@ static int gather(finder *f)
         memcpy(f->root + f->nroot, e, sizeof e);
         f->nroot += PAIR_ROOTS;
     }
-    for (int j = 0; j < m->nfriction; j++) {
-        const perp__friction *s = &m->friction[j];
-        perp_expr e[FRICTION_ROOTS] = {s->f[0], s->f[1],  s->v[0],
-                                       s->v[1], s->bound, s->guard >= 0 ? s->guard : 0};
-        f->friction[j].root = f->nroot;
+    for (int i = 0; i < m->ncontact; i++) {
+        const perp__contact *c = &m->contact[i];
+        perp_expr e[CONTACT_ROOTS] = {c->f[0], c->f[1],  c->v[0],
+                                      c->v[1], c->bound, c->guard >= 0 ? c->guard : 0};
+        f->contact[i].root = f->nroot;
         memcpy(f->root + f->nroot, e, sizeof e);
-        f->nroot += FRICTION_ROOTS;
+        f->nroot += CONTACT_ROOTS;
     }
     return 1;
 }
@@ -346,7 +255,7 @@ static int walk(finder *f, const perp_trajectory *run, int time)
         perp__rows_get(&rows, i, value);
         out->violation[i] = out->product[i] = (double)NAN;
         for (int k = 0; k < m->npair; k++) put_pair(f, k, i, value);
-        for (int k = 0; k < m->nfriction; k++) put_friction(f, k, i, value);
+        for (int k = 0; k < m->ncontact; k++) put_contact(f, k, i, value);
     }
     perp__rows_clear(&rows);
     free(value);
@@ -364,15 +273,15 @@ int perp__modes_find(perp__modes *out, const perp_model *model, const perp_traje
                      int time)
 {
     *out = (perp__modes){.rows = perp_trajectory_rows(run)};
-    if (!model->npair && !model->nfriction) return 1;
+    if (!model->npair && !model->ncontact) return 1;
     finder f = {.model = model, .out = out};
     f.pair = calloc((size_t)model->npair + 1, sizeof *f.pair);
-    f.friction = calloc((size_t)model->nfriction + 1, sizeof *f.friction);
-    int ok = f.pair && f.friction && classify(&f) && gather(&f);
+    f.contact = calloc((size_t)model->ncontact + 1, sizeof *f.contact);
+    int ok = f.pair && f.contact && gather(&f);
     if (ok) choose(&f);
     ok = ok && !out->arena.failed && walk(&f, run, time);
     free(f.pair);
-    free(f.friction);
+    free(f.contact);
     free(f.root);
     return ok && !out->arena.failed;
 }

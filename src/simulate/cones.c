@@ -146,21 +146,6 @@ static double entry(const perp__step *s, int r, int column)
     return 0;
 }
 
-/* Is row b = mu row a with some mu >= 0? */
-static int is_multiple(const perp__step *s, int b, int a, double *mu)
-{
-    int first = s->row_start[b], n = s->row_start[b + 1] - first;
-    if (n == 0 || n != s->row_start[a + 1] - s->row_start[a]) return 0;
-    double of = entry(s, a, s->column[first]);
-    *mu = s->value[first] / of;
-    if (of == 0 || !(*mu >= 0) || !isfinite(*mu)) return 0;
-    for (int k = first; k < first + n; k++) {
-        if (fabs(s->value[k] - *mu * entry(s, a, s->column[k])) > 1e-14 * fabs(s->value[k]))
-            return 0;
-    }
-    return fabs(s->c[b] - *mu * s->c[a]) <= 1e-14 * fabs(s->c[b]);
-}
-
 static int side_row(const perp__step *s, int pair, int side)
 {
     return side ? s->pair[pair].b : s->pair[pair].a;
@@ -175,35 +160,34 @@ static int is_var(const perp__step *s, int row)
 
 /* Contacts ------------------------------------------------------------------------------------ */
 
-/* All pairs that are on, then the cones, each joined to its pair if it has one. */
+/* By what the normal's row is multiplied in the bound's; negative or no number where that cannot be a coefficient of friction now. */
+static double multiple(const perp__step *s, const perp__cone *cone)
+{
+    int bound = cone->row + 4, first = s->row_start[bound];
+    if (first == s->row_start[bound + 1]) return -1;
+    return s->value[first] / entry(s, side_row(s, cone->pair, cone->side), s->column[first]);
+}
+
+/* All pairs that are on, then the cones, each joined to its normal where that is on and no other's. */
 static void list_contacts(perp__step *s)
 {
     struct perp__cones *c = s->cones;
     c->nc = 0;
     for (int p = 0; p < s->np; p++) {
+        c->place[p] = c->nc;
         if (!s->on[p]) continue;
         int side = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
         c->contact[c->nc++] = (contact){p, side, -1, 0};
     }
-    int npair = c->nc;
     for (int i = 0; i < s->ncone; i++) {
-        contact *found = NULL;
-        double mu = 1;
-        for (int k = 0; k < 2 * npair && !found; k++) {
-            contact *of = &c->contact[k / 2];
-            if (of->cone >= 0 ||
-                !is_multiple(s, s->cone[i].row + 4, side_row(s, of->pair, k % 2), &mu))
-                continue;
-            of->side = k % 2;
-            found = of;
-        }
-        if (!found) {
-            found = &c->contact[c->nc++];
-            *found = (contact){-1, 0, -1, 0};
-            mu = 1;
-        }
-        found->cone = i;
-        found->mu = mu;
+        const perp__cone *cone = &s->cone[i];
+        contact *normal =
+            cone->pair >= 0 && s->on[cone->pair] ? &c->contact[c->place[cone->pair]] : NULL;
+        double mu = normal && normal->cone < 0 ? multiple(s, cone) : -1;
+        if (mu >= 0 && isfinite(mu))
+            *normal = (contact){cone->pair, cone->side, i, mu};
+        else
+            c->contact[c->nc++] = (contact){-1, 0, i, 1};
     }
 }
 

@@ -108,23 +108,35 @@ static perp_expr equation_row(plan *p, int i)
 }
 
 /* The most that friction may be; 0 where its guard is off. */
-static perp_expr bound_of(plan *p, const perp__friction *friction)
+static perp_expr bound_of(plan *p, const perp__contact *contact)
 {
-    perp_expr bound = translate(p, friction->bound, PERP__AT_POINT);
-    if (friction->guard < 0) return bound;
-    return perp__mul(&p->graph, bound, translate(p, friction->guard, PERP__AT_POINT));
+    perp_expr bound = translate(p, contact->bound, PERP__AT_POINT);
+    if (contact->guard < 0) return bound;
+    return perp__mul(&p->graph, bound, translate(p, contact->guard, PERP__AT_POINT));
+}
+
+/* The pair of the step for this pair of the model; of a two-sided one, the first of its two. */
+static int step_pair(const perp__step *s, int of)
+{
+    int p = of;
+    while (s->pair[p].of != of) p++;
+    return p;
 }
 
 /* The five rows of an exact cone, from row r on. Returns the next free row. */
-static int build_cone(plan *p, const perp__friction *friction, int r)
+static int build_cone(plan *p, const perp__contact *contact, int r)
 {
     perp__step *s = p->step;
-    s->cone[s->ncone++] = (perp__cone){friction->equation, r};
+    int of = contact->normal;
+    s->cone[s->ncone++] = (perp__cone){
+        contact->equation, r,
+        of < 0 ? -1 : step_pair(s, of) + (p->model->pair[of].two_sided && contact->side),
+        contact->side};
     for (int k = 0; k < 2; k++) {
-        p->row[r + k] = translate(p, friction->f[k], PERP__AT_POINT);
-        p->row[r + 2 + k] = translate(p, friction->v[k], PERP__AT_POINT);
+        p->row[r + k] = translate(p, contact->f[k], PERP__AT_POINT);
+        p->row[r + 2 + k] = translate(p, contact->v[k], PERP__AT_POINT);
     }
-    p->row[r + 4] = bound_of(p, friction);
+    p->row[r + 4] = bound_of(p, contact);
     return r + 5;
 }
 
@@ -169,7 +181,7 @@ static void build_rows(plan *p)
     }
     s->np = np;
     for (int i = 0; i < m->nfriction; i++) {
-        if (m->friction[i].equation >= 0) r = build_cone(p, &m->friction[i], r);
+        if (m->contact[i].kind == PERP__CONTACT_CONE) r = build_cone(p, &m->contact[i], r);
     }
     s->nrow = r;
 }
@@ -318,11 +330,9 @@ static int mark_entries(plan *p)
     }
     if (!find_definitions(p) || (m->kind == PERP_DISCRETE && !find_moves(p))) return 0;
     for (int i = 0; i < 2 * m->nfriction; i++) {
-        int j = var_of(p, m->friction[i / 2].f[i % 2]);
+        int j = var_of(p, m->contact[i / 2].f[i % 2]);
         s->force_of[i] = j >= 0 && s->defined[j] ? j : -1;
     }
-    for (int i = 0; i < s->ncone; i++)
-        s->of_cone[s->cone[i].equation] = s->of_cone[s->cone[i].equation + 1] = 1;
     return 1;
 }
 
@@ -400,14 +410,14 @@ static int compile_reports(plan *p)
         p->root[n++] = translate(p, m->pair[i].hi, PERP__AT_POINT);
     }
     for (int i = 0; i < m->nfriction; i++) {
-        const perp__friction *friction = &m->friction[i];
-        if (friction->equation < 0) continue;
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->f[k], PERP__AT_POINT);
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, friction->v[k], PERP__AT_POINT);
-        p->root[n++] = bound_of(p, friction);
+        const perp__contact *contact = &m->contact[i];
+        if (contact->kind != PERP__CONTACT_CONE) continue;
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, contact->f[k], PERP__AT_POINT);
+        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, contact->v[k], PERP__AT_POINT);
+        p->root[n++] = bound_of(p, contact);
     }
     for (int i = 0; i < m->nfriction; i++)
-        if (m->friction[i].equation < 0) p->root[n++] = bound_of(p, &m->friction[i]);
+        if (m->contact[i].kind != PERP__CONTACT_CONE) p->root[n++] = bound_of(p, &m->contact[i]);
     p->graph.strict = 0;
     if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
         return 0;
@@ -441,7 +451,7 @@ static int make_workspace(perp__step *s)
 static int lay_out(perp__step *s, const perp_model *m)
 {
     int ninput = m->nitem[PERP_INPUT], splits = 0, cones = 0;
-    for (int i = 0; i < m->nfriction; i++) cones += m->friction[i].equation >= 0;
+    for (int i = 0; i < m->nfriction; i++) cones += m->contact[i].kind == PERP__CONTACT_CONE;
     for (int i = 0; i < m->npair; i++) splits += m->pair[i].two_sided;
     s->nx = m->nitem[PERP_STATE];
     s->nv = m->nitem[PERP_VAR];
@@ -456,11 +466,10 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    s->has_h = calloc(2 * (size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
+    s->has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
     s->defines = malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
     if (!s->has_h || !s->defines) return 0;
-    s->of_cone = s->has_h + m->nequation;
-    s->in_equation = s->of_cone + m->nequation;
+    s->in_equation = s->has_h + m->nequation;
     s->defined = s->in_equation + s->ny;
     s->is_side = s->defined + s->ny;
     s->definition = s->defines + m->nequation;

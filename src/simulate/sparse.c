@@ -16,12 +16,8 @@ static int condition_rows(const perp__step *s, int condition, int rows[3])
 {
     if (condition < s->nequation) {
         rows[0] = condition;
-        for (int i = 0; i < s->ncone; i++) {
-            int k = condition - s->cone[i].equation; /* a cone's equation, or the force alone */
-            if (k == 0 || k == 1) rows[1] = s->cone[i].row + k;
-            if (k == 0 || k == 1) return 2;
-        }
-        return 1;
+        rows[1] = perp__cone_row(s, condition); /* a cone's equation, or the force alone */
+        return rows[1] < 0 ? 1 : 2;
     }
     const perp__rows *pair = &s->pair[condition - s->nequation];
     rows[0] = pair->a, rows[1] = pair->b, rows[2] = pair->off;
@@ -163,15 +159,16 @@ static int other_side(const perp__step *s, int p)
     return s->choice[p] ? s->pair[p].a : s->pair[p].b;
 }
 
-/* The pairs of a friction statement with facets follow each other and share its text: first the slip speed's, then the
- * facets' (whose sides have no name). */
-static int same_friction(const perp__step *s, int first, int p)
+/* Do both belong to one contact with facets? Its pairs follow each other: first the slip speed's, then the facets'. */
+static int same_facets(const perp__step *s, int first, int p)
 {
-    const perp__pair *x = &s->model->pair[s->pair[first].of], *y = &s->model->pair[s->pair[p].of];
-    return x->text == y->text && y->side[0][0] == 0;
+    const perp_model *m = s->model;
+    int contact = m->pair[s->pair[first].of].contact;
+    return contact >= 0 && contact == m->pair[s->pair[p].of].contact &&
+           m->contact[contact].kind == PERP__CONTACT_FACETS;
 }
 
-/* Change the sides of violated pairs: all of them, but of one friction only the slip speed's or else the worst facet's (two
+/* Change the sides of violated pairs: all of them, but of one contact only the slip speed's or else the worst facet's (two
  * facets that face the motion would both have to stop it); or the first. Returns how many were violated. */
 static int switch_sides(perp__step *s, int all)
 {
@@ -179,7 +176,7 @@ static int switch_sides(perp__step *s, int all)
     for (int p = 0, next; p < s->np; p = next) {
         double worst = 0;
         int at = -1;
-        for (next = p; next < s->np && (next == p || same_friction(s, p, next)); next++) {
+        for (next = p; next < s->np && (next == p || same_facets(s, p, next)); next++) {
             if (!s->on[next] || at == p) continue;
             if (perp__step_row_holds(s, other_side(s, next), PERP_TOL_MODE, 0)) continue;
             if (!has_sizes) perp__step_size(s), has_sizes = 1;

@@ -31,9 +31,10 @@ typedef struct perp__rows {
 } perp__rows;
 
 /* An exact friction cone: its two equations, and five rows of its own: force (2), velocity (2),
- * bound. */
+ * bound. The bound is a multiple of its normal's side. */
 typedef struct perp__cone {
     int equation, row;
+    int pair, side; /* the normal: one of `pair`, or -1, and its side, 0 a or 1 b */
 } perp__cone;
 
 /* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
@@ -109,7 +110,6 @@ typedef struct perp__step {
     /* verdict.c */
     char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
     char *has_h;       /* nequation of the model: the row was multiplied by h */
-    char *of_cone;     /* nequation of the model: stands for an exact cone */
     char *in_equation; /* ny */
     char *defined;     /* ny: a var that an equation defines, x = ... */
     int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
@@ -152,6 +152,15 @@ typedef struct perp__step {
     long cone_steps;   /* steps solved so, halves included */
     double tol;
 } perp__step;
+
+/* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */
+static inline int perp__cone_row(const perp__step *step, int equation)
+{
+    if (equation >= step->model->nequation || perp__cone_of(step->model, equation) < 0) return -1;
+    const perp__cone *cone = step->cone;
+    while (equation > cone->equation + 1) cone++;
+    return cone->row + equation - cone->equation;
+}
 
 /* problem.c */
 perp_status perp__step_create(perp__step *step, const perp_model *model,

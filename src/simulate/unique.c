@@ -31,11 +31,8 @@ static int fill(const perp__step *s, double *B)
     size_t ny = (size_t)s->ny;
     for (int i = 0; i < s->ny; i++) {
         int row = i < s->nequation ? i : closed_row(s, i - s->nequation);
-        for (int c = 0; c < s->ncone;
-             c++) { /* a round cone that sticks: its two velocities are 0 */
-            int k = i - s->cone[c].equation;
-            if (k == 0 || k == 1) row = s->cone[c].row + 2 + k;
-        }
+        int cone = i < s->nequation ? perp__cone_row(s, i) : -1;
+        if (cone >= 0) row = cone + 2; /* a round cone that sticks: its two velocities are 0 */
         double largest = 0, *line = B + (size_t)i * ny;
         memcpy(line, s->A + (size_t)row * ny, ny * sizeof *line);
         for (int j = 0; j < s->ny; j++) largest = fmax(largest, fabs(line[j]));

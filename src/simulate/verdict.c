@@ -170,9 +170,9 @@ static void size_friction(perp__step *s)
     const perp_model *m = s->model;
     const int *bound = s->check.out + s->check.nout;
     for (int i = m->nfriction - 1; i >= 0; i--) {
-        if (m->friction[i].equation >= 0) continue;
+        if (m->contact[i].kind == PERP__CONTACT_CONE) continue;
         double size = fabs(s->ws[*--bound]);
-        for (int k = 0; k < m->friction[i].n; k++) {
+        for (int k = 0; k < m->contact[i].n; k++) {
             int j = s->force_of[2 * i + k];
             if (j >= 0) raise_size(s, j, size);
         }
@@ -468,7 +468,7 @@ perp__verdict perp__step_verify(perp__step *s)
     perp__tape_eval(&s->check, s->ws);
     s->has_terms = 0;
     for (int i = 0; i < m->nequation; i++, out += 2) {
-        if (s->of_cone[i])
+        if (perp__cone_of(m, i) >= 0)
             note(&j, i, 0, 0, fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
         else
             judge_equation(&j, i, out);

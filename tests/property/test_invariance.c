@@ -50,10 +50,10 @@ static void draw_symbols(perp_model *m, scaling *s)
         }
     }
     for (int i = 0; i < m->nfriction; i++) { /* the forces of a contact in one unit */
-        int a = bare(m, m->friction[i].f[0]), b = bare(m, m->friction[i].f[1]), n;
-        if (m->friction[i].n < 2 || a < 0 || b < 0) continue;
+        int a = bare(m, m->contact[i].f[0]), b = bare(m, m->contact[i].f[1]), n;
+        if (m->contact[i].n < 2 || a < 0 || b < 0) continue;
         s->symbol[b] = s->symbol[a];
-        int *reach = perp__graph_reach(&m->graph, &m->friction[i].bound, 1, &n);
+        int *reach = perp__graph_reach(&m->graph, &m->contact[i].bound, 1, &n);
         assert_non_null(reach);
         for (int k = 0; k < n; k++) {
             int symbol = bare(m, reach[k]);
@@ -105,7 +105,7 @@ static void rescale(perp_model *m, scaling *s)
         rewrite(m, s, &p->guard, 1);
     }
     for (int i = 0; i < m->nfriction; i++) {
-        perp__friction *f = &m->friction[i];
+        perp__contact *f = &m->contact[i];
         double force = unit_of(m, s, f->f[0], f->f[0]), speed = draw(s);
         for (int k = 0; k < f->n; k++) {
             rewrite(m, s, &f->f[k], force);
