@@ -98,6 +98,11 @@ PERP_API double perp_number_read(const char *text, const char **rest);
 PERP_API int perp_number_write(double x, char *text);
 enum { PERP_NUMBER_SIZE = 32 };
 
+/// Options: every struct of them begins with its size in the program that was compiled, which its default function sets
+/// (perp_X_options_default, from perp_X_options_fill, the one that the library exports). A library with more fields takes
+/// their defaults; one with fewer refuses what it does not know: PERP_ERR_ARG, as for options that no default filled. NULL
+/// for options is the defaults everywhere.
+
 /// Diagnostics: sentences for the user, one or more lines each, in the order they were found. Start
 /// from `perp_diag diag = {0};`, pass it (or NULL) to functions that read files or build models,
 /// print `text`, and release it with perp_diag_clear. Out of memory shortens the text, and `lost` says so; it never

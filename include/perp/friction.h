@@ -54,9 +54,10 @@ typedef enum perp_fc_method {
 
 /// Options. Fill with perp_fc_options_default, then change what you need.
 typedef struct perp_fc_options {
-    double tol;     ///< solved means: error <= tol (see perp_fc_info). (0, 1e-2], default 1e-8
-    int max_iter;   ///< sweeps, Newton steps or iterations of the method, for each connected component of the contacts; 0
-                    ///< (default): the method's own limit. nsgs, admm and prox end with up to 20 Newton steps more
+    size_t size;  ///< set by the default; says which fields the caller has
+    double tol;   ///< solved means: error <= tol (see perp_fc_info). (0, 1e-2], default 1e-8
+    int max_iter; ///< sweeps, Newton steps or iterations of the method, for each connected component of the contacts; 0
+        ///< (default): the method's own limit. nsgs, admm and prox end with up to 20 Newton steps more
     int warm_start; ///< 1: r holds a guess on entry. Default 0: r starts at zero
     struct {
         double omega; ///< over-relaxation, (0, 2), default 1 (exact solve of each contact)
@@ -89,16 +90,24 @@ typedef struct perp_fc_info {
         method;     ///< the method that gave the answer (auto reports the last one of its cascade)
     int iterations; ///< sweeps, Newton steps or iterations, all methods of a cascade together
     int factorizations; ///< of these, how many factorised a matrix
-    double residual; ///< perp_fc_residual of the returned r, for reading; NaN if there is none
-    double error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
-                  ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
-                  ///< exactly, infinite where double precision does not decide
+    double residual;    ///< perp_fc_residual of the returned r, for reading; NaN if there is none
+    double
+        error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
+        ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
+        ///< exactly, infinite where double precision does not decide
 } perp_fc_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
 typedef struct perp_fc_solver perp_fc_solver;
 
-PERP_API perp_fc_options perp_fc_options_default(void);
+/// The defaults; _fill as in perp/base.h.
+PERP_API void perp_fc_options_fill(perp_fc_options *options, size_t size);
+static inline perp_fc_options perp_fc_options_default(void)
+{
+    perp_fc_options options;
+    perp_fc_options_fill(&options, sizeof options);
+    return options;
+}
 
 /// Create a solver for problems no larger than `shape`, of which only the sizes are read:
 /// dimension, nc, nb (0: dense, nc squared blocks) and nv. Everything a solve needs is allocated

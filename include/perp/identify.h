@@ -96,6 +96,7 @@ typedef struct perp_identify_progress {
 /// (then every state must be measured); 0 (default): the whole run. step: of the simulation; it must divide the data's
 /// interval. NaN (default): the largest one up to the model's own that does; a discrete model takes one step a row.
 typedef struct perp_identify_options {
+    size_t size;             ///< set by the default; says which fields the caller has
     perp_estimator method;   ///< default predict, or the model's
     double tol;              ///< relative gain at which a search ends; default 1e-10
     int max_iter;            ///< iterations from one start; default 100; 0: only look at the starts
@@ -129,8 +130,14 @@ typedef struct perp_identify_options {
 /// Options with the model's own identify block filled in.
 ///
 /// @return PERP_OK, PERP_ERR_ARG (more parameters or measured columns than there is room for; a method that does not exist)
-PERP_API perp_status perp_identify_options_default(const perp_model *model,
-                                                   perp_identify_options *options, perp_diag *diag);
+PERP_API perp_status perp_identify_options_fill(perp_identify_options *options, size_t size,
+                                                const perp_model *model, perp_diag *diag);
+static inline perp_status perp_identify_options_default(const perp_model *model,
+                                                        perp_identify_options *options,
+                                                        perp_diag *diag)
+{
+    return perp_identify_options_fill(options, options ? sizeof *options : 0, model, diag);
+}
 
 /// What is known of one parameter. Where the data do not determine it (identifiable is 0), `value` is one that fits as well
 /// as others, std_error is NaN, and low and high bound the values of the range that fit as well. Without an interval that

@@ -51,6 +51,7 @@ typedef enum perp_rho {
 
 /// Options. Fill with perp_solver_options_default, then change what you need.
 typedef struct perp_solver_options {
+    size_t size;  ///< set by the default; says which fields the caller has
     double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
     int warm_start; ///< 1: begin where the last solve ended. lemke keeps its pivots, used when M is the same; bpp its
@@ -82,7 +83,15 @@ typedef struct perp_solve_info {
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
 typedef struct perp_solver perp_solver;
 
-PERP_API perp_solver_options perp_solver_options_default(perp_method method);
+/// The defaults. _fill is what the library exports: see "Options" in perp/base.h.
+PERP_API void perp_solver_options_fill(perp_solver_options *options, size_t size,
+                                       perp_method method);
+static inline perp_solver_options perp_solver_options_default(perp_method method)
+{
+    perp_solver_options options;
+    perp_solver_options_fill(&options, sizeof options, method);
+    return options;
+}
 
 /// Create a solver. Allocates everything a solve will need.
 ///

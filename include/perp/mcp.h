@@ -39,6 +39,7 @@ typedef enum perp_mcp_method {
 
 /// Fill with perp_mcp_options_default, then change what you need.
 typedef struct perp_mcp_options {
+    size_t size;  ///< set by the default; says which fields the caller has
     double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-9
     int max_iter; ///< steps of a method; 0 (default): 200
 } perp_mcp_options;
@@ -57,7 +58,14 @@ typedef struct perp_mcp_info {
 /// Owns the workspace of one method for problems of one size and pattern; reusable, one thread at a time.
 typedef struct perp_mcp_solver perp_mcp_solver;
 
-PERP_API perp_mcp_options perp_mcp_options_default(void);
+/// The defaults; _fill as in perp/base.h.
+PERP_API void perp_mcp_options_fill(perp_mcp_options *options, size_t size);
+static inline perp_mcp_options perp_mcp_options_default(void)
+{
+    perp_mcp_options options;
+    perp_mcp_options_fill(&options, sizeof options);
+    return options;
+}
 
 /// Create a solver for problems like `shape`, of which n and the pattern of J are read.
 ///

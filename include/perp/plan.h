@@ -121,6 +121,7 @@ typedef struct perp_plan_progress {
 } perp_plan_progress;
 
 typedef struct perp_plan_options {
+    size_t size;               ///< set by the default; says which fields the caller has
     int nodes;                 ///< from 2; default the model's, else 41
     perp_plan_method method;   ///< default the model's, else backward Euler
     double theta;              ///< of method theta: weight of the step's end, 0.5..1; default 0.5
@@ -130,21 +131,22 @@ typedef struct perp_plan_options {
     unsigned seed;             ///< of random starts; default 1
     double from;               ///< time of the first node; default 0
     double relaxation;         ///< pairs are relaxed to a b <= eps; eps at first, default 10
-    double relaxation_min;     ///< eps at the end, before one side of each pair is fixed at 0; default 1e-7
-    double penalty;            ///< weight of the l1 penalty; default 0.1
-    double tol;                ///< of the conditions of a minimum; default 1e-8
-    double verify_tol;         ///< every condition as written holds to this, on its own scale; default 1e-6
-    int max_iter;              ///< of a run of the solver; default 1000
-    int tries;                 ///< starts from which the best plan is kept; default 1
-    int restarts;              ///< further starts while no plan is stationary; default 3
-    int threads; ///< of starts; 0 (default): one per processor; the answer is the same
-    const char
-        *homotopy; ///< at each start: homotopy in this parameter, from `homotopy_from` to its value,
-                   ///< such as a coefficient of friction from 0; NULL (default): none
+    double
+        relaxation_min; ///< eps at the end, before one side of each pair is fixed at 0; default 1e-7
+    double penalty;     ///< weight of the l1 penalty; default 0.1
+    double tol;         ///< of the conditions of a minimum; default 1e-8
+    double verify_tol; ///< every condition as written holds to this, on its own scale; default 1e-6
+    int max_iter;      ///< of a run of the solver; default 1000
+    int tries;         ///< starts from which the best plan is kept; default 1
+    int restarts;      ///< further starts while no plan is stationary; default 3
+    int threads;       ///< of starts; 0 (default): one per processor; the answer is the same
+    const char *
+        homotopy; ///< at each start: homotopy in this parameter, from `homotopy_from` to its value,
+                  ///< such as a coefficient of friction from 0; NULL (default): none
     double homotopy_from; ///< its first value
-    int homotopy_steps;   ///< values of it at which the relaxed program is solved, 1..100; default 4
-    int refine;           ///< 1: fix the smaller side of each pair at 0 and solve again (default); 0: do not
-    int replay;           ///< 1: simulate the inputs found, finer (default); 0: do not
+    int homotopy_steps; ///< values of it at which the relaxed program is solved, 1..100; default 4
+    int refine; ///< 1: fix the smaller side of each pair at 0 and solve again (default); 0: do not
+    int replay; ///< 1: simulate the inputs found, finer (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order
 } perp_plan_options;
@@ -181,7 +183,14 @@ typedef struct perp_plan_result {
 typedef struct perp_plan perp_plan;
 
 /// Options with the model's plan block filled in.
-PERP_API perp_plan_options perp_plan_options_default(const perp_model *model);
+PERP_API void perp_plan_options_fill(perp_plan_options *options, size_t size,
+                                     const perp_model *model);
+static inline perp_plan_options perp_plan_options_default(const perp_model *model)
+{
+    perp_plan_options options;
+    perp_plan_options_fill(&options, sizeof options, model);
+    return options;
+}
 
 /// Transcribe the model's plan block and derive it; allocate everything.
 ///

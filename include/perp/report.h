@@ -123,6 +123,7 @@ typedef struct perp_report_run {
 
 /// What to show.
 typedef struct perp_report_options {
+    size_t size;                ///< set by the default; says which fields the caller has
     const char *title;          ///< default NULL: the names of the runs
     const char *const *columns; ///< names of columns, or of arrays of them; default NULL: all
     int ncolumns;
@@ -131,7 +132,14 @@ typedef struct perp_report_options {
                   ///< rows where a column is largest or smallest; default 50000
 } perp_report_options;
 
-PERP_API perp_report_options perp_report_options_default(void);
+/// The defaults; _fill as in perp/base.h.
+PERP_API void perp_report_options_fill(perp_report_options *options, size_t size);
+static inline perp_report_options perp_report_options_default(void)
+{
+    perp_report_options options;
+    perp_report_options_fill(&options, sizeof options);
+    return options;
+}
 
 /// Write the main plots of one or several runs as SVG: every column over time, those of one unit in
 /// one panel, the modes of the runs that have their model, and the residual on a logarithmic axis.

@@ -37,6 +37,7 @@ PERP_API const char *perp_integrator_name(perp_integrator integrator);
 PERP_API perp_integrator perp_integrator_find(const char *name);
 
 typedef struct perp_simulation_options {
+    size_t size;                ///< set by the default; says which fields the caller has
     double from;                ///< start time [s]; default the model's, else 0
     double to;                  ///< end time [s]; default the model's, else NaN: must be set
     double step;                ///< step h > 0 [s]; default the model's, else NaN: must be set
@@ -45,7 +46,7 @@ typedef struct perp_simulation_options {
     perp_method solver; ///< for the complementarity problem of a step
     double
         tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
-        ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9
+    ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9
 } perp_simulation_options;
 
 /// What the last step was. Strings are owned by the simulation.
@@ -78,7 +79,14 @@ typedef struct perp_simulation_summary {
 typedef struct perp_simulation perp_simulation;
 
 /// Options with the model's own simulate block filled in.
-PERP_API perp_simulation_options perp_simulation_options_default(const perp_model *model);
+PERP_API void perp_simulation_options_fill(perp_simulation_options *options, size_t size,
+                                           const perp_model *model);
+static inline perp_simulation_options perp_simulation_options_default(const perp_model *model)
+{
+    perp_simulation_options options;
+    perp_simulation_options_fill(&options, sizeof options, model);
+    return options;
+}
 
 /// Prepare a run: build the step problem, check it at the initial state, allocate everything.
 ///

@@ -109,6 +109,29 @@ perp_status perp__out_of_memory(perp_diag *diag, const char *name)
                         perp_status_message(PERP_ERR_MEMORY));
 }
 
+void perp__options_give(void *options, size_t size, const void *own, size_t own_size)
+{
+    if (!options || size < sizeof size) return;
+    memset(options, 0, size);
+    memcpy(options, own, size < own_size ? size : own_size);
+    memcpy(options, &size, sizeof size);
+}
+
+int perp__options_take(void *own, size_t own_size, const void *options)
+{
+    enum { MOST = 1 << 16 }; /* beyond it, it is no size */
+    const char *given = options;
+    size_t size;
+    if (!options) return 1;
+    memcpy(&size, options, sizeof size);
+    if (size < sizeof size || size > MOST) return 0;
+    for (size_t i = own_size; i < size; i++)
+        if (given[i]) return 0;
+    memcpy(own, options, size < own_size ? size : own_size);
+    memcpy(own, &own_size, sizeof own_size);
+    return 1;
+}
+
 perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
 {
     *text = NULL;

@@ -42,6 +42,12 @@ perp_status perp__refuse(perp_diag *diag, perp_status status, perp__place place,
 /* Say that memory is out and count the error; returns PERP_ERR_MEMORY. */
 perp_status perp__out_of_memory(perp_diag *diag, const char *name);
 
+/* Options across versions (perp/base.h); both structs begin with their size. Fill those of a caller from ours. */
+void perp__options_give(void *options, size_t size, const void *own, size_t own_size);
+
+/* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size or fields beyond ours. */
+int perp__options_take(void *own, size_t own_size, const void *options);
+
 /* The file in malloc'ed memory, which the caller frees in every case. Reading stops at `most` bytes,
  * and soon after a zero byte: what has one is no text, and it may have no end either (/dev/zero).
  * PERP_ERR_FILE leaves the reason in errno. */

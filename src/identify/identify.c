@@ -24,16 +24,19 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
                           perp_diag *diag)
 {
     perp__study study;
+    perp_identify_options o;
     if (!result) return PERP_ERR_ARG;
     memset(result, 0, sizeof *result);
-    if (!model || !data || !options) return PERP_ERR_ARG;
+    if (!model || !data) return PERP_ERR_ARG;
     double start = now();
-    perp_status status = perp__study_create(&study, model, data, options, diag);
+    perp_status status = perp_identify_options_default(model, &o, diag);
+    if (status == PERP_OK && !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
+    if (status == PERP_OK) status = perp__study_create(&study, model, data, &o, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));
     if (status != PERP_OK) return status;
-    result->method = options->method;
+    result->method = o.method;
     result->step = study.step;
-    status = estimators[options->method]->run(&study, result);
+    status = estimators[o.method]->run(&study, result);
     perp__study_clear(&study);
     result->seconds = now() - start;
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_file(model));

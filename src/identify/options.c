@@ -76,16 +76,18 @@ perp_status perp__check_choices(const perp_identify_options *o, perp_diag *diag)
     return PERP_OK;
 }
 
-perp_status perp_identify_options_default(const perp_model *model, perp_identify_options *options,
-                                          perp_diag *diag)
+perp_status perp_identify_options_fill(perp_identify_options *options, size_t size,
+                                       const perp_model *model, perp_diag *diag)
 {
     if (!model || !options) return PERP_ERR_ARG;
-    *options = (perp_identify_options){.method = PERP_ESTIMATOR_PREDICT,
-                                       .tol = 1e-10,
-                                       .max_iter = 100,
-                                       .seed = 1,
-                                       .step = NAN,
-                                       .confidence = 0.95};
-    perp_status status = model->identify ? read_block(model, options, diag) : PERP_OK;
-    return status == PERP_OK ? default_parameters(model, options, diag) : status;
+    perp_identify_options own = {.method = PERP_ESTIMATOR_PREDICT,
+                                 .tol = 1e-10,
+                                 .max_iter = 100,
+                                 .seed = 1,
+                                 .step = NAN,
+                                 .confidence = 0.95};
+    perp_status status = model->identify ? read_block(model, &own, diag) : PERP_OK;
+    if (status == PERP_OK) status = default_parameters(model, &own, diag);
+    perp__options_give(options, size, &own, sizeof own);
+    return status;
 }

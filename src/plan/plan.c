@@ -45,7 +45,7 @@ static double whole_nodes(const perp_model *model, perp_expr e, const double *sy
     return nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes) ? nodes : (double)NAN;
 }
 
-perp_plan_options perp_plan_options_default(const perp_model *model)
+static perp_plan_options default_options(const perp_model *model)
 {
     perp_plan_options o = {.nodes = 41,
                            .theta = 0.5,
@@ -79,6 +79,12 @@ perp_plan_options perp_plan_options_default(const perp_model *model)
     return o;
 }
 
+void perp_plan_options_fill(perp_plan_options *options, size_t size, const perp_model *model)
+{
+    perp_plan_options own = default_options(model);
+    perp__options_give(options, size, &own, sizeof own);
+}
+
 static perp_status refuse(const perp_model *model, int at, perp_diag *diag, perp_status status,
                           const char *text)
 {
@@ -91,7 +97,7 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
     if (!b)
         return refuse(m, 0, diag, PERP_ERR_MODEL,
                       "the model has no plan block: plan { horizon ..., nodes ..., minimize ... }");
-    if (o->nodes == -1 && perp_plan_options_default(m).nodes != -1) /* there was no memory to say */
+    if (o->nodes == -1 && default_options(m).nodes != -1) /* there was no memory to say */
         return perp__out_of_memory(diag, m->source.name);
     if (o->nodes < 2)
         return refuse(m,
@@ -190,12 +196,14 @@ static perp_status read_guess(perp_plan *plan, perp_diag *diag)
     return status;
 }
 
-perp_status perp_plan_create(const perp_model *model, const perp_plan_options *options,
+perp_status perp_plan_create(const perp_model *model, const perp_plan_options *given,
                              perp_plan **out, perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    if (!model || !options) return PERP_ERR_ARG;
+    if (!model) return PERP_ERR_ARG;
+    perp_plan_options taken = default_options(model), *options = &taken;
+    if (!perp__options_take(options, sizeof *options, given)) return PERP_ERR_ARG;
     perp_status status = check_options(model, options, diag);
     if (status != PERP_OK) return status;
     perp_plan *plan = calloc(1, sizeof *plan);

@@ -406,8 +406,8 @@ perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
                                    const perp_report_options *options, const char *path,
                                    perp_diag *diag)
 {
-    perp_report_options o = options ? *options : perp_report_options_default();
-    if (!path || o.max_rows < 2) return PERP_ERR_ARG;
+    perp_report_options o = perp_report_options_default();
+    if (!path || !perp__options_take(&o, sizeof o, options) || o.max_rows < 2) return PERP_ERR_ARG;
     if (!perp_report_has_page()) return write_page(NULL, path, diag);
     perp__view view;
     perp__text data = {0};

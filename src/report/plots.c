@@ -18,9 +18,10 @@ typedef struct plots {
     perp_axis time;
 } plots;
 
-perp_report_options perp_report_options_default(void)
+void perp_report_options_fill(perp_report_options *options, size_t size)
 {
-    return (perp_report_options){.max_columns = 40, .max_rows = 50000};
+    perp_report_options own = {.max_columns = 40, .max_rows = 50000};
+    perp__options_give(options, size, &own, sizeof own);
 }
 
 /* "v", or "v (second.csv)" where there are several runs */
@@ -192,8 +193,8 @@ perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
                                   const perp_report_options *options, const char *path,
                                   perp_diag *diag)
 {
-    perp_report_options o = options ? *options : perp_report_options_default();
-    if (!path) return PERP_ERR_ARG;
+    perp_report_options o = perp_report_options_default();
+    if (!path || !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     perp__view view;
     perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
     if (status == PERP_OK) status = draw(&view, &o, path, diag);

@@ -138,7 +138,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
 {
     if (!model || !report) return PERP_ERR_ARG;
     memset(report, 0, sizeof *report);
-    perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     if (isnan(o.step)) o.step = 1e-3;
     if (isnan(o.to)) o.to = o.from + o.step; /* one step is all that is looked at */
     perp_simulation *sim;

@@ -19,7 +19,7 @@ static const perp__words integrators = PERP_WORDS(word_rows);
 
 PERP_WORD_FUNCTIONS(perp_integrator, perp_integrator, integrators)
 
-perp_simulation_options perp_simulation_options_default(const perp_model *model)
+static perp_simulation_options default_options(const perp_model *model)
 {
     perp_simulation_options o = {.from = 0,
                                  .to = NAN,
@@ -35,6 +35,13 @@ perp_simulation_options perp_simulation_options_default(const perp_model *model)
     o.step = task.step;
     if (task.method) o.integrator = perp_integrator_find(task.method);
     return o;
+}
+
+void perp_simulation_options_fill(perp_simulation_options *options, size_t size,
+                                  const perp_model *model)
+{
+    perp_simulation_options own = default_options(model);
+    perp__options_give(options, size, &own, sizeof own);
 }
 
 /* Checks before the run ----------------------------------------------------------------------- */
@@ -328,9 +335,10 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!model) return PERP_ERR_ARG;
-    perp_simulation_options o = options ? *options : perp_simulation_options_default(model);
-    if (isnan(o.to)) o.to = perp_simulation_options_default(model).to; /* had there been memory */
-    if (isnan(o.step)) o.step = perp_simulation_options_default(model).step;
+    perp_simulation_options o = default_options(model);
+    if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
+    if (isnan(o.to)) o.to = default_options(model).to; /* had there been memory */
+    if (isnan(o.step)) o.step = default_options(model).step;
     perp_status status = check_options(model, &o, diag);
     if (status != PERP_OK) return status;
     perp_simulation *sim = calloc(1, sizeof *sim);

@@ -7,6 +7,7 @@
  * rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
+#include "base/base.h"
 #include "linalg/simd.h"
 #include "solve/solver.h"
 
@@ -36,8 +37,9 @@ perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    if (threads < 0 || threads > 4096 || n_max < 0 ||
-        (options && (options->warm_start || options->mixed)))
+    perp_solver_options o = perp_solver_options_default(method);
+    if (!perp__options_take(&o, sizeof o, options) || threads < 0 || threads > 4096 || n_max < 0 ||
+        o.warm_start || o.mixed)
         return PERP_ERR_ARG;
 #ifdef _OPENMP
     if (threads == 0) threads = omp_get_num_procs();

@@ -50,7 +50,7 @@ static void (*const methods[])(perp__fc *) = {
 PERP_WORD_FUNCTIONS(perp_fc_method, perp_fc_method, words)
 PERP_WORD_SUMMARY(perp_fc_method, perp_fc_method_summary, words)
 
-perp_fc_options perp_fc_options_default(void)
+void perp_fc_options_fill(perp_fc_options *options, size_t size)
 {
     perp_fc_options o = {.tol = PERP_TOL_FRICTION};
     o.nsgs.omega = 1;
@@ -60,7 +60,7 @@ perp_fc_options perp_fc_options_default(void)
     o.admm.adapt = 1;
     o.prox.strategy = PERP_RHO_ADAPTIVE;
     o.prox.rho = 1;
-    return o;
+    perp__options_give(options, size, &o, sizeof o);
 }
 
 static int options_valid(const perp_fc_options *o)
@@ -198,8 +198,9 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
 {
     if (!solver) return PERP_ERR_ARG;
     *solver = NULL;
-    perp_fc_options o = options ? *options : perp_fc_options_default();
-    if ((unsigned)method >= PERP_FC_METHOD_COUNT || !shape || !options_valid(&o))
+    perp_fc_options o = perp_fc_options_default();
+    if (!perp__options_take(&o, sizeof o, options) || (unsigned)method >= PERP_FC_METHOD_COUNT ||
+        !shape || !options_valid(&o))
         return PERP_ERR_ARG;
     if (shape->dimension < 2 || shape->dimension > 3 || shape->nc < 0 || shape->nb < 0 ||
         shape->nv < 0)

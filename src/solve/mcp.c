@@ -26,9 +26,10 @@ static const perp__words words = PERP_WORDS(word_rows);
 PERP_WORD_FUNCTIONS(perp_mcp_method, perp_mcp_method, words)
 PERP_WORD_SUMMARY(perp_mcp_method, perp_mcp_method_summary, words)
 
-perp_mcp_options perp_mcp_options_default(void)
+void perp_mcp_options_fill(perp_mcp_options *options, size_t size)
 {
-    return (perp_mcp_options){.tol = PERP_TOL_NONLINEAR, .max_iter = 0};
+    perp_mcp_options own = {.tol = PERP_TOL_NONLINEAR};
+    perp__options_give(options, size, &own, sizeof own);
 }
 
 /* Life ------------------------------------------------------------------------------------------ */
@@ -120,9 +121,9 @@ perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    perp_mcp_options o = options ? *options : perp_mcp_options_default();
-    if ((unsigned)method >= PERP_MCP_METHOD_COUNT || !p || p->n < 0 || p->n > 1 << 20 ||
-        !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 ||
+    perp_mcp_options o = perp_mcp_options_default();
+    if (!perp__options_take(&o, sizeof o, options) || (unsigned)method >= PERP_MCP_METHOD_COUNT ||
+        !p || p->n < 0 || p->n > 1 << 20 || !(o.tol > 0 && o.tol <= 1e-2) || o.max_iter < 0 ||
         ((!p->column_start || method == PERP_MCP_JOSEPHY) && p->n > 1 << 15) ||
         (p->column_start && !pattern_is_valid(p)))
         return PERP_ERR_ARG;

@@ -29,12 +29,13 @@ PERP_WORD_SUMMARY(perp_method, perp_method_summary, words)
 
 /* Life ----------------------------------------------------------------------------------------- */
 
-perp_solver_options perp_solver_options_default(perp_method method)
+void perp_solver_options_fill(perp_solver_options *options, size_t size, perp_method method)
 {
     (void)method;
-    return (perp_solver_options){.tol = PERP_TOL_SOLVED,
-                                 .psor = {.omega = 1.3},
-                                 .prox = {.strategy = PERP_RHO_ADAPTIVE, .rho = 1}};
+    perp_solver_options own = {.tol = PERP_TOL_SOLVED,
+                               .psor = {.omega = 1.3},
+                               .prox = {.strategy = PERP_RHO_ADAPTIVE, .rho = 1}};
+    perp__options_give(options, size, &own, sizeof own);
 }
 
 static int options_are_valid(const perp_solver_options *o)
@@ -76,7 +77,8 @@ perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    perp_solver_options o = options ? *options : perp_solver_options_default(method);
+    perp_solver_options o = perp_solver_options_default(method);
+    if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
         !options_are_valid(&o))
         return PERP_ERR_ARG;
