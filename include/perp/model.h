@@ -108,7 +108,8 @@ PERP_API perp_status perp_model_set_input_table(perp_model *model, const char *i
                                                 const perp_trajectory *table, const char *column,
                                                 const char *name, perp_diag *diag);
 
-/// Has the model a block "plan" or "identify"? It may leave inputs without a value: a plan chooses them, recorded runs have them.
+/// Has the model a block of this word: "plan", "identify", "draw"? With the first two it may leave inputs without a value: a plan
+/// chooses them, recorded runs have them.
 PERP_API int perp_model_has_block(const perp_model *model, const char *block);
 
 /// Give every input without a value the middle of its range, 0 where it has none: enough to look at the model.

@@ -2,9 +2,7 @@
  * once, every var used, and that there are as many conditions as unknowns. */
 
 #include "model/builder.h"
-#include "model/draw_block.h"
-#include "model/identify_block.h"
-#include "model/plan_block.h"
+#include "model/blocks.h"
 
 #include <limits.h>
 #include <math.h>
@@ -256,13 +254,21 @@ static perp_expr lower_setting(perp__builder *b, const perp__syntax *s, perp_exp
     return perp__element(&v, 0);
 }
 
+static void read_block(perp__builder *b, const perp__statement *s)
+{
+    const perp__block_row *row = &perp__blocks[s->block_kind];
+    if (row->has(b->model))
+        perp__error(b->source, s->at, s->at + (int)strlen(row->word),
+                    "the model has one %s block already", row->word);
+    else if (!row->read(b, b->model, s))
+        b->failed = 1;
+}
+
 static void read_settings(perp__builder *b, const perp__statement *s)
 {
     perp_model *m = b->model;
     for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_PLAN && !perp__read_plan(b, m, s)) b->failed = 1;
-        if (s->kind == STATEMENT_DRAW && !perp__read_draw(b, m, s)) b->failed = 1;
-        if (s->kind == STATEMENT_IDENTIFY && !perp__read_identify(m, s)) b->failed = 1;
+        if (s->kind == STATEMENT_BLOCK) read_block(b, s);
         if (s->kind != STATEMENT_SIMULATE) continue;
         m->from = lower_setting(b, s->from, m->from);
         m->to = lower_setting(b, s->to, m->to);

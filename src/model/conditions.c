@@ -329,8 +329,7 @@ void perp__add_conditions(perp__builder *b, const perp__statement *s)
         else if (s->kind == STATEMENT_FOR)
             add_loop(b, s);
         else if (b->nloop && (perp__is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_PLAN ||
-                              s->kind == STATEMENT_DRAW || s->kind == STATEMENT_IDENTIFY))
+                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_BLOCK))
             perp__error(b->source, s->at, s->end,
                         "only equations, pairs and loops can stand in a loop");
     }

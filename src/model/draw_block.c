@@ -13,17 +13,18 @@
 
 #include "model/draw_block.h"
 #include "model/block_reader.h"
-#include "model/plan_block.h"
+#include "model/blocks.h"
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* One shape as it is read: values that are numbers or arrays of one length. */
 typedef struct reader {
     struct builder *builder;
     perp_model *model;
-    perp__cursor in;                 /* bad: the shape at hand */
+    perp__cursor in;                /* bad: the shape at hand */
     perp_expr *e[PERP__SHAPE_MOST]; /* elements of each value */
     int length[PERP__SHAPE_MOST];   /* 1, or `copies` */
     int n, copies;
@@ -110,7 +111,7 @@ static void read_point(reader *r, const char *what)
         perp__expect(&r->in, what);
     }
     if (r->in.bad) return;
-    int *in = &r->model->drawn_in;
+    int *in = &r->model->draw->drawn_in;
     if ((n == 2 || n == 3) && (*in == 0 || *in == n)) {
         *in = n;
         return;
@@ -125,7 +126,7 @@ static void read_point(reader *r, const char *what)
 
 static int in_space(const reader *r)
 {
-    return !r->in.bad && r->model->drawn_in == 3;
+    return !r->in.bad && r->model->draw->drawn_in == 3;
 }
 
 static void read_angle(reader *r)
@@ -202,7 +203,7 @@ static void read_polygon(reader *r)
         r->in.token++;
         read_point(r, "'(' and a corner");
     }
-    if (!r->in.bad && r->n < 3 * r->model->drawn_in)
+    if (!r->in.bad && r->n < 3 * r->model->draw->drawn_in)
         perp__expect(&r->in, "',' and another corner: a polygon has three or more");
 }
 
@@ -221,15 +222,15 @@ static void read_force(reader *r)
 /* One shape for each element. */
 static void store(reader *r, perp__shape_kind kind)
 {
-    perp_model *m = r->model;
+    perp__draw_block *d = r->model->draw;
     for (int copy = 0; copy < r->copies && !r->failed; copy++) {
-        perp_expr *e = perp__arena_alloc(&m->arena, (size_t)r->n * sizeof *e + 1);
-        if (!e || !perp__grow(&m->shape, &m->cshape, m->nshape + 1, sizeof *m->shape)) {
+        perp_expr *e = perp__arena_alloc(&r->model->arena, (size_t)r->n * sizeof *e + 1);
+        if (!e || !perp__grow(&d->shape, &d->cshape, d->nshape + 1, sizeof *d->shape)) {
             r->failed = 1;
             return;
         }
         for (int k = 0; k < r->n; k++) e[k] = r->e[k][r->length[k] == 1 ? 0 : copy];
-        m->shape[m->nshape++] = (perp__shape){kind, r->n, e};
+        d->shape[d->nshape++] = (perp__shape){kind, r->n, e};
     }
 }
 
@@ -258,10 +259,8 @@ int perp__read_draw(struct builder *builder, perp_model *model, const perp__stat
 {
     reader r = {
         .builder = builder, .model = model, .in = {.source = &model->source, .token = s->block}};
-    if (model->nshape) {
-        perp__error(r.in.source, s->at, s->at + 4, "a model has one draw block");
-        return 1;
-    }
+    model->draw = calloc(1, sizeof *model->draw);
+    if (!model->draw) return 0;
     while (r.in.token && !perp__at_symbol(&r.in, '}') && !r.failed) {
         if (r.in.token->kind == TOKEN_NEWLINE || perp__at_symbol(&r.in, ';')) {
             r.in.token++;
@@ -272,4 +271,10 @@ int perp__read_draw(struct builder *builder, perp_model *model, const perp__stat
         if (r.in.token->kind == TOKEN_END) break;
     }
     return !r.failed;
+}
+
+void perp__clear_draw(perp__draw_block *block)
+{
+    if (block) free(block->shape);
+    free(block);
 }

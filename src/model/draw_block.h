@@ -33,9 +33,10 @@ typedef struct perp__shape {
     perp_expr *e;
 } perp__shape;
 
-struct builder;
-
-/* Read the block onto model->shape; errors are recorded in the source. 0 when memory is out. */
-int perp__read_draw(struct builder *builder, perp_model *model, const perp__statement *s);
+struct perp__draw_block {
+    perp__shape *shape;
+    int nshape, cshape;
+    int drawn_in; /* 2 or 3 dimensions; 0 while no shape has said */
+};
 
 #endif

@@ -1,5 +1,6 @@
 #include "model/identify_block.h"
 #include "model/block_reader.h"
+#include "model/blocks.h"
 
 #include <math.h>
 #include <string.h>
@@ -188,12 +189,14 @@ static int allocate_block(perp_model *m, perp__identify_block *b)
     return b->param && b->measure;
 }
 
-int perp__read_identify(perp_model *model, const perp__statement *s)
+void perp__clear_identify(perp__identify_block *b)
 {
-    if (model->identify) {
-        perp__error(&model->source, s->at, s->at + 8, "a model has one identify block");
-        return 1;
-    }
+    (void)b; /* it is in the model's arena */
+}
+
+int perp__read_identify(struct builder *builder, perp_model *model, const perp__statement *s)
+{
+    (void)builder;
     perp__identify_block *b = perp__arena_alloc(&model->arena, sizeof *b);
     if (!b || !allocate_block(model, b)) return 0;
     b->at = s->at;

@@ -30,7 +30,4 @@ struct perp__identify_block {
     double horizon, starts, seed, step; /* NaN: not said */
 };
 
-/* Read the block that `s` holds into model->identify. Errors go to the source; 0 when memory is out. */
-int perp__read_identify(perp_model *model, const perp__statement *s);
-
 #endif

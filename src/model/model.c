@@ -1,8 +1,8 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
+#include "model/blocks.h"
 #include "model/inspect.h"
 #include "model/model.h"
-#include "model/plan_block.h"
 #include "trajectory/trajectory.h"
 
 #include <errno.h>
@@ -94,12 +94,11 @@ void perp_model_destroy(perp_model *model)
     for (int i = 0; i < model->nitem[PERP_INPUT]; i++)
         clear_table(&model->item[PERP_INPUT][i].table);
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
-    perp__plan_block_destroy(model->plan);
+    for (int k = 0; k < PERP__BLOCKS; k++) perp__blocks[k].clear(model);
     perp__names_clear(&model->item_of);
     free(model->equation);
     free(model->pair);
     free(model->contact);
-    free(model->shape);
     perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);
@@ -280,13 +279,6 @@ const char *perp_model_input_table(const perp_model *model, int input)
 {
     if (!model || input < 0 || input >= model->nitem[PERP_INPUT]) return NULL;
     return model->item[PERP_INPUT][input].table.name;
-}
-
-int perp_model_has_block(const perp_model *model, const char *block)
-{
-    if (!model || !block) return 0;
-    if (strcmp(block, "plan") == 0) return model->plan != NULL;
-    return strcmp(block, "identify") == 0 && model->identify != NULL;
 }
 
 int perp_model_settle_inputs(perp_model *model)

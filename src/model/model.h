@@ -80,9 +80,10 @@ typedef struct perp__contact {
     const char *text;
 } perp__contact;
 
-typedef struct perp__plan_block perp__plan_block;         /* model/plan_block.h */
-struct perp__shape;                                       /* draw_block.h */
-typedef struct perp__identify_block perp__identify_block; /* model/identify_block.h */
+/* perp__plan_block and the like: model/<word>_block.h */
+#define PERP_BLOCK(word, is_reserved) typedef struct perp__##word##_block perp__##word##_block;
+#include "model/blocks.def"
+#undef PERP_BLOCK
 
 struct perp_model {
     perp__arena arena;
@@ -99,15 +100,13 @@ struct perp_model {
     perp__contact *contact;
     int nequation, npair, ncontact;
     int nfriction; /* the first contacts were stated by friction(...), the others recognised (recognise.c) */
-    struct perp__shape *shape; /* of the draw block */
-    int nshape, cshape;
-    int drawn_in; /* 2 or 3 dimensions; 0 while no shape has said */
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step;                /* of the simulate block; -1 */
     double from_value, to_value, step_value; /* theirs, as the parameters are; NaN */
     perp__said method;
-    perp__plan_block *plan;         /* NULL: no such block */
-    perp__identify_block *identify; /* NULL: no such block */
+#define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
+#include "model/blocks.def"
+#undef PERP_BLOCK
 };
 
 /* The exact cone that an equation states; -1 none. */

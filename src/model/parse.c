@@ -2,6 +2,7 @@
  * statement is skipped to the end of its line, so that all errors of a file are found in one go.
  * Grammar: docs/language.md. */
 
+#include "model/blocks.h"
 #include "model/graph.h"
 #include "model/syntax.h"
 
@@ -384,9 +385,8 @@ static perp__syntax *parse_guard(parser *p)
 
 /* Statements ---------------------------------------------------------------------------------- */
 
-static const char *const statement_words[] = {"model",    "param",    "input", "state",
-                                              "var",      "output",   "for",   "plan",
-                                              "identify", "simulate", "when"};
+static const char *const statement_words[] = {"when", "model",  "param", "input",   "state",
+                                              "var",  "output", "for",   "simulate"};
 static const char *const other_words[] = {"perp", "complements", "der", "next", "pre",
                                           "sum",  "norm",        "dot", "in",   "t",
                                           "h",    "pi",          "and", "or"};
@@ -401,7 +401,9 @@ static int is_in(const char *text, const char *const *words, size_t n)
 
 static int is_statement_word(const char *text)
 {
-    return is_in(text, statement_words, sizeof statement_words / sizeof *statement_words);
+    int k = perp__block_find(text);
+    return is_in(text, statement_words, sizeof statement_words / sizeof *statement_words) ||
+           (k < PERP__BLOCKS && perp__blocks[k].is_reserved);
 }
 
 int perp__is_reserved(const char *name)
@@ -573,7 +575,15 @@ static void parse_simulate(parser *p, perp__statement *s)
     }
 }
 
-/* plan { ... }, draw { ... }, identify { ... }: the tokens are kept for <name>_block.c. */
+/* The row in blocks.def of the block that begins here; PERP__BLOCKS if none does. */
+static int block_here(const parser *p)
+{
+    int k = p->token->kind == TOKEN_NAME ? perp__block_find(p->token->text) : PERP__BLOCKS,
+        opens = p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '{';
+    return k < PERP__BLOCKS && (opens || perp__blocks[k].is_reserved) ? k : PERP__BLOCKS;
+}
+
+/* The tokens of a block are kept for its reader. */
 static void parse_block(parser *p, perp__statement *s)
 {
     take(p);
@@ -722,12 +732,14 @@ static int is_misspelt_keyword(parser *p)
 {
     if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL)
         return 0;
-    if (at_word(p, "plan") || at_word(p, "identify")) return 0;
-    int n = (int)(sizeof statement_words / sizeof *statement_words) - 1; /* not when */
+    enum { PLAIN = sizeof statement_words / sizeof *statement_words - 1 }; /* without when */
+    const char *words[PLAIN + PERP__BLOCKS];
     char text[256];
+    for (int k = 0; k < PLAIN; k++) words[k] = statement_words[k + 1];
+    for (int k = 0; k < PERP__BLOCKS; k++) words[PLAIN + k] = perp__blocks[k].word;
     perp__error(p->source, p->token->at, p->token->end, "%s",
-                perp_unknown_word("statement", p->token->text, statement_words, n, NULL, text,
-                                  sizeof text));
+                perp_unknown_word("statement", p->token->text, words, PLAIN + PERP__BLOCKS, NULL,
+                                  text, sizeof text));
     p->bad = 1;
     return 1;
 }
@@ -753,12 +765,8 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_FOR, parse_for(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
         s->kind = STATEMENT_FRICTION, parse_friction(p, s);
-    else if (at_word(p, "plan"))
-        s->kind = STATEMENT_PLAN, parse_block(p, s);
-    else if (at_word(p, "draw") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '{')
-        s->kind = STATEMENT_DRAW, parse_block(p, s);
-    else if (at_word(p, "identify"))
-        s->kind = STATEMENT_IDENTIFY, parse_block(p, s);
+    else if ((s->block_kind = block_here(p)) < PERP__BLOCKS)
+        s->kind = STATEMENT_BLOCK, parse_block(p, s);
     else if (!is_misspelt_keyword(p))
         parse_equation_or_pair(p, s);
     finish_statement(p, s);

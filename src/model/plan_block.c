@@ -2,6 +2,7 @@
 
 #include "model/plan_block.h"
 #include "model/block_reader.h"
+#include "model/blocks.h"
 
 #include "base/arena.h"
 
@@ -674,10 +675,6 @@ static void check_phases(reader *r)
 
 int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s)
 {
-    if (model->plan) {
-        perp__error(&model->source, s->at, s->at + 4, "the model has a plan block already");
-        return 1;
-    }
     perp__plan_block *p = model->plan = calloc(1, sizeof *p);
     if (!p) return 0;
     p->at = s->at;
@@ -692,7 +689,7 @@ int perp__read_plan(struct builder *b, perp_model *model, const perp__statement 
     return !r.failed;
 }
 
-void perp__plan_block_destroy(perp__plan_block *p)
+void perp__clear_plan(perp__plan_block *p)
 {
     if (!p) return;
     free(p->cost);

@@ -100,25 +100,4 @@ struct perp__plan_block {
     perp__said method, complementarity;
 };
 
-/* Read the block that statement s holds into model->plan. 0 when memory is out; faults of the text
- * are recorded in the source. `b` is the builder (builder.h). */
-struct builder;
-int perp__read_plan(struct builder *b, perp_model *model, const perp__statement *s);
-void perp__plan_block_destroy(perp__plan_block *block);
-
-/* What build.c gives the readers of blocks ---------------------------------------------------- */
-
-enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE }; /* what an expression may speak of */
-
-/* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.
- */
-int perp__lower_block(struct builder *b, const perp__syntax *s, int scope, perp_expr **e, int *n);
-
-/* The path of a file that is named from the model's folder. NULL: memory. */
-const char *perp__beside(struct builder *b, const char *name);
-
-/* The items a name stands for: a kind, the first item, and how many. 0 with an error recorded. */
-int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind *kind, int *first,
-                     int *n);
-
 #endif

@@ -74,9 +74,7 @@ typedef enum perp__statement_kind {
     STATEMENT_FRICTION,
     STATEMENT_FOR,
     STATEMENT_SIMULATE,
-    STATEMENT_PLAN,
-    STATEMENT_DRAW,
-    STATEMENT_IDENTIFY
+    STATEMENT_BLOCK /* of blocks.def */
 } perp__statement_kind;
 
 /* One side of `side perp side`: e[0] rel[0] e[1] rel[1] e[2], with n = 1..3 expressions; rel 'l'
@@ -112,7 +110,8 @@ struct perp__statement {
     perp__syntax *from, *to, *step; /* simulate */
     perp__said method;
 
-    const perp__token *block; /* plan, draw, identify { ... }: the first token behind the brace */
+    const perp__token *block; /* word { ... }: the first token behind the brace */
+    int block_kind;           /* its row in blocks.def */
 };
 
 /* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing

@@ -167,7 +167,7 @@ static void put_motion(perp__text *out, const double *x, int n)
         perp__text_doubles(out, x, (size_t)n);
 }
 
-static void put_shapes(perp__text *out, const perp_model *m, const double *value, int frames)
+static void put_shapes(perp__text *out, const perp__draw_block *d, const double *value, int frames)
 {
     static const char *const word[] = {
 #define PERP_SHAPE_WORD(name, text) text,
@@ -175,9 +175,9 @@ static void put_shapes(perp__text *out, const perp_model *m, const double *value
 #undef PERP_SHAPE_WORD
     };
     perp__text_put(out, ",\"shapes\":[");
-    for (int s = 0; s < m->nshape; s++) {
-        perp__text_format(out, "%s{\"kind\":\"%s\",\"at\":[", s ? "," : "", word[m->shape[s].kind]);
-        for (int k = 0; k < m->shape[s].n; k++, value += frames) {
+    for (int s = 0; s < d->nshape; s++) {
+        perp__text_format(out, "%s{\"kind\":\"%s\",\"at\":[", s ? "," : "", word[d->shape[s].kind]);
+        for (int k = 0; k < d->shape[s].n; k++, value += frames) {
             if (k) perp__text_put(out, ",");
             put_motion(out, value, frames);
         }
@@ -198,8 +198,9 @@ static void stand_from_start(double *value, int n, int frames)
 /* The shapes of the draw block at evenly spread rows. */
 static int put_drawing(perp__text *out, const perp_model *m, const perp_trajectory *t, int time)
 {
+    const perp__draw_block *d = m->draw;
     int rows = perp_trajectory_rows(t), frames = rows < FRAMES ? rows : FRAMES, n = 0;
-    for (int s = 0; s < m->nshape; s++) n += m->shape[s].n;
+    for (int s = 0; s < d->nshape; s++) n += d->shape[s].n;
     if (frames > 2 && frames > MAX_DRAWN / (n + 1))
         frames = n < MAX_DRAWN / 2 ? MAX_DRAWN / (n + 1) : 2;
     perp_expr *e = malloc(((size_t)n + 1) * sizeof *e);
@@ -207,8 +208,8 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     double *at = malloc(((size_t)n + 1) * sizeof *at);
     perp__rows r = {0};
     int ok = e && value && at;
-    for (int s = 0, k = 0; s < m->nshape && ok; k += m->shape[s++].n)
-        memcpy(e + k, m->shape[s].e, (size_t)m->shape[s].n * sizeof *e);
+    for (int s = 0, k = 0; s < d->nshape && ok; k += d->shape[s++].n)
+        memcpy(e + k, d->shape[s].e, (size_t)d->shape[s].n * sizeof *e);
     ok = ok && perp__rows_make(&r, m, t, time, PERP__AT_ROW, e, n);
     for (int i = 0; i < frames && ok; i++) {
         int row = frames > 1 ? (int)((long long)(rows - 1) * i / (frames - 1)) : 0;
@@ -219,9 +220,9 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     if (ok && frames > 1) stand_from_start(value, n, frames);
     if (ok) {
         key(out, "drawing");
-        perp__text_format(out, "{\"space\":%s,\"t\":", m->drawn_in == 3 ? "true" : "false");
+        perp__text_format(out, "{\"space\":%s,\"t\":", d->drawn_in == 3 ? "true" : "false");
         perp__text_doubles(out, value + n * frames, (size_t)frames);
-        put_shapes(out, m, value, frames);
+        put_shapes(out, d, value, frames);
         perp__text_put(out, "}");
     }
     perp__rows_clear(&r);
@@ -330,7 +331,7 @@ static int put_values(perp__text *out, const perp__view *v, int r, int most)
         put_column(out, &s, residual);
         put_strips(out, &s);
         put_laws(out, &s);
-        if (run->model && run->model->nshape)
+        if (run->model && run->model->draw && run->model->draw->nshape)
             ok = put_drawing(out, run->model, run->trajectory, v->time[r]);
     }
     free(s.row);

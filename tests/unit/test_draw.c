@@ -33,14 +33,15 @@ static void shapes_are_read_in_order(void **state)
         int n;
     } expected[] = {{PERP__SHAPE_GROUND, 3}, {PERP__SHAPE_BOX, 5},     {PERP__SHAPE_CIRCLE, 4},
                     {PERP__SHAPE_LINE, 4},   {PERP__SHAPE_POLYGON, 6}, {PERP__SHAPE_FORCE, 5}};
-    assert_int_equal(m->nshape, 6);
+    assert_int_equal(m->draw->nshape, 6);
     for (int i = 0; i < 6; i++) {
-        assert_int_equal(m->shape[i].kind, expected[i].kind);
-        assert_int_equal(m->shape[i].n, expected[i].n);
+        assert_int_equal(m->draw->shape[i].kind, expected[i].kind);
+        assert_int_equal(m->draw->shape[i].n, expected[i].n);
     }
     perp_model_destroy(m);
     m = parse("", &diag);
-    assert_int_equal(m->nshape, 0);
+    assert_null(m->draw);
+    assert_false(perp_model_has_block(m, "draw"));
     perp_model_destroy(m);
     perp_diag_clear(&diag);
 }
@@ -51,9 +52,9 @@ static void arrays_draw_a_shape_for_each_element(void **state)
     perp_diag diag = {0};
     perp_model *m = parse("draw { force at (x + r, y) = (r, 1) }", &diag);
     if (!m) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(m->nshape, 3);
-    assert_true(m->shape[0].e[0] != m->shape[1].e[0]);
-    assert_true(m->shape[0].e[1] == m->shape[1].e[1]);
+    assert_int_equal(m->draw->nshape, 3);
+    assert_true(m->draw->shape[0].e[0] != m->draw->shape[1].e[0]);
+    assert_true(m->draw->shape[0].e[1] == m->draw->shape[1].e[1]);
     perp_model_destroy(m);
     perp_diag_clear(&diag);
 }
@@ -68,11 +69,11 @@ static void drawings_in_space_have_vectors_and_rotations(void **state)
               " force at r = [0, 0, x] }",
               &diag);
     if (!m) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(m->drawn_in, 3);
-    assert_int_equal(m->nshape, 4);
-    assert_int_equal(m->shape[1].n, 10);
-    assert_int_equal(m->shape[2].n, 4);
-    assert_int_equal(m->shape[3].n, 7);
+    assert_int_equal(m->draw->drawn_in, 3);
+    assert_int_equal(m->draw->nshape, 4);
+    assert_int_equal(m->draw->shape[1].n, 10);
+    assert_int_equal(m->draw->shape[2].n, 4);
+    assert_int_equal(m->draw->shape[3].n, 7);
     perp_model_destroy(m);
     perp_diag_clear(&diag);
 }
@@ -84,7 +85,7 @@ static void draw_stays_a_name(void **state)
     perp_model *m =
         parse("param draw = 3\noutput z = draw + 1\ndraw { line from (0, 0) to (draw, 1) }", &diag);
     if (!m) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(m->nshape, 1);
+    assert_int_equal(m->draw->nshape, 1);
     perp_model_destroy(m);
     perp_diag_clear(&diag);
 }
@@ -117,7 +118,7 @@ static void mistakes_are_named(void **state)
         {"draw { circle at (x, y) radius a b }", "expected the end of the line or ';', found 'b'"},
         {"draw { circle at (x, y) radius\n}", "expected an expression, found the end of the line"},
         {"draw { line from (0, 0) to (1, 1) }\ndraw { line from (0, 0) to (1, 1) }",
-         "one draw block"},
+         "the model has one draw block already"},
         {"draw { line from (0, 0) to (1, 1)\n", "'}' at the end of the block"},
         {"for i in 1..2 { draw { line from (0, 0) to (1, 1) } }", ""},
     };

@@ -89,7 +89,7 @@ static void a_wrong_block_is_refused_by_name(void **state)
         {"identify { horizon 1.5 }", "a whole number of rows"},
         {"identify { colour blue }", "expected estimate, measure, method"},
         {"identify { estimate mu m }", "expected ',' or the end of the line, found 'm'"},
-        {"identify { }\nidentify { }", "a model has one identify block"},
+        {"identify { }\nidentify { }", "the model has one identify block already"},
         {"identify { estimate mu", "expected '}' at the end of the block"},
         {"identify\n", "expected '{'"},
         {"for i in 1..2 { identify { } }", "only equations, pairs and loops can stand in a loop"},
@@ -113,8 +113,7 @@ static void a_wrong_block_is_refused_by_name(void **state)
     snprintf(text, sizeof text, "%sidentify { method guess }", BLOCK);
     assert_int_equal(perp_model_parse(text, strlen(text), "b.perp", &model, NULL), PERP_OK);
     assert_int_equal(perp_identify_options_default(model, &o, &diag), PERP_ERR_ARG);
-    assert_non_null(strstr(perp_diag_text(&diag),
-                           "unknown method 'guess'; there are: predict"));
+    assert_non_null(strstr(perp_diag_text(&diag), "unknown method 'guess'; there are: predict"));
     perp_diag_clear(&diag);
     perp_model_destroy(model);
 }

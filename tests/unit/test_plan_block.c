@@ -80,7 +80,7 @@ static void faults_are_named(void **state)
         {"guess z = 1\n", "unknown state"},
         {"nodes 3 4\n", "expected the end of the line, found '4'"},
         {"method\n", "expected a method"},
-        {"}\nplan {\n", "the model has a plan block already"},
+        {"}\nplan {\n", "the model has one plan block already"},
         {"speed = 3\n", "unknown name 'speed'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
