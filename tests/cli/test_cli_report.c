@@ -98,6 +98,36 @@ static void a_page_is_written_or_refused_with_the_way_to_it(void **state)
     cli_free(&r);
 }
 
+/* Two runs of 2000 rows in a page of 600: all of the first would be 2000, 100 are the least of each. */
+static void runs_share_the_rows_of_a_page(void **state)
+{
+    (void)state;
+    if (!perp_report_has_page()) skip_because("no page in this build");
+    size_t room = 2000 * 32;
+    char *text = malloc(room);
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, room, "t,x\n");
+    for (int k = 0; k < 2000; k++)
+        used += (size_t)snprintf(text + used, room - used, "%d,%d\n", k, k * 7919 % 1000);
+    perp_trajectory *t;
+    assert_int_equal(perp_trajectory_parse(text, used, "run", &t, NULL), PERP_OK);
+    const perp_report_run runs[] = {{.name = "a", .trajectory = t}, {.name = "b", .trajectory = t}};
+    const int most[] = {600, 10};
+    for (int k = 0; k < 2; k++) {
+        perp_report_options o = perp_report_options_default();
+        o.max_rows = most[k];
+        assert_int_equal(perp_report_write_html(runs, 2, &o, cli_path("two.html"), NULL), PERP_OK);
+        char *html = cli_read(cli_path("two.html")), *at = html;
+        int kept = 0, n = 0;
+        for (; (at = strstr(at, "\"kept\":")) != NULL; n++) kept += atoi(at += 7);
+        assert_int_equal(n, 2);
+        assert_true(kept > most[k] / 2 && kept <= (most[k] < 200 ? 200 : most[k]));
+        free(html);
+    }
+    perp_trajectory_destroy(t);
+    free(text);
+}
+
 static void parameters_of_the_run_reach_the_model(void **state)
 {
     (void)state;
@@ -206,6 +236,7 @@ int main(void)
         cmocka_unit_test(svg_has_a_panel_for_each_unit),
         cmocka_unit_test(modes_follow_each_other_without_a_gap),
         cmocka_unit_test(a_page_is_written_or_refused_with_the_way_to_it),
+        cmocka_unit_test(runs_share_the_rows_of_a_page),
         cmocka_unit_test(parameters_of_the_run_reach_the_model),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_run_cannot_name_files_to_read),

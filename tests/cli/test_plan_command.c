@@ -60,6 +60,21 @@ static void the_push_is_planned_verified_and_replayed(void **state)
 }
 
 /* A model with every kind of row: weighted and not, inputs that are chosen and given, pre() of them. */
+/* 0 <= z perp 1 - z >= 0 has two solutions: the plan needs z = 1, a step takes z = 0 and stays behind. */
+static void a_replay_that_goes_elsewhere_is_told(void **state)
+{
+    (void)state;
+    cli_result r =
+        cli_run("plan '%s' --no-plot",
+                cli_file("two.perp", "state x = 0\nvar z in [0, 2]\ninput u in [0, 1]\nder(x) = z\n"
+                                     "0 <= z perp 1 - z >= 0\nplan {\n horizon 1\n nodes 5\n"
+                                     " minimize integral(u^2)\n at end: x = 1\n}\n"));
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "a simulation with these inputs differs by at most 1.0e+00 (x)"));
+    assert_non_null(strstr(r.err, "'x' is off by 1, 1 times its largest size in the plan"));
+    cli_free(&r);
+}
+
 static void theta_means_what_it_means_in_a_simulation(void **state)
 {
     (void)state;
@@ -368,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
+        cmocka_unit_test(a_replay_that_goes_elsewhere_is_told),
         cmocka_unit_test(theta_means_what_it_means_in_a_simulation),
         cmocka_unit_test(a_plan_is_a_guess_for_a_finer_one),
         cmocka_unit_test(phases_are_printed_and_replayed_one_by_one),

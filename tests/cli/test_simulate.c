@@ -309,6 +309,9 @@ static void faults_of_the_model_exit_2_and_say_where(void **state)
                  "perp 2 + a + b >= 0" TAIL);
     expect_model(2, "depends on the others",
                  "state x = 0\nvar a, b\nder(x) = a\na + b = 1\n2*a + 2*b = 2" TAIL);
+    expect_model(2,
+                 ":4:1: this equation depends on the others, so a step is not determined: c*a = 0",
+                 "param c = 0\nstate x = 0\nvar a\nc*a = 0\nder(x) = a" TAIL);
 }
 
 static void all_errors_of_a_file_are_reported_in_order(void **state)

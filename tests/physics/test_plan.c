@@ -133,8 +133,6 @@ static void costates_are_the_slopes_of_the_cost(void **state)
     perp_model_destroy(m);
 }
 
-/* With theta = 1/2 the cart's motion depends on the mean inputs of the N steps only, and is that of
- * inputs that are constant over each: the least effort is 12 N^2 / (N^2 - 1). */
 /* Where the start is chosen, or follows a free parameter, the first node has a costate like the others. */
 static void costates_begin_with_the_plan(void **state)
 {
@@ -163,6 +161,29 @@ static void costates_begin_with_the_plan(void **state)
     }
 }
 
+/* A plan that is solved again is the same plan, costates too. */
+static void solving_again_changes_nothing(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("control/double_integrator.perp");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan_result r;
+    perp_plan *plan = solve(m, &o, &r);
+    double first[64][16], row[16];
+    int n = perp_plan_rows(plan), columns = perp_plan_columns(plan);
+    assert_true(n <= 64 && columns <= 16);
+    for (int k = 0; k < n; k++) perp_plan_row(plan, k, first[k]);
+    assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+    for (int k = 0; k < n; k++) {
+        perp_plan_row(plan, k, row);
+        assert_memory_equal(row, first[k], (size_t)columns * sizeof *row);
+    }
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+/* With theta = 1/2 the cart's motion depends on the mean inputs of the N steps only, and is that of
+ * inputs that are constant over each: the least effort is 12 N^2 / (N^2 - 1). */
 static void theta_is_of_second_order(void **state)
 {
     (void)state;
@@ -640,6 +661,7 @@ int main(void)
         cmocka_unit_test(smooth_problems_reach_their_known_optima),
         cmocka_unit_test(costates_are_the_slopes_of_the_cost),
         cmocka_unit_test(costates_begin_with_the_plan),
+        cmocka_unit_test(solving_again_changes_nothing),
         cmocka_unit_test(theta_is_of_second_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(an_initial_value_follows_what_is_free),

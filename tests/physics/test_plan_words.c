@@ -371,6 +371,51 @@ static void a_guess_is_not_dropped(void **state)
     perp_model_destroy(m);
 }
 
+/* From 0 to 3 in a time of 1 at the speed k + u, u <= 1: k = 2 is the least. A guess that ends at 1 costs less, is tried and given
+ * up: what was found stays, the parameter too. */
+static void a_guess_that_does_not_hold_leaves_the_plan(void **state)
+{
+    (void)state;
+    static const char guess[] = "t,x,u\n0,0,0\n1,1,0\n";
+    perp_model *m = parse_model("param k = 1 in [0, 10]\ninput u in [-1, 1]\nstate x = 0\n"
+                                "der(x) = k + u\nplan {\n horizon 1\n nodes 5\n free k\n"
+                                " minimize integral(k^2)\n at end: x = 3\n}\n");
+    perp_plan *plan;
+    perp_trajectory *table;
+    assert_int_equal(perp_trajectory_parse(guess, sizeof guess - 1, "guess", &table, NULL),
+                     PERP_OK);
+    perp_plan_result r = plan_from(m, table, 0, &plan);
+    assert_int_equal(r.on_mesh, PERP_PLAN_GLOBAL);
+    assert_near(r.cost, 4, 1e-6);
+    assert_string_equal(perp_plan_free_name(plan, 0), "k");
+    assert_near(perp_plan_free_value(plan, 0), 2, 1e-6);
+    perp_trajectory_destroy(table);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+/* Nothing is said of the curvature where the slope is not zero: a search that ends after its first iteration. */
+static void curvature_is_judged_where_the_slope_is_zero(void **state)
+{
+    (void)state;
+    for (int most = 1; most <= 100; most += 99) {
+        perp_model *m = parse_model("input u in [-3, 3]\nstate x = 0\nder(x) = 1 + u\nplan {\n"
+                                    " horizon 1\n nodes 5\n minimize integral((u - 1)^4)\n"
+                                    " at end: x <= 1\n}\n");
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan_result r;
+        perp_plan *plan;
+        o.max_iter = most;
+        o.restarts = o.replay = 0;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_int_equal(r.outcome, most == 1 ? PERP_PLAN_FEASIBLE : PERP_PLAN_LOCAL_MINIMUM);
+        assert_int_equal(r.curvature, most == 1 ? 0 : 1);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +432,8 @@ int main(void)
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
         cmocka_unit_test(a_guess_is_not_dropped),
+        cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
+        cmocka_unit_test(curvature_is_judged_where_the_slope_is_zero),
     };
     return run_all(tests);
 }

@@ -297,7 +297,36 @@ static void arguments_are_checked(void **state)
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
         assert_int_equal(perp_fc_method_find(perp_fc_method_name((perp_fc_method)m)), m);
     assert_int_equal(perp_fc_method_find("none"), PERP_FC_METHOD_COUNT);
+    assert_string_equal(perp_fc_method_name(PERP_FC_METHOD_COUNT), "unknown method");
     assert_int_equal(perp_fc_to_lcp(&p, 3, r, r), PERP_ERR_ARG);
+}
+
+/* W = J inv(M) J' with anything missing or too short, or larger than the solver, is refused; the next one is solved. */
+static void masses_and_jacobians_are_checked(void **state)
+{
+    (void)state;
+    const double M[] = {2, 0, 0, 2}, J[] = {1, 0, 0, 0, 1, 0}, q[] = {-1, 0, 0}, mu = 0.3;
+    const perp_fc p = {
+        .dimension = 3, .nc = 1, .q = q, .mu = &mu, .M = M, .ldm = 2, .J = J, .ldj = 3, .nv = 2};
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    double r[3] = {0};
+    assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &p, NULL, &solver), PERP_OK);
+    for (int k = 0; k < 6; k++) {
+        perp_fc bad = p;
+        if (k == 0) bad.M = NULL;
+        if (k == 1) bad.J = NULL;
+        if (k == 2) bad.nv = -1;
+        if (k == 3) bad.ldm = 1;
+        if (k == 4) bad.ldj = 2;
+        if (k == 5) bad.nv = bad.ldm = 3;
+        assert_int_equal(perp_fc_solve(solver, &bad, r, NULL, NULL),
+                         k < 5 ? PERP_ERR_ARG : PERP_ERR_DIM);
+    }
+    assert_int_equal(perp_fc_solve(solver, &p, r, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_near(r[0], 2, 1e-8); /* r_n / 2 = 1 */
+    perp_fc_solver_destroy(solver);
 }
 
 static void a_problem_without_solution_is_not_claimed(void **state)
@@ -465,6 +494,7 @@ int main(void)
         cmocka_unit_test(pyramids_are_exact_in_the_plane_and_close_in_space),
         cmocka_unit_test(bad_input_is_said),
         cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(masses_and_jacobians_are_checked),
         cmocka_unit_test(a_problem_without_solution_is_not_claimed),
         cmocka_unit_test(a_solution_at_infinity_is_none),
         cmocka_unit_test(each_contact_is_judged_on_its_own_scale),

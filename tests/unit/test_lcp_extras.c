@@ -189,6 +189,24 @@ static void derivatives_of_nothing_are_refused(void **state)
     perp_solver_destroy(solver);
 }
 
+/* Of M_bb = (2 1; 1 2) the reciprocal condition is 1/3 (the norms of it and its inverse are 3 and 1), in any units. */
+static void the_condition_of_derivatives_has_no_units(void **state)
+{
+    (void)state;
+    for (int e = -60; e <= 60; e += 20) {
+        double a = ldexp(1, e), b = ldexp(1, 30 - e), c = ldexp(1, e / 2);
+        const double M[] = {2 * a * c, b * c, a, 2 * b}, q[] = {-a, -b};
+        double z[2];
+        perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q};
+        perp_lcp_sensitivity s;
+        perp_solver *solver = create(PERP_METHOD_LEMKE, 2, 0, 0);
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_OK);
+        assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_OK);
+        assert_near(s.reciprocal_condition, 1.0 / 3, 1e-15);
+        perp_solver_destroy(solver);
+    }
+}
+
 static int count_solutions(void *context, const double *z, const double *w, int is_ray)
 {
     (void)z, (void)w;
@@ -232,7 +250,9 @@ static void singular_free_rows_are_split(void **state)
 static void bounds_need_the_option_and_must_not_cross(void **state)
 {
     (void)state;
-    const double M[] = {1}, q[] = {1}, lo[] = {1}, hi[] = {0};
+    const double M[] = {1}, q[] = {1}, lo[] = {1},
+                 wrong[][2] = {
+                     {1, 0}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}, {NAN, 1}, {0, NAN}};
     double z[1];
     perp_lcp lcp = {1, M, 1, q, lo, NULL};
     perp_solver *solver;
@@ -242,10 +262,12 @@ static void bounds_need_the_option_and_must_not_cross(void **state)
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_ARG);
     perp_solver_destroy(solver);
     o.mixed = 1;
-    lcp.hi = hi;
     assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &solver), PERP_OK);
-    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
-    assert_int_equal(info.outcome, PERP_BAD_INPUT);
+    for (int k = 0; k < 5; k++) {
+        lcp.lo = &wrong[k][0], lcp.hi = &wrong[k][1];
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_BAD_INPUT);
+    }
     perp_solver_destroy(solver);
 }
 
@@ -530,6 +552,7 @@ int main(void)
         cmocka_unit_test(a_warm_start_that_leads_nowhere_is_dropped),
         cmocka_unit_test(there_is_no_ray_beside_a_solution),
         cmocka_unit_test(a_proof_does_not_overflow),
+        cmocka_unit_test(the_condition_of_derivatives_has_no_units),
         cmocka_unit_test(derivatives_of_nothing_are_refused),
         cmocka_unit_test(the_search_reports_no_point_off_its_rows),
         cmocka_unit_test(singular_free_rows_are_split),

@@ -254,6 +254,7 @@ static void arguments_are_checked(void **state)
     o.tol = 0;
     assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &none), PERP_ERR_ARG);
     assert_int_equal(perp_solver_create(PERP_METHOD_COUNT, 1, NULL, &none), PERP_ERR_ARG);
+    assert_string_equal(perp_method_name(PERP_METHOD_COUNT), "unknown");
     assert_int_equal(perp_method_find("lemke"), PERP_METHOD_LEMKE);
     assert_int_equal(perp_method_find("nosuch"), PERP_METHOD_COUNT);
     perp_solver_destroy(solver);

@@ -160,6 +160,38 @@ static void all_kinds_of_bounds_are_met(void **state)
     }
 }
 
+/* z - 5, z + 5, z - 1/2 in [-1, 1] */
+static int shifted(void *context, const double *z, double *w)
+{
+    (void)context;
+    w[0] = z[0] - 5, w[1] = z[1] + 5, w[2] = z[2] - 0.5;
+    return 0;
+}
+
+static int shifted_slope(void *context, const double *z, double *J)
+{
+    (void)context;
+    (void)z;
+    memset(J, 0, 9 * sizeof *J);
+    J[0] = J[4] = J[8] = 1;
+    return 0;
+}
+
+/* The minimum function is linear on each side: one Newton step to the bounds and the root from where the sides are right. */
+static void one_step_of_min_solves_a_linear_problem(void **state)
+{
+    (void)state;
+    const double lo[] = {-1, -1, -1}, hi[] = {1, 1, 1};
+    perp_mcp p = {.n = 3, .lo = lo, .hi = hi, .F = shifted, .J = shifted_slope};
+    for (int k = 0; k < 2; k++) { /* from 0, and from the solution */
+        double z[3] = {k, -k, 0.5 * k};
+        perp_mcp_info info = solve(PERP_MCP_MIN, &p, z);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_true(z[0] == 1 && z[1] == -1 && z[2] == 0.5);
+        assert_int_equal(info.iterations, 1 - k);
+    }
+}
+
 /* log(z) - 1: not defined for z <= 0, where every step that leads there is shortened. */
 static int logarithm(void *context, const double *z, double *w)
 {
@@ -396,6 +428,7 @@ int main(void)
         cmocka_unit_test(kojima_and_shindo_is_solved_from_many_points),
         cmocka_unit_test(a_sparse_obstacle_problem_is_solved),
         cmocka_unit_test(all_kinds_of_bounds_are_met),
+        cmocka_unit_test(one_step_of_min_solves_a_linear_problem),
         cmocka_unit_test(a_function_may_be_undefined_somewhere),
         cmocka_unit_test(formulas_have_exact_derivatives),
         cmocka_unit_test(bad_formulas_are_told),

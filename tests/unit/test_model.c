@@ -185,6 +185,32 @@ static void a_guard_switches_a_pair_off(void **state)
                 1, 0);
 }
 
+/* The floor is there where the condition holds, ties included: a mass that is pulled down ends at 0, else at -3. */
+static void conditions_of_pairs_compare(void **state)
+{
+    (void)state;
+    const struct {
+        const char *condition;
+        int at_1, at_2, at_3; /* for a = 1, 2, 3 */
+    } cases[] = {{"a <= 2", 1, 1, 0},           {"a < 2", 1, 0, 0},
+                 {"a >= 2", 0, 1, 1},           {"a > 2", 0, 0, 1},
+                 {"a < 2 or a > 2", 1, 0, 1},   {"a <= 2 and a >= 2", 0, 1, 0},
+                 {"a <= 2 and a > 1", 0, 1, 0}, {"2*a >= 4 or a < 2", 1, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int a = 1; a <= 3; a++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                     "param a = %d\nstate x = 1\nvar p\nder(x) = p - 4\n"
+                     "0 <= p perp x >= 0 when %s\nsimulate to 1 step 0.5\n",
+                     a, cases[i].condition);
+            double x = value_of(text, "x");
+            int holds = a == 1 ? cases[i].at_1 : a == 2 ? cases[i].at_2 : cases[i].at_3;
+            if (!near(x, holds ? 0 : -3, 1e-12))
+                fail_msg("%s at a = %d: x = %g", cases[i].condition, a, x);
+        }
+    }
+}
+
 static void a_two_sided_pair_holds_its_bounds(void **state)
 {
     (void)state;
@@ -308,6 +334,7 @@ static void mistakes_are_named(void **state)
         {"state x = 0\nder(x) < 1", "expected"},
         {"state x = 0\n0 < x perp x >= 0", "complementarity has no strict inequalities"},
         {"state x = 0\n0 <= x >= 1 perp x", "must point the same way"},
+        {"state x = 0\n0 <= x <= 1 <= 2 perp x", "expected an operator or 'perp', found '<='"},
         {"output y = $", "the character '$' has no meaning"},
         {"output y = 1 +\n# end", "expected an expression, found the end of the line"},
         {"output y = (1 + 2\n# end", "expected ')', found the end of the line"},
@@ -334,6 +361,20 @@ static void mistakes_are_named(void **state)
         assert_true(diag.errors > 0);
         perp_diag_clear(&diag);
     }
+}
+
+/* Of a name that is there twice the second declaration is the only mistake: its value is not the first one's. */
+static void a_second_declaration_is_one_mistake(void **state)
+{
+    (void)state;
+    static const char text[] = "param a = 1\nparam a[2] = [1, 2]\noutput y = a\n";
+    perp_diag diag = {0};
+    perp_model *model;
+    assert_int_equal(perp_model_parse(text, sizeof text - 1, "m.perp", &model, &diag),
+                     PERP_ERR_MODEL);
+    assert_non_null(strstr(perp_diag_text(&diag), "m.perp:2:7: 'a' is already declared at 1:7"));
+    assert_int_equal(diag.errors, 1);
+    perp_diag_clear(&diag);
 }
 
 static void deep_nesting_is_refused_not_followed(void **state)
@@ -519,12 +560,14 @@ int main(void)
         cmocka_unit_test(discrete_states_are_bare_before_and_next_after),
         cmocka_unit_test(backward_euler_solves_implicit_equations),
         cmocka_unit_test(a_guard_switches_a_pair_off),
+        cmocka_unit_test(conditions_of_pairs_compare),
         cmocka_unit_test(a_two_sided_pair_holds_its_bounds),
         cmocka_unit_test(bounds_may_depend_on_unknowns),
         cmocka_unit_test(arrays_are_elementwise_and_loops_unroll),
         cmocka_unit_test(pairs_over_arrays_are_one_per_element),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(many_names_take_their_share_of_time),
+        cmocka_unit_test(a_second_declaration_is_one_mistake),
         cmocka_unit_test(deep_nesting_is_refused_not_followed),
         cmocka_unit_test(arguments_are_checked),
     };

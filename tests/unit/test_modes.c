@@ -165,6 +165,39 @@ static void a_wrong_run_shows_its_violation(void **state)
     perp_model_destroy(model);
 }
 
+/* -2 <= f <= 0 perp w: at the lower bound (0), between (1) or at the upper one (2), where w decides, and where it is zero f itself;
+ * both within 1e-9, the end of which counts. */
+static void two_sided_pairs_have_three_sides(void **state)
+{
+    (void)state;
+    const struct {
+        double f, w;
+        int side;
+    } rows[] = {{-2, 1, 0}, {-2, 0, 0},     {-2 + 5e-10, 0, 0}, {-2 + 2e-9, 0, 1},
+                {-1, 0, 1}, {-1, 5e-10, 1}, {-2e-9, 0, 1},      {-1e-9, 0, 2},
+                {0, 0, 2},  {0, -1, 2},     {0, -2e-9, 2},      {-1, 2e-9, 0}};
+    char csv[1024] = "t,w,f\n0,1,nan\n";
+    int n = (int)(sizeof rows / sizeof *rows);
+    for (int k = 0; k < n; k++)
+        snprintf(csv + strlen(csv), sizeof csv - strlen(csv), "%.1f,%.17g,%.17g\n", 0.5 * (k + 1),
+                 rows[k].w, rows[k].f);
+    perp_model *model = parse_model("state w = 1\nvar f\nder(w) = f\n-2 <= f <= 0 perp w\n"
+                                    "simulate to 6 step 0.5\n");
+    perp_trajectory *t;
+    assert_int_equal(perp_trajectory_parse(csv, strlen(csv), "run", &t, NULL), PERP_OK);
+    perp__modes m;
+    assert_int_equal(perp__modes_find(&m, model, t, 0), 1);
+    assert_int_equal(m.nstrip, 1);
+    for (int k = 0; k < n; k++) {
+        if (m.strip[0].mode[k + 1] != rows[k].side)
+            fail_msg("f = %g, w = %g: side %d, expected %d", rows[k].f, rows[k].w,
+                     m.strip[0].mode[k + 1], rows[k].side);
+    }
+    perp__modes_clear(&m);
+    perp_trajectory_destroy(t);
+    perp_model_destroy(model);
+}
+
 /* A plan has its inputs as columns; they replace the function of time that the model gives. */
 static void inputs_that_are_columns_are_used(void **state)
 {
@@ -191,6 +224,7 @@ int main(void)
         cmocka_unit_test(friction_in_the_plane_is_shown_by_lengths),
         cmocka_unit_test(rows_that_were_left_out_are_not_guessed),
         cmocka_unit_test(a_wrong_run_shows_its_violation),
+        cmocka_unit_test(two_sided_pairs_have_three_sides),
         cmocka_unit_test(inputs_that_are_columns_are_used),
     };
     return run_all(tests);

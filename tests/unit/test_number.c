@@ -58,6 +58,8 @@ static void reads_what_strtod_reads(void **state)
                            "-",
                            ".",
                            "..1",
+                           " \t\n\v\f\r1", /* blanks before a number */
+                           "\r-2",
                            "1..2",
                            "+ 1",
                            " \t\n12 ",

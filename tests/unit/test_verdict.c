@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/lcp.h"
+#include "solve/solver.h"
 
 static perp_outcome word(perp_method method, int n, const double *M, const double *q, double *z,
                          perp_solve_info *info)
@@ -236,6 +237,35 @@ static void classes_do_not_depend_on_units(void **state)
     }
 }
 
+/* Entries over 270 decades: in the scales that are found every row's and every column's largest entry is near 1. */
+static void scales_bring_rows_and_columns_near_one(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    uint64_t seed = 1;
+    for (int k = 0; k < 2000; k++) {
+        double M[N * N], R[N] = {0}, C[N] = {0};
+        for (int i = 0; i < N * N; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            int e = (int)((seed >> 33) % 901) - 450;
+            M[i] =
+                seed >> 62 ? ldexp(1 + (double)(seed >> 40 & 1023) / 1024, k % 2 ? e : e / 20) : 0;
+        }
+        if (k % 3 == 0)
+            memcpy(R, (double[N]){1, 1, 1, 1, 1, 1, 1}, sizeof R); /* known from elsewhere */
+        perp__equilibrate(N, M, N, R, C);
+        for (int i = 0; i < 2 * N; i++) {
+            double largest = 0;
+            for (int j = 0; j < N; j++)
+                largest = fmax(largest, i < N ? fabs(M[j * N + i]) * C[j] * R[i]
+                                              : fabs(M[(i - N) * N + j]) * R[j] * C[i - N]);
+            if (largest > 0 && !(largest >= 0.25 && largest < 2))
+                fail_msg("problem %d, %s %d: the largest entry is %g", k, i < N ? "row" : "column",
+                         i % N, largest);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +281,7 @@ int main(void)
         cmocka_unit_test(batches_judge_alike),
         cmocka_unit_test(all_solutions_do_not_depend_on_units),
         cmocka_unit_test(classes_do_not_depend_on_units),
+        cmocka_unit_test(scales_bring_rows_and_columns_near_one),
     };
     return run_all(tests);
 }
