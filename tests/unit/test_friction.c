@@ -297,7 +297,7 @@ static void arguments_are_checked(void **state)
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
         assert_int_equal(perp_fc_method_find(perp_fc_method_name((perp_fc_method)m)), m);
     assert_int_equal(perp_fc_method_find("none"), PERP_FC_METHOD_COUNT);
-    assert_string_equal(perp_fc_method_name(PERP_FC_METHOD_COUNT), "unknown method");
+    assert_string_equal(perp_fc_method_name(PERP_FC_METHOD_COUNT), "unknown");
     assert_int_equal(perp_fc_to_lcp(&p, 3, r, r), PERP_ERR_ARG);
 }
 
