@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
- * chain of blocks. */
-enum { SPARSE_FROM = 24 };
-
 /* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
  * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
 typedef struct plan {
@@ -463,7 +459,6 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
-    s->sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     s->has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);

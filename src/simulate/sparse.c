@@ -4,6 +4,7 @@
  * the first violated (Murty's rule, finite for P-matrices). */
 
 #include "base/tol.h"
+#include "linalg/sparse_lu.h"
 #include "simulate/step.h"
 
 #include <math.h>
@@ -11,6 +12,15 @@
 #include <string.h>
 
 enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
+
+/* The matrix of a mode, with the union of the patterns of the rows that a condition can take (equations, then pairs), and its
+ * factors. */
+struct perp__sparse {
+    int *start, *column, *place; /* where each nonzero of the rows stands in its condition's row */
+    double *value, *factor;      /* ny: by what each row was multiplied */
+    int *row; /* ny: the row that each condition has in the factors; [0] is -2: none */
+    perp__sparse_lu *lu;
+};
 
 static int condition_rows(const perp__step *s, int condition, int rows[3])
 {
@@ -37,66 +47,75 @@ static void lay_out_modes(perp__step *s, int *seen)
     for (int j = 0; j < s->ny; j++) seen[j] = -1;
     for (int i = 0; i < s->ny; i++) {
         int rows[3], count = condition_rows(s, i, rows), first = n;
-        s->mode_start[i] = n;
+        s->sparse->start[i] = n;
         for (int c = 0; c < count; c++) {
             for (int k = s->row_start[rows[c]]; k < s->row_start[rows[c] + 1]; k++) {
                 if (seen[s->column[k]] == i) continue;
                 seen[s->column[k]] = i;
-                s->mode_column[n++] = s->column[k];
+                s->sparse->column[n++] = s->column[k];
             }
         }
-        qsort(s->mode_column + first, (size_t)(n - first), sizeof(int), ascending);
+        qsort(s->sparse->column + first, (size_t)(n - first), sizeof(int), ascending);
         for (int c = 0; c < count; c++) {
             for (int k = s->row_start[rows[c]]; k < s->row_start[rows[c] + 1]; k++) {
-                const int *at = bsearch(&s->column[k], s->mode_column + first, (size_t)(n - first),
-                                        sizeof(int), ascending);
-                s->place[k] = (int)(at - s->mode_column);
+                const int *at = bsearch(&s->column[k], s->sparse->column + first,
+                                        (size_t)(n - first), sizeof(int), ascending);
+                s->sparse->place[k] = (int)(at - s->sparse->column);
             }
         }
     }
-    s->mode_start[s->ny] = n;
+    s->sparse->start[s->ny] = n;
 }
 
 static int factor_values(perp__step *s)
 {
-    if (perp__sparse_lu_factor(s->lu, s->mode_value)) return 1;
-    if (perp__sparse_lu_out_of_memory(s->lu)) s->out_of_memory = 1;
+    if (perp__sparse_lu_factor(s->sparse->lu, s->sparse->value)) return 1;
+    if (perp__sparse_lu_out_of_memory(s->sparse->lu)) s->out_of_memory = 1;
     return 0;
 }
 
 int perp__sparse_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, nonzeros = (size_t)s->row_start[s->nrow] + 1;
+    struct perp__sparse *m = s->sparse = calloc(1, sizeof *m);
     int *seen = malloc((ny + 1) * sizeof(int));
-    s->mode_start = malloc((ny + 1) * sizeof(int));
-    s->mode_column = malloc(nonzeros * sizeof(int));
-    s->mode_value = calloc(nonzeros, sizeof(double));
-    s->mode_factor = malloc((ny + 1) * sizeof(double));
-    s->place = malloc(nonzeros * sizeof(int));
-    s->mode_row = malloc((ny + 1) * sizeof(int));
-    int ok = seen && s->mode_start && s->mode_column && s->mode_value && s->mode_factor &&
-             s->place && s->mode_row;
+    if (m) {
+        m->start = malloc((ny + 1) * sizeof(int));
+        m->column = malloc(nonzeros * sizeof(int));
+        m->value = calloc(nonzeros, sizeof(double));
+        m->factor = malloc((ny + 1) * sizeof(double));
+        m->place = malloc(nonzeros * sizeof(int));
+        m->row = malloc((ny + 1) * sizeof(int));
+    }
+    int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row;
     if (ok) {
         lay_out_modes(s, seen);
-        s->mode_row[0] = -2;
-        s->lu = perp__sparse_lu_create(s->ny, s->mode_start, s->mode_column);
-        ok = s->lu != NULL;
+        m->row[0] = -2;
+        m->lu = perp__sparse_lu_create(s->ny, m->start, m->column);
+        ok = m->lu != NULL;
     }
     free(seen);
     return ok;
 }
 
+void perp__sparse_forget(perp__step *s)
+{
+    if (s->sparse) s->sparse->row[0] = -2;
+}
+
 void perp__sparse_free(perp__step *s)
 {
-    perp__sparse_lu_destroy(s->lu);
-    free(s->mode_start);
-    free(s->mode_column);
-    free(s->mode_value);
-    free(s->mode_factor);
-    free(s->place);
-    free(s->mode_row);
-    s->lu = NULL, s->mode_start = NULL, s->mode_column = NULL, s->mode_value = NULL,
-    s->mode_factor = NULL, s->place = NULL, s->mode_row = NULL;
+    struct perp__sparse *m = s->sparse;
+    if (!m) return;
+    perp__sparse_lu_destroy(m->lu);
+    free(m->start);
+    free(m->column);
+    free(m->value);
+    free(m->factor);
+    free(m->place);
+    free(m->row);
+    free(m);
+    s->sparse = NULL;
 }
 
 /* Row `row` as condition i of the matrix. Affine ones in the unknowns' units and times a power of two that makes the largest entry
@@ -106,16 +125,16 @@ static void put_row(perp__step *s, int i, int row)
     const double *unit = perp__step_units(s);
     double largest = 0;
     int exponent = 0;
-    for (int k = s->mode_start[i]; k < s->mode_start[i + 1]; k++) s->mode_value[k] = 0;
+    for (int k = s->sparse->start[i]; k < s->sparse->start[i + 1]; k++) s->sparse->value[k] = 0;
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
         double x = s->nonlinear ? s->value[k] : s->value[k] * unit[s->column[k]];
-        s->mode_value[s->place[k]] = x;
+        s->sparse->value[s->sparse->place[k]] = x;
         largest = fmax(largest, fabs(x));
     }
     if (!s->nonlinear) frexp(largest, &exponent);
-    s->mode_factor[i] = ldexp(1, -exponent);
+    s->sparse->factor[i] = ldexp(1, -exponent);
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
-        s->mode_value[s->place[k]] *= s->mode_factor[i];
+        s->sparse->value[s->sparse->place[k]] *= s->sparse->factor[i];
 }
 
 static int chosen_row(const perp__step *s, int condition)
@@ -129,27 +148,27 @@ static int chosen_row(const perp__step *s, int condition)
 /* Bring the matrix and its factors up to the present mode. 0 if it is singular. */
 static int factor_mode(perp__step *s, int *solves)
 {
-    int changed = s->mode_row[0] == -2;
+    int changed = s->sparse->row[0] == -2;
     for (int i = 0; i < s->ny; i++) {
         int row = chosen_row(s, i);
-        if (changed) s->mode_row[i] = -1;
-        if (s->mode_row[i] == row) continue;
+        if (changed) s->sparse->row[i] = -1;
+        if (s->sparse->row[i] == row) continue;
         put_row(s, i, row);
-        s->mode_row[i] = row;
+        s->sparse->row[i] = row;
         changed = 2;
     }
     if (!changed) return 1;
     s->eliminations++;
     ++*solves;
     if (factor_values(s)) return 1;
-    s->mode_row[0] = -2;
+    perp__sparse_forget(s);
     return 0;
 }
 
 int perp__sparse_factor(perp__step *s, const int *row)
 {
     for (int i = 0; i < s->ny; i++) put_row(s, i, row[i]);
-    s->mode_row[0] = -2; /* no mode's factors any more */
+    perp__sparse_forget(s); /* no mode's factors any more */
     return factor_values(s);
 }
 
@@ -194,8 +213,8 @@ static int switch_sides(perp__step *s, int all)
 int perp__sparse_solve_rows(perp__step *s, double *x)
 {
     const double *unit = perp__step_units(s);
-    for (int i = 0; i < s->ny; i++) x[i] *= s->mode_factor[i];
-    if (!perp__sparse_lu_solve(s->lu, x)) return 0;
+    for (int i = 0; i < s->ny; i++) x[i] *= s->sparse->factor[i];
+    if (!perp__sparse_lu_solve(s->sparse->lu, x)) return 0;
     for (int j = 0; j < s->ny && !s->nonlinear; j++) x[j] *= unit[j];
     return 1;
 }
@@ -204,14 +223,14 @@ int perp__sparse_refine(perp__step *s)
 {
     double *y = s->ws + s->sym_y, *r = s->scratch;
     for (int i = 0; i < s->ny; i++) {
-        int row = s->mode_row[i];
+        int row = s->sparse->row[i];
         r[i] = s->c[row];
         for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
             r[i] += s->value[k] * y[s->column[k]];
     }
     if (!perp__sparse_solve_rows(s, r)) return 0;
     for (int i = 0; i < s->ny; i++) y[i] -= r[i];
-    perp__step_settle(s, s->mode_row);
+    perp__step_settle(s, s->sparse->row);
     return 1;
 }
 
@@ -219,10 +238,10 @@ int perp__sparse_refine(perp__step *s)
 static int solve_mode(perp__step *s)
 {
     double *y = s->ws + s->sym_y;
-    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->mode_row[i]];
+    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);
-    perp__step_settle(s, s->mode_row);
+    perp__step_settle(s, s->sparse->row);
     return 1;
 }
 

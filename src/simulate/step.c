@@ -5,11 +5,16 @@
 
 #include "base/tol.h"
 #include "linalg/invert.h"
+#include "linalg/sparse_lu.h"
 #include "simulate/step.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
+ * chain of blocks. */
+enum { SPARSE_FROM = 24 };
 
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
@@ -94,8 +99,9 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     s->bad = s->key + np;
     s->z = s->q + np;
     s->w = s->z + np;
-    if (s->sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
-    return s->sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
+    int is_sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
+    if (is_sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
+    return is_sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
 }
 
 void perp__step_free(perp__step *s)
@@ -171,7 +177,7 @@ static void evaluate_coefficients(perp__step *s)
     }
     for (int i = 0; i < s->nmode; i++) s->mode[i].used = 0;
     for (int i = 0; i < s->nelimination; i++) s->elimination[i].used = 0;
-    if (s->sparse) s->mode_row[0] = -2; /* factor anew */
+    perp__sparse_forget(s);
 }
 
 static int all_finite(const double *x, size_t n)
@@ -752,7 +758,8 @@ static perp__step_result solve_with_cones(perp__step *s)
     enum { MAX_ITERATIONS = 12 };
     double *y = s->ws + s->sym_y;
     perp__step_result newton = {.outcome = PERP_LIMIT};
-    s->sparse_only = s->sparse; /* elimination and pivoting cost more than what comes next */
+    s->sparse_only =
+        s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
     if (!s->redundant) newton = iterate_newton(s, MAX_ITERATIONS);
     s->sparse_only = 0;
     if (newton.outcome == PERP_SOLVED) return newton;
@@ -821,7 +828,7 @@ void perp__step_forget(perp__step *s)
     memset(s->history, 0, (size_t)s->ny * sizeof(double));
     s->redundant = s->closed = 0;
     s->next_mode = s->next_elimination = 0;
-    if (s->sparse) s->mode_row[0] = -2;
+    perp__sparse_forget(s);
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)

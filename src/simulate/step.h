@@ -16,7 +16,6 @@
 #ifndef PERP_SRC_STEP_H
 #define PERP_SRC_STEP_H
 
-#include "linalg/sparse_lu.h"
 #include "model/model.h"
 #include "model/scheme.h"
 #include "model/tape.h"
@@ -97,15 +96,7 @@ typedef struct perp__step {
     int nentry, *entry; /* nonzeros that come from the tape; the others are constants */
     int constant;       /* A does not change */
 
-    /* sparse path, tried first when there are many unknowns: the matrix of a mode, with the union
-     * of the patterns of the rows that a condition can take (equations, then pairs) */
-    int sparse;
-    int *mode_start, *mode_column;
-    int *place; /* where each nonzero of A stands in its condition's row of the mode matrix */
-    double *mode_value;
-    double *mode_factor; /* ny: by what each row of that matrix was multiplied */
-    int *mode_row; /* ny: the row each condition has in the factored matrix; [0] is -2: none */
-    perp__sparse_lu *lu;
+    struct perp__sparse *sparse; /* sparse.c: tried first when there are many unknowns; else NULL */
 
     /* verdict.c */
     char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
@@ -258,6 +249,7 @@ int perp__contacts_closed(const perp__step *step);
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
+void perp__sparse_forget(perp__step *step); /* the factors */
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
