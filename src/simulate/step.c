@@ -68,37 +68,37 @@ static perp_status allocate_dense(perp__step *s, perp_method method)
     s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
     if (!s->A) return PERP_ERR_MEMORY;
     for (int r = 0; r < s->nrow; r++) fill_row(s, r);
-    s->nmode = slots(s, bytes, MAX_MODES);
-    s->nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
-    s->mode = calloc((size_t)s->nmode, sizeof *s->mode);
-    s->elimination = calloc((size_t)s->nelimination, sizeof *s->elimination);
-    if (!s->mode || !s->elimination) return PERP_ERR_MEMORY;
-    for (int i = 0; i < s->nmode; i++) {
-        if (!allocate_mode(&s->mode[i], ny, np)) return PERP_ERR_MEMORY;
+    s->cache.nmode = slots(s, bytes, MAX_MODES);
+    s->cache.nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
+    s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
+    s->cache.elimination = calloc((size_t)s->cache.nelimination, sizeof *s->cache.elimination);
+    if (!s->cache.mode || !s->cache.elimination) return PERP_ERR_MEMORY;
+    for (int i = 0; i < s->cache.nmode; i++) {
+        if (!allocate_mode(&s->cache.mode[i], ny, np)) return PERP_ERR_MEMORY;
     }
-    for (int i = 0; i < s->nelimination; i++) {
-        if (!allocate_elimination(&s->elimination[i], ny, np)) return PERP_ERR_MEMORY;
+    for (int i = 0; i < s->cache.nelimination; i++) {
+        if (!allocate_elimination(&s->cache.elimination[i], ny, np)) return PERP_ERR_MEMORY;
     }
-    s->work = malloc((work + ny * ny + 1) * sizeof(double));
-    s->index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
-    s->regular = malloc((np * np + 1) * sizeof(double));
-    if (!s->work || !s->index || !s->regular) return PERP_ERR_MEMORY;
-    return perp_solver_create(method, s->np, NULL, &s->solver);
+    s->lcp.work = malloc((work + ny * ny + 1) * sizeof(double));
+    s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
+    s->lcp.regular = malloc((np * np + 1) * sizeof(double));
+    if (!s->lcp.work || !s->lcp.index || !s->lcp.regular) return PERP_ERR_MEMORY;
+    return perp_solver_create(method, s->np, NULL, &s->lcp.solver);
 }
 
 perp_status perp__step_allocate(perp__step *s, perp_method method)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     s->on = calloc(4 * np + 1, 1);
-    s->q = calloc(3 * np + 1, sizeof(double));
+    s->lcp.q = calloc(3 * np + 1, sizeof(double));
     s->from = calloc(3 * ny + 1, sizeof(double));
     s->dependent = calloc((size_t)s->nequation + ny + 1, 1);
-    if (!s->on || !s->q || !s->from || !s->dependent) return PERP_ERR_MEMORY;
+    if (!s->on || !s->lcp.q || !s->from || !s->dependent) return PERP_ERR_MEMORY;
     s->choice = s->on + np;
     s->key = s->choice + np;
     s->bad = s->key + np;
-    s->z = s->q + np;
-    s->w = s->z + np;
+    s->lcp.z = s->lcp.q + np;
+    s->lcp.w = s->lcp.z + np;
     int is_sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
     if (is_sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
     return is_sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
@@ -106,13 +106,13 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
 
 void perp__step_free(perp__step *s)
 {
-    for (int i = 0; s->mode && i < s->nmode; i++) {
-        free(s->mode[i].key);
-        free(s->mode[i].row);
-        free(s->mode[i].S);
+    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) {
+        free(s->cache.mode[i].key);
+        free(s->cache.mode[i].row);
+        free(s->cache.mode[i].S);
     }
-    for (int i = 0; s->elimination && i < s->nelimination; i++) {
-        perp__elimination *e = &s->elimination[i];
+    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++) {
+        perp__elimination *e = &s->cache.elimination[i];
         free(e->key);
         free(e->side);
         free(e->row);
@@ -120,22 +120,23 @@ void perp__step_free(perp__step *s)
         free(e->T_inverse);
         free(e->K);
     }
-    free(s->mode);
-    free(s->elimination);
+    free(s->cache.mode);
+    free(s->cache.elimination);
     free(s->on);
-    free(s->q);
-    free(s->work);
-    free(s->regular);
+    free(s->lcp.q);
+    free(s->lcp.work);
+    free(s->lcp.regular);
     free(s->A);
-    free(s->index);
+    free(s->lcp.index);
     free(s->from);
     free(s->dependent);
-    perp_solver_destroy(s->solver);
+    perp_solver_destroy(s->lcp.solver);
     perp__sparse_free(s);
     perp__cones_free(s);
-    s->mode = NULL, s->elimination = NULL, s->on = NULL, s->q = NULL, s->work = NULL,
-    s->regular = NULL, s->A = NULL, s->index = NULL, s->from = NULL, s->dependent = NULL;
-    s->solver = NULL;
+    s->cache.mode = NULL, s->cache.elimination = NULL, s->on = NULL, s->lcp.q = NULL,
+    s->lcp.work = NULL, s->lcp.regular = NULL, s->A = NULL, s->lcp.index = NULL, s->from = NULL,
+    s->dependent = NULL;
+    s->lcp.solver = NULL;
 }
 
 /* Coefficients, guards ------------------------------------------------------------------------ */
@@ -175,8 +176,8 @@ static void evaluate_coefficients(perp__step *s)
         const double *y = s->ws + s->sym_y;
         for (int r = 0; r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
     }
-    for (int i = 0; i < s->nmode; i++) s->mode[i].used = 0;
-    for (int i = 0; i < s->nelimination; i++) s->elimination[i].used = 0;
+    for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
+    for (int i = 0; i < s->cache.nelimination; i++) s->cache.elimination[i].used = 0;
     perp__sparse_forget(s);
 }
 
@@ -263,13 +264,15 @@ static void mode_key(perp__step *s)
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
-    if (s->current && s->current->used && memcmp(s->current->key, s->key, np) == 0)
-        return s->current;
-    for (int i = 0; i < s->nmode; i++) {
-        if (s->mode[i].used && memcmp(s->mode[i].key, s->key, np) == 0) return &s->mode[i];
+    if (s->cache.current && s->cache.current->used &&
+        memcmp(s->cache.current->key, s->key, np) == 0)
+        return s->cache.current;
+    for (int i = 0; i < s->cache.nmode; i++) {
+        if (s->cache.mode[i].used && memcmp(s->cache.mode[i].key, s->key, np) == 0)
+            return &s->cache.mode[i];
     }
-    perp__mode *m = &s->mode[s->next_mode];
-    s->next_mode = (s->next_mode + 1) % s->nmode;
+    perp__mode *m = &s->cache.mode[s->cache.next_mode];
+    s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
     m->used = 1;
     memcpy(m->key, s->key, np);
     for (int i = 0; i < s->nequation; i++) m->row[i] = i;
@@ -277,10 +280,11 @@ static perp__mode *find_mode(perp__step *s)
         const perp__rows *rows = &s->pair[p];
         m->row[s->nequation + p] = s->key[p] == 0 ? rows->a : s->key[p] == 1 ? rows->b : rows->off;
     }
-    double *B = s->work + 2 * ny * ny;
+    double *B = s->lcp.work + 2 * ny * ny;
     for (size_t i = 0; i < ny; i++)
         memcpy(B + i * ny, s->A + (size_t)m->row[i] * ny, ny * sizeof(double));
-    m->singular = !perp__invert(s->ny, B, s->ny, perp__step_units(s), m->S, s->work, s->index);
+    m->singular =
+        !perp__invert(s->ny, B, s->ny, perp__step_units(s), m->S, s->lcp.work, s->lcp.index);
     return m;
 }
 
@@ -302,11 +306,11 @@ static void apply_mode(perp__step *s, const perp__mode *m)
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
     const double *factor = perp__step_row_units(s);
-    double *y = s->ws + s->sym_y, *r = s->work;
+    double *y = s->ws + s->sym_y, *r = s->lcp.work;
     int ny = s->ny;
     for (int k = 0; k < ny; k++) {
         r[k] = s->c[row[k]] + row_times(s, row[k], y);
-        if (k >= ny - nz) r[k] -= s->z[k - (ny - nz)] / factor[row[k]];
+        if (k >= ny - nz) r[k] -= s->lcp.z[k - (ny - nz)] / factor[row[k]];
     }
     for (int k = 0; k < ny; k++) {
         const double *column = inverse + (size_t)k * (size_t)ny;
@@ -333,7 +337,7 @@ static int keep_mode(perp__step *s, perp__verdict *v)
     solve_mode(s, m);
     *v = judge(s);
     if (!(v->error <= s->tol && v->breach <= PERP_TOL_MODE)) return 0;
-    s->current = m;
+    s->cache.current = m;
     return 1;
 }
 
@@ -358,11 +362,12 @@ static void elimination_rows(const perp__step *s, perp__elimination *e)
 static int invert_T(perp__step *s, perp__elimination *e)
 {
     size_t ny = (size_t)s->ny;
-    double *T = s->work + 2 * ny * ny;
+    double *T = s->lcp.work + 2 * ny * ny;
     elimination_rows(s, e);
     for (size_t i = 0; i < ny; i++)
         memcpy(T + i * ny, s->A + (size_t)e->row[i] * ny, ny * sizeof(double));
-    return perp__invert(s->ny, T, s->ny, perp__step_units(s), e->T_inverse, s->work, s->index);
+    return perp__invert(s->ny, T, s->ny, perp__step_units(s), e->T_inverse, s->lcp.work,
+                        s->lcp.index);
 }
 
 /* K = W T^-1 for the sides W that are not z; these and z times the factors of their rows. */
@@ -392,17 +397,18 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
 {
     size_t np = (size_t)s->np;
     *bad_row = -1;
-    for (int i = 0; i < s->nelimination; i++) {
-        if (s->elimination[i].used && memcmp(s->elimination[i].key, s->on, np) == 0)
-            return &s->elimination[i];
+    for (int i = 0; i < s->cache.nelimination; i++) {
+        if (s->cache.elimination[i].used && memcmp(s->cache.elimination[i].key, s->on, np) == 0)
+            return &s->cache.elimination[i];
     }
-    perp__elimination *e = &s->elimination[s->next_elimination];
+    perp__elimination *e = &s->cache.elimination[s->cache.next_elimination];
     int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
     e->used = 0;
     memcpy(e->key, s->on, np);
     if (!had_sides || !invert_T(s, e)) {
         e->nz = 0;
-        if (!perp__choose_sides(s, s->on, e->side, s->bad, bad_row, s->work, s->index)) return NULL;
+        if (!perp__choose_sides(s, s->on, e->side, s->bad, bad_row, s->lcp.work, s->lcp.index))
+            return NULL;
         if (!invert_T(s, e)) {
             e->nz = 0;
             return NULL;
@@ -410,7 +416,7 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
     }
     multiply_other_sides(s, e);
     e->used = 1;
-    s->next_elimination = (s->next_elimination + 1) % s->nelimination;
+    s->cache.next_elimination = (s->cache.next_elimination + 1) % s->cache.nelimination;
     s->eliminations++;
     return e;
 }
@@ -422,13 +428,13 @@ static void form_q(perp__step *s, const perp__elimination *e)
     for (int i = 0; i < e->nz; i++) {
         const perp__rows *rows = &s->pair[e->pair[i]];
         int w = e->side[e->pair[i]] ? rows->a : rows->b;
-        s->q[i] = s->c[w] * factor[w];
+        s->lcp.q[i] = s->c[w] * factor[w];
     }
     for (int j = 0; j < s->ny; j++) {
         const double *restrict column = e->K + (size_t)j * (size_t)e->nz;
         double f = s->c[e->row[j]] * (j < s->ny - e->nz ? 1 : factor[e->row[j]]);
         if (f == 0) continue;
-        for (int i = 0; i < e->nz; i++) s->q[i] -= f * column[i];
+        for (int i = 0; i < e->nz; i++) s->lcp.q[i] -= f * column[i];
     }
 }
 
@@ -440,7 +446,7 @@ static void back_substitute(perp__step *s, const perp__elimination *e)
     int ny = s->ny, first = ny - e->nz;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
-        double f = (k >= first ? s->z[k - first] / factor[e->row[k]] : 0.0) - s->c[e->row[k]];
+        double f = (k >= first ? s->lcp.z[k - first] / factor[e->row[k]] : 0.0) - s->c[e->row[k]];
         const double *column = e->T_inverse + (size_t)k * (size_t)ny;
         for (int i = 0; i < ny; i++) y[i] += f * column[i];
     }
@@ -449,9 +455,9 @@ static void back_substitute(perp__step *s, const perp__elimination *e)
 /* The sides that the solver left at zero are the new mode. */
 static void read_mode(perp__step *s, const perp__elimination *e)
 {
-    const unsigned char *basis = perp_lcp_basis(s->solver);
+    const unsigned char *basis = perp_lcp_basis(s->lcp.solver);
     for (int i = 0; i < e->nz; i++) {
-        int z_positive = basis ? basis[i] : s->z[i] > s->w[i];
+        int z_positive = basis ? basis[i] : s->lcp.z[i] > s->lcp.w[i];
         int p = e->pair[i], z_side = e->side[p];
         s->choice[p] = (char)(z_positive ? !z_side : z_side);
     }
@@ -496,10 +502,10 @@ static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
     result.fault = PERP__FINE;
     read_mode(s, e);
     mode_key(s);
-    s->current = find_mode(s);
-    if (!s->current->singular) {
-        solve_mode(s, s->current);
-        perp__verdict v = judge_refined(s, s->current->row, s->current->S, 0);
+    s->cache.current = find_mode(s);
+    if (!s->cache.current->singular) {
+        solve_mode(s, s->cache.current);
+        perp__verdict v = judge_refined(s, s->cache.current->row, s->cache.current->S, 0);
         perp__step_result accepted = accept_or_not(s, &v, result);
         if (accepted.outcome == PERP_SOLVED) return accepted;
     }
@@ -521,10 +527,10 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
     perp_solve_info info;
     for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
     for (int k = 0; k < 3; k++) {
-        memcpy(s->regular, M, nz * nz * sizeof(double));
-        for (size_t i = 0; i < nz; i++) s->regular[i * nz + i] += shares[k] * largest;
-        perp_lcp lcp = {e->nz, s->regular, e->nz, s->q, NULL, NULL};
-        perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
+        memcpy(s->lcp.regular, M, nz * nz * sizeof(double));
+        for (size_t i = 0; i < nz; i++) s->lcp.regular[i * nz + i] += shares[k] * largest;
+        perp_lcp lcp = {e->nz, s->lcp.regular, e->nz, s->lcp.q, NULL, NULL};
+        perp_lcp_solve(s->lcp.solver, &lcp, s->lcp.z, s->lcp.w, &info);
         if (info.outcome != PERP_SOLVED) continue;
         perp__step_result answer = take_answer(s, e, result);
         if (answer.outcome == PERP_SOLVED) return answer;
@@ -567,7 +573,7 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
 {
     int ny = s->ny;
     const double *unit = perp__step_units(s), *factor = perp__step_row_units(s);
-    double *x = s->work, *y = x + ny, sum = 0, terms = 0, largest = 0;
+    double *x = s->lcp.work, *y = x + ny, sum = 0, terms = 0, largest = 0;
     char *mark = s->dependent + s->nequation;
     memset(mark, 0, (size_t)ny);
     for (int i = 0; i < e->nz; i++) {
@@ -588,7 +594,7 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
     for (int i = 0; i < e->nz; i++) {
         const perp__rows *rows = &s->pair[e->pair[i]];
         int w = e->side[e->pair[i]] ? rows->a : rows->b;
-        sum += u[i] * s->q[i];
+        sum += u[i] * s->lcp.q[i];
         terms += u[i] * (fabs(s->c[w]) + row_size(s, w, y)) * factor[w];
     }
     return sum < -PERP_ROUNDING * ny * terms;
@@ -605,11 +611,14 @@ static perp__step_result solve_anew(perp__step *s)
     if (!e) return result;
 
     form_q(s, e);
-    perp_lcp lcp = {
-        e->nz, e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz, e->nz > 1 ? e->nz : 1, s->q, NULL,
-        NULL};
+    perp_lcp lcp = {e->nz,
+                    e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz,
+                    e->nz > 1 ? e->nz : 1,
+                    s->lcp.q,
+                    NULL,
+                    NULL};
     perp_solve_info info;
-    perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info);
+    perp_lcp_solve(s->lcp.solver, &lcp, s->lcp.z, s->lcp.w, &info);
     result = (perp__step_result){.outcome = info.outcome,
                                  .fault = PERP__NO_ANSWER,
                                  .residual = NAN,
@@ -620,8 +629,10 @@ static perp__step_result solve_anew(perp__step *s)
     int is_proved = info.outcome == PERP_INFEASIBLE;
     perp__step_result regular = is_proved ? result : solve_regularised(s, e, result);
     if (regular.outcome == PERP_SOLVED) return regular;
-    if (!is_proved) perp_lcp_solve(s->solver, &lcp, s->z, s->w, &info); /* for its ray */
-    result.certificate = is_proved ? perp_lcp_certificate(s->solver) : perp_lcp_ray(s->solver);
+    if (!is_proved)
+        perp_lcp_solve(s->lcp.solver, &lcp, s->lcp.z, s->lcp.w, &info); /* for its ray */
+    result.certificate =
+        is_proved ? perp_lcp_certificate(s->lcp.solver) : perp_lcp_ray(s->lcp.solver);
     if (is_proved && s->nonlinear)
         result.outcome = PERP_LIMIT, result.fault = PERP__LINEARISED;
     else if (is_proved && !outlasts_rounding(s, e, result.certificate))
@@ -819,15 +830,15 @@ perp__step_result perp__step_solve(perp__step *s)
 
 void perp__step_forget(perp__step *s)
 {
-    for (int i = 0; s->mode && i < s->nmode; i++) s->mode[i].used = 0;
-    for (int i = 0; s->elimination && i < s->nelimination; i++)
-        s->elimination[i].used = s->elimination[i].nz = 0;
+    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
+    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
+        s->cache.elimination[i].used = s->cache.elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
-    s->current = NULL;
+    s->cache.current = NULL;
     s->has_units = 0;
     memset(s->history, 0, (size_t)s->ny * sizeof(double));
     s->redundant = s->closed = 0;
-    s->next_mode = s->next_elimination = 0;
+    s->cache.next_mode = s->cache.next_elimination = 0;
     perp__sparse_forget(s);
 }
 

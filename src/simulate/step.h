@@ -57,6 +57,21 @@ typedef struct perp__mode {
     double *S; /* ny x ny, column-major */
 } perp__mode;
 
+/* What the dense path can use again: the last few eliminations and modes. */
+typedef struct perp__cache {
+    perp__elimination *elimination;
+    perp__mode *mode, *current;
+    int nelimination, nmode, next_elimination, next_mode;
+} perp__cache;
+
+/* The complementarity problem of an elimination, and scratch for it. */
+typedef struct perp__dense_lcp {
+    perp_solver *solver;
+    double *q, *z, *w, *work;
+    double *regular; /* np x np: M with a little on its diagonal */
+    int *index;
+} perp__dense_lcp;
+
 typedef struct perp__step {
     const perp_model *model;
     double h;
@@ -126,14 +141,9 @@ typedef struct perp__step {
 
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
-    perp__elimination *elimination;
-    perp__mode *mode, *current;
-    int nelimination, nmode, next_elimination, next_mode;
-    perp_solver *solver;
-    double *q, *z, *w, *work;
-    double *regular; /* np x np: M with a little on its diagonal */
+    perp__cache cache;
+    perp__dense_lcp lcp;
     double *from;    /* ny: where a Newton step starts */
-    int *index;
     char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
     char *bad;       /* np: from the last failed choice of sides */
     long eliminations;
