@@ -92,7 +92,7 @@ static perp_expr equation_row(plan *p, int i)
     perp__sparse_row C = {0};
     perp_expr row = 0;
     int degree = perp__instant_row(instant_of(p, i), &p->model->equation[i], 0, &row, &C);
-    p->step->has_h[i] = degree == 1;
+    p->step->marks.has_h[i] = degree == 1;
     p->rate_start[i] = p->nrate;
     if (!perp__grow(&p->rate, &p->crate, p->nrate + C.count + 1, sizeof *p->rate))
         p->graph.failed = 1;
@@ -227,7 +227,7 @@ static int waits(const perp__step *s, int i, const char *ordered)
 {
     for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
         int j = s->column[k];
-        if (j != s->defines[i] && s->defined[j] && !ordered[j]) return 1;
+        if (j != s->marks.defines[i] && s->marks.defined[j] && !ordered[j]) return 1;
     }
     return 0;
 }
@@ -241,26 +241,27 @@ static int find_definitions(plan *p)
     if (!ordered) return 0;
     for (int i = 0; i < m->nequation; i++) {
         int j = defined_by(p, i);
-        s->defines[i] = j >= 0 && !s->defined[j] ? j : -1;
-        if (j >= 0) s->defined[j] = 1;
+        s->marks.defines[i] = j >= 0 && !s->marks.defined[j] ? j : -1;
+        if (j >= 0) s->marks.defined[j] = 1;
     }
     for (int more = 1; more;) {
         more = 0;
         for (int i = 0; i < m->nequation; i++) {
-            int j = s->defines[i];
+            int j = s->marks.defines[i];
             if (j < 0 || ordered[j] || waits(s, i, ordered)) continue;
             ordered[j] = 1;
-            s->definition[s->ndefined++] = i;
+            s->marks.definition[s->marks.ndefined++] = i;
             more = 1;
         }
     }
     for (int i = 0; i < m->nequation; i++) {
-        int j = s->defines[i];
-        if (j >= 0 && !ordered[j]) s->defines[i] = -1;
+        int j = s->marks.defines[i];
+        if (j >= 0 && !ordered[j]) s->marks.defines[i] = -1;
     }
     for (int r = s->nequation; r < s->nrow; r++)
-        if (s->row_start[r + 1] == s->row_start[r] + 1) s->is_side[s->column[s->row_start[r]]] = 1;
-    memcpy(s->defined, ordered, (size_t)s->ny);
+        if (s->row_start[r + 1] == s->row_start[r] + 1)
+            s->marks.is_side[s->column[s->row_start[r]]] = 1;
+    memcpy(s->marks.defined, ordered, (size_t)s->ny);
     free(ordered);
     return 1;
 }
@@ -270,7 +271,7 @@ static void move_by(perp__step *s, int i, int j, int *rows)
 {
     for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
         if (s->column[k] >= s->nx) continue;
-        s->is_rate[k] = s->column[k] == j;
+        s->marks.is_rate[k] = s->column[k] == j;
         rows[s->column[k]]--;
     }
     rows[j] = 0;
@@ -285,8 +286,9 @@ static int find_moves(plan *p)
     if (!rows) return 0;
     for (int i = 0; i < s->nequation; i++) {
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-            s->is_rate[k] = s->column[k] < s->nx && (i >= p->model->nequation || s->defines[i] < 0);
-            if (s->is_rate[k]) rows[s->column[k]]++;
+            s->marks.is_rate[k] =
+                s->column[k] < s->nx && (i >= p->model->nequation || s->marks.defines[i] < 0);
+            if (s->marks.is_rate[k]) rows[s->column[k]]++;
         }
     }
     for (int more = 1; more;) {
@@ -295,7 +297,7 @@ static int find_moves(plan *p)
             int only = -1;
             for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
                 int j = s->column[k];
-                if (j < s->nx && s->is_rate[k] && rows[j] == 1) only = j;
+                if (j < s->nx && s->marks.is_rate[k] && rows[j] == 1) only = j;
             }
             if (only < 0) continue;
             move_by(s, i, only, rows);
@@ -313,21 +315,21 @@ static int mark_entries(plan *p)
     const perp_model *m = p->model;
     perp__step *s = p->step;
     int nonzeros = s->row_start[s->nequation];
-    s->is_rate = calloc((size_t)nonzeros + 1, 1);
-    if (!s->is_rate) return 0;
+    s->marks.is_rate = calloc((size_t)nonzeros + 1, 1);
+    if (!s->marks.is_rate) return 0;
     for (int i = 0; i < s->nequation; i++) {
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
             int j = s->column[k];
-            s->in_equation[j] = 1;
+            s->marks.in_equation[j] = 1;
             for (int r = i < m->nequation ? p->rate_start[i] : 0;
                  i < m->nequation && r < p->rate_start[i + 1]; r++)
-                s->is_rate[k] |= p->rate[r] == j;
+                s->marks.is_rate[k] |= p->rate[r] == j;
         }
     }
     if (!find_definitions(p) || (m->kind == PERP_DISCRETE && !find_moves(p))) return 0;
     for (int i = 0; i < 2 * m->nfriction; i++) {
         int j = var_of(p, m->contact[i / 2].f[i % 2]);
-        s->force_of[i] = j >= 0 && s->defined[j] ? j : -1;
+        s->marks.force_of[i] = j >= 0 && s->marks.defined[j] ? j : -1;
     }
     return 1;
 }
@@ -461,14 +463,15 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
-    s->has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
-    s->defines = malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
-    if (!s->has_h || !s->defines) return 0;
-    s->in_equation = s->has_h + m->nequation;
-    s->defined = s->in_equation + s->ny;
-    s->is_side = s->defined + s->ny;
-    s->definition = s->defines + m->nequation;
-    s->force_of = s->definition + m->nequation;
+    s->marks.has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
+    s->marks.defines =
+        malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
+    if (!s->marks.has_h || !s->marks.defines) return 0;
+    s->marks.in_equation = s->marks.has_h + m->nequation;
+    s->marks.defined = s->marks.in_equation + s->ny;
+    s->marks.is_side = s->marks.defined + s->ny;
+    s->marks.definition = s->marks.defines + m->nequation;
+    s->marks.force_of = s->marks.definition + m->nequation;
     if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->cone ||
         !s->row_start || !s->c)
         return 0;
@@ -575,9 +578,9 @@ void perp__step_clear(perp__step *step)
     free(step->value);
     free(step->c);
     free(step->entry);
-    free(step->is_rate);
-    free(step->has_h);
-    free(step->defines);
+    free(step->marks.is_rate);
+    free(step->marks.has_h);
+    free(step->marks.defines);
     free(step->ws);
     memset(step, 0, sizeof *step);
 }

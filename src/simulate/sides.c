@@ -164,8 +164,9 @@ static void begin_units(const perp__step *s, double *unit, double *row, int *que
         unit[root] = 0;
         queue[n++] = root;
         for (int i = 0; i < n; i++) {
-            for (int at = s->stands_start[queue[i]]; at < s->stands_start[queue[i] + 1]; at++) {
-                int r = s->stands_in[at], e;
+            for (int at = s->marks.stands_start[queue[i]]; at < s->marks.stands_start[queue[i] + 1];
+                 at++) {
+                int r = s->marks.stands_in[at], e;
                 for (int k = s->row_start[r]; k < s->row_start[r + 1] && isnan(row[r]); k++)
                     if (s->column[k] == queue[i] && s->value[k] != 0)
                         frexp(s->value[k], &e), row[r] = -(e + unit[queue[i]]);
@@ -225,9 +226,9 @@ static void find_units(const perp__step *s, double *unit, double *row, int *firs
 
 const double *perp__step_units(perp__step *s)
 {
-    if (!s->has_units) find_units(s, s->unit, s->unit + s->ny, s->in_mode);
-    s->has_units = 1;
-    return s->unit;
+    if (!s->sizes.has_units) find_units(s, s->sizes.unit, s->sizes.unit + s->ny, s->sizes.in_mode);
+    s->sizes.has_units = 1;
+    return s->sizes.unit;
 }
 
 const double *perp__step_row_units(perp__step *s)

@@ -221,7 +221,7 @@ int perp__sparse_solve_rows(perp__step *s, double *x)
 
 int perp__sparse_refine(perp__step *s)
 {
-    double *y = s->ws + s->sym_y, *r = s->scratch;
+    double *y = s->ws + s->sym_y, *r = s->sizes.scratch;
     for (int i = 0; i < s->ny; i++) {
         int row = s->sparse->row[i];
         r[i] = s->c[row];

@@ -196,7 +196,7 @@ static int coefficients_are_finite(const perp__step *s)
 
 /* Verification: the conditions as they were written (verdict.c), or linearised ------------------ */
 
-/* The linearised rows, with the unknowns' sizes in s->own. */
+/* The linearised rows, with the unknowns' sizes in s->sizes.own. */
 static perp__verdict judge_rows(perp__step *s)
 {
     perp__verdict v = {.worst = -1};
@@ -696,7 +696,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
-    if (!s->has_units) evaluate_coefficients(s), perp__step_units(s);
+    if (!s->sizes.has_units) evaluate_coefficients(s), perp__step_units(s);
     double residual = perp__step_residual(s);
     perp__verdict v = {.error = (double)INFINITY, .worst = -1};
     for (int k = 0; k < limit; k++) {
@@ -821,7 +821,7 @@ static perp__step_result solve_newton(perp__step *s)
 perp__step_result perp__step_solve(perp__step *s)
 {
     for (int j = 0; j < s->nx; j++)
-        s->history[j] = fmax(s->history[j], fabs(s->ws[s->sym_pre + j]));
+        s->sizes.history[j] = fmax(s->sizes.history[j], fabs(s->ws[s->sym_pre + j]));
     evaluate_guards(s);
     if (s->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);
@@ -835,8 +835,8 @@ void perp__step_forget(perp__step *s)
         s->cache.elimination[i].used = s->cache.elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
     s->cache.current = NULL;
-    s->has_units = 0;
-    memset(s->history, 0, (size_t)s->ny * sizeof(double));
+    s->sizes.has_units = 0;
+    memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
     s->redundant = s->closed = 0;
     s->cache.next_mode = s->cache.next_elimination = 0;
     perp__sparse_forget(s);

@@ -72,6 +72,35 @@ typedef struct perp__dense_lcp {
     int *index;
 } perp__dense_lcp;
 
+/* What the verdicts know of the rows' structure. */
+typedef struct perp__marks {
+    char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
+    char *has_h;       /* nequation of the model: the row was multiplied by h */
+    char *in_equation; /* ny */
+    char *defined;     /* ny: a var that an equation defines, x = ... */
+    char *is_side;     /* ny: stands alone as a side of a pair */
+    int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
+    int *definition;   /* the equations that define one, in an order in which they can be used */
+    int ndefined;
+    int *force_of; /* 2 for each friction(...) of the model: the vars that are its forces, or -1 */
+    int *before;   /* symbol -> the same state before the step, or -1 */
+    int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
+} perp__marks;
+
+/* By what conditions are judged at the present point, and in which units rows are solved. */
+typedef struct perp__sizes {
+    int has_terms, has_units; /* terms are of the present point; units are there */
+    perp__terms *term;        /* by slot, up to the end of the check's tape */
+    double *history;          /* ny: the largest that each state has been in this run */
+    double *own;              /* ny: what the size of an unknown is judged by */
+    double *of;               /* ny: what an unknown counts with among terms */
+    double *scale;   /* nequation of the model: sums of |terms| of the equations as written */
+    double *unit;    /* ny + nrow, and ny of scratch: perp__step_units */
+    double *scratch; /* ny */
+    char *anchored;  /* nrow + ny: scratch */
+    int *in_mode;    /* 2 ny + 2 nrow: scratch */
+} perp__sizes;
+
 typedef struct perp__step {
     const perp_model *model;
     double h;
@@ -113,31 +142,9 @@ typedef struct perp__step {
 
     struct perp__sparse *sparse; /* sparse.c: tried first when there are many unknowns; else NULL */
 
-    /* verdict.c */
-    char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
-    char *has_h;       /* nequation of the model: the row was multiplied by h */
-    char *in_equation; /* ny */
-    char *defined;     /* ny: a var that an equation defines, x = ... */
-    int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
-    int *definition,
-        ndefined; /* the equations that define one, in an order in which they can be used */
-    int *
-        force_of; /* 2 for each friction statement of the model: the vars that are its forces, or -1 */
-    double *history;   /* ny: the largest that each state has been in this run */
-    char *is_side;     /* ny: stands alone as a side of a pair */
-    int *before;       /* symbol -> the same state before the step, or -1 */
-    perp__terms *term; /* by slot, up to the end of the check's tape */
-    double *own;       /* ny: what the size of an unknown is judged by */
-    double *size;      /* ny: what an unknown counts with among terms */
-    double *scratch;   /* ny */
-    double *unit;      /* ny + nrow, and ny of scratch: perp__step_units */
-    int has_units;
-    int has_terms;  /* all these are of the present point */
-    double *scale;  /* nequation of the model: sums of |terms| of the equations as written */
-    char *anchored; /* nrow + ny: scratch */
-    int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
-    int *in_mode;                  /* 2 ny + 2 nrow: scratch */
-    char *side_now;                /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
+    perp__marks marks;
+    perp__sizes sizes;
+    char *side_now; /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 
     /* numeric state */
     char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */

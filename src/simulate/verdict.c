@@ -17,53 +17,54 @@ typedef struct judge {
 /* The rows in which each unknown stands. */
 static void transpose(perp__step *s)
 {
-    int nonzeros = s->row_start[s->nrow], *next = s->in_mode;
-    memset(s->stands_start, 0, ((size_t)s->ny + 1) * sizeof(int));
-    for (int k = 0; k < nonzeros; k++) s->stands_start[s->column[k] + 1]++;
+    int nonzeros = s->row_start[s->nrow], *next = s->sizes.in_mode;
+    memset(s->marks.stands_start, 0, ((size_t)s->ny + 1) * sizeof(int));
+    for (int k = 0; k < nonzeros; k++) s->marks.stands_start[s->column[k] + 1]++;
     for (int j = 0; j < s->ny; j++) {
-        s->stands_start[j + 1] += s->stands_start[j];
-        next[j] = s->stands_start[j];
+        s->marks.stands_start[j + 1] += s->marks.stands_start[j];
+        next[j] = s->marks.stands_start[j];
     }
     for (int r = 0; r < s->nrow; r++)
         for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-            s->stands_in[next[s->column[k]]++] = r;
+            s->marks.stands_in[next[s->column[k]]++] = r;
 }
 
 int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
-    s->term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->term);
-    s->own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
-    s->before = malloc((nsymbol + 1) * sizeof(int));
-    s->anchored = malloc((size_t)s->nrow + ny + 1);
-    s->stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
-    s->stands_start = malloc((3 * ny + 2 * (size_t)s->nrow + 2) * sizeof(int));
+    s->sizes.term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->sizes.term);
+    s->sizes.own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->marks.before = malloc((nsymbol + 1) * sizeof(int));
+    s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
+    s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
+    s->marks.stands_start = malloc((3 * ny + 2 * (size_t)s->nrow + 2) * sizeof(int));
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
-    if (!s->term || !s->own || !s->before || !s->anchored || !s->side_now || !s->stands_in ||
-        !s->stands_start)
+    if (!s->sizes.term || !s->sizes.own || !s->marks.before || !s->sizes.anchored || !s->side_now ||
+        !s->marks.stands_in || !s->marks.stands_start)
         return 0;
-    s->in_mode = s->stands_start + ny + 1;
+    s->sizes.in_mode = s->marks.stands_start + ny + 1;
     transpose(s);
-    s->scratch = s->own + ny;
-    s->size = s->scratch + ny, s->scale = s->size + ny;
-    s->history = s->scale + ne, s->unit = s->history + ny;
-    memset(s->history, 0, ny * sizeof(double));
-    for (size_t i = 0; i < nsymbol; i++) s->before[i] = -1;
-    for (int i = 0; i < s->nx; i++) s->before[s->sym_y + i] = s->sym_pre + i;
+    s->sizes.scratch = s->sizes.own + ny;
+    s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
+    s->sizes.history = s->sizes.scale + ne, s->sizes.unit = s->sizes.history + ny;
+    memset(s->sizes.history, 0, ny * sizeof(double));
+    for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
+    for (int i = 0; i < s->nx; i++) s->marks.before[s->sym_y + i] = s->sym_pre + i;
     return 1;
 }
 
 void perp__verdict_free(perp__step *s)
 {
-    free(s->term);
-    free(s->own);
-    free(s->before);
-    free(s->anchored);
+    free(s->sizes.term);
+    free(s->sizes.own);
+    free(s->marks.before);
+    free(s->sizes.anchored);
     free(s->side_now);
-    free(s->stands_in);
-    free(s->stands_start);
-    s->stands_in = s->stands_start = NULL;
-    s->term = NULL, s->own = NULL, s->before = NULL, s->anchored = NULL, s->side_now = NULL;
+    free(s->marks.stands_in);
+    free(s->marks.stands_start);
+    s->marks.stands_in = s->marks.stands_start = NULL;
+    s->sizes.term = NULL, s->sizes.own = NULL, s->marks.before = NULL, s->sizes.anchored = NULL,
+    s->side_now = NULL;
 }
 
 /* Scales ---------------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ void perp__verdict_free(perp__step *s)
 static double size_of(const perp__step *s, int j)
 {
     double size = fabs(s->ws[s->sym_y + j]);
-    return (j < s->nx || s->defined[j]) && s->own[j] > size ? s->own[j] : size;
+    return (j < s->nx || s->marks.defined[j]) && s->sizes.own[j] > size ? s->sizes.own[j] : size;
 }
 
 /* What rounding in unknown j is counted of: of a state the largest that it has been, since a velocity that came down from 1 m/s to
@@ -81,20 +82,20 @@ static double size_of(const perp__step *s, int j)
 static double rounded_size(const perp__step *s, int j)
 {
     double size = size_of(s, j);
-    return j < s->nx && s->history[j] > size ? s->history[j] : size;
+    return j < s->nx && s->sizes.history[j] > size ? s->sizes.history[j] : size;
 }
 
 /* Unknown j is judged by this much, if not by more. */
 static void raise_size(perp__step *s, int j, double own)
 {
-    s->own[j] = fmax(s->own[j], own);
-    s->size[j] = size_of(s, j);
+    s->sizes.own[j] = fmax(s->sizes.own[j], own);
+    s->sizes.of[j] = size_of(s, j);
 }
 
 /* The sum of |terms| of row r, linearised. */
 static double row_terms(const perp__step *s, int r)
 {
-    const double *value = s->value, *size = s->size;
+    const double *value = s->value, *size = s->sizes.of;
     const int *column = s->column;
     double sum = fabs(s->c[r]);
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
@@ -105,15 +106,15 @@ static double row_terms(const perp__step *s, int r)
 /* What the other terms of row r leave for unknown j, whose coefficient is a. */
 static double left_for(const perp__step *s, int j, double a, double sum)
 {
-    return fmax(sum - a * s->size[j], 0) / a;
+    return fmax(sum - a * s->sizes.of[j], 0) / a;
 }
 
 /* A var that an equation defines, x = ..., has the size of what it is set to; in an order in which none comes before what it
  * uses. */
 static void size_definitions(perp__step *s)
 {
-    for (int d = 0; d < s->ndefined; d++) {
-        int i = s->definition[d], j = s->defines[i];
+    for (int d = 0; d < s->marks.ndefined; d++) {
+        int i = s->marks.definition[d], j = s->marks.defines[i];
         double a = 0;
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++)
             if (s->column[k] == j) a = fabs(s->value[k]);
@@ -125,7 +126,7 @@ static void size_definitions(perp__step *s)
 static void size_states(perp__step *s)
 {
     const double *pre = s->ws + s->sym_pre;
-    double *size = s->scratch;
+    double *size = s->sizes.scratch;
     for (int pass = 0; pass < 2; pass++) {
         for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
         for (int i = 0; i < s->nequation; i++) {
@@ -133,7 +134,7 @@ static void size_states(perp__step *s)
             for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
                 int j = s->column[k];
                 double a = fabs(s->value[k]);
-                if (!s->is_rate[k] || a == 0) continue;
+                if (!s->marks.is_rate[k] || a == 0) continue;
                 if (sum < 0) sum = row_terms(s, i);
                 size[j] = fmin(size[j], left_for(s, j, a, sum));
             }
@@ -148,7 +149,7 @@ static void size_states(perp__step *s)
 static void size_forces(perp__step *s)
 {
     for (int j = s->nx; j < s->ny; j++)
-        if (!s->defined[j]) s->own[j] = (double)INFINITY;
+        if (!s->marks.defined[j]) s->sizes.own[j] = (double)INFINITY;
     for (int r = 0; r < s->nrow; r++) {
         int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
         if (in_sides && end == first + 1) continue;
@@ -156,12 +157,12 @@ static void size_forces(perp__step *s)
         for (int k = first; k < end; k++) {
             int j = s->column[k];
             double a = fabs(s->value[k]);
-            if (a > 0 && j >= s->nx && !s->defined[j] && s->in_equation[j] != in_sides)
-                s->own[j] = fmin(s->own[j], left_for(s, j, a, sum));
+            if (a > 0 && j >= s->nx && !s->marks.defined[j] && s->marks.in_equation[j] != in_sides)
+                s->sizes.own[j] = fmin(s->sizes.own[j], left_for(s, j, a, sum));
         }
     }
     for (int j = s->nx; j < s->ny; j++)
-        if (isinf(s->own[j])) s->own[j] = 0;
+        if (isinf(s->sizes.own[j])) s->sizes.own[j] = 0;
 }
 
 /* Friction can be as large as its bound, also where it is not: what it acts on is judged by that. */
@@ -173,7 +174,7 @@ static void size_friction(perp__step *s)
         if (m->contact[i].kind == PERP__CONTACT_CONE) continue;
         double size = fabs(s->ws[*--bound]);
         for (int k = 0; k < m->contact[i].n; k++) {
-            int j = s->force_of[2 * i + k];
+            int j = s->marks.force_of[2 * i + k];
             if (j >= 0) raise_size(s, j, size);
         }
     }
@@ -181,15 +182,15 @@ static void size_friction(perp__step *s)
 
 static void size_nothing(perp__step *s)
 {
-    memset(s->own, 0, (size_t)s->ny * sizeof(double));
+    memset(s->sizes.own, 0, (size_t)s->ny * sizeof(double));
 }
 
-/* By what each unknown is judged, s->own: sizes go from data to definitions (forces to torques), to states, to what is defined by
+/* By what each unknown is judged, s->sizes.own: sizes go from data to definitions (forces to torques), to states, to what is defined by
  * these (velocities of contacts, gaps). By the rows as they were last linearised: sizes need no more. */
 void perp__step_size(perp__step *s)
 {
     size_nothing(s);
-    for (int j = 0; j < s->ny; j++) s->size[j] = fabs(s->ws[s->sym_y + j]);
+    for (int j = 0; j < s->ny; j++) s->sizes.of[j] = fabs(s->ws[s->sym_y + j]);
     size_friction(s);
     size_definitions(s);
     size_states(s);
@@ -202,16 +203,17 @@ void perp__step_size(perp__step *s)
 static void find_terms(perp__step *s)
 {
     const int *out = s->check.out;
-    for (int i = 0; i < s->nsymbol; i++) s->term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
-    perp__tape_terms(&s->check, s->ws, s->before, s->term);
+    for (int i = 0; i < s->nsymbol; i++)
+        s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    perp__tape_terms(&s->check, s->ws, s->marks.before, s->sizes.term);
     for (int i = 0; i < s->model->nequation; i++)
-        s->scale[i] = s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
+        s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
     perp__step_size(s);
     for (int j = 0; j < s->ny; j++) {
-        double scale = fmax(fabs(s->ws[s->sym_y + j]), s->own[j]);
-        s->term[s->sym_y + j] = (perp__terms){scale, rounded_size(s, j)};
+        double scale = fmax(fabs(s->ws[s->sym_y + j]), s->sizes.own[j]);
+        s->sizes.term[s->sym_y + j] = (perp__terms){scale, rounded_size(s, j)};
     }
-    perp__tape_terms(&s->check, s->ws, s->before, s->term);
+    perp__tape_terms(&s->check, s->ws, s->marks.before, s->sizes.term);
 }
 
 /* Row r for unknown j: y_j = -(c + the others) / its coefficient. 0 where that is 0. */
@@ -241,7 +243,7 @@ static int unknown_in(const perp__step *s, int r, const char *known)
 /* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. */
 static void substitute(perp__step *s, const int *row, char *known)
 {
-    int *left = s->in_mode, *queue = left + s->nrow, n = 0;
+    int *left = s->sizes.in_mode, *queue = left + s->nrow, n = 0;
     for (int r = 0; r < s->nrow; r++) left[r] = -1;
     for (int i = 0; i < s->ny; i++) {
         left[row[i]] = s->row_start[row[i] + 1] - s->row_start[row[i]];
@@ -251,20 +253,20 @@ static void substitute(perp__step *s, const int *row, char *known)
         int j = unknown_in(s, queue[i], known);
         if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
-        for (int k = s->stands_start[j]; k < s->stands_start[j + 1]; k++)
-            if (left[s->stands_in[k]] > 0 && --left[s->stands_in[k]] == 1)
-                queue[n++] = s->stands_in[k];
+        for (int k = s->marks.stands_start[j]; k < s->marks.stands_start[j + 1]; k++)
+            if (left[s->marks.stands_in[k]] > 0 && --left[s->marks.stands_in[k]] == 1)
+                queue[n++] = s->marks.stands_in[k];
     }
 }
 
 void perp__step_settle(perp__step *s, const int *row)
 {
-    char *known = s->anchored;
+    char *known = s->sizes.anchored;
     memset(known, 0, (size_t)s->ny);
     substitute(s, row, known);
-    for (int d = 0; d < s->ndefined; d++) {
-        int i = s->definition[d], j = s->defines[i];
-        if (!s->is_side[j] && !known[j]) solve_row_for(s, i, j);
+    for (int d = 0; d < s->marks.ndefined; d++) {
+        int i = s->marks.definition[d], j = s->marks.defines[i];
+        if (!s->marks.is_side[j] && !known[j]) solve_row_for(s, i, j);
     }
 }
 
@@ -287,7 +289,7 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
         int j = s->column[k];
         double a = fabs(s->value[k]), x = s->value[k] * y[j];
         value += x;
-        scale += r < s->nequation ? fabs(x) : fmax(fabs(x), a * s->own[j]);
+        scale += r < s->nequation ? fabs(x) : fmax(fabs(x), a * s->sizes.own[j]);
         rounding += a * rounded_size(s, j);
     }
     return (perp__amount){value, scale, PERP_ROUNDING * rounding};
@@ -297,8 +299,8 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
 
 static void know_terms(perp__step *s)
 {
-    if (!s->has_terms) find_terms(s);
-    s->has_terms = 1;
+    if (!s->sizes.has_terms) find_terms(s);
+    s->sizes.has_terms = 1;
 }
 
 /* Root `out` of s->check. */
@@ -307,8 +309,8 @@ static perp__amount amount(judge *j, int out)
     know_terms(j->s);
     const perp__step *s = j->s;
     int y = out - s->sym_y;
-    double scale = y >= 0 && y < s->ny ? s->own[y] : s->term[out].scale;
-    return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->term[out].rounding};
+    double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[out].scale;
+    return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->sizes.term[out].rounding};
 }
 
 /* Condition i has this error, its inequalities this one. */
@@ -331,7 +333,7 @@ static void judge_equation(judge *j, int i, const int *out)
     double error = r == 0 ? 0 : r / sure;
     if (!(error <= s->tol)) {
         perp__amount d = perp__amount_difference(amount(j, out[0]), amount(j, out[1]));
-        d.scale = s->scale[i];
+        d.scale = s->sizes.scale[i];
         error = perp__error_zero(d);
     }
     note(j, i, error, 0, r);
@@ -446,7 +448,7 @@ double perp__step_residual(perp__step *s)
     double residual = 0, h = ws[SYM_H];
     perp__tape_eval(&s->check, s->ws);
     for (int i = 0; i < m->nequation; i++, out += 2) {
-        double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->has_h[i] ? h : 1);
+        double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->marks.has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;
     }
     for (int i = 0; i < m->npair; i++) {
@@ -466,7 +468,7 @@ perp__verdict perp__step_verify(perp__step *s)
     judge j = {.s = s, .v = {.worst = -1}};
     const int *out = s->check.out;
     perp__tape_eval(&s->check, s->ws);
-    s->has_terms = 0;
+    s->sizes.has_terms = 0;
     for (int i = 0; i < m->nequation; i++, out += 2) {
         if (perp__cone_of(m, i) >= 0)
             note(&j, i, 0, 0, fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
@@ -489,28 +491,28 @@ perp__verdict perp__step_verify(perp__step *s)
 
 /* Growth ---------------------------------------------------------------------------------------- */
 
-/* The terms of the equations that have no unknown, into s->scale. */
+/* The terms of the equations that have no unknown, into s->sizes.scale. */
 static void find_data(perp__step *s)
 {
     const int *out = s->check.out;
     double h = s->ws[SYM_H];
     for (int i = 0; i < s->nsymbol; i++)
-        s->term[i] = (perp__terms){i < s->sym_y ? fabs(s->ws[i]) : 0, 0};
-    perp__tape_terms(&s->check, s->ws, NULL, s->term);
+        s->sizes.term[i] = (perp__terms){i < s->sym_y ? fabs(s->ws[i]) : 0, 0};
+    perp__tape_terms(&s->check, s->ws, NULL, s->sizes.term);
     for (int i = 0; i < s->model->nequation; i++) {
-        double sum = s->term[out[2 * i]].scale + s->term[out[2 * i + 1]].scale;
-        s->scale[i] = fmax(fabs(s->c[i]), s->has_h[i] ? h * sum : sum);
+        double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
+        s->sizes.scale[i] = fmax(fabs(s->c[i]), s->marks.has_h[i] ? h * sum : sum);
     }
-    s->has_terms = 0;
+    s->sizes.has_terms = 0;
 }
 
 /* Mark what row r anchors: its unknowns, where the rounding that it can have is small beside the data of the row itself, or
  * beside an unknown that another row anchors. Returns 1 where that is new. */
 static int anchor(perp__step *s, int r)
 {
-    char *row = s->anchored, *unknown = row + s->nrow;
+    char *row = s->sizes.anchored, *unknown = row + s->nrow;
     int first = s->row_start[r], end = s->row_start[r + 1];
-    double data = r < s->model->nequation ? s->scale[r] : fabs(s->c[r]), rounding = data;
+    double data = r < s->model->nequation ? s->sizes.scale[r] : fabs(s->c[r]), rounding = data;
     if (row[r]) return 0;
     for (int k = first; k < end; k++) {
         double x = fabs(s->value[k]) * size_of(s, s->column[k]);
@@ -524,10 +526,10 @@ static int anchor(perp__step *s, int r)
     return 1;
 }
 
-/* Data of row r, s->scale for equations, in units in which its entries are near 1. */
+/* Data of row r, s->sizes.scale for equations, in units in which its entries are near 1. */
 static double scaled_data(const perp__step *s, int r, const double *unit)
 {
-    double data = r < s->model->nequation ? s->scale[r] : fabs(s->c[r]), largest = 0;
+    double data = r < s->model->nequation ? s->sizes.scale[r] : fabs(s->c[r]), largest = 0;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
         largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
     return largest > 0 ? data / largest : 0;
@@ -553,20 +555,20 @@ static int something_floats(perp__step *s)
     double data = 0;
     for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
     if (!is_beyond(s, data, NULL)) return 0;
-    memset(s->anchored, 0, (size_t)s->nrow + (size_t)s->ny);
+    memset(s->sizes.anchored, 0, (size_t)s->nrow + (size_t)s->ny);
     for (int more = 1; more;) {
         more = 0;
         for (int r = 0; r < rows; r++) more |= anchor(s, r);
     }
-    return is_beyond(s, data, s->anchored + s->nrow);
+    return is_beyond(s, data, s->sizes.anchored + s->nrow);
 }
 
 /* The constants of the rows are data that are at hand; where they do not suffice, they and the unknowns may have cancelled. */
 int perp__step_has_grown(perp__step *s)
 {
     size_nothing(s);
-    for (int i = 0; i < s->model->nequation; i++) s->scale[i] = fabs(s->c[i]);
-    s->has_terms = 0;
+    for (int i = 0; i < s->model->nequation; i++) s->sizes.scale[i] = fabs(s->c[i]);
+    s->sizes.has_terms = 0;
     if (!something_floats(s)) return 0;
     find_terms(s);
     find_data(s);
@@ -580,10 +582,10 @@ int perp__step_moves_nothing(perp__step *s)
         if (ws[s->sym_y + j] != ws[s->sym_pre + j]) return 0;
     perp__tape_eval(&s->check, s->ws);
     find_terms(s);
-    s->has_terms = 1;
+    s->sizes.has_terms = 1;
     for (int i = 0; i < s->model->nequation; i++) {
         double r = fabs(ws[s->check.out[2 * i]] - ws[s->check.out[2 * i + 1]]);
-        if (s->has_h[i] && r > 0.5 * s->scale[i]) return 1;
+        if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
     }
     return 0;
 }
