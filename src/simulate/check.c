@@ -78,7 +78,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
     if (!s->A || sim->nstep == 0) return PERP_OK;
     perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
     for (int i = 0; i < s->ny; i++) {
-        double *y = &s->ws[s->sym_y + i];
+        double *y = &s->ws[s->sym.y + i];
         if (!isfinite(*y)) *y = 0;
     }
     const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);

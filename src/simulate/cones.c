@@ -326,7 +326,7 @@ static void scale_rows(perp__step *s)
 static int form_problem(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    const double *y = s->ws + s->sym_y;
+    const double *y = s->ws + s->sym.y;
     c->nb = 0;
     for (int j = 0; j < c->nc; j++) {
         for (int i = 0; i < c->nc; i++) c->place[i] = -1;
@@ -355,7 +355,7 @@ static int form_problem(perp__step *s)
 static int take_forces(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym.y;
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[c->row[i]];
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];

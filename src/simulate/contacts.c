@@ -101,7 +101,7 @@ static void mark_equations(study *s, perp__step *step)
         int n, *symbol = symbols_of(s, sides, 2, &n);
         for (int k = 0; k < n; k++) {
             int x = state_of_rate(m, symbol[k]);
-            if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) step->damped[i] = 1;
+            if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) step->gaps.damped[i] = 1;
         }
         free(symbol);
     }
@@ -111,11 +111,11 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
 {
     size_t n = (size_t)m->nsymbol + 1;
     study s = {.model = m};
-    step->contact = calloc((size_t)m->npair + 1, 1);
-    step->damped = calloc((size_t)m->nequation + 1, 1);
+    step->gaps.side = calloc((size_t)m->npair + 1, 1);
+    step->gaps.damped = calloc((size_t)m->nequation + 1, 1);
     s.moves_by_vars = calloc(4 * n, 1);
     s.defined_by = malloc(n * sizeof(int));
-    int ok = step->contact && step->damped && s.moves_by_vars && s.defined_by;
+    int ok = step->gaps.side && step->gaps.damped && s.moves_by_vars && s.defined_by;
     if (ok && step->scheme.theta < 1 && m->kind == PERP_CONTINUOUS) {
         s.is_var = s.moves_by_vars + n, s.read = s.is_var + n, s.visited = s.read + n;
         for (size_t k = 0; k < n; k++) s.defined_by[k] = -1;
@@ -129,10 +129,10 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
                                                 : 0;
             if (!side) continue;
             is_gap(&s, side == 1 ? pair->a : pair->b, 1);
-            step->contact[i] = (char)side;
-            step->ncontact++;
+            step->gaps.side[i] = (char)side;
+            step->gaps.n++;
         }
-        if (step->ncontact) mark_equations(&s, step);
+        if (step->gaps.n) mark_equations(&s, step);
     }
     free(s.moves_by_vars);
     free(s.defined_by);
@@ -141,10 +141,10 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
 
 int perp__contacts_closed(const perp__step *s)
 {
-    const int *out = s->check.out + 2 * s->model->nequation;
+    const int *out = s->tape.check.out + 2 * s->model->nequation;
     for (int i = 0; i < s->model->npair; i++) {
-        int force = s->contact[i] == 1 ? 1 : 0; /* of the check's a and b */
-        if (s->contact[i] && s->ws[out[force]] > 0) return 1;
+        int force = s->gaps.side[i] == 1 ? 1 : 0; /* of the check's a and b */
+        if (s->gaps.side[i] && s->ws[out[force]] > 0) return 1;
         out += s->model->pair[i].two_sided ? 4 : 2;
     }
     return 0;

@@ -31,8 +31,8 @@ typedef struct plan {
 
 static int table_index(const perp__step *s, int input)
 {
-    for (int k = 0; k < s->ntable; k++) {
-        if (s->table_input[k] == input) return k;
+    for (int k = 0; k < s->table.n; k++) {
+        if (s->table.input[k] == input) return k;
     }
     return -1;
 }
@@ -53,7 +53,7 @@ static int make_instant(plan *p, perp__instant *at)
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
     perp__instant_clear(at);
-    if (!perp__instant_create(at, m, g, &s->scheme, s->nsymbol, s->nsymbol + s->nx + p->nparam))
+    if (!perp__instant_create(at, m, g, &s->scheme, s->sym.n, s->sym.n + s->nx + p->nparam))
         return 0;
     at->start = perp__symbol(g, SYM_T_PRE);
     at->time[0] = perp__symbol(g, SYM_T);
@@ -63,14 +63,14 @@ static int make_instant(plan *p, perp__instant *at)
         at->known[m->item[PERP_PARAM][i].symbol] = parameter(p, at, i);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         int k = table_index(s, i);
-        at->input[i] = k < 0 ? -1 : perp__symbol(g, s->sym_table + k);
-        at->input_before[i] = k < 0 ? -1 : perp__symbol(g, s->sym_table_pre + k);
+        at->input[i] = k < 0 ? -1 : perp__symbol(g, s->sym.table + k);
+        at->input_before[i] = k < 0 ? -1 : perp__symbol(g, s->sym.table_pre + k);
     }
     for (int i = 0; i < s->nx; i++) {
-        at->before[i] = perp__symbol(g, s->sym_pre + i);
-        at->state[i] = perp__symbol(g, s->sym_y + i);
+        at->before[i] = perp__symbol(g, s->sym.pre + i);
+        at->state[i] = perp__symbol(g, s->sym.y + i);
     }
-    for (int i = 0; i < s->nv; i++) at->var[i] = perp__symbol(g, s->sym_y + s->nx + i);
+    for (int i = 0; i < s->nv; i++) at->var[i] = perp__symbol(g, s->sym.y + s->nx + i);
     return 1;
 }
 
@@ -83,7 +83,7 @@ static perp_expr translate(plan *p, perp_expr e, perp__reading reading)
 
 static perp__instant *instant_of(plan *p, int equation)
 {
-    return p->step->damped[equation] ? &p->damped : &p->end;
+    return p->step->gaps.damped[equation] ? &p->damped : &p->end;
 }
 
 /* The row of an equation; the states whose derivatives are in it are remembered. */
@@ -142,7 +142,7 @@ static void build_rows(plan *p)
     const perp_model *m = p->model;
     perp__step *s = p->step;
     perp__graph *g = &p->graph;
-    int r = 0, np = 0, split = s->sym_y + s->nx + s->nv;
+    int r = 0, np = 0, split = s->sym.y + s->nx + s->nv;
     s->ncone = 0;
     for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, i);
     for (int i = 0; i < m->npair; i++) {
@@ -153,7 +153,7 @@ static void build_rows(plan *p)
         split += 2;
     }
     s->nequation = r;
-    split = s->sym_y + s->nx + s->nv;
+    split = s->sym.y + s->nx + s->nv;
     for (int i = 0; i < m->npair; i++) {
         perp_expr a = translate(p, m->pair[i].a, PERP__AT_POINT),
                   b = translate(p, m->pair[i].b, PERP__AT_POINT);
@@ -207,7 +207,7 @@ static int var_of(plan *p, perp_expr e)
     const perp__node *node = &p->model->graph.node[e];
     if (node->op == PERP__SYMBOL)
         node = &p->graph.node[perp__instant_map(&p->end, PERP__AT_POINT, 0)[node->a]];
-    int j = node->op == PERP__SYMBOL ? node->a - s->sym_y : -1;
+    int j = node->op == PERP__SYMBOL ? node->a - s->sym.y : -1;
     return j >= s->nx && j < s->nx + s->nv ? j : -1;
 }
 
@@ -381,7 +381,8 @@ static int compile_coefficients(plan *p)
     perp_expr *roots = NULL;
     int nroots, ok = derive_rows(p, &roots, &nroots);
     if (ok)
-        ok = perp__tape_compile(&p->step->coefficients, &p->graph, roots, nroots, p->step->nsymbol);
+        ok = perp__tape_compile(&p->step->tape.coefficients, &p->graph, roots, nroots,
+                                p->step->sym.n);
     free(roots);
     return ok;
 }
@@ -417,27 +418,30 @@ static int compile_reports(plan *p)
     for (int i = 0; i < m->nfriction; i++)
         if (m->contact[i].kind != PERP__CONTACT_CONE) p->root[n++] = bound_of(p, &m->contact[i]);
     p->graph.strict = 0;
-    if (!perp__tape_compile(&s->check, &p->graph, p->root, n, perp__tape_end(&s->coefficients)))
+    if (!perp__tape_compile(&s->tape.check, &p->graph, p->root, n,
+                            perp__tape_end(&s->tape.coefficients)))
         return 0;
 
     n = 0;
     for (int i = 0; i < m->npair; i++) {
-        s->guard_of[i] = m->pair[i].guard >= 0 ? n : -1;
+        s->tape.guard_of[i] = m->pair[i].guard >= 0 ? n : -1;
         if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, PERP__AT_POINT);
     }
-    if (!perp__tape_compile(&s->guards, &p->graph, p->root, n, perp__tape_end(&s->check))) return 0;
+    if (!perp__tape_compile(&s->tape.guards, &p->graph, p->root, n, perp__tape_end(&s->tape.check)))
+        return 0;
 
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
         p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW);
-    return perp__tape_compile(&s->outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
-                              perp__tape_end(&s->guards)) &&
+    return perp__tape_compile(&s->tape.outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
+                              perp__tape_end(&s->tape.guards)) &&
            !p->graph.failed;
 }
 
 static int make_workspace(perp__step *s)
 {
-    const perp__tape *tapes[] = {&s->coefficients, &s->check, &s->guards, &s->outputs};
-    s->ws = calloc((size_t)perp__tape_end(&s->outputs) + 1, sizeof(double));
+    const perp__tape *tapes[] = {&s->tape.coefficients, &s->tape.check, &s->tape.guards,
+                                 &s->tape.outputs};
+    s->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) + 1, sizeof(double));
     if (!s->ws) return 0;
     for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
         perp__tape_prepare(tapes[i], s->ws, 1);
@@ -456,9 +460,9 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->ny = s->nx + s->nv + 2 * splits;
     s->np = m->npair + splits;
     s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
-    s->table_input = malloc(((size_t)ninput + 1) * sizeof(int));
-    s->table_hint = calloc((size_t)ninput + 1, sizeof(int));
-    s->guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
+    s->table.input = malloc(((size_t)ninput + 1) * sizeof(int));
+    s->table.hint = calloc((size_t)ninput + 1, sizeof(int));
+    s->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
@@ -472,17 +476,17 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->marks.is_side = s->marks.defined + s->ny;
     s->marks.definition = s->marks.defines + m->nequation;
     s->marks.force_of = s->marks.definition + m->nequation;
-    if (!s->table_input || !s->table_hint || !s->guard_of || !s->pair || !s->cone ||
+    if (!s->table.input || !s->table.hint || !s->tape.guard_of || !s->pair || !s->cone ||
         !s->row_start || !s->c)
         return 0;
     for (int i = 0; i < ninput; i++) {
-        if (m->item[PERP_INPUT][i].table.n > 0) s->table_input[s->ntable++] = i;
+        if (m->item[PERP_INPUT][i].table.n > 0) s->table.input[s->table.n++] = i;
     }
-    s->sym_pre = SYM_PRE;
-    s->sym_table = s->sym_pre + s->nx;
-    s->sym_table_pre = s->sym_table + s->ntable;
-    s->sym_y = s->sym_table_pre + s->ntable;
-    s->nsymbol = s->sym_y + s->ny;
+    s->sym.pre = SYM_PRE;
+    s->sym.table = s->sym.pre + s->nx;
+    s->sym.table_pre = s->sym.table + s->table.n;
+    s->sym.y = s->sym.table_pre + s->table.n;
+    s->sym.n = s->sym.y + s->ny;
     return 1;
 }
 
@@ -490,7 +494,7 @@ static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
-    size_t total = (size_t)s->nsymbol + (size_t)s->nx + (size_t)p->nparam + 1;
+    size_t total = (size_t)s->sym.n + (size_t)s->nx + (size_t)p->nparam + 1;
     size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + 5 * (size_t)m->nfriction +
                    (size_t)m->nitem[PERP_OUTPUT] + 1;
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
@@ -500,7 +504,7 @@ static int allocate_plan(plan *p)
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
     if (!p->row || !p->root || !p->column || !p->zero_y || !p->rate_start) return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = -1;
-    for (int i = 0; i < s->ny; i++) p->column[s->sym_y + i] = i;
+    for (int i = 0; i < s->ny; i++) p->column[s->sym.y + i] = i;
     return 1;
 }
 
@@ -510,8 +514,8 @@ static int write_rows(plan *p)
     perp__graph_clear(&p->graph);
     if (!perp__graph_init(&p->graph)) return 0;
     p->nrate = 0;
-    if (!make_instant(p, &p->end) || (p->step->ncontact && !make_instant(p, &p->damped))) return 0;
-    for (int s = 0; s < p->step->nsymbol + p->step->nx + p->nparam; s++)
+    if (!make_instant(p, &p->end) || (p->step->gaps.n && !make_instant(p, &p->damped))) return 0;
+    for (int s = 0; s < p->step->sym.n + p->step->nx + p->nparam; s++)
         p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
     build_rows(p);
     return !p->graph.failed;
@@ -562,15 +566,15 @@ void perp__step_clear(perp__step *step)
 {
     perp__step_free(step);
     perp__verdict_free(step);
-    perp__tape_clear(&step->coefficients);
-    perp__tape_clear(&step->check);
-    perp__tape_clear(&step->guards);
-    perp__tape_clear(&step->outputs);
-    free(step->table_input);
-    free(step->table_hint);
-    free(step->contact);
-    free(step->damped);
-    free(step->guard_of);
+    perp__tape_clear(&step->tape.coefficients);
+    perp__tape_clear(&step->tape.check);
+    perp__tape_clear(&step->tape.guards);
+    perp__tape_clear(&step->tape.outputs);
+    free(step->table.input);
+    free(step->table.hint);
+    free(step->gaps.side);
+    free(step->gaps.damped);
+    free(step->tape.guard_of);
     free(step->pair);
     free(step->cone);
     free(step->row_start);
@@ -587,7 +591,7 @@ void perp__step_clear(perp__step *step)
 
 int perp__step_parameter(const perp__step *step, int k)
 {
-    return step->nsymbol + step->nx + k;
+    return step->sym.n + step->nx + k;
 }
 
 int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,

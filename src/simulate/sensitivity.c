@@ -51,12 +51,12 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
     perp_expr *root = NULL;
     int *column_of = malloc(((size_t)nsymbol + 1) * sizeof(int)), ok = column_of != NULL;
     for (int k = 0; ok && k < nsymbol; k++) column_of[k] = -1;
-    for (int i = 0; ok && i < s->nx; i++) column_of[s->sym_pre + i] = i;
+    for (int i = 0; ok && i < s->nx; i++) column_of[s->sym.pre + i] = i;
     for (int j = 0; ok && j < x->np; j++) column_of[perp__step_parameter(s, j)] = s->nx + j;
     for (int r = 0; ok && r < total; r++) {
         int is_output = r >= s->nrow && r < s->nrow + x->noutput;
         for (int i = 0; i < s->ny; i++)
-            column_of[s->sym_y + i] = is_output ? s->nx + x->np + i : -1;
+            column_of[s->sym.y + i] = is_output ? s->nx + x->np + i : -1;
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
@@ -125,7 +125,7 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
 
 static void evaluate(perp__sensitivity *x)
 {
-    memcpy(x->ws, x->step->ws, (size_t)x->step->nsymbol * sizeof(double));
+    memcpy(x->ws, x->step->ws, (size_t)x->step->sym.n * sizeof(double));
     perp__tape_eval(&x->tape, x->ws);
 }
 
@@ -167,7 +167,7 @@ static double row_value(const perp__step *s, int r)
 {
     double sum = s->c[r];
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        sum += s->value[k] * s->ws[s->sym_y + s->column[k]];
+        sum += s->value[k] * s->ws[s->sym.y + s->column[k]];
     return sum;
 }
 

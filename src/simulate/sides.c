@@ -78,7 +78,7 @@ static int rebuild(basis *b, const perp__step *s, const char *on, const char *si
     *bad = -1;
     for (int i = 0; i < s->nequation; i++) {
         int dependent = !take(b, s->A + (size_t)i * (size_t)s->ny, -1);
-        s->dependent[i] = (char)dependent;
+        s->newton.dependent[i] = (char)dependent;
         if (dependent && !s->nonlinear && *bad < 0) *bad = i;
     }
     for (int p = 0; p < s->np; p++) {
@@ -137,17 +137,17 @@ size_t perp__sides_ints(int ny, int np)
  * determines stays where it is. */
 static void freeze_dependent_rows(const perp__step *s, const basis *b)
 {
-    char *taken = s->dependent + s->nequation;
+    char *taken = s->newton.dependent + s->nequation;
     int column = 0;
     memset(taken, 0, (size_t)s->ny);
     for (int k = 0; k < b->count; k++) taken[b->pivot[k]] = 1;
     for (int i = 0; i < s->nequation; i++) {
-        if (!s->dependent[i]) continue;
+        if (!s->newton.dependent[i]) continue;
         while (taken[column]) column++;
         double *row = s->A + (size_t)i * (size_t)s->ny;
         memset(row, 0, (size_t)s->ny * sizeof(double));
         row[column] = 1;
-        s->c[i] = -s->ws[s->sym_y + column];
+        s->c[i] = -s->ws[s->sym.y + column];
         taken[column++] = 1;
     }
 }

@@ -235,27 +235,27 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
 {
     perp__step *s = &sim->step;
     double *ws = s->ws;
-    memcpy(ws + s->sym_pre, ws + s->sym_y, (size_t)s->nx * sizeof(double));
+    memcpy(ws + s->sym.pre, ws + s->sym.y, (size_t)s->nx * sizeof(double));
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
     ws[SYM_H] = h;
-    ws[SYM_THETA] = s->closed ? 1 : s->scheme.theta;
-    for (int i = 0; i < s->ntable; i++) {
-        const perp__table *table = &sim->model->item[PERP_INPUT][s->table_input[i]].table;
-        ws[s->sym_table_pre + i] = perp__table_value(table, t0, &s->table_hint[i]);
-        ws[s->sym_table + i] = perp__table_value(table, t1, &s->table_hint[i]);
+    ws[SYM_THETA] = s->gaps.closed ? 1 : s->scheme.theta;
+    for (int i = 0; i < s->table.n; i++) {
+        const perp__table *table = &sim->model->item[PERP_INPUT][s->table.input[i]].table;
+        ws[s->sym.table_pre + i] = perp__table_value(table, t0, &s->table.hint[i]);
+        ws[s->sym.table + i] = perp__table_value(table, t1, &s->table.hint[i]);
     }
 }
 
 void perp__run_set_initial(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
-    for (int i = 1; i < s->nsymbol; i++) s->ws[i] = NAN;
+    for (int i = 1; i < s->sym.n; i++) s->ws[i] = NAN;
     s->ws[0] = sim->options.from;
-    for (int i = 0; i < s->nx; i++) s->ws[s->sym_y + i] = sim->model->item[PERP_STATE][i].value;
-    for (int i = 0; i < s->ntable; i++)
-        s->ws[s->sym_table + i] = perp__table_value(
-            &sim->model->item[PERP_INPUT][s->table_input[i]].table, s->ws[0], &s->table_hint[i]);
+    for (int i = 0; i < s->nx; i++) s->ws[s->sym.y + i] = sim->model->item[PERP_STATE][i].value;
+    for (int i = 0; i < s->table.n; i++)
+        s->ws[s->sym.table + i] = perp__table_value(
+            &sim->model->item[PERP_INPUT][s->table.input[i]].table, s->ws[0], &s->table.hint[i]);
 }
 
 void perp__simulation_restart(perp_simulation *sim, double from, long steps)
@@ -299,7 +299,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
                      "determine the unknowns. These pairs cannot be placed:\n");
         int last = -1;
         for (int p = 0; p < s->np; p++) {
-            int listed = s->bad[p] || s->pair[p].off == bad_row;
+            int listed = s->newton.bad[p] || s->pair[p].off == bad_row;
             if (listed && s->pair[p].of != last) say_pair(m, last = s->pair[p].of, diag);
         }
     }
@@ -352,11 +352,11 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     if (status == PERP_OK) status = check_initial_state(sim, diag);
     if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o);
     if (status == PERP_OK) {
-        sim->before = malloc(2 * (size_t)sim->step.nsymbol * sizeof(double));
+        sim->before = malloc(2 * (size_t)sim->step.sym.n * sizeof(double));
         if (!sim->before)
             status = PERP_ERR_MEMORY;
         else
-            sim->beginning = sim->before + sim->step.nsymbol;
+            sim->beginning = sim->before + sim->step.sym.n;
     }
     if (status == PERP_OK) {
         perp__run_set_initial(sim);
@@ -537,18 +537,18 @@ static void count_sides(perp_simulation *sim)
 static perp__step_result solve_step(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
-    if (s->ncontact == 0) return perp__step_solve(s);
-    size_t symbols = (size_t)s->nsymbol * sizeof(double);
+    if (s->gaps.n == 0) return perp__step_solve(s);
+    size_t symbols = (size_t)s->sym.n * sizeof(double);
     memcpy(sim->beginning, s->ws, symbols);
     perp__step_result r = perp__step_solve(s);
-    if (r.outcome == PERP_SOLVED && !s->closed && perp__contacts_closed(s)) {
+    if (r.outcome == PERP_SOLVED && !s->gaps.closed && perp__contacts_closed(s)) {
         int solves = r.solves;
         memcpy(s->ws, sim->beginning, symbols);
         s->ws[SYM_THETA] = 1;
         r = perp__step_solve(s);
         r.solves += solves;
     }
-    if (r.outcome == PERP_SOLVED) s->closed = perp__contacts_closed(s);
+    if (r.outcome == PERP_SOLVED) s->gaps.closed = perp__contacts_closed(s);
     return r;
 }
 
@@ -581,10 +581,10 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
                             perp__run_time(sim, sim->done));
     perp__step *s = &sim->step;
     long k = sim->done + 1;
-    size_t symbols = (size_t)s->nsymbol * sizeof(double);
+    size_t symbols = (size_t)s->sym.n * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
     s->out_of_memory = 0;
-    int closed = s->closed;
+    int closed = s->gaps.closed;
     perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
                                   sim->options.step, HALVINGS);
     if (info)
@@ -597,7 +597,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
         perp_status status = s->out_of_memory ? perp__out_of_memory(diag, sim->model->source.name)
                                               : explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
-        s->closed = closed;
+        s->gaps.closed = closed;
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
@@ -630,8 +630,8 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
     const perp__step *s = &sim->step;
     int n = s->nx + sim->model->nvar;
     row[0] = s->ws[0];
-    memcpy(row + 1, s->ws + s->sym_y, (size_t)n * sizeof(double));
-    perp__tape_get(&s->outputs, s->ws, row + 1 + n);
+    memcpy(row + 1, s->ws + s->sym.y, (size_t)n * sizeof(double));
+    perp__tape_get(&s->tape.outputs, s->ws, row + 1 + n);
     row[sim->ncolumn - 1] = sim->residual;
 }
 
@@ -675,8 +675,8 @@ perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
     perp_simulation_summary summary = sim->summary;
     summary.steps = sim->done;
     summary.time = perp__run_time(sim, sim->done);
-    summary.friction_problems = sim->step.cone_steps;
-    summary.eliminations = sim->step.eliminations;
+    summary.friction_problems = sim->step.count.cone_steps;
+    summary.eliminations = sim->step.count.eliminations;
     summary.pairs = sim->model->npair;
     summary.sides = (const long(*)[4])sim->sides;
     return summary;

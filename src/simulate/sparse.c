@@ -158,7 +158,7 @@ static int factor_mode(perp__step *s, int *solves)
         changed = 2;
     }
     if (!changed) return 1;
-    s->eliminations++;
+    s->count.eliminations++;
     ++*solves;
     if (factor_values(s)) return 1;
     perp__sparse_forget(s);
@@ -199,7 +199,7 @@ static int switch_sides(perp__step *s, int all)
             if (!s->on[next] || at == p) continue;
             if (perp__step_row_holds(s, other_side(s, next), PERP_TOL_MODE, 0)) continue;
             if (!has_sizes) perp__step_size(s), has_sizes = 1;
-            perp__amount x = perp__step_row_amount(s, other_side(s, next), s->ws + s->sym_y);
+            perp__amount x = perp__step_row_amount(s, other_side(s, next), s->ws + s->sym.y);
             if (x.value < worst && perp__error_negative(x) > PERP_TOL_MODE)
                 worst = x.value, at = next;
         }
@@ -221,7 +221,7 @@ int perp__sparse_solve_rows(perp__step *s, double *x)
 
 int perp__sparse_refine(perp__step *s)
 {
-    double *y = s->ws + s->sym_y, *r = s->sizes.scratch;
+    double *y = s->ws + s->sym.y, *r = s->sizes.scratch;
     for (int i = 0; i < s->ny; i++) {
         int row = s->sparse->row[i];
         r[i] = s->c[row];
@@ -237,7 +237,7 @@ int perp__sparse_refine(perp__step *s)
 /* y of the mode; with rows that change from step to step, to the last digit. */
 static int solve_mode(perp__step *s)
 {
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym.y;
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);

@@ -91,12 +91,12 @@ perp_status perp__step_allocate(perp__step *s, perp_method method)
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->from = calloc(3 * ny + 1, sizeof(double));
-    s->dependent = calloc((size_t)s->nequation + ny + 1, 1);
-    if (!s->on || !s->lcp.q || !s->from || !s->dependent) return PERP_ERR_MEMORY;
+    s->newton.from = calloc(3 * ny + 1, sizeof(double));
+    s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
+    if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
     s->choice = s->on + np;
-    s->key = s->choice + np;
-    s->bad = s->key + np;
+    s->cache.key = s->choice + np;
+    s->newton.bad = s->cache.key + np;
     s->lcp.z = s->lcp.q + np;
     s->lcp.w = s->lcp.z + np;
     int is_sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
@@ -128,14 +128,14 @@ void perp__step_free(perp__step *s)
     free(s->lcp.regular);
     free(s->A);
     free(s->lcp.index);
-    free(s->from);
-    free(s->dependent);
+    free(s->newton.from);
+    free(s->newton.dependent);
     perp_solver_destroy(s->lcp.solver);
     perp__sparse_free(s);
     perp__cones_free(s);
     s->cache.mode = NULL, s->cache.elimination = NULL, s->on = NULL, s->lcp.q = NULL,
-    s->lcp.work = NULL, s->lcp.regular = NULL, s->A = NULL, s->lcp.index = NULL, s->from = NULL,
-    s->dependent = NULL;
+    s->lcp.work = NULL, s->lcp.regular = NULL, s->A = NULL, s->lcp.index = NULL,
+    s->newton.from = NULL, s->newton.dependent = NULL;
     s->lcp.solver = NULL;
 }
 
@@ -143,14 +143,14 @@ void perp__step_free(perp__step *s)
 
 static void evaluate_guards(perp__step *s)
 {
-    if (s->guards.nout == 0) {
+    if (s->tape.guards.nout == 0) {
         memset(s->on, 1, (size_t)s->np);
         return;
     }
-    perp__tape_eval(&s->guards, s->ws);
+    perp__tape_eval(&s->tape.guards, s->ws);
     for (int p = 0; p < s->np; p++) {
-        int g = s->guard_of[s->pair[p].of];
-        s->on[p] = (char)(g < 0 || s->ws[s->guards.out[g]] > 0);
+        int g = s->tape.guard_of[s->pair[p].of];
+        s->on[p] = (char)(g < 0 || s->ws[s->tape.guards.out[g]] > 0);
     }
 }
 
@@ -166,14 +166,14 @@ static double row_times(const perp__step *s, int r, const double *y)
 /* c, and the entries of A that change. */
 static void evaluate_coefficients(perp__step *s)
 {
-    const int *out = s->coefficients.out;
-    perp__tape_eval(&s->coefficients, s->ws);
+    const int *out = s->tape.coefficients.out;
+    perp__tape_eval(&s->tape.coefficients, s->ws);
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
     if (s->constant) return;
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[s->nrow + k]];
     for (int r = 0; r < s->nrow && s->A; r++) fill_row(s, r);
     if (s->nonlinear) { /* row(y) = c + A y at the present y */
-        const double *y = s->ws + s->sym_y;
+        const double *y = s->ws + s->sym.y;
         for (int r = 0; r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
     }
     for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
@@ -201,7 +201,7 @@ static perp__verdict judge_rows(perp__step *s)
 {
     perp__verdict v = {.worst = -1};
     const perp_model *m = s->model;
-    const double *y = s->ws + s->sym_y;
+    const double *y = s->ws + s->sym.y;
     for (int i = 0; i < s->nequation + s->np; i++) {
         const perp__rows *pair = i < s->nequation ? NULL : &s->pair[i - s->nequation];
         int off = pair && !s->on[i - s->nequation];
@@ -257,28 +257,30 @@ static perp__verdict judge(perp__step *s)
 
 static void mode_key(perp__step *s)
 {
-    for (int p = 0; p < s->np; p++) s->key[p] = s->on[p] ? s->choice[p] : 2;
+    for (int p = 0; p < s->np; p++) s->cache.key[p] = s->on[p] ? s->choice[p] : 2;
 }
 
-/* The matrix of the mode s->key: from the cache, or inverted now. */
+/* The matrix of the mode s->cache.key: from the cache, or inverted now. */
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
     if (s->cache.current && s->cache.current->used &&
-        memcmp(s->cache.current->key, s->key, np) == 0)
+        memcmp(s->cache.current->key, s->cache.key, np) == 0)
         return s->cache.current;
     for (int i = 0; i < s->cache.nmode; i++) {
-        if (s->cache.mode[i].used && memcmp(s->cache.mode[i].key, s->key, np) == 0)
+        if (s->cache.mode[i].used && memcmp(s->cache.mode[i].key, s->cache.key, np) == 0)
             return &s->cache.mode[i];
     }
     perp__mode *m = &s->cache.mode[s->cache.next_mode];
     s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
     m->used = 1;
-    memcpy(m->key, s->key, np);
+    memcpy(m->key, s->cache.key, np);
     for (int i = 0; i < s->nequation; i++) m->row[i] = i;
     for (int p = 0; p < s->np; p++) {
         const perp__rows *rows = &s->pair[p];
-        m->row[s->nequation + p] = s->key[p] == 0 ? rows->a : s->key[p] == 1 ? rows->b : rows->off;
+        m->row[s->nequation + p] = s->cache.key[p] == 0   ? rows->a
+                                   : s->cache.key[p] == 1 ? rows->b
+                                                          : rows->off;
     }
     double *B = s->lcp.work + 2 * ny * ny;
     for (size_t i = 0; i < ny; i++)
@@ -291,7 +293,7 @@ static perp__mode *find_mode(perp__step *s)
 /* y = S (-c) over the mode's rows. */
 static void apply_mode(perp__step *s, const perp__mode *m)
 {
-    double *restrict y = s->ws + s->sym_y;
+    double *restrict y = s->ws + s->sym.y;
     int ny = s->ny;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
@@ -306,7 +308,7 @@ static void apply_mode(perp__step *s, const perp__mode *m)
 static void refine(perp__step *s, const int *row, const double *inverse, int nz)
 {
     const double *factor = perp__step_row_units(s);
-    double *y = s->ws + s->sym_y, *r = s->lcp.work;
+    double *y = s->ws + s->sym.y, *r = s->lcp.work;
     int ny = s->ny;
     for (int k = 0; k < ny; k++) {
         r[k] = s->c[row[k]] + row_times(s, row[k], y);
@@ -407,7 +409,8 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
     memcpy(e->key, s->on, np);
     if (!had_sides || !invert_T(s, e)) {
         e->nz = 0;
-        if (!perp__choose_sides(s, s->on, e->side, s->bad, bad_row, s->lcp.work, s->lcp.index))
+        if (!perp__choose_sides(s, s->on, e->side, s->newton.bad, bad_row, s->lcp.work,
+                                s->lcp.index))
             return NULL;
         if (!invert_T(s, e)) {
             e->nz = 0;
@@ -417,7 +420,7 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
     multiply_other_sides(s, e);
     e->used = 1;
     s->cache.next_elimination = (s->cache.next_elimination + 1) % s->cache.nelimination;
-    s->eliminations++;
+    s->count.eliminations++;
     return e;
 }
 
@@ -442,7 +445,7 @@ static void form_q(perp__step *s, const perp__elimination *e)
 static void back_substitute(perp__step *s, const perp__elimination *e)
 {
     const double *factor = perp__step_row_units(s);
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym.y;
     int ny = s->ny, first = ny - e->nz;
     memset(y, 0, (size_t)ny * sizeof(double));
     for (int k = 0; k < ny; k++) {
@@ -574,7 +577,7 @@ static int outlasts_rounding(perp__step *s, const perp__elimination *e, const do
     int ny = s->ny;
     const double *unit = perp__step_units(s), *factor = perp__step_row_units(s);
     double *x = s->lcp.work, *y = x + ny, sum = 0, terms = 0, largest = 0;
-    char *mark = s->dependent + s->nequation;
+    char *mark = s->newton.dependent + s->nequation;
     memset(mark, 0, (size_t)ny);
     for (int i = 0; i < e->nz; i++) {
         const perp__rows *rows = &s->pair[e->pair[i]];
@@ -661,7 +664,7 @@ static perp__step_result solve_affine(perp__step *s)
     perp__verdict v;
     if (s->sparse) {
         perp__step_result result = solve_sparse(s);
-        if (result.outcome == PERP_SOLVED || !s->A || s->sparse_only) return result;
+        if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only) return result;
     }
     if (!keep_mode(s, &v)) return solve_anew(s);
     perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
@@ -677,7 +680,7 @@ static perp__step_result solve_affine(perp__step *s)
 static double search_line(perp__step *s, const double *base, const double *full, double before,
                           double *residual)
 {
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym.y;
     for (double alpha = 1; alpha > 1e-4; alpha /= 2) {
         for (int i = 0; i < s->ny; i++)
             y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
@@ -693,7 +696,7 @@ static double search_line(perp__step *s, const double *base, const double *full,
 static perp__step_result iterate_newton(perp__step *s, int limit)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym_y, *base = s->from + s->ny, *full = base + s->ny;
+    double *y = s->ws + s->sym.y, *base = s->newton.from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
     if (!s->sizes.has_units) evaluate_coefficients(s), perp__step_units(s);
@@ -737,7 +740,7 @@ static perp__step_result iterate_cones(perp__step *s)
 {
     enum { MAX_ITERATIONS = 30 };
     size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym_y, *best = s->from + s->ny;
+    double *y = s->ws + s->sym.y, *best = s->newton.from + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     perp__verdict least = perp__step_verify(s);
     int done = 0, method = 0, solved;
@@ -767,22 +770,23 @@ static perp__step_result iterate_cones(perp__step *s)
 static perp__step_result solve_with_cones(perp__step *s)
 {
     enum { MAX_ITERATIONS = 12 };
-    double *y = s->ws + s->sym_y;
+    double *y = s->ws + s->sym.y;
     perp__step_result newton = {.outcome = PERP_LIMIT};
-    s->sparse_only =
+    s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    if (!s->redundant) newton = iterate_newton(s, MAX_ITERATIONS);
-    s->sparse_only = 0;
+    if (!s->newton.redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    s->newton.sparse_only = 0;
     if (newton.outcome == PERP_SOLVED) return newton;
-    memcpy(y, s->from, (size_t)s->ny * sizeof(double));
+    memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
     mode_key(s);
     perp__step_result result = iterate_cones(s);
     result.solves += newton.solves;
-    s->redundant = 0;
+    s->newton.redundant = 0;
     if (result.outcome != PERP_SOLVED) return result;
-    s->cone_steps++;
-    s->redundant = 1;
-    for (int p = 0; p < s->np; p++) s->redundant &= !s->on[p] || s->key[p] == s->choice[p];
+    s->count.cone_steps++;
+    s->newton.redundant = 1;
+    for (int p = 0; p < s->np; p++)
+        s->newton.redundant &= !s->on[p] || s->cache.key[p] == s->choice[p];
     return result;
 }
 
@@ -793,7 +797,7 @@ static perp__step_result solve_newton(perp__step *s)
     enum { MAX_ITERATIONS = 50 };
     static const double moves[] = {0, 0.1, 1};
     size_t bytes = (size_t)s->ny * sizeof(double);
-    double *y = s->ws + s->sym_y, *start = s->from;
+    double *y = s->ws + s->sym.y, *start = s->newton.from;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0;
     for (int i = 0; i < s->ny; i++) {
@@ -821,7 +825,7 @@ static perp__step_result solve_newton(perp__step *s)
 perp__step_result perp__step_solve(perp__step *s)
 {
     for (int j = 0; j < s->nx; j++)
-        s->sizes.history[j] = fmax(s->sizes.history[j], fabs(s->ws[s->sym_pre + j]));
+        s->sizes.history[j] = fmax(s->sizes.history[j], fabs(s->ws[s->sym.pre + j]));
     evaluate_guards(s);
     if (s->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);
@@ -837,7 +841,7 @@ void perp__step_forget(perp__step *s)
     s->cache.current = NULL;
     s->sizes.has_units = 0;
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->redundant = s->closed = 0;
+    s->newton.redundant = s->gaps.closed = 0;
     s->cache.next_mode = s->cache.next_elimination = 0;
     perp__sparse_forget(s);
 }

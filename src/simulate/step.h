@@ -59,6 +59,7 @@ typedef struct perp__mode {
 
 /* What the dense path can use again: the last few eliminations and modes. */
 typedef struct perp__cache {
+    char *key; /* np: guards and sides of the present mode */
     perp__elimination *elimination;
     perp__mode *mode, *current;
     int nelimination, nmode, next_elimination, next_mode;
@@ -71,6 +72,43 @@ typedef struct perp__dense_lcp {
     double *regular; /* np x np: M with a little on its diagonal */
     int *index;
 } perp__dense_lcp;
+
+/* Newton's iteration, whose steps are affine. */
+typedef struct perp__newton {
+    double *from;    /* ny: where a step starts */
+    char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
+    char *bad;       /* np: from the last failed choice of sides */
+    int sparse_only; /* the dense path is not to be tried */
+    int redundant;   /* the last step was solved by cones, with the sides of the one before */
+} perp__newton;
+
+/* Contacts stated by positions (contacts.c). */
+typedef struct perp__gaps {
+    int n;      /* pairs with a gap made of positions; 0 with theta = 1 */
+    char *side; /* pair of the model: 1 or 2 where its side a or b is such a gap */
+    char *
+        damped; /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
+    int closed; /* was one of them closed at the end of the last step? */
+} perp__gaps;
+
+/* The first symbols of the workspace: t, t_pre, h, pre states, tables now and before, unknowns; n in all. */
+typedef struct perp__symbols {
+    int pre, table, table_pre, y, n;
+} perp__symbols;
+
+/* The model's inputs that are tables. */
+typedef struct perp__tables {
+    int n, *input, *hint;
+} perp__tables;
+
+typedef struct perp__tapes {
+    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
+    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
+                          bounds of exact cones */
+    perp__tape guards; /* one per guarded pair of the model */
+    perp__tape outputs;
+    int *guard_of; /* model pair -> output of the guards tape, or -1 */
+} perp__tapes;
 
 /* What the verdicts know of the rows' structure. */
 typedef struct perp__marks {
@@ -105,11 +143,7 @@ typedef struct perp__step {
     const perp_model *model;
     double h;
     perp__scheme scheme;
-    int ncontact;  /* contacts.c: pairs with a gap made of positions; 0 with theta = 1 */
-    char *contact; /* pair of the model: 1 or 2 where its side a or b is such a gap */
-    char *
-        damped; /* equation of the model: it moves what such a gap reads, and is weighted by SYM_THETA */
-    int closed;     /* was one of them closed at the end of the last step? */
+    perp__gaps gaps;
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
@@ -120,17 +154,10 @@ typedef struct perp__step {
     int ncone;
     struct perp__cones *cones; /* cones.c; NULL until it is needed */
 
-    /* symbols in the workspace: t, t_pre, h, pre states, tables now and before, unknowns */
-    int ntable, *table_input; /* the model's inputs that are tables */
-    int *table_hint;
-    int sym_pre, sym_table, sym_table_pre, sym_y, nsymbol;
+    perp__symbols sym;
+    perp__tables table;
+    perp__tapes tape;
     double *ws;
-    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
-    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
-                          bounds of exact cones */
-    perp__tape guards; /* one per guarded pair of the model */
-    perp__tape outputs;
-    int *guard_of; /* model pair -> output of the guards tape, or -1 */
 
     /* the rows, sparsely and, for the dense path, as a full matrix */
     double *c;               /* nrow */
@@ -147,17 +174,14 @@ typedef struct perp__step {
     char *side_now; /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 
     /* numeric state */
-    char *on, *choice, *key; /* np: guard on now; last side that was zero; both as a mode key */
+    char *on, *choice; /* np: guard on now; last side that was zero */
     perp__cache cache;
     perp__dense_lcp lcp;
-    double *from;    /* ny: where a Newton step starts */
-    char *dependent; /* nequation: rows dropped in a Newton step; then ny of scratch */
-    char *bad;       /* np: from the last failed choice of sides */
-    long eliminations;
-    int sparse_only;   /* the dense path is not to be tried */
-    int redundant;     /* the last step was solved by cones, with the sides of the one before */
+    perp__newton newton;
+    struct {
+        long eliminations, cone_steps; /* steps solved by cones, halves included */
+    } count;
     int out_of_memory; /* somewhere in the present step */
-    long cone_steps;   /* steps solved so, halves included */
     double tol;
 } perp__step;
 
@@ -302,7 +326,7 @@ const perp__mode *perp__step_mode(perp__step *step);
 void perp__simulation_restart(perp_simulation *simulation, double from, long steps);
 
 /* For the checks: evaluate everything at the present symbols and eliminate, with all guards on if
- * asked. NULL if no sides could be chosen; then step->bad and *bad_row tell which pairs or which
+ * asked. NULL if no sides could be chosen; then step->newton.bad and *bad_row tell which pairs or which
  * row. */
 perp__elimination *perp__step_prepare(perp__step *step, int all_on, int *bad_row);
 

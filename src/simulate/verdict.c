@@ -31,8 +31,8 @@ static void transpose(perp__step *s)
 
 int perp__verdict_allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->nsymbol;
-    s->sizes.term = malloc(((size_t)perp__tape_end(&s->check) + 1) * sizeof *s->sizes.term);
+    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->sym.n;
+    s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
     s->sizes.own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->marks.before = malloc((nsymbol + 1) * sizeof(int));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
@@ -49,7 +49,7 @@ int perp__verdict_allocate(perp__step *s)
     s->sizes.history = s->sizes.scale + ne, s->sizes.unit = s->sizes.history + ny;
     memset(s->sizes.history, 0, ny * sizeof(double));
     for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
-    for (int i = 0; i < s->nx; i++) s->marks.before[s->sym_y + i] = s->sym_pre + i;
+    for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
     return 1;
 }
 
@@ -73,7 +73,7 @@ void perp__verdict_free(perp__step *s)
  * by where that is larger, since it may be a difference that cancelled. */
 static double size_of(const perp__step *s, int j)
 {
-    double size = fabs(s->ws[s->sym_y + j]);
+    double size = fabs(s->ws[s->sym.y + j]);
     return (j < s->nx || s->marks.defined[j]) && s->sizes.own[j] > size ? s->sizes.own[j] : size;
 }
 
@@ -125,7 +125,7 @@ static void size_definitions(perp__step *s)
 /* A state has the size of |pre| and of what its rate adds. Twice, since a position takes that of its velocity. */
 static void size_states(perp__step *s)
 {
-    const double *pre = s->ws + s->sym_pre;
+    const double *pre = s->ws + s->sym.pre;
     double *size = s->sizes.scratch;
     for (int pass = 0; pass < 2; pass++) {
         for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
@@ -169,7 +169,7 @@ static void size_forces(perp__step *s)
 static void size_friction(perp__step *s)
 {
     const perp_model *m = s->model;
-    const int *bound = s->check.out + s->check.nout;
+    const int *bound = s->tape.check.out + s->tape.check.nout;
     for (int i = m->nfriction - 1; i >= 0; i--) {
         if (m->contact[i].kind == PERP__CONTACT_CONE) continue;
         double size = fabs(s->ws[*--bound]);
@@ -190,7 +190,7 @@ static void size_nothing(perp__step *s)
 void perp__step_size(perp__step *s)
 {
     size_nothing(s);
-    for (int j = 0; j < s->ny; j++) s->sizes.of[j] = fabs(s->ws[s->sym_y + j]);
+    for (int j = 0; j < s->ny; j++) s->sizes.of[j] = fabs(s->ws[s->sym.y + j]);
     size_friction(s);
     size_definitions(s);
     size_states(s);
@@ -198,28 +198,28 @@ void perp__step_size(perp__step *s)
     size_forces(s);
 }
 
-/* The terms of all conditions at the present point, after the evaluation of s->check. Equations are held to the sums of their
+/* The terms of all conditions at the present point, after the evaluation of s->tape.check. Equations are held to the sums of their
  * terms as they are; sides of pairs, and rounding, count unknowns with their sizes. */
 static void find_terms(perp__step *s)
 {
-    const int *out = s->check.out;
-    for (int i = 0; i < s->nsymbol; i++)
+    const int *out = s->tape.check.out;
+    for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
-    perp__tape_terms(&s->check, s->ws, s->marks.before, s->sizes.term);
+    perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
     for (int i = 0; i < s->model->nequation; i++)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
     perp__step_size(s);
     for (int j = 0; j < s->ny; j++) {
-        double scale = fmax(fabs(s->ws[s->sym_y + j]), s->sizes.own[j]);
-        s->sizes.term[s->sym_y + j] = (perp__terms){scale, rounded_size(s, j)};
+        double scale = fmax(fabs(s->ws[s->sym.y + j]), s->sizes.own[j]);
+        s->sizes.term[s->sym.y + j] = (perp__terms){scale, rounded_size(s, j)};
     }
-    perp__tape_terms(&s->check, s->ws, s->marks.before, s->sizes.term);
+    perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
 }
 
 /* Row r for unknown j: y_j = -(c + the others) / its coefficient. 0 where that is 0. */
 static int solve_row_for(perp__step *s, int r, int j)
 {
-    double *y = s->ws + s->sym_y, sum = s->c[r], own = 0;
+    double *y = s->ws + s->sym.y, sum = s->c[r], own = 0;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
         if (s->column[k] == j)
             own = s->value[k];
@@ -272,7 +272,7 @@ void perp__step_settle(perp__step *s, const int *row)
 
 int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
 {
-    const double *y = s->ws + s->sym_y;
+    const double *y = s->ws + s->sym.y;
     double value = s->c[r], terms = fabs(value);
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
         double x = s->value[k] * y[s->column[k]];
@@ -303,12 +303,12 @@ static void know_terms(perp__step *s)
     s->sizes.has_terms = 1;
 }
 
-/* Root `out` of s->check. */
+/* Root `out` of s->tape.check. */
 static perp__amount amount(judge *j, int out)
 {
     know_terms(j->s);
     const perp__step *s = j->s;
-    int y = out - s->sym_y;
+    int y = out - s->sym.y;
     double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[out].scale;
     return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->sizes.term[out].rounding};
 }
@@ -429,8 +429,8 @@ static void judge_cone(judge *j, int i, const int *out)
 static double scaled_residual(const perp__step *s, int i, const int *out, double a, double b)
 {
     const double *ws = s->ws;
-    int g = s->guard_of[i];
-    if (g >= 0 && !(ws[s->guards.out[g]] > 0)) return a * fabs(ws[out[0]]);
+    int g = s->tape.guard_of[i];
+    if (g >= 0 && !(ws[s->tape.guards.out[g]] > 0)) return a * fabs(ws[out[0]]);
     double side[4] = {a * ws[out[0]], b * ws[out[1]]};
     int at[4] = {0, 1, 2, 3};
     if (!s->model->pair[i].two_sided) return pair_residual(side, at);
@@ -443,10 +443,10 @@ double perp__step_residual(perp__step *s)
     const perp_model *m = s->model;
     const double *ws = s->ws, *factor = perp__step_row_units(s);
     const perp__rows *rows = s->pair;
-    const int *out = s->check.out;
+    const int *out = s->tape.check.out;
     int split = m->nequation;
     double residual = 0, h = ws[SYM_H];
-    perp__tape_eval(&s->check, s->ws);
+    perp__tape_eval(&s->tape.check, s->ws);
     for (int i = 0; i < m->nequation; i++, out += 2) {
         double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->marks.has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;
@@ -466,8 +466,8 @@ perp__verdict perp__step_verify(perp__step *s)
 {
     const perp_model *m = s->model;
     judge j = {.s = s, .v = {.worst = -1}};
-    const int *out = s->check.out;
-    perp__tape_eval(&s->check, s->ws);
+    const int *out = s->tape.check.out;
+    perp__tape_eval(&s->tape.check, s->ws);
     s->sizes.has_terms = 0;
     for (int i = 0; i < m->nequation; i++, out += 2) {
         if (perp__cone_of(m, i) >= 0)
@@ -476,8 +476,8 @@ perp__verdict perp__step_verify(perp__step *s)
             judge_equation(&j, i, out);
     }
     for (int i = 0; i < m->npair; i++) {
-        int g = s->guard_of[i];
-        if (g >= 0 && !(s->ws[s->guards.out[g]] > 0))
+        int g = s->tape.guard_of[i];
+        if (g >= 0 && !(s->ws[s->tape.guards.out[g]] > 0))
             judge_off(&j, i, out);
         else if (m->pair[i].two_sided)
             judge_box(&j, i, out);
@@ -494,11 +494,11 @@ perp__verdict perp__step_verify(perp__step *s)
 /* The terms of the equations that have no unknown, into s->sizes.scale. */
 static void find_data(perp__step *s)
 {
-    const int *out = s->check.out;
+    const int *out = s->tape.check.out;
     double h = s->ws[SYM_H];
-    for (int i = 0; i < s->nsymbol; i++)
-        s->sizes.term[i] = (perp__terms){i < s->sym_y ? fabs(s->ws[i]) : 0, 0};
-    perp__tape_terms(&s->check, s->ws, NULL, s->sizes.term);
+    for (int i = 0; i < s->sym.n; i++)
+        s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
+    perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
     for (int i = 0; i < s->model->nequation; i++) {
         double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
         s->sizes.scale[i] = fmax(fabs(s->c[i]), s->marks.has_h[i] ? h * sum : sum);
@@ -540,7 +540,7 @@ static int is_beyond(perp__step *s, double data, const char *anchored)
 {
     const double *unit = perp__step_units(s);
     for (int j = 0; j < s->ny; j++) {
-        double size = fabs(s->ws[s->sym_y + j]) / unit[j];
+        double size = fabs(s->ws[s->sym.y + j]) / unit[j];
         if (!(anchored && anchored[j]) && PERP_ROUNDING * size > s->tol * data) return 1;
     }
     return 0;
@@ -579,12 +579,12 @@ int perp__step_moves_nothing(perp__step *s)
 {
     const double *ws = s->ws;
     for (int j = 0; j < s->nx; j++)
-        if (ws[s->sym_y + j] != ws[s->sym_pre + j]) return 0;
-    perp__tape_eval(&s->check, s->ws);
+        if (ws[s->sym.y + j] != ws[s->sym.pre + j]) return 0;
+    perp__tape_eval(&s->tape.check, s->ws);
     find_terms(s);
     s->sizes.has_terms = 1;
     for (int i = 0; i < s->model->nequation; i++) {
-        double r = fabs(ws[s->check.out[2 * i]] - ws[s->check.out[2 * i + 1]]);
+        double r = fabs(ws[s->tape.check.out[2 * i]] - ws[s->tape.check.out[2 * i + 1]]);
         if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
     }
     return 0;
