@@ -28,12 +28,35 @@ static int row_push(perp__sparse_row *row, int column, perp_expr entry)
     return 1;
 }
 
+/* sign / sqrt(1 - a^2) */
+static perp_expr over_root(perp__graph *g, int sign, perp_expr a)
+{
+    perp_expr square = perp__sub(g, perp__const(g, 1), perp__mul(g, a, a)),
+              root = perp__unary(g, PERP__SQRT, square);
+    return perp__div(g, perp__const(g, sign), root);
+}
+
+/* a^2 + b^2 */
+static perp_expr squares(perp__graph *g, perp_expr a, perp_expr b)
+{
+    return perp__add(g, perp__mul(g, a, a), perp__mul(g, b, b));
+}
+
+/* 1 where a > b, 0 where a < b */
+static perp_expr above(perp__graph *g, perp_expr a, perp_expr b)
+{
+    return perp__unary(g, PERP__STEP, perp__sub(g, a, b));
+}
+
 /* d op(a, b) / d operand k, for node `self` */
 static perp_expr local_derivative(perp__graph *g, int self, int k)
 {
     perp__node n = g->node[self];
     perp_expr a = n.a, b = n.b, one = perp__const(g, 1);
     switch ((perp__op)n.op) {
+#define PERP_FUNCTION(name, arity, text, value, derivative, ...)                                   \
+    PERP__CASE(PERP__##name, derivative)
+#include "model/ops.def"
     case PERP__ADD: return one;
     case PERP__SUB: return perp__const(g, k == 0 ? 1 : -1);
     case PERP__MUL: return k == 0 ? b : a;
@@ -42,30 +65,7 @@ static perp_expr local_derivative(perp__graph *g, int self, int k)
         if (k == 0) return perp__mul(g, b, perp__binary(g, PERP__POW, a, perp__sub(g, b, one)));
         return perp__mul(g, self, perp__unary(g, PERP__LOG, a));
     case PERP__NEG: return perp__const(g, -1);
-    case PERP__SIN: return perp__unary(g, PERP__COS, a);
-    case PERP__COS: return perp__neg(g, perp__unary(g, PERP__SIN, a));
-    case PERP__TAN: return perp__add(g, one, perp__mul(g, self, self));
-    case PERP__ASIN:
-    case PERP__ACOS: {
-        perp_expr root = perp__unary(g, PERP__SQRT, perp__sub(g, one, perp__mul(g, a, a)));
-        return perp__div(g, perp__const(g, n.op == PERP__ASIN ? 1 : -1), root);
-    }
-    case PERP__ATAN: return perp__div(g, one, perp__add(g, one, perp__mul(g, a, a)));
-    case PERP__TANH: return perp__sub(g, one, perp__mul(g, self, self));
-    case PERP__EXP: return self;
-    case PERP__LOG: return perp__div(g, one, a);
-    case PERP__SQRT: return perp__div(g, perp__const(g, 0.5), self);
-    case PERP__ABS: return perp__unary(g, PERP__SIGN, a);
-    case PERP__ATAN2: {
-        perp_expr square = perp__add(g, perp__mul(g, a, a), perp__mul(g, b, b));
-        return k == 0 ? perp__div(g, b, square) : perp__neg(g, perp__div(g, a, square));
-    }
-    case PERP__MIN:
-        return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, b, a) : perp__sub(g, a, b));
-    case PERP__MAX:
-        return perp__unary(g, PERP__STEP, k == 0 ? perp__sub(g, a, b) : perp__sub(g, b, a));
-    case PERP__SIGN: /* piecewise constant: 0 wherever there is a derivative */
-    case PERP__STEP:
+    case PERP__STEP: /* piecewise constant: 0 wherever there is a derivative */
     case PERP__LE:
     case PERP__LT: return perp__const(g, 0);
     case PERP__CONST: /* no operands */
@@ -169,22 +169,9 @@ static int node_degree(const perp__node *node, const int *column_of, int a, int 
     case PERP__MUL: return a + b < 2 ? a + b : 2;
     case PERP__DIV: return b ? 2 : a;
     case PERP__CONST: return 0;
+#define PERP_FUNCTION(name, ...) case PERP__##name:
+#include "model/ops.def"
     case PERP__POW:
-    case PERP__SIN:
-    case PERP__COS:
-    case PERP__TAN:
-    case PERP__ASIN:
-    case PERP__ACOS:
-    case PERP__ATAN:
-    case PERP__TANH:
-    case PERP__EXP:
-    case PERP__LOG:
-    case PERP__SQRT:
-    case PERP__ABS:
-    case PERP__SIGN:
-    case PERP__ATAN2:
-    case PERP__MIN:
-    case PERP__MAX:
     case PERP__STEP:
     case PERP__LE:
     case PERP__LT:

@@ -11,11 +11,12 @@
 
 static const struct {
     int arity;
-    const char *text;
-} ops[] = {
-#define PERP_OP(name, arity, text) {arity, text},
+    const char *text, *fault;
+} ops[PERP__OP_COUNT] = {
+#define PERP_OP(name, arity) [PERP__##name] = {arity, NULL, NULL},
+#define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, unit, warning, fault)     \
+    [PERP__##name] = {arity, text, fault},
 #include "model/ops.def"
-#undef PERP_OP
 };
 
 int perp__op_arity(int op)
@@ -28,9 +29,18 @@ const char *perp__op_text(int op)
     return ops[op].text;
 }
 
+const char *perp__op_fault(int op)
+{
+    return op == PERP__DIV   ? "division by zero"
+           : op == PERP__POW ? "power outside its domain"
+                             : ops[op].fault;
+}
+
 double perp__apply(int op, double a, double b)
 {
     switch ((perp__op)op) {
+#define PERP_FUNCTION(name, arity, text, value, ...) PERP__CASE(PERP__##name, value)
+#include "model/ops.def"
     case PERP__CONST:
     case PERP__SYMBOL:
     case PERP__OP_COUNT: break;
@@ -40,21 +50,6 @@ double perp__apply(int op, double a, double b)
     case PERP__DIV: return a / b;
     case PERP__POW: return pow(a, b);
     case PERP__NEG: return -a;
-    case PERP__SIN: return sin(a);
-    case PERP__COS: return cos(a);
-    case PERP__TAN: return tan(a);
-    case PERP__ASIN: return asin(a);
-    case PERP__ACOS: return acos(a);
-    case PERP__ATAN: return atan(a);
-    case PERP__TANH: return tanh(a);
-    case PERP__EXP: return exp(a);
-    case PERP__LOG: return log(a);
-    case PERP__SQRT: return sqrt(a);
-    case PERP__ABS: return fabs(a);
-    case PERP__SIGN: return a > 0 ? 1 : a < 0 ? -1 : a;
-    case PERP__ATAN2: return atan2(a, b);
-    case PERP__MIN: return a < b ? a : a >= b ? b : a + b; /* NaN if either is */
-    case PERP__MAX: return a > b ? a : a <= b ? b : a + b;
     case PERP__STEP: return a > 0 ? 1 : a < 0 ? 0 : a == 0 ? 0.5 : a;
     case PERP__LE: return a <= b;
     case PERP__LT: return a < b;
@@ -191,11 +186,7 @@ static int is_partial(perp__graph *graph, perp_expr e)
 {
     int n, found = 0, *reach = perp__graph_reach(graph, &e, 1, &n);
     if (!reach) graph->failed = 1;
-    for (int k = 0; k < n && !found; k++) {
-        int op = graph->node[reach[k]].op;
-        found = op == PERP__DIV || op == PERP__POW || op == PERP__LOG || op == PERP__SQRT ||
-                op == PERP__ASIN || op == PERP__ACOS;
-    }
+    for (int k = 0; k < n && !found; k++) found = perp__op_fault(graph->node[reach[k]].op) != NULL;
     free(reach);
     return found;
 }

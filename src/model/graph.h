@@ -14,11 +14,15 @@
 typedef int perp_expr;
 
 typedef enum perp__op {
-#define PERP_OP(name, arity, text) PERP__##name,
+#define PERP_OP(name, arity)            PERP__##name,
+#define PERP_FUNCTION(name, arity, ...) PERP__##name,
 #include "model/ops.def"
-#undef PERP_OP
     PERP__OP_COUNT
 } perp__op;
+
+/* In a switch over operations, of a column of ops.def. */
+#define PERP__CASE(op, result)                                                                     \
+    case op: return result;
 
 typedef struct perp__node {
     int op;       /* perp__op */
@@ -35,7 +39,8 @@ typedef struct perp__graph {
     int source; /* given to nodes made from now on */
     int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */
     int failed;
-    int *stamp; /* scratch of perp__graph_reach, for one thread at a time: the others wait for `busy` */
+    int *
+        stamp; /* scratch of perp__graph_reach, for one thread at a time: the others wait for `busy` */
     int now, cstamp;
     atomic_int busy;
 } perp__graph;
@@ -59,7 +64,8 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a);
 
 int perp__is_const(const perp__graph *graph, perp_expr e, double value);
 int perp__op_arity(int op);
-const char *perp__op_text(int op);
+const char *perp__op_text(int op);  /* the function's word; NULL: it is none */
+const char *perp__op_fault(int op); /* why it may have no value; NULL: it always has one */
 double perp__apply(int op, double a, double b);
 
 /* The nodes that the roots are made of, ascending; the array is malloc'ed, NULL when memory is out. Costs no more than what is

@@ -47,23 +47,41 @@ static int at_least_zero(sign s)
     return s == SIGN_NONNEGATIVE || s == SIGN_POSITIVE;
 }
 
+static sign of_magnitude(sign a)
+{
+    return a == SIGN_POSITIVE || a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+}
+
+static sign smaller(sign a, sign b)
+{
+    if (a == SIGN_POSITIVE && b == SIGN_POSITIVE) return SIGN_POSITIVE;
+    return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
+}
+
+static sign larger(sign a, sign b)
+{
+    if (a == SIGN_POSITIVE || b == SIGN_POSITIVE) return SIGN_POSITIVE;
+    return at_least_zero(a) || at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
+}
+
 static sign sign_of_node(const perp_model *m, const perp__node *node, const sign *s,
                          const int *place)
 {
     int arity = perp__op_arity(node->op);
     sign a = arity > 0 ? s[place[0]] : SIGN_ANY, b = arity > 1 ? s[place[1]] : SIGN_ANY;
-    switch (node->op) {
+    switch ((perp__op)node->op) {
+#define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, ...)                      \
+    PERP__CASE(PERP__##name, sign)
+#include "model/ops.def"
     case PERP__CONST: return sign_of_value(node->value);
     case PERP__SYMBOL: return sign_of_symbol(m, node->a);
     case PERP__ADD:
-        if (at_least_zero(a) && at_least_zero(b))
-            return a == SIGN_POSITIVE || b == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+        if (at_least_zero(a) && at_least_zero(b)) return larger(a, b);
         return a == SIGN_NEGATIVE && b == SIGN_NEGATIVE ? SIGN_NEGATIVE : SIGN_ANY;
     case PERP__SUB: return at_least_zero(a) && b == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
     case PERP__MUL:
     case PERP__DIV:
-        if (node->op == PERP__MUL && node->a == node->b)
-            return a == SIGN_POSITIVE || a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
+        if (node->op == PERP__MUL && node->a == node->b) return of_magnitude(a);
         if (a == SIGN_ANY || b == SIGN_ANY) return SIGN_ANY;
         if (a == SIGN_NONNEGATIVE || b == SIGN_NONNEGATIVE)
             return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
@@ -71,18 +89,25 @@ static sign sign_of_node(const perp_model *m, const perp__node *node, const sign
     case PERP__NEG:
         return a == SIGN_POSITIVE ? SIGN_NEGATIVE : a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_ANY;
     case PERP__POW: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_ANY;
-    case PERP__EXP: return SIGN_POSITIVE;
-    case PERP__ABS:
-        return a == SIGN_POSITIVE || a == SIGN_NEGATIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
-    case PERP__SQRT: return a == SIGN_POSITIVE ? SIGN_POSITIVE : SIGN_NONNEGATIVE;
-    case PERP__MAX:
-        if (a == SIGN_POSITIVE || b == SIGN_POSITIVE) return SIGN_POSITIVE;
-        return at_least_zero(a) || at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
-    case PERP__MIN:
-        if (a == SIGN_POSITIVE && b == SIGN_POSITIVE) return SIGN_POSITIVE;
-        return at_least_zero(a) && at_least_zero(b) ? SIGN_NONNEGATIVE : SIGN_ANY;
-    default: return SIGN_ANY;
+    case PERP__STEP:
+    case PERP__LE:
+    case PERP__LT:
+    case PERP__OP_COUNT: break;
     }
+    return SIGN_ANY;
+}
+
+/* What the argument of a function may do that it must not; NULL: nothing. */
+static const char *warning_of(int op, sign a)
+{
+    switch ((perp__op)op) {
+#define PERP_OP(name, arity) case PERP__##name:
+#define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, unit, warning, fault)     \
+    PERP__CASE(PERP__##name, warning)
+#include "model/ops.def"
+    case PERP__OP_COUNT: break;
+    }
+    return NULL;
 }
 
 int perp__inspect_domains(const perp_model *m, perp__source *findings)
@@ -102,13 +127,10 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
              b = perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY;
         if (node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE)
             perp__error(findings, at, at, "warning: the divisor may become 0");
-        if (node->op == PERP__SQRT && !at_least_zero(a))
-            perp__error(findings, at, at, "warning: the argument of sqrt may become negative");
-        if (node->op == PERP__LOG && a != SIGN_POSITIVE)
-            perp__error(findings, at, at, "warning: the argument of log may become 0 or negative");
-        if (node->op == PERP__ASIN || node->op == PERP__ACOS)
-            perp__error(findings, at, at, "warning: the argument of %s may leave -1..1",
-                        perp__op_text(node->op));
+        const char *warning = warning_of(node->op, a);
+        if (warning)
+            perp__error(findings, at, at, "warning: the argument of %s may %s",
+                        perp__op_text(node->op), warning);
     }
     int ok = s != NULL;
     free(roots);

@@ -81,8 +81,9 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
     char text[512];
     int n = 0;
     if (s->kind == SYNTAX_CALL) {
-        static const char *const others[] = {"der", "next", "pre", "sum", "norm", "dot"};
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++) candidate[n++] = others[i];
+#define PERP_CALL(word, lower) candidate[n++] = #word;
+#include "model/calls.def"
+#undef PERP_CALL
         for (int op = 0; op < PERP__OP_COUNT; op++) {
             if (perp__op_text(op)) candidate[n++] = perp__op_text(op);
         }
@@ -448,17 +449,33 @@ static perp__value lower_dot(perp__builder *b, const perp__syntax *s)
     return total;
 }
 
+static perp__value lower_total(perp__builder *b, const perp__syntax *s)
+{
+    return reduce(b, s, PERP__ADD, 0);
+}
+
+static perp__value lower_least(perp__builder *b, const perp__syntax *s)
+{
+    return reduce(b, s, PERP__MIN, 0);
+}
+
+static perp__value lower_largest(perp__builder *b, const perp__syntax *s)
+{
+    return reduce(b, s, PERP__MAX, 0);
+}
+
+static perp__value lower_norm(perp__builder *b, const perp__syntax *s)
+{
+    return perp__elementwise(b, PERP__SQRT, reduce(b, s, PERP__ADD, 1), zero, s->at, s->end);
+}
+
 static perp__value lower_call(perp__builder *b, const perp__syntax *s)
 {
     const char *f = s->text;
-    if (strcmp(f, "der") == 0 || strcmp(f, "next") == 0) return lower_rate(b, s);
-    if (strcmp(f, "pre") == 0) return lower_pre(b, s);
-    if (strcmp(f, "sum") == 0) return reduce(b, s, PERP__ADD, 0);
-    if (strcmp(f, "min") == 0) return reduce(b, s, PERP__MIN, 0);
-    if (strcmp(f, "max") == 0) return reduce(b, s, PERP__MAX, 0);
-    if (strcmp(f, "norm") == 0)
-        return perp__elementwise(b, PERP__SQRT, reduce(b, s, PERP__ADD, 1), zero, s->at, s->end);
-    if (strcmp(f, "dot") == 0) return lower_dot(b, s);
+#define PERP_CALL(word, lower)                                                                     \
+    if (strcmp(f, #word) == 0) return lower(b, s);
+#include "model/calls.def"
+#undef PERP_CALL
     for (int op = 0; op < PERP__OP_COUNT; op++) {
         if (!perp__op_text(op) || strcmp(f, perp__op_text(op)) != 0) continue;
         if (s->n != perp__op_arity(op)) {

@@ -387,9 +387,11 @@ static perp__syntax *parse_guard(parser *p)
 
 static const char *const statement_words[] = {"when", "model",  "param", "input",   "state",
                                               "var",  "output", "for",   "simulate"};
-static const char *const other_words[] = {"perp", "complements", "der", "next", "pre",
-                                          "sum",  "norm",        "dot", "in",   "t",
-                                          "h",    "pi",          "and", "or"};
+static const char *const other_words[] = {
+#define PERP_CALL(word, lower) #word,
+#include "model/calls.def"
+#undef PERP_CALL
+    "perp", "complements", "in", "t", "h", "pi", "and", "or"};
 
 static int is_in(const char *text, const char *const *words, size_t n)
 {

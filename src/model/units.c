@@ -151,46 +151,62 @@ static unit unit_at(const inspection *in, perp_expr e)
     return in->node[perp__node_place(in->reach, in->n, e)];
 }
 
+/* A function of a pure number. */
+static unit of_number(inspection *in, const perp__node *node, unit a)
+{
+    char text[80];
+    if (a.known == 1 && !same(&a, &one) && node->source >= 0)
+        perp__error(in->findings, node->source, node->source, "warning: %s of a quantity in '%s'",
+                    perp__op_text(node->op), unit_text(&a, text, sizeof text));
+    return one;
+}
+
+static unit power(unit a, double exponent)
+{
+    unit u = one;
+    multiply(&u, &a, exponent);
+    return u;
+}
+
+static unit root(unit a)
+{
+    return a.known == 1 ? power(a, 0.5) : a;
+}
+
+/* A number that two quantities of one unit make. */
+static unit ratio(inspection *in, const perp__node *node, unit a, unit b)
+{
+    char where[16];
+    snprintf(where, sizeof where, "in %s", perp__op_text(node->op));
+    agree(in, a, b, node->source, where);
+    return one;
+}
+
 static unit unit_of_node(inspection *in, const perp__node *node)
 {
     int arity = perp__op_arity(node->op);
     unit a = arity > 0 ? unit_at(in, node->a) : anything,
          b = arity > 1 ? unit_at(in, node->b) : anything;
     const perp__node *exponent = &in->m->graph.node[node->b];
-    char text[80];
-    switch (node->op) {
+    switch ((perp__op)node->op) {
+#define PERP_FUNCTION(name, arity, text, value, derivative, terms, sign, unit, ...)                \
+    PERP__CASE(PERP__##name, unit)
+#include "model/ops.def"
     case PERP__CONST: return (unit){2, {0}, 1};
     case PERP__SYMBOL: return in->symbol[node->a];
     case PERP__ADD:
     case PERP__SUB: return agree(in, a, b, node->source, "in a sum");
-    case PERP__MIN:
-    case PERP__MAX: return agree(in, a, b, node->source, "in min or max");
     case PERP__LE:
     case PERP__LT: agree(in, a, b, node->source, "in a comparison"); return one;
     case PERP__MUL: return product(a, b, 1);
     case PERP__DIV: return product(a, b, -1);
     case PERP__POW:
-        if (a.known != 1 || exponent->op != PERP__CONST) return anything;
-        b = one;
-        multiply(&b, &a, exponent->value);
-        return b;
-    case PERP__SQRT:
-        if (a.known != 1) return a;
-        b = one;
-        multiply(&b, &a, 0.5);
-        return b;
-    case PERP__NEG:
-    case PERP__ABS: return a;
-    case PERP__ATAN2: agree(in, a, b, node->source, "in atan2"); return one;
-    case PERP__SIGN:
+        return a.known == 1 && exponent->op == PERP__CONST ? power(a, exponent->value) : anything;
+    case PERP__NEG: return a;
     case PERP__STEP: return one;
-    default: /* functions of a pure number */
-        if (a.known == 1 && !same(&a, &one) && node->source >= 0)
-            perp__error(in->findings, node->source, node->source,
-                        "warning: %s of a quantity in '%s'", perp__op_text(node->op),
-                        unit_text(&a, text, sizeof text));
-        return one;
+    case PERP__OP_COUNT: break;
     }
+    return anything;
 }
 
 static int read_units(inspection *in)

@@ -166,25 +166,13 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
     return status;
 }
 
-static const char *domain_fault(int op)
-{
-    switch (op) {
-    case PERP__DIV: return "division by zero";
-    case PERP__LOG: return "log of a number that is not positive";
-    case PERP__SQRT: return "square root of a negative number";
-    case PERP__ASIN:
-    case PERP__ACOS: return "argument outside -1..1";
-    case PERP__POW: return "power outside its domain";
-    default: return "the result is too large";
-    }
-}
-
 static void report_node(const perp_model *model, int node, const char *when, perp_diag *diag)
 {
     perp__source source = model->source;
     source.message = NULL, source.nmessage = source.capacity = source.nerror = 0;
     int at = model->graph.node[node].source;
-    perp__error(&source, at < 0 ? 0 : at, at, "%s %s", domain_fault(model->graph.node[node].op),
+    const char *fault = perp__op_fault(model->graph.node[node].op);
+    perp__error(&source, at < 0 ? 0 : at, at, "%s %s", fault ? fault : "the result is too large",
                 when);
     perp__source_report(&source, diag);
     perp__source_clear(&source);

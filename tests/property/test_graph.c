@@ -341,9 +341,47 @@ static void not_finite_finds_the_node_and_skips_unknowns(void **state)
     perp__graph_clear(&g);
 }
 
+/* What the operands' rounding makes of a value is in its terms, for every function of ops.def at points on all branches. */
+static void the_terms_of_every_function_bound_its_rounding(void **state)
+{
+    (void)state;
+    static const int functions[] = {
+#define PERP_FUNCTION(name, ...) PERP__##name,
+#include "model/ops.def"
+    };
+    const double points[][2] = {{0.3, 0.7}, {0.7, 0.3}, {-0.6, 0.4}, {0.5, -0.8}}, r = 1e-6;
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+        for (int k = 0; k < 4; k++) {
+            perp__graph g;
+            perp__tape tape;
+            int op = functions[f], arity = perp__op_arity(op);
+            double ws[8] = {points[k][0], points[k][1]}, a = ws[0], b = ws[1], most = 0;
+            perp__terms term[8] = {{2, r}, {2, r}};
+            assert_true(perp__graph_init(&g));
+            perp_expr x = perp__symbol(&g, 0), y = perp__symbol(&g, 1),
+                      e = arity == 2 ? perp__binary(&g, op, x, y) : perp__unary(&g, op, x);
+            assert_true(perp__tape_compile(&tape, &g, &e, 1, 2));
+            perp__tape_eval(&tape, ws);
+            perp__tape_terms(&tape, ws, NULL, term);
+            double value = ws[tape.out[0]];
+            for (int s = 0; s < 4; s++)
+                most = fmax(most, fabs(perp__apply(op, a + (s & 1 ? r : -r), b + (s & 2 ? r : -r)) -
+                                       value));
+            perp__terms of = term[tape.out[0]];
+            double by = of.rounding == r ? r : of.rounding - fabs(value); /* handed on, or moved */
+            if (isfinite(value) && !(of.scale >= fabs(value) && by >= most * (1 - 1e-4)))
+                fail_msg("%s(%g, %g) = %g: scale %g, rounding %g, moved by %g", perp__op_text(op),
+                         a, b, value, of.scale, of.rounding, most);
+            perp__tape_clear(&tape);
+            perp__graph_clear(&g);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_terms_of_every_function_bound_its_rounding),
         cmocka_unit_test(gradients_equal_complex_step_derivatives),
         cmocka_unit_test(every_operation_has_its_derivative),
         cmocka_unit_test(hessians_equal_differences_of_gradients),
