@@ -4,7 +4,6 @@
 #include "base/base.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,8 +68,22 @@ void perp__graph_clear(perp__graph *graph)
 {
     free(graph->node);
     free(graph->bucket);
-    free(graph->stamp);
     memset(graph, 0, sizeof *graph);
+}
+
+int perp__graph_clone(perp__graph *to, const perp__graph *from)
+{
+    *to = *from;
+    to->capacity = from->count;
+    to->node = malloc((size_t)from->count * sizeof *to->node);
+    to->bucket = malloc((size_t)from->nbucket * sizeof *to->bucket);
+    if (!to->node || !to->bucket) {
+        perp__graph_clear(to);
+        return 0;
+    }
+    memcpy(to->node, from->node, (size_t)from->count * sizeof *to->node);
+    memcpy(to->bucket, from->bucket, (size_t)from->nbucket * sizeof *to->bucket);
+    return 1;
 }
 
 /* Hash consing -------------------------------------------------------------------------------- */
@@ -294,49 +307,62 @@ static int ascending(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Stamps for all present nodes; those of new room are 0, which is never current. */
-static int prepare_scratch(perp__graph *graph)
+/* The nodes met so far, with their places in a list: open addressing. */
+typedef struct met {
+    struct {
+        int node, place;
+    } * slot;
+    int size; /* a power of two, at least twice the nodes */
+} met;
+
+static int slot_of(const met *m, int node)
 {
-    int before = graph->cstamp;
-    if (!perp__grow(&graph->stamp, &graph->cstamp, graph->count, sizeof *graph->stamp)) return 0;
-    if (graph->cstamp > before)
-        memset(graph->stamp + before, 0, (size_t)(graph->cstamp - before) * sizeof(int));
-    if (graph->now == INT32_MAX) {
-        memset(graph->stamp, 0, (size_t)graph->cstamp * sizeof(int));
-        graph->now = 0;
-    }
-    graph->now++;
+    int at = (int)((unsigned)node * 2654435769u >> 7) & (m->size - 1);
+    while (m->slot[at].node >= 0 && m->slot[at].node != node) at = (at + 1) & (m->size - 1);
+    return at;
+}
+
+/* Room for twice as many, with what is in the list. 0 when memory is out. */
+static int widen(met *m, const int *list, int n)
+{
+    if (m->size > INT32_MAX / 4) return 0;
+    free(m->slot);
+    m->size = m->size ? 4 * m->size : 64;
+    m->slot = malloc((size_t)m->size * sizeof *m->slot);
+    if (!m->slot) return 0;
+    memset(m->slot, -1, (size_t)m->size * sizeof *m->slot);
+    for (int k = 0; k < n; k++) m->slot[slot_of(m, list[k])].node = list[k];
     return 1;
 }
 
 /* Append a node to the list unless it is there. */
-static int visit(perp__graph *graph, int node, int **list, int *n, int *capacity)
+static int visit(met *m, int node, int **list, int *n, int *capacity)
 {
-    if (graph->stamp[node] == graph->now) return 1;
-    graph->stamp[node] = graph->now;
+    int at = slot_of(m, node);
+    if (m->slot[at].node == node) return 1;
+    m->slot[at].node = node;
     if (!perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
     (*list)[(*n)++] = node;
-    return 1;
+    return 2 * *n <= m->size || widen(m, *list, *n);
 }
 
 /* The nodes in the order in which they are met. 0 when memory is out. */
-static int collect(perp__graph *graph, const perp_expr *roots, int nroots, int **list, int *count)
+static int collect(const perp__graph *graph, const perp_expr *roots, int nroots, met *m, int **list,
+                   int *count)
 {
-    int n = 0, capacity = 0;
-    if (!prepare_scratch(graph) || !perp__grow(list, &capacity, nroots + 1, sizeof **list))
-        return 0;
-    /* the list is its own queue: operands of entry k are appended when k is reached */
+    int capacity = 0;
+    if (!widen(m, NULL, 0) || !perp__grow(list, &capacity, nroots + 1, sizeof **list)) return 0;
     for (int i = 0; i < nroots; i++) {
-        if (!visit(graph, roots[i], list, &n, &capacity)) return 0;
+        if (!visit(m, roots[i], list, count, &capacity)) return 0;
     }
-    for (int k = 0; k < n; k++) {
+    /* the list is its own queue: operands of entry k are appended when k is reached */
+    for (int k = 0; k < *count; k++) {
         const perp__node *node = &graph->node[(*list)[k]];
         int operand[2] = {node->a, node->b};
         for (int j = 0; j < ops[node->op].arity; j++) {
-            if (!visit(graph, operand[j], list, &n, &capacity)) return 0;
+            if (!visit(m, operand[j], list, count, &capacity)) return 0;
         }
     }
-    *count = n;
     return 1;
 }
 
@@ -353,29 +379,26 @@ int perp__node_place(const int *reach, int n, int node)
     return low;
 }
 
-int *perp__graph_reach(const perp__graph *constant, const perp_expr *roots, int nroots, int *count)
+int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nroots, int *count)
 {
-    perp__graph *graph = (perp__graph *)(uintptr_t)constant; /* only its scratch changes */
-    int n = 0, *list = NULL;
-    *count = 0;
-    while (atomic_exchange_explicit(&graph->busy, 1, memory_order_acquire)) sched_yield();
-    int ok = collect(graph, roots, nroots, &list, &n);
+    met m = {0};
+    int n = 0, *list = NULL, ok = collect(graph, roots, nroots, &m, &list, &n);
     int *longer = ok ? realloc(list, (3 * (size_t)n + 1) * sizeof *longer) : NULL;
     if (longer) {
         list = longer;
         qsort(list, (size_t)n, sizeof *list, ascending);
-        for (int k = 0; k < n; k++) graph->stamp[list[k]] = -k; /* their places; never current */
+        for (int k = 0; k < n; k++) m.slot[slot_of(&m, list[k])].place = k;
         for (int k = 0; k < n; k++) {
             const perp__node *node = &graph->node[list[k]];
             int arity = ops[node->op].arity;
-            list[n + 2 * k] = arity > 0 ? -graph->stamp[node->a] : 0;
-            list[n + 2 * k + 1] = arity > 1 ? -graph->stamp[node->b] : 0;
+            list[n + 2 * k] = arity > 0 ? m.slot[slot_of(&m, node->a)].place : 0;
+            list[n + 2 * k + 1] = arity > 1 ? m.slot[slot_of(&m, node->b)].place : 0;
         }
-        *count = n;
     } else {
         free(list);
     }
-    atomic_store_explicit(&graph->busy, 0, memory_order_release);
+    *count = longer ? n : 0;
+    free(m.slot);
     return longer;
 }
 

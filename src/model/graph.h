@@ -8,7 +8,6 @@
 #ifndef PERP_SRC_GRAPH_H
 #define PERP_SRC_GRAPH_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 typedef int perp_expr;
@@ -39,14 +38,11 @@ typedef struct perp__graph {
     int source; /* given to nodes made from now on */
     int strict; /* 0 x, 0/x and x - x stay where x may be no number: set while the conditions as written are made */
     int failed;
-    int *
-        stamp; /* scratch of perp__graph_reach, for one thread at a time: the others wait for `busy` */
-    int now, cstamp;
-    atomic_int busy;
 } perp__graph;
 
 int perp__graph_init(perp__graph *graph); /* 0 when memory is out */
 void perp__graph_clear(perp__graph *graph);
+int perp__graph_clone(perp__graph *to, const perp__graph *from); /* 0 when memory is out */
 
 /* Constructors simplify: constants fold when the result is finite, 0 and 1 vanish, commuting
  * operands are ordered. */

@@ -50,7 +50,9 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     model->source.name = perp__arena_string(&model->arena, name, strlen(name));
     model->source.length = (int)length;
     perp_status status = PERP_ERR_MEMORY;
-    if (model->source.text && model->source.name &&
+    model->users = malloc(sizeof *model->users);
+    if (model->users) atomic_init(model->users, 1);
+    if (model->users && model->source.text && model->source.name &&
         perp__source_lines(&model->source, &model->arena))
         status = build_from_source(model, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
@@ -80,6 +82,12 @@ perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
     return status;
 }
 
+static void *copy_memory(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes + 1);
+    return to ? memcpy(to, from, bytes) : NULL;
+}
+
 static void clear_table(perp__table *table)
 {
     free(table->time);
@@ -88,20 +96,27 @@ static void clear_table(perp__table *table)
     memset(table, 0, sizeof *table);
 }
 
-void perp_model_destroy(perp_model *model)
+/* What the last of the copies leaves. */
+static void clear_shared(perp_model *model)
 {
-    if (!model) return;
-    for (int i = 0; i < model->nitem[PERP_INPUT]; i++)
-        clear_table(&model->item[PERP_INPUT][i].table);
-    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
     for (int k = 0; k < PERP__BLOCKS; k++) perp__blocks[k].clear(model);
     perp__names_clear(&model->item_of);
     free(model->equation);
     free(model->pair);
     free(model->contact);
-    perp__graph_clear(&model->graph);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);
+    free(model->users);
+}
+
+void perp_model_destroy(perp_model *model)
+{
+    if (!model) return;
+    for (int i = 0; i < model->nitem[PERP_INPUT] && model->item[PERP_INPUT]; i++)
+        clear_table(&model->item[PERP_INPUT][i].table);
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
+    perp__graph_clear(&model->graph);
+    if (!model->users || atomic_fetch_sub(model->users, 1) == 1) clear_shared(model);
     free(model);
 }
 
@@ -228,19 +243,16 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
-/* The input's table becomes a copy of these samples. 0 when memory is out. */
-static int set_table(perp__item *item, const double *time, const double *value, int n,
-                     const char *name)
+int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
+                         const char *name)
 {
     size_t bytes = (size_t)n * sizeof(double);
-    perp__table copy = {n, malloc(bytes), malloc(bytes), malloc(strlen(name) + 1)};
+    perp__table copy = {n, copy_memory(time, bytes), copy_memory(value, bytes),
+                        copy_memory(name, strlen(name) + 1)};
     if (!copy.time || !copy.value || !copy.name) {
         clear_table(&copy);
         return 0;
     }
-    memcpy(copy.time, time, bytes);
-    memcpy(copy.value, value, bytes);
-    strcpy(copy.name, name);
     clear_table(&item->table);
     item->table = copy;
     item->expr = -1;
@@ -270,7 +282,7 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
         status = perp__check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
     if (status != PERP_OK) return status;
 
-    return set_table(&model->item[PERP_INPUT][i], time, value, n, name)
+    return perp__item_set_table(&model->item[PERP_INPUT][i], time, value, n, name)
                ? PERP_OK
                : perp__out_of_memory(diag, name);
 }
@@ -292,7 +304,7 @@ int perp_model_settle_inputs(perp_model *model)
         double middle = item->lo / 2 + item->hi / 2;
         if (!isfinite(middle)) middle = 0;
         double value[] = {middle, middle};
-        if (!set_table(item, always, value, 2, "no value")) return -1;
+        if (!perp__item_set_table(item, always, value, 2, "no value")) return -1;
         n++;
     }
     return n;
@@ -316,48 +328,37 @@ double perp__table_value(const perp__table *table, double t, int *hint)
 /* Copies ---------------------------------------------------------------------------------------
  */
 
-static int copy_table(perp__table *to, const perp__table *from)
+static int copy_items(perp_model *to, const perp_model *from)
 {
-    size_t bytes = (size_t)from->n * sizeof(double);
-    *to = (perp__table){from->n, malloc(bytes), malloc(bytes), malloc(strlen(from->name) + 1)};
-    if (!to->time || !to->value || !to->name) return 0;
-    memcpy(to->time, from->time, bytes);
-    memcpy(to->value, from->value, bytes);
-    strcpy(to->name, from->name);
-    return 1;
-}
-
-/* Settings of `from` that its text does not have. */
-static int copy_settings(perp_model *to, const perp_model *from)
-{
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) {
+        int n = from->nitem[kind];
+        if (n == 0) continue;
+        to->item[kind] = copy_memory(from->item[kind], (size_t)n * sizeof(perp__item));
+        if (!to->item[kind]) return 0;
+        for (int i = 0; i < n; i++) to->item[kind][i].table = (perp__table){0};
+    }
     for (int i = 0; i < from->nitem[PERP_INPUT]; i++) {
-        const perp__item *was = &from->item[PERP_INPUT][i];
-        perp__item *item = &to->item[PERP_INPUT][i];
-        const perp__node *node = was->expr >= 0 ? &from->graph.node[was->expr] : NULL;
-        clear_table(&item->table);
-        if (was->table.n > 0 && !copy_table(&item->table, &was->table)) return 0;
-        if (was->table.n > 0) item->expr = -1;
-        if (node && node->op == PERP__CONST) item->expr = perp__const(&to->graph, node->value);
+        const perp__table *table = &from->item[PERP_INPUT][i].table;
+        if (table->n > 0 && !perp__item_set_table(&to->item[PERP_INPUT][i], table->time,
+                                                  table->value, table->n, table->name))
+            return 0;
     }
-    for (int kind = PERP_PARAM; kind <= PERP_STATE; kind += PERP_STATE - PERP_PARAM) {
-        for (int i = 0; i < from->nitem[kind]; i++) {
-            to->item[kind][i].is_set = from->item[kind][i].is_set;
-            to->item[kind][i].value = from->item[kind][i].value;
-        }
-    }
-    double *symbol = malloc((size_t)to->nsymbol * sizeof *symbol);
-    int ok = symbol && perp__model_values(to, symbol) && !to->graph.failed;
-    free(symbol);
-    return ok;
+    return 1;
 }
 
 perp_status perp__model_clone(const perp_model *model, perp_model **out)
 {
-    perp_status status = perp_model_parse(model->source.text, (size_t)model->source.length,
-                                          model->source.name, out, NULL);
-    if (status != PERP_OK || copy_settings(*out, model)) return status;
-    perp_model_destroy(*out);
+    perp_model *m = copy_memory(model, sizeof *m);
     *out = NULL;
+    if (!m) return PERP_ERR_MEMORY;
+    memset(&m->graph, 0, sizeof m->graph);
+    memset(m->item, 0, sizeof m->item);
+    atomic_fetch_add(m->users, 1);
+    if (copy_items(m, model) && perp__graph_clone(&m->graph, &model->graph)) {
+        *out = m;
+        return PERP_OK;
+    }
+    perp_model_destroy(m);
     return PERP_ERR_MEMORY;
 }
 

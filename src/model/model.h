@@ -13,6 +13,8 @@
 #include "model/source.h"
 #include "perp/model.h"
 
+#include <stdatomic.h>
+
 enum { PERP__SYM_T, PERP__SYM_T_PRE, PERP__SYM_H, PERP__SYM_FIRST };
 
 /* Offsets from an item's first symbol. */
@@ -85,13 +87,18 @@ typedef struct perp__contact {
 #include "model/blocks.def"
 #undef PERP_BLOCK
 
+/* Once it is built nothing of a model changes but by perp_model_set and its like: threads may share it. A copy has a graph and
+ * items of its own, which such calls change, and all else in common with the model that it was made from. */
 struct perp_model {
+    perp__graph graph;
+    perp__item *item[PERP_SYMBOL_KINDS];
+    double from_value, to_value, step_value; /* of the simulate block, as the parameters are; NaN */
+
+    atomic_int *users; /* of what follows */
     perp__arena arena;
     perp__source source;
-    perp__graph graph;
     const char *name;
     perp_model_kind kind;
-    perp__item *item[PERP_SYMBOL_KINDS];
     perp__names item_of; /* by name: its index times PERP_SYMBOL_KINDS, and its kind */
     int nitem[PERP_SYMBOL_KINDS];
     int nsymbol;
@@ -101,8 +108,7 @@ struct perp_model {
     int nequation, npair, ncontact;
     int nfriction; /* the first contacts were stated by friction(...), the others recognised (recognise.c) */
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
-    perp_expr from, to, step;                /* of the simulate block; -1 */
-    double from_value, to_value, step_value; /* theirs, as the parameters are; NaN */
+    perp_expr from, to, step; /* of the simulate block; -1 */
     perp__said method;
 #define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
 #include "model/blocks.def"
@@ -133,8 +139,12 @@ const char *perp__unknown_symbol(const perp_model *model, const char *what, cons
                                  perp_symbol_kind first, perp_symbol_kind last, char *text,
                                  size_t size);
 
-/* A model of one's own with the same text and settings: what is set in one is not seen by the other. */
+/* A model of one's own, as this one is now: what is set in one is not seen by the other, and either may be destroyed first. */
 perp_status perp__model_clone(const perp_model *model, perp_model **out);
+
+/* The input's table becomes a copy of these samples. 0 when memory is out. */
+int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
+                         const char *name);
 
 /* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
  * last interval. */

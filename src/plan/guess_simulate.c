@@ -28,23 +28,19 @@ static perp_status keep_row(void *context, long step, const double *row)
 /* Chosen input k at the nodes, as a table of the model's copy. 0: memory. */
 static int set_input(perp_model *m, const perp__program *g, const double *w, const double *p, int k)
 {
-    static const char name[] = "the guess";
-    perp__item *item = &m->item[PERP_INPUT][g->input_item[k]];
-    size_t n = (size_t)g->K + 1, bytes = n * sizeof(double);
-    size_t j = (size_t)((g->npoint - 1) * g->nb + g->nx + g->nv + g->nsplit + k);
-    perp__table *table = &item->table;
-    *table = (perp__table){(int)n, malloc(bytes), malloc(bytes), malloc(sizeof name)};
-    if (!table->time || !table->value || !table->name) return 0;
-    memcpy(table->name, name, sizeof name);
-    for (size_t i = 0; i < n; i++) {
+    size_t n = (size_t)g->K + 1,
+           j = (size_t)((g->npoint - 1) * g->nb + g->nx + g->nv + g->nsplit + k);
+    double *time = malloc(2 * n * sizeof *time), *value = time ? time + n : NULL;
+    for (size_t i = 0; i < n && time; i++) {
         int step = i > 0 ? (int)i - 1 : 0;
-        table->time[i] =
-            perp__program_time(g, p, step) + (i > 0 ? perp__program_step(g, p, step) : 0);
-        table->value[i] = w[j * (size_t)g->K + (size_t)step];
+        time[i] = perp__program_time(g, p, step) + (i > 0 ? perp__program_step(g, p, step) : 0);
+        value[i] = w[j * (size_t)g->K + (size_t)step];
     }
-    if (g->nx > g->ns) table->value[0] = perp__program_pre(g, w, p, g->ns + k, 0);
-    item->expr = -1;
-    return 1;
+    if (time && g->nx > g->ns) value[0] = perp__program_pre(g, w, p, g->ns + k, 0);
+    int ok = time && perp__item_set_table(&m->item[PERP_INPUT][g->input_item[k]], time, value,
+                                          (int)n, "the guess");
+    free(time);
+    return ok;
 }
 
 /* A copy of the model with the guessed inputs, parameters and initial values. NULL: memory. */

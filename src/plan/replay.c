@@ -67,24 +67,21 @@ static double input_at(const perp_plan *plan, int j, int k, double share)
 /* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0: memory. */
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
-    static const char name[] = "the plan";
     const perp__program *g = plan->program;
-    perp__table *table = &m->item[PERP_INPUT][g->input_item[j]].table;
     int steps = q.last - q.first, n = steps * FINER + 1;
-    size_t bytes = (size_t)n * sizeof(double);
-    *table = (perp__table){n, malloc(bytes), malloc(bytes), malloc(sizeof name)};
-    if (!table->time || !table->value || !table->name) return 0;
-    memcpy(table->name, name, sizeof name);
-    for (int i = 0; i < n; i++) {
+    double *time = malloc(2 * (size_t)n * sizeof *time), *value = time ? time + n : NULL;
+    for (int i = 0; i < n && time; i++) {
         int k = q.first + i / FINER;
         double share = (double)(i % FINER) / FINER;
-        double value = k < q.last ? input_at(plan, j, k, share) : input_at(plan, j, k - 1, 1);
-        if (share == 0 && i > 0 && k < q.last) value = 0.5 * (value + input_at(plan, j, k - 1, 1));
-        table->time[i] = q.from + (q.to - q.from) * i / (n - 1);
-        table->value[i] = value;
+        value[i] = k < q.last ? input_at(plan, j, k, share) : input_at(plan, j, k - 1, 1);
+        if (share == 0 && i > 0 && k < q.last)
+            value[i] = 0.5 * (value[i] + input_at(plan, j, k - 1, 1));
+        time[i] = q.from + (q.to - q.from) * i / (n - 1);
     }
-    m->item[PERP_INPUT][g->input_item[j]].expr = -1;
-    return 1;
+    int ok = time && perp__item_set_table(&m->item[PERP_INPUT][g->input_item[j]], time, value, n,
+                                          "the plan");
+    free(time);
+    return ok;
 }
 
 /* Simulate phase q from where it begins. PERP_ERR_NO_SOLUTION where the simulation stops. */
