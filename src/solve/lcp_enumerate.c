@@ -170,7 +170,8 @@ static double size_of(const search *s, int i)
 }
 
 /* z_s > 0 (a zero belongs to a smaller support), w_s = 0, w >= 0, judged as every solution is; directions, which have no
- * data, by the terms. w: that of z, with what is 0 put to 0. */
+ * data, by the terms. Where a row lives on digits that doubles have lost, more rows than unknowns must agree in these too.
+ * w: that of z, with what is 0 put to 0. */
 static int is_solution(const search *s, double *z, double *w)
 {
     perp_lcp lcp = given(s);
@@ -184,9 +185,10 @@ static int is_solution(const search *s, double *z, double *w)
     if (dropped) error = perp__lcp_error(s->judge, &lcp, z, w);
     for (int i = 0; i < s->n; i++) sum += z[i];
     if (s->rays) error = fabs(sum - 1);
+    int strict = s->rays || (s->nr > s->ns && perp__lcp_needs_fine(s->judge, s->n));
     for (int i = 0; i < s->n; i++) {
         double v = z[i] != 0 || is_free(s, i) ? fabs(w[i]) : -w[i], S = s->judge->terms[i];
-        if (s->rays && v > 1e-20 * S) return 0;
+        if (strict && v > PERP__STRICT * S) return 0;
         if (fabs(w[i]) <= s->judge->options.tol * S) w[i] = 0;
     }
     return error <= s->judge->options.tol;
@@ -235,7 +237,9 @@ static void report(search *s, const double *z, const double *w)
  * is 1 where that cannot be a solution of the problem. */
 static int solve_exactly(const search *s, double *z, int *hopeless)
 {
-    enum { CORRECTIONS = 3 };
+    enum { CORRECTIONS = 8 };
+    const double enough = 1e-24; /* of z_i; 0 is approached only so far */
+    double change = 1;
     perp_lcp lcp = given(s);
     double w[MOST], d[MOST] = {0}, *fine = s->judge->fine;
     int regular = s->nr >= s->ns && solve_regular(s, lcp.q, z);
@@ -246,13 +250,15 @@ static int solve_exactly(const search *s, double *z, int *hopeless)
     int rank = regular ? s->ns : solve_rows(s, lcp.q, 1, z);
     memset(fine, 0, MOST * sizeof *fine);
     *hopeless = rank == s->ns && is_hopeless(s, &lcp, z);
-    for (int k = 0; k < CORRECTIONS && rank == s->ns && !*hopeless; k++) {
+    for (int k = 0; k < CORRECTIONS && change > enough && rank == s->ns && !*hopeless; k++) {
         perp__lcp_product(s->judge, &lcp, z, w);
         if (!regular || !solve_regular(s, w, d)) solve_rows(s, w, 0, d);
+        change = 0;
         for (int j = 0; j < s->ns; j++) {
             int i = s->support[j];
             double more = fine[i] + d[i], sum = z[i] + more;
             fine[i] = perp__sum_error(z[i], more, sum), z[i] = sum;
+            if (fabs(d[i]) > change * fabs(sum)) change = fabs(d[i] / sum);
         }
     }
     return rank;

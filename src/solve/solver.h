@@ -67,6 +67,9 @@ typedef struct perp__solver {
 /* Sums of terms below this have lost digits in underflow. */
 #define PERP__UNDERFLOW 1e-291
 
+/* Sums in twice the precision leave less than this of their terms where a condition holds but for rounding. */
+#define PERP__STRICT 1e-20
+
 #define PERP_SOLVER(name, NAME, problem, summary) extern const perp__solver perp__##name;
 #include "perp/solvers.def"
 #undef PERP_SOLVER
@@ -135,6 +138,9 @@ int perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
 /* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
  * isa, options.tol, terms, data, low, scratch and fine are used. */
 double perp__lcp_error(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
+
+/* After that: does a row live on digits that z, rounded to doubles, has lost and z + fine has? */
+int perp__lcp_needs_fine(const perp_solver *solver, int n);
 
 /* The same without a judgement: w of z + fine in twice the precision, and the terms. */
 void perp__lcp_product(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);

@@ -27,6 +27,12 @@ static double rounding_of_sum(int n)
     return (n + 4) * (DBL_EPSILON / 2);
 }
 
+/* The same of sums in twice the precision. */
+static double rounding_of_twice(double n)
+{
+    return (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
+}
+
 static inline PERP_INLINE double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -416,6 +422,30 @@ void perp__lcp_data(perp_solver *s, const perp_lcp *lcp)
     find_all_data(s, lcp, s->z);
 }
 
+/* Has row i data of its own, as find_data counts them? */
+static int has_data(const perp_lcp *lcp, const double *z, int i)
+{
+    for (int j = 0; j < lcp->n; j++) {
+        const double *column = perp__column(lcp, j);
+        int on_bound = z[j] != 0 && (z[j] <= perp__lo(lcp, j) || z[j] >= perp__hi(lcp, j));
+        if (column[i] != 0 && (on_bound || (lcp->q[j] != 0 && column[j] != 0))) return 1;
+    }
+    return lcp->q[i] != 0;
+}
+
+/* What a violation of row i that is more than rounding must be small beside, S and D apart: where others' data alone are known of
+ * it, the least of what they make of its terms, for what bounds one of these leaves the others free to grow. */
+static double least_data(const perp_lcp *lcp, const double *z, const double *D, int i)
+{
+    double least = (double)INFINITY;
+    if (has_data(lcp, z, i)) return least;
+    for (int j = 0; j < lcp->n; j++) {
+        double m = z[j] != 0 ? fabs(perp__column(lcp, j)[i]) : 0;
+        if (m > 0) least = fmin(least, m * size_by_data(lcp, j, D));
+    }
+    return least;
+}
+
 /* Do plain sums settle it, by the data of other rows too? w, the terms and the data are known. */
 static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
 {
@@ -425,13 +455,13 @@ static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
         double v = violation(lcp, i, s->z[i], s->w[i]), S = s->terms[i], D = s->data[i];
         if (!(S <= DBL_MAX) || !(v + rho * S <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
             return 0;
+        if (v > 2 * rho * S && v > tol * least_data(lcp, s->z, s->data, i)) return 0;
         if (v > s->error * S) s->error = v / S;
     }
     return 1;
 }
 
-/* Does a row live on digits that z rounded to doubles has lost? */
-static int needs_fine(const perp_solver *s, int n)
+int perp__lcp_needs_fine(const perp_solver *s, int n)
 {
     int is_refined = 0, is_coarse = 0;
     for (int i = 0; i < n; i++) {
@@ -446,16 +476,18 @@ static int needs_fine(const perp_solver *s, int n)
  * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. */
 static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
-    double error = 0, n = lcp->n, rho = (n + 4) * (n + 4) * (DBL_EPSILON * DBL_EPSILON);
+    double error = 0, rho = rounding_of_twice(lcp->n);
     kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
     find_all_data(s, lcp, z);
-    int is_fine = needs_fine(s, lcp->n);
+    int is_fine = perp__lcp_needs_fine(s, lcp->n);
     for (int i = 0; i < lcp->n; i++) {
         double S = s->terms[i], v = distance(lcp, i, z[i], w[i]) + rho * S;
         double scale = fmin(S, s->data[i]),
                own = fmax(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
         if (S == 0) continue;
+        if (v > 2 * rounding_of_sum(lcp->n) * S)
+            scale = fmin(scale, least_data(lcp, z, s->data, i));
         perp__amount off = {v <= 0 ? 0 : v, is_fine ? fmin(scale, own) : scale, 0};
         error = perp__worse(error, perp__error_zero(off));
     }
@@ -712,21 +744,70 @@ static int mark_wrong(perp_solver *s, const perp_lcp *lcp)
     return many;
 }
 
-/* z2, moved between its bounds, is the answer where it holds; where M_bb is regular also where z2 + fine does, which is what
- * z2 is rounded from. */
-static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
+/* Is each z_i on the basis right to 1e-9, whatever sums in twice the precision round? With X, the inverse that the factors are,
+ * |z - z*| <= |X| (|r| + rho S) + |X M_bb - I| |z - z*| (Krawczyk 1969). That is too much where M_bb is regular only by digits
+ * that are lost in the sums. */
+static int is_certain(perp_solver *s, const perp_lcp *lcp)
 {
-    size_t bytes = (size_t)lcp->n * sizeof(double);
-    if (!regular) memset(s->fine, 0, bytes);
+    int nb = s->nrows;
+    double rho = rounding_of_twice(lcp->n), worst = 0;
+    double *x = s->correction, *off = s->scratch, *bound = s->low;
+    memset(off, 0, (size_t)nb * sizeof *off);
+    memset(bound, 0, (size_t)nb * sizeof *bound);
+    for (int j = 0; j < nb; j++) {
+        int row = s->rows[j];
+        double unit = s->column_scale[j];
+        for (int k = 0; k < nb; k++) x[k] = perp__column(lcp, row)[s->rows[k]] * unit;
+        perp__lcp_solve_basis(s, x);
+        for (int k = 0; k < nb; k++)
+            off[k] += fabs(x[k] - (k == j ? unit : 0)) / s->column_scale[k];
+        for (int k = 0; k < nb; k++) x[k] = k == j ? fabs(s->w2[row]) + rho * s->terms[row] : 0;
+        perp__lcp_solve_basis(s, x);
+        for (int k = 0; k < nb; k++) bound[k] += fabs(x[k]);
+    }
+    for (int k = 0; k < nb; k++) worst = larger(bound[k] / s->column_scale[k], worst);
+    for (int k = 0; k < nb; k++) {
+        double z = fabs(s->z2[s->rows[k]]),
+               error = bound[k] + 2 * off[k] * s->column_scale[k] * worst;
+        double least = z > 0 ? 1e-9 * z : PERP__STRICT * perp__lcp_size(s, lcp, s->rows[k]);
+        if (!(off[k] <= 0.5 && error <= least)) return 0;
+    }
+    return 1;
+}
+
+/* Where rows live on digits that doubles have lost, z2 + fine must hold to such digits in every row, and be certain. */
+static int holds_in_lost_digits(perp_solver *s, const perp_lcp *lcp)
+{
+    for (int i = 0; i < lcp->n; i++) {
+        if (!(distance(lcp, i, s->z2[i], s->w2[i]) <= PERP__STRICT * s->terms[i])) return 0;
+    }
+    return is_certain(s, lcp);
+}
+
+/* Moves z2 between its bounds, judges it, and z2 + fine, which it is rounded from, where M_bb is regular. */
+static double error_within_bounds(perp_solver *s, const perp_lcp *lcp, int regular)
+{
+    if (!regular) memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     for (int i = 0; i < lcp->n; i++) {
         double z = fabs(s->z2[i]) <= 1e-24 * perp__lcp_size(s, lcp, i) ? 0 : s->z2[i];
         z = perp__clamp(lcp, i, regular ? z : s->z2[i]);
         if (z != s->z2[i] || !s->basis[i]) s->fine[i] = 0;
         s->z2[i] = z;
     }
-    double error = judge_in_twice(s, lcp, s->z2, s->w2);
-    if (!(error <= s->options.tol)) return 0;
-    memcpy(s->z, s->z2, bytes);
+    return judge_in_twice(s, lcp, s->z2, s->w2);
+}
+
+/* Is z2 the answer? */
+static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
+{
+    double error = error_within_bounds(s, lcp, regular), tol = s->options.tol;
+    if (!(error <= tol)) return 0;
+    if (perp__lcp_needs_fine(s, lcp->n)) {
+        refine(s, lcp, 1);
+        error = error_within_bounds(s, lcp, 1);
+        if (!(error <= tol && holds_in_lost_digits(s, lcp))) return 0;
+    }
+    memcpy(s->z, s->z2, (size_t)lcp->n * sizeof *s->z);
     s->error = error;
     s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
     return 1;
@@ -868,8 +949,10 @@ static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
         }
         for (int k = 0; k < before; k++) {
             int i = s->order[k];
-            double S = s->terms[i], D = s->data[i] = s->low[i];
+            double S = s->terms[i], D = s->low[i], own = s->data[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
+            s->data[i] = D;
+            if (own == 0 && off > 3 * rho * S) return 0; /* a question of the least of these data */
             if (D == 0 && S > 0)
                 s->order[many++] = i;
             else if (!(off <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
