@@ -435,6 +435,56 @@ static void say_worst(const perp_simulation *sim, const perp__step_result *r, pe
     perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->off);
 }
 
+static void say_diverged(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    perp__diag_append(diag, "h/%d; the condition furthest off is\n", 1 << HALVINGS);
+    say_worst(sim, r, diag);
+}
+
+static void say_unverified(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    perp__diag_append(diag, "what %s gave does not hold; furthest off is\n",
+                      perp_method_name(sim->options.solver));
+    say_worst(sim, r, diag);
+}
+
+static void say_outcome(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    perp__diag_append(diag, "%s ended with '%s', %s%s", perp_method_name(sim->options.solver),
+                      perp_outcome_name(r->outcome), perp_outcome_message(r->outcome),
+                      r->certificate ? "; " : "\n");
+    say_pairs_at_fault(sim, r, diag);
+}
+
+/* What is said of a fault: "WHAT at step ..: WHY", and more. */
+static const struct {
+    const char *what, *why;
+    void (*say_more)(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag);
+} faults[] = {
+    [PERP__FINE] = {"no solution", "", say_outcome},
+    [PERP__NOT_FINITE] = {"no solution",
+                          "a coefficient is not a number (division by zero, or a function outside "
+                          "its domain)\n",
+                          NULL},
+    [PERP__SINGULAR] = {"no solution found",
+                        "the step is singular, the equations and the sides of the pairs that were "
+                        "tried do not determine the unknowns (contacts that say the same thing "
+                        "twice do this); nothing is proved\n",
+                        NULL},
+    [PERP__NO_ANSWER] = {"no solution", "", say_outcome},
+    [PERP__DIVERGED] = {"no solution",
+                        "Newton's iteration does not converge, also not with steps of ",
+                        say_diverged},
+    [PERP__UNVERIFIED] = {"no verified solution", "", say_unverified},
+    [PERP__UNDECIDED] = {"no verified solution",
+                         "the conditions hold only with numbers so large beside their data that "
+                         "rounding decides; the system is singular or nearly so there\n",
+                         NULL},
+    [PERP__LINEARISED] = {"no solution found",
+                          "Newton's iteration ends where the linearised conditions have no "
+                          "solution, which proves nothing of the conditions themselves; ",
+                          say_pairs_at_fault}};
+
 static perp_status explain(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     const perp_model *m = sim->model;
@@ -446,70 +496,14 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
         say_bad_input(m, input, x, t, k, diag);
         return PERP_ERR_DATA;
     }
-    perp_status none = PERP_ERR_NO_SOLUTION;
-    perp__place place = perp__in(m->source.name);
-    switch (r->fault) {
-    case PERP__NOT_FINITE:
-        perp__refuse(diag, none, place,
-                     "no solution at step %ld (t = %g): a coefficient is not a number "
-                     "(division by zero, or a function "
-                     "outside its domain)\n",
-                     k, t);
-        break;
-    case PERP__SINGULAR:
-        perp__refuse(diag, none, place,
-                     "no solution found at step %ld (t = %g): the step is singular, the "
-                     "equations and the sides of "
-                     "the pairs that were tried do not determine the unknowns (contacts that "
-                     "say the same thing twice do "
-                     "this); nothing is proved\n",
-                     k, t);
-        break;
-    case PERP__DIVERGED:
-        perp__refuse(diag, none, place,
-                     "no solution at step %ld (t = %g): Newton's iteration does not "
-                     "converge, also not with steps "
-                     "of h/%d; the condition furthest off is\n",
-                     k, t, 1 << HALVINGS);
-        say_worst(sim, r, diag);
-        break;
-    case PERP__UNVERIFIED:
-        perp__refuse(diag, none, place,
-                     "no verified solution at step %ld (t = %g): what %s gave does not "
-                     "hold; furthest off is\n",
-                     k, t, perp_method_name(sim->options.solver));
-        say_worst(sim, r, diag);
-        break;
-    case PERP__BELOW_RESOLUTION:
-        perp__refuse(diag, none, place,
-                     "the step %g is below the resolution of the states: none changes in "
-                     "it, although their rates are not "
-                     "0; take a longer step\n",
-                     sim->options.step);
-        break;
-    case PERP__LINEARISED:
-        perp__refuse(diag, none, place,
-                     "no solution found at step %ld (t = %g): Newton's iteration ends "
-                     "where the linearised conditions "
-                     "have no solution, which proves nothing of the conditions themselves; ",
-                     k, t);
-        say_pairs_at_fault(sim, r, diag);
-        break;
-    case PERP__UNDECIDED:
-        perp__refuse(
-            diag, none, place,
-            "no verified solution at step %ld (t = %g): the conditions hold only with numbers "
-            "so large beside "
-            "their data that rounding decides; the system is singular or nearly so there\n",
-            k, t);
-        break;
-    default:
-        perp__refuse(diag, none, place,
-                     "no solution at step %ld (t = %g): %s ended with '%s', %s%s", k, t,
-                     perp_method_name(sim->options.solver), perp_outcome_name(r->outcome),
-                     perp_outcome_message(r->outcome), r->certificate ? "; " : "\n");
-        say_pairs_at_fault(sim, r, diag);
-    }
+    if (r->fault == PERP__BELOW_RESOLUTION)
+        return perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(m->source.name),
+                            "the step %g is below the resolution of the states: none changes in "
+                            "it, although their rates are not 0; take a longer step\n",
+                            sim->options.step);
+    perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(m->source.name),
+                 "%s at step %ld (t = %g): %s", faults[r->fault].what, k, t, faults[r->fault].why);
+    if (faults[r->fault].say_more) faults[r->fault].say_more(sim, r, diag);
     return PERP_ERR_NO_SOLUTION;
 }
 
