@@ -239,8 +239,8 @@ void perp_plan_destroy(perp_plan *plan)
 {
     if (!plan) return;
     perp_plan_destroy(plan->coarse);
-    perp_plan_destroy(plan->easier);
-    perp_model_destroy(plan->easier_model);
+    for (int i = 0; i < plan->neasier; i++) perp_plan_destroy(plan->easier[i]);
+    free(plan->easier);
     perp__ipm_destroy(plan->ipm);
     perp__sides_destroy(plan->sides);
     perp__kkt_destroy(plan->kkt);
@@ -255,6 +255,7 @@ void perp_plan_destroy(perp_plan *plan)
                         plan->model_w,     plan->model_p};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     for (int i = 0; i < 4; i++) free(plan->kept[i]);
+    perp_model_destroy(plan->own_model);
     free(plan);
 }
 

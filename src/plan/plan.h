@@ -14,8 +14,9 @@ struct perp_plan {
     perp__ipm *ipm;
     perp__sides *sides;
     perp_plan *coarse; /* of fewer steps, where there are many; nullable */
-    perp_plan *easier; /* of the parameter's value before, where one walks; nullable */
-    perp_model *easier_model;
+    perp_plan **easier; /* neasier: of the values of a homotopy's parameter, the last one first */
+    int neasier;
+    perp_model *own_model; /* of an easier plan: with its value */
     size_t nW, nP, nR;
     double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
     double *from_w, *from_p;         /* where a phase starts */
@@ -56,7 +57,7 @@ perp_status perp__plan_create_coarse(perp_plan *plan);
 int perp__plan_start_coarse(perp_plan *plan, int run);
 /* The same for a homotopy in a parameter (walk.c). */
 perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
-int perp__plan_start_easier(perp_plan *plan, int run);
+int perp__plan_start_easier(perp_plan *plan, int start);
 /* Homotopy: solve with pairs relaxed to a b <= eps for falling eps, down to `last`; from the start, or (goes_on) from
  * the present point. */
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);

@@ -42,42 +42,74 @@ static double value_of(const perp_plan *plan, perp_diag *diag)
     return (double)NAN;
 }
 
-perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag)
+static void copy_point(perp_plan *to, const perp_plan *from)
+{
+    memcpy(to->w, from->w, to->nW * sizeof *to->w);
+    memcpy(to->p, from->p, to->nP * sizeof *to->p);
+}
+
+/* A plan with the parameter at a value. */
+static perp_status create_at(perp_plan *plan, double value, perp_plan **out, perp_diag *diag)
 {
     perp_plan_options o = plan->options;
-    if (!o.homotopy || o.homotopy_steps == 0) return PERP_OK;
-    double value = value_of(plan, diag);
-    if (isnan(value)) return PERP_ERR_ARG;
-    /* one step back; the easier plan takes those before it */
-    double here = value - (value - o.homotopy_from) / o.homotopy_steps--;
-    perp_status status = perp__model_clone(plan->model, &plan->easier_model);
-    if (status == PERP_OK) status = perp_model_set(plan->easier_model, o.homotopy, here, diag);
-    if (status == PERP_OK) status = perp_plan_create(plan->easier_model, &o, &plan->easier, diag);
+    perp_model *model = NULL;
+    perp_status status = perp__model_clone(plan->model, &model);
+    if (status == PERP_OK) status = perp_model_set(model, o.homotopy, value, diag);
+    o.homotopy = NULL;
+    if (status == PERP_OK) status = perp_plan_create(model, &o, out, diag);
+    if (*out)
+        (*out)->own_model = model;
+    else
+        perp_model_destroy(model);
     if (status == PERP_ERR_MODEL ||
-        (status == PERP_OK && (plan->easier->nW != plan->nW || plan->easier->nP != plan->nP))) {
+        (status == PERP_OK && ((*out)->nW != plan->nW || (*out)->nP != plan->nP))) {
         say(plan, diag, "makes another problem on its way");
         status = PERP_ERR_ARG;
     }
     return status;
 }
 
+perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag)
+{
+    const perp_plan_options *o = &plan->options;
+    if (!o->homotopy || o->homotopy_steps == 0) return PERP_OK;
+    double value = value_of(plan, diag);
+    perp_status status = isnan(value) ? PERP_ERR_ARG : PERP_OK;
+    plan->easier = calloc((size_t)o->homotopy_steps, sizeof *plan->easier);
+    if (!plan->easier) return PERP_ERR_MEMORY;
+    for (int k = o->homotopy_steps; k > 0 && status == PERP_OK; k--) {
+        value -= (value - o->homotopy_from) / k;
+        status = create_at(plan, value, &plan->easier[plan->neasier++], diag);
+    }
+    return status;
+}
+
+/* One value after the other, each from the solution of the one before, or from its own start where that has none. */
 int perp__plan_start_easier(perp_plan *plan, int start)
 {
-    perp_plan *easier = plan->easier;
-    if (!easier) return 0;
-    easier->options.progress = plan->options.progress;
-    easier->options.context = plan->options.context;
-    easier->iterations = easier->stopped = 0;
-    easier->has_guess = plan->has_guess;
-    memcpy(easier->guess_w, plan->guess_w, plan->nW * sizeof *plan->guess_w);
-    memcpy(easier->guess_p, plan->guess_p, plan->nP * sizeof *plan->guess_p);
-    perp__plan_set_start(easier, start);
-    perp__ipm_result run =
-        perp__plan_run_homotopy(easier, start, easier->options.relaxation_min, 0);
-    plan->iterations += easier->iterations;
-    plan->stopped |= easier->stopped;
-    if (!(run.infeasibility < 1e-3)) return 0;
-    memcpy(plan->w, easier->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, easier->p, plan->nP * sizeof *plan->p);
-    return 1;
+    const perp_plan *from = NULL;
+    int iterations = 0, stopped = 0;
+    for (int k = plan->neasier - 1; k >= 0; k--) {
+        perp_plan *easier = plan->easier[k];
+        easier->options.progress = plan->options.progress;
+        easier->options.context = plan->options.context;
+        easier->iterations = iterations;
+        easier->has_guess = plan->has_guess;
+        memcpy(easier->guess_w, plan->guess_w, plan->nW * sizeof *plan->guess_w);
+        memcpy(easier->guess_p, plan->guess_p, plan->nP * sizeof *plan->guess_p);
+        if (from)
+            copy_point(easier, from);
+        else
+            perp__plan_set_start(easier, start);
+        easier->stopped = stopped;
+        perp__ipm_result run =
+            perp__plan_run_homotopy(easier, start, easier->options.relaxation_min, 0);
+        iterations = easier->iterations;
+        stopped |= easier->stopped;
+        from = run.infeasibility < 1e-3 ? easier : NULL;
+    }
+    plan->iterations += iterations;
+    plan->stopped |= stopped;
+    if (from) copy_point(plan, from);
+    return from != NULL;
 }
