@@ -65,6 +65,7 @@ fuzz:
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.[ch]
+	@cd web && npm run --silent fmt
 
 clean:
 	rm -rf build out

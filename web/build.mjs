@@ -7,31 +7,45 @@ import {mkdirSync, readFileSync, renameSync, writeFileSync} from 'node:fs';
 import {dirname, join} from 'node:path';
 import {fileURLToPath} from 'node:url';
 
-const here = dirname(fileURLToPath(import.meta.url)), [, , out, html] = process.argv;
+const here = dirname(fileURLToPath(import.meta.url)),
+    [, , out, html] = process.argv;
 
 async function bundle(entry) {
     const result = await build({
-        entryPoints: [join(here, entry)], bundle: true, minify: true, write: false, format: 'iife',
-        target: 'es2020', legalComments: 'inline', charset: 'utf8', logLevel: 'error',
+        entryPoints: [join(here, entry)],
+        bundle: true,
+        minify: true,
+        write: false,
+        format: 'iife',
+        target: 'es2020',
+        legalComments: 'inline',
+        charset: 'utf8',
+        logLevel: 'error',
     });
     return result.outputFiles[0].text;
 }
 
 function array(name, text) {
-    const bytes = Buffer.from(text, 'utf8'), lines = [];
+    const bytes = Buffer.from(text, 'utf8'),
+        lines = [];
     for (let i = 0; i < bytes.length; i += 24) lines.push([...bytes.subarray(i, i + 24)].join(','));
-    return `extern const unsigned char ${name}[];\nextern const size_t ${name}_size;\n` +
-        `const unsigned char ${name}[] = {\n${lines.join(',\n')}};\nconst size_t ${name}_size = ${bytes.length};\n`;
+    return (
+        `extern const unsigned char ${name}[];\nextern const size_t ${name}_size;\n` +
+        `const unsigned char ${name}[] = {\n${lines.join(',\n')}};\nconst size_t ${name}_size = ${bytes.length};\n`
+    );
 }
 
 const script = (await bundle('src/main.js')).replaceAll('</script', '<\\/script');
-const style = await bundle('src/style.css') + readFileSync(join(here, 'node_modules/uplot/dist/uPlot.min.css'), 'utf8');
+const style =
+    (await bundle('src/style.css')) + readFileSync(join(here, 'node_modules/uplot/dist/uPlot.min.css'), 'utf8');
 const licence = readFileSync(join(here, 'node_modules/uplot/LICENSE'), 'utf8').replaceAll('*/', '* /');
 const program = `/* uPlot:\n${licence}*/\n${script}`.replaceAll('\r\n', '\n');
 
 // What the page may do: run this script and no other, style itself (also by attributes), fetch nothing.
 const hash = createHash('sha256').update(program, 'utf8').digest('base64');
-const policy = `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
+const policy =
+    `default-src 'none'; script-src 'sha256-${hash}'; style-src 'unsafe-inline'; ` +
+    "base-uri 'none'; form-action 'none'";
 const page = readFileSync(join(here, 'src/page.html'), 'utf8')
     .replace('perp-policy', () => policy)
     .replace('/*perp-style*/', () => style)
@@ -40,7 +54,11 @@ const parts = page.split('/*perp-data*/');
 if (parts.length !== 2) throw new Error('page.html must have one /*perp-data*/');
 
 mkdirSync(dirname(out), {recursive: true});
-writeFileSync(out + '.part', '/* Made by web/build.mjs. */\n#include <stddef.h>\n' +
-    array('perp__page_head', parts[0]) + array('perp__page_tail', parts[1]));
+writeFileSync(
+    out + '.part',
+    '/* Made by web/build.mjs. */\n#include <stddef.h>\n' +
+        array('perp__page_head', parts[0]) +
+        array('perp__page_tail', parts[1]),
+);
 renameSync(out + '.part', out);
 if (html) writeFileSync(html, page);

@@ -4,14 +4,15 @@ import {phasesOf} from './phases.js';
 
 export function decode(text) {
     if (text === null || text === undefined) return null;
-    const bytes = atob(text), array = new Uint8Array(bytes.length);
+    const bytes = atob(text),
+        array = new Uint8Array(bytes.length);
     for (let i = 0; i < bytes.length; i++) array[i] = bytes.charCodeAt(i);
     return new Float64Array(array.buffer);
 }
 
 // For the plots: null where there is no finite number.
 export function gaps(values) {
-    return values && Array.from(values, v => Number.isFinite(v) ? v : null);
+    return values && Array.from(values, v => (Number.isFinite(v) ? v : null));
 }
 
 export function read() {
@@ -27,10 +28,10 @@ export function read() {
         for (const strip of run.strips) strip.end = decode(strip.end);
         if (run.drawing) {
             run.drawing.t = decode(run.drawing.t);
-            for (const shape of run.drawing.shapes) shape.at = shape.at.map(x => typeof x === 'string' ? decode(x) : x);
+            for (const shape of run.drawing.shapes)
+                shape.at = shape.at.map(x => (typeof x === 'string' ? decode(x) : x));
         }
-        for (const law of run.laws)
-            for (const name of ['v', 'f', 'bound']) law[name] = decode(law[name]);
+        for (const law of run.laws) for (const name of ['v', 'f', 'bound']) law[name] = decode(law[name]);
     }
     return data;
 }
@@ -49,24 +50,31 @@ export function mark(v) {
 
 // Index of the entry of an ascending array that is nearest to x.
 export function nearest(array, x) {
-    let lo = 0, hi = array.length - 1;
+    let lo = 0,
+        hi = array.length - 1;
     while (hi - lo > 1) {
         const middle = (lo + hi) >> 1;
-        if (array[middle] <= x) lo = middle; else hi = middle;
+        if (array[middle] <= x) lo = middle;
+        else hi = middle;
     }
     return hi >= 0 && Math.abs(array[hi] - x) < Math.abs(array[lo] - x) ? hi : lo;
 }
 
 // 1, 2 or 5 times powers of ten between lo and hi, about `target` of them.
 export function ticks(lo, hi, target) {
-    const rough = (hi - lo) / target, power = 10 ** Math.floor(Math.log10(rough)), share = rough / power;
-    const step = power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10), list = [];
-    for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * step; k++) list.push(Number((k * step).toPrecision(12)));
+    const rough = (hi - lo) / target,
+        power = 10 ** Math.floor(Math.log10(rough)),
+        share = rough / power;
+    const step = power * (share <= 1 ? 1 : share <= 2 ? 2 : share <= 5 ? 5 : 10),
+        list = [];
+    for (let k = Math.ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * step; k++)
+        list.push(Number((k * step).toPrecision(12)));
     return list;
 }
 
 export function range(lists) {
-    let lo = Infinity, hi = -Infinity;
+    let lo = Infinity,
+        hi = -Infinity;
     for (const list of lists)
         for (const v of list || [])
             if (Number.isFinite(v)) {

@@ -44,8 +44,15 @@ function seriesOf(name, values, color, only) {
     return data.runs.flatMap((run, r) => {
         const list = run.problem ? null : values(run);
         if (!list) return [];
-        return [{run: r, label: label(name, run), values: list, color: only ? color + r : color,
-            dash: dashes[(data.runs.length > 1 && !only ? r : Math.floor(color / 8)) % 4]}];
+        return [
+            {
+                run: r,
+                label: label(name, run),
+                values: list,
+                color: only ? color + r : color,
+                dash: dashes[(data.runs.length > 1 && !only ? r : Math.floor(color / 8)) % 4],
+            },
+        ];
     });
 }
 
@@ -56,17 +63,28 @@ function timePlots() {
     const groups = [...new Set(data.columns.map(c => c.group))];
     for (const g of groups) {
         const columns = data.columns.map((c, k) => ({...c, k})).filter(c => c.group === g);
-        const series = columns.flatMap((c, i) => seriesOf(c.name, run => run.data[c.k], i, columns.length === 1)
-            .map(s => ({...s, held: data.runs[s.run].held.includes(c.name)})));
+        const series = columns.flatMap((c, i) =>
+            seriesOf(c.name, run => run.data[c.k], i, columns.length === 1).map(s => ({
+                ...s,
+                held: data.runs[s.run].held.includes(c.name),
+            })),
+        );
         if (!series.length) continue;
-        const unit = columns[0].unit, plot = plotHost(host, `over time, ${unit || 'without unit'}`);
+        const unit = columns[0].unit,
+            plot = plotHost(host, `over time, ${unit || 'without unit'}`);
         const note = emptyNote(series);
         if (note) plot.append(note);
         timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : ''});
     }
-    const phases = data.runs.filter(run => !run.problem).map(run => phaseNote(run, show)).filter(Boolean);
+    const phases = data.runs
+        .filter(run => !run.problem)
+        .map(run => phaseNote(run, show))
+        .filter(Boolean);
     host.append(...phases.slice(0, 1));
-    if (data.leftOut) host.append(element('p', {class: 'hint', text: `${data.leftOut} more columns are not shown; --columns chooses.`}));
+    if (data.leftOut)
+        host.append(
+            element('p', {class: 'hint', text: `${data.leftOut} more columns are not shown; --columns chooses.`}),
+        );
 }
 
 function modes(host) {
@@ -79,9 +97,10 @@ function modes(host) {
 
 // A pair of a quantity and its rate, by their units; else the first two columns.
 function likelyPair() {
-    const states = new Set(data.runs.flatMap(run => run.model ? run.model.states : []));
+    const states = new Set(data.runs.flatMap(run => (run.model ? run.model.states : [])));
     const time = data.runs.find(run => !run.problem).timeUnit || 's';
-    const index = data.columns.map((c, k) => k), isState = k => !states.size || states.has(data.columns[k].name);
+    const index = data.columns.map((c, k) => k),
+        isState = k => !states.size || states.has(data.columns[k].name);
     for (const x of index.filter(isState))
         for (const y of index.filter(isState))
             if (data.columns[x].unit && data.columns[y].unit === `${data.columns[x].unit}/${time}`) return [x, y];
@@ -91,23 +110,35 @@ function likelyPair() {
 
 function chooser(name, chosen, onchange) {
     const select = element('select', {'aria-label': name, onchange});
-    data.columns.forEach((c, k) => select.append(element('option', {value: k, text: axisLabel(c.name, c.unit), ...(k === chosen ? {selected: ''} : {})})));
+    data.columns.forEach((c, k) =>
+        select.append(
+            element('option', {value: k, text: axisLabel(c.name, c.unit), ...(k === chosen ? {selected: ''} : {})}),
+        ),
+    );
     return select;
 }
 
 function phase(host) {
     if (data.columns.length < 2) return;
-    const plot = plotHost(host, 'phase portrait'), [x, y] = likelyPair();
+    const plot = plotHost(host, 'phase portrait'),
+        [x, y] = likelyPair();
     let curves = null;
     const update = () => {
-        const i = Number(xs.value), j = Number(ys.value), [cx, cy] = [data.columns[i], data.columns[j]];
-        const series = data.runs.flatMap((run, r) => run.problem || !run.data[i] || !run.data[j] ? [] :
-            [{label: data.runs.length > 1 ? run.name : '', color: r, t: run.t, x: run.data[i], y: run.data[j]}]);
+        const i = Number(xs.value),
+            j = Number(ys.value),
+            [cx, cy] = [data.columns[i], data.columns[j]];
+        const series = data.runs.flatMap((run, r) =>
+            run.problem || !run.data[i] || !run.data[j]
+                ? []
+                : [{label: data.runs.length > 1 ? run.name : '', color: r, t: run.t, x: run.data[i], y: run.data[j]}],
+        );
         const settings = {xLabel: axisLabel(cx.name, cx.unit), yLabel: axisLabel(cy.name, cy.unit), series};
-        if (curves) Object.assign(curves, settings); else curves = new Curves(plot, settings);
+        if (curves) Object.assign(curves, settings);
+        else curves = new Curves(plot, settings);
         curves.draw();
     };
-    const xs = chooser('horizontal', x, update), ys = chooser('vertical', y, update);
+    const xs = chooser('horizontal', x, update),
+        ys = chooser('vertical', y, update);
     plot.append(element('h2', {text: 'Phase portrait'}), element('div', {class: 'controls'}, ys, 'against', xs));
     update();
     parts.curves.push(curves);
@@ -118,72 +149,131 @@ function phase(host) {
 // Coulomb's graph for a bound: through (-v, bound), (0, bound), (0, -bound), (v, -bound).
 function coulomb(law, v, bound) {
     const far = 1.05 * (v || 1);
-    return law.planar ? {x: [0, 0, far], y: [0, bound, bound]} : {x: [-far, 0, 0, far], y: [bound, bound, -bound, -bound]};
+    return law.planar
+        ? {x: [0, 0, far], y: [0, bound, bound]}
+        : {x: [-far, 0, 0, far], y: [bound, bound, -bound, -bound]};
 }
 
 function friction() {
     const labels = [...new Set(data.runs.flatMap(run => (run.laws || []).map(l => l.label)))];
     const free = [];
     for (const name of labels) {
-        const found = data.runs.map((run, r) => ({run, r, law: (run.laws || []).find(l => l.label === name)})).filter(x => x.law);
-        const law = found[0].law, bounds = range(found.map(x => x.law.bound));
+        const found = data.runs
+            .map((run, r) => ({run, r, law: (run.laws || []).find(l => l.label === name)}))
+            .filter(x => x.law);
+        const law = found[0].law,
+            bounds = range(found.map(x => x.law.bound));
         if (!bounds || bounds[1] <= 0) {
             free.push(name);
             continue;
         }
-        const changes = bounds && bounds[1] - bounds[0] > 1e-6 * bounds[1], part = i => (f, k) => changes ? f / i.bound[k] : f;
+        const changes = bounds && bounds[1] - bounds[0] > 1e-6 * bounds[1],
+            part = i => (f, k) => (changes ? f / i.bound[k] : f);
         const speed = range(found.map(x => x.law.v.map(Math.abs)));
-        const host = twoColumns(), plot = plotHost(host, `friction ${name}`);
-        const f = law.planar ? `|${name}|` : name, v = law.planar ? 'speed of slip' : 'velocity of slip';
+        const host = twoColumns(),
+            plot = plotHost(host, `friction ${name}`);
+        const f = law.planar ? `|${name}|` : name,
+            v = law.planar ? 'speed of slip' : 'velocity of slip';
         plot.append(element('h2', {text: `Friction ${name} against the ${v}`}));
-        parts.curves.push(new Curves(plot, {
-            xLabel: v, yLabel: changes ? `${f} / bound` : f,
-            series: found.map(x => ({label: data.runs.length > 1 ? x.run.name : '', color: x.r, t: x.run.t, x: x.law.v,
-                y: x.law.f.map(part(x.law)).map(y => Math.abs(y) === Infinity ? NaN : y)})),
-            ghosts: bounds && speed ? [coulomb(law, speed[1], changes ? 1 : bounds[1])] : [],
-        }));
+        parts.curves.push(
+            new Curves(plot, {
+                xLabel: v,
+                yLabel: changes ? `${f} / bound` : f,
+                series: found.map(x => ({
+                    label: data.runs.length > 1 ? x.run.name : '',
+                    color: x.r,
+                    t: x.run.t,
+                    x: x.law.v,
+                    y: x.law.f.map(part(x.law)).map(y => (Math.abs(y) === Infinity ? NaN : y)),
+                })),
+                ghosts: bounds && speed ? [coulomb(law, speed[1], changes ? 1 : bounds[1])] : [],
+            }),
+        );
         parts.curves.at(-1).draw();
         const twin = plotHost(host, `friction ${name} over time`);
         twin.append(element('h2', {text: `Friction ${name} and the ${v} over time`}));
-        timePlot(twin, data.runs, found.flatMap(x => [
-            {run: x.r, label: label(f, x.run), values: x.law.f, color: 2 * x.r, dash: dashes[x.r % 4]},
-            {run: x.r, label: label(v, x.run), values: x.law.v, color: 2 * x.r + 1, dash: dashes[x.r % 4], scale: 'right'},
-        ]), {label: f, right: v, height: 320});
+        timePlot(
+            twin,
+            data.runs,
+            found.flatMap(x => [
+                {run: x.r, label: label(f, x.run), values: x.law.f, color: 2 * x.r, dash: dashes[x.r % 4]},
+                {
+                    run: x.r,
+                    label: label(v, x.run),
+                    values: x.law.v,
+                    color: 2 * x.r + 1,
+                    dash: dashes[x.r % 4],
+                    scale: 'right',
+                },
+            ]),
+            {label: f, right: v, height: 320},
+        );
     }
-    if (free.length) main.append(element('p', {class: 'hint', text: `Without contact all the time: ${free.join(', ')}`}));
+    if (free.length)
+        main.append(element('p', {class: 'hint', text: `Without contact all the time: ${free.join(', ')}`}));
 }
 
 // Accuracy --------------------------------------------------------------------------------------
 
 function accuracy() {
-    const names = [['residual', 'residual', 0], ['violation', 'natural residual of the pairs', 1], ['product', 'largest product of the sides', 2]];
-    const series = names.flatMap(([key, name, color]) => seriesOf(name, run => run[key] && run[key].some(Number.isFinite) ? run[key] : null, color, false));
+    const names = [
+        ['residual', 'residual', 0],
+        ['violation', 'natural residual of the pairs', 1],
+        ['product', 'largest product of the sides', 2],
+    ];
+    const series = names.flatMap(([key, name, color]) =>
+        seriesOf(name, run => (run[key] && run[key].some(Number.isFinite) ? run[key] : null), color, false),
+    );
     if (!series.length) return;
-    const host = section('Residual and complementarity'), plot = plotHost(host, 'residual');
+    const host = section('Residual and complementarity'),
+        plot = plotHost(host, 'residual');
     timePlot(plot, data.runs, series, {label: '', log: true, height: 210});
     host.append(element('p', {class: 'hint', text: 'Logarithmic; values that are 0 lie on the lower edge.'}));
 }
 
 // The iterations of a planner: what spans decades on a logarithmic axis at the right.
 function iterations() {
-    const runs = data.runs.filter(run => run.iterations).map(run => {
-        const [first, ...columns] = run.iterations, counts = first.data.every((v, i) => i === 0 || v > first.data[i - 1]);
-        return {name: run.name, t: counts ? first.data : first.data.map((v, i) => i), time: counts ? first.name : 'row', timeUnit: '',
-            columns: columns.filter(c => c.data.some(v => v !== 0 && v !== 1))}; // no flags
-    });
+    const runs = data.runs
+        .filter(run => run.iterations)
+        .map(run => {
+            const [first, ...columns] = run.iterations,
+                counts = first.data.every((v, i) => i === 0 || v > first.data[i - 1]);
+            return {
+                name: run.name,
+                t: counts ? first.data : first.data.map((v, i) => i),
+                time: counts ? first.name : 'row',
+                timeUnit: '',
+                columns: columns.filter(c => c.data.some(v => v !== 0 && v !== 1)),
+            }; // no flags
+        });
     if (!runs.length) return;
     const isLog = c => /infeas|violation|residual|stationar|relax|barrier|step|error|^mu$/i.test(c.name);
-    const series = runs.flatMap((run, r) => run.columns.map((c, k) => ({run: r, label: label(c.name, run), values: c.data, color: k, dash: dashes[r % 4],
-        scale: isLog(c) ? 'right' : 'y'})));
-    const host = section('Iterations'), plot = plotHost(host, 'iterations');
-    parts.iterations = timePlot(plot, runs, series, {own: true, label: 'cost', right: 'violation, relaxation (logarithmic)', rightLog: true});
+    const series = runs.flatMap((run, r) =>
+        run.columns.map((c, k) => ({
+            run: r,
+            label: label(c.name, run),
+            values: c.data,
+            color: k,
+            dash: dashes[r % 4],
+            scale: isLog(c) ? 'right' : 'y',
+        })),
+    );
+    const host = section('Iterations'),
+        plot = plotHost(host, 'iterations');
+    parts.iterations = timePlot(plot, runs, series, {
+        own: true,
+        label: 'cost',
+        right: 'violation, relaxation (logarithmic)',
+        rightLog: true,
+    });
 }
 
 // Where it came from ------------------------------------------------------------------------------
 
 function facts(rows) {
     const table = element('table', {class: 'facts'});
-    for (const [name, value] of rows) table.append(element('tr', {}, element('th', {text: name}), element('td', {text: value})));
+    for (const [name, value] of rows)
+        table.append(element('tr', {}, element('th', {text: name}), element('td', {text: value})));
     return table;
 }
 
@@ -200,26 +290,53 @@ function isOurs(run) {
 function origin(run) {
     const host = section(data.runs.length > 1 ? `Parameters and origin of ${run.name}` : 'Parameters and origin');
     const notes = run.notes.filter(n => !n.startsWith('unit '));
-    const params = notes.filter(n => n.startsWith('param ')).map(n => n.slice(6).split(/ = (.*)/s).slice(0, 2));
-    if (params.length) host.append(params.length > 12 ? element('div', {class: 'many'}, ...params.map(p => element('span', {text: p.join(' = ')}))) : facts(params));
-    host.append(element('h2', {text: 'Run'}), facts([
-        ['file', run.name], ['rows', run.kept < run.rows ? `${run.rows}, of which ${run.kept} are in this page (extremes kept)` : String(run.rows)],
-        ['written', run.complete ? 'completely' : isOurs(run) ? 'not completely' : 'by another program'], ['report', `perp ${data.perp}`],
-    ]), element('pre', {text: notes.filter(n => !n.startsWith('param ')).join('\n')}));
-    if (run.model) host.append(element('h2', {text: `Model ${run.model.name}`}), element('pre', {text: run.model.text}));
+    const params = notes
+        .filter(n => n.startsWith('param '))
+        .map(n =>
+            n
+                .slice(6)
+                .split(/ = (.*)/s)
+                .slice(0, 2),
+        );
+    if (params.length)
+        host.append(
+            params.length > 12
+                ? element('div', {class: 'many'}, ...params.map(p => element('span', {text: p.join(' = ')})))
+                : facts(params),
+        );
+    host.append(
+        element('h2', {text: 'Run'}),
+        facts([
+            ['file', run.name],
+            [
+                'rows',
+                run.kept < run.rows
+                    ? `${run.rows}, of which ${run.kept} are in this page (extremes kept)`
+                    : String(run.rows),
+            ],
+            ['written', run.complete ? 'completely' : isOurs(run) ? 'not completely' : 'by another program'],
+            ['report', `perp ${data.perp}`],
+        ]),
+        element('pre', {text: notes.filter(n => !n.startsWith('param ')).join('\n')}),
+    );
+    if (run.model)
+        host.append(element('h2', {text: `Model ${run.model.name}`}), element('pre', {text: run.model.text}));
 }
 
 // Keys and buttons --------------------------------------------------------------------------------
 
 function step(rows) {
-    const run = data.runs.find(r => !r.problem), t = run.t;
+    const run = data.runs.find(r => !r.problem),
+        t = run.t;
     const i = state.time === null ? 0 : nearest(t, state.time) + rows;
     setTime(t[Math.min(Math.max(i, 0), t.length - 1)]);
 }
 
 function zoomBy(factor) {
-    const [from, to] = shownRange(), about = state.time === null ? (from + to) / 2 : state.time;
-    const lo = Math.max(state.whole[0], about - (about - from) * factor), hi = Math.min(state.whole[1], about + (to - about) * factor);
+    const [from, to] = shownRange(),
+        about = state.time === null ? (from + to) / 2 : state.time;
+    const lo = Math.max(state.whole[0], about - (about - from) * factor),
+        hi = Math.min(state.whole[1], about + (to - about) * factor);
     if (hi > lo) setZoom(lo === state.whole[0] && hi === state.whole[1] ? null : [lo, hi]);
 }
 
@@ -232,9 +349,15 @@ function showKeys() {
 }
 
 const keys = {
-    ArrowLeft: e => step(e.shiftKey ? -10 : -1), ArrowRight: e => step(e.shiftKey ? 10 : 1),
-    '0': () => setZoom(null), '+': () => zoomBy(0.5), '=': () => zoomBy(0.5), '-': () => zoomBy(2),
-    ' ': () => parts.stage && parts.stage.toggle(), d: toggleTheme, '?': showKeys,
+    ArrowLeft: e => step(e.shiftKey ? -10 : -1),
+    ArrowRight: e => step(e.shiftKey ? 10 : 1),
+    0: () => setZoom(null),
+    '+': () => zoomBy(0.5),
+    '=': () => zoomBy(0.5),
+    '-': () => zoomBy(2),
+    ' ': () => parts.stage && parts.stage.toggle(),
+    d: toggleTheme,
+    '?': showKeys,
 };
 
 function controls(drawn) {
@@ -242,7 +365,8 @@ function controls(drawn) {
     document.getElementById('help').addEventListener('click', showKeys);
     document.getElementById('reset').addEventListener('click', () => setZoom(null));
     document.addEventListener('keydown', e => {
-        const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || (e.key === ' ' && e.target.tagName === 'BUTTON');
+        const typing =
+            /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || (e.key === ' ' && e.target.tagName === 'BUTTON');
         const action = drawn && !typing && !e.ctrlKey && !e.metaKey && !e.altKey ? keys[e.key] : null;
         if (!action) return;
         e.preventDefault();
@@ -266,14 +390,22 @@ function build() {
     setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
     for (const run of data.runs) {
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
-        else if (noPlan(run)) message(`${run.name} is not a plan that holds (${noPlan(run)}): this is where the search ended.`);
-        else if (!run.complete && isOurs(run)) message(`${run.name} was not written to its end: ${run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short'}`);
+        else if (noPlan(run))
+            message(`${run.name} is not a plan that holds (${noPlan(run)}): this is where the search ended.`);
+        else if (!run.complete && isOurs(run)) {
+            const why = run.notes.findLast(n => n.startsWith('stopped:')) || 'the run was cut short';
+            message(`${run.name} was not written to its end: ${why}`);
+        }
     }
     const drawn = data.runs.filter(run => !run.problem);
     if (drawn.length) {
         state.whole = range(drawn.map(run => run.t));
         if (state.whole[0] === state.whole[1]) state.whole = [state.whole[0] - 0.5, state.whole[1] + 0.5];
-        if (drawn.some(run => run.drawing)) parts.stage = new Stage(section('Motion'), drawn.filter(run => run.drawing));
+        if (drawn.some(run => run.drawing))
+            parts.stage = new Stage(
+                section('Motion'),
+                drawn.filter(run => run.drawing),
+            );
         timePlots();
         modes(main);
         phase(twoColumns());

@@ -1,18 +1,28 @@
-// The phases of a plan, from the lines at the head of its table: where each begins and ends, drawn into plots over time.
+// The phases of a plan, from the lines at the head of its table: where each begins and ends, drawn into plots over
+// time.
 
 import {color, element} from './state.js';
 
 const line = /^phase (.+): (\S+) s to t = (\S+), nodes \d+ to \d+(, begins with a jump)?$/;
 
 export function phasesOf(notes) {
-    return notes.map(n => n.match(line)).filter(Boolean).map(m => ({
-        name: /^\d+$/.test(m[1]) ? `phase ${m[1]}` : m[1], from: Number(m[3]) - Number(m[2]), to: Number(m[3]), jumps: !!m[4],
-    }));
+    return notes
+        .map(n => n.match(line))
+        .filter(Boolean)
+        .map(m => ({
+            name: /^\d+$/.test(m[1]) ? `phase ${m[1]}` : m[1],
+            from: Number(m[3]) - Number(m[2]),
+            to: Number(m[3]),
+            jumps: !!m[4],
+        }));
 }
 
 // A dashed line between two phases, and names at the top where there is room for them.
 export function drawPhases(u, phases, named) {
-    const ctx = u.ctx, {left, top, width, height} = u.bbox, scale = devicePixelRatio, right = left + width;
+    const ctx = u.ctx,
+        {left, top, width, height} = u.bbox,
+        scale = devicePixelRatio,
+        right = left + width;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = color('m');
     ctx.lineWidth = scale;
@@ -21,15 +31,18 @@ export function drawPhases(u, phases, named) {
     ctx.textAlign = 'center';
     ctx.textBaseline = 'top';
     phases.forEach((phase, k) => {
-        const from = u.valToPos(phase.from, 'x', true), to = u.valToPos(phase.to, 'x', true);
+        const from = u.valToPos(phase.from, 'x', true),
+            to = u.valToPos(phase.to, 'x', true);
         if (k > 0 && from >= left && from <= right) {
             ctx.beginPath();
             ctx.moveTo(from, top);
             ctx.lineTo(from, top + height);
             ctx.stroke();
         }
-        const lo = Math.max(from, left), hi = Math.min(to, right);
-        if (named && ctx.measureText(phase.name).width < hi - lo) ctx.fillText(phase.name, (lo + hi) / 2, top + 2 * scale);
+        const lo = Math.max(from, left),
+            hi = Math.min(to, right);
+        if (named && ctx.measureText(phase.name).width < hi - lo)
+            ctx.fillText(phase.name, (lo + hi) / 2, top + 2 * scale);
     });
     ctx.restore();
 }

@@ -8,9 +8,16 @@ function corners(shape, frame) {
     const v = shape.at.map(x => at(x, frame));
     if (shape.kind === 'box') {
         const r = Math.hypot(v[2], v[3]) / 2;
-        return [[v[0] - r, v[1] - r], [v[0] + r, v[1] + r]];
+        return [
+            [v[0] - r, v[1] - r],
+            [v[0] + r, v[1] + r],
+        ];
     }
-    if (shape.kind === 'circle') return [[v[0] - v[2], v[1] - v[2]], [v[0] + v[2], v[1] + v[2]]];
+    if (shape.kind === 'circle')
+        return [
+            [v[0] - v[2], v[1] - v[2]],
+            [v[0] + v[2], v[1] + v[2]],
+        ];
     const points = [];
     if (shape.kind === 'force') return [[v[0], v[1]]];
     if (shape.kind === 'ground') return v[2] ? [[v[0], v[1]]] : [[NaN, v[1]]];
@@ -42,33 +49,44 @@ export class Plane {
 
     height(width) {
         const [x0, y0, x1, y1] = this.box;
-        return Math.round(Math.min(440, Math.max(150, width * (y1 - y0) / (x1 - x0))));
+        return Math.round(Math.min(440, Math.max(150, (width * (y1 - y0)) / (x1 - x0))));
     }
 
     draw(ctx, width, height, frames, force) {
-        const [x0, y0, x1, y1] = this.box, unit = Math.min(width / (x1 - x0), height / (y1 - y0));
+        const [x0, y0, x1, y1] = this.box,
+            unit = Math.min(width / (x1 - x0), height / (y1 - y0));
         const view = {
-            width, height, unit,
+            width,
+            height,
+            unit,
             x: v => width / 2 + (v - (x0 + x1) / 2) * unit,
             y: v => height / 2 - (v - (y0 + y1) / 2) * unit,
         };
         this.force = force;
         this.runs.forEach((run, r) => {
             ctx.globalAlpha = r ? 0.55 : 1;
-            for (const shape of run.drawing.shapes) this.shape(ctx, view, shape.kind, shape.at.map(x => at(x, frames[r])), r);
+            for (const shape of run.drawing.shapes)
+                this.shape(
+                    ctx,
+                    view,
+                    shape.kind,
+                    shape.at.map(x => at(x, frames[r])),
+                    r,
+                );
         });
         ctx.globalAlpha = 1;
     }
 
     shape(ctx, view, kind, v, run) {
         if (!v.every(Number.isFinite)) return; // not known at this instant, such as forces before the first step
-        const ink = seriesColor(run), fill = () => {
-            ctx.fillStyle = ink;
-            const alpha = ctx.globalAlpha;
-            ctx.globalAlpha = 0.22 * alpha;
-            ctx.fill();
-            ctx.globalAlpha = alpha;
-        };
+        const ink = seriesColor(run),
+            fill = () => {
+                ctx.fillStyle = ink;
+                const alpha = ctx.globalAlpha;
+                ctx.globalAlpha = 0.22 * alpha;
+                ctx.fill();
+                ctx.globalAlpha = alpha;
+            };
         ctx.lineWidth = 1.8;
         ctx.strokeStyle = ink;
         ctx.beginPath();
@@ -76,7 +94,7 @@ export class Plane {
             ctx.save();
             ctx.translate(view.x(v[0]), view.y(v[1]));
             ctx.rotate(-v[4]);
-            ctx.rect(-v[2] / 2 * view.unit, -v[3] / 2 * view.unit, v[2] * view.unit, v[3] * view.unit);
+            ctx.rect((-v[2] / 2) * view.unit, (-v[3] / 2) * view.unit, v[2] * view.unit, v[3] * view.unit);
             ctx.restore();
             fill();
         } else if (kind === 'circle') {
@@ -121,10 +139,17 @@ export class Plane {
     }
 
     arrow(ctx, view, [x, y, fx, fy, scale], ink) {
-        const by = (scale || this.force) * view.unit, size = Math.hypot(fx, fy) * by, most = 0.4 * this.size * view.unit;
+        const by = (scale || this.force) * view.unit,
+            size = Math.hypot(fx, fy) * by,
+            most = 0.4 * this.size * view.unit;
         if (size < 1.5) return;
-        const cut = Math.min(1, most / size), dx = fx * by * cut, dy = -fy * by * cut, angle = Math.atan2(dy, dx);
-        const px = view.x(x) + dx, py = view.y(y) + dy, head = Math.min(9, 0.5 * size);
+        const cut = Math.min(1, most / size),
+            dx = fx * by * cut,
+            dy = -fy * by * cut,
+            angle = Math.atan2(dy, dx);
+        const px = view.x(x) + dx,
+            py = view.y(y) + dy,
+            head = Math.min(9, 0.5 * size);
         ctx.strokeStyle = ctx.fillStyle = ink;
         ctx.lineWidth = 2.2;
         ctx.moveTo(view.x(x), view.y(y));

@@ -9,17 +9,21 @@ const speeds = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 
 export function at(values, frame) {
     if (typeof values === 'number') return values;
-    const i = Math.floor(frame), j = Math.min(i + 1, values.length - 1), share = frame - i;
+    const i = Math.floor(frame),
+        j = Math.min(i + 1, values.length - 1),
+        share = frame - i;
     return share ? values[i] + share * (values[j] - values[i]) : values[i];
 }
 
 function frameAt(t, time) {
-    let lo = 0, hi = t.length - 1;
+    let lo = 0,
+        hi = t.length - 1;
     if (!(time > t[0])) return 0;
     if (time >= t[hi]) return hi;
     while (hi - lo > 1) {
         const middle = (lo + hi) >> 1;
-        if (t[middle] <= time) lo = middle; else hi = middle;
+        if (t[middle] <= time) lo = middle;
+        else hi = middle;
     }
     return lo + (time - t[lo]) / (t[hi] - t[lo]);
 }
@@ -42,20 +46,37 @@ export class Stage {
     constructor(host, runs) {
         this.host = host;
         this.runs = runs;
-        this.scene = runs[0].drawing.space ? new Space(runs.filter(r => r.drawing.space)) : new Plane(runs.filter(r => !r.drawing.space));
+        this.scene = runs[0].drawing.space
+            ? new Space(runs.filter(r => r.drawing.space))
+            : new Plane(runs.filter(r => !r.drawing.space));
         this.force = forceScale(runs, this.scene.size);
         this.from = Math.min(...runs.map(r => r.drawing.t[0]));
         this.to = Math.max(...runs.map(r => r.drawing.t.at(-1)));
         this.playing = false;
         this.canvas = element('canvas', {class: 'stage', role: 'img', 'aria-label': 'drawing of the model'});
         this.button = element('button', {class: 'play', text: '▶ play', onclick: () => this.toggle()});
-        this.scrub = element('input', {type: 'range', min: 0, max: 1000, step: 1, 'aria-label': 'time', oninput: () => {
-            this.stop();
-            setTime(this.from + this.scrub.value / 1000 * (this.to - this.from));
-        }});
+        this.scrub = element('input', {
+            type: 'range',
+            min: 0,
+            max: 1000,
+            step: 1,
+            'aria-label': 'time',
+            oninput: () => {
+                this.stop();
+                setTime(this.from + (this.scrub.value / 1000) * (this.to - this.from));
+            },
+        });
         this.speed = element('select', {'aria-label': 'speed'});
-        const fit = speeds.reduce((best, s) => Math.abs(Math.log((this.to - this.from) / s / 6)) < Math.abs(Math.log((this.to - this.from) / best / 6)) ? s : best, 1);
-        for (const s of speeds) this.speed.append(element('option', {value: s, text: `${s} ×`, ...(s === fit ? {selected: ''} : {})}));
+        const fit = speeds.reduce(
+            (best, s) =>
+                Math.abs(Math.log((this.to - this.from) / s / 6)) <
+                Math.abs(Math.log((this.to - this.from) / best / 6))
+                    ? s
+                    : best,
+            1,
+        );
+        for (const s of speeds)
+            this.speed.append(element('option', {value: s, text: `${s} ×`, ...(s === fit ? {selected: ''} : {})}));
         this.clock = element('output', {text: ''});
         host.append(this.canvas, element('div', {class: 'controls'}, this.button, this.scrub, this.speed, this.clock));
         if (runs[0].drawing.space) {
@@ -77,9 +98,11 @@ export class Stage {
         let before = null;
         const tick = now => {
             if (!this.playing) return;
-            if (before !== null) setTime(Math.min(this.to, state.time + (now - before) / 1000 * Number(this.speed.value)));
+            if (before !== null)
+                setTime(Math.min(this.to, state.time + ((now - before) / 1000) * Number(this.speed.value)));
             before = now;
-            if (state.time >= this.to) this.stop(); else requestAnimationFrame(tick);
+            if (state.time >= this.to) this.stop();
+            else requestAnimationFrame(tick);
         };
         requestAnimationFrame(tick);
     }
@@ -102,17 +125,26 @@ export class Stage {
     }
 
     draw() {
-        const time = state.time === null ? this.from : state.time, scale = devicePixelRatio || 1;
-        const width = Math.max(280, this.host.clientWidth - 2), height = this.scene.height(width);
+        const time = state.time === null ? this.from : state.time,
+            scale = devicePixelRatio || 1;
+        const width = Math.max(280, this.host.clientWidth - 2),
+            height = this.scene.height(width);
         const pixels = [Math.round(width * scale), Math.round(height * scale)];
-        if (this.canvas.width !== pixels[0] || this.canvas.height !== pixels[1]) [this.canvas.width, this.canvas.height] = pixels;
+        if (this.canvas.width !== pixels[0] || this.canvas.height !== pixels[1])
+            [this.canvas.width, this.canvas.height] = pixels;
         this.canvas.style.width = width + 'px';
         this.canvas.style.height = height + 'px';
         const ctx = this.canvas.getContext('2d');
         ctx.setTransform(scale, 0, 0, scale, 0, 0);
         ctx.clearRect(0, 0, width, height);
-        this.scene.draw(ctx, width, height, this.scene.runs.map(run => frameAt(run.drawing.t, time)), this.force);
-        this.scrub.value = Math.round((time - this.from) / (this.to - this.from || 1) * 1000);
+        this.scene.draw(
+            ctx,
+            width,
+            height,
+            this.scene.runs.map(run => frameAt(run.drawing.t, time)),
+            this.force,
+        );
+        this.scrub.value = Math.round(((time - this.from) / (this.to - this.from || 1)) * 1000);
         this.clock.textContent = `${this.runs[0].time} = ${show(time)} ${this.runs[0].timeUnit}`;
     }
 }

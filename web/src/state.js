@@ -39,12 +39,18 @@ export function setTheme(name) {
 }
 
 export function color(name) {
-    if (!colors.has(name)) colors.set(name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim());
+    if (!colors.has(name))
+        colors.set(
+            name,
+            getComputedStyle(document.documentElement)
+                .getPropertyValue('--' + name)
+                .trim(),
+        );
     return colors.get(name);
 }
 
 export function seriesColor(k) {
-    return color(k % 8 + 1);
+    return color((k % 8) + 1);
 }
 
 export function element(tag, attributes = {}, ...children) {

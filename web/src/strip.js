@@ -16,7 +16,9 @@ function modeAt(run, strip) {
 }
 
 function draw(u, strips) {
-    const ctx = u.ctx, box = u.bbox, scale = devicePixelRatio;
+    const ctx = u.ctx,
+        box = u.bbox,
+        scale = devicePixelRatio;
     ctx.save();
     ctx.beginPath();
     ctx.rect(box.left, box.top, box.width, box.height);
@@ -30,7 +32,8 @@ function draw(u, strips) {
         ctx.fillText(label, box.left + 2 * scale, y + 10 * scale);
         let from = run.t[0];
         for (let k = 0; k < strip.end.length; k++) {
-            const x = u.valToPos(from, 'x', true), to = u.valToPos(strip.end[k], 'x', true);
+            const x = u.valToPos(from, 'x', true),
+                to = u.valToPos(strip.end[k], 'x', true);
             from = strip.end[k];
             if (strip.mode[k] === '-' || to < box.left || x > box.left + box.width) continue;
             ctx.fillStyle = seriesColor(Number(strip.mode[k]));
@@ -51,11 +54,20 @@ const meaning = {
 function legend(strips) {
     const host = element('div');
     for (const kind of Object.keys(meaning)) {
-        const modes = strips.filter(s => s.strip.kind === kind).map(s => s.strip.mode).join('');
+        const modes = strips
+            .filter(s => s.strip.kind === kind)
+            .map(s => s.strip.mode)
+            .join('');
         if (!modes) continue;
-        const line = element('div', {class: 'hint', text: {contact: 'friction', plane: 'friction in the plane', pair: 'pairs', bounds: 'bounded quantities'}[kind]});
+        const line = element('div', {
+            class: 'hint',
+            text: {contact: 'friction', plane: 'friction in the plane', pair: 'pairs', bounds: 'bounded quantities'}[
+                kind
+            ],
+        });
         meaning[kind].forEach((word, k) => {
-            if (modes.includes(String(k))) line.append(element('span', {class: 'key', style: `background: var(--${k + 1})`}), word);
+            if (modes.includes(String(k)))
+                line.append(element('span', {class: 'key', style: `background: var(--${k + 1})`}), word);
         });
         host.append(line);
     }
@@ -63,18 +75,35 @@ function legend(strips) {
 }
 
 export function stripPlot(host, runs) {
-    const strips = runs.flatMap((run, r) => (run.strips || []).map(strip =>
-        ({run, r, strip, label: runs.length > 1 ? `${strip.label} (${run.name})` : strip.label})));
+    const strips = runs.flatMap((run, r) =>
+        (run.strips || []).map(strip => ({
+            run,
+            r,
+            strip,
+            label: runs.length > 1 ? `${strip.label} (${run.name})` : strip.label,
+        })),
+    );
     if (!strips.length) return false;
-    const series = strips.map(({run, r, strip, label}) =>
-        ({run: r, label, values: modeAt(run, strip), color: 7, words: strip.words}));
+    const series = strips.map(({run, r, strip, label}) => ({
+        run: r,
+        label,
+        values: modeAt(run, strip),
+        color: 7,
+        words: strip.words,
+    }));
     host.append(legend(strips));
     if (strips.some(({strip}) => strip.coarse))
-        host.append(element('p', {class: 'hint', text: 'Modes change too often to be drawn one by one: bars show the most common one.'}));
+        host.append(
+            element('p', {
+                class: 'hint',
+                text: 'Modes change too often to be drawn one by one: bars show the most common one.',
+            }),
+        );
     const left = runs.reduce((n, run) => n + (run.stripsLeftOut || 0), 0);
     if (left) host.append(element('p', {class: 'hint', text: `${left} more pairs are not shown.`}));
     const plot = timePlot(host, runs, series, {
-        strip: true, height: strips.length * row + 64,
+        strip: true,
+        height: strips.length * row + 64,
         draw: u => draw(u, strips),
     });
     plot.root.classList.add('strip');

@@ -3,11 +3,13 @@
 import {mark, range, show, ticks} from './data.js';
 import {color, element, listen, seriesColor, setTime, shownRange, state} from './state.js';
 
-const piece = 250, few = 200;
+const piece = 250,
+    few = 200;
 const margin = {left: 70, right: 14, top: 10, bottom: 40};
 
 function padded(pair) {
-    const [lo, hi] = pair || [0, 1], size = Math.max(Math.abs(lo), Math.abs(hi));
+    const [lo, hi] = pair || [0, 1],
+        size = Math.max(Math.abs(lo), Math.abs(hi));
     const room = hi - lo > 1e-12 * size ? 0.06 * (hi - lo) : size > 0 ? 0.1 * size : 1;
     return [lo - room, hi + room];
 }
@@ -28,37 +30,51 @@ export class Curves {
     frame() {
         const width = Math.max(280, this.host.clientWidth);
         const all = [...this.series, ...this.ghosts];
-        const [x0, x1] = padded(range(all.map(s => s.x))), [y0, y1] = padded(range(all.map(s => s.y)));
-        const w = width - margin.left - margin.right, h = this.height - margin.top - margin.bottom;
+        const [x0, x1] = padded(range(all.map(s => s.x))),
+            [y0, y1] = padded(range(all.map(s => s.y)));
+        const w = width - margin.left - margin.right,
+            h = this.height - margin.top - margin.bottom;
         return {
-            width, x0, x1, y0, y1,
-            toX: v => margin.left + (v - x0) / (x1 - x0) * w,
-            toY: v => margin.top + h - (v - y0) / (y1 - y0) * h,
+            width,
+            x0,
+            x1,
+            y0,
+            y1,
+            toX: v => margin.left + ((v - x0) / (x1 - x0)) * w,
+            toY: v => margin.top + h - ((v - y0) / (y1 - y0)) * h,
         };
     }
 
     // Everything but the points of the moment, which come on top of a copy.
     draw() {
-        const f = this.f = this.frame(), scale = devicePixelRatio || 1;
+        const f = (this.f = this.frame()),
+            scale = devicePixelRatio || 1;
         this.canvas.width = f.width * scale;
         this.canvas.height = this.height * scale;
         this.canvas.style.width = f.width + 'px';
         this.canvas.style.height = this.height + 'px';
-        const still = this.still = document.createElement('canvas'), ctx = still.getContext('2d');
+        const still = (this.still = document.createElement('canvas')),
+            ctx = still.getContext('2d');
         still.width = this.canvas.width;
         still.height = this.canvas.height;
         ctx.setTransform(scale, 0, 0, scale, 0, 0);
         this.drawAxes(ctx, f);
         ctx.save();
         ctx.beginPath();
-        ctx.rect(margin.left, margin.top, f.width - margin.left - margin.right, this.height - margin.top - margin.bottom);
+        ctx.rect(
+            margin.left,
+            margin.top,
+            f.width - margin.left - margin.right,
+            this.height - margin.top - margin.bottom,
+        );
         ctx.clip();
         ctx.lineJoin = 'round';
         for (const g of this.ghosts) this.line(ctx, f, g, 0, g.x.length, color('8'), 7, 0.35);
         const [from, to] = shownRange();
         for (const s of this.series) {
             if (state.zoom) this.line(ctx, f, s, 0, s.x.length, seriesColor(s.color), 1, 0.3);
-            let first = 0, last = s.t.length;
+            let first = 0,
+                last = s.t.length;
             while (first < last && s.t[first] < from) first++;
             while (last > first && s.t[last - 1] > to) last--;
             this.line(ctx, f, s, first, last, seriesColor(s.color), 1.6, 1);
@@ -72,7 +88,9 @@ export class Curves {
     line(ctx, f, s, first, last, stroke, width, alpha) {
         Object.assign(ctx, {strokeStyle: stroke, lineWidth: width, globalAlpha: alpha});
         ctx.setLineDash(s.dash || []);
-        let n = 0, x = 0, y = 0;
+        let n = 0,
+            x = 0,
+            y = 0;
         ctx.beginPath();
         for (let i = first; i < last; i++) {
             const is = Number.isFinite(s.x[i]) && Number.isFinite(s.y[i]);
@@ -106,7 +124,8 @@ export class Curves {
     }
 
     drawAxes(ctx, f) {
-        const bottom = this.height - margin.bottom, right = f.width - margin.right;
+        const bottom = this.height - margin.bottom,
+            right = f.width - margin.right;
         ctx.font = '11px system-ui, sans-serif';
         ctx.strokeStyle = color('g');
         ctx.fillStyle = color('m');
@@ -139,7 +158,10 @@ export class Curves {
 
     // Where each curve is at the time of the cursor.
     drawNow() {
-        const parts = [], f = this.f, ctx = this.canvas.getContext('2d'), scale = devicePixelRatio || 1;
+        const parts = [],
+            f = this.f,
+            ctx = this.canvas.getContext('2d'),
+            scale = devicePixelRatio || 1;
         if (!f) return;
         ctx.setTransform(1, 0, 0, 1, 0, 0);
         ctx.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -147,10 +169,12 @@ export class Curves {
         ctx.setTransform(scale, 0, 0, scale, 0, 0);
         if (state.time !== null) {
             for (const s of this.series) {
-                let i = 0, j = s.t.length - 1;
+                let i = 0,
+                    j = s.t.length - 1;
                 while (j - i > 1) {
                     const middle = (i + j) >> 1;
-                    if (s.t[middle] <= state.time) i = middle; else j = middle;
+                    if (s.t[middle] <= state.time) i = middle;
+                    else j = middle;
                 }
                 if (j > i && s.t[j] - state.time < state.time - s.t[i]) i = j;
                 if (!Number.isFinite(s.x[i]) || !Number.isFinite(s.y[i])) continue;
@@ -167,11 +191,16 @@ export class Curves {
     }
 
     hover(event) {
-        const box = this.canvas.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
-        let best = 20 * 20, time = null;
+        const box = this.canvas.getBoundingClientRect(),
+            px = event.clientX - box.left,
+            py = event.clientY - box.top;
+        let best = 20 * 20,
+            time = null;
         for (const s of this.series) {
             for (let i = 0; i < s.x.length; i++) {
-                const dx = this.f.toX(s.x[i]) - px, dy = this.f.toY(s.y[i]) - py, d = dx * dx + dy * dy;
+                const dx = this.f.toX(s.x[i]) - px,
+                    dy = this.f.toY(s.y[i]) - py,
+                    d = dx * dx + dy * dy;
                 if (d < best) [best, time] = [d, s.t[i]];
             }
         }

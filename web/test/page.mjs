@@ -16,7 +16,8 @@ mkdirSync(scratch, {recursive: true});
 
 // Helpers -----------------------------------------------------------------------------------------
 
-let failures = 0, checks = 0;
+let failures = 0,
+    checks = 0;
 
 function check(what, condition, detail = '') {
     checks++;
@@ -55,20 +56,29 @@ function report(name, ...args) {
 
 // The table of a CSV file: names, and rows of numbers.
 function table(csv) {
-    const lines = readFileSync(csv, 'utf8').split('\n').filter(l => l && !l.startsWith('#'));
+    const lines = readFileSync(csv, 'utf8')
+        .split('\n')
+        .filter(l => l && !l.startsWith('#'));
     const names = [...lines[0].matchAll(/"([^"]*)"|([^,]+)/g)].map(m => m[1] ?? m[2]);
-    return {names, rows: lines.slice(1).map(l => l.split(',').map(x => x === 'nan' ? NaN : Number(x)))};
+    return {names, rows: lines.slice(1).map(l => l.split(',').map(x => (x === 'nan' ? NaN : Number(x))))};
 }
 
-const shown = v => Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '–';
-const browser = await playwright.chromium.launch({executablePath: chromium, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']});
+const shown = v => (Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '–');
+const browser = await playwright.chromium.launch({
+    executablePath: chromium,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+});
 
 async function open(html, options = {}) {
     const page = await browser.newPage({viewport: {width: 1100, height: 900}, ...options});
     page.faults = [];
-    page.on('console', m => { if (m.type() === 'error' || m.type() === 'warning') page.faults.push(m.text()); });
+    page.on('console', m => {
+        if (m.type() === 'error' || m.type() === 'warning') page.faults.push(m.text());
+    });
     page.on('pageerror', e => page.faults.push(e.message));
-    page.on('request', r => { if (!r.url().startsWith('file:') && !r.url().startsWith('data:')) page.faults.push('fetched ' + r.url()); });
+    page.on('request', r => {
+        if (!r.url().startsWith('file:') && !r.url().startsWith('data:')) page.faults.push('fetched ' + r.url());
+    });
     await page.goto('file://' + html);
     await page.waitForTimeout(120);
     return page;
@@ -81,8 +91,10 @@ function quiet(page, name) {
 // Distinct colours of a canvas: 1 when nothing is on it.
 function colors(locator) {
     return locator.evaluate(canvas => {
-        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
-        for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 24) ^ (data[i + 1] << 16) ^ (data[i + 2] << 8) ^ data[i + 3]);
+        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data,
+            seen = new Set();
+        for (let i = 0; i < data.length; i += 4)
+            seen.add((data[i] << 24) ^ (data[i + 1] << 16) ^ (data[i + 2] << 8) ^ data[i + 3]);
         return seen.size;
     });
 }
@@ -90,7 +102,8 @@ function colors(locator) {
 async function noEmptyPanel(page, name) {
     const canvases = await page.locator('canvas').all();
     check(`${name}: has panels`, canvases.length >= 3, String(canvases.length));
-    for (const [i, canvas] of canvases.entries()) check(`${name}: panel ${i} is not empty`, await colors(canvas) > 3);
+    for (const [i, canvas] of canvases.entries())
+        check(`${name}: panel ${i} is not empty`, (await colors(canvas)) > 3);
 }
 
 // Hover at a share of the width of a time plot; the values of its legend by name.
@@ -103,7 +116,8 @@ async function hover(page, plot, share) {
 }
 
 async function legend(plot) {
-    const entries = await plot.locator('.u-legend .u-series').all(), values = {};
+    const entries = await plot.locator('.u-legend .u-series').all(),
+        values = {};
     for (const e of entries) values[await e.locator('.u-label').innerText()] = await e.locator('.u-value').innerText();
     return values;
 }
@@ -111,19 +125,26 @@ async function legend(plot) {
 // Tests -------------------------------------------------------------------------------------------
 
 async function hoverValuesEqualTheCsv(csv, html, name) {
-    const page = await open(html), {names, rows} = table(csv), plots = await page.locator('.uplot:not(.strip)').all();
+    const page = await open(html),
+        {names, rows} = table(csv),
+        plots = await page.locator('.uplot:not(.strip)').all();
     const seen = new Set();
     for (const [i, plot] of plots.entries()) {
         await plot.scrollIntoViewIfNeeded();
         for (const share of [0.13, 0.5, 0.87]) {
-            const values = await hover(page, plot, share), row = rows.find(r => shown(r[0]) === values.t);
+            const values = await hover(page, plot, share),
+                row = rows.find(r => shown(r[0]) === values.t);
             if (values.t === undefined) continue; // over iterations
             check(`${name}: plot ${i} shows the time of a row`, row, values.t);
             for (const [label, text] of Object.entries(values)) {
                 const column = names.indexOf(label);
                 if (column < 0 || !row) continue;
                 seen.add(label);
-                check(`${name}: ${label} at t = ${values.t}`, text === shown(row[column]), `${text} is not ${shown(row[column])}`);
+                check(
+                    `${name}: ${label} at t = ${values.t}`,
+                    text === shown(row[column]),
+                    `${text} is not ${shown(row[column])}`,
+                );
             }
         }
     }
@@ -143,10 +164,17 @@ async function panelsAreNotEmpty(html, name, stage) {
 }
 
 async function cursorAndZoomAreShared(html) {
-    const page = await open(html), plots = await page.locator('.uplot').all();
+    const page = await open(html),
+        plots = await page.locator('.uplot').all();
     const ranges = () => page.evaluate(() => perpReport.plots.map(p => [p.plot.scales.x.min, p.plot.scales.x.max]));
-    const whole = await ranges(), first = await hover(page, plots[0], 0.4);
-    for (const [i, plot] of plots.entries()) check(`linked cursor: plot ${i}`, (await legend(plot)).t === first.t, `${(await legend(plot)).t} is not ${first.t}`);
+    const whole = await ranges(),
+        first = await hover(page, plots[0], 0.4);
+    for (const [i, plot] of plots.entries())
+        check(
+            `linked cursor: plot ${i}`,
+            (await legend(plot)).t === first.t,
+            `${(await legend(plot)).t} is not ${first.t}`,
+        );
     check('linked cursor: phase portrait', (await page.locator('.readout').first().innerText()).startsWith('('));
     await plots[1].scrollIntoViewIfNeeded();
     const box = await plots[1].locator('.u-over').boundingBox();
@@ -157,7 +185,12 @@ async function cursorAndZoomAreShared(html) {
     await page.waitForTimeout(80);
     const length = whole[0][1] - whole[0][0];
     for (const [i, [lo, hi]] of (await ranges()).entries()) {
-        check(`zoom: plot ${i}`, Math.abs(lo - whole[0][0] - 0.25 * length) < 0.02 * length && Math.abs(hi - whole[0][0] - 0.5 * length) < 0.02 * length, `${lo}..${hi}`);
+        check(
+            `zoom: plot ${i}`,
+            Math.abs(lo - whole[0][0] - 0.25 * length) < 0.02 * length &&
+                Math.abs(hi - whole[0][0] - 0.5 * length) < 0.02 * length,
+            `${lo}..${hi}`,
+        );
     }
     await page.keyboard.press('0');
     await page.waitForTimeout(80);
@@ -177,21 +210,30 @@ async function cursorAndZoomAreShared(html) {
 }
 
 async function playMovesTheDrawing(html) {
-    const page = await open(html), stage = page.locator('canvas.stage');
-    const picture = () => stage.evaluate(c => c.toDataURL()), time = () => page.evaluate(() => perpReport.state.time);
-    const before = await picture(), start = await time();
-    for (const plot of await page.locator('.uplot').all()) check('play: plots begin where the drawing does', (await legend(plot)).t === shown(start), (await legend(plot)).t);
+    const page = await open(html),
+        stage = page.locator('canvas.stage');
+    const picture = () => stage.evaluate(c => c.toDataURL()),
+        time = () => page.evaluate(() => perpReport.state.time);
+    const before = await picture(),
+        start = await time();
+    for (const plot of await page.locator('.uplot').all())
+        check(
+            'play: plots begin where the drawing does',
+            (await legend(plot)).t === shown(start),
+            (await legend(plot)).t,
+        );
     await page.locator('button.play').click();
     await page.waitForTimeout(400);
-    check('play: time runs', await time() > start);
+    check('play: time runs', (await time()) > start);
     await page.locator('button.play').click();
-    const paused = await time(), moved = await picture();
+    const paused = await time(),
+        moved = await picture();
     check('play: the drawing moves', moved !== before);
     await page.waitForTimeout(200);
-    check('pause: time stands', await time() === paused);
+    check('pause: time stands', (await time()) === paused);
     await page.locator('input[type=range]').fill('900');
-    check('scrub: time follows', await time() > paused);
-    check('scrub: the drawing follows', await picture() !== moved);
+    check('scrub: time follows', (await time()) > paused);
+    check('scrub: the drawing follows', (await picture()) !== moved);
     await page.locator('h1').click();
     await page.keyboard.press(' ');
     await page.waitForTimeout(150);
@@ -201,9 +243,11 @@ async function playMovesTheDrawing(html) {
 }
 
 async function spaceTurns(html) {
-    const page = await open(html), stage = page.locator('canvas.stage');
-    const picture = () => stage.evaluate(c => c.toDataURL()), before = await picture();
-    check('space: the drawing is not empty', await colors(stage) > 20);
+    const page = await open(html),
+        stage = page.locator('canvas.stage');
+    const picture = () => stage.evaluate(c => c.toDataURL()),
+        before = await picture();
+    check('space: the drawing is not empty', (await colors(stage)) > 20);
     const box = await stage.boundingBox();
     await page.mouse.move(box.x + 200, box.y + 200);
     await page.mouse.down();
@@ -213,7 +257,7 @@ async function spaceTurns(html) {
     check('space: dragging turns it', turned !== before);
     await page.keyboard.press('ArrowRight');
     await page.evaluate(() => perpReport.setTime(0.2));
-    check('space: it moves', await picture() !== turned);
+    check('space: it moves', (await picture()) !== turned);
     quiet(page, 'space');
     await page.close();
 }
@@ -221,15 +265,22 @@ async function spaceTurns(html) {
 // Vars have no value in the first row; what is drawn by them is there all the same.
 async function firstFrameIsWhole() {
     const page = await open(report('table', simulate('examples/mechanics/table.perp', '--to', '0.1')));
-    const missing = await page.evaluate(() => perpReport.data.runs[0].drawing.shapes.filter(s => s.at.some(x => x.length && !Number.isFinite(x[0]))).map(s => s.kind));
+    const missing = await page.evaluate(() =>
+        perpReport.data.runs[0].drawing.shapes
+            .filter(s => s.at.some(x => x.length && !Number.isFinite(x[0])))
+            .map(s => s.kind),
+    );
     check('first frame: every shape has its place', missing.length === 0, missing.join(', '));
     await page.close();
 }
 
 async function modesAreNamed(html, csv) {
-    const page = await open(html), strip = page.locator('.uplot.strip'), {names, rows} = table(csv);
+    const page = await open(html),
+        strip = page.locator('.uplot.strip'),
+        {names, rows} = table(csv);
     for (const share of [0.01, 0.9]) {
-        const values = await hover(page, strip, share), row = rows.find(r => shown(r[0]) === values.t);
+        const values = await hover(page, strip, share),
+            row = rows.find(r => shown(r[0]) === values.t);
         const expected = Math.abs(row[names.indexOf('v')]) > 1e-9 ? 'slip +' : 'stick';
         check(`modes: at t = ${values.t}`, values.f === expected, `${values.f} is not ${expected}`);
     }
@@ -237,8 +288,10 @@ async function modesAreNamed(html, csv) {
 }
 
 async function severalRunsOverlay(a, b) {
-    const page = await open(report('overlay', a, b)), plot = page.locator('.uplot').first();
-    const values = await hover(page, plot, 0.02), labels = Object.keys(values);
+    const page = await open(report('overlay', a, b)),
+        plot = page.locator('.uplot').first();
+    const values = await hover(page, plot, 0.02),
+        labels = Object.keys(values);
     check('overlay: both runs in the legend', labels.filter(l => l.startsWith('x (')).length === 2, labels.join(', '));
     check('overlay: they differ', new Set(labels.slice(1).map(l => values[l])).size === 2, JSON.stringify(values));
     await noEmptyPanel(page, 'overlay');
@@ -255,11 +308,16 @@ async function faultsAreMessages() {
         ['cut short', '# perp 0.1.0\nt,x\n0,1\n1,2\n', 'was not written to its end'],
         ['recorded', 't,x\n0,1\n1,2\n', 'by another program'],
         ['one row', 't,x\n0,1\n# complete: 1 rows\n', ''],
-        ['no plan', '# perp 0.1.0\n# plan: infeasible, cost 1, horizon 1\nt,x\n0,1\n1,2\n# stopped: no plan was found\n', 'no_plan.csv is not a plan that holds (infeasible)'],
+        [
+            'no plan',
+            '# perp 0.1.0\n# plan: infeasible, cost 1, horizon 1\nt,x\n0,1\n1,2\n# stopped: no plan was found\n',
+            'no_plan.csv is not a plan that holds (infeasible)',
+        ],
         ['stopped', 't,x\n0,1\n1,2\n# stopped: no solution at step 2\n', 'stopped: no solution at step 2'],
     ];
     for (const [name, text, says] of cases) {
-        const csv = scratchFile(name.replaceAll(' ', '_') + '.csv', text), page = await open(report(name.replaceAll(' ', '_'), csv));
+        const csv = scratchFile(name.replaceAll(' ', '_') + '.csv', text),
+            page = await open(report(name.replaceAll(' ', '_'), csv));
         const body = await page.locator('body').innerText();
         check(`${name}: says '${says}'`, body.includes(says), body.slice(0, 200));
         check(`${name}: parameters and origin are there`, body.includes('Parameters and origin'));
@@ -270,7 +328,11 @@ async function faultsAreMessages() {
 
 async function textsAreEscaped() {
     const evil = '</script><script>window.evil=1</script><img src=x onerror="window.evil=2">';
-    const csv = scratchFile('evil.csv', `# model: ${evil}\n# param m = ${evil}\n# unit x = ${evil}\nt,x,"<b>y</b>"\n0,1,1\n1,2,2\n# stopped: ${evil}\n`);
+    const csv = scratchFile(
+        'evil.csv',
+        `# model: ${evil}\n# param m = ${evil}\n# unit x = ${evil}\n` +
+            `t,x,"<b>y</b>"\n0,1,1\n1,2,2\n# stopped: ${evil}\n`,
+    );
     const html = scratchFile('evil.html');
     run('report', csv, '--title', evil, '-o', html);
     const page = await open(html);
@@ -283,13 +345,23 @@ async function textsAreEscaped() {
 }
 
 async function iterationsAreShown(csv) {
-    const log = scratchFile('log.csv', 'iteration,objective,infeasibility\n' + Array.from({length: 20}, (_, k) => `${k},${10 - k / 4},${10 ** -k}`).join('\n') + '\n# complete: 20 rows\n');
-    const page = await open(report('iterations', csv, '--log', log)), plot = page.locator('section', {hasText: 'Iterations'}).locator('.uplot');
+    const log = scratchFile(
+        'log.csv',
+        'iteration,objective,infeasibility\n' +
+            Array.from({length: 20}, (_, k) => `${k},${10 - k / 4},${10 ** -k}`).join('\n') +
+            '\n# complete: 20 rows\n',
+    );
+    const page = await open(report('iterations', csv, '--log', log)),
+        plot = page.locator('section', {hasText: 'Iterations'}).locator('.uplot');
     check('iterations: a plot', (await plot.count()) === 1);
     await plot.scrollIntoViewIfNeeded();
     const values = await hover(page, plot, 0.5);
     check('iterations: values', values.iteration === '10' || values.iteration === '9', JSON.stringify(values));
-    check('iterations: objective', values.objective === shown(10 - Number(values.iteration) / 4), JSON.stringify(values));
+    check(
+        'iterations: objective',
+        values.objective === shown(10 - Number(values.iteration) / 4),
+        JSON.stringify(values),
+    );
     quiet(page, 'iterations');
     await page.close();
 }
@@ -297,18 +369,33 @@ async function iterationsAreShown(csv) {
 // The push of a block, with its iterations.
 async function planIsShown() {
     const model = 'examples/opty/push.perp';
-    const csv = scratchFile('plan.csv'), log = scratchFile('plan_log.csv');
+    const csv = scratchFile('plan.csv'),
+        log = scratchFile('plan_log.csv');
     copyBeside(model);
     run('plan', model, '-o', csv, '--log', log, '--quiet');
     const html = report('plan', csv, '--log', log);
     await hoverValuesEqualTheCsv(csv, html, 'plan');
     run('plan', model, '--report', scratchFile('plan_direct.html'), '--quiet');
-    check('plan: its own report is the same page', readFileSync(scratchFile('plan_direct.html'), 'utf8').includes('"iterations":[{'));
-    const page = await open(html), body = await page.locator('body').innerText();
-    for (const part of ['Modes', 'Phase portrait', 'against the velocity of slip', 'Residual and complementarity', 'Iterations'])
+    check(
+        'plan: its own report is the same page',
+        readFileSync(scratchFile('plan_direct.html'), 'utf8').includes('"iterations":[{'),
+    );
+    const page = await open(html),
+        body = await page.locator('body').innerText();
+    for (const part of [
+        'Modes',
+        'Phase portrait',
+        'against the velocity of slip',
+        'Residual and complementarity',
+        'Iterations',
+    ])
         check(`plan: ${part}`, body.includes(part));
     const paths = await page.evaluate(() => {
-        const of = label => perpReport.plots.flatMap(p => p.plot.series).find(s => s.label === label).paths.toString();
+        const of = label =>
+            perpReport.plots
+                .flatMap(p => p.plot.series)
+                .find(s => s.label === label)
+                .paths.toString();
         return [of('F') === of('x'), of('lp') === of('x')];
     });
     check('plan: the input has steps, friction has not', !paths[0] && paths[1], String(paths));
@@ -320,16 +407,24 @@ async function planIsShown() {
 // How much of the height of the first plot has the colour of lines between phases, at each of some times.
 function linesAt(page, times) {
     return page.evaluate(times => {
-        const u = perpReport.plots[0].plot, {left, top, width, height} = u.bbox;
+        const u = perpReport.plots[0].plot,
+            {left, top, width, height} = u.bbox;
         const probe = document.createElement('canvas').getContext('2d');
-        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--m').trim(); // #666 becomes #666666
+        // #666 becomes #666666
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--m').trim();
         const rgb = [1, 3, 5].map(k => parseInt(probe.fillStyle.slice(k, k + 2), 16));
         const {data} = u.ctx.getImageData(left, top, width, height);
         return times.map(t => {
             const x = Math.round(u.valToPos(t, 'x', true) - left);
             let n = 0;
             for (let y = 20; y < height; y++)
-                n += [-1, 0, 1].some(dx => rgb.every((c, k) => Math.abs(data[4 * (y * width + x + dx) + k] - c) < 60 && data[4 * (y * width + x + dx) + 3] > 100));
+                n += [-1, 0, 1].some(dx =>
+                    rgb.every(
+                        (c, k) =>
+                            Math.abs(data[4 * (y * width + x + dx) + k] - c) < 60 &&
+                            data[4 * (y * width + x + dx) + 3] > 100,
+                    ),
+                );
             return n / (height - 20);
         });
     }, times);
@@ -340,7 +435,8 @@ async function phasesAreShown() {
     const csv = scratchFile('bounce.csv');
     copyBeside('examples/control/bounce.perp');
     run('plan', 'examples/control/bounce.perp', '-o', csv, '--quiet');
-    const page = await open(report('bounce', csv)), body = await page.locator('body').innerText();
+    const page = await open(report('bounce', csv)),
+        body = await page.locator('body').innerText();
     const at = Number(readFileSync(csv, 'utf8').match(/# phase falls: (\S+) s/)[1]);
     check('phases: named', body.includes(`Phases: falls until ${shown(at)} s, rises until `), body.slice(0, 300));
     check('phases: the jump is told', body.includes('Where a state jumps'));
@@ -355,9 +451,22 @@ async function phasesAreShown() {
 
 async function fitIsShown() {
     const html = scratchFile('fit.html');
-    run('identify', 'examples/identify/block.perp', '--data', 'examples/identify/block.csv', '--report', html, '--quiet');
-    const page = await open(html), values = await hover(page, page.locator('.uplot').first(), 0.5);
-    check('fit: measured and predicted', Math.abs(values['x (measured)'] - values['x (predicted)']) < 0.02, JSON.stringify(values));
+    run(
+        'identify',
+        'examples/identify/block.perp',
+        '--data',
+        'examples/identify/block.csv',
+        '--report',
+        html,
+        '--quiet',
+    );
+    const page = await open(html),
+        values = await hover(page, page.locator('.uplot').first(), 0.5);
+    check(
+        'fit: measured and predicted',
+        Math.abs(values['x (measured)'] - values['x (predicted)']) < 0.02,
+        JSON.stringify(values),
+    );
     check('fit: the interval', /estimated, 0\.36\d+ to 0\.37\d+/.test(await page.locator('body').innerText()));
     await noEmptyPanel(page, 'fit');
     quiet(page, 'fit');
@@ -370,7 +479,7 @@ async function policyHolds(html) {
     quiet(page, 'policy');
     await page.locator('#help').click();
     await page.locator('#keys button').click();
-    check('policy: the dialog closes', !await page.locator('#keys').isVisible());
+    check('policy: the dialog closes', !(await page.locator('#keys').isVisible()));
     const ran = await page.evaluate(() => {
         const script = document.createElement('script');
         script.textContent = 'window.ran = true';
@@ -380,7 +489,12 @@ async function policyHolds(html) {
         return window.ran;
     });
     check('policy: no other script runs', ran === undefined);
-    const fetched = await page.evaluate(() => fetch('data:text/plain,x').then(() => true, () => false));
+    const fetched = await page.evaluate(() =>
+        fetch('data:text/plain,x').then(
+            () => true,
+            () => false,
+        ),
+    );
     check('policy: nothing is fetched', !fetched);
     await page.close();
 }
@@ -390,7 +504,7 @@ async function darkAndLight(html) {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await background();
     await page.keyboard.press('d');
-    check('theme: d changes it', await background() !== dark && dark === 'rgb(21, 24, 29)', dark);
+    check('theme: d changes it', (await background()) !== dark && dark === 'rgb(21, 24, 29)', dark);
     await page.emulateMedia({media: 'print'});
     check('print: buttons are left out', !(await page.locator('#theme').isVisible()));
     quiet(page, 'theme');
@@ -398,13 +512,19 @@ async function darkAndLight(html) {
 }
 
 async function longRunsStaySmall() {
-    const rows = 200000, lines = ['t,x,y'];
+    const rows = 200000,
+        lines = ['t,x,y'];
     for (let i = 0; i < rows; i++) lines.push(`${i * 1e-3},${i === 123456 ? 99 : Math.sin(i * 0.01)},${i % 1000}`);
-    const csv = scratchFile('long.csv', lines.join('\n') + `\n# complete: ${rows} rows\n`), html = report('long', csv);
+    const csv = scratchFile('long.csv', lines.join('\n') + `\n# complete: ${rows} rows\n`),
+        html = report('long', csv);
     check('long: file size', statSync(html).size < 3e6, String(statSync(html).size));
-    const started = Date.now(), page = await open(html);
+    const started = Date.now(),
+        page = await open(html);
     check('long: opens quickly', Date.now() - started < 5000, `${Date.now() - started} ms`);
-    const [most, kept] = await page.evaluate(() => [Math.max(...perpReport.data.runs[0].data[0]), perpReport.data.runs[0].kept]);
+    const [most, kept] = await page.evaluate(() => [
+        Math.max(...perpReport.data.runs[0].data[0]),
+        perpReport.data.runs[0].kept,
+    ]);
     check('long: the peak is kept', most === 99);
     check('long: rows are left out', kept < 50001 && kept > 1000, String(kept));
     quiet(page, 'long');
@@ -412,7 +532,9 @@ async function longRunsStaySmall() {
 }
 
 async function wideRunsStaySmall() {
-    const rows = 40000, columns = 40, lines = [['t', ...Array.from({length: columns}, (_, k) => `y${k}`)].join(',')];
+    const rows = 40000,
+        columns = 40,
+        lines = [['t', ...Array.from({length: columns}, (_, k) => `y${k}`)].join(',')];
     for (let i = 0; i < rows; i++) {
         let line = String(i);
         for (let k = 0; k < columns; k++) line += ',' + Math.round(1000 * Math.sin(i * (k + 1) * 12.9898)) / 1000;
@@ -429,10 +551,15 @@ async function wideRunsStaySmall() {
 // -------------------------------------------------------------------------------------------------
 
 try {
-    const block = simulate('examples/notes/sliding_one_line.perp'), square = simulate('examples/mechanics/square.perp');
+    const block = simulate('examples/notes/sliding_one_line.perp'),
+        square = simulate('examples/mechanics/square.perp');
     const traditional = simulate('examples/notes/sliding_traditional.perp', '--set', 'mu=0.3');
-    const blockPage = report('block', block), squarePage = report('square', square);
-    check('size: under 1 MB besides the data', statSync(report('small', scratchFile('small.csv', 't,x\n0,1\n1,2\n'))).size < 2e5);
+    const blockPage = report('block', block),
+        squarePage = report('square', square);
+    check(
+        'size: under 1 MB besides the data',
+        statSync(report('small', scratchFile('small.csv', 't,x\n0,1\n1,2\n'))).size < 2e5,
+    );
     await hoverValuesEqualTheCsv(block, blockPage, 'block');
     await hoverValuesEqualTheCsv(traditional, report('traditional', traditional), 'traditional');
     await panelsAreNotEmpty(blockPage, 'block', true);
