@@ -1,6 +1,6 @@
 #include "program.h"
 
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 
 #include <math.h>
 #include <string.h>

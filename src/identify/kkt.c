@@ -14,7 +14,7 @@
  * sparse, some hundred variables a step are no obstacle, but each start takes ten solutions. */
 
 #include "identify/inner.h"
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 #include "model/model.h"
 
 #include <math.h>

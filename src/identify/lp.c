@@ -7,7 +7,7 @@
  * open. Fails: one noisy row moves a hard constraint, so an error of 1e-2 in the data becomes one of 20 % in M; use svd.
  * Cost: 2 np + 1 linear programs. */
 
-#include "identify/clp.h"
+#include "external/lp.h"
 #include "identify/samples.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* A plan's program on IPOPT. The relaxation of the pairs is driven down from solve to solve, each starting
  * from the last. */
 
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 #include "plan/nlp.h"
 
 #include <math.h>

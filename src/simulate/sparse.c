@@ -4,7 +4,7 @@
  * the first violated (Murty's rule, finite for P-matrices). */
 
 #include "base/tol.h"
-#include "linalg/sparse_lu.h"
+#include "external/sparse_lu.h"
 #include "simulate/step.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "base/tol.h"
 #include "linalg/invert.h"
-#include "linalg/sparse_lu.h"
+#include "external/sparse_lu.h"
 #include "simulate/step.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * on IPOPT with exact derivatives. A reference for the other methods: thousands of times slower, and it ends in
  * points that are none where M is not monotone. Its library allocates. */
 
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 #include "solve/solver.h"
 
 #include <math.h>

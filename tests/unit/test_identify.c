@@ -1,6 +1,6 @@
 /* The identify block, the options it sets, and what is said about a wrong one. */
 
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 #include "recorded.h"
 
 #define BLOCK                                                                                      \

@@ -1,11 +1,11 @@
-/* A linear program through Clp (Forrest and others), whose header is included by clp.c alone:
+/* A linear program through Clp (Forrest and others), whose header is included by lp.c alone:
  *
  *     minimise c'x   subject to   row_lo <= A x <= row_hi,   lo <= x <= hi
  *
  * by the simplex method, so that the answer is a vertex. A is given by columns. */
 
-#ifndef PERP_SRC_CLP_H
-#define PERP_SRC_CLP_H
+#ifndef PERP_SRC_EXTERNAL_LP_H
+#define PERP_SRC_EXTERNAL_LP_H
 
 #include "perp/base.h"
 

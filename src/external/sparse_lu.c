@@ -1,10 +1,34 @@
-#include "linalg/sparse_lu.h"
+#include "external/sparse_lu.h"
 
 #include <stdlib.h>
 
 #ifdef PERP_HAVE_KLU
 
+#include "external/library.h"
+
 #include <klu.h>
+
+/* What is called of KLU, loaded by the first model that is large. */
+static struct {
+    __typeof__(klu_defaults) *defaults;
+    __typeof__(klu_analyze) *analyze;
+    __typeof__(klu_factor) *factor;
+    __typeof__(klu_tsolve) *tsolve;
+    __typeof__(klu_free_symbolic) *free_symbolic;
+    __typeof__(klu_free_numeric) *free_numeric;
+} klu;
+
+static perp_status load(void)
+{
+    static int state;
+    const perp__symbol symbol[] = {{"klu_defaults", &klu.defaults},
+                                   {"klu_analyze", &klu.analyze},
+                                   {"klu_factor", &klu.factor},
+                                   {"klu_tsolve", &klu.tsolve},
+                                   {"klu_free_symbolic", &klu.free_symbolic},
+                                   {"klu_free_numeric", &klu.free_numeric}};
+    return perp__library_load(PERP_HAVE_KLU, sizeof symbol / sizeof *symbol, symbol, &state);
+}
 
 /* KLU takes columns; ours are rows, so it sees the transpose and solves with that. */
 struct perp__sparse_lu {
@@ -17,18 +41,18 @@ struct perp__sparse_lu {
 
 int perp__sparse_lu_available(void)
 {
-    return 1;
+    return load() != PERP_ERR_UNAVAILABLE;
 }
 
 perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column)
 {
-    perp__sparse_lu *lu = calloc(1, sizeof *lu);
+    perp__sparse_lu *lu = load() == PERP_OK ? calloc(1, sizeof *lu) : NULL;
     if (!lu) return NULL;
     lu->n = n;
     lu->start = start;
     lu->column = column;
-    klu_defaults(&lu->common);
-    lu->symbolic = klu_analyze(n, start, column, &lu->common);
+    klu.defaults(&lu->common);
+    lu->symbolic = klu.analyze(n, start, column, &lu->common);
     if (!lu->symbolic || lu->common.status != KLU_OK) {
         perp__sparse_lu_destroy(lu);
         return NULL;
@@ -39,15 +63,15 @@ perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column)
 void perp__sparse_lu_destroy(perp__sparse_lu *lu)
 {
     if (!lu) return;
-    klu_free_numeric(&lu->numeric, &lu->common);
-    klu_free_symbolic(&lu->symbolic, &lu->common);
+    klu.free_numeric(&lu->numeric, &lu->common);
+    klu.free_symbolic(&lu->symbolic, &lu->common);
     free(lu);
 }
 
 int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value)
 {
-    klu_free_numeric(&lu->numeric, &lu->common);
-    lu->numeric = klu_factor(lu->start, lu->column, value, lu->symbolic, &lu->common);
+    klu.free_numeric(&lu->numeric, &lu->common);
+    lu->numeric = klu.factor(lu->start, lu->column, value, lu->symbolic, &lu->common);
     return lu->numeric && lu->common.status == KLU_OK;
 }
 
@@ -58,7 +82,7 @@ int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
 
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
 {
-    return lu->numeric && klu_tsolve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
+    return lu->numeric && klu.tsolve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
 }
 
 #else

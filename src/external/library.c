@@ -1,4 +1,4 @@
-#include "base/library.h"
+#include "external/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  * Without it in the build (PERP_HAVE_IPOPT, the
  * name of its file, undefined) or on this machine there are none. Its word is not taken: callers verify. */
 
-#ifndef PERP_SRC_LINALG_NLP_H
-#define PERP_SRC_LINALG_NLP_H
+#ifndef PERP_SRC_EXTERNAL_NLP_H
+#define PERP_SRC_EXTERNAL_NLP_H
 
 /* Callbacks return 0 where a function is not defined at x. Sparse derivatives are asked for their places first
  * (value == NULL), then for their values in the same order. */

@@ -1,8 +1,8 @@
-#include "identify/clp.h"
+#include "external/lp.h"
 
 #ifdef PERP_HAVE_CLP
 
-#include "base/library.h"
+#include "external/library.h"
 
 #include <Clp_C_Interface.h>
 #include <string.h>

@@ -1,12 +1,13 @@
 /* Sparse LU of square matrices with one pattern and changing values: KLU of SuiteSparse, which this
- * file alone knows. Without it (PERP_HAVE_KLU undefined) there is none, and larger models take the
- * dense path. */
+ * file alone knows. Without it in the build (PERP_HAVE_KLU, the name of its file, undefined) or on this machine
+ * there is none, and larger models take the dense path. */
 
-#ifndef PERP_SRC_SPARSE_LU_H
-#define PERP_SRC_SPARSE_LU_H
+#ifndef PERP_SRC_EXTERNAL_SPARSE_LU_H
+#define PERP_SRC_EXTERNAL_SPARSE_LU_H
 
 typedef struct perp__sparse_lu perp__sparse_lu;
 
+/* The first call loads the library; without memory for that, perp__sparse_lu_create fails. */
 int perp__sparse_lu_available(void);
 
 /* The pattern by rows: row i has columns column[start[i]] .. column[start[i+1]-1], ascending. The

@@ -1,8 +1,8 @@
 /* A shared library that is loaded when it is first asked for, so that a command without need of it does not wait for
  * it, and runs where it is not installed. */
 
-#ifndef PERP_SRC_BASE_LIBRARY_H
-#define PERP_SRC_BASE_LIBRARY_H
+#ifndef PERP_SRC_EXTERNAL_LIBRARY_H
+#define PERP_SRC_EXTERNAL_LIBRARY_H
 
 #include "perp/base.h"
 

@@ -1,8 +1,8 @@
-#include "linalg/nlp.h"
+#include "external/nlp.h"
 
 #ifdef PERP_HAVE_IPOPT
 
-#include "base/library.h"
+#include "external/library.h"
 
 #include <IpStdCInterface.h>
 #include <math.h>
