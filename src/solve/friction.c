@@ -7,6 +7,7 @@
 #include "base/holds.h"
 #include "base/tol.h"
 #include "base/words.h"
+#include "linalg/dense.h"
 #include "solve/fc.h"
 
 #include <float.h>
@@ -75,61 +76,19 @@ static int options_valid(const perp_fc_options *o)
 /* ---- mass and Jacobian
  * ---------------------------------------------------------------------------------------- */
 
-/* a := LU of M with row pivoting; 0 when M is singular. */
-static int mass_factor(int n, const double *M, int ldm, double *a, int *pivot)
-{
-    for (int j = 0; j < n; j++)
-        memcpy(a + (size_t)j * (size_t)n, M + (size_t)j * (size_t)ldm, (size_t)n * sizeof *a);
-    for (int k = 0; k < n; k++) {
-        double *ck = a + (size_t)k * (size_t)n;
-        int p = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(ck[i]) > fabs(ck[p])) p = i;
-        pivot[k] = p;
-        if (ck[p] == 0 || !isfinite(ck[p])) return 0;
-        for (int j = 0; j < n && p != k; j++) {
-            double *c = a + (size_t)j * (size_t)n, t = c[k];
-            c[k] = c[p];
-            c[p] = t;
-        }
-        for (int i = k + 1; i < n; i++) ck[i] /= ck[k];
-        for (int j = k + 1; j < n; j++) {
-            double *c = a + (size_t)j * (size_t)n, f = c[k];
-            if (f == 0) continue;
-            for (int i = k + 1; i < n; i++) c[i] -= ck[i] * f;
-        }
-    }
-    return 1;
-}
-
-static void mass_solve(int n, const double *a, const int *pivot, double *x)
-{
-    for (int k = 0; k < n; k++) {
-        double t = x[pivot[k]];
-        x[pivot[k]] = x[k];
-        x[k] = t;
-    }
-    for (int k = 0; k < n; k++) {
-        const double *ck = a + (size_t)k * (size_t)n;
-        for (int i = k + 1; i < n && x[k] != 0; i++) x[i] -= ck[i] * x[k];
-    }
-    for (int k = n - 1; k >= 0; k--) {
-        const double *ck = a + (size_t)k * (size_t)n;
-        x[k] /= ck[k];
-        for (int i = 0; i < k && x[k] != 0; i++) x[i] -= ck[i] * x[k];
-    }
-}
-
 /* W = J inv(M) J'; mass: nv^2, solution: nv. Returns 0 when M is singular. */
 static int mass_delassus(const perp_fc *p, double *W, int ldw, double *mass, int *pivot,
                          double *solution)
 {
     int n = p->dimension * p->nc, nv = p->nv;
-    if (!mass_factor(nv, p->M, p->ldm, mass, pivot)) return 0;
+    for (int v = 0; v < nv; v++)
+        memcpy(mass + (size_t)v * (size_t)nv, p->M + (size_t)v * (size_t)p->ldm,
+               (size_t)nv * sizeof *mass);
+    if (perp__lu(nv, mass, nv, pivot) != 0) return 0;
     for (int j = 0; j < n; j++) {
         double *w = W + (size_t)j * (size_t)ldw;
         for (int v = 0; v < nv; v++) solution[v] = (p->J + (size_t)v * (size_t)p->ldj)[j];
-        mass_solve(nv, mass, pivot, solution);
+        perp__lu_solve(nv, mass, nv, pivot, solution);
         memset(w, 0, (size_t)n * sizeof *w);
         for (int v = 0; v < nv; v++) {
             const double *jv = p->J + (size_t)v * (size_t)p->ldj;

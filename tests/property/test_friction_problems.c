@@ -117,7 +117,7 @@ static void the_reader_says_what_is_wrong(void **state)
 {
     (void)state;
     const char *const texts[][2] = {
-        {"{", "valid JSON"},
+        {"{", "this is not JSON"},
         {"[1]", "object"},
         {"{\"kind\": \"lcp\"}", "\"kind\""},
         {"{\"kind\": \"fc\", \"dimension\": 4}", "\"dimension\""},
