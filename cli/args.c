@@ -1,3 +1,5 @@
+/* What was said and how it ends: messages, exit codes, --set and --input. */
+
 #include "cli.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* The terminal's plot: each bin keeps the least and largest value of its rows; drawn in braille, or in plain letters. */
+
 #include "plot.h"
 
 #include <math.h>

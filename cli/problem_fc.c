@@ -1,3 +1,5 @@
+/* Friction problems from JSON: sizes are checked before anything is read. */
+
 #include "problem_fc.h"
 #include "problem_lcp.h"
 
@@ -91,49 +93,58 @@ static perp_status read_dense(const cJSON *rows, problem_fc *out, const char *wh
     return PERP_OK;
 }
 
+/* The kind and the sizes, each checked, into view.dimension and view.nc. */
+static perp_status read_sizes(const cJSON *object, problem_fc *out, perp__place place,
+                              perp_diag *diag)
+{
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
+    const cJSON *dimension = cJSON_GetObjectItemCaseSensitive(object, "dimension");
+    const cJSON *contacts = cJSON_GetObjectItemCaseSensitive(object, "contacts");
+    const cJSON *W = cJSON_GetObjectItemCaseSensitive(object, "W");
+    int has_blocks = cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(object, "blocks"));
+    if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "fc") != 0)
+        return perp__refuse(diag, PERP_ERR_DATA, place,
+                            "\"kind\" must be \"fc\" for a friction problem\n");
+    if (!cJSON_IsNumber(dimension) || (dimension->valuedouble != 2 && dimension->valuedouble != 3))
+        return perp__refuse(diag, PERP_ERR_DATA, place, "\"dimension\" must be 2 or 3\n");
+    if (!cJSON_IsNumber(contacts) ||
+        !(contacts->valuedouble >= 0 && contacts->valuedouble <= 1e7) ||
+        contacts->valuedouble != floor(contacts->valuedouble))
+        return perp__refuse(diag, PERP_ERR_DATA, place, "\"contacts\" must be a count\n");
+    if (!has_blocks && !cJSON_IsArray(W))
+        return perp__refuse(diag, PERP_ERR_DATA, place, "needs \"blocks\" (or a dense \"W\")\n");
+    if (has_blocks && W)
+        return perp__refuse(diag, PERP_ERR_DATA, place,
+                            "\"W\" and \"blocks\" say the same thing; give one of them\n");
+    out->view.dimension = dimension->valueint;
+    out->view.nc = contacts->valueint;
+    int rows = out->view.dimension * out->view.nc;
+    if (!has_blocks && cJSON_GetArraySize(W) != rows)
+        return perp__refuse(diag, PERP_ERR_DATA, place, "\"W\" has %d rows where %d are needed\n",
+                            cJSON_GetArraySize(W), rows);
+    return PERP_OK;
+}
+
 perp_status problem_fc_from_json(const void *json, const char *where, problem_fc *out,
                                  perp_diag *diag)
 {
     const cJSON *object = json;
+    perp__place place = perp__in(where);
     memset(out, 0, sizeof *out);
     if (!cJSON_IsObject(object))
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "a problem must be an object\n");
+        return perp__refuse(diag, PERP_ERR_DATA, place, "a problem must be an object\n");
     problem_name(object, out->name, sizeof out->name);
-    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(object, "kind");
-    if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "fc") != 0)
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
-                            "\"kind\" must be \"fc\" for a friction problem\n");
-    const cJSON *dimension = cJSON_GetObjectItemCaseSensitive(object, "dimension");
-    const cJSON *contacts = cJSON_GetObjectItemCaseSensitive(object, "contacts");
+    perp_status status = read_sizes(object, out, place, diag);
+    if (status != PERP_OK) return status;
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(object, "blocks");
     const cJSON *W = cJSON_GetObjectItemCaseSensitive(object, "W");
-    if (!cJSON_IsNumber(dimension) || (dimension->valuedouble != 2 && dimension->valuedouble != 3))
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "\"dimension\" must be 2 or 3\n");
-    if (!cJSON_IsNumber(contacts) ||
-        !(contacts->valuedouble >= 0 && contacts->valuedouble <= 1e7) ||
-        contacts->valuedouble != floor(contacts->valuedouble))
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where), "\"contacts\" must be a count\n");
-    if (!cJSON_IsArray(blocks) && !cJSON_IsArray(W))
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
-                            "needs \"blocks\" (or a dense \"W\")\n");
-    if (cJSON_IsArray(blocks) && W)
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
-                            "\"W\" and \"blocks\" say the same thing; give one of them\n");
-    int d = dimension->valueint, nc = contacts->valueint,
+    int d = out->view.dimension, nc = out->view.nc,
         nb = cJSON_IsArray(blocks) ? cJSON_GetArraySize(blocks) : 0;
-    size_t n = (size_t)(d * nc), matrix = (size_t)nb * (size_t)(d * d);
-    if (!cJSON_IsArray(blocks)) {
-        if (cJSON_GetArraySize(W) != d * nc)
-            return perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
-                                "\"W\" has %d rows where %d are needed\n", cJSON_GetArraySize(W),
-                                d * nc);
-        matrix = n * (n + 1);
-    }
-    out->view.dimension = d;
-    out->view.nc = nc;
+    size_t n = (size_t)(d * nc),
+           matrix = cJSON_IsArray(blocks) ? (size_t)nb * (size_t)(d * d) : n * (n + 1);
     out->numbers = calloc(n + (size_t)nc + matrix + 1, sizeof(double));
     out->places = calloc(2 * (size_t)nb + 1, sizeof(int));
-    perp_status status = out->numbers && out->places ? PERP_OK : PERP_ERR_MEMORY;
+    status = out->numbers && out->places ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK)
         status = read_numbers(cJSON_GetObjectItemCaseSensitive(object, "q"), "q", d * nc,
                               out->numbers, where, diag);
@@ -148,7 +159,7 @@ perp_status problem_fc_from_json(const void *json, const char *where, problem_fc
     for (int i = 0; status == PERP_OK && i < nc; i++) {
         if (out->view.mu[i] < 0)
             status =
-                perp__refuse(diag, PERP_ERR_DATA, perp__in(where),
+                perp__refuse(diag, PERP_ERR_DATA, place,
                              "\"mu\"[%d] is %g; it must not be negative\n", i, out->view.mu[i]);
     }
     if (status != PERP_OK) problem_fc_clear(out);

@@ -1,3 +1,5 @@
+/* Linear problems from JSON, and what all readers of problems share. */
+
 #include "problem_lcp.h"
 
 #include "base/base.h"

@@ -1,3 +1,5 @@
+/* Blocks in a list, twice as large each up to 1 MB. */
+
 #include "base/arena.h"
 
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* Paths are made real once, so that a link stays a link; what is being written is known to a signal handler. */
+
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "base/output.h"

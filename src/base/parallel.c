@@ -1,3 +1,5 @@
+/* POSIX threads that take the next job from a common counter. */
+
 #include "base/parallel.h"
 
 #include <pthread.h>

@@ -1,3 +1,5 @@
+/* dlopen by versioned names, once for all threads; which library runs is kept for each thread. */
+
 #include "external/library.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,5 @@
+/* Clp's C interface, loaded when it is first asked for. */
+
 #include "external/lp.h"
 
 #ifdef PERP_HAVE_CLP

@@ -1,3 +1,5 @@
+/* IPOPT's C interface, loaded when it is first asked for. */
+
 #include "external/nlp.h"
 
 #ifdef PERP_HAVE_IPOPT

@@ -1,3 +1,5 @@
+/* KLU's interface, loaded when it is first asked for. */
+
 #include "external/sparse_lu.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The conditions are expressions of the model with the measured values in the places of symbols; their coefficients are derivatives. */
+
 #include "identify/samples.h"
 #include "model/model.h"
 #include "model/tape.h"

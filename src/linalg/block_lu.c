@@ -1,3 +1,5 @@
+/* The order, with the fill that it makes, from a quotient graph; then the numbers. */
+
 #include "linalg/block_lu.h"
 
 #include "base/arena.h"

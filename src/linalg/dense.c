@@ -1,3 +1,5 @@
+/* Products by strips that are packed once; LU by panels with partial pivoting. */
+
 #include "linalg/dense.h"
 #include "linalg/simd.h"
 

@@ -1,3 +1,5 @@
+/* Gauss-Jordan elimination of [A I]. */
+
 #include "linalg/invert.h"
 
 #include <math.h>

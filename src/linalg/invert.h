@@ -1,3 +1,5 @@
+/* The inverse of a small dense matrix, exact in what its rows fix one by one. */
+
 #ifndef PERP_SRC_INVERT_H
 #define PERP_SRC_INVERT_H
 

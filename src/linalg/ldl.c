@@ -1,3 +1,5 @@
+/* One or two columns are eliminated at a time; several right-hand sides are solved together. */
+
 #include "linalg/ldl.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Jacobi's rotations. */
+
 #include "linalg/symmetric.h"
 
 #include <math.h>

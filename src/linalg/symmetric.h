@@ -1,3 +1,5 @@
+/* Eigenvalues and eigenvectors of a small dense symmetric matrix. */
+
 #ifndef PERP_SRC_SYMMETRIC_H
 #define PERP_SRC_SYMMETRIC_H
 

@@ -1,3 +1,5 @@
+/* What readers of blocks share. */
+
 #include "model/block_reader.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Which words begin a block, and who reads it: blocks.def. */
+
 #include "model/blocks.h"
 
 #include <string.h>

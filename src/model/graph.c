@@ -1,3 +1,5 @@
+/* Nodes with the same operation and arguments are one node, found by hashing. */
+
 #include "model/graph.h"
 
 #include "base/arena.h"

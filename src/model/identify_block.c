@@ -1,3 +1,5 @@
+/* Reader of the identify block, a line at a time. */
+
 #include "model/identify_block.h"
 #include "model/block_reader.h"
 #include "model/blocks.h"

@@ -1,3 +1,5 @@
+/* Signs are carried through the expressions: a root of what may be negative, a division by what may be 0. */
+
 #include "model/inspect.h"
 
 #include <math.h>

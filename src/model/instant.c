@@ -1,3 +1,5 @@
+/* What each name of the model is at an instant, as expressions or as numbers. */
+
 #include "model/instant.h"
 
 #include "base/arena.h"

@@ -1,3 +1,5 @@
+/* Hashed with FNV-1a; a name is at its place or the next free one. */
+
 #include "model/names.h"
 
 #include <limits.h>

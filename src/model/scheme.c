@@ -1,3 +1,5 @@
+/* Points and weights of a method, and the derivatives of the polynomial through its points. */
+
 #include "model/scheme.h"
 
 #include "perp/schemes.h"

@@ -1,3 +1,5 @@
+/* Messages are kept by place and written in its order, with the line and a caret. */
+
 #include "model/source.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Instructions in the order of the graph, so that each finds its arguments done. */
+
 #include "model/tape.h"
 
 #include <math.h>

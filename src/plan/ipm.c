@@ -1,3 +1,5 @@
+/* The main loop: barrier, steps, and when to stop; ipm_system.c solves for steps, ipm_search.c accepts them. */
+
 #include "plan/ipm_state.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* The conditions of a minimum, evaluated anew from the program's derivatives. */
+
 #include "plan/kkt.h"
 
 #include <math.h>

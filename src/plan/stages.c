@@ -1,3 +1,5 @@
+/* Elimination stage by stage from the first, the border last. */
+
 #include "plan/stages.h"
 
 #include "linalg/ldl.h"

@@ -1,3 +1,5 @@
+/* Conditions as written, from the tape of the model's own expressions, with the sizes of their terms. */
+
 #include "plan/verify.h"
 
 #include "base/tol.h"

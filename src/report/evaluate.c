@@ -1,3 +1,5 @@
+/* Columns of a run in the places of the model's symbols. */
+
 #include "report/evaluate.h"
 
 #include <math.h>

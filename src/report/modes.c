@@ -1,3 +1,5 @@
+/* Contacts are the model's (perp__contact); their sides are read off the values at each row. */
+
 #include "report/modes.h"
 
 #include "base/tol.h"

@@ -1,3 +1,5 @@
+/* A buffer that grows, and what must be escaped in it. */
+
 #include "report/text.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* In each stretch of time the rows stay in which a column is least or largest. */
+
 #include "report/thin.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* Steps are 1, 2 or 5 times a power of ten. */
+
 #include "report/ticks.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Columns are grouped in the order of the first run. */
+
 #include "base/base.h"
 #include "base/number.h"
 #include "report/view.h"

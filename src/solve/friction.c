@@ -152,46 +152,27 @@ perp_status perp_fc_delassus(const perp_fc *problem, double *W, int ldw)
 /* ---- create, destroy
  * ------------------------------------------------------------------------------------------- */
 
-perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
-                                  const perp_fc_options *options, perp_fc_solver **solver)
+static int allocate(perp_fc_solver *s)
 {
-    if (!solver) return PERP_ERR_ARG;
-    *solver = NULL;
-    perp_fc_options o = perp_fc_options_default();
-    if (!perp__options_take(&o, sizeof o, options) || (unsigned)method >= PERP_FC_METHOD_COUNT ||
-        !shape || !options_valid(&o))
-        return PERP_ERR_ARG;
-    if (shape->dimension < 2 || shape->dimension > 3 || shape->nc < 0 || shape->nb < 0 ||
-        shape->nv < 0)
-        return PERP_ERR_ARG;
-    if (shape->nc > 100000000 || shape->nb > 100000000) return PERP_ERR_ARG;
-    if (shape->nb == 0 && shape->nc > 10000) return PERP_ERR_MEMORY; /* dense, 64 GB */
-    perp_fc_solver *s = calloc(1, sizeof *s);
-    if (!s) return PERP_ERR_MEMORY;
-    s->method = method;
-    s->options = o;
-    s->dimension = shape->dimension;
-    s->nc_max = shape->nc;
-    s->nv_max = shape->nv;
-    /* every row has a diagonal block, given or not */
-    s->nb_max = (shape->nb ? shape->nb : shape->nc * shape->nc) + shape->nc;
-    size_t nc = (size_t)shape->nc + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1,
-           nv = (size_t)shape->nv;
-    size_t dn = (size_t)shape->dimension * (size_t)shape->nc;
+    size_t nc = (size_t)s->nc_max + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1,
+           nv = (size_t)s->nv_max, dn = (size_t)s->dimension * (size_t)s->nc_max;
     int ok = 1;
-    size_t doubles = 18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc;
-    ok &= (s->memory = malloc(doubles * sizeof(double))) != NULL;
+    ok &=
+        (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc) * sizeof(double))) != NULL;
     ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
     if (nv) {
         ok &= (s->dense = malloc((dn * dn + 1) * sizeof(double))) != NULL;
         ok &= (s->mass = malloc((nv * nv + nv) * sizeof(double))) != NULL;
         ok &= (s->pivot = malloc(nv * sizeof(int))) != NULL;
     }
-    ok &= (s->fc.lu = perp__block_lu_create(shape->nc)) != NULL;
-    if (!ok) {
-        perp_fc_solver_destroy(s);
-        return PERP_ERR_MEMORY;
-    }
+    ok &= (s->fc.lu = perp__block_lu_create(s->nc_max)) != NULL;
+    return ok;
+}
+
+/* Shares out what was allocated. */
+static void lay_out(perp_fc_solver *s)
+{
+    size_t nc = (size_t)s->nc_max + 1, n = 3 * nc, nb = (size_t)s->nb_max + 1;
     double *at = s->memory;
     s->fc.block = at, at += 9 * nb;
     s->fc.jacobian = at, at += 9 * nb;
@@ -224,6 +205,36 @@ perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
     s->first = index, index += nc + 1;
     s->fc.col = index, index += nb;
     s->next = index;
+}
+
+perp_status perp_fc_solver_create(perp_fc_method method, const perp_fc *shape,
+                                  const perp_fc_options *options, perp_fc_solver **solver)
+{
+    if (!solver) return PERP_ERR_ARG;
+    *solver = NULL;
+    perp_fc_options o = perp_fc_options_default();
+    if (!perp__options_take(&o, sizeof o, options) || (unsigned)method >= PERP_FC_METHOD_COUNT ||
+        !shape || !options_valid(&o))
+        return PERP_ERR_ARG;
+    if (shape->dimension < 2 || shape->dimension > 3 || shape->nc < 0 || shape->nb < 0 ||
+        shape->nv < 0)
+        return PERP_ERR_ARG;
+    if (shape->nc > 100000000 || shape->nb > 100000000) return PERP_ERR_ARG;
+    if (shape->nb == 0 && shape->nc > 10000) return PERP_ERR_MEMORY; /* dense, 64 GB */
+    perp_fc_solver *s = calloc(1, sizeof *s);
+    if (!s) return PERP_ERR_MEMORY;
+    s->method = method;
+    s->options = o;
+    s->dimension = shape->dimension;
+    s->nc_max = shape->nc;
+    s->nv_max = shape->nv;
+    /* every row has a diagonal block, given or not */
+    s->nb_max = (shape->nb ? shape->nb : shape->nc * shape->nc) + shape->nc;
+    if (!allocate(s)) {
+        perp_fc_solver_destroy(s);
+        return PERP_ERR_MEMORY;
+    }
+    lay_out(s);
     s->fc.options = &s->options;
     *solver = s;
     return PERP_OK;
