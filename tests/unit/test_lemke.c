@@ -97,6 +97,31 @@ static void a_ray_without_proof_stays_a_ray(void **state)
     assert_true(z[0] == 1 && z[1] == 1 && info.residual == 0);
 }
 
+/* Murty 1978: on M = 2 below the diagonal, 1 on it, and q_i = -(2^n + .. + 2^(n-i+1)) the path visits all 2^n bases, so that the
+ * tableau is computed anew some thousand times. z is 2^n in the first pair alone. */
+static void the_longest_path_is_followed_to_its_end(void **state)
+{
+    (void)state;
+    enum { N = 17 };
+    double M[N * N] = {0}, q[N], z[N], sum = 0;
+    for (int i = 0; i < N; i++) {
+        q[i] = -(sum += ldexp(1, N - i));
+        for (int j = 0; j <= i; j++) M[j * N + i] = i == j ? 1 : 2;
+    }
+    perp_lcp lcp = {.n = N, .M = M, .ldm = N, .q = q};
+    perp_solver *solver;
+    perp_solve_info info;
+    perp_solver_options o = perp_solver_options_default(PERP_METHOD_LEMKE);
+    o.max_iter = 2 << N;
+    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, N, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+    assert_int_equal(info.outcome, PERP_SOLVED);
+    assert_int_equal(info.iterations, 1 << N);
+    assert_near(z[0], ldexp(1, N), 0);
+    for (int i = 1; i < N; i++) assert_near(z[i], 0, 0);
+    perp_solver_destroy(solver);
+}
+
 static void cycling_problems_end(void **state)
 {
     (void)state;
@@ -280,6 +305,7 @@ int main(void)
         cmocka_unit_test(solves_the_sliding_block_in_slip_and_stick),
         cmocka_unit_test(proves_infeasibility),
         cmocka_unit_test(a_ray_without_proof_stays_a_ray),
+        cmocka_unit_test(the_longest_path_is_followed_to_its_end),
         cmocka_unit_test(cycling_problems_end),
         cmocka_unit_test(ties_are_broken_lexicographically),
         cmocka_unit_test(numbers_that_are_not_finite_are_bad_input),
