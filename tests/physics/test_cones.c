@@ -129,6 +129,23 @@ static void a_bound_below_zero_has_no_solution(void **state)
 
 /* Impulses under a guard (method moreau), the gap's velocity as first side, two contacts in one place: a block that slides on,
  * lands, and is stopped. */
+/* No equation at all: the first row of the step is the contact's gap, 2 p = 4 - 10 t while that pushes, and the belt below moves at 3. */
+static void a_contact_may_be_all_there_is(void **state)
+{
+    (void)state;
+    run r = run_model(parse_model("var p, fx, fy\n0 <= 2*p - 4 + 10*t perp p >= 0\n"
+                                  "friction(f = [fx, fy], v = [fx + 3, fy], bound = 0.5*p, "
+                                  "facets = exact)\nsimulate to 1 step 0.125\n"),
+                      0, 0);
+    for (long k = 1; k < r.nrow; k++) {
+        double p = fmax(0, 2 - 5 * at(&r, k, "t"));
+        assert_near(at(&r, k, "p"), p, 1e-12);
+        assert_near(at(&r, k, "fx"), -p / 2, 1e-12);
+        assert_near(at(&r, k, "fy"), 0, 1e-12);
+    }
+    free_run(&r);
+}
+
 static void landing_on_two_contacts_with_impulses(void **state)
 {
     (void)state;
@@ -252,6 +269,7 @@ int main(void)
         cmocka_unit_test(stack_of_boxes_moves_together_and_then_parts),
         cmocka_unit_test(two_pads_with_given_bounds_share_the_friction),
         cmocka_unit_test(a_bound_below_zero_has_no_solution),
+        cmocka_unit_test(a_contact_may_be_all_there_is),
         cmocka_unit_test(landing_on_two_contacts_with_impulses),
         cmocka_unit_test(tossed_cubes_come_to_rest_on_a_face),
         cmocka_unit_test(recorded_tosses_that_were_hard_come_to_rest),

@@ -16,6 +16,22 @@ static unsigned long every(perp_method method)
     return method == PERP_METHOD_NLP ? 500 : 1;
 }
 
+/* What comes back as w is that of the z that comes back, to the rounding of its terms, whatever the word. */
+static void check_w(const judged *p, perp_method method, const double *z, const double *w)
+{
+    const perp_lcp *lcp = &p->drawn.lcp;
+    for (int i = 0; i < lcp->n; i++) {
+        double sum = lcp->q[i], terms = fabs(sum);
+        for (int j = 0; j < lcp->n; j++) {
+            double term = lcp->M[i + j * lcp->ldm] * z[j];
+            sum += term, terms += fabs(term);
+        }
+        if (isfinite(terms) && !near(w[i], sum, 1e-13 * terms + 1e-307))
+            fail_msg("%s %lu, %s: w[%d] = %.17g, of this z it is %.17g", draw_class_name(p->class),
+                     p->index, perp_method_name(method), i, w[i], sum);
+    }
+}
+
 static void every_word_is_true(void **state)
 {
     (void)state;
@@ -34,11 +50,12 @@ static void every_word_is_true(void **state)
         for (unsigned long k = 0; k < (unsigned long)each; k++) {
             draw_judged(&p, c, k);
             for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-                double z[DRAW_MAX] = {0};
+                double z[DRAW_MAX] = {0}, w[DRAW_MAX] = {0};
                 perp_solve_info info;
                 perp_solver *s = solver[m][p.drawn.lcp.lo != NULL];
                 if (!s || k % every((perp_method)m)) continue;
-                assert_int_equal(perp_lcp_solve(s, &p.drawn.lcp, z, NULL, &info), PERP_OK);
+                assert_int_equal(perp_lcp_solve(s, &p.drawn.lcp, z, w, &info), PERP_OK);
+                check_w(&p, (perp_method)m, z, w);
                 judge_word(&t, m, &p, info.outcome, z);
                 if (m == PERP_METHOD_AUTO) judge_refusal(&t, m, &p, info.outcome);
             }

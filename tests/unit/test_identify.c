@@ -213,6 +213,31 @@ static void only_a_ratio_is_said_to_be_a_ratio(void **state)
 }
 
 /* The block at rest under a push of 3 N: anything from mu m g = 3 on explains it. */
+/* Of der(x) = -a b c x only the product is seen: all three are named, as in a sentence. */
+static void parameters_that_act_together_are_named_together(void **state)
+{
+    (void)state;
+    const char *const x[] = {"x"};
+    uint64_t seed = 7;
+    static const char text[] = "param a = 1 in [0.1, 9], b = 1 in [0.1, 9], c = 1 in [0.1, 9]\n"
+                               "state x = 1\nder(x) = -a*b*c*x\nsimulate to 1 step 0.02\n";
+    perp_model *model = parse_model(text), *truth = parse_model(text);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "a", 2);
+    record(data, truth, 1, x, 1, 0.01, &seed);
+    perp_identification r = identify(model, data, NULL);
+    int named = 0;
+    for (int k = 0; k < 3; k++) assert_false(r.parameter[k].has_interval);
+    for (int k = 0; k < r.nfinding; k++)
+        named += strncmp(r.finding[k], "a, b and c: not identifiable separately", 39) == 0;
+    if (named == 0)
+        for (int k = 0; k < r.nfinding; k++) print_message("%s\n", r.finding[k]);
+    assert_true(named > 0);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 static void sticking_data_bound_friction_from_below(void **state)
 {
     (void)state;
@@ -773,6 +798,7 @@ int main(void)
         cmocka_unit_test(exact_data_give_back_the_parameters),
         cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
         cmocka_unit_test(only_a_ratio_is_said_to_be_a_ratio),
+        cmocka_unit_test(parameters_that_act_together_are_named_together),
         cmocka_unit_test(sticking_data_bound_friction_from_below),
         cmocka_unit_test(a_single_start_leaves_the_place_where_everything_sticks),
         cmocka_unit_test(what_acts_on_nothing_is_not_identifiable),

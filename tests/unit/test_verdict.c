@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include "perp/lcp.h"
+#include "base/holds.h"
 #include "solve/solver.h"
 
 static perp_outcome word(perp_method method, int n, const double *M, const double *q, double *z,
@@ -306,6 +307,15 @@ static void classes_do_not_depend_on_units(void **state)
     }
 }
 
+static void what_is_no_number_is_the_larger_error(void **state)
+{
+    (void)state;
+    const double nan = (double)NAN, inf = (double)INFINITY;
+    assert_true(perp__worse(nan, 1) == inf && perp__worse(1, nan) == inf);
+    assert_true(perp__worse(nan, nan) == inf && perp__worse(inf, 1) == inf);
+    assert_true(perp__worse(1, 2) == 2 && perp__worse(2, 1) == 2);
+}
+
 /* Entries over 270 decades: in the scales that are found every row's and every column's largest entry is near 1. */
 static void scales_bring_rows_and_columns_near_one(void **state)
 {
@@ -354,6 +364,7 @@ int main(void)
         cmocka_unit_test(all_solutions_do_not_depend_on_units),
         cmocka_unit_test(rows_agree_to_the_digits_they_live_on),
         cmocka_unit_test(classes_do_not_depend_on_units),
+        cmocka_unit_test(what_is_no_number_is_the_larger_error),
         cmocka_unit_test(scales_bring_rows_and_columns_near_one),
     };
     return run_all(tests);
