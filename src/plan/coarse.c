@@ -14,7 +14,7 @@ enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; with fewer, the plain guess i
 static void stretch(const perp__program *fine, double *w, const perp__program *coarse,
                     const double *cw, const double *cp)
 {
-    for (int j = 0; j < fine->soft_w; j++) {
+    for (int j = 0; j < fine->soft.w; j++) {
         int c = j / fine->nb, i = j % fine->nb, last = (fine->npoint - 1) * fine->nb + i;
         const double *from = cw + (size_t)(i < fine->nx ? last : j) * (size_t)coarse->K;
         double *to = w + (size_t)j * (size_t)fine->K;
@@ -25,8 +25,8 @@ static void stretch(const perp__program *fine, double *w, const perp__program *c
             double share = fmin(1, place - step),
                    before = i < fine->nx ? perp__program_pre(coarse, cw, cp, i, step) : 0;
             to[k] = i < fine->nx ? before + share * (from[step] - before) : from[step];
-            to[k] = fmax(fine->wlo[(size_t)j * (size_t)fine->K + (size_t)k],
-                         fmin(fine->whi[(size_t)j * (size_t)fine->K + (size_t)k], to[k]));
+            to[k] = fmax(fine->bound.wlo[(size_t)j * (size_t)fine->K + (size_t)k],
+                         fmin(fine->bound.whi[(size_t)j * (size_t)fine->K + (size_t)k], to[k]));
         }
     }
 }

@@ -28,7 +28,7 @@ static void say_place(const explainer *u, int at)
 static double missed_by(const explainer *u, int i)
 {
     size_t K = (size_t)u->g->K,
-           at = (size_t)(u->g->soft_w + 2 * i) * K + (size_t)u->g->soft_step[i];
+           at = (size_t)(u->g->soft.w + 2 * i) * K + (size_t)u->g->soft.step[i];
     return fmax(u->w[at], u->w[at + K]);
 }
 
@@ -36,8 +36,8 @@ static int say_missed(const explainer *u)
 {
     const perp__plan_block *b = u->g->model->plan;
     int missed = 0;
-    for (int i = 0; i < u->g->nsoft; i++) {
-        const perp__plan_condition *c = &b->condition[u->g->soft_condition[i]];
+    for (int i = 0; i < u->g->soft.n; i++) {
+        const perp__plan_condition *c = &b->condition[u->g->soft.condition[i]];
         if (missed_by(u, i) < MISSED) continue;
         if (!missed++)
             perp__refuse(u->diag, PERP_OK, perp__in(u->g->model->source.name),
@@ -77,8 +77,9 @@ static void say_range(const explainer *u, const perp__item *item, int first)
 static int is_at_bound(const explainer *u, int q)
 {
     const perp__program *g = u->g;
-    double x = u->p[g->run_p + q], slack = 1e-4 * (1 + fabs(x));
-    return x - g->plo[g->run_p + q] <= slack || g->phi[g->run_p + q] - x <= slack;
+    double x = u->p[g->phase.run_p + q], slack = 1e-4 * (1 + fabs(x));
+    return x - g->bound.plo[g->phase.run_p + q] <= slack ||
+           g->bound.phi[g->phase.run_p + q] - x <= slack;
 }
 
 static void say_horizon(const explainer *u)
@@ -87,8 +88,8 @@ static void say_horizon(const explainer *u)
     const perp__plan_block *b = g->model->plan;
     double T = 0;
     int bounds = 0;
-    for (int q = 0; q < g->nrun; q++) {
-        T += u->p[g->run_p + q];
+    for (int q = 0; q < g->phase.nrun; q++) {
+        T += u->p[g->phase.run_p + q];
         bounds += is_at_bound(u, q);
     }
     if (b->horizon >= 0 && !b->is_free) {
@@ -98,12 +99,12 @@ static void say_horizon(const explainer *u)
         say_place(u, b->horizon_at);
         perp__diag_append(u->diag, "the range of the horizon, which is %g\n", T);
     }
-    for (int q = 0; q < g->nnamed; q++) {
+    for (int q = 0; q < g->phase.named; q++) {
         const perp__plan_phase *phase = &b->phase[q];
         if (!phase->horizon_at || !is_at_bound(u, q)) continue;
         say_place(u, phase->horizon_at);
         perp__diag_append(u->diag, "the horizon of phase '%s', which is %g\n", phase->name,
-                          u->p[g->run_p + q]);
+                          u->p[g->phase.run_p + q]);
     }
 }
 
@@ -112,14 +113,14 @@ static void say_horizon(const explainer *u)
 static int say_collapsed(const explainer *u, const double *p)
 {
     const perp__program *g = u->g;
-    for (int q = 0; q < g->nrun; q++) {
-        double length = u->p[g->run_p + q];
-        if (!(length < COLLAPSED * p[g->run_p + q])) continue;
+    for (int q = 0; q < g->phase.nrun; q++) {
+        double length = u->p[g->phase.run_p + q];
+        if (!(length < COLLAPSED * p[g->phase.run_p + q])) continue;
         say_place(u, g->model->plan->at);
         perp__diag_append(u->diag,
                           "the search ended where %s takes %.3g s, in which nothing moves; a "
                           "least horizon, or another guess, keeps it from there\n",
-                          g->nphase > 1 ? "a phase" : "the plan", length);
+                          g->phase.n > 1 ? "a phase" : "the plan", length);
         return 1;
     }
     return 0;
@@ -136,8 +137,8 @@ static void say_conditions(const explainer *u)
         for (int r = 0; r < g->nrow; r++)
             for (int k = 0; k < g->K && g->row[r].condition == i; k++)
                 pulls += fabs(lambda[(size_t)r * (size_t)g->K + (size_t)k]) > PULLS;
-        for (int s = 0; s < g->nsoft; s++)
-            missed |= g->soft_condition[s] == i && missed_by(u, s) >= MISSED;
+        for (int s = 0; s < g->soft.n; s++)
+            missed |= g->soft.condition[s] == i && missed_by(u, s) >= MISSED;
         if (!pulls || missed) continue;
         say_place(u, b->condition[i].at);
         perp__diag_append(u->diag, "'%s'\n", b->condition[i].text);

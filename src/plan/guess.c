@@ -74,25 +74,27 @@ static void guess_globals(guesser *u, double *p)
     const perp__program *g = u->program;
     const perp_model *m = u->model;
     const perp__plan_block *b = m->plan;
-    for (int q = 0; q < g->nrun; q++) {
-        double lo = g->plo[g->run_p + q], hi = g->phi[g->run_p + q], T = g->horizon / g->nrun;
-        if (g->nnamed && b->phase[q].horizon >= 0) T = value_at(u, b->phase[q].horizon, g->from);
+    for (int q = 0; q < g->phase.nrun; q++) {
+        double lo = g->bound.plo[g->phase.run_p + q], hi = g->bound.phi[g->phase.run_p + q],
+               T = g->horizon / g->phase.nrun;
+        if (g->phase.named && b->phase[q].horizon >= 0)
+            T = value_at(u, b->phase[q].horizon, g->from);
         if (isnan(T)) T = isfinite(hi) ? 0.5 * (lo + hi) : fmax(1, 2 * lo);
-        p[g->run_p + q] = clip(T, lo, hi);
+        p[g->phase.run_p + q] = clip(T, lo, hi);
     }
-    for (int i = 0; i < g->nparam; i++) {
-        int item = g->param_item[i], j = g->param_p + i;
+    for (int i = 0; i < g->param.n; i++) {
+        int item = g->param.item[i], j = g->param.p + i;
         const perp__plan_guess *own = find_guess(u, PERP_PARAM, item, -1);
         double x = own ? value_at(u, own->e, g->from) : m->item[PERP_PARAM][item].value;
-        p[j] = clip(x, g->plo[j], g->phi[j]);
+        p[j] = clip(x, g->bound.plo[j], g->bound.phi[j]);
         u->symbol[m->item[PERP_PARAM][item].symbol] = p[j];
     }
-    for (int i = 0; i < g->nstart; i++) {
-        int of = g->start_state[i], j = g->start_p + i;
+    for (int i = 0; i < g->start.n; i++) {
+        int of = g->start.item[i], j = g->start.p + i;
         perp_expr e = expression_of(u, of, 0);
         double x = e >= 0 ? value_at(u, e, g->from) : (double)NAN;
         if (e < 0 && of < g->ns) x = m->item[PERP_STATE][of].value;
-        p[j] = clip(x, g->plo[j], g->phi[j]);
+        p[j] = clip(x, g->bound.plo[j], g->bound.phi[j]);
     }
 }
 
@@ -100,8 +102,9 @@ static void guess_globals(guesser *u, double *p)
 static void guess_line(const perp__program *g, const double *p, int i, double *w)
 {
     int K = g->K, j = (g->npoint - 1) * g->nb + i, from = -1;
-    double before = g->x0_of[i] >= 0 ? p[g->x0_of[i]] : g->x0[i];
-    const double *lo = g->wlo + (size_t)j * (size_t)K, *hi = g->whi + (size_t)j * (size_t)K;
+    double before = g->initial.p[i] >= 0 ? p[g->initial.p[i]] : g->initial.x[i];
+    const double *lo = g->bound.wlo + (size_t)j * (size_t)K,
+                 *hi = g->bound.whi + (size_t)j * (size_t)K;
     for (int k = 0; k <= K; k++) {
         int given = k < K && lo[k] == hi[k];
         if (!given && k < K) continue;
@@ -155,10 +158,10 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
         for (int j = 0; j < g->nb; j++) {
             perp_expr e = -1;
             double *row = w + (size_t)(c * g->nb + j) * K;
-            const double *lo = g->wlo + (size_t)(c * g->nb + j) * K,
-                         *hi = g->whi + (size_t)(c * g->nb + j) * K;
+            const double *lo = g->bound.wlo + (size_t)(c * g->nb + j) * K,
+                         *hi = g->bound.whi + (size_t)(c * g->nb + j) * K;
             for (int k = 0, q = 0; k < g->K; k++) {
-                if (k == g->first[q]) e = expression_of(&u, j, q++);
+                if (k == g->phase.first[q]) e = expression_of(&u, j, q++);
                 double t =
                     perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
                 double x = e >= 0 ? value_at(&u, e, t) : j < g->ns ? row[k] : (double)NAN;
@@ -206,10 +209,10 @@ int perp__program_guess_table(perp__program *g, const perp_trajectory *table, do
     const double *t = perp_trajectory_column(table, perp_trajectory_find(table, "t"));
     size_t K = (size_t)g->K;
     if (!perp__program_guess(g, w, p)) return -1;
-    for (int q = 0; q < g->nrun; q++) { /* rows are shared out like steps */
-        int j = g->run_p + q, begin = row_of(g, g->first[q], n),
-            end = row_of(g, g->first[q + 1], n);
-        p[j] = clip(t[end] - t[begin], g->plo[j], g->phi[j]);
+    for (int q = 0; q < g->phase.nrun; q++) { /* rows are shared out like steps */
+        int j = g->phase.run_p + q, begin = row_of(g, g->phase.first[q], n),
+            end = row_of(g, g->phase.first[q + 1], n);
+        p[j] = clip(t[end] - t[begin], g->bound.plo[j], g->bound.phi[j]);
     }
     double from = perp__program_time(g, p, 0), length = 0;
     for (int k = 0; k < g->K; k++) length += perp__program_step(g, p, k);
@@ -223,11 +226,12 @@ int perp__program_guess_table(perp__program *g, const perp_trajectory *table, do
                 size_t at = (size_t)(c * g->nb + j) * K + (size_t)k;
                 double now =
                     perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
-                w[at] = clip(column_at(t, x, n, (now - from) / length), g->wlo[at], g->whi[at]);
+                w[at] = clip(column_at(t, x, n, (now - from) / length), g->bound.wlo[at],
+                             g->bound.whi[at]);
             }
-        if (j < g->nx && g->x0_of[j] >= 0) {
-            int at = g->x0_of[j];
-            p[at] = clip(column_at(t, x, n, 0), g->plo[at], g->phi[at]);
+        if (j < g->nx && g->initial.p[j] >= 0) {
+            int at = g->initial.p[j];
+            p[at] = clip(column_at(t, x, n, 0), g->bound.plo[at], g->bound.phi[at]);
         }
     }
     if (!guess_parts(g, w, p)) return -1;

@@ -49,8 +49,8 @@ static perp_model *copy_model(const perp__program *g, const double *w, const dou
     perp_model *m = NULL;
     if (perp__model_clone(g->model, &m) != PERP_OK) return NULL;
     int ok = 1;
-    for (int i = 0; i < g->nparam; i++)
-        ok &= perp_model_set(m, m->item[PERP_PARAM][g->param_item[i]].name, p[g->param_p + i],
+    for (int i = 0; i < g->param.n; i++)
+        ok &= perp_model_set(m, m->item[PERP_PARAM][g->param.item[i]].name, p[g->param.p + i],
                              NULL) == PERP_OK;
     for (int i = 0; i < g->ns; i++)
         ok &= perp_model_set(m, m->item[PERP_STATE][i].name, perp__program_pre(g, w, p, i, 0),
@@ -77,7 +77,7 @@ static void take_rows(const simulated *u, double *w, const double *p)
                 size_t at = (size_t)j * (size_t)g->K + (size_t)k;
                 double x =
                     i < g->ns ? before[i] + (place - after + 1) * (to[i] - before[i]) : to[i];
-                w[at] = fmax(g->wlo[at], fmin(g->whi[at], x));
+                w[at] = fmax(g->bound.wlo[at], fmin(g->bound.whi[at], x));
             }
         }
 }

@@ -58,8 +58,8 @@ perp__ipm *perp__ipm_create(perp__program *g)
     for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) ok &= take(of_n[i], s->n);
     for (size_t i = 0; i < sizeof of_m / sizeof *of_m; i++) ok &= take(of_m[i], s->m);
     for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) ok &= take(of_x[i], s->nW + s->nP);
-    ok &= take(&s->jac, (size_t)g->njac * K) & take(&s->grad, (size_t)g->ngrad * K) &
-          take(&s->hess, (size_t)g->nhess * K) & take(&s->xk, (size_t)nmax * K) &
+    ok &= take(&s->jac, (size_t)g->jac.n * K) & take(&s->grad, (size_t)g->grad.n * K) &
+          take(&s->hess, (size_t)g->hess.n * K) & take(&s->xk, (size_t)nmax * K) &
           take(&s->yk, s->nP) & take(&s->border_before, K * s->nP * s->nP);
     s->is_free = calloc(s->n + 1, 1);
     s->was_held = calloc(s->n + 1, 1);
@@ -151,10 +151,10 @@ double perp__ipm_sum_curvature(const perp__ipm *s, perp__ipm_weight *weight, con
 {
     const perp__program *g = s->g;
     double sum = 0;
-    for (int e = 0; e < g->nhess; e++)
+    for (int e = 0; e < g->hess.n; e++)
         for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, g->hess_i[e], k),
-                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            long i = perp__ipm_index_of(s, g->hess.row[e], k),
+                 j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i < 0 || j < 0) continue;
             sum += fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) *
                    weight(s, context, (size_t)i, (size_t)j);
@@ -213,7 +213,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     s->iteration = s->is_stopped = 0;
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
-    for (size_t i = 0; i < s->nW + s->nP && s->g->has_units; i++) s->x[i] /= s->unit[i];
+    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] /= s->unit[i];
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
     if (!o->is_warm) scale_cost(s, o->weight);
     perp__ipm_rows(s, s->x, s->r, &s->cost);
@@ -372,7 +372,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         s->zl[i] /= s->scale * s->unit[i];
         s->zu[i] /= s->scale * s->unit[i];
     }
-    for (size_t i = 0; i < s->nW + s->nP && s->g->has_units; i++) s->x[i] *= s->unit[i];
+    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] *= s->unit[i];
     memcpy(w, s->x, s->nW * sizeof *w);
     memcpy(p, s->x + s->nW, s->nP * sizeof *p);
     return result;

@@ -40,17 +40,17 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
     if (!(mean > 0)) mean = 1;
     s->is_redundant = 0;
     s->factored_margin = NAN; /* nothing is factored */
-    for (int e = 0; e < g->nhess; e++)
+    for (int e = 0; e < g->hess.n; e++)
         for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, g->hess_i[e], k),
-                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            long i = perp__ipm_index_of(s, g->hess.row[e], k),
+                 j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i >= 0 && j >= 0)
                 s->hess[(size_t)e * K + (size_t)k] *= at->extent[i] * at->extent[j] / mean;
         }
-    for (int e = 0; e < g->njac; e++)
+    for (int e = 0; e < g->jac.n; e++)
         for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, g->jac_col[e], k);
-            double reach = at->reach[(size_t)g->jac_row[e] * K + (size_t)k];
+            long i = perp__ipm_index_of(s, g->jac.col[e], k);
+            double reach = at->reach[(size_t)g->jac.row[e] * K + (size_t)k];
             if (i >= 0 && reach > 0) s->jac[(size_t)e * K + (size_t)k] *= at->extent[i] / reach;
         }
 }
@@ -117,12 +117,12 @@ static double curvature_along(const perp__ipm *s, const double *d)
 {
     const perp__program *g = s->g;
     double sum = 0, norm = 0;
-    for (int e = 0; e < g->nhess; e++)
+    for (int e = 0; e < g->hess.n; e++)
         for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, g->hess_i[e], k),
-                 j = perp__ipm_index_of(s, g->hess_j[e], k);
+            long i = perp__ipm_index_of(s, g->hess.row[e], k),
+                 j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i < 0 || j < 0) continue;
-            int twice = g->hess_i[e] != g->hess_j[e];
+            int twice = g->hess.row[e] != g->hess.col[e];
             sum += (1 + twice) * s->hess[(size_t)e * (size_t)s->K + (size_t)k] * d[i] * d[j];
         }
     for (size_t i = 0; i < s->nW + s->nP; i++) norm += d[i] * d[i];

@@ -79,7 +79,7 @@ static inline long perp__ipm_index_of(const perp__ipm *s, int col, int k)
     const perp__program *g = s->g;
     switch (perp__ipm_kind_of(s, col)) {
     case PRE:
-        if (k == 0) return g->x0_of[col] >= 0 ? (long)s->nW + g->x0_of[col] : -1;
+        if (k == 0) return g->initial.p[col] >= 0 ? (long)s->nW + g->initial.p[col] : -1;
         return (long)((g->npoint - 1) * g->nb + col) * s->K + k - 1;
     case UNKNOWN: return (long)(col - s->nx) * s->K + k;
     default: return (long)s->nW + col - s->nx - s->nw;

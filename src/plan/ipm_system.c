@@ -12,16 +12,16 @@
 void perp__ipm_read_bounds(perp__ipm *s)
 {
     const perp__program *g = s->g;
-    memcpy(s->lo, g->wlo, s->nW * sizeof *s->lo);
-    memcpy(s->hi, g->whi, s->nW * sizeof *s->hi);
-    memcpy(s->lo + s->nW, g->plo, s->nP * sizeof *s->lo);
-    memcpy(s->hi + s->nW, g->phi, s->nP * sizeof *s->hi);
-    memcpy(s->lo + s->nW + s->nP, g->rlo, s->nS * sizeof *s->lo);
-    memcpy(s->hi + s->nW + s->nP, g->rhi, s->nS * sizeof *s->hi);
-    for (size_t i = 0; i < s->nW; i++) s->unit[i] = g->unit_w[i / (size_t)s->K];
-    for (size_t i = 0; i < s->nP; i++) s->unit[s->nW + i] = g->unit_p[i];
-    for (size_t i = 0; i < s->nS; i++) s->unit[s->nW + s->nP + i] = g->unit_r[i / (size_t)s->K];
-    for (size_t i = 0; i < s->n && g->has_units; i++) {
+    memcpy(s->lo, g->bound.wlo, s->nW * sizeof *s->lo);
+    memcpy(s->hi, g->bound.whi, s->nW * sizeof *s->hi);
+    memcpy(s->lo + s->nW, g->bound.plo, s->nP * sizeof *s->lo);
+    memcpy(s->hi + s->nW, g->bound.phi, s->nP * sizeof *s->hi);
+    memcpy(s->lo + s->nW + s->nP, g->bound.rlo, s->nS * sizeof *s->lo);
+    memcpy(s->hi + s->nW + s->nP, g->bound.rhi, s->nS * sizeof *s->hi);
+    for (size_t i = 0; i < s->nW; i++) s->unit[i] = g->unit.w[i / (size_t)s->K];
+    for (size_t i = 0; i < s->nP; i++) s->unit[s->nW + i] = g->unit.p[i];
+    for (size_t i = 0; i < s->nS; i++) s->unit[s->nW + s->nP + i] = g->unit.r[i / (size_t)s->K];
+    for (size_t i = 0; i < s->n && g->unit.differ; i++) {
         s->lo[i] /= s->unit[i];
         s->hi[i] /= s->unit[i];
     }
@@ -59,7 +59,7 @@ void perp__ipm_place(perp__ipm *s)
 /* w and p of x as the program has them. */
 static const double *plain(const perp__ipm *s, const double *x)
 {
-    if (!s->g->has_units) return x;
+    if (!s->g->unit.differ) return x;
     for (size_t i = 0; i < s->nW + s->nP; i++) s->plain[i] = x[i] * s->unit[i];
     return s->plain;
 }
@@ -70,7 +70,7 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
     const double *w = plain(s, x), *unit = s->unit + s->nW + s->nP;
     size_t K = (size_t)s->K;
     perp__program_values(s->g, w, w + s->nW, r, cost);
-    if (!g->has_units) return;
+    if (!g->unit.differ) return;
     for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
         size_t row = (size_t)g->pair[i].product * K;
         if (g->pair[i].product < 0 || unit[row] == 1) continue;
@@ -86,23 +86,23 @@ void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
     const double *w = plain(s, s->x), *unit = s->unit + s->nW + s->nP;
     double *l = s->plain + s->nW + s->nP;
     size_t K = (size_t)s->K;
-    for (size_t i = 0; i < s->m && g->has_units && lambda; i++) l[i] = lambda[i] / unit[i];
-    perp__program_derivatives(s->g, w, w + s->nW, lambda && g->has_units ? l : lambda, scale,
+    for (size_t i = 0; i < s->m && g->unit.differ && lambda; i++) l[i] = lambda[i] / unit[i];
+    perp__program_derivatives(s->g, w, w + s->nW, lambda && g->unit.differ ? l : lambda, scale,
                               s->jac, s->grad, s->hess);
-    if (!g->has_units) return;
+    if (!g->unit.differ) return;
     for (size_t k = 0; k < K; k++) {
-        for (int e = 0; e < g->njac; e++) {
-            long j = perp__ipm_index_of(s, g->jac_col[e], (int)k);
+        for (int e = 0; e < g->jac.n; e++) {
+            long j = perp__ipm_index_of(s, g->jac.col[e], (int)k);
             double *J = &s->jac[(size_t)e * K + k];
-            *J *= (j >= 0 ? s->unit[j] : 1) / unit[(size_t)g->jac_row[e] * K + k];
+            *J *= (j >= 0 ? s->unit[j] : 1) / unit[(size_t)g->jac.row[e] * K + k];
         }
-        for (int e = 0; e < g->ngrad; e++) {
-            long j = perp__ipm_index_of(s, g->grad_col[e], (int)k);
+        for (int e = 0; e < g->grad.n; e++) {
+            long j = perp__ipm_index_of(s, g->grad.col[e], (int)k);
             if (j >= 0) s->grad[(size_t)e * K + k] *= s->unit[j];
         }
-        for (int e = 0; e < g->nhess; e++) {
-            long i = perp__ipm_index_of(s, g->hess_i[e], (int)k),
-                 j = perp__ipm_index_of(s, g->hess_j[e], (int)k);
+        for (int e = 0; e < g->hess.n; e++) {
+            long i = perp__ipm_index_of(s, g->hess.row[e], (int)k),
+                 j = perp__ipm_index_of(s, g->hess.col[e], (int)k);
             if (i >= 0 && j >= 0) s->hess[(size_t)e * K + k] *= s->unit[i] * s->unit[j];
         }
     }
@@ -151,10 +151,10 @@ static void add_transposed(const perp__ipm *s, const double *v, double *y)
 {
     const perp__program *g = s->g;
     int K = s->K;
-    for (int e = 0; e < g->njac; e++) {
+    for (int e = 0; e < g->jac.n; e++) {
         const double *J = s->jac + (size_t)e * (size_t)K,
-                     *l = v + (size_t)g->jac_row[e] * (size_t)K;
-        int col = g->jac_col[e], kind = perp__ipm_kind_of(s, col);
+                     *l = v + (size_t)g->jac.row[e] * (size_t)K;
+        int col = g->jac.col[e], kind = perp__ipm_kind_of(s, col);
         if (kind == GLOBAL) {
             double sum = 0;
             for (int k = 0; k < K; k++) sum += J[k] * l[k];
@@ -173,10 +173,10 @@ void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y)
 {
     const perp__program *g = s->g;
     int K = s->K;
-    for (int e = 0; e < g->njac; e++) {
+    for (int e = 0; e < g->jac.n; e++) {
         const double *J = s->jac + (size_t)e * (size_t)K;
-        double *to = y + (size_t)g->jac_row[e] * (size_t)K;
-        int col = g->jac_col[e];
+        double *to = y + (size_t)g->jac.row[e] * (size_t)K;
+        int col = g->jac.col[e];
         if (perp__ipm_kind_of(s, col) == GLOBAL) {
             double x = v[s->nW + (size_t)(col - s->nx - s->nw)];
             for (int k = 0; k < K; k++) to[k] += J[k] * x;
@@ -198,10 +198,10 @@ void perp__ipm_differentiate(perp__ipm *s)
     perp__ipm_derivatives(s, s->lambda, s->scale);
     memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
     for (size_t i = 0; i < s->nP; i++)
-        s->gradient[s->nW + i] = s->scale * g->time_weight[i] * s->unit[s->nW + i];
-    for (int e = 0; e < g->ngrad; e++)
+        s->gradient[s->nW + i] = s->scale * g->cost.time[i] * s->unit[s->nW + i];
+    for (int e = 0; e < g->grad.n; e++)
         for (int k = 0; k < s->K; k++) {
-            long at = perp__ipm_index_of(s, g->grad_col[e], k);
+            long at = perp__ipm_index_of(s, g->grad.col[e], k);
             if (at >= 0)
                 s->gradient[at] += s->scale * s->grad[(size_t)e * (size_t)s->K + (size_t)k];
         }
@@ -244,7 +244,7 @@ static int place_of(const perp__ipm *s, int col, int k, int *place)
     } else if (k > 0) {
         *place = s->stages->link[(size_t)(k - 1) * (size_t)s->nx + (size_t)col];
     } else {
-        int p = s->g->x0_of[col];
+        int p = s->g->initial.p[col];
         *place = p >= 0 ? s->local_p[p] : -1;
         kind = GLOBAL;
     }
@@ -261,12 +261,12 @@ static void put_hessian(perp__ipm *s, int k, int before)
     double *S = b->S + (size_t)stage * (size_t)nmax * (size_t)nmax;
     double *B = b->B + (size_t)stage * (size_t)nmax * (size_t)b->nborder;
     double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
-    for (int e = 0; e < g->nhess; e++) {
+    for (int e = 0; e < g->hess.n; e++) {
         double v = s->hess[(size_t)e * (size_t)s->K + (size_t)k];
         int i, j, ki, kj;
         if (v == 0) continue;
-        ki = place_of(s, g->hess_i[e], k, &i);
-        kj = place_of(s, g->hess_j[e], k, &j);
+        ki = place_of(s, g->hess.row[e], k, &i);
+        kj = place_of(s, g->hess.col[e], k, &j);
         if (i < 0 || j < 0) continue;
         if (before) {
             if (ki == PRE && kj == PRE) put_symmetric(S, nmax, i, j, v);
@@ -274,14 +274,14 @@ static void put_hessian(perp__ipm *s, int k, int before)
         } else if (ki == UNKNOWN && kj == UNKNOWN) {
             put_symmetric(S, nmax, i, j, v);
         } else if (ki == UNKNOWN && kj == PRE) {
-            G[(size_t)i * (size_t)b->nlink + (size_t)g->hess_j[e]] += v;
+            G[(size_t)i * (size_t)b->nlink + (size_t)g->hess.col[e]] += v;
         } else if (ki == GLOBAL && kj == UNKNOWN) {
             B[(size_t)i * (size_t)nmax + (size_t)j] += v;
         } else if (ki == UNKNOWN && kj == GLOBAL) { /* a free initial state */
             B[(size_t)j * (size_t)nmax + (size_t)i] += v;
         } else if (ki == GLOBAL && kj == GLOBAL) {
             put_border(b, i, j, v);
-            if (i == j && g->hess_i[e] != g->hess_j[e]) put_border(b, i, j, v);
+            if (i == j && g->hess.row[e] != g->hess.col[e]) put_border(b, i, j, v);
         }
     }
 }
@@ -294,16 +294,16 @@ static void put_jacobian(perp__ipm *s, int k)
     double *S = b->S + (size_t)k * (size_t)nmax * (size_t)nmax;
     double *B = b->B + (size_t)k * (size_t)nmax * (size_t)b->nborder;
     double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
-    for (int e = 0; e < g->njac; e++) {
-        int r = s->local_r[(size_t)g->jac_row[e] * (size_t)s->K + (size_t)k], j;
+    for (int e = 0; e < g->jac.n; e++) {
+        int r = s->local_r[(size_t)g->jac.row[e] * (size_t)s->K + (size_t)k], j;
         if (r < 0) continue;
-        int kind = place_of(s, g->jac_col[e], k, &j);
+        int kind = place_of(s, g->jac.col[e], k, &j);
         double v = s->jac[(size_t)e * (size_t)s->K + (size_t)k];
         if (j < 0) continue;
         if (kind == UNKNOWN)
             S[(size_t)j * (size_t)nmax + (size_t)r] += v;
         else if (kind == PRE)
-            G[(size_t)r * (size_t)b->nlink + (size_t)g->jac_col[e]] += v;
+            G[(size_t)r * (size_t)b->nlink + (size_t)g->jac.col[e]] += v;
         else
             B[(size_t)j * (size_t)nmax + (size_t)r] += v;
     }
@@ -408,9 +408,9 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
         double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta_w) : 0;
         yc[i] = -(D + s->delta_c) * dl[i];
     }
-    for (int e = 0; e < g->nhess; e++) {
+    for (int e = 0; e < g->hess.n; e++) {
         const double *H = s->hess + (size_t)e * (size_t)s->K;
-        int ci = g->hess_i[e], cj = g->hess_j[e];
+        int ci = g->hess.row[e], cj = g->hess.col[e];
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, ci, k), j = perp__ipm_index_of(s, cj, k);
             if (i < 0 || j < 0) continue;

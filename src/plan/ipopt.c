@@ -27,7 +27,7 @@ static long index_of(const nlp *u, int col, size_t k)
     if (col >= g->nx + g->nw) return (long)u->nW + col - g->nx - g->nw;
     if (col >= g->nx) return (long)(col - g->nx) * g->K + (long)k;
     if (k > 0) return (long)((g->npoint - 1) * g->nb + col) * g->K + (long)k - 1;
-    return g->x0_of[col] >= 0 ? (long)u->nW + g->x0_of[col] : -1;
+    return g->initial.p[col] >= 0 ? (long)u->nW + g->initial.p[col] : -1;
 }
 
 static int eval_f(void *context, const double *x, double *f)
@@ -42,12 +42,12 @@ static int eval_gradient(void *context, const double *x, double *grad)
     nlp *u = context;
     const perp__program *g = u->g;
     memset(grad, 0, u->n * sizeof *grad);
-    for (int i = 0; i < g->np; i++) grad[u->nW + (size_t)i] = g->time_weight[i];
-    if (g->ngrad == 0) return 1;
+    for (int i = 0; i < g->np; i++) grad[u->nW + (size_t)i] = g->cost.time[i];
+    if (g->grad.n == 0) return 1;
     perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
-    for (int e = 0; e < g->ngrad; e++)
+    for (int e = 0; e < g->grad.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long at = index_of(u, g->grad_col[e], k);
+            long at = index_of(u, g->grad.col[e], k);
             if (at >= 0) grad[at] += u->grad[(size_t)e * u->K + k];
         }
     return 1;
@@ -69,9 +69,9 @@ static int eval_jacobian(void *context, const double *x, int *row, int *col, dou
     const perp__program *g = u->g;
     long z = 0;
     if (value) perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
-    for (int e = 0; e < g->njac; e++)
+    for (int e = 0; e < g->jac.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long r = u->row_of[(size_t)g->jac_row[e] * u->K + k], c = index_of(u, g->jac_col[e], k);
+            long r = u->row_of[(size_t)g->jac.row[e] * u->K + k], c = index_of(u, g->jac.col[e], k);
             if (r < 0 || c < 0) continue;
             if (value) {
                 value[z++] = u->jac[(size_t)e * u->K + k];
@@ -94,13 +94,13 @@ static int eval_hessian(void *context, const double *x, double sigma, const doub
             u->lambda[i] = u->row_of[i] >= 0 ? lambda[u->row_of[i]] : 0;
         perp__program_derivatives(u->g, x, x + u->nW, u->lambda, sigma, u->jac, u->grad, u->hess);
     }
-    for (int e = 0; e < g->nhess; e++)
+    for (int e = 0; e < g->hess.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long i = index_of(u, g->hess_i[e], k), j = index_of(u, g->hess_j[e], k);
+            long i = index_of(u, g->hess.row[e], k), j = index_of(u, g->hess.col[e], k);
             if (i < 0 || j < 0) continue;
             if (value) {
                 value[z] = u->hess[(size_t)e * u->K + k];
-                if (i == j && g->hess_i[e] != g->hess_j[e]) value[z] *= 2;
+                if (i == j && g->hess.row[e] != g->hess.col[e]) value[z] *= 2;
             } else {
                 row[z] = (int)(i > j ? i : j);
                 col[z] = (int)(i > j ? j : i);
@@ -134,9 +134,9 @@ static int allocate(nlp *u)
     u->row_of = malloc((rows + 1) * sizeof *u->row_of);
     u->lambda = malloc((rows + 1) * sizeof *u->lambda);
     u->r = malloc((rows + 1) * sizeof *u->r);
-    u->jac = malloc(((size_t)g->njac * u->K + 1) * sizeof *u->jac);
-    u->grad = malloc(((size_t)g->ngrad * u->K + 1) * sizeof *u->grad);
-    u->hess = malloc(((size_t)g->nhess * u->K + 1) * sizeof *u->hess);
+    u->jac = malloc(((size_t)g->jac.n * u->K + 1) * sizeof *u->jac);
+    u->grad = malloc(((size_t)g->grad.n * u->K + 1) * sizeof *u->grad);
+    u->hess = malloc(((size_t)g->hess.n * u->K + 1) * sizeof *u->hess);
     return u->row_of && u->lambda && u->r && u->jac && u->grad && u->hess;
 }
 
@@ -145,13 +145,13 @@ static void lay_out(nlp *u)
 {
     const perp__program *g = u->g;
     for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
-        u->row_of[i] = g->rlo[i] < -1e19 && g->rhi[i] > 1e19 ? -1 : (long)u->m++;
+        u->row_of[i] = g->bound.rlo[i] < -1e19 && g->bound.rhi[i] > 1e19 ? -1 : (long)u->m++;
     for (size_t k = 0; k < u->K; k++) {
-        for (int e = 0; e < g->njac; e++)
-            u->njac += u->row_of[(size_t)g->jac_row[e] * u->K + k] >= 0 &&
-                       index_of(u, g->jac_col[e], k) >= 0;
-        for (int e = 0; e < g->nhess; e++)
-            u->nhess += index_of(u, g->hess_i[e], k) >= 0 && index_of(u, g->hess_j[e], k) >= 0;
+        for (int e = 0; e < g->jac.n; e++)
+            u->njac += u->row_of[(size_t)g->jac.row[e] * u->K + k] >= 0 &&
+                       index_of(u, g->jac.col[e], k) >= 0;
+        for (int e = 0; e < g->hess.n; e++)
+            u->nhess += index_of(u, g->hess.row[e], k) >= 0 && index_of(u, g->hess.col[e], k) >= 0;
     }
 }
 
@@ -174,13 +174,13 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
     memcpy(x, w, u.nW * sizeof *x);
     memcpy(x + u.nW, p, (size_t)g->np * sizeof *x);
     for (size_t i = 0; i < u.n; i++) {
-        lo[i] = i < u.nW ? g->wlo[i] : g->plo[i - u.nW];
-        hi[i] = i < u.nW ? g->whi[i] : g->phi[i - u.nW];
+        lo[i] = i < u.nW ? g->bound.wlo[i] : g->bound.plo[i - u.nW];
+        hi[i] = i < u.nW ? g->bound.whi[i] : g->bound.phi[i - u.nW];
     }
     for (size_t i = 0; i < (size_t)g->nrow * u.K; i++) {
         if (u.row_of[i] < 0) continue;
-        rlo[u.row_of[i]] = g->rlo[i];
-        rhi[u.row_of[i]] = g->rhi[i];
+        rlo[u.row_of[i]] = g->bound.rlo[i];
+        rhi[u.row_of[i]] = g->bound.rhi[i];
     }
     perp__nlp_problem problem = {(int)u.n, (int)u.m,      (int)u.njac,  (int)u.nhess, lo,
                                  hi,       rlo,           rhi,          eval_f,       eval_gradient,
@@ -197,7 +197,9 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
                         : status == PERP__NLP_UNAVAILABLE ? IPM_NOT_FINITE
                         : status == PERP__NLP_MEMORY      ? IPM_MEMORY
                                                           : IPM_STALLED;
-        if (status == PERP__NLP_STOPPED || status == PERP__NLP_MEMORY || relaxation <= o->relaxation_min) break;
+        if (status == PERP__NLP_STOPPED || status == PERP__NLP_MEMORY ||
+            relaxation <= o->relaxation_min)
+            break;
         relaxation *= 0.01;
         options.is_warm = 1;
     }

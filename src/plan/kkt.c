@@ -40,14 +40,15 @@ perp__kkt *perp__kkt_create(perp__program *g)
                       n,
                       u->nR,
                       u->nR,
-                      (size_t)g->njac * K,
-                      (size_t)g->ngrad * K,
-                      (size_t)g->nhess * K};
+                      (size_t)g->jac.n * K,
+                      (size_t)g->grad.n * K,
+                      (size_t)g->hess.n * K};
     int ok = 1;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         ok &= (*arrays[i] = calloc(sizes[i] + 1, sizeof(double))) != NULL;
     u->held = calloc(n + u->nR + 1, 1);
-    if (g->npair == 0) u->square = calloc((size_t)g->ncol * (size_t)g->ncol + 1, sizeof(double));
+    if (g->npair == 0)
+        u->square = calloc((size_t)g->sym.ncol * (size_t)g->sym.ncol + 1, sizeof(double));
     if (ok && u->held && (u->square || g->npair > 0)) return u;
     perp__kkt_destroy(u);
     return NULL;
@@ -74,24 +75,24 @@ static long index_of(const perp__kkt *u, int col, size_t k)
     if (col >= g->nx + g->nw) return (long)(u->nW + (size_t)(col - g->nx - g->nw));
     if (col >= g->nx) return (long)((size_t)(col - g->nx) * K + k);
     if (k > 0) return (long)((size_t)((g->npoint - 1) * g->nb + col) * K + k - 1);
-    return g->x0_of[col] >= 0 ? (long)(u->nW + (size_t)g->x0_of[col]) : -1;
+    return g->initial.p[col] >= 0 ? (long)(u->nW + (size_t)g->initial.p[col]) : -1;
 }
 
 static double lower_of(const perp__kkt *u, size_t i)
 {
-    return i < u->nW ? u->g->wlo[i] : u->g->plo[i - u->nW];
+    return i < u->nW ? u->g->bound.wlo[i] : u->g->bound.plo[i - u->nW];
 }
 
 static double upper_of(const perp__kkt *u, size_t i)
 {
-    return i < u->nW ? u->g->whi[i] : u->g->phi[i - u->nW];
+    return i < u->nW ? u->g->bound.whi[i] : u->g->bound.phi[i - u->nW];
 }
 
 /* The size that an unknown has when it is 0 throughout: half its range, at most its unit. */
 static double size_of_zero(const perp__kkt *u, size_t i)
 {
     double lo = lower_of(u, i), hi = upper_of(u, i), half = 0.5 * (hi - lo);
-    double unit = i < u->nW ? u->g->unit_w[i / (size_t)u->g->K] : u->g->unit_p[i - u->nW];
+    double unit = i < u->nW ? u->g->unit.w[i / (size_t)u->g->K] : u->g->unit.p[i - u->nW];
     return half > 0 ? fmin(half, unit) : unit;
 }
 
@@ -123,11 +124,11 @@ static void add_slopes(perp__kkt *u, const double *lambda)
 {
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
-    for (int e = 0; e < g->njac + g->ngrad; e++) {
-        int is_row = e < g->njac, f = is_row ? e : e - g->njac;
+    for (int e = 0; e < g->jac.n + g->grad.n; e++) {
+        int is_row = e < g->jac.n, f = is_row ? e : e - g->jac.n;
         for (size_t k = 0; k < K; k++) {
-            long at = index_of(u, is_row ? g->jac_col[f] : g->grad_col[f], k);
-            double x = is_row ? u->jac[(size_t)f * K + k] * lambda[(size_t)g->jac_row[f] * K + k]
+            long at = index_of(u, is_row ? g->jac.col[f] : g->grad.col[f], k);
+            double x = is_row ? u->jac[(size_t)f * K + k] * lambda[(size_t)g->jac.row[f] * K + k]
                               : u->grad[(size_t)f * K + k];
             if (at < 0) continue;
             u->slope[at] += x;
@@ -143,12 +144,12 @@ static void add_curvature(perp__kkt *u)
 {
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
-    for (int e = 0; e < g->nhess; e++)
+    for (int e = 0; e < g->hess.n; e++)
         for (size_t k = 0; k < K; k++) {
-            long i = index_of(u, g->hess_i[e], k), j = index_of(u, g->hess_j[e], k);
+            long i = index_of(u, g->hess.row[e], k), j = index_of(u, g->hess.col[e], k);
             double v = fabs(u->hess[(size_t)e * K + k]);
             if (i < 0 || j < 0) continue;
-            int is_own = g->hess_i[e] == g->hess_j[e];
+            int is_own = g->hess.row[e] == g->hess.col[e];
             u->floor[i] += v * (is_own ? fmax(u->amplitude[i], OWN * u->unit[i]) : u->amplitude[j]);
             if (!is_own) u->floor[j] += v * u->amplitude[i];
             u->worth += v * u->amplitude[i] * u->amplitude[j];
@@ -160,10 +161,10 @@ static void measure_rows(perp__kkt *u, const double *lambda)
 {
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
-    for (int e = 0; e < g->njac; e++)
+    for (int e = 0; e < g->jac.n; e++)
         for (size_t k = 0; k < K; k++) {
-            long at = index_of(u, g->jac_col[e], k);
-            size_t row = (size_t)g->jac_row[e] * K + k;
+            long at = index_of(u, g->jac.col[e], k);
+            size_t row = (size_t)g->jac.row[e] * K + k;
             double J = fabs(u->jac[(size_t)e * K + k]), part = J * fabs(lambda[row]);
             if (at < 0 || J == 0) continue;
             u->reach[row] += J * u->extent[at];
@@ -182,10 +183,10 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
     measure_unknowns(u, w, p);
     u->worth = u->stake = 0;
     for (size_t i = 0; i < u->nP; i++) {
-        u->slope[u->nW + i] = g->time_weight[i];
-        u->size[u->nW + i] = fabs(g->time_weight[i]);
-        u->worth += fabs(g->time_weight[i]) * u->extent[u->nW + i];
-        u->stake += fabs(g->time_weight[i]) * u->unit[u->nW + i];
+        u->slope[u->nW + i] = g->cost.time[i];
+        u->size[u->nW + i] = fabs(g->cost.time[i]);
+        u->worth += fabs(g->cost.time[i]) * u->extent[u->nW + i];
+        u->stake += fabs(g->cost.time[i]) * u->unit[u->nW + i];
     }
     perp__program_derivatives(g, w, p, lambda, 1, u->jac, u->grad, u->hess);
     add_slopes(u, lambda);
@@ -242,7 +243,7 @@ double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double 
         worst = worst_of(worst, isfinite(hi) ? gap_error(u, i, zu, size, hi - x) : 0);
     }
     for (size_t i = 0; i < u->nR; i++) {
-        double lo = g->rlo[i], hi = g->rhi[i], bound = lambda[i] > 0 ? hi : lo;
+        double lo = g->bound.rlo[i], hi = g->bound.rhi[i], bound = lambda[i] > 0 ? hi : lo;
         if (lambda[i] == 0 || lo == hi || (isinf(lo) && isinf(hi))) continue;
         double way =
             isfinite(bound) ? fabs(r[i] - bound) : u->reach[i]; /* else of the wrong sign */
@@ -277,7 +278,7 @@ static void classify(perp__kkt *u, const double *w, const double *p, const doubl
         u->held[i] = (char)(lo == hi ? STRONG : at_lo > at_hi ? at_lo : at_hi);
     }
     for (size_t i = 0; i < u->nR; i++) {
-        double lo = g->rlo[i], hi = g->rhi[i], reach = u->reach[i];
+        double lo = g->bound.rlo[i], hi = g->bound.rhi[i], reach = u->reach[i];
         int at_lo = activity((r[i] - lo) / reach, lambda[i] < 0 ? u->share[i] : 0),
             at_hi = activity((hi - r[i]) / reach, lambda[i] > 0 ? u->share[i] : 0);
         u->held[n + i] = (char)(reach == 0      ? FREE
@@ -326,7 +327,7 @@ static int is_semidefinite(double *A, int n)
 static int is_as_before(const perp__kkt *u, size_t k)
 {
     size_t K = (size_t)u->g->K;
-    for (int e = 0; e < u->g->nhess; e++)
+    for (int e = 0; e < u->g->hess.n; e++)
         if (u->hess[(size_t)e * K + k] != u->hess[(size_t)e * K + k - 1]) return 0;
     return 1;
 }
@@ -335,9 +336,9 @@ int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
 {
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
-    int n = g->ncol;
+    int n = g->sym.ncol;
     if (g->npair > 0 || !g->is_affine) return 0;
-    if (g->nhess == 0) return 1;
+    if (g->hess.n == 0) return 1;
     if (!g->is_quadratic) return 0;
     double *A = u->square;
     perp__program_derivatives(u->g, w, p, NULL, 1, u->jac, u->grad, u->hess);
@@ -345,10 +346,10 @@ int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
     for (size_t k = 0; k < K && convex; k++) {
         if (k > 0 && is_as_before(u, k)) continue;
         memset(A, 0, (size_t)n * (size_t)n * sizeof *A);
-        for (int e = 0; e < g->nhess; e++) {
+        for (int e = 0; e < g->hess.n; e++) {
             double v = u->hess[(size_t)e * K + k];
-            A[g->hess_i[e] * n + g->hess_j[e]] = v;
-            A[g->hess_j[e] * n + g->hess_i[e]] = v;
+            A[g->hess.row[e] * n + g->hess.col[e]] = v;
+            A[g->hess.col[e] * n + g->hess.row[e]] = v;
         }
         convex = is_semidefinite(A, n);
     }

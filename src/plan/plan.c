@@ -268,8 +268,8 @@ perp_plan_size perp_plan_get_size(const perp_plan *plan)
                             g->nw * g->K + g->np,
                             g->nrow * g->K,
                             g->npair * g->K,
-                            (long)g->njac * g->K,
-                            (long)g->nhess * g->K};
+                            (long)g->jac.n * g->K,
+                            (long)g->hess.n * g->K};
 }
 
 int perp_plan_rows(const perp_plan *plan)
@@ -351,7 +351,7 @@ int perp_plan_holds_inputs(const perp_plan *plan)
 
 int perp_plan_phases(const perp_plan *plan)
 {
-    return plan->program->nphase;
+    return plan->program->phase.n;
 }
 
 perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
@@ -359,10 +359,10 @@ perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
     const perp__program *g = plan->program;
     const perp__plan_block *b = plan->model->plan;
     perp_plan_phase phase = {.name = ""};
-    if (i < 0 || i >= g->nphase) return phase;
-    if (g->nnamed) phase.name = b->phase[i].name;
-    phase.first = g->first[i];
-    phase.last = g->first[i + 1];
+    if (i < 0 || i >= g->phase.n) return phase;
+    if (g->phase.named) phase.name = b->phase[i].name;
+    phase.first = g->phase.first[i];
+    phase.last = g->phase.first[i + 1];
     phase.from = perp__program_time(g, plan->p, phase.first);
     phase.to = perp__program_time(g, plan->p, phase.last - 1) +
                perp__program_step(g, plan->p, phase.last - 1);
@@ -372,15 +372,15 @@ perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
 
 perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model, perp_diag *diag)
 {
-    if (!plan || !model || i < 0 || i >= plan->program->nphase) return PERP_ERR_ARG;
+    if (!plan || !model || i < 0 || i >= plan->program->phase.n) return PERP_ERR_ARG;
     const perp__program *g = plan->program;
     const perp_model *m = plan->model;
     const perp__plan_block *b = m->plan;
     perp_status status = perp__model_clone(m, model);
     perp__plan_begin_symbols(g, plan->w, plan->p, i, plan->symbol, plan->value);
-    for (int k = 0; k < g->nparam + b->nparam && status == PERP_OK; k++) {
+    for (int k = 0; k < g->param.n + b->nparam && status == PERP_OK; k++) {
         const perp__item *item =
-            &m->item[PERP_PARAM][k < g->nparam ? g->param_item[k] : b->param[k - g->nparam].item];
+            &m->item[PERP_PARAM][k < g->param.n ? g->param.item[k] : b->param[k - g->param.n].item];
         status = perp_model_set(*model, item->name, plan->symbol[item->symbol], diag);
     }
     for (int k = 0; k < g->ns && status == PERP_OK; k++) {
@@ -396,11 +396,11 @@ perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **mod
 const char *perp_plan_free_name(const perp_plan *plan, int i)
 {
     const perp__program *g = plan->program;
-    if (i < 0 || i >= g->nparam) return NULL;
-    return plan->model->item[PERP_PARAM][g->param_item[i]].name;
+    if (i < 0 || i >= g->param.n) return NULL;
+    return plan->model->item[PERP_PARAM][g->param.item[i]].name;
 }
 
 double perp_plan_free_value(const perp_plan *plan, int i)
 {
-    return perp_plan_free_name(plan, i) ? plan->p[plan->program->param_p + i] : (double)NAN;
+    return perp_plan_free_name(plan, i) ? plan->p[plan->program->param.p + i] : (double)NAN;
 }

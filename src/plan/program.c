@@ -70,9 +70,9 @@ static void read_start(perp__transcriber *t, char *is_free)
     perp__program *g = t->program;
     const perp_model *m = t->model;
     for (int i = 0; i < g->ns; i++) {
-        g->x0[i] = m->item[PERP_STATE][i].value;
+        g->initial.x[i] = m->item[PERP_STATE][i].value;
         is_free[i] = (char)is_freed(t->block, PERP_STATE, i);
-        g->begins[i] = !is_free[i];
+        g->initial.given[i] = !is_free[i];
     }
     for (int k = 0; k < t->block->ncondition && !t->failed; k++) {
         const perp__plan_condition *c = &t->block->condition[k];
@@ -85,8 +85,8 @@ static void read_start(perp__transcriber *t, char *is_free)
         for (int i = 0; i < g->ns && reach; i++) {
             int symbol = m->item[PERP_STATE][i].symbol;
             int fixes = node->op == PERP__SYMBOL && node->a == symbol && !isnan(value);
-            if (fixes && !is_free[i]) g->x0[i] = value;
-            if (fixes) g->begins[i] = 0;
+            if (fixes && !is_free[i]) g->initial.x[i] = value;
+            if (fixes) g->initial.given[i] = 0;
             for (int r = 0; r < n && !fixes; r++) {
                 const perp__node *part = &m->graph.node[reach[r]];
                 if (part->op == PERP__SYMBOL && part->a == symbol) is_free[i] = 1;
@@ -96,8 +96,8 @@ static void read_start(perp__transcriber *t, char *is_free)
     }
     for (int i = 0; i < g->ns; i++) {
         const perp__item *item = &m->item[PERP_STATE][i];
-        g->begins[i] = g->begins[i] && !is_free[i];
-        if (g->begins[i] && !item->is_set && item->expr >= 0 &&
+        g->initial.given[i] = g->initial.given[i] && !is_free[i];
+        if (g->initial.given[i] && !item->is_set && item->expr >= 0 &&
             isnan(value_unless_free(t, item->expr, 0)))
             is_free[i] = 1; /* it follows a free parameter */
     }
@@ -122,10 +122,10 @@ static int choose_unknowns(perp__transcriber *t)
     const perp_model *m = t->model;
     char *is_free = calloc((size_t)g->nx + 1, 1);
     int most = g->ns + m->nitem[PERP_INPUT];
-    g->begins = calloc((size_t)g->ns + 1, 1);
-    int ok = is_free && g->begins && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
-             ints(&g->param_item, m->nitem[PERP_PARAM]) && ints(&g->start_state, most) &&
-             ints(&g->x0_of, most) && doubles(&g->x0, (size_t)most);
+    g->initial.given = calloc((size_t)g->ns + 1, 1);
+    int ok = is_free && g->initial.given && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
+             ints(&g->param.item, m->nitem[PERP_PARAM]) && ints(&g->start.item, most) &&
+             ints(&g->initial.p, most) && doubles(&g->initial.x, (size_t)most);
     if (ok) read_start(t, is_free);
     for (int i = 0; ok && i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
@@ -142,26 +142,26 @@ static int choose_unknowns(perp__transcriber *t)
         if (item->is_structural)
             perp__plan_error(t, t->block->at, "'%s' sets the size of the model and cannot be free",
                              item->name);
-        g->param_item[g->nparam++] = i;
+        g->param.item[g->param.n++] = i;
     }
     if (g->scheme.is_weighted) g->nx += g->nu;
     for (int i = 0; ok && i < g->nx; i++) {
-        g->x0_of[i] = -1;
-        if (i >= g->ns || is_free[i]) g->start_state[g->nstart++] = i;
+        g->initial.p[i] = -1;
+        if (i >= g->ns || is_free[i]) g->start.item[g->start.n++] = i;
     }
     free(is_free);
-    g->run_p = 0;
-    g->param_p = g->nrun;
-    g->start_p = g->param_p + g->nparam;
-    g->np = g->start_p + g->nstart;
-    for (int i = 0; ok && i < g->nstart; i++) g->x0_of[g->start_state[i]] = g->start_p + i;
+    g->phase.run_p = 0;
+    g->param.p = g->phase.nrun;
+    g->start.p = g->param.p + g->param.n;
+    g->np = g->start.p + g->start.n;
+    for (int i = 0; ok && i < g->start.n; i++) g->initial.p[g->start.item[i]] = g->start.p + i;
     return ok && !t->failed;
 }
 
 /* The share of the steps that phase q asks for. */
 static double steps_asked_for(perp__transcriber *t, int q)
 {
-    if (!t->program->nnamed) return 1;
+    if (!t->program->phase.named) return 1;
     const perp__plan_phase *phase = &t->block->phase[q];
     double nodes = known_value(t, phase->nodes);
     if (nodes >= 2 && nodes <= 1e6 && nodes == floor(nodes)) return nodes - 1;
@@ -176,7 +176,7 @@ static int share_steps(perp__transcriber *t)
     perp__program *g = t->program;
     const perp__plan_block *b = t->block;
     double runs = b->runs >= 0 ? known_value(t, b->runs) : 1, all = 0, sum = 0;
-    g->nnamed = b->nphase;
+    g->phase.named = b->nphase;
     if (b->nphase) runs = b->nphase;
     if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {
         if (b->nphase)
@@ -187,20 +187,21 @@ static int share_steps(perp__transcriber *t)
                              "phases must be a whole number from 1 to the number of steps, %d",
                              g->K);
         runs = 1;
-        g->nnamed = 0;
+        g->phase.named = 0;
     }
-    g->nphase = (int)runs;
-    double *asked = malloc((size_t)g->nphase * sizeof *asked);
-    if (!asked || !ints(&g->first, g->nphase + 1)) {
+    g->phase.n = (int)runs;
+    double *asked = malloc((size_t)g->phase.n * sizeof *asked);
+    if (!asked || !ints(&g->phase.first, g->phase.n + 1)) {
         free(asked);
         return 0;
     }
-    for (int q = 0; q < g->nphase; q++) all += asked[q] = steps_asked_for(t, q);
-    g->first[0] = 0;
-    for (int q = 0; q < g->nphase; q++) {
+    for (int q = 0; q < g->phase.n; q++) all += asked[q] = steps_asked_for(t, q);
+    g->phase.first[0] = 0;
+    for (int q = 0; q < g->phase.n; q++) {
         sum += asked[q];
         double last = floor(g->K * sum / all + 1e-9); /* and at least a step for each */
-        g->first[q + 1] = (int)fmin(fmax(last, g->first[q] + 1), g->K - (g->nphase - 1 - q));
+        g->phase.first[q + 1] =
+            (int)fmin(fmax(last, g->phase.first[q] + 1), g->K - (g->phase.n - 1 - q));
     }
     free(asked);
     return 1;
@@ -209,12 +210,12 @@ static int share_steps(perp__transcriber *t)
 /* A phase's steps are of equal length. */
 static void set_steps(perp__program *g)
 {
-    for (int q = 0; q < g->nphase; q++) {
-        int n = g->first[q + 1] - g->first[q];
-        for (int i = 0, k = g->first[q]; i < n; i++, k++) {
-            g->step[at(g, q, k)] = 1.0 / n;
-            g->frac[at(g, q, k)] = (double)i / n;
-            for (int r = 0; r < q; r++) g->frac[at(g, r, k)] = 1;
+    for (int q = 0; q < g->phase.n; q++) {
+        int n = g->phase.first[q + 1] - g->phase.first[q];
+        for (int i = 0, k = g->phase.first[q]; i < n; i++, k++) {
+            g->phase.step[at(g, q, k)] = 1.0 / n;
+            g->phase.frac[at(g, q, k)] = (double)i / n;
+            for (int r = 0; r < q; r++) g->phase.frac[at(g, r, k)] = 1;
         }
     }
 }
@@ -226,7 +227,7 @@ int perp__program_holds_first(const perp__program *g, int condition, int q)
     if (!g->holds_first[condition]) return 0;
     if (phase >= 0) return phase == q;
     for (int k = 0; k < b->nlink; k++) is_new |= b->link[k].phase == q;
-    return is_new && (q == 0 || g->nnamed);
+    return is_new && (q == 0 || g->phase.named);
 }
 
 int perp__program_input(const perp__program *g, int item)
@@ -239,7 +240,7 @@ int perp__program_input(const perp__program *g, int item)
 int perp__program_phase(const perp__program *g, int k)
 {
     int q = 0;
-    while (k >= g->first[q + 1]) q++;
+    while (k >= g->phase.first[q + 1]) q++;
     return q;
 }
 
@@ -270,34 +271,35 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
-    g->nrun = t->block->is_free || g->nphase > 1 || g->nnamed ? g->nphase : 0;
+    g->phase.nrun = t->block->is_free || g->phase.n > 1 || g->phase.named ? g->phase.n : 0;
     if (!t->block->is_free && (!t->block->nphase || t->block->horizon >= 0) &&
         !(g->horizon > 0 && isfinite(g->horizon)))
         perp__plan_error(t, t->block->horizon_at ? t->block->horizon_at : t->block->at,
                          "the plan needs a horizon: 'horizon 5', or 'horizon free'");
     if (!choose_unknowns(t)) return 0;
     g->nb = g->nx + g->nv + g->nsplit + g->nu;
-    g->soft_w = g->nb * g->npoint;
-    g->nw = g->soft_w + 2 * (o->soft ? count_soft(t->block) : 0);
-    g->ncol = g->nx + g->nw + g->np;
-    g->sym_step = g->ncol;
-    g->sym_frac = g->sym_step + g->nphase;
-    g->sym_in = g->sym_frac + g->nphase;
-    g->sym_begin = g->sym_in + g->nnamed;
-    g->sym_last = g->sym_begin + g->nnamed;
-    g->sym_end = g->sym_last + g->nnamed;
-    g->sym_relaxation = g->sym_end + 1;
-    g->sym_penalty = g->sym_relaxation + 1;
-    g->sym_sigma = g->sym_penalty + 1;
-    g->sym_lambda = g->sym_sigma + 1;
-    g->nsymbol = g->sym_lambda; /* and the rows' multipliers, once the rows are known */
+    g->soft.w = g->nb * g->npoint;
+    g->nw = g->soft.w + 2 * (o->soft ? count_soft(t->block) : 0);
+    g->sym.ncol = g->nx + g->nw + g->np;
+    g->sym.step = g->sym.ncol;
+    g->sym.frac = g->sym.step + g->phase.n;
+    g->sym.in = g->sym.frac + g->phase.n;
+    g->sym.begin = g->sym.in + g->phase.named;
+    g->sym.last = g->sym.begin + g->phase.named;
+    g->sym.end = g->sym.last + g->phase.named;
+    g->sym.relaxation = g->sym.end + 1;
+    g->sym.penalty = g->sym.relaxation + 1;
+    g->sym.sigma = g->sym.penalty + 1;
+    g->sym.lambda = g->sym.sigma + 1;
+    g->sym.n = g->sym.lambda; /* and the rows' multipliers, once the rows are known */
     size_t nK = (size_t)g->K;
-    if (!ints(&g->soft_condition, g->nw - g->soft_w) || !ints(&g->soft_step, g->nw - g->soft_w))
+    if (!ints(&g->soft.condition, g->nw - g->soft.w) || !ints(&g->soft.step, g->nw - g->soft.w))
         return 0;
-    if (!doubles(&g->wlo, (size_t)g->nw * nK) || !doubles(&g->whi, (size_t)g->nw * nK) ||
-        !doubles(&g->plo, (size_t)g->np) || !doubles(&g->phi, (size_t)g->np) ||
-        !doubles(&g->time_weight, (size_t)g->np) || !doubles(&g->step, (size_t)g->nphase * nK) ||
-        !doubles(&g->frac, (size_t)g->nphase * nK))
+    if (!doubles(&g->bound.wlo, (size_t)g->nw * nK) ||
+        !doubles(&g->bound.whi, (size_t)g->nw * nK) || !doubles(&g->bound.plo, (size_t)g->np) ||
+        !doubles(&g->bound.phi, (size_t)g->np) || !doubles(&g->cost.time, (size_t)g->np) ||
+        !doubles(&g->phase.step, (size_t)g->phase.n * nK) ||
+        !doubles(&g->phase.frac, (size_t)g->phase.n * nK))
         return 0;
     set_steps(g);
     return 1;
@@ -346,14 +348,14 @@ static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
     int capacity = 0, crow = 0, n = 0;
     for (int i = 0; i < g->nrow && n >= 0; i++) {
         int before = n;
-        if (!perp__gradient(&g->graph, t->row[i], column_of, &row)) n = -1;
+        if (!perp__gradient(&g->tape.graph, t->row[i], column_of, &row)) n = -1;
         if (n >= 0)
-            n = push_entries(list, &g->graph, &row, n, &capacity, &g->jac_col, &g->jac_root,
-                             &g->jac_value);
-        if (n >= 0 && !perp__grow(&g->jac_row, &crow, n + 1, sizeof *g->jac_row)) n = -1;
-        for (int k = before; k < n; k++) g->jac_row[k] = i;
+            n = push_entries(list, &g->tape.graph, &row, n, &capacity, &g->jac.col, &g->jac.root,
+                             &g->jac.value);
+        if (n >= 0 && !perp__grow(&g->jac.row, &crow, n + 1, sizeof *g->jac.row)) n = -1;
+        for (int k = before; k < n; k++) g->jac.row[k] = i;
     }
-    g->njac = n < 0 ? 0 : n;
+    g->jac.n = n < 0 ? 0 : n;
     perp__sparse_row_clear(&row);
     return n >= 0;
 }
@@ -362,14 +364,14 @@ static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
 static int derive_second(perp__transcriber *t, roots *list, const int *column_of)
 {
     perp__program *g = t->program;
-    perp__graph *graph = &g->graph;
+    perp__graph *graph = &g->tape.graph;
     perp__sparse_row row = {0};
     int cgrad = 0, chess = 0;
     int ok = perp__gradient(graph, t->cost, column_of, &row);
     if (ok)
-        g->ngrad =
-            push_entries(list, graph, &row, 0, &cgrad, &g->grad_col, &g->grad_root, &g->grad_value);
-    perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym_sigma), t->cost);
+        g->grad.n =
+            push_entries(list, graph, &row, 0, &cgrad, &g->grad.col, &g->grad.root, &g->grad.value);
+    perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym.sigma), t->cost);
     g->is_affine = g->is_quadratic = 1;
     for (int i = 0; i < g->nrow && ok; i++) {
         int degree = perp__degree(graph, t->row[i], column_of, NULL);
@@ -377,18 +379,18 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
         g->is_affine &= degree < 2;
         if (degree == 2)
             L = perp__add(graph, L,
-                          perp__mul(graph, perp__symbol(graph, g->sym_lambda + i), t->row[i]));
+                          perp__mul(graph, perp__symbol(graph, g->sym.lambda + i), t->row[i]));
     }
-    ok = ok && g->ngrad >= 0 && perp__hessian(graph, L, column_of, g->ncol, &row);
+    ok = ok && g->grad.n >= 0 && perp__hessian(graph, L, column_of, g->sym.ncol, &row);
     if (ok)
-        g->nhess =
-            push_entries(list, graph, &row, 0, &chess, &g->hess_i, &g->hess_root, &g->hess_value);
-    ok = ok && g->nhess >= 0 && ints(&g->hess_j, g->nhess);
+        g->hess.n =
+            push_entries(list, graph, &row, 0, &chess, &g->hess.row, &g->hess.root, &g->hess.value);
+    ok = ok && g->hess.n >= 0 && ints(&g->hess.col, g->hess.n);
     for (int k = 0; k < row.count && ok; k++)
         g->is_quadratic &= perp__degree(graph, row.entry[k], column_of, NULL) == 0;
-    for (int k = 0; k < g->nhess && ok; k++) {
-        g->hess_j[k] = g->hess_i[k] % g->ncol;
-        g->hess_i[k] /= g->ncol;
+    for (int k = 0; k < g->hess.n && ok; k++) {
+        g->hess.col[k] = g->hess.row[k] % g->sym.ncol;
+        g->hess.row[k] /= g->sym.ncol;
     }
     perp__sparse_row_clear(&row);
     return ok && !graph->failed;
@@ -405,17 +407,17 @@ static int compile(perp__transcriber *t)
 {
     perp__program *g = t->program;
     roots list = {0};
-    g->nsymbol = g->sym_lambda + g->nrow;
-    int *column_of = malloc((size_t)(g->nsymbol + g->nx) * sizeof *column_of);
+    g->sym.n = g->sym.lambda + g->nrow;
+    int *column_of = malloc((size_t)(g->sym.n + g->nx) * sizeof *column_of);
     int ok = column_of && perp__grow(&t->row, &t->crow, g->nrow + 1, sizeof *t->row);
-    for (int s = 0; s < g->nsymbol + g->nx && ok; s++) column_of[s] = s < g->ncol ? s : -1;
+    for (int s = 0; s < g->sym.n + g->nx && ok; s++) column_of[s] = s < g->sym.ncol ? s : -1;
     if (ok) t->row[g->nrow] = t->cost;
-    ok = ok && perp__tape_compile(&g->values, &g->graph, t->row, g->nrow + 1, g->nsymbol) &&
+    ok = ok && perp__tape_compile(&g->tape.values, &g->tape.graph, t->row, g->nrow + 1, g->sym.n) &&
          derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
-         perp__tape_compile(&g->derivatives, &g->graph, list.e, list.n,
-                            perp__tape_end(&g->values)) &&
-         ones(&g->unit_w, g->nw) && ones(&g->unit_p, g->np) && ones(&g->unit_r, g->nrow) &&
-         doubles(&g->ws, (size_t)perp__tape_end(&g->derivatives) * CHUNK);
+         perp__tape_compile(&g->tape.derivatives, &g->tape.graph, list.e, list.n,
+                            perp__tape_end(&g->tape.values)) &&
+         ones(&g->unit.w, g->nw) && ones(&g->unit.p, g->np) && ones(&g->unit.r, g->nrow) &&
+         doubles(&g->tape.ws, (size_t)perp__tape_end(&g->tape.derivatives) * CHUNK);
     free(list.e);
     free(column_of);
     return ok;
@@ -427,12 +429,12 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
     perp__program *g = calloc(1, sizeof *g);
     perp__transcriber t = {.program = g, .model = model, .block = model->plan, .diag = diag};
     *status = PERP_ERR_MEMORY;
-    if (!g || !perp__graph_init(&g->graph)) goto done;
+    if (!g || !perp__graph_init(&g->tape.graph)) goto done;
     g->model = model;
-    t.graph = &g->graph;
+    t.graph = &g->tape.graph;
     int ok = lay_out(&t, options);
     if (ok && !t.errors) perp__transcribe(&t);
-    if (t.errors && !t.failed && !g->graph.failed) *status = PERP_ERR_MODEL;
+    if (t.errors && !t.failed && !g->tape.graph.failed) *status = PERP_ERR_MODEL;
     if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
 done:
     perp__instant_clear(&t.at);
@@ -448,46 +450,46 @@ done:
 void perp__program_destroy(perp__program *g)
 {
     if (!g) return;
-    free(g->first);
+    free(g->phase.first);
     free(g->input_item);
-    free(g->param_item);
-    free(g->start_state);
+    free(g->param.item);
+    free(g->start.item);
     free(g->has_rate);
-    free(g->soft_condition);
-    free(g->soft_step);
-    free(g->x0);
-    free(g->x0_of);
-    free(g->begins);
+    free(g->soft.condition);
+    free(g->soft.step);
+    free(g->initial.x);
+    free(g->initial.p);
+    free(g->initial.given);
     free(g->holds_first);
-    free(g->wlo);
-    free(g->whi);
-    free(g->rlo);
-    free(g->rhi);
-    free(g->plo);
-    free(g->phi);
-    free(g->time_weight);
-    free(g->unit_w);
-    free(g->unit_p);
-    free(g->unit_r);
+    free(g->bound.wlo);
+    free(g->bound.whi);
+    free(g->bound.rlo);
+    free(g->bound.rhi);
+    free(g->bound.plo);
+    free(g->bound.phi);
+    free(g->cost.time);
+    free(g->unit.w);
+    free(g->unit.p);
+    free(g->unit.r);
     free(g->pair);
     free(g->row);
-    free(g->step);
-    free(g->frac);
-    free(g->jac_row);
-    free(g->jac_col);
-    free(g->jac_root);
-    free(g->jac_value);
-    free(g->grad_col);
-    free(g->grad_root);
-    free(g->grad_value);
-    free(g->hess_i);
-    free(g->hess_j);
-    free(g->hess_root);
-    free(g->hess_value);
-    free(g->ws);
-    perp__tape_clear(&g->values);
-    perp__tape_clear(&g->derivatives);
-    perp__graph_clear(&g->graph);
+    free(g->phase.step);
+    free(g->phase.frac);
+    free(g->jac.row);
+    free(g->jac.col);
+    free(g->jac.root);
+    free(g->jac.value);
+    free(g->grad.col);
+    free(g->grad.root);
+    free(g->grad.value);
+    free(g->hess.row);
+    free(g->hess.col);
+    free(g->hess.root);
+    free(g->hess.value);
+    free(g->tape.ws);
+    perp__tape_clear(&g->tape.values);
+    perp__tape_clear(&g->tape.derivatives);
+    perp__graph_clear(&g->tape.graph);
     free(g);
 }
 
@@ -496,22 +498,22 @@ void perp__program_destroy(perp__program *g)
 double perp__program_pre(const perp__program *g, const double *w, const double *p, int i, int k)
 {
     if (k > 0) return w[at(g, (g->npoint - 1) * g->nb + i, k - 1)];
-    return g->x0_of[i] >= 0 ? p[g->x0_of[i]] : g->x0[i];
+    return g->initial.p[i] >= 0 ? p[g->initial.p[i]] : g->initial.x[i];
 }
 
 double perp__program_step(const perp__program *g, const double *p, int k)
 {
     double h = 0;
-    if (!g->nrun) return g->step[k] * g->horizon;
-    for (int q = 0; q < g->nrun; q++) h += g->step[at(g, q, k)] * p[g->run_p + q];
+    if (!g->phase.nrun) return g->phase.step[k] * g->horizon;
+    for (int q = 0; q < g->phase.nrun; q++) h += g->phase.step[at(g, q, k)] * p[g->phase.run_p + q];
     return h;
 }
 
 double perp__program_time(const perp__program *g, const double *p, int k)
 {
     double t = g->from;
-    if (!g->nrun) return t + g->frac[k] * g->horizon;
-    for (int q = 0; q < g->nrun; q++) t += g->frac[at(g, q, k)] * p[g->run_p + q];
+    if (!g->phase.nrun) return t + g->phase.frac[k] * g->horizon;
+    for (int q = 0; q < g->phase.nrun; q++) t += g->phase.frac[at(g, q, k)] * p[g->phase.run_p + q];
     return t;
 }
 
@@ -530,7 +532,7 @@ static void mark(double *slot, int k0, int n, int first, int last)
 static void load_symbols(perp__program *g, const double *w, const double *p, int k0, int n)
 {
     size_t size = (size_t)n * sizeof(double);
-    double *slot = g->ws;
+    double *slot = g->tape.ws;
     for (int i = 0; i < g->nx; i++, slot += n) {
         int j = (g->npoint - 1) * g->nb + i;
         if (k0 > 0) {
@@ -542,12 +544,15 @@ static void load_symbols(perp__program *g, const double *w, const double *p, int
     }
     for (int i = 0; i < g->nw; i++, slot += n) memcpy(slot, w + at(g, i, k0), size);
     for (int i = 0; i < g->np; i++, slot += n) fill(slot, n, p[i]);
-    const int *first = g->first, K = g->K;
-    for (int q = 0; q < g->nphase; q++, slot += n) memcpy(slot, g->step + at(g, q, k0), size);
-    for (int q = 0; q < g->nphase; q++, slot += n) memcpy(slot, g->frac + at(g, q, k0), size);
-    for (int q = 0; q < g->nnamed; q++, slot += n) mark(slot, k0, n, first[q], first[q + 1] - 1);
-    for (int q = 0; q < g->nnamed; q++, slot += n) mark(slot, k0, n, first[q], first[q]);
-    for (int q = 0; q < g->nnamed; q++, slot += n)
+    const int *first = g->phase.first, K = g->K;
+    for (int q = 0; q < g->phase.n; q++, slot += n)
+        memcpy(slot, g->phase.step + at(g, q, k0), size);
+    for (int q = 0; q < g->phase.n; q++, slot += n)
+        memcpy(slot, g->phase.frac + at(g, q, k0), size);
+    for (int q = 0; q < g->phase.named; q++, slot += n)
+        mark(slot, k0, n, first[q], first[q + 1] - 1);
+    for (int q = 0; q < g->phase.named; q++, slot += n) mark(slot, k0, n, first[q], first[q]);
+    for (int q = 0; q < g->phase.named; q++, slot += n)
         mark(slot, k0, n, first[q + 1] - 1, first[q + 1] - 1);
     mark(slot, k0, n, K - 1, K - 1);
     slot += n;
@@ -563,18 +568,18 @@ static int chunk_of(const perp__program *g, int k0)
 void perp__program_values(perp__program *g, const double *w, const double *p, double *r,
                           double *cost)
 {
-    double total = g->fixed_cost;
+    double total = g->cost.fixed;
     for (int i = 0; i < g->np; i++)
-        if (g->time_weight[i] != 0) total += g->time_weight[i] * p[i];
+        if (g->cost.time[i] != 0) total += g->cost.time[i] * p[i];
     for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
         int n = chunk_of(g, k0);
         load_symbols(g, w, p, k0, n);
-        perp__tape_prepare(&g->values, g->ws, n);
-        perp__tape_eval_many(&g->values, g->ws, n);
+        perp__tape_prepare(&g->tape.values, g->tape.ws, n);
+        perp__tape_eval_many(&g->tape.values, g->tape.ws, n);
         for (int i = 0; i < g->nrow; i++)
-            memcpy(r + at(g, i, k0), g->ws + (size_t)g->values.out[i] * (size_t)n,
+            memcpy(r + at(g, i, k0), g->tape.ws + (size_t)g->tape.values.out[i] * (size_t)n,
                    (size_t)n * sizeof *r);
-        const double *f = g->ws + (size_t)g->values.out[g->nrow] * (size_t)n;
+        const double *f = g->tape.ws + (size_t)g->tape.values.out[g->nrow] * (size_t)n;
         for (int k = 0; k < n; k++) total += f[k];
     }
     *cost = total;
@@ -588,7 +593,8 @@ static void store(const perp__program *g, int count, const int *root, const doub
         if (root[e] < 0)
             fill(to + at(g, e, k0), n, value[e]);
         else
-            memcpy(to + at(g, e, k0), g->ws + (size_t)g->derivatives.out[root[e]] * (size_t)n,
+            memcpy(to + at(g, e, k0),
+                   g->tape.ws + (size_t)g->tape.derivatives.out[root[e]] * (size_t)n,
                    (size_t)n * sizeof *to);
     }
 }
@@ -600,18 +606,18 @@ void perp__program_derivatives(perp__program *g, const double *w, const double *
     for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
         int n = chunk_of(g, k0);
         load_symbols(g, w, p, k0, n);
-        fill(g->ws + (size_t)g->sym_sigma * (size_t)n, n, sigma);
+        fill(g->tape.ws + (size_t)g->sym.sigma * (size_t)n, n, sigma);
         for (int i = 0; i < g->nrow; i++) {
-            double *slot = g->ws + (size_t)(g->sym_lambda + i) * (size_t)n;
+            double *slot = g->tape.ws + (size_t)(g->sym.lambda + i) * (size_t)n;
             if (lambda)
                 memcpy(slot, lambda + at(g, i, k0), (size_t)n * sizeof *slot);
             else
                 fill(slot, n, 0);
         }
-        perp__tape_prepare(&g->derivatives, g->ws, n);
-        perp__tape_eval_many(&g->derivatives, g->ws, n);
-        store(g, g->njac, g->jac_root, g->jac_value, k0, n, jac);
-        store(g, g->ngrad, g->grad_root, g->grad_value, k0, n, grad);
-        if (hess) store(g, g->nhess, g->hess_root, g->hess_value, k0, n, hess);
+        perp__tape_prepare(&g->tape.derivatives, g->tape.ws, n);
+        perp__tape_eval_many(&g->tape.derivatives, g->tape.ws, n);
+        store(g, g->jac.n, g->jac.root, g->jac.value, k0, n, jac);
+        store(g, g->grad.n, g->grad.root, g->grad.value, k0, n, grad);
+        if (hess) store(g, g->hess.n, g->hess.root, g->hess.value, k0, n, hess);
     }
 }

@@ -38,60 +38,84 @@ typedef struct perp__plan_row {
     int condition; /* of the plan block, or one of these */
 } perp__plan_row;
 
+/* Entries of a sparse matrix, or of a gradient (without rows), each a root of the derivatives' tape, or -1 and constant. */
+typedef struct perp__entries {
+    int n, *row, *col, *root;
+    double *value; /* where constant */
+} perp__entries;
+
+/* Items of the model that the plan chooses, and where their values are in p. */
+typedef struct perp__chosen {
+    int n, *item, p;
+} perp__chosen;
+
 typedef struct perp__program {
     const perp_model *model;
     perp__scheme scheme;
     perp_plan_pairs pairs;
+
+    /* layout */
     int K;                  /* steps */
     int npoint, nb;         /* points a step; unknowns a point */
     int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
     int ns; /* states of the model: the first of the nx; with theta the others are copies of the
                      inputs, for the next step */
-    char *has_rate; /* nequation */
     int nw, np, nrow, npair;
-    int nsoft; /* conditions that may be missed, by w[soft_w + 2 i] below or [.. + 1] above */
-    int soft_w, *soft_condition, *soft_step;
-    int nphase, *first;         /* nphase + 1: first step of each; one where none is asked for */
-    int nnamed;                 /* nphase where they are named in the block, else 0 */
-    int nrun, run_p;            /* lengths of the phases in p; none for one that is fixed */
-    double from, horizon;       /* start time; its length where fixed, or guessed */
-    int *input_item;            /* nu: which inputs are chosen */
-    int *param_item, nparam, param_p;  /* free parameters */
-    int *start_state, nstart, start_p; /* free initial states */
-    double *x0;                        /* nx: initial states where fixed */
-    int *x0_of;                        /* nx: place in p, or -1 */
-    char *begins;                      /* ns: at the model's initial value */
+    struct {
+        int n, w; /* conditions that may be missed, by w[soft.w + 2 i] below or [.. + 1] above */
+        int *condition, *step;
+    } soft;
+    struct {
+        int n, *first;       /* n + 1: first step of each; one where none is asked for */
+        int named;           /* n where they are named in the block, else 0 */
+        int nrun, run_p;     /* their lengths in p; none for one that is fixed */
+        double *step, *frac; /* n * K: step length, and time at its start, per unit of each phase */
+    } phase;
+    double from, horizon; /* start time; its length where fixed, or guessed */
+    int *input_item;      /* nu: which inputs are chosen */
+    perp__chosen param,
+        start;         /* free parameters; free initial states, of which item is the state */
+    char *has_rate;    /* nequation */
     char *holds_first; /* conditions of the block: one without `at` that speaks of nothing but what
-                          the first node has, too */
-
-    double *wlo, *whi, *rlo, *rhi, *plo, *phi;
-    double *time_weight; /* np */
-    double *unit_w, *unit_p,
-        *unit_r;       /* nw, np, nrow: units in which the search sees them, 1 unless... */
-    int has_units;     /* ...they are far from 1 */
-    double fixed_cost; /* of a horizon that is given */
+                                  the first node has, too */
     perp__plan_pair *pair;
     perp__plan_row *row;
-    double *step, *frac; /* nphase: step length, and time at its start, per unit of each phase */
+
+    /* numbers */
+    struct {
+        double *x;   /* nx: initial states where fixed */
+        int *p;      /* nx: place in p, or -1 */
+        char *given; /* ns: at the model's initial value */
+    } initial;
+    struct {
+        double *wlo, *whi, *rlo, *rhi, *plo, *phi;
+    } bound;
+    struct {
+        double *time; /* np: weights */
+        double fixed; /* of a horizon that is given */
+    } cost;
+    struct {
+        double *w, *p, *r; /* nw, np, nrow: units in which the search sees them, 1 unless... */
+        int differ;        /* ...they are far from 1 */
+    } unit;
     double relaxation, penalty;
 
-    /* symbols of the tapes, in this order: pre, w, p, then */
-    int sym_step, sym_frac;
-    int sym_in, sym_begin, sym_last; /* nnamed: 1 in a phase, in its first step, in its last */
-    int sym_end, sym_relaxation, sym_penalty, sym_lambda, sym_sigma, nsymbol;
-    int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
-    perp__graph graph;
-    perp__tape values;      /* rows, cost */
-    perp__tape derivatives; /* changing entries of J, gradient of the cost, Hessian of L */
-    int njac, *jac_row, *jac_col, *jac_root; /* root of the derivatives' tape, or -1: constant */
-    double *jac_value;                       /* njac: where constant */
-    int ngrad, *grad_col, *grad_root;
-    double *grad_value;
-    int nhess, *hess_i, *hess_j, *hess_root; /* hess_i >= hess_j */
-    double *hess_value;
-    int is_affine, is_quadratic; /* the rows; then the cost, in all unknowns together */
-    double *ws;                  /* of a chunk of stages */
+    /* functions */
+    struct { /* symbols of the tapes: pre, w, p, then in this order */
+        int step, frac;
+        int in, begin, last; /* phase.named: 1 in a phase, in its first step, in its last */
+        int end, relaxation, penalty, lambda, sigma, n;
+        int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
+    } sym;
+    struct {
+        perp__graph graph;
+        perp__tape values;      /* rows, cost */
+        perp__tape derivatives; /* changing entries of J, gradient of the cost, Hessian of L */
+        double *ws;             /* of a chunk of stages */
+    } tape;
+    perp__entries jac, grad, hess; /* hess.row >= hess.col */
+    int is_affine, is_quadratic;   /* the rows; then the cost, in all unknowns together */
 } perp__program;
 
 typedef struct perp__program_options {

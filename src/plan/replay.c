@@ -118,7 +118,7 @@ static perp_status replay_by(replay *u, perp_integrator by, perp_diag *why)
     u->by = by;
     u->worst = u->off = 0;
     u->state = 0;
-    for (int q = 0; q < u->plan->program->nphase && status == PERP_OK; q++)
+    for (int q = 0; q < u->plan->program->phase.n && status == PERP_OK; q++)
         status = replay_phase(u, q, why);
     if (status != PERP_OK) u->worst = (double)INFINITY;
     return status;

@@ -21,10 +21,10 @@ perp__sides *perp__sides_create(perp__program *g)
     if (!s) return NULL;
     s->program = g;
     s->side = calloc((size_t)g->npair * K + 1, 1);
-    s->wlo = copy_of(g->wlo, (size_t)g->nw * K);
-    s->whi = copy_of(g->whi, (size_t)g->nw * K);
-    s->rlo = copy_of(g->rlo, (size_t)g->nrow * K);
-    s->rhi = copy_of(g->rhi, (size_t)g->nrow * K);
+    s->wlo = copy_of(g->bound.wlo, (size_t)g->nw * K);
+    s->whi = copy_of(g->bound.whi, (size_t)g->nw * K);
+    s->rlo = copy_of(g->bound.rlo, (size_t)g->nrow * K);
+    s->rhi = copy_of(g->bound.rhi, (size_t)g->nrow * K);
     if (s->side && s->wlo && s->whi && s->rlo && s->rhi) return s;
     perp__sides_destroy(s);
     return NULL;
@@ -49,14 +49,14 @@ static size_t entry(const perp__program *g, int i, int k)
 double perp__side_value(const perp__program *g, const perp__plan_pair *pair, int side, int k,
                         const double *w, const double *r)
 {
-    if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)] / g->unit_r[pair->row[side]];
+    if (pair->row[side] >= 0) return r[entry(g, pair->row[side], k)] / g->unit.r[pair->row[side]];
     return pair->sign[side] * (w[entry(g, pair->w[side], k)] - pair->offset[side]) /
-           g->unit_w[pair->w[side]];
+           g->unit.w[pair->w[side]];
 }
 
 double perp__pair_scale(const perp__program *g, const perp__plan_pair *pair)
 {
-    double unit = pair->row[0] >= 0 ? g->unit_r[pair->row[0]] : g->unit_w[pair->w[0]];
+    double unit = pair->row[0] >= 0 ? g->unit.r[pair->row[0]] : g->unit.w[pair->w[0]];
     return unit == 1 ? pair->scale : 1;
 }
 
@@ -73,10 +73,10 @@ void perp__sides_release(perp__sides *s)
 {
     perp__program *g = s->program;
     size_t K = (size_t)g->K;
-    memcpy(g->wlo, s->wlo, (size_t)g->nw * K * sizeof *g->wlo);
-    memcpy(g->whi, s->whi, (size_t)g->nw * K * sizeof *g->whi);
-    memcpy(g->rlo, s->rlo, (size_t)g->nrow * K * sizeof *g->rlo);
-    memcpy(g->rhi, s->rhi, (size_t)g->nrow * K * sizeof *g->rhi);
+    memcpy(g->bound.wlo, s->wlo, (size_t)g->nw * K * sizeof *g->bound.wlo);
+    memcpy(g->bound.whi, s->whi, (size_t)g->nw * K * sizeof *g->bound.whi);
+    memcpy(g->bound.rlo, s->rlo, (size_t)g->nrow * K * sizeof *g->bound.rlo);
+    memcpy(g->bound.rhi, s->rhi, (size_t)g->nrow * K * sizeof *g->bound.rhi);
 }
 
 void perp__sides_fix(perp__sides *s)
@@ -89,16 +89,16 @@ void perp__sides_fix(perp__sides *s)
             int side = s->side[entry(g, i, k)];
             if (side == PERP__SIDE_RELAXED) continue;
             if (pair->product >= 0) {
-                g->rlo[entry(g, pair->product, k)] = -INFINITY;
-                g->rhi[entry(g, pair->product, k)] = INFINITY;
+                g->bound.rlo[entry(g, pair->product, k)] = -INFINITY;
+                g->bound.rhi[entry(g, pair->product, k)] = INFINITY;
             }
             if (side == PERP__SIDE_OPEN) continue;
             if (pair->row[side] >= 0) {
                 size_t at = entry(g, pair->row[side], k);
-                g->rlo[at] = g->rhi[at] = 0;
+                g->bound.rlo[at] = g->bound.rhi[at] = 0;
             } else {
                 size_t at = entry(g, pair->w[side], k);
-                g->wlo[at] = g->whi[at] = pair->offset[side];
+                g->bound.wlo[at] = g->bound.whi[at] = pair->offset[side];
             }
         }
 }

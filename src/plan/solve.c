@@ -54,7 +54,8 @@ void perp__plan_set_start(perp_plan *plan, int run)
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
         size_t j = is_p ? i - plan->nW : i;
-        double lo = is_p ? g->plo[j] : g->wlo[j], hi = is_p ? g->phi[j] : g->whi[j];
+        double lo = is_p ? g->bound.plo[j] : g->bound.wlo[j],
+               hi = is_p ? g->bound.phi[j] : g->bound.whi[j];
         double x =
             start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
         *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
@@ -169,23 +170,23 @@ static int find_costates(perp_plan *plan)
 {
     const perp__program *g = plan->program;
     size_t K = (size_t)g->K;
-    double *jac = calloc((size_t)g->njac * K + 1, sizeof *jac);
-    double *grad = calloc((size_t)g->ngrad * K + 1, sizeof *grad);
+    double *jac = calloc((size_t)g->jac.n * K + 1, sizeof *jac);
+    double *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
     memset(plan->costate, 0, (size_t)g->nx * (K + 1) * sizeof *plan->costate);
     if (jac && grad)
         perp__program_derivatives(plan->program, plan->w, plan->p, plan->lambda, 1, jac, grad,
                                   NULL);
-    for (int e = 0; jac && grad && e < g->njac; e++) {
-        int row = g->jac_row[e], col = g->jac_col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
+    for (int e = 0; jac && grad && e < g->jac.n; e++) {
+        int row = g->jac.row[e], col = g->jac.col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
         const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
         for (size_t k = 0; k < K && col < g->nx && !is_of_start(plan, row); k++)
             plan->costate[(size_t)col * (K + 1) + k] += J[k] * lambda[k];
         if (last >= 0 && last < g->nx && g->row[row].condition < 0) /* there is no next step */
             plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];
     }
-    for (int e = 0; jac && grad && e < g->ngrad; e++)
-        for (size_t k = 0; k < K && g->grad_col[e] < g->nx; k++)
-            plan->costate[(size_t)g->grad_col[e] * (K + 1) + k] += grad[(size_t)e * K + k];
+    for (int e = 0; jac && grad && e < g->grad.n; e++)
+        for (size_t k = 0; k < K && g->grad.col[e] < g->nx; k++)
+            plan->costate[(size_t)g->grad.col[e] * (K + 1) + k] += grad[(size_t)e * K + k];
     int ok = jac && grad;
     free(jac);
     free(grad);
@@ -350,8 +351,8 @@ static int verify(perp_plan *plan, perp_plan_result *result)
     result->conditions = check.conditions;
     g->penalty = 0;
     perp__program_values(g, plan->w, plan->p, plan->r, &result->cost);
-    result->horizon = g->nrun ? 0 : g->horizon;
-    for (int q = 0; q < g->nrun; q++) result->horizon += plan->p[g->run_p + q];
+    result->horizon = g->phase.nrun ? 0 : g->horizon;
+    for (int q = 0; q < g->phase.nrun; q++) result->horizon += plan->p[g->phase.run_p + q];
     return check.worst <= plan->options.verify_tol;
 }
 
@@ -458,9 +459,10 @@ static double way_along(const perp_plan *plan, double sign)
         int is_w = i < plan->nW;
         size_t j = is_w ? i : i - plan->nW;
         double x = is_w ? plan->w[j] : plan->p[j], d = sign * plan->direction[i];
-        double lo = is_w ? g->wlo[j] : g->plo[j], hi = is_w ? g->whi[j] : g->phi[j];
+        double lo = is_w ? g->bound.wlo[j] : g->bound.plo[j],
+               hi = is_w ? g->bound.whi[j] : g->bound.phi[j];
         if (d == 0 || lo == hi) continue;
-        double unit = is_w ? g->unit_w[j / (size_t)g->K] : g->unit_p[j];
+        double unit = is_w ? g->unit.w[j / (size_t)g->K] : g->unit.p[j];
         t = fmin(t, fmax(unit, plan->kkt->extent[i]) / fabs(d));
         double room = d > 0 ? hi - x : x - lo;
         if (room > 1e-6 * plan->kkt->extent[i]) t = fmin(t, 0.5 * room / fabs(d));
@@ -552,8 +554,8 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
 static int has_cost(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
-    int has = g->ngrad > 0;
-    for (int i = 0; i < g->np; i++) has |= g->time_weight[i] != 0;
+    int has = g->grad.n > 0;
+    for (int i = 0; i < g->np; i++) has |= g->cost.time[i] != 0;
     return has;
 }
 
@@ -563,9 +565,10 @@ static int falls_with_horizon(const perp_plan *plan)
     const perp__program *g = plan->program;
     const perp__kkt *u = plan->kkt;
     int falls = 0;
-    for (int q = 0; q < g->nrun; q++) {
-        size_t at = u->nW + (size_t)(g->run_p + q);
-        falls |= g->phi[g->run_p + q] == (double)INFINITY && u->slope[at] < -0.1 * u->size[at];
+    for (int q = 0; q < g->phase.nrun; q++) {
+        size_t at = u->nW + (size_t)(g->phase.run_p + q);
+        falls |= g->bound.phi[g->phase.run_p + q] == (double)INFINITY &&
+                 u->slope[at] < -0.1 * u->size[at];
     }
     return falls;
 }

@@ -56,11 +56,12 @@ static void make_time(perp__transcriber *t)
     const perp__program *g = t->program;
     perp__graph *graph = t->graph;
     perp_expr h = perp__const(graph, 0), start = perp__const(graph, g->from);
-    for (int q = 0; q < g->nphase; q++) {
-        perp_expr length = g->nrun ? global_of(t, g->run_p + q) : perp__const(graph, g->horizon);
-        h = perp__add(graph, h, perp__mul(graph, perp__symbol(graph, g->sym_step + q), length));
+    for (int q = 0; q < g->phase.n; q++) {
+        perp_expr length =
+            g->phase.nrun ? global_of(t, g->phase.run_p + q) : perp__const(graph, g->horizon);
+        h = perp__add(graph, h, perp__mul(graph, perp__symbol(graph, g->sym.step + q), length));
         start =
-            perp__add(graph, start, perp__mul(graph, perp__symbol(graph, g->sym_frac + q), length));
+            perp__add(graph, start, perp__mul(graph, perp__symbol(graph, g->sym.frac + q), length));
     }
     t->at.h = h;
     t->at.start = start;
@@ -75,7 +76,7 @@ static void make_time(perp__transcriber *t)
 static perp_expr in_phase(perp__transcriber *t, int q, perp_expr inside, perp_expr outside)
 {
     perp__graph *graph = t->graph;
-    perp_expr is_in = perp__symbol(graph, t->program->sym_in + q);
+    perp_expr is_in = perp__symbol(graph, t->program->sym.in + q);
     return perp__add(graph, outside, perp__mul(graph, is_in, perp__sub(graph, inside, outside)));
 }
 
@@ -87,9 +88,9 @@ static void map_params(perp__transcriber *t, const perp_expr *own)
     const perp__plan_block *b = t->block;
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         int k = 0;
-        while (k < t->program->nparam && t->program->param_item[k] != i) k++;
-        perp_expr e = k < t->program->nparam ? global_of(t, t->program->param_p + k)
-                                             : perp__instant_param(&t->at, i);
+        while (k < t->program->param.n && t->program->param.item[k] != i) k++;
+        perp_expr e = k < t->program->param.n ? global_of(t, t->program->param.p + k)
+                                              : perp__instant_param(&t->at, i);
         for (int j = 0; j < b->nparam && own; j++)
             if (b->param[j].item == i) e = in_phase(t, b->param[j].phase, own[j], e);
         t->at.known[m->item[PERP_PARAM][i].symbol] = e;
@@ -145,9 +146,9 @@ static void make_links(perp__transcriber *t)
         map[t->model->item[PERP_STATE][i].symbol + PERP__PRE] = perp__symbol(graph, i);
     map[PERP__SYM_T] = t->at.start;
     t->map = map;
-    for (int j = 0; j < t->block->nlink && g->nnamed; j++) {
+    for (int j = 0; j < t->block->nlink && g->phase.named; j++) {
         const perp__plan_link *link = &t->block->link[j];
-        perp_expr begins = perp__symbol(graph, g->sym_begin + link->phase),
+        perp_expr begins = perp__symbol(graph, g->sym.begin + link->phase),
                   jump = perp__sub(graph, perp__translate(t, link->e),
                                    perp__symbol(graph, link->state)),
                   *pre = &t->at.before[link->state];
@@ -187,10 +188,10 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
         return -1;
     }
     if (t->crow > capacity) {
-        double *rlo = realloc(g->rlo, (size_t)t->crow * (size_t)K * sizeof *rlo);
-        if (rlo) g->rlo = rlo;
-        double *rhi = realloc(g->rhi, (size_t)t->crow * (size_t)K * sizeof *rhi);
-        if (rhi) g->rhi = rhi;
+        double *rlo = realloc(g->bound.rlo, (size_t)t->crow * (size_t)K * sizeof *rlo);
+        if (rlo) g->bound.rlo = rlo;
+        double *rhi = realloc(g->bound.rhi, (size_t)t->crow * (size_t)K * sizeof *rhi);
+        if (rhi) g->bound.rhi = rhi;
         if (!rlo || !rhi) {
             t->failed = 1;
             return -1;
@@ -199,8 +200,8 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
     t->row[n] = e;
     g->row[n] = (perp__plan_row){text, at, condition};
     for (int k = 0; k < K; k++) {
-        g->rlo[(size_t)n * (size_t)K + (size_t)k] = lo;
-        g->rhi[(size_t)n * (size_t)K + (size_t)k] = hi;
+        g->bound.rlo[(size_t)n * (size_t)K + (size_t)k] = lo;
+        g->bound.rhi[(size_t)n * (size_t)K + (size_t)k] = hi;
     }
     return g->nrow++;
 }
@@ -234,7 +235,7 @@ static void add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp
         return;
     }
     pair->w[side] = node->a - g->nx;
-    double *bound = (sign > 0 ? g->wlo : g->whi) + (size_t)pair->w[side] * (size_t)g->K;
+    double *bound = (sign > 0 ? g->bound.wlo : g->bound.whi) + (size_t)pair->w[side] * (size_t)g->K;
     for (int k = 0; k < g->K; k++)
         bound[k] = sign > 0 ? fmax(bound[k], offset) : fmin(bound[k], offset);
 }
@@ -251,12 +252,12 @@ static void add_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr a
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
     perp_expr eps = perp__mul(graph, perp__const(graph, pair->scale),
-                              perp__symbol(graph, g->sym_relaxation)),
+                              perp__symbol(graph, g->sym.relaxation)),
               ab = perp__mul(graph, a, b);
     pair->product = -1;
     if (g->pairs == PERP_PLAN_L1) {
         t->cost =
-            perp__add(graph, t->cost, perp__mul(graph, perp__symbol(graph, g->sym_penalty), ab));
+            perp__add(graph, t->cost, perp__mul(graph, perp__symbol(graph, g->sym.penalty), ab));
     } else if (g->pairs == PERP_PLAN_FISCHER_BURMEISTER) {
         perp_expr square = perp__add(graph, perp__mul(graph, a, a), perp__mul(graph, b, b));
         square = perp__add(graph, square, perp__mul(graph, perp__const(graph, 2), eps));
@@ -342,8 +343,8 @@ void perp__transcribe(perp__transcriber *t)
 {
     perp__program *g = t->program;
     t->initial = malloc(((size_t)g->ns + 1) * sizeof *t->initial);
-    if (!t->initial || !perp__instant_create(&t->at, t->model, t->graph, &g->scheme, g->nsymbol,
-                                             g->nsymbol + g->ns)) {
+    if (!t->initial ||
+        !perp__instant_create(&t->at, t->model, t->graph, &g->scheme, g->sym.n, g->sym.n + g->ns)) {
         t->failed = 1;
         return;
     }

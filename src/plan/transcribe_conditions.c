@@ -9,8 +9,8 @@
 static void set_range(perp__program *g, int j, double lo, double hi)
 {
     for (int k = 0; k < g->K; k++) {
-        g->wlo[(size_t)j * (size_t)g->K + (size_t)k] = lo;
-        g->whi[(size_t)j * (size_t)g->K + (size_t)k] = hi;
+        g->bound.wlo[(size_t)j * (size_t)g->K + (size_t)k] = lo;
+        g->bound.whi[(size_t)j * (size_t)g->K + (size_t)k] = hi;
     }
 }
 
@@ -94,21 +94,23 @@ static void range_of_horizon(perp__transcriber *t)
     double lo = 0, hi = INFINITY;
     read_length(t, t->block->horizon_at, t->block->horizon_lo, t->block->horizon_hi, &lo, &hi);
     if (t->block->horizon >= 0 && !t->block->is_free) lo = hi = g->horizon;
-    int is_sum = g->nrun > 1 || g->nnamed;
-    for (int q = 0; q < g->nrun; q++) {
-        double *least = &g->plo[g->run_p + q], *most = &g->phi[g->run_p + q];
+    int is_sum = g->phase.nrun > 1 || g->phase.named;
+    for (int q = 0; q < g->phase.nrun; q++) {
+        double *least = &g->bound.plo[g->phase.run_p + q],
+               *most = &g->bound.phi[g->phase.run_p + q];
         *least = is_sum ? 0 : lo;
         *most = hi;
-        if (g->nnamed) range_of_phase(t, q, least, most);
+        if (g->phase.named) range_of_phase(t, q, least, most);
     }
     if (is_sum && (lo > 0 || isfinite(hi))) { /* their sum, as a row of the last step */
         perp_expr sum = perp__const(t->graph, 0);
-        for (int q = 0; q < g->nrun; q++)
-            sum = perp__add(t->graph, sum, perp__symbol(t->graph, g->nx + g->nw + g->run_p + q));
+        for (int q = 0; q < g->phase.nrun; q++)
+            sum = perp__add(t->graph, sum,
+                            perp__symbol(t->graph, g->nx + g->nw + g->phase.run_p + q));
         int row = perp__add_row(t, sum, -INFINITY, INFINITY, "horizon", t->block->horizon_at, -1);
         if (row < 0) return;
-        g->rlo[(size_t)(row + 1) * (size_t)g->K - 1] = lo;
-        g->rhi[(size_t)(row + 1) * (size_t)g->K - 1] = hi;
+        g->bound.rlo[(size_t)(row + 1) * (size_t)g->K - 1] = lo;
+        g->bound.rhi[(size_t)(row + 1) * (size_t)g->K - 1] = hi;
     }
 }
 
@@ -118,14 +120,14 @@ void perp__transcribe_ranges(perp__transcriber *t)
     for (int c = 0; c < g->npoint && !t->errors; c++) range_of_point(t, c);
     if (t->errors) return;
     range_of_horizon(t);
-    for (int i = 0; i < g->nparam; i++)
-        range_of_free(t, PERP_PARAM, g->param_item[i], &g->plo[g->param_p + i],
-                      &g->phi[g->param_p + i]);
-    for (int i = 0; i < g->nstart; i++) {
-        int of = g->start_state[i], is_input = of >= g->ns;
+    for (int i = 0; i < g->param.n; i++)
+        range_of_free(t, PERP_PARAM, g->param.item[i], &g->bound.plo[g->param.p + i],
+                      &g->bound.phi[g->param.p + i]);
+    for (int i = 0; i < g->start.n; i++) {
+        int of = g->start.item[i], is_input = of >= g->ns;
         range_of_free(t, is_input ? PERP_INPUT : PERP_STATE,
-                      is_input ? g->input_item[of - g->ns] : of, &g->plo[g->start_p + i],
-                      &g->phi[g->start_p + i]);
+                      is_input ? g->input_item[of - g->ns] : of, &g->bound.plo[g->start.p + i],
+                      &g->bound.phi[g->start.p + i]);
     }
 }
 
@@ -142,16 +144,16 @@ static int step_at_time(perp__transcriber *t, const perp__plan_condition *c, dou
 {
     const perp__program *g = t->program;
     double slack = 1e-9 * (1 + fabs(time));
-    for (int q = 0; q < g->nrun; q++) {
-        if (g->plo[g->run_p + q] == g->phi[g->run_p + q]) continue;
+    for (int q = 0; q < g->phase.nrun; q++) {
+        if (g->bound.plo[g->phase.run_p + q] == g->bound.phi[g->phase.run_p + q]) continue;
         perp__plan_error(t, c->at,
                          "the horizon is free, so no node stands at a given time; write "
                          "'at 50%%:' for a share of the nodes");
         return -2;
     }
     for (int k = first; k < last; k++) {
-        double start = perp__program_time(g, g->plo, k),
-               end = start + perp__program_step(g, g->plo, k);
+        double start = perp__program_time(g, g->bound.plo, k),
+               end = start + perp__program_step(g, g->bound.plo, k);
         if (fabs(start - time) <= slack) return k - 1;
         if (fabs(end - time) <= slack) return k;
         if (!(time > start && time < end)) continue;
@@ -221,8 +223,8 @@ static void add_general(perp__transcriber *t, const perp__plan_condition *c, int
     int row = perp__add_row(t, e, lo, hi, c->text, c->at, index);
     for (int k = 0; k < g->K && row >= 0; k++) {
         if (k >= first && k < last) continue;
-        g->rlo[(size_t)row * (size_t)g->K + (size_t)k] = -INFINITY;
-        g->rhi[(size_t)row * (size_t)g->K + (size_t)k] = INFINITY;
+        g->bound.rlo[(size_t)row * (size_t)g->K + (size_t)k] = -INFINITY;
+        g->bound.rhi[(size_t)row * (size_t)g->K + (size_t)k] = INFINITY;
     }
 }
 
@@ -231,14 +233,14 @@ static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    int at = g->soft_w + 2 * g->nsoft;
-    if (g->nsoft && g->soft_condition[g->nsoft - 1] == index) at -= 2; /* its other bound */
+    int at = g->soft.w + 2 * g->soft.n;
+    if (g->soft.n && g->soft.condition[g->soft.n - 1] == index) at -= 2; /* its other bound */
     perp_expr below = perp__symbol(graph, g->nx + at), above = perp__symbol(graph, g->nx + at + 1);
-    if (at == g->soft_w + 2 * g->nsoft) {
-        g->soft_condition[g->nsoft] = index;
-        g->soft_step[g->nsoft++] = step;
-        g->whi[(size_t)at * (size_t)g->K + (size_t)step] = INFINITY;
-        g->whi[(size_t)(at + 1) * (size_t)g->K + (size_t)step] = INFINITY;
+    if (at == g->soft.w + 2 * g->soft.n) {
+        g->soft.condition[g->soft.n] = index;
+        g->soft.step[g->soft.n++] = step;
+        g->bound.whi[(size_t)at * (size_t)g->K + (size_t)step] = INFINITY;
+        g->bound.whi[(size_t)(at + 1) * (size_t)g->K + (size_t)step] = INFINITY;
         t->cost = perp__add(graph, t->cost, perp__add(graph, below, above));
     }
     return perp__add(graph, e, perp__sub(graph, below, above));
@@ -262,12 +264,12 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
     }
     int before, j = unknown_index(t, e, &before);
     if (before && first == 0) j = -1; /* an initial state */
-    if (g->nw > g->soft_w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
+    if (g->nw > g->soft.w && perp__plan_may_be_missed(c)) e = soften(t, e, index, first), j = -1;
     if (j >= 0 && numbers) {
         for (int k = first; k < last; k++) {
             size_t at = (size_t)j * (size_t)g->K + (size_t)(k - before);
             int errors = t->errors;
-            intersect(t, c, &g->wlo[at], &g->whi[at], bound[0], bound[1]);
+            intersect(t, c, &g->bound.wlo[at], &g->bound.whi[at], bound[0], bound[1]);
             if (t->errors > errors) return;
         }
     } else if (numbers) {
@@ -292,9 +294,9 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
            hi = c->hi >= 0 ? perp__plan_number(t, c->hi) : (double)INFINITY;
     for (int i = 0; i < g->ns && node->op == PERP__SYMBOL && !isnan(lo) && !isnan(hi); i++) {
         if (node->a != t->model->item[PERP_STATE][i].symbol) continue;
-        if (g->x0_of[i] >= 0)
-            intersect(t, c, &g->plo[g->x0_of[i]], &g->phi[g->x0_of[i]], lo, hi);
-        else if (!(g->x0[i] >= lo && g->x0[i] <= hi))
+        if (g->initial.p[i] >= 0)
+            intersect(t, c, &g->bound.plo[g->initial.p[i]], &g->bound.phi[g->initial.p[i]], lo, hi);
+        else if (!(g->initial.x[i] >= lo && g->initial.x[i] <= hi))
             perp__plan_error(t, c->at, "'%s' contradicts another condition at the start", c->text);
         return;
     }
@@ -316,12 +318,12 @@ static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condit
     perp__program *g = t->program;
     perp__set_instant(t, PERP__AT_BEGIN, 0);
     g->holds_first[index] = (char)is_meant(t, c);
-    for (int q = 0; q < g->nphase && !t->failed; q++) {
+    for (int q = 0; q < g->phase.n && !t->failed; q++) {
         if (!perp__program_holds_first(g, index, q)) continue;
         if (q == 0)
             add_start(t, c, index);
         else
-            add_condition(t, c, index, g->first[q], g->first[q] + 1);
+            add_condition(t, c, index, g->phase.first[q], g->phase.first[q] + 1);
     }
 }
 
@@ -333,10 +335,10 @@ static void add_initial_values(perp__transcriber *t)
         const perp__item *item = &t->model->item[PERP_STATE][i];
         perp__plan_condition c = {.text = item->name, .at = item->at};
         perp_expr x = perp__symbol(t->graph, i);
-        if (g->x0_of[i] < 0 && !(g->x0[i] >= item->lo && g->x0[i] <= item->hi))
+        if (g->initial.p[i] < 0 && !(g->initial.x[i] >= item->lo && g->initial.x[i] <= item->hi))
             perp__plan_error(t, item->at, "'%s' begins at %g, outside of its range", item->name,
-                             g->x0[i]);
-        else if (g->x0_of[i] >= 0 && g->begins[i])
+                             g->initial.x[i]);
+        else if (g->initial.p[i] >= 0 && g->initial.given[i])
             add_general(t, &c, PERP__OF_START, perp__sub(t->graph, x, t->initial[i]), 0, 0, 0, 1);
     }
 }
@@ -349,7 +351,7 @@ static void add_ranges_behind_links(perp__transcriber *t)
         const perp__plan_link *link = &t->block->link[j];
         const perp__item *item = &t->model->item[PERP_STATE][link->state];
         perp__plan_condition c = {.text = item->name, .at = link->at};
-        int first = g->first[link->phase];
+        int first = g->phase.first[link->phase];
         if (isfinite(item->lo) || isfinite(item->hi))
             add_general(t, &c, -1, t->at.before[link->state], item->lo, item->hi, first, first + 1);
     }
@@ -363,8 +365,8 @@ void perp__transcribe_conditions(perp__transcriber *t)
     for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
         const perp__plan_condition *c = &t->block->condition[i];
         int start = c->where == PLAN_START, always = c->where == PLAN_ALWAYS;
-        int first = c->phase < 0 ? 0 : g->first[c->phase],
-            last = c->phase < 0 ? g->K : g->first[c->phase + 1];
+        int first = c->phase < 0 ? 0 : g->phase.first[c->phase],
+            last = c->phase < 0 ? g->K : g->phase.first[c->phase + 1];
         for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
             perp__set_instant(t, start ? PERP__AT_START : PERP__AT_ROW, point);
             if (!is_meant(t, c)) {
@@ -395,7 +397,7 @@ void perp__transcribe_costs(perp__transcriber *t)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    for (int i = 0; i < t->block->ncost && !t->failed && g->nw == g->soft_w; i++) {
+    for (int i = 0; i < t->block->ncost && !t->failed && g->nw == g->soft.w; i++) {
         const perp__plan_cost *cost = &t->block->cost[i];
         double weight = perp__plan_number(t, cost->weight);
         if (isnan(weight)) {
@@ -406,19 +408,19 @@ void perp__transcribe_costs(perp__transcriber *t)
         }
         perp_expr w = perp__const(graph, weight);
         if (cost->kind == PLAN_COST_TIME) {
-            for (int q = 0; q < g->nrun; q++)
-                if (cost->phase < 0 || cost->phase == q) g->time_weight[g->run_p + q] += weight;
-            if (!g->nrun) g->fixed_cost += weight * g->horizon;
+            for (int q = 0; q < g->phase.nrun; q++)
+                if (cost->phase < 0 || cost->phase == q) g->cost.time[g->phase.run_p + q] += weight;
+            if (!g->phase.nrun) g->cost.fixed += weight * g->horizon;
         } else if (cost->kind == PLAN_COST_END) {
             perp__set_instant(t, PERP__AT_ROW, g->npoint - 1);
-            int end = cost->phase < 0 ? g->sym_end : g->sym_last + cost->phase;
+            int end = cost->phase < 0 ? g->sym.end : g->sym.last + cost->phase;
             w = perp__mul(graph, w, perp__symbol(graph, end));
             t->cost = perp__add(graph, t->cost,
                                 perp__mul(graph, w, perp__translate_at(t, cost->e, cost->at)));
         } else {
             w = perp__mul(graph, w, t->at.h);
             if (cost->phase >= 0)
-                w = perp__mul(graph, w, perp__symbol(graph, g->sym_in + cost->phase));
+                w = perp__mul(graph, w, perp__symbol(graph, g->sym.in + cost->phase));
             for (int c = 0; c < g->npoint && !t->errors; c++) {
                 perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_ROW, c);
                 perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);

@@ -29,7 +29,7 @@ static int kind_of(const perp__program *g, int col)
     if (col < g->nx) return col;
     if (col < g->nx + g->nw) return (col - g->nx) % g->nb;
     for (int i = 0; i < g->nx; i++)
-        if (g->x0_of[i] == col - g->nx - g->nw) return i; /* a free initial state is one */
+        if (g->initial.p[i] == col - g->nx - g->nw) return i; /* a free initial state is one */
     return g->nb + col - g->nx - g->nw;
 }
 
@@ -41,7 +41,7 @@ static double finite_or_0(double x)
 static double range_of(const perp__program *g, int j)
 {
     size_t at = (size_t)j * (size_t)g->K;
-    return fmax(fabs(g->wlo[at]), fabs(g->whi[at]));
+    return fmax(fabs(g->bound.wlo[at]), fabs(g->bound.whi[at]));
 }
 
 /* Sizes by the guess; where it is 0, by the range if that is narrow. Not for inputs, which may need a small part of
@@ -78,9 +78,9 @@ static void measure_step(sizer *u, const double *jac, size_t k)
     const perp__program *g = u->g;
     size_t n = (size_t)g->nrow * (size_t)u->nkind;
     memset(u->now, 0, n * sizeof *u->now);
-    for (int e = 0; e < g->njac; e++) {
+    for (int e = 0; e < g->jac.n; e++) {
         double J = jac[(size_t)e * (size_t)g->K + k];
-        size_t at = (size_t)g->jac_row[e] * (size_t)u->nkind + (size_t)kind_of(g, g->jac_col[e]);
+        size_t at = (size_t)g->jac.row[e] * (size_t)u->nkind + (size_t)kind_of(g, g->jac.col[e]);
         if (!isfinite(J)) continue;
         u->now[at] += J;
         u->sum[at] = fmax(u->sum[at], fabs(J));
@@ -131,26 +131,26 @@ static double unit_of(double size)
 
 static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, int side)
 {
-    return pair->row[side] >= 0 ? g->unit_r[pair->row[side]] : g->unit_w[pair->w[side]];
+    return pair->row[side] >= 0 ? g->unit.r[pair->row[side]] : g->unit.w[pair->w[side]];
 }
 
 static void set_units(sizer *u)
 {
     perp__program *g = u->g;
-    for (int j = 0; j < u->nkind; j++) g->has_units |= is_far(u->size[j]);
-    if (!g->has_units) return;
-    for (int j = 0; j < g->nw; j++) g->unit_w[j] = unit_of(u->size[j % g->nb]);
-    for (int i = 0; i < g->np; i++) g->unit_p[i] = unit_of(u->size[kind_of(g, g->nx + g->nw + i)]);
+    for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
+    if (!g->unit.differ) return;
+    for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(u->size[j % g->nb]);
+    for (int i = 0; i < g->np; i++) g->unit.p[i] = unit_of(u->size[kind_of(g, g->nx + g->nw + i)]);
     for (int i = 0; i < g->nrow; i++) {
         double most = 0;
         for (int j = 0; j < u->nkind; j++)
             most =
                 fmax(most, u->sum[(size_t)i * (size_t)u->nkind + (size_t)j] * unit_of(u->size[j]));
-        g->unit_r[i] = unit_of(most);
+        g->unit.r[i] = unit_of(most);
     }
     for (int i = 0; i < g->npair && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++)
         if (g->pair[i].product >= 0)
-            g->unit_r[g->pair[i].product] =
+            g->unit.r[g->pair[i].product] =
                 unit_of_side(g, &g->pair[i], 0) * unit_of_side(g, &g->pair[i], 1);
 }
 
@@ -158,8 +158,8 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
 {
     size_t K = (size_t)g->K, n = (size_t)(g->nb + g->np), rows = (size_t)g->nrow;
     sizer u = {.g = g, .nkind = (int)n};
-    double *jac = calloc((size_t)g->njac * K + 1, sizeof *jac),
-           *grad = calloc((size_t)g->ngrad * K + 1, sizeof *grad);
+    double *jac = calloc((size_t)g->jac.n * K + 1, sizeof *jac),
+           *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
     u.size = calloc(n + 1, sizeof *u.size);
     u.now = calloc(rows * n + n + 1, sizeof *u.now);
     u.most = calloc(rows + 1, sizeof *u.most);

@@ -64,8 +64,8 @@ static void set_params_to(checker *u, const double *own)
         const perp__item *item = &m->item[PERP_PARAM][i];
         double x = item->value;
         if (!item->is_set && item->expr >= 0) x = value_of(u, item->expr);
-        for (int k = 0; k < u->g->nparam; k++)
-            if (u->g->param_item[k] == i) x = u->p[u->g->param_p + k];
+        for (int k = 0; k < u->g->param.n; k++)
+            if (u->g->param.item[k] == i) x = u->p[u->g->param.p + k];
         for (int k = 0; k < b->nparam && own; k++)
             if (b->param[k].phase == u->phase && b->param[k].item == i) x = own[k];
         u->symbol[item->symbol] = x;
@@ -77,7 +77,7 @@ static void set_params(checker *u)
 {
     const perp__plan_block *b = u->m->plan;
     double *own = u->symbol + u->m->nsymbol;
-    while (u->step >= u->g->first[u->phase + 1]) u->phase++;
+    while (u->step >= u->g->phase.first[u->phase + 1]) u->phase++;
     set_params_to(u, NULL);
     if (b->nparam == 0) return;
     perp__graph_values(&u->m->graph, u->symbol, u->value);
@@ -94,7 +94,7 @@ static void set_before(checker *u)
     for (int i = 0; i < u->g->ns; i++)
         u->symbol[m->item[PERP_STATE][i].symbol + PERP__PRE] =
             perp__program_pre(u->g, u->w, u->p, i, u->step);
-    if (u->step != u->g->first[u->phase]) return;
+    if (u->step != u->g->phase.first[u->phase]) return;
     for (int k = 0; k < b->nlink; k++) links += b->link[k].phase == u->phase;
     if (!links) return;
     u->symbol[PERP__SYM_T] = perp__program_time(u->g, u->p, u->step);
@@ -110,7 +110,7 @@ static double input_before(const checker *u, int k)
 {
     const perp__program *g = u->g;
     if (g->nx == g->ns) return NAN;
-    if (u->step == 0) return u->p[g->x0_of[g->ns + k]];
+    if (u->step == 0) return u->p[g->initial.p[g->ns + k]];
     size_t j = (size_t)(g->nx + g->nv + g->nsplit + k);
     return u->w[j * (size_t)g->K + (size_t)u->step - 1];
 }
@@ -516,8 +516,8 @@ static int is_at(const checker *u, const perp__plan_condition *c)
 {
     const perp__program *g = u->g;
     double share = c->place >= 0 ? u->value[c->place] : 0;
-    int first = c->phase < 0 ? 0 : g->first[c->phase],
-        last = c->phase < 0 ? g->K : g->first[c->phase + 1];
+    int first = c->phase < 0 ? 0 : g->phase.first[c->phase],
+        last = c->phase < 0 ? g->K : g->phase.first[c->phase + 1];
     if (u->step < first || u->step >= last) return 0;
     switch (c->where) {
     case PLAN_ALWAYS: return 1;
@@ -546,7 +546,7 @@ static void check_plan(checker *u, int c)
     const perp__plan_block *b = u->m->plan;
     for (int i = 0; i < b->ncondition; i++) {
         const perp__plan_condition *q = &b->condition[i];
-        int begins = u->step == (q->phase < 0 ? 0 : u->g->first[q->phase]);
+        int begins = u->step == (q->phase < 0 ? 0 : u->g->phase.first[q->phase]);
         int here =
             c < 0 ? (q->where == PLAN_START && begins) ||
                         (q->where == PLAN_ALWAYS && perp__program_holds_first(u->g, i, u->phase))
@@ -561,11 +561,11 @@ static void check_globals(checker *u)
     const perp__program *g = u->g;
     double horizon = 0;
     for (int i = 0; i < g->np; i++)
-        note(u, &u->check->bounds, range_error(u, u->p[i], g->plo[i], g->phi[i], -1),
+        note(u, &u->check->bounds, range_error(u, u->p[i], g->bound.plo[i], g->bound.phi[i], -1),
              u->m->plan->at);
     const perp__plan_block *b = u->m->plan;
-    for (int q = 0; q < g->nrun; q++) horizon += u->p[g->run_p + q];
-    if (!g->nrun || (b->horizon < 0 && b->horizon_lo < 0)) return;
+    for (int q = 0; q < g->phase.nrun; q++) horizon += u->p[g->phase.run_p + q];
+    if (!g->phase.nrun || (b->horizon < 0 && b->horizon_lo < 0)) return;
     perp_expr lo = b->is_free ? b->horizon_lo : b->horizon, hi = b->is_free ? b->horizon_hi : lo;
     note(u, &u->check->conditions,
          range_error(u, horizon, lo >= 0 ? u->value[lo] : 0,
@@ -584,9 +584,9 @@ static void check_initial(checker *u)
         const perp__item *item = &u->m->item[PERP_STATE][i];
         double x = perp__program_pre(g, u->w, u->p, i, 0), given = item->value;
         if (!item->is_set && item->expr >= 0) given = u->value[item->expr];
-        if (g->begins[i])
+        if (g->initial.given[i])
             note(u, &u->check->conditions, range_error(u, x, given, given, i), item->at);
-        if (g->x0_of[i] < 0)
+        if (g->initial.p[i] < 0)
             note(u, &u->check->bounds, range_error(u, x, item->lo, item->hi, i), item->at);
     }
 }
@@ -622,7 +622,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
         if (u.step == 0) check_initial(&u);
-        if (u.step == 0 || u.step == g->first[u.phase + 1]) {
+        if (u.step == 0 || u.step == g->phase.first[u.phase + 1]) {
             set_params(&u);
             check_begin(&u);
         }
@@ -661,7 +661,8 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
     if (!u.symbol || !u.value || !unknown_p || !find_scales(&u)) goto done;
     memset(scales.size, 0, (size_t)(g->ns + g->nv + g->nu) * sizeof(double));
     /* chosen parameters and initial values are NaN, and with them every expression that depends on them */
-    for (int i = 0; i < g->np; i++) unknown_p[i] = g->plo[i] < g->phi[i] ? (double)NAN : p[i];
+    for (int i = 0; i < g->np; i++)
+        unknown_p[i] = g->bound.plo[i] < g->bound.phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
     set_params(&u);
     set_symbols(&u, -1, PERP__AT_START);
@@ -701,7 +702,7 @@ void perp__plan_begin_symbols(const perp__program *g, const double *w, const dou
 {
     checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
-    u.step = g->first[phase];
+    u.step = g->phase.first[phase];
     set_params(&u);
     set_symbols(&u, -1, PERP__AT_START);
 }

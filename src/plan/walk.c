@@ -33,8 +33,8 @@ static double value_of(const perp_plan *plan, perp_diag *diag)
     int i;
     if (!perp_model_find(m, name, &kind, &i) || kind != PERP_PARAM)
         fault = "is no parameter of the model";
-    for (int k = 0; k < plan->program->nparam && !fault; k++)
-        if (plan->program->param_item[k] == i) fault = "is free";
+    for (int k = 0; k < plan->program->param.n && !fault; k++)
+        if (plan->program->param.item[k] == i) fault = "is free";
     if (!fault && m->item[kind][i].is_structural) fault = "sets the size of the model";
     if (!fault && is_given_by_all_phases(plan, i)) fault = "has a value of its own in every phase";
     if (!fault) return m->item[kind][i].value;

@@ -49,7 +49,7 @@ static double lagrangian(point *z, double sigma)
 static double *place(point *z, double *w, double *p, int col, int k)
 {
     perp__program *g = z->g;
-    if (col < g->nx && k == 0) return g->x0_of[col] >= 0 ? p + g->x0_of[col] : NULL;
+    if (col < g->nx && k == 0) return g->initial.p[col] >= 0 ? p + g->initial.p[col] : NULL;
     if (col < g->nx)
         return w + (size_t)((g->npoint - 1) * g->nb + col) * (size_t)g->K + (size_t)k - 1;
     if (col < g->nx + g->nw) return w + (size_t)(col - g->nx) * (size_t)g->K + (size_t)k;
@@ -61,15 +61,15 @@ static void gradient(point *z, double sigma, double *gw, double *gp)
 {
     perp__program *g = z->g;
     memset(gw, 0, (size_t)g->nw * (size_t)g->K * sizeof *gw);
-    for (int i = 0; i < g->np; i++) gp[i] = sigma * g->time_weight[i];
+    for (int i = 0; i < g->np; i++) gp[i] = sigma * g->cost.time[i];
     perp__program_derivatives(g, z->w, z->p, z->lambda, sigma, z->jac, z->grad, z->hess);
     for (int k = 0; k < g->K; k++) {
-        for (int e = 0; e < g->njac + g->ngrad; e++) {
-            int is_row = e < g->njac, f = e - g->njac;
-            double *to = place(z, gw, gp, is_row ? g->jac_col[e] : g->grad_col[f], k);
+        for (int e = 0; e < g->jac.n + g->grad.n; e++) {
+            int is_row = e < g->jac.n, f = e - g->jac.n;
+            double *to = place(z, gw, gp, is_row ? g->jac.col[e] : g->grad.col[f], k);
             size_t at = (size_t)(is_row ? e : f) * (size_t)g->K + (size_t)k;
             if (!to) continue;
-            *to += is_row ? z->lambda[g->jac_row[e] * g->K + k] * z->jac[at] : sigma * z->grad[at];
+            *to += is_row ? z->lambda[g->jac.row[e] * g->K + k] * z->jac[at] : sigma * z->grad[at];
         }
     }
 }
@@ -82,29 +82,29 @@ static void check_program(perp__program *g, const char *name)
                array((size_t)g->np),
                array(nr),
                array(nr),
-               array((size_t)g->njac * K),
-               array((size_t)g->ngrad * K),
-               array((size_t)g->nhess * K)};
+               array((size_t)g->jac.n * K),
+               array((size_t)g->grad.n * K),
+               array((size_t)g->hess.n * K)};
     size_t n = nw + (size_t)g->np;
     double *g0 = array(n), *g1 = array(n), *g2 = array(n), *direction = array(n), *Hd = array(n);
     g->relaxation = 0.01;
     g->penalty = 3;
     assert_true(perp__program_guess(g, z.w, z.p));
-    scatter(z.w, nw, g->wlo, g->whi);
-    scatter(z.p, (size_t)g->np, g->plo, g->phi);
+    scatter(z.w, nw, g->bound.wlo, g->bound.whi);
+    scatter(z.p, (size_t)g->np, g->bound.plo, g->bound.phi);
     for (size_t i = 0; i < nr; i++) z.lambda[i] = uniform(-1, 1);
     for (size_t i = 0; i < n; i++) direction[i] = uniform(-1, 1);
     gradient(&z, 0.7, g0, g0 + nw);
     /* H d from the entries */
     for (int k = 0; k < g->K; k++) {
-        for (int e = 0; e < g->nhess; e++) {
-            double *hi = place(&z, Hd, Hd + nw, g->hess_i[e], k);
-            double *hj = place(&z, Hd, Hd + nw, g->hess_j[e], k);
-            double *di = place(&z, direction, direction + nw, g->hess_i[e], k);
-            double *dj = place(&z, direction, direction + nw, g->hess_j[e], k);
+        for (int e = 0; e < g->hess.n; e++) {
+            double *hi = place(&z, Hd, Hd + nw, g->hess.row[e], k);
+            double *hj = place(&z, Hd, Hd + nw, g->hess.col[e], k);
+            double *di = place(&z, direction, direction + nw, g->hess.row[e], k);
+            double *dj = place(&z, direction, direction + nw, g->hess.col[e], k);
             double h = z.hess[(size_t)e * K + (size_t)k];
             if (hi && dj) *hi += h * *dj;
-            if (hj && di && g->hess_i[e] != g->hess_j[e]) *hj += h * *di;
+            if (hj && di && g->hess.row[e] != g->hess.col[e]) *hj += h * *di;
         }
     }
     double L[2], slope = 0, step = 1e-5, scale = 1;
@@ -178,7 +178,7 @@ static void derivatives_of_phases_agree_with_differences(void **state)
         perp_diag diag = {0};
         perp__program *g = perp__program_create(m, &o, &status, &diag);
         if (!g) fail_msg("%s", perp_diag_text(&diag));
-        assert_int_equal(g->nnamed, 2);
+        assert_int_equal(g->phase.named, 2);
         check_program(g, "phases");
         perp__program_destroy(g);
     }
