@@ -323,41 +323,45 @@ static int push_root(roots *list, const perp__graph *graph, perp_expr e, double 
     return list->n++;
 }
 
-/* Append the entries of a sparse row to parallel arrays of rows, columns, roots and values. */
-static int push_entries(roots *list, const perp__graph *graph, const perp__sparse_row *from, int n,
-                        int *capacity, int **column, int **root, double **value)
+/* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is out. */
+static int push_entries(perp__entries *to, roots *list, const perp__graph *graph,
+                        const perp__sparse_row *from, int row)
 {
-    for (int k = 0; k < from->count; k++, n++) {
-        int c[3] = {*capacity, *capacity, *capacity};
-        if (!perp__grow(column, &c[0], n + 1, sizeof **column) ||
-            !perp__grow(root, &c[1], n + 1, sizeof **root) ||
-            !perp__grow(value, &c[2], n + 1, sizeof **value))
-            return -1;
-        *capacity = c[0];
-        (*column)[n] = from->column[k];
-        (*root)[n] = push_root(list, graph, from->entry[k], &(*value)[n]);
-        if ((*root)[n] == -2) return -1;
+    for (int k = 0; k < from->count; k++) {
+        int n = to->n, c[4] = {to->capacity, to->capacity, to->capacity, to->capacity};
+        if (!perp__grow(&to->row, &c[0], n + 1, sizeof *to->row) ||
+            !perp__grow(&to->col, &c[1], n + 1, sizeof *to->col) ||
+            !perp__grow(&to->root, &c[2], n + 1, sizeof *to->root) ||
+            !perp__grow(&to->value, &c[3], n + 1, sizeof *to->value))
+            return 0;
+        to->capacity = c[0];
+        to->row[n] = row;
+        to->col[n] = from->column[k];
+        to->root[n] = push_root(list, graph, from->entry[k], &to->value[n]);
+        if (to->root[n] == -2) return 0;
+        to->n++;
     }
-    return n;
+    return 1;
+}
+
+static void clear_entries(perp__entries *e)
+{
+    free(e->row);
+    free(e->col);
+    free(e->root);
+    free(e->value);
 }
 
 static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
 {
     perp__program *g = t->program;
     perp__sparse_row row = {0};
-    int capacity = 0, crow = 0, n = 0;
-    for (int i = 0; i < g->nrow && n >= 0; i++) {
-        int before = n;
-        if (!perp__gradient(&g->tape.graph, t->row[i], column_of, &row)) n = -1;
-        if (n >= 0)
-            n = push_entries(list, &g->tape.graph, &row, n, &capacity, &g->jac.col, &g->jac.root,
-                             &g->jac.value);
-        if (n >= 0 && !perp__grow(&g->jac.row, &crow, n + 1, sizeof *g->jac.row)) n = -1;
-        for (int k = before; k < n; k++) g->jac.row[k] = i;
-    }
-    g->jac.n = n < 0 ? 0 : n;
+    int ok = 1;
+    for (int i = 0; i < g->nrow && ok; i++)
+        ok = perp__gradient(&g->tape.graph, t->row[i], column_of, &row) &&
+             push_entries(&g->jac, list, &g->tape.graph, &row, i);
     perp__sparse_row_clear(&row);
-    return n >= 0;
+    return ok;
 }
 
 /* The Hessian of sigma * cost + lambda' rows, and the gradient of the cost. */
@@ -366,11 +370,8 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     perp__program *g = t->program;
     perp__graph *graph = &g->tape.graph;
     perp__sparse_row row = {0};
-    int cgrad = 0, chess = 0;
-    int ok = perp__gradient(graph, t->cost, column_of, &row);
-    if (ok)
-        g->grad.n =
-            push_entries(list, graph, &row, 0, &cgrad, &g->grad.col, &g->grad.root, &g->grad.value);
+    int ok = perp__gradient(graph, t->cost, column_of, &row) &&
+             push_entries(&g->grad, list, graph, &row, 0);
     perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym.sigma), t->cost);
     g->is_affine = g->is_quadratic = 1;
     for (int i = 0; i < g->nrow && ok; i++) {
@@ -381,16 +382,13 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
             L = perp__add(graph, L,
                           perp__mul(graph, perp__symbol(graph, g->sym.lambda + i), t->row[i]));
     }
-    ok = ok && g->grad.n >= 0 && perp__hessian(graph, L, column_of, g->sym.ncol, &row);
-    if (ok)
-        g->hess.n =
-            push_entries(list, graph, &row, 0, &chess, &g->hess.row, &g->hess.root, &g->hess.value);
-    ok = ok && g->hess.n >= 0 && ints(&g->hess.col, g->hess.n);
+    ok = ok && perp__hessian(graph, L, column_of, g->sym.ncol, &row) &&
+         push_entries(&g->hess, list, graph, &row, 0);
     for (int k = 0; k < row.count && ok; k++)
         g->is_quadratic &= perp__degree(graph, row.entry[k], column_of, NULL) == 0;
     for (int k = 0; k < g->hess.n && ok; k++) {
-        g->hess.col[k] = g->hess.row[k] % g->sym.ncol;
-        g->hess.row[k] /= g->sym.ncol;
+        g->hess.row[k] = g->hess.col[k] / g->sym.ncol;
+        g->hess.col[k] %= g->sym.ncol;
     }
     perp__sparse_row_clear(&row);
     return ok && !graph->failed;
@@ -475,17 +473,9 @@ void perp__program_destroy(perp__program *g)
     free(g->row);
     free(g->phase.step);
     free(g->phase.frac);
-    free(g->jac.row);
-    free(g->jac.col);
-    free(g->jac.root);
-    free(g->jac.value);
-    free(g->grad.col);
-    free(g->grad.root);
-    free(g->grad.value);
-    free(g->hess.row);
-    free(g->hess.col);
-    free(g->hess.root);
-    free(g->hess.value);
+    clear_entries(&g->jac);
+    clear_entries(&g->grad);
+    clear_entries(&g->hess);
     free(g->tape.ws);
     perp__tape_clear(&g->tape.values);
     perp__tape_clear(&g->tape.derivatives);
@@ -586,15 +576,14 @@ void perp__program_values(perp__program *g, const double *w, const double *p, do
 }
 
 /* Copy the roots of a kind of derivative to their entries; constants are filled in. */
-static void store(const perp__program *g, int count, const int *root, const double *value, int k0,
-                  int n, double *to)
+static void store(const perp__program *g, const perp__entries *of, int k0, int n, double *to)
 {
-    for (int e = 0; e < count; e++) {
-        if (root[e] < 0)
-            fill(to + at(g, e, k0), n, value[e]);
+    for (int e = 0; e < of->n; e++) {
+        if (of->root[e] < 0)
+            fill(to + at(g, e, k0), n, of->value[e]);
         else
             memcpy(to + at(g, e, k0),
-                   g->tape.ws + (size_t)g->tape.derivatives.out[root[e]] * (size_t)n,
+                   g->tape.ws + (size_t)g->tape.derivatives.out[of->root[e]] * (size_t)n,
                    (size_t)n * sizeof *to);
     }
 }
@@ -616,8 +605,8 @@ void perp__program_derivatives(perp__program *g, const double *w, const double *
         }
         perp__tape_prepare(&g->tape.derivatives, g->tape.ws, n);
         perp__tape_eval_many(&g->tape.derivatives, g->tape.ws, n);
-        store(g, g->jac.n, g->jac.root, g->jac.value, k0, n, jac);
-        store(g, g->grad.n, g->grad.root, g->grad.value, k0, n, grad);
-        if (hess) store(g, g->hess.n, g->hess.root, g->hess.value, k0, n, hess);
+        store(g, &g->jac, k0, n, jac);
+        store(g, &g->grad, k0, n, grad);
+        if (hess) store(g, &g->hess, k0, n, hess);
     }
 }

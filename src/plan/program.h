@@ -38,9 +38,10 @@ typedef struct perp__plan_row {
     int condition; /* of the plan block, or one of these */
 } perp__plan_row;
 
-/* Entries of a sparse matrix, or of a gradient (without rows), each a root of the derivatives' tape, or -1 and constant. */
+/* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1 and constant. */
 typedef struct perp__entries {
-    int n, *row, *col, *root;
+    int n, capacity;
+    int *row, *col, *root;
     double *value; /* where constant */
 } perp__entries;
 
