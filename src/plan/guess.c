@@ -130,7 +130,7 @@ static int guess_parts(perp__program *g, double *w, const double *p)
     for (int i = 0; i < g->npair; i++)
         if (g->pair[i].parts >= 0)
             for (size_t k = 0; k < K; k++) w[(size_t)g->pair[i].w[1] * K + k] = 0;
-    perp__program_values(g, w, p, r, &cost);
+    perp__program_values(g, NULL, w, p, r, &cost);
     for (int i = 0; i < g->npair; i++) {
         const perp__plan_pair *pair = &g->pair[i];
         for (size_t k = 0; k < K && pair->parts >= 0; k++) {

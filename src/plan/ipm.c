@@ -206,7 +206,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     double push = o->push;
     perp__ipm_read_bounds(s);
     s->mu = o->barrier;
-    s->g->relaxation = o->relaxation;
+    s->pairing = (perp__pairing){o->relaxation, o->penalty};
     s->last_delta = 0;
     s->restorations = 0;
     s->options = o;
@@ -265,11 +265,11 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 {
     double mu = fmax(o->barrier_min, fmin(KAPPA_MU * s->mu, pow(s->mu, THETA_MU)));
     double relaxation = fmax(o->relaxation_min, o->relaxation * mu / o->barrier);
-    if (mu == s->mu && relaxation == s->g->relaxation) return 0;
+    if (mu == s->mu && relaxation == s->pairing.relaxation) return 0;
     s->mu = mu;
     perp__ipm_reset_filter(s);
-    if (relaxation == s->g->relaxation) return 1;
-    s->g->relaxation = relaxation;
+    if (relaxation == s->pairing.relaxation) return 1;
+    s->pairing.relaxation = relaxation;
     if (s->g->npair > 0) perp__ipm_values(s, s->x, s->r, s->c, &s->cost);
     return 1;
 }
@@ -299,7 +299,7 @@ int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha)
                             s->cost / s->scale,
                             primal,
                             dual,
-                            s->g->relaxation,
+                            s->pairing.relaxation,
                             s->mu,
                             alpha,
                             s->delta_w};
@@ -334,7 +334,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
             result.status = IPM_STOPPED;
             break;
         }
-        int solved = e.total <= o->tol && s->g->relaxation <= o->relaxation_min &&
+        int solved = e.total <= o->tol && s->pairing.relaxation <= o->relaxation_min &&
                      (s->mu <= o->barrier_min || barrier_gap(s) <= o->gap * (1 + fabs(s->cost)));
         result.status = solved ? IPM_SOLVED : IPM_LIMIT;
         if (solved && (e.primal <= o->primal || polished++ == POLISH)) break;
@@ -366,6 +366,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
     result.cost = s->cost / s->scale;
     result.infeasibility = e.primal;
     result.dual = e.dual;
+    result.relaxation = s->pairing.relaxation;
     result.complementarity = e.complementarity / s->scale;
     for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale * s->unit[s->nW + s->nP + i];
     for (size_t i = 0; i < s->n; i++) {

@@ -9,9 +9,9 @@
 
 typedef enum perp__ipm_status {
     IPM_SOLVED,
-    IPM_LIMIT,     /* of iterations */
-    IPM_STALLED,   /* no step is accepted any more */
-    IPM_STOPPED,   /* by the callback */
+    IPM_LIMIT,      /* of iterations */
+    IPM_STALLED,    /* no step is accepted any more */
+    IPM_STOPPED,    /* by the callback */
     IPM_NOT_FINITE, /* values are not finite at the start */
     IPM_MEMORY      /* of IPOPT */
 } perp__ipm_status;
@@ -29,6 +29,7 @@ typedef struct perp__ipm_options {
     int max_iter;                      /* default 1000 */
     double barrier, barrier_min;       /* first and last */
     double relaxation, relaxation_min; /* of the pairs, first and last */
+    double penalty;                    /* on their products, default 0 */
     double weight;                     /* of the cost against the barrier, default 1 */
     double push;                       /* how far inside its bounds a start is moved, default 0.1 */
     int is_warm;                       /* multipliers are given; stay near the point */
@@ -39,6 +40,7 @@ typedef struct perp__ipm_options {
 typedef struct perp__ipm_result {
     perp__ipm_status status;
     int iterations;
+    double relaxation;                                 /* the last */
     double cost, infeasibility, dual, complementarity; /* at the end, barrier 0; dual: of the cost
                                                           as it was weighed */
 } perp__ipm_result;
@@ -57,6 +59,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *ipm, const perp__ipm_options *option
 /* A point whose curvature is asked for. held: of unknowns and rows, how firmly each is held: a question
  * holds those of at least some level. extent, reach: the sizes of unknowns, and of rows by their terms. */
 typedef struct perp__ipm_point {
+    const perp__pairing *pairing;
     const double *w, *p, *lambda; /* of cost + lambda'r */
     const char *held;
     const double *extent, *reach;

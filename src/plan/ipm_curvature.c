@@ -35,7 +35,8 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
 {
     const perp__program *g = s->g;
     size_t K = (size_t)s->K;
-    perp__program_derivatives(s->g, at->w, at->p, at->lambda, 1, s->jac, s->grad, s->hess);
+    perp__program_derivatives(s->g, at->pairing, at->w, at->p, at->lambda, 1, s->jac, s->grad,
+                              s->hess);
     double mean = perp__ipm_sum_curvature(s, by_extents, at->extent) / s->K;
     if (!(mean > 0)) mean = 1;
     s->is_redundant = 0;

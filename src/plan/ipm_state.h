@@ -20,6 +20,7 @@ enum { PRE, UNKNOWN, GLOBAL };
 
 struct perp__ipm {
     perp__program *g;
+    perp__pairing pairing; /* the relaxation as it is now */
     int K, nx, nw, np, nrow;
     size_t nW, nP, nS, n, m; /* unknowns of steps, globals, slacks, all; rows */
     perp__stages *stages;

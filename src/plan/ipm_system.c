@@ -69,12 +69,12 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
     const perp__program *g = s->g;
     const double *w = plain(s, x), *unit = s->unit + s->nW + s->nP;
     size_t K = (size_t)s->K;
-    perp__program_values(s->g, w, w + s->nW, r, cost);
+    perp__program_values(s->g, &s->pairing, w, w + s->nW, r, cost);
     if (!g->unit.differ) return;
     for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
         size_t row = (size_t)g->pair[i].product * K;
         if (g->pair[i].product < 0 || unit[row] == 1) continue;
-        double more = (g->pair[i].scale - unit[row]) * g->relaxation;
+        double more = (g->pair[i].scale - unit[row]) * s->pairing.relaxation;
         for (size_t k = 0; k < K; k++) r[row + k] += more;
     }
     for (size_t i = 0; i < s->m; i++) r[i] /= unit[i];
@@ -87,8 +87,9 @@ void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
     double *l = s->plain + s->nW + s->nP;
     size_t K = (size_t)s->K;
     for (size_t i = 0; i < s->m && g->unit.differ && lambda; i++) l[i] = lambda[i] / unit[i];
-    perp__program_derivatives(s->g, w, w + s->nW, lambda && g->unit.differ ? l : lambda, scale,
-                              s->jac, s->grad, s->hess);
+    perp__program_derivatives(s->g, &s->pairing, w, w + s->nW,
+                              lambda && g->unit.differ ? l : lambda, scale, s->jac, s->grad,
+                              s->hess);
     if (!g->unit.differ) return;
     for (size_t k = 0; k < K; k++) {
         for (int e = 0; e < g->jac.n; e++) {

@@ -10,6 +10,7 @@
 
 typedef struct nlp {
     perp__program *g;
+    perp__pairing pairing;
     const perp__ipm_options *options;
     size_t nW, n, m, K;
     long *row_of; /* nrow * K: IPOPT's row, or -1 */
@@ -33,7 +34,7 @@ static long index_of(const nlp *u, int col, size_t k)
 static int eval_f(void *context, const double *x, double *f)
 {
     nlp *u = context;
-    perp__program_values(u->g, x, x + u->nW, u->r, f);
+    perp__program_values(u->g, &u->pairing, x, x + u->nW, u->r, f);
     return 1;
 }
 
@@ -44,7 +45,7 @@ static int eval_gradient(void *context, const double *x, double *grad)
     memset(grad, 0, u->n * sizeof *grad);
     for (int i = 0; i < g->np; i++) grad[u->nW + (size_t)i] = g->cost.time[i];
     if (g->grad.n == 0) return 1;
-    perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
+    perp__program_derivatives(u->g, &u->pairing, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
     for (int e = 0; e < g->grad.n; e++)
         for (size_t k = 0; k < u->K; k++) {
             long at = index_of(u, g->grad.col[e], k);
@@ -57,7 +58,7 @@ static int eval_g(void *context, const double *x, double *r)
 {
     nlp *u = context;
     double cost;
-    perp__program_values(u->g, x, x + u->nW, u->r, &cost);
+    perp__program_values(u->g, &u->pairing, x, x + u->nW, u->r, &cost);
     for (size_t i = 0; i < (size_t)u->g->nrow * u->K; i++)
         if (u->row_of[i] >= 0) r[u->row_of[i]] = u->r[i];
     return 1;
@@ -68,7 +69,8 @@ static int eval_jacobian(void *context, const double *x, int *row, int *col, dou
     nlp *u = context;
     const perp__program *g = u->g;
     long z = 0;
-    if (value) perp__program_derivatives(u->g, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
+    if (value)
+        perp__program_derivatives(u->g, &u->pairing, x, x + u->nW, NULL, 0, u->jac, u->grad, NULL);
     for (int e = 0; e < g->jac.n; e++)
         for (size_t k = 0; k < u->K; k++) {
             long r = u->row_of[(size_t)g->jac.row[e] * u->K + k], c = index_of(u, g->jac.col[e], k);
@@ -92,7 +94,8 @@ static int eval_hessian(void *context, const double *x, double sigma, const doub
     if (value) {
         for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
             u->lambda[i] = u->row_of[i] >= 0 ? lambda[u->row_of[i]] : 0;
-        perp__program_derivatives(u->g, x, x + u->nW, u->lambda, sigma, u->jac, u->grad, u->hess);
+        perp__program_derivatives(u->g, &u->pairing, x, x + u->nW, u->lambda, sigma, u->jac,
+                                  u->grad, u->hess);
     }
     for (int e = 0; e < g->hess.n; e++)
         for (size_t k = 0; k < u->K; k++) {
@@ -115,7 +118,7 @@ static int progress(void *context, int iteration, double cost, double primal, do
 {
     nlp *u = context;
     perp__ipm_progress p = {u->iterations + iteration, cost, primal, dual,
-                            u->g->relaxation,          mu,   alpha,  0};
+                            u->pairing.relaxation,     mu,   alpha,  0};
     u->last = iteration;
     u->infeasibility = primal;
     u->dual = dual;
@@ -159,7 +162,7 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
                                    double *p, double *lambda, double *lower, double *upper)
 {
     perp__ipm_result result = {.status = IPM_MEMORY};
-    nlp u = {.g = g, .options = o, .K = (size_t)g->K};
+    nlp u = {.g = g, .pairing = {o->relaxation, o->penalty}, .options = o, .K = (size_t)g->K};
     u.nW = (size_t)g->nw * u.K;
     u.n = u.nW + (size_t)g->np;
     double *x = malloc((u.n + 1) * sizeof *x), *lo = malloc((u.n + 1) * sizeof *lo);
@@ -188,7 +191,7 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
     perp__nlp_options options = {.tol = o->tol, .max_iter = o->max_iter};
     double relaxation = fmin(1, o->relaxation);
     for (;;) {
-        g->relaxation = relaxation = fmax(relaxation, o->relaxation_min);
+        u.pairing.relaxation = relaxation = fmax(relaxation, o->relaxation_min);
         perp__nlp_status status = perp__nlp_solve(&problem, &options, x, y, zl, zu, &u.cost);
         u.iterations += u.last;
         result.status = status == PERP__NLP_STOPPED       ? IPM_STOPPED
@@ -213,6 +216,7 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
     result.cost = u.cost;
     result.infeasibility = u.infeasibility;
     result.dual = u.dual;
+    result.relaxation = relaxation;
 done:
     free(x);
     free(lo);

@@ -20,12 +20,13 @@ enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multip
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-perp__kkt *perp__kkt_create(perp__program *g)
+perp__kkt *perp__kkt_create(perp__program *g, const perp__pairing *pairing)
 {
     perp__kkt *u = calloc(1, sizeof *u);
     if (!u) return NULL;
     size_t K = (size_t)g->K, n;
     u->g = g;
+    u->pairing = pairing;
     u->nW = (size_t)g->nw * K;
     u->nP = (size_t)g->np;
     u->nR = (size_t)g->nrow * K;
@@ -188,7 +189,7 @@ void perp__kkt_evaluate(perp__kkt *u, const double *w, const double *p, const do
         u->worth += fabs(g->cost.time[i]) * u->extent[u->nW + i];
         u->stake += fabs(g->cost.time[i]) * u->unit[u->nW + i];
     }
-    perp__program_derivatives(g, w, p, lambda, 1, u->jac, u->grad, u->hess);
+    perp__program_derivatives(g, u->pairing, w, p, lambda, 1, u->jac, u->grad, u->hess);
     add_slopes(u, lambda);
     add_curvature(u);
     measure_rows(u, lambda);
@@ -292,7 +293,7 @@ int perp__kkt_second_order(perp__kkt *u, perp__ipm *ipm, int is_new, const doubl
                            const double *p, const double *r, const double *lambda,
                            const double *lower, const double *upper, double *direction)
 {
-    perp__ipm_point at = {w, p, lambda, u->held, u->unit, u->reach};
+    perp__ipm_point at = {u->pairing, w, p, lambda, u->held, u->unit, u->reach};
     classify(u, w, p, r, lambda, lower, upper);
     if (is_new) perp__ipm_measure(ipm, &at);
     if (perp__ipm_rises(ipm, &at, STRONG, -MARGIN) == 1) return 1;
@@ -341,7 +342,7 @@ int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
     if (g->hess.n == 0) return 1;
     if (!g->is_quadratic) return 0;
     double *A = u->square;
-    perp__program_derivatives(u->g, w, p, NULL, 1, u->jac, u->grad, u->hess);
+    perp__program_derivatives(u->g, u->pairing, w, p, NULL, 1, u->jac, u->grad, u->hess);
     int convex = 1;
     for (size_t k = 0; k < K && convex; k++) {
         if (k > 0 && is_as_before(u, k)) continue;

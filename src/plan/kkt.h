@@ -9,6 +9,7 @@
 
 typedef struct perp__kkt {
     perp__program *g;
+    const perp__pairing *pairing; /* of the point at hand */
     size_t nW, nP, nR;
     double *amplitude;    /* nW + nP: the largest size of an unknown over the steps */
     double *extent;       /* the same, not below a thousandth of 1 or of half its range */
@@ -24,7 +25,8 @@ typedef struct perp__kkt {
     char *held;     /* nW + nP + nR */
 } perp__kkt;
 
-perp__kkt *perp__kkt_create(perp__program *program); /* NULL: memory */
+perp__kkt *perp__kkt_create(perp__program *program,
+                            const perp__pairing *pairing); /* NULL: memory */
 void perp__kkt_destroy(perp__kkt *kkt);
 
 /* Everything but `held` at a point with its multipliers: of rows, of lower and upper bounds of w. */

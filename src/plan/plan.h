@@ -13,7 +13,7 @@ struct perp_plan {
     perp__program *program;
     perp__ipm *ipm;
     perp__sides *sides;
-    perp_plan *coarse; /* of fewer steps, where there are many; nullable */
+    perp_plan *coarse;  /* of fewer steps, where there are many; nullable */
     perp_plan **easier; /* neasier: of the values of a homotopy's parameter, the last one first */
     int neasier;
     perp_model *own_model; /* of an easier plan: with its value */
@@ -22,6 +22,7 @@ struct perp_plan {
     double *from_w, *from_p;         /* where a phase starts */
     double *guess_w, *guess_p;       /* from a table */
     int has_guess;
+    perp__pairing pairing;     /* which the last solve ended with, without a penalty */
     double *model_w, *model_p; /* the model's guesses */
     double *r, *lambda, *lower, *upper;
     double *best_lambda, *best_lower, *best_upper;

@@ -519,7 +519,8 @@ static void mark(double *slot, int k0, int n, int first, int last)
 }
 
 /* The symbols of stages k0 .. k0 + n - 1. */
-static void load_symbols(perp__program *g, const double *w, const double *p, int k0, int n)
+static void load_symbols(perp__program *g, const perp__pairing *pairing, const double *w,
+                         const double *p, int k0, int n)
 {
     size_t size = (size_t)n * sizeof(double);
     double *slot = g->tape.ws;
@@ -546,8 +547,8 @@ static void load_symbols(perp__program *g, const double *w, const double *p, int
         mark(slot, k0, n, first[q + 1] - 1, first[q + 1] - 1);
     mark(slot, k0, n, K - 1, K - 1);
     slot += n;
-    fill(slot, n, g->relaxation);
-    fill(slot + n, n, g->penalty);
+    fill(slot, n, pairing ? pairing->relaxation : 0);
+    fill(slot + n, n, pairing ? pairing->penalty : 0);
 }
 
 static int chunk_of(const perp__program *g, int k0)
@@ -555,15 +556,15 @@ static int chunk_of(const perp__program *g, int k0)
     return g->K - k0 < CHUNK ? g->K - k0 : CHUNK;
 }
 
-void perp__program_values(perp__program *g, const double *w, const double *p, double *r,
-                          double *cost)
+void perp__program_values(perp__program *g, const perp__pairing *pairing, const double *w,
+                          const double *p, double *r, double *cost)
 {
     double total = g->cost.fixed;
     for (int i = 0; i < g->np; i++)
         if (g->cost.time[i] != 0) total += g->cost.time[i] * p[i];
     for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
         int n = chunk_of(g, k0);
-        load_symbols(g, w, p, k0, n);
+        load_symbols(g, pairing, w, p, k0, n);
         perp__tape_prepare(&g->tape.values, g->tape.ws, n);
         perp__tape_eval_many(&g->tape.values, g->tape.ws, n);
         for (int i = 0; i < g->nrow; i++)
@@ -588,13 +589,13 @@ static void store(const perp__program *g, const perp__entries *of, int k0, int n
     }
 }
 
-void perp__program_derivatives(perp__program *g, const double *w, const double *p,
-                               const double *lambda, double sigma, double *jac, double *grad,
-                               double *hess)
+void perp__program_derivatives(perp__program *g, const perp__pairing *pairing, const double *w,
+                               const double *p, const double *lambda, double sigma, double *jac,
+                               double *grad, double *hess)
 {
     for (int k0 = 0; k0 < g->K; k0 += CHUNK) {
         int n = chunk_of(g, k0);
-        load_symbols(g, w, p, k0, n);
+        load_symbols(g, pairing, w, p, k0, n);
         fill(g->tape.ws + (size_t)g->sym.sigma * (size_t)n, n, sigma);
         for (int i = 0; i < g->nrow; i++) {
             double *slot = g->tape.ws + (size_t)(g->sym.lambda + i) * (size_t)n;

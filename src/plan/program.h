@@ -50,6 +50,11 @@ typedef struct perp__chosen {
     int n, *item, p;
 } perp__chosen;
 
+/* What a solve makes of pairs: a b <= relaxation, or a price on a b. */
+typedef struct perp__pairing {
+    double relaxation, penalty;
+} perp__pairing;
+
 typedef struct perp__program {
     const perp_model *model;
     perp__scheme scheme;
@@ -100,7 +105,6 @@ typedef struct perp__program {
         double *w, *p, *r; /* nw, np, nrow: units in which the search sees them, 1 unless... */
         int differ;        /* ...they are far from 1 */
     } unit;
-    double relaxation, penalty;
 
     /* functions */
     struct { /* symbols of the tapes: pre, w, p, then in this order */
@@ -143,15 +147,15 @@ int perp__program_guess_table(perp__program *program, const perp_trajectory *tab
 /* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
 
-/* Rows r (nrow * K) and the cost. */
-void perp__program_values(perp__program *program, const double *w, const double *p, double *r,
-                          double *cost);
+/* Rows r (nrow * K) and the cost. pairing: NULL is 0 and 0. */
+void perp__program_values(perp__program *program, const perp__pairing *pairing, const double *w,
+                          const double *p, double *r, double *cost);
 
 /* Entries of J (njac * K), of the cost's gradient (ngrad * K), and of the Hessian of
  * sigma * cost + lambda'r (nhess * K; NULL: not wanted). */
-void perp__program_derivatives(perp__program *program, const double *w, const double *p,
-                               const double *lambda, double sigma, double *jac, double *grad,
-                               double *hess);
+void perp__program_derivatives(perp__program *program, const perp__pairing *pairing,
+                               const double *w, const double *p, const double *lambda, double sigma,
+                               double *jac, double *grad, double *hess);
 
 /* Does a condition without `at`, of a phase or -1, hold where phase q begins? Not where that is the
  * end of the step before, as seen from there. */

@@ -75,6 +75,7 @@ static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, 
         memcpy(plan->lower, perp__ipm_lower(plan->ipm), plan->nW * sizeof *plan->lower);
         memcpy(plan->upper, perp__ipm_upper(plan->ipm), plan->nW * sizeof *plan->upper);
     }
+    plan->pairing.relaxation = result.relaxation;
     plan->iterations += result.iterations;
     plan->out_of_memory |= result.status == IPM_MEMORY;
     return result;
@@ -85,7 +86,7 @@ static double relaxation_of_guess(perp_plan *plan)
 {
     const perp__program *g = plan->program;
     double most = fmax(1e-4, plan->options.relaxation_min), cost;
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
             double a = perp__side_value(g, &g->pair[i], 0, k, plan->w, plan->r),
@@ -120,10 +121,8 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     }
     o.progress = forward_progress;
     o.context = plan;
-    plan->program->penalty = po->penalty;
-    perp__ipm_result result = run_solver(plan, &o, "homotopy");
-    plan->program->penalty = 0;
-    return result;
+    o.penalty = po->penalty;
+    return run_solver(plan, &o, "homotopy");
 }
 
 /* Keep the point and its multipliers, or go back to the one that was kept. */
@@ -174,8 +173,8 @@ static int find_costates(perp_plan *plan)
     double *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
     memset(plan->costate, 0, (size_t)g->nx * (K + 1) * sizeof *plan->costate);
     if (jac && grad)
-        perp__program_derivatives(plan->program, plan->w, plan->p, plan->lambda, 1, jac, grad,
-                                  NULL);
+        perp__program_derivatives(plan->program, &plan->pairing, plan->w, plan->p, plan->lambda, 1,
+                                  jac, grad, NULL);
     for (int e = 0; jac && grad && e < g->jac.n; e++) {
         int row = g->jac.row[e], col = g->jac.col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
         const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
@@ -225,7 +224,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
         perp__ipm_result run = run_solver(plan, &o, phase);
         solved = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
     }
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, cost);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     return solved;
 }
 
@@ -237,7 +236,7 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
     if (solve_sides(plan, "sides fixed", 0, cost) || plan->stopped) return 1;
     memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
     memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, cost);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (!perp__sides_treat(plan->sides, plan->w, plan->r, 0.01, PERP__SIDE_RELAXED)) return 0;
     if (!solve_sides(plan, "small pairs relaxed", plan->options.relaxation_min, cost)) return 0;
@@ -285,7 +284,7 @@ static int try_every_side(perp_plan *plan, double below)
                               npair = (size_t)plan->program->npair * (size_t)plan->program->K;
     double cost;
     recall(plan);
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN) > MOST_CHOSEN)
         return 0;
@@ -313,7 +312,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     double cost, opened, best = INFINITY;
     int found = 0;
     plan->is_b = 0;
-    perp__program_values(g, plan->w, plan->p, plan->r, &cost);
+    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
         double here = stationarity(plan), slack = 1e-9 * (fabs(cost) + plan->kkt->worth);
@@ -349,8 +348,7 @@ static int verify(perp_plan *plan, perp_plan_result *result)
     result->defect = check.defect;
     result->bounds = check.bounds;
     result->conditions = check.conditions;
-    g->penalty = 0;
-    perp__program_values(g, plan->w, plan->p, plan->r, &result->cost);
+    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &result->cost);
     result->horizon = g->phase.nrun ? 0 : g->horizon;
     for (int q = 0; q < g->phase.nrun; q++) result->horizon += plan->p[g->phase.run_p + q];
     return check.worst <= plan->options.verify_tol;
@@ -430,7 +428,7 @@ static int second_order(perp_plan *plan)
     size_t list[MOST_BRANCHED];
     if (plan->program->npair > 0) { /* without pairs the point is the one that was evaluated last */
         double cost;
-        perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+        perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
         stationarity(plan);
     }
     int n = find_branched(plan, list), most = n < MOST_BRANCHED ? n : MOST_BRANCHED;
@@ -588,7 +586,8 @@ static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
 {
     perp_plan_result guess = {0}, now;
     double cost;
-    perp__program_values(plan->program, plan->guess_w, plan->guess_p, plan->r, &cost);
+    perp__program_values(plan->program, &plan->pairing, plan->guess_w, plan->guess_p, plan->r,
+                         &cost);
     if (!(cost < result->cost) && perp_plan_holds(result->outcome)) return 0;
     memcpy(plan->best_w, plan->w, plan->nW * sizeof *plan->w);
     memcpy(plan->best_p, plan->p, plan->nP * sizeof *plan->p);
@@ -623,7 +622,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     plan->is_not_finite = solved.status == IPM_NOT_FINITE;
     if (refined <= 0) result->weak = result->both_zero = 0;
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
-        perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+        perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
         result->stationarity = stationarity(plan);
     }
     int holds = verify(plan, result);
@@ -720,7 +719,7 @@ static void say_not_finite(perp_plan *plan, perp_diag *diag)
     const char *text = "what is minimised";
     int at = plan->model->plan->at;
     double cost;
-    perp__program_values(plan->program, plan->w, plan->p, plan->r, &cost);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int i = g->nrow - 1; i >= 0; i--)
         for (int k = 0; k < g->K; k++)
             if (!isfinite(plan->r[i * g->K + k])) text = g->row[i].text, at = g->row[i].at;

@@ -168,7 +168,7 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
     if (ok) {
         u.sum = u.net + rows * n;
         size_by_guess(&u, w, p);
-        perp__program_derivatives(g, w, p, NULL, 1, jac, grad, NULL);
+        perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, NULL);
         for (size_t s = 0; s <= SAMPLES; s++) measure_step(&u, jac, (K - 1) * s / SAMPLES);
         while (size_by_rows(&u)) continue;
         keep_in_ranges(&u);

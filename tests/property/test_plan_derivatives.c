@@ -23,6 +23,8 @@ static void scatter(double *x, size_t n, const double *lo, const double *hi)
     }
 }
 
+static const perp__pairing pairing = {.relaxation = 0.01, .penalty = 3};
+
 typedef struct point {
     perp__program *g;
     double *w, *p, *lambda, *r, *jac, *grad, *hess;
@@ -39,7 +41,7 @@ static double *array(size_t n)
 static double lagrangian(point *z, double sigma)
 {
     double cost, L;
-    perp__program_values(z->g, z->w, z->p, z->r, &cost);
+    perp__program_values(z->g, &pairing, z->w, z->p, z->r, &cost);
     L = sigma * cost;
     for (int i = 0; i < z->g->nrow * z->g->K; i++) L += z->lambda[i] * z->r[i];
     return L;
@@ -62,7 +64,7 @@ static void gradient(point *z, double sigma, double *gw, double *gp)
     perp__program *g = z->g;
     memset(gw, 0, (size_t)g->nw * (size_t)g->K * sizeof *gw);
     for (int i = 0; i < g->np; i++) gp[i] = sigma * g->cost.time[i];
-    perp__program_derivatives(g, z->w, z->p, z->lambda, sigma, z->jac, z->grad, z->hess);
+    perp__program_derivatives(g, &pairing, z->w, z->p, z->lambda, sigma, z->jac, z->grad, z->hess);
     for (int k = 0; k < g->K; k++) {
         for (int e = 0; e < g->jac.n + g->grad.n; e++) {
             int is_row = e < g->jac.n, f = e - g->jac.n;
@@ -87,8 +89,6 @@ static void check_program(perp__program *g, const char *name)
                array((size_t)g->hess.n * K)};
     size_t n = nw + (size_t)g->np;
     double *g0 = array(n), *g1 = array(n), *g2 = array(n), *direction = array(n), *Hd = array(n);
-    g->relaxation = 0.01;
-    g->penalty = 3;
     assert_true(perp__program_guess(g, z.w, z.p));
     scatter(z.w, nw, g->bound.wlo, g->bound.whi);
     scatter(z.p, (size_t)g->np, g->bound.plo, g->bound.phi);
