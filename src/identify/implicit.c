@@ -11,6 +11,7 @@
  * residual of a least-squares problem, searched as `predict` does. Fails: far off, J is flat (Remark 6). Cost: one small
  * complementarity problem a step and evaluation. */
 
+#include "base/tol.h"
 #include "identify/inner.h"
 #include "linalg/symmetric.h"
 #include "model/model.h"
@@ -261,7 +262,7 @@ static int is_convex(const perp__inner *x)
     if (x->ny > MOST || x->ny == 0) return x->ny == 0;
     memcpy(A, x->H, (size_t)(x->ny * x->ny) * sizeof(double));
     perp__symmetric_eigen(x->ny, A, value, V);
-    return value[0] >= -1e-9 * fmax(1, value[x->ny - 1]);
+    return value[0] >= -PERP_TOL_CONVEX * fmax(1, value[x->ny - 1]);
 }
 
 double perp__inner_sliding(const perp__inner *x, int step, int pair)

@@ -7,6 +7,7 @@
  * open. Fails: one noisy row moves a hard constraint, so an error of 1e-2 in the data becomes one of 20 % in M; use svd.
  * Cost: 2 np + 1 linear programs. */
 
+#include "base/tol.h"
 #include "external/lp.h"
 #include "identify/samples.h"
 
@@ -134,7 +135,7 @@ static double end_of_face(program *p, int k, int sign, double otherwise)
 static int report_face(program *p, const perp__samples *x, double optimum,
                        perp_identification *result)
 {
-    p->lp.row_hi[p->lp.nrow - 1] = optimum + 1e-9 * (1 + fabs(optimum));
+    p->lp.row_hi[p->lp.nrow - 1] = optimum + PERP_TOL_FACE * (1 + fabs(optimum));
     int ok = 1;
     for (int k = 0; k < x->np && ok; k++) {
         perp_estimate *e = &result->parameter[k];
@@ -143,7 +144,7 @@ static int report_face(program *p, const perp__samples *x, double optimum,
         e->low = fmin(e->value, low);
         e->high = fmax(e->value, high);
         e->at_bound = e->value <= e->lo || e->value >= e->hi;
-        if (e->high - e->low <= 1e-5 * (e->hi - e->lo)) {
+        if (e->high - e->low <= PERP_TOL_POINT * (e->hi - e->lo)) {
             if (e->at_bound)
                 ok = perp__finding(
                     result,
@@ -180,7 +181,7 @@ static perp_status solve(program *p, const perp__study *study, const perp__sampl
     result->cost = recompute(p, x, &violation);
     for (int j = 0; j < p->lp.ncolumn; j++)
         optimum += p->cost[j] * p->x[j], scale = fmax(scale, fabs(p->x[j]));
-    if (violation > 1e-6 * scale)
+    if (violation > PERP_TOL_PROGRAM * scale)
         return refuse(study, PERP_ERR_NO_SOLUTION,
                       "the linear program's answer does not satisfy its constraints");
     if (!perp__samples_report(study, x, p->x, result)) return PERP_ERR_MEMORY;

@@ -1,6 +1,7 @@
 /* What an estimate is worth: Gauss-Newton covariance, the directions that the information matrix leaves open, in words,
  * and statistics of what is left over. */
 
+#include "base/tol.h"
 #include "base/number.h"
 #include "identify/identify.h"
 #include "identify/noise.h"
@@ -13,10 +14,6 @@
 #include <string.h>
 
 enum { MOST = PERP_IDENTIFY_MOST_PARAMETERS };
-
-/* A direction counts as not determined when its information is below this share of the largest: the differences that
- * make the Jacobian are good to 1e-5 of its entries, and information is their square. */
-#define OPEN_SHARE 1e-10
 
 /* ... or when the interval along it is wider than the whole range. */
 #define OPEN_WIDTH 0.5
@@ -52,7 +49,7 @@ static double normal_quantile(double confidence)
         double slope = sqrt(2 / 3.141592653589793) * exp(-x * x / 2);
         double step = (erf(x / sqrt(2)) - confidence) / slope;
         x -= fmin(fmax(step, -1), 1);
-        if (fabs(step) < 1e-14) break;
+        if (fabs(step) < PERP_TOL_QUANTILE) break;
     }
     return x;
 }
@@ -326,9 +323,9 @@ static int report_directions(const perp__study *s, perp__problem *p, const perp_
     perp__noise_total(&noise, A);
     perp__symmetric_eigen(np, A, value, V);
     double largest = fmax(value[np - 1], 0);
-    result->condition =
-        value[0] > 0 && value[0] > 1e-16 * largest ? largest / value[0] : (double)INFINITY;
-    while (first < np && !(value[first] > OPEN_SHARE * largest)) first++;
+    result->condition = value[0] > 0 && value[0] > PERP_TOL_CONDITION * largest ? largest / value[0]
+                                                                                : (double)INFINITY;
+    while (first < np && !(value[first] > PERP_TOL_OPEN * largest)) first++;
     perp__noise_divide(&noise, np - first, V + first * np, value + first);
     for (int k = 0; k < np && ok; k++) {
         double *v = V + k * np, sd = (double)INFINITY;

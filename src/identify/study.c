@@ -1,6 +1,7 @@
 /* From model, data and options to a study: names are matched, and everything that would make the search meaningless is
  * refused here, with the name of the column. */
 
+#include "base/tol.h"
 #include "base/parallel.h"
 #include "identify/identify.h"
 #include "model/inspect.h"
@@ -54,7 +55,7 @@ static perp_status take_parameters(perp__study *s)
 int perp__starts_exactly(const perp__study *s, const perp__recording *r, int row, int k)
 {
     double own = perp_model_symbol(s->model, PERP_STATE, k).value;
-    return row == 0 && r->state[k] && fabs(r->state[k][0] - own) <= 1e-12 * fabs(own);
+    return row == 0 && r->state[k] && fabs(r->state[k][0] - own) <= PERP_TOL_SAME * fabs(own);
 }
 
 int perp__set_parameters(const perp__study *s, perp_model *model, const double *theta)
@@ -250,7 +251,7 @@ static perp_status set_scale(perp__study *s, int j)
         return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(NULL),
                             "column '%s' has no samples: every row is empty or nan\n", m->name);
     double deviation = sqrt(fmax(0, squares / n - (sum / n) * (sum / n)));
-    m->moves = deviation > 1e-9 * largest;
+    m->moves = deviation > PERP_TOL_CONSTANT * largest;
     m->size = largest;
     if (isnan(m->scale)) m->scale = m->moves ? deviation : largest > 0 ? largest : 1;
     return PERP_OK;
@@ -284,7 +285,8 @@ static perp_status place_rows(perp__study *s, perp__recording *r)
     for (int i = 0; i < r->rows; i++) {
         double k = (r->t[i] - r->t[0]) / s->step;
         r->at[i] = lround(k);
-        if (fabs(k - (double)r->at[i]) < 0.02 + 1e-9 * k && (i == 0 || r->at[i] > r->at[i - 1]))
+        if (fabs(k - (double)r->at[i]) < 0.02 + PERP_TOL_WHOLE * k &&
+            (i == 0 || r->at[i] > r->at[i - 1]))
             continue;
         return perp__refuse(s->diag, PERP_ERR_DATA, perp__in(r->name),
                             "row %d: t = %.10g is not a whole number of steps of %.10g after the "

@@ -6,6 +6,7 @@
  * Vandewalle 1991, 8.5. Columns that hold no more than noise say nothing: their parameters are left open. Fails: when fixed terms
  * of a set are zero in all active steps. Cost: one eigenvalue problem a set. */
 
+#include "base/tol.h"
 #include "identify/samples.h"
 #include "linalg/symmetric.h"
 
@@ -125,7 +126,7 @@ static int read_solution(const set_system *y, double quantile, double *sum,
     const double *v = y->V;
     double last = v[y->n], length = 1, noise = fmax(0, y->value[0]);
     long dof = y->rows - y->n;
-    if (fabs(last) < 1e-8) return 0;
+    if (fabs(last) < PERP_TOL_LAST) return 0;
     for (int i = 0; i < y->n; i++) length += (v[i] / last) * (v[i] / last);
     double variance = dof > 0 ? noise / (double)dof : 0;
     *sum += noise;
@@ -135,7 +136,7 @@ static int read_solution(const set_system *y, double quantile, double *sum,
         e->value = v[i] / last;
         for (int k = 1; k < n; k++) {
             double d = y->V[i + k * n] - e->value * y->V[y->n + k * n];
-            spread += d * d / fmax(y->value[k] - y->value[0], 1e-300);
+            spread += d * d / fmax(y->value[k] - y->value[0], PERP_TINY);
         }
         e->std_error = sqrt(variance * length * spread);
         e->low = e->value - quantile * e->std_error, e->high = e->value + quantile * e->std_error;
@@ -147,7 +148,7 @@ static int read_solution(const set_system *y, double quantile, double *sum,
 static int is_open(const set_system *y)
 {
     double largest = y->value[y->n], second = y->n > 0 ? y->value[1] : largest;
-    return y->rows < y->n || !(second > 1e-12 * largest) || second < 2 * y->value[0];
+    return y->rows < y->n || !(second > PERP_TOL_PLANE * largest) || second < 2 * y->value[0];
 }
 
 static int say_open(const set_system *y, perp_identification *result)
@@ -155,7 +156,7 @@ static int say_open(const set_system *y, perp_identification *result)
     for (int i = 0; i < y->n; i++) {
         perp_estimate *e = &result->parameter[y->member[i]];
         double apart = fabs(y->V[i + (y->n + 1)]) + fabs(y->V[i]);
-        if (apart < 1e-3) continue;
+        if (apart < PERP_TOL_APART) continue;
         e->identifiable = 0, e->low = e->lo, e->high = e->hi, e->std_error = NAN;
         if (!perp__finding(
                 result,

@@ -1,11 +1,10 @@
 /* Gauss-Jordan elimination of [A I]. */
 
+#include "base/tol.h"
 #include "linalg/invert.h"
 
 #include <math.h>
 #include <string.h>
-
-#define SINGULAR 1e-13
 
 /* A power of two near 1 / max|row|: scaling by it is exact. 0 for a zero row. */
 static double row_scale(int n, const double *row)
@@ -39,10 +38,10 @@ static int choose_row(int n, const int *row_done, const int *entries, const doub
     int best = -1;
     for (int i = 0; i < n; i++) {
         if (row_done[i]) continue;
-        if (entries[i] == 1 && largest[i] > SINGULAR) return i;
+        if (entries[i] == 1 && largest[i] > PERP_TOL_SINGULAR) return i;
         if (best < 0 || largest[i] > largest[best]) best = i;
     }
-    return best >= 0 && largest[best] > SINGULAR ? best : -1;
+    return best >= 0 && largest[best] > PERP_TOL_SINGULAR ? best : -1;
 }
 
 int perp__invert(int n, const double *A, int lda, const double *unit, double *inverse, double *work,

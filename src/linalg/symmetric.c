@@ -1,5 +1,6 @@
 /* Jacobi's rotations. */
 
+#include "base/tol.h"
 #include "linalg/symmetric.h"
 
 #include <math.h>
@@ -52,7 +53,7 @@ void perp__symmetric_eigen(int n, double *A, double *value, double *V)
             diagonal = fmax(diagonal, fabs(A[i + i * n]));
             for (int j = 0; j < i; j++) off = fmax(off, fabs(A[i + j * n]));
         }
-        if (off <= 1e-300 || off <= 1e-17 * diagonal) break;
+        if (off <= PERP_TINY || off <= PERP_TOL_JACOBI * diagonal) break;
         for (int p = 0; p < n; p++) {
             for (int q = p + 1; q < n; q++) rotate(n, A, V, p, q);
         }

@@ -1,5 +1,6 @@
 /* Conditions to the model: equations, pairs and contacts with friction, element by element, loops unrolled. */
 
+#include "base/tol.h"
 #include "model/builder.h"
 
 #include <math.h>
@@ -194,7 +195,7 @@ static void add_facets(perp__builder *b, const perp__statement *s, const perp__c
         double angle = 2 * 3.14159265358979323846 * j / k, d[2] = {cos(angle), sin(angle)};
         perp_expr beta = hidden_var(b, s), slip = sigma;
         for (int i = 0; i < 2; i++) {
-            perp_expr di = perp__const(g, fabs(d[i]) < 1e-15 ? 0 : d[i]);
+            perp_expr di = perp__const(g, fabs(d[i]) < PERP_TOL_FACET ? 0 : d[i]);
             force[i] = perp__add(g, force[i], perp__mul(g, di, beta));
             slip = perp__add(g, slip, perp__mul(g, di, c->v[i]));
         }
@@ -212,7 +213,7 @@ static void add_exact_cone(perp__builder *b, const perp__contact *c, perp_expr r
 {
     perp__graph *g = b->graph;
     perp_expr w[2], bound = c->bound,
-                    square = perp__const(g, 1e-300); /* so that |w| has a derivative at 0 */
+                    square = perp__const(g, PERP_TINY); /* so that |w| has a derivative at 0 */
     if (c->guard >= 0) bound = perp__mul(g, bound, c->guard);
     for (int i = 0; i < 2; i++) {
         w[i] = perp__sub(g, c->f[i], perp__mul(g, r, c->v[i]));

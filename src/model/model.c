@@ -1,5 +1,6 @@
 /* The public face of a model: loading, queries, parameters, input tables. */
 
+#include "base/tol.h"
 #include "model/blocks.h"
 #include "model/inspect.h"
 #include "model/model.h"
@@ -314,7 +315,8 @@ double perp__table_value(const perp__table *table, double t, int *hint)
 {
     const double *time = table->time;
     int n = table->n, k = *hint < 0 || *hint > n - 2 ? 0 : *hint;
-    double slack = 1e-9 * (time[n - 1] - time[0]) + 1e-12 * fabs(t); /* rounding of t0 + k h */
+    double slack = PERP_TOL_WHOLE * (time[n - 1] - time[0]) +
+                   PERP_TOL_SAME * fabs(t); /* rounding of t0 + k h */
     if (!(t >= time[0] - slack && t <= time[n - 1] + slack)) return NAN;
     while (k < n - 2 && t >= time[k + 1]) k++;
     while (k > 0 && t < time[k]) k--;

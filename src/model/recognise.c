@@ -1,6 +1,7 @@
 /* What contacts there are beyond what the text says: the normal force that a bound of friction is a multiple of, and friction that
  * is written as pairs by hand. Expressions are compared by their form, as sums of products; nothing is evaluated. */
 
+#include "base/tol.h"
 #include "model/builder.h"
 
 #include <math.h>
@@ -86,7 +87,8 @@ static int terms_cancel(perp__graph *g, perp_expr x, perp_expr y, int sign)
     double a, b;
     if (x == y && sign < 0) return 1;
     perp_expr p = product_of(g, x, NULL, &a);
-    return p >= 0 && p == product_of(g, y, NULL, &b) && fabs(a + sign * b) <= 1e-15 * fabs(a);
+    return p >= 0 && p == product_of(g, y, NULL, &b) &&
+           fabs(a + sign * b) <= PERP_TOL_CANCEL * fabs(a);
 }
 
 /* Does each term cancel with another one? */

@@ -2,6 +2,7 @@
  * equations and bounds must agree. A name without a unit, and a plain number, agree with
  * everything; "1" and "rad" are dimensionless. */
 
+#include "base/tol.h"
 #include "base/number.h"
 #include "model/inspect.h"
 
@@ -90,9 +91,9 @@ static int parse_unit(const char *text, unit *u)
 static int same(const unit *x, const unit *y)
 {
     for (int i = 0; i < BASES; i++) {
-        if (fabs(x->power[i] - y->power[i]) > 1e-9) return 0;
+        if (fabs(x->power[i] - y->power[i]) > PERP_TOL_UNIT) return 0;
     }
-    return fabs(x->scale / y->scale - 1) < 1e-9;
+    return fabs(x->scale / y->scale - 1) < PERP_TOL_UNIT;
 }
 
 static const char *unit_text(const unit *u, char *buffer, size_t size)
@@ -107,7 +108,7 @@ static const char *unit_text(const unit *u, char *buffer, size_t size)
         }
     }
     buffer[0] = 0;
-    if (fabs(u->scale - 1) > 1e-9) n += perp__format(buffer, size, "%g ", u->scale);
+    if (fabs(u->scale - 1) > PERP_TOL_UNIT) n += perp__format(buffer, size, "%g ", u->scale);
     for (int i = 0; i < BASES && n < (int)size; i++) {
         if (u->power[i] == 0) continue;
         n += perp__format(buffer + n, size - (size_t)n, u->power[i] == 1 ? "%s%s" : "%s%s^%g",
@@ -282,7 +283,7 @@ static int unit_ratio(const char *a, const char *b, double *ratio)
     if (!a[0] || !b[0] || !parse_unit(a, &u) || !parse_unit(b, &v)) return -1;
     *ratio = u.scale / v.scale;
     for (int i = 0; i < BASES; i++) {
-        if (fabs(u.power[i] - v.power[i]) > 1e-9) return 0;
+        if (fabs(u.power[i] - v.power[i]) > PERP_TOL_UNIT) return 0;
     }
     return 1;
 }
@@ -293,7 +294,7 @@ perp_status perp__check_unit(const perp_trajectory *table, int column, const cha
     double ratio;
     const char *theirs = perp_trajectory_unit(table, column);
     int same = unit_ratio(theirs, ours, &ratio);
-    if (same < 0 || (same == 1 && fabs(ratio - 1) < 1e-12)) return PERP_OK;
+    if (same < 0 || (same == 1 && fabs(ratio - 1) < PERP_TOL_SAME)) return PERP_OK;
     perp__refuse(diag, PERP_ERR_DATA, perp__in(file),
                  "column '%s' is in '%s', but the model needs '%s'",
                  perp_trajectory_name(table, column), theirs, ours);

@@ -1,6 +1,7 @@
 /* Mesh refinement for the first guess: with many nodes the relaxed program is solved on a mesh of an eighth
  * of the steps first; that solution, interpolated, is the initial guess on the full mesh. */
 
+#include "base/tol.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static void stretch(const perp__program *fine, double *w, const perp__program *c
         double *to = w + (size_t)j * (size_t)fine->K;
         for (int k = 0; k < fine->K; k++) {
             double place = ((double)k + fine->scheme.c[c]) / fine->K * coarse->K;
-            int step = (int)fmin(floor(place - 1e-9), coarse->K - 1);
+            int step = (int)fmin(floor(place - PERP_TOL_WHOLE), coarse->K - 1);
             if (step < 0) step = 0;
             double share = fmin(1, place - step),
                    before = i < fine->nx ? perp__program_pre(coarse, cw, cp, i, step) : 0;

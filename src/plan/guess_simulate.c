@@ -1,6 +1,7 @@
 /* guess simulate: states and vars start from a simulation with the guessed inputs over the guessed
  * horizon. */
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 #include "plan/plan.h"
 #include "perp/simulate.h"
@@ -70,7 +71,7 @@ static void take_rows(const simulated *u, double *w, const double *p)
         for (int k = 0; k < g->K; k++) {
             double t = perp__program_time(g, p, k) + g->scheme.c[c] * perp__program_step(g, p, k);
             double place = (t - g->from) / u->step;
-            int after = (int)fmin(fmax(ceil(place - 1e-9), 1), g->K);
+            int after = (int)fmin(fmax(ceil(place - PERP_TOL_WHOLE), 1), g->K);
             const double *to = u->row + (size_t)after * (size_t)n, *before = to - n;
             for (int i = 0; i < n; i++) {
                 int j = c * g->nb + (i < g->ns ? i : g->nx + i - g->ns);
@@ -104,7 +105,7 @@ int perp__plan_guess_simulate(const perp_plan_options *o, const perp__program *g
     u.row = malloc(((size_t)g->K + 1) * (size_t)(g->ns + g->nv) * sizeof *u.row);
     u.step = T / g->K;
     so.from = g->from;
-    so.to = g->from + T * (1 + 1e-12); /* rounding must not cost the last step */
+    so.to = g->from + T * (1 + PERP_TOL_SAME); /* rounding must not cost the last step */
     so.step = u.step;
     so.integrator = g->scheme.is_weighted ? PERP_THETA : PERP_BACKWARD_EULER;
     so.theta = o->theta;

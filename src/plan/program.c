@@ -1,6 +1,7 @@
 /* Programs: layout of the unknowns, compilation of values and derivatives, evaluation over the
  * stages in chunks, guesses. */
 
+#include "base/tol.h"
 #include "plan/program.h"
 
 #include "plan/transcribe.h"
@@ -199,7 +200,7 @@ static int share_steps(perp__transcriber *t)
     g->phase.first[0] = 0;
     for (int q = 0; q < g->phase.n; q++) {
         sum += asked[q];
-        double last = floor(g->K * sum / all + 1e-9); /* and at least a step for each */
+        double last = floor(g->K * sum / all + PERP_TOL_WHOLE); /* and at least a step for each */
         g->phase.first[q + 1] =
             (int)fmin(fmax(last, g->phase.first[q] + 1), g->K - (g->phase.n - 1 - q));
     }

@@ -1,6 +1,7 @@
 /* A plan simulated with the inputs found by another method on a finer grid: whether its motion is that of
  * the system, or of its mesh only. */
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 #include "plan/plan.h"
 #include "perp/simulate.h"
@@ -99,7 +100,7 @@ static perp_status replay_phase(replay *u, int q, perp_diag *diag)
     if (status == PERP_OK) {
         perp_simulation_options o = perp_simulation_options_default(m);
         o.from = u->phase.from;
-        o.to = u->phase.from + T * (1 + 1e-12); /* rounding must not cost the last step */
+        o.to = u->phase.from + T * (1 + PERP_TOL_SAME); /* rounding must not cost the last step */
         o.step = step;
         o.integrator = u->by;
         o.theta = 0.5;

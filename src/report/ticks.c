@@ -1,5 +1,6 @@
 /* Steps are 1, 2 or 5 times a power of ten. */
 
+#include "base/tol.h"
 #include "report/ticks.h"
 
 #include "base/number.h"
@@ -34,8 +35,8 @@ static void tidy_exponent(char *label)
 
 static void write_label(char *label, size_t size, double x, double step, double largest)
 {
-    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
-    if (fabs(x) < 1e-9 * step) x = 0;
+    int decimals = (int)fmax(0, -floor(log10(step) + PERP_TOL_WHOLE));
+    if (fabs(x) < PERP_TOL_WHOLE * step) x = 0;
     if (x == 0 || (largest < 1e5 && largest >= 1e-3)) {
         perp__format(label, size, "%.*f",
                      x == 0 && largest < 1e-3 ? 0
@@ -44,7 +45,7 @@ static void write_label(char *label, size_t size, double x, double step, double 
                      x);
         return;
     }
-    int digits = (int)ceil(log10(fabs(x) / step) - 1e-9);
+    int digits = (int)ceil(log10(fabs(x) / step) - PERP_TOL_WHOLE);
     perp__format(label, size, "%.*e", digits < 0 ? 0 : digits > 12 ? 12 : digits, x);
     tidy_exponent(label);
 }
@@ -53,11 +54,11 @@ static void linear_ticks(perp__ticks *ticks, double lo, double hi, int target)
 {
     double step = nice_step((hi - lo) / target), largest = fmax(fabs(lo), fabs(hi));
     while ((hi - lo) / step > PERP__MAX_TICKS - 2) step = nice_step(step * 1.5);
-    double first = ceil(lo / step - 1e-9);
+    double first = ceil(lo / step - PERP_TOL_WHOLE);
     for (int k = 0; k < PERP__MAX_TICKS; k++) {
         double x = (first + k) * step;
-        if (x > hi + 1e-9 * step) break;
-        ticks->at[ticks->n] = fabs(x) < 1e-9 * step ? 0 : x;
+        if (x > hi + PERP_TOL_WHOLE * step) break;
+        ticks->at[ticks->n] = fabs(x) < PERP_TOL_WHOLE * step ? 0 : x;
         write_label(ticks->label[ticks->n], sizeof ticks->label[0], x, step, largest);
         ticks->n++;
     }
@@ -66,12 +67,13 @@ static void linear_ticks(perp__ticks *ticks, double lo, double hi, int target)
 static void log_ticks(perp__ticks *ticks, double lo, double hi, int target)
 {
     static const double part[] = {1, 2, 5};
-    int first = (int)fmax(floor(log10(lo) + 1e-9), -330), last = (int)floor(log10(hi) + 1e-9);
+    int first = (int)fmax(floor(log10(lo) + PERP_TOL_WHOLE), -330),
+        last = (int)floor(log10(hi) + PERP_TOL_WHOLE);
     int every = (last - first) / target + 1, parts = last - first < 2 ? 3 : 1;
     for (int e = first; e <= last; e++) {
         for (int k = 0; k < parts; k++) {
             double x = part[k] * pow(10, e);
-            int in_range = x >= lo * (1 - 1e-9) && x <= hi * (1 + 1e-9);
+            int in_range = x >= lo * (1 - PERP_TOL_WHOLE) && x <= hi * (1 + PERP_TOL_WHOLE);
             if (!in_range || (e % every) != 0 || ticks->n == PERP__MAX_TICKS) continue;
             ticks->at[ticks->n] = x;
             char *label = ticks->label[ticks->n++];

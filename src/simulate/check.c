@@ -1,5 +1,6 @@
 /* perp_check: what can be said about a model without running it. */
 
+#include "base/tol.h"
 #include "model/inspect.h"
 #include "simulate/run.h"
 
@@ -19,7 +20,7 @@ static void warn_not_unique(const perp_simulation *sim, const perp__elimination 
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j < n; j++) {
             double a = M[i + i * n], b = M[i + j * n], c = M[j + i * n], d = M[j + j * n];
-            double tol = 1e-10 * fmax(fabs(a), fabs(d));
+            double tol = PERP_TOL_DEPENDS * fmax(fabs(a), fabs(d));
             if (!(a > 0 && d > 0) || fabs(a * d - b * c) > tol * fmax(a, d) || !(b < 0 && c < 0))
                 continue;
             const perp__pair *p = &sim->model->pair[s->pair[e->pair[i]].of],

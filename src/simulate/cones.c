@@ -10,6 +10,7 @@
  *
  * W comes column by column from the factors of T, and y from r at the end. */
 
+#include "base/tol.h"
 #include "linalg/invert.h"
 #include "perp/friction.h"
 #include "simulate/step.h"
@@ -289,7 +290,7 @@ static double normal_scale(const double *block)
     double nt = block[1] * block[1] + block[2] * block[2],
            tn = block[1] * block[3] + block[2] * block[6];
     double even = normal > 0 && tangent > 0 ? tangent / normal : 1;
-    if (tn > 0 && sqrt(nt) > 1e-3 * normal) return tn / nt;
+    if (tn > 0 && sqrt(nt) > PERP_TOL_COUPLED * normal) return tn / nt;
     return even;
 }
 

@@ -4,13 +4,11 @@
  * where greed fails, by augmenting paths of matroid intersection (Edmonds; Schrijver, Combinatorial
  * Optimization, 41.2). */
 
+#include "base/tol.h"
 #include "simulate/step.h"
 
 #include <math.h>
 #include <string.h>
-
-#define INDEPENDENT                                                                                \
-    1e-10 /* a row, scaled to largest entry 1, whose remainder is smaller depends on the others */
 
 /* Rows reduced one after the other. combo[k] writes reduced row k in terms of the rows taken so
  * far. */
@@ -30,7 +28,7 @@ typedef struct basis {
 static int reduce(basis *b, const double *row)
 {
     int n = b->n, column = -1;
-    double scale = 0, largest = INDEPENDENT;
+    double scale = 0, largest = PERP_TOL_DEPENDS;
     for (int j = 0; j < n; j++) b->x[j] = row[j] * b->unit[j];
     for (int j = 0; j < n; j++) scale = fmax(scale, fabs(b->x[j]));
     for (int j = 0; j < n; j++) b->x[j] = scale > 0 ? b->x[j] / scale : 0;
@@ -114,7 +112,7 @@ static int augment(basis *b, const perp__step *s, const char *on, char *side, in
         for (int next = 0; next < elements; next++) {
             if (!on[next / 2] || side[next / 2] == next % 2 || from[next] != -2) continue;
             int independent = reduce(b, row_of(s, next)) >= 0;
-            if (!independent && fabs(b->coefficient[k]) < INDEPENDENT) continue;
+            if (!independent && fabs(b->coefficient[k]) < PERP_TOL_DEPENDS) continue;
             from[next] = e;
             queue[tail++] = next;
         }

@@ -49,7 +49,7 @@ void perp_simulation_options_fill(perp_simulation_options *options, size_t size,
 static long whole_steps(const perp_simulation_options *o)
 {
     double n = (o->to - o->from) / o->step;
-    return (long)floor(n * (1 + 1e-12) + 1e-9);
+    return (long)floor(n * (1 + PERP_TOL_SAME) + PERP_TOL_WHOLE);
 }
 
 static perp_status check_options(const perp_model *model, const perp_simulation_options *o,
@@ -418,7 +418,7 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
                                 : "the ray goes along these pairs:\n");
     for (int i = 0; i < r->elimination->nz; i++) {
         int pair = s->pair[r->elimination->pair[i]].of;
-        if (fabs(r->certificate[i]) <= 1e-9 * largest || pair == last) continue;
+        if (fabs(r->certificate[i]) <= PERP_TOL_NAMED * largest || pair == last) continue;
         say_pair(sim->model, last = pair, diag);
     }
 }

@@ -1,6 +1,7 @@
 /* Which forces nothing determines while all contacts are closed and stick: those in the null space of the conditions that
  * then hold, by elimination with complete pivoting. */
 
+#include "base/tol.h"
 #include "simulate/step.h"
 
 #include <math.h>
@@ -45,7 +46,6 @@ static int fill(const perp__step *s, double *B)
 /* B becomes [U R] under a permutation of its columns, U unit upper triangular, by rows; returns the rank. */
 static int eliminate(int n, double *B, int *column)
 {
-    const double tiny = 1e-10;
     int rank = 0;
     for (int j = 0; j < n; j++) column[j] = j;
     for (; rank < n; rank++) {
@@ -55,7 +55,7 @@ static int eliminate(int n, double *B, int *column)
                 if (fabs(B[i * n + j]) > fabs(B[row * n + col])) row = i, col = j;
             }
         }
-        if (!(fabs(B[row * n + col]) > tiny)) break;
+        if (!(fabs(B[row * n + col]) > PERP_TOL_DEPENDS)) break;
         for (int j = 0; j < n; j++) {
             double x = B[row * n + j];
             B[row * n + j] = B[rank * n + j], B[rank * n + j] = x;
@@ -89,7 +89,7 @@ static void mark(const perp__step *s, const double *B, const int *column, int ra
     }
     for (int i = 0; i <= rank; i++) {
         int k = column[i < rank ? i : f] - s->nx;
-        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > 1e-7 * largest)) var[k] = 1;
+        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > PERP_TOL_MOVES * largest)) var[k] = 1;
     }
 }
 

@@ -5,6 +5,7 @@
  *
  * so that the adjoint is M_bb' y = c_b, gradient by q: -y, by M: -y z'. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
 
@@ -31,7 +32,7 @@ perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp
     for (int i = 0; i < s->n; i++) {
         double x = strictness(s, lcp, i);
         if (x < least || i == 0) least = x, out->worst = i;
-        out->degenerate += x <= 1e-9;
+        out->degenerate += x <= PERP_TOL_STRICT;
     }
     out->strict = out->degenerate == 0;
     if (!perp__lcp_factor_basis(s, lcp)) return PERP_ERR_MODEL;
@@ -45,7 +46,7 @@ perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp
     if (s->nrows > 0)
         out->reciprocal_condition = perp__lu_rcond(s->nrows, s->factors, s->nrows, s->swap, norm,
                                                    s->z2); /* and w2 behind it */
-    if (!(out->reciprocal_condition > 1e-16)) return PERP_ERR_MODEL;
+    if (!(out->reciprocal_condition > PERP_TOL_CONDITION)) return PERP_ERR_MODEL;
     s->is_differentiated = 1;
     return PERP_OK;
 }

@@ -5,6 +5,7 @@
  * nearest is the point of the cone { w - M z : w, z >= 0 } closest to q, by nonnegative least squares (Lawson & Hanson 1974,
  * chapter 23). Each is tried as it is, with its ratios rounded to fractions, and pushed off the sums that should be 0. */
 
+#include "base/tol.h"
 #include "base/twice.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
@@ -40,7 +41,7 @@ static void add_product(exact *e, double a, double b)
 {
     double p = a * b;
     if (a == 0 || b == 0) return;
-    if (!(fabs(p) > 1e-280 && fabs(p) < 1e300)) e->is_lost = 1;
+    if (!(fabs(p) > PERP_LEAST_FACTOR && fabs(p) < 1e300)) e->is_lost = 1;
     add(e, perp__product_error(a, b, p));
     add(e, p);
 }

@@ -14,6 +14,7 @@
  * for s. Cost: one triangular solve an iteration. Boyd et al. 2011; with friction: Acary, Bremond &
  * Huber 2018; Carpentier et al. 2024. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void factor(perp__fc *fc, double shift)
     memcpy(fc->jacobian + first, fc->block + first, (end - first) * sizeof(double));
     for (int i = 0; i < fc->nc; i++)
         for (int k = 0; k < 3; k++) fc->jacobian[9 * (size_t)fc->diag[i] + 4 * (size_t)k] += shift;
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-14);
+    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_ADMM);
     fc->factorizations++;
 }
 
@@ -37,7 +38,7 @@ void perp__fc_admm(perp__fc *fc)
     fc->used = PERP_FC_ADMM;
     double residual = perp__fc_residual(fc), rho = fc->options->admm.rho;
     if (!(residual > fc->target)) return;
-    if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), 1e-3));
+    if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), PERP_FC_RHO_LEAST));
     double eta = 1e-6;
     if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
         fc->out_of_memory = 1;

@@ -14,6 +14,7 @@
  * Alart & Curnier, Comput. Methods Appl. Mech. Engrg. 92 (1991); Grippo, Lampariello & Lucidi 1986
  * (line search). */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -25,7 +26,8 @@ static int map_contact(const perp__fc *fc, int i, const double *r, const double 
 {
     const double *w = fc->block + 9 * (size_t)fc->diag[i];
     double mu = fc->mu[i];
-    double rn = w[0] > 1e-3 ? 1 / w[0] : 1, wt = fmax(w[4], w[8]), rt = wt > 1e-3 ? 1 / wt : 1;
+    double rn = w[0] > PERP_FC_DIAGONAL ? 1 / w[0] : 1, wt = fmax(w[4], w[8]),
+           rt = wt > PERP_FC_DIAGONAL ? 1 / wt : 1;
     double z = r[0] - rn * u[0], y[2] = {r[1] - rt * u[1], r[2] - rt * u[2]};
     if (A) {
         memset(A, 0, 9 * sizeof *A);
@@ -114,7 +116,7 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
         return 0;
     }
     fc->factorizations++;
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-13);
+    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_TOL_SINGULAR);
     perp__block_lu_solve(fc->lu, dr);
     return 1;
 }
@@ -146,7 +148,8 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
             for (int k = 0; k < fc->n; k++) trial[k] = fc->r[k] + step * dr[k];
             velocity(fc, alpha, center, trial, u);
             value = map_norm(fc, trial, u, F);
-            accepted = value <= (1 - 1e-4 * step) * worst || (halvings == 0 && isfinite(value));
+            accepted =
+                value <= (1 - PERP_ARMIJO * step) * worst || (halvings == 0 && isfinite(value));
         }
         if (!accepted) {
             if (shift > SHIFT_MOST) break;

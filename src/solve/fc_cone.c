@@ -1,5 +1,6 @@
 /* The Coulomb cone and one contact on its own. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -73,7 +74,8 @@ static double slide_root(const slide *s, double guess, double unit)
             lo = x;
         else
             hi = x;
-        if (fabs(step) <= 1e-10 * x) return next; /* its error is of the order of the square */
+        if (fabs(step) <= PERP_FC_SLIDE * x)
+            return next; /* its error is of the order of the square */
         double most = hi < FAR ? hi : 16 * x;
         if (!(next > lo && next < most)) next = hi < FAR ? 0.5 * (lo + hi) : 4 * x;
         if (next == x) return x;
@@ -95,7 +97,7 @@ int perp__fc_contact(const double *W, const double *q, double mu, double *r)
     }
     slide s = slide_of(W, q, mu);
     double size = W[0] * W[4] * W[8];
-    if (s.d0 > 1e-14 * fabs(size)) {
+    if (s.d0 > PERP_FC_STICK * fabs(size)) {
         double t = sqrt(s.a0 * s.a0 + s.b0 * s.b0);
         if (s.n0 > 0 && t <= mu * s.n0) { /* sticks */
             r[0] = s.n0 / s.d0;

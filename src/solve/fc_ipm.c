@@ -11,15 +11,13 @@
  * one factorisation with all contacts a step, 20 to 50 steps.
  * Acary, Armand, Nguyen & Shpakovych 2023. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { STEPS = 60, POLISH = 50 };
-
-/* A cone for mu = 0 has no interior: the smallest mu here. Newton then uses the true one. */
-static const double MU_LEAST = 1e-3;
 
 static double det(const double *x)
 {
@@ -74,7 +72,7 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
         /* right-hand side p + nh rc, p = z - PWPx - Pq - |z_T| e, with PWP in fc->jacobian's rows
          */
         for (int k = 0; k < 3; k++) {
-            double m = fmax(fc->mu[i], MU_LEAST),
+            double m = fmax(fc->mu[i], PERP_FC_MU_LEAST),
                    sum = z[3 * i + k] - (k ? 1 : 1 / m) * fc->q[3 * i + k];
             if (k == 0) sum -= t;
             for (int j = 0; j < 3; j++) sum += ni[3 * k + j] * rc[3 * i + j];
@@ -84,7 +82,7 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
     for (int i = 0; i < fc->nc; i++)
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
             int j = fc->col[k];
-            double mi = fmax(fc->mu[i], MU_LEAST), mj = fmax(fc->mu[j], MU_LEAST);
+            double mi = fmax(fc->mu[i], PERP_FC_MU_LEAST), mj = fmax(fc->mu[j], PERP_FC_MU_LEAST);
             double *J = fc->jacobian + 9 * (size_t)k;
             for (int a = 0; a < 3; a++)
                 for (int b = 0; b < 3; b++) {
@@ -94,7 +92,7 @@ static double advance(perp__fc *fc, double *x, double *z, double sigma, double *
                 }
             for (int e = 0; e < 9 && i == j; e++) J[e] += nh[9 * (size_t)i + (size_t)e];
         }
-    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, 1e-15);
+    perp__block_lu_factor(fc->lu, fc->start, fc->col, fc->jacobian, PERP_FC_PIVOT_IPM);
     fc->factorizations++;
     fc->iterations++;
     perp__block_lu_solve(fc->lu, dx);
@@ -126,7 +124,7 @@ static double spread(int i, int start)
 
 void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
 {
-    double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = 1e-300, gap = 0;
+    double *x = perp__fc_work(fc, 10), *z = perp__fc_work(fc, 11), size = PERP_TINY, gap = 0;
     for (int k = 0; k < fc->n; k++) size = fmax(size, fabs(fc->q[k]));
     if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
         fc->out_of_memory = 1;
@@ -141,9 +139,9 @@ void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
     for (int it = 0; it < limit; it++) {
         double sigma = length > 0.9 ? 0.1 : length > 0.5 ? 0.3 : 0.6;
         length = advance(fc, x, z, sigma, &gap);
-        if (length < 1e-8 || gap < 1e-22 * size * size) break;
+        if (length < PERP_FC_STEP || gap < PERP_FC_GAP * size * size) break;
         for (int i = 0; i < fc->nc; i++) {
-            fc->r[3 * i] = x[3 * i] / fmax(fc->mu[i], MU_LEAST);
+            fc->r[3 * i] = x[3 * i] / fmax(fc->mu[i], PERP_FC_MU_LEAST);
             fc->r[3 * i + 1] = x[3 * i + 1];
             fc->r[3 * i + 2] = x[3 * i + 2];
         }

@@ -10,6 +10,7 @@
  * accuracy. Cost: one product with W an iteration. Schindler, Nguyen & Trinkle 2011 (9), (25),
  * (26); De Saxce & Feng 1998. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -92,7 +93,7 @@ void perp__fc_prox(perp__fc *fc)
         if (adaptive) {
             perp__fc_velocity(fc, next, unext);
             double ratio = stretch(fc, rho, factor, fc->r, u, next, unext);
-            if (ratio > 0.9 && factor > 1e-8) {
+            if (ratio > 0.9 && factor > PERP_RHO_LEAST) {
                 factor *= 2.0 / 3;
                 continue;
             }

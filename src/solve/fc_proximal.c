@@ -9,6 +9,7 @@
  * an outer step. Rockafellar 1976; for friction: Acary, Bremond & Huber 2018 (the most robust of
  * those they compare). */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ void perp__fc_proximal_steps(perp__fc *fc, int limit)
         if (fc->options->proximal.sweeps)
             inner_sweeps(fc, alpha, center, left < 50 ? left : 50);
         else
-            reduced = perp__fc_newton(fc, alpha, center, 1e-3, left < 15 ? left : 15);
+            reduced = perp__fc_newton(fc, alpha, center, PERP_FC_INNER, left < 15 ? left : 15);
         if (fc->out_of_memory) return;
         double after = perp__fc_residual(fc);
         if (fc->iterations == before) break;

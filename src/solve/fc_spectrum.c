@@ -1,5 +1,6 @@
 /* The size of W by power iteration; shared by the methods whose step depends on it. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ double perp__fc_largest_eigenvalue(const perp__fc *fc)
             x[k] = y[k];
         }
         norm = sqrt(norm);
-        if (fabs(norm - last) <= 1e-3 * norm) break;
+        if (fabs(norm - last) <= PERP_FC_SPECTRUM * norm) break;
     }
     return norm;
 }

@@ -507,7 +507,7 @@ static void balance(const perp__fc *fc, int *power, int *queue)
                 const double *back = power[j] == UNSEEN ? find_block(fc, j, i) : NULL;
                 if (!back) continue;
                 double ratio = largest_entry(back) / largest_entry(fc->block + 9 * (size_t)k);
-                if (!(ratio > 1e-280 && ratio < 1e280)) continue;
+                if (!(ratio > PERP_LEAST_FACTOR && ratio < 1 / PERP_LEAST_FACTOR)) continue;
                 if (ratio != 1)
                     frexp(1.4 * ratio, &exponent); /* the nearest power: most W are symmetric */
                 power[j] = power[i] + exponent - 1;
@@ -527,7 +527,7 @@ static double mean_diagonal(double *w, int d, int power)
     double mean = sum > 0 ? sum / 3 : size;
     if (power != 0) mean = ldexp(mean, power);
     if (d == 2 && size == 0) w[8] = 1;
-    return mean > 1e-280 && mean < 1e280 ? mean : 0;
+    return mean > PERP_LEAST_FACTOR && mean < 1 / PERP_LEAST_FACTOR ? mean : 0;
 }
 
 /* The scale of a contact without diagonal, by its coupling to one that is scaled; 0 without. */
@@ -535,7 +535,7 @@ static double scale_of_coupling(const perp__fc *fc, int i)
 {
     for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
         double x = largest_entry(fc->block + 9 * (size_t)k) * fc->force[fc->col[k]];
-        if (x > 1e-280 && x < 1e280) return 1 / x;
+        if (x > PERP_LEAST_FACTOR && x < 1 / PERP_LEAST_FACTOR) return 1 / x;
     }
     return 0;
 }
@@ -619,7 +619,7 @@ static void find_data(perp__fc *fc)
             }
         }
     }
-    for (int i = 0; i < fc->nc; i++) fc->weight[i] = fc->data[i] > 1e-300 ? 1 / fc->data[i] : 0;
+    for (int i = 0; i < fc->nc; i++) fc->weight[i] = fc->data[i] > PERP_TINY ? 1 / fc->data[i] : 0;
 }
 
 static int load(perp_fc_solver *s, const perp_fc *p, const double *r)

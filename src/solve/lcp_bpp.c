@@ -10,6 +10,7 @@
  * Succeeds for P-matrices, usually in 5-15 factorisations whatever n. Fails where a basis on the way
  * is singular. Cost: nb^3/3 (Cholesky, symmetric M_bb) or 2 nb^3/3 (LU) and n nb a step. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
 
@@ -67,7 +68,7 @@ static int solve_basis(perp_solver *s, const perp_lcp *lcp)
 /* Infeasible by more than rounding? */
 static int is_infeasible(const perp_solver *s, int i, double z_scale, double w_scale)
 {
-    return s->basis[i] ? s->z[i] < -1e-13 * z_scale : s->w[i] < -1e-13 * w_scale;
+    return s->basis[i] ? s->z[i] < -PERP_TOL_SIGN * z_scale : s->w[i] < -PERP_TOL_SIGN * w_scale;
 }
 
 /* From the basis at hand. */
@@ -97,7 +98,8 @@ static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
             s->basis[first] = !s->basis[first];
             continue;
         }
-        for (int i = 0; i < n; i++) s->basis[i] ^= (unsigned char)is_infeasible(s, i, z_scale, w_scale);
+        for (int i = 0; i < n; i++)
+            s->basis[i] ^= (unsigned char)is_infeasible(s, i, z_scale, w_scale);
     }
     return PERP_LIMIT;
 }

@@ -1,6 +1,7 @@
 /* To which classes does a matrix belong, and what does that promise? (Cottle, Pang, Stone 1992,
  * chapter 3.) */
 
+#include "base/tol.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ static int definiteness(const perp_lcp *lcp, double tol, double *S)
         if (S[p * n + p] <= tol) { /* what is left must vanish */
             for (int i = k; i < n; i++) {
                 for (int j = k; j < n; j++) {
-                    if (fabs(S[i * n + j]) > 1e-9) return 0;
+                    if (fabs(S[i * n + j]) > PERP_TOL_SEMIDEFINITE) return 0;
                 }
             }
             return 1;
@@ -170,8 +171,9 @@ perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out)
     out->positive_definite = definite == 2;
     out->positive_semidefinite = definite >= 1;
     out->p_matrix = definite == 2 ? 1 : principal_class(&rows, 0, tol);
-    out->p0_matrix = definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(&rows, 1e-8, 0);
-    out->copositive = definite >= 1 ? 1 : is_copositive(&unit, 1e-10);
+    out->p0_matrix =
+        definite >= 1 || out->p_matrix == 1 ? 1 : principal_class(&rows, PERP_TOL_P0, 0);
+    out->copositive = definite >= 1 ? 1 : is_copositive(&unit, PERP_TOL_COPOSITIVE);
     free(S);
     return PERP_OK;
 }

@@ -15,6 +15,7 @@
  * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one LU
  * (2 n^3/3) a step. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
 
@@ -89,7 +90,7 @@ static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit,
         double mu = 0, after = 0, infeasible = infeasibility(p, lcp);
         for (int i = 0; i < p->n; i++) mu += p->z[i] * p->w[i] / p->n;
         if (!isfinite(mu) || !isfinite(infeasible)) return 0;
-        if (infeasible <= 1e-13 * scale && mu <= 1e-18 * scale * scale) break;
+        if (infeasible <= PERP_IPM_FEASIBLE * scale && mu <= PERP_IPM_GAP * scale * scale) break;
         ++*iterations;
         if (!factor(s, p, lcp)) break;
         for (int i = 0; i < p->n; i++) p->c[i] = -p->z[i] * p->w[i];
@@ -102,7 +103,7 @@ static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit,
             p->c[i] = sigma * mu - p->z[i] * p->w[i] - p->dz[i] * p->dw[i];
         direction(s, p);
         length = step_length(p, 0.995);
-        if (!(length > 1e-12)) break;
+        if (!(length > PERP_IPM_STEP)) break;
         for (int i = 0; i < p->n; i++) {
             p->z[i] += length * p->dz[i];
             p->w[i] += length * p->dw[i];
@@ -119,7 +120,7 @@ static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, 
     double *b = s->work, largest = 0, size = 0;
     point p = {n, s->z, b, b + N, b + 2 * N, b + 3 * N, b + 4 * N, b + 5 * N, 0};
     for (int j = 0; j < n; j++) largest = fmax(largest, fabs(perp__column(lcp, j)[j]));
-    if (attempt > 0) p.shift = 1e-6 * (largest > 0 ? largest : 1);
+    if (attempt > 0) p.shift = PERP_IPM_SHIFT * (largest > 0 ? largest : 1);
     memset(p.center, 0, N * sizeof(double));
     for (int outer = 0; outer < (attempt > 0 ? OUTER : 1) && n > 0; outer++) {
         for (int i = 0; i < n; i++) size = fmax(size, fabs(p.center[i]));

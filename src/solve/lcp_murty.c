@@ -6,6 +6,7 @@
  * Succeeds for every P-matrix, on some (murty's own example) after 2^n - 1 pivots. Fails where a
  * diagonal entry of the dictionary is zero, and at its limit. Cost: 2 n^2 a pivot. */
 
+#include "base/tol.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static int exchange(int n, double *D, double *q, int r)
 {
     double *restrict pc = D + (size_t)r * (size_t)n, p = pc[r], largest = 0;
     for (int i = 0; i < n; i++) largest = fmax(largest, fabs(pc[i]));
-    if (!(fabs(p) > 1e-12 * largest)) return 0;
+    if (!(fabs(p) > PERP_TOL_MURTY_PIVOT * largest)) return 0;
     for (int j = 0; j <= n; j++) {
         double *restrict column = j < n ? D + (size_t)j * (size_t)n : q;
         if (j == r) continue;
@@ -54,7 +55,7 @@ static perp_outcome murty_solve(perp_solver *s, const perp_lcp *lcp, int attempt
     perp_outcome outcome = PERP_LIMIT;
     for (int k = 0; k <= limit; k++) {
         int r = 0;
-        while (r < n && !(q[r] < -1e-13 * scale)) r++;
+        while (r < n && !(q[r] < -PERP_TOL_SIGN * scale)) r++;
         if (r == n) {
             outcome = PERP_SOLVED;
             break;

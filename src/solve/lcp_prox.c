@@ -9,6 +9,7 @@
  * Linear convergence, hundreds to thousands of iterations. Cost: n^2 each. Schindler, Nguyen & Trinkle
  * 2011. */
 
+#include "base/tol.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -57,7 +58,7 @@ static void choose_rho(const perp_solver *s, const perp_lcp *lcp, double *rho, d
     if (!(biggest > 0)) biggest = 1;
     for (int i = 0; i < lcp->n; i++) {
         double d = perp__column(lcp, i)[i];
-        rho[i] = 1 / (d > 1e-12 * biggest ? d : biggest);
+        rho[i] = 1 / (d > PERP_RHO_DIAGONAL * biggest ? d : biggest);
         if (strategy == PERP_RHO_FIXED) rho[i] = s->options.prox.rho;
         if (strategy == PERP_RHO_TRACE) rho[i] = 1 / (trace > 0 ? trace : biggest);
     }
@@ -118,7 +119,7 @@ static perp_outcome prox_solve(perp_solver *s, const perp_lcp *lcp, int attempt,
             for (int i = 0; i < n; i++) next[i] = move(lcp, i, s->z, s->w, factor * rho[i]);
             double after = perp_lcp_residual(lcp, next, wnext);
             double ratio = adaptive ? stretch(lcp, s->z, s->w, next, wnext, rho, factor) : 0;
-            if (adaptive && ratio > 0.9 && factor > 1e-8) {
+            if (adaptive && ratio > 0.9 && factor > PERP_RHO_LEAST) {
                 factor *= 2.0 / 3;
                 continue;
             }

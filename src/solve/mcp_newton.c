@@ -3,6 +3,7 @@
  * Succeeds for uniform P-functions; locally quadratic. Fails at local minima of the merit function. Cost: one
  * factorisation a step. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/mcp.h"
 #include "solve/newton.h"
@@ -90,7 +91,7 @@ static int run(perp_mcp_solver *s, perp__ncp kind)
         steps += perp__newton(&p, kind, target, s->options.max_iter - steps, s->z, s->work);
         residual = perp_mcp_residual(s->problem, s->z, s->w);
         if (!(residual <= target) || steps >= s->options.max_iter) break;
-        target = 1e-3 * residual;
+        target = PERP_NEWTON_AGAIN * residual;
     } while (residual > 0 && !(perp__mcp_judge(s) <= s->options.tol));
     return steps;
 }

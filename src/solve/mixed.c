@@ -10,6 +10,7 @@
  * 3. Free z_F are eliminated by their rows, z_F = -inv(M_FF) (M_FK z_K + q_F). Where M_FF is singular
  * each is split into two nonnegative parts instead, whose rows are w_i and -w_i. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/solver.h"
 
@@ -84,8 +85,9 @@ static int factor_free(layout *l, const perp_lcp *lcp)
             l->factors[i + j * nf] = perp__column(lcp, l->free_rows[j])[l->free_rows[i]];
     }
     double norm = perp__norm1(nf, l->factors, nf);
-    return nf == 0 || (perp__lu(nf, l->factors, nf, l->swap) == 0 &&
-                       perp__lu_rcond(nf, l->factors, nf, l->swap, norm, l->work) > 1e-12);
+    return nf == 0 ||
+           (perp__lu(nf, l->factors, nf, l->swap) == 0 &&
+            perp__lu_rcond(nf, l->factors, nf, l->swap, norm, l->work) > PERP_TOL_FREE_ROWS);
 }
 
 static void solve_free(const layout *l, double *x)

@@ -6,6 +6,7 @@
  * 3. Where the system is singular or d no descent: the diagonal is raised once (Levenberg), then minus the
  * gradient. */
 
+#include "base/tol.h"
 #include "solve/newton.h"
 #include "solve/solver.h"
 
@@ -101,8 +102,8 @@ static double choose_direction(newton *s, double value)
 {
     gradient(s);
     double gg = 0, slope = newton_direction(s, 0);
-    if (!(slope < -1e-14 * value)) slope = newton_direction(s, 1e-6);
-    if (slope < -1e-14 * value) return slope;
+    if (!(slope < -PERP_TOL_DESCENT * value)) slope = newton_direction(s, PERP_NEWTON_SHIFT);
+    if (slope < -PERP_TOL_DESCENT * value) return slope;
     for (int i = 0; i < s->p->n; i++) {
         s->d[i] = -s->g[i];
         gg += s->g[i] * s->g[i];
