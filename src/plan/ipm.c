@@ -34,6 +34,36 @@ static int take(double **to, size_t n)
     return *to != NULL;
 }
 
+static int drop(double **from, size_t n)
+{
+    (void)n;
+    free(*from);
+    return 1;
+}
+
+/* Do this with all arrays of doubles and their lengths. Did all of it work? */
+static int all_arrays(perp__ipm *s, int (*act)(double **array, size_t n))
+{
+    double **of_n[] = {&s->x,      &s->lo,       &s->hi,         &s->zl,    &s->zu,
+                       &s->d.x,    &s->d.zl,     &s->d.zu,       &s->sigma, &s->trial.x,
+                       &s->soc.dx, &s->units.of, &s->units.plain};
+    double **of_m[] = {
+        &s->lambda,       &s->d.lambda,     &s->r,     &s->c,          &s->trial.r, &s->trial.c,
+        &s->system.rhs_c, &s->system.res_c, &s->soc.c, &s->soc.dlambda};
+    double **of_x[] = {&s->values.gradient, &s->system.rhs_x, &s->system.res_x};
+    const perp__program *g = s->g;
+    size_t K = (size_t)s->K;
+    int ok = act(&s->values.jac, (size_t)g->jac.n * K) &
+             act(&s->values.grad, (size_t)g->grad.n * K) &
+             act(&s->values.hess, (size_t)g->hess.n * K) &
+             act(&s->system.xk, (size_t)(g->nw + g->nrow) * K) & act(&s->system.yk, s->nP) &
+             act(&s->factors.border_before, K * s->nP * s->nP);
+    for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) ok &= act(of_n[i], s->n);
+    for (size_t i = 0; i < sizeof of_m / sizeof *of_m; i++) ok &= act(of_m[i], s->m);
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) ok &= act(of_x[i], s->nW + s->nP);
+    return ok;
+}
+
 perp__ipm *perp__ipm_create(perp__program *g)
 {
     perp__ipm *s = calloc(1, sizeof *s);
@@ -49,27 +79,16 @@ perp__ipm *perp__ipm_create(perp__program *g)
     s->nP = (size_t)g->np;
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
-    double **of_n[] = {&s->x,   &s->lo,    &s->hi,    &s->zl,     &s->zu,   &s->dx,   &s->dzl,
-                       &s->dzu, &s->sigma, &s->trial, &s->soc_dx, &s->unit, &s->plain};
-    double **of_m[] = {&s->lambda,  &s->dlambda, &s->r,     &s->c,     &s->trial_r,
-                       &s->trial_c, &s->rhs_c,   &s->res_c, &s->soc_c, &s->soc_dl};
-    double **of_x[] = {&s->gradient, &s->rhs_x, &s->res_x};
-    int ok = 1, nmax = g->nw + g->nrow;
-    for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) ok &= take(of_n[i], s->n);
-    for (size_t i = 0; i < sizeof of_m / sizeof *of_m; i++) ok &= take(of_m[i], s->m);
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) ok &= take(of_x[i], s->nW + s->nP);
-    ok &= take(&s->jac, (size_t)g->jac.n * K) & take(&s->grad, (size_t)g->grad.n * K) &
-          take(&s->hess, (size_t)g->hess.n * K) & take(&s->xk, (size_t)nmax * K) &
-          take(&s->yk, s->nP) & take(&s->border_before, K * s->nP * s->nP);
+    int ok = all_arrays(s, take);
     s->is_free = calloc(s->n + 1, 1);
-    s->was_held = calloc(s->n + 1, 1);
-    s->negative_before = calloc(K + 1, sizeof *s->negative_before);
-    s->local_w = calloc(s->nW + 1, sizeof *s->local_w);
-    s->local_r = calloc(s->m + 1, sizeof *s->local_r);
-    s->local_p = calloc(s->nP + 1, sizeof *s->local_p);
-    s->stages = perp__stages_create(g->K, nmax, g->nx, g->np);
-    if (ok && s->is_free && s->was_held && s->negative_before && s->local_w && s->local_r &&
-        s->local_p && s->stages)
+    s->factors.was_held = calloc(s->n + 1, 1);
+    s->factors.negative_before = calloc(K + 1, sizeof *s->factors.negative_before);
+    s->place.w = calloc(s->nW + 1, sizeof *s->place.w);
+    s->place.r = calloc(s->m + 1, sizeof *s->place.r);
+    s->place.p = calloc(s->nP + 1, sizeof *s->place.p);
+    s->stages = perp__stages_create(g->K, g->nw + g->nrow, g->nx, g->np);
+    if (ok && s->is_free && s->factors.was_held && s->factors.negative_before && s->place.w &&
+        s->place.r && s->place.p && s->stages)
         return s;
     perp__ipm_destroy(s);
     return NULL;
@@ -78,19 +97,13 @@ perp__ipm *perp__ipm_create(perp__program *g)
 void perp__ipm_destroy(perp__ipm *s)
 {
     if (!s) return;
-    double *arrays[] = {
-        s->x,     s->lo,     s->hi,      s->zl,       s->zu,     s->dx,    s->dzl,     s->dzu,
-        s->sigma, s->lambda, s->dlambda, s->r,        s->c,      s->trial, s->trial_r, s->trial_c,
-        s->jac,   s->grad,   s->hess,    s->gradient, s->rhs_x,  s->rhs_c, s->res_x,   s->res_c,
-        s->xk,    s->yk,     s->soc_c,   s->soc_dx,   s->soc_dl, s->unit,  s->plain};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    all_arrays(s, drop);
     free(s->is_free);
-    free(s->was_held);
-    free(s->negative_before);
-    free(s->border_before);
-    free(s->local_w);
-    free(s->local_r);
-    free(s->local_p);
+    free(s->factors.was_held);
+    free(s->factors.negative_before);
+    free(s->place.w);
+    free(s->place.r);
+    free(s->place.p);
     perp__stages_destroy(s->stages);
     free(s);
 }
@@ -156,7 +169,7 @@ double perp__ipm_sum_curvature(const perp__ipm *s, perp__ipm_weight *weight, con
             long i = perp__ipm_index_of(s, g->hess.row[e], k),
                  j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i < 0 || j < 0) continue;
-            sum += fabs(s->hess[(size_t)e * (size_t)s->K + (size_t)k]) *
+            sum += fabs(s->values.hess[(size_t)e * (size_t)s->K + (size_t)k]) *
                    weight(s, context, (size_t)i, (size_t)j);
         }
     return sum;
@@ -174,14 +187,14 @@ static double by_ranges(const perp__ipm *s, const void *context, size_t i, size_
  * start is a stationary point, its curvature says what a gradient is nearby. */
 static void scale_cost(perp__ipm *s, double weight)
 {
-    s->scale = 1;
+    s->units.cost = 1;
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     perp__ipm_differentiate(s);
-    double norm = perp__ipm_norm1(s->gradient, s->nW + s->nP);
+    double norm = perp__ipm_norm1(s->values.gradient, s->nW + s->nP);
     double curvature = 0.25 * perp__ipm_sum_curvature(s, by_ranges, NULL);
     if (!(norm > 1e-3 * curvature)) norm = curvature;
-    s->scale = 0.25 * s->K * weight;
-    if (isfinite(norm) && norm > 0) s->scale /= norm;
+    s->units.cost = 0.25 * s->K * weight;
+    if (isfinite(norm) && norm > 0) s->units.cost /= norm;
 }
 
 /* Move a point inside its bounds. */
@@ -207,13 +220,13 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     perp__ipm_read_bounds(s);
     s->mu = o->barrier;
     s->pairing = (perp__pairing){o->relaxation, o->penalty};
-    s->last_delta = 0;
+    s->delta.last = 0;
     s->restorations = 0;
     s->options = o;
     s->iteration = s->is_stopped = 0;
     memcpy(s->x, w, s->nW * sizeof *s->x);
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
-    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] /= s->unit[i];
+    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] /= s->units.of[i];
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
     if (!o->is_warm) scale_cost(s, o->weight);
     perp__ipm_rows(s, s->x, s->r, &s->cost);
@@ -222,7 +235,8 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
         push_inside(s, s->nW + s->nP + i, push, push);
     }
     for (size_t i = 0; i < s->m; i++)
-        s->lambda[i] = o->is_warm ? s->scale * s->lambda[i] * s->unit[s->nW + s->nP + i] : 0;
+        s->lambda[i] =
+            o->is_warm ? s->units.cost * s->lambda[i] * s->units.of[s->nW + s->nP + i] : 0;
     for (size_t i = 0; i < s->n; i++) {
         s->zl[i] = s->is_free[i] && s->lo[i] > -UNBOUNDED ? s->mu / (s->x[i] - s->lo[i]) : 0;
         s->zu[i] = s->is_free[i] && s->hi[i] < UNBOUNDED ? s->mu / (s->hi[i] - s->x[i]) : 0;
@@ -232,8 +246,8 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     }
     int finite = perp__ipm_values(s, s->x, s->r, s->c, &s->cost);
     double theta = perp__ipm_norm1(s->c, s->m);
-    s->theta_max = 1e4 * fmax(1, theta);
-    s->theta_min = 1e-4 * fmax(1, theta);
+    s->filter.theta_max = 1e4 * fmax(1, theta);
+    s->filter.theta_min = 1e-4 * fmax(1, theta);
     perp__ipm_reset_filter(s);
     return finite;
 }
@@ -296,13 +310,13 @@ int perp__ipm_report(perp__ipm *s, double primal, double dual, double alpha)
 {
     const perp__ipm_options *o = s->options;
     perp__ipm_progress p = {s->iteration + s->restorations,
-                            s->cost / s->scale,
+                            s->cost / s->units.cost,
                             primal,
                             dual,
                             s->pairing.relaxation,
                             s->mu,
                             alpha,
-                            s->delta_w};
+                            s->delta.w};
     s->is_stopped = o->progress && o->progress(o->context, &p);
     return s->is_stopped;
 }
@@ -354,26 +368,27 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         }
         double alpha_z = perp__ipm_longest_dual(s, tau);
         perp__ipm_adopt_trial(s);
-        for (size_t i = 0; i < s->m; i++) s->lambda[i] += alpha * s->dlambda[i];
+        for (size_t i = 0; i < s->m; i++) s->lambda[i] += alpha * s->d.lambda[i];
         for (size_t i = 0; i < s->n; i++) {
-            s->zl[i] += alpha_z * s->dzl[i];
-            s->zu[i] += alpha_z * s->dzu[i];
+            s->zl[i] += alpha_z * s->d.zl[i];
+            s->zu[i] += alpha_z * s->d.zu[i];
         }
         reset_multipliers(s);
     }
     error e = optimality_error(s, 0);
     result.iterations = iteration + s->restorations;
-    result.cost = s->cost / s->scale;
+    result.cost = s->cost / s->units.cost;
     result.infeasibility = e.primal;
     result.dual = e.dual;
     result.relaxation = s->pairing.relaxation;
-    result.complementarity = e.complementarity / s->scale;
-    for (size_t i = 0; i < s->m; i++) s->lambda[i] /= s->scale * s->unit[s->nW + s->nP + i];
+    result.complementarity = e.complementarity / s->units.cost;
+    for (size_t i = 0; i < s->m; i++)
+        s->lambda[i] /= s->units.cost * s->units.of[s->nW + s->nP + i];
     for (size_t i = 0; i < s->n; i++) {
-        s->zl[i] /= s->scale * s->unit[i];
-        s->zu[i] /= s->scale * s->unit[i];
+        s->zl[i] /= s->units.cost * s->units.of[i];
+        s->zu[i] /= s->units.cost * s->units.of[i];
     }
-    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] *= s->unit[i];
+    for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] *= s->units.of[i];
     memcpy(w, s->x, s->nW * sizeof *w);
     memcpy(p, s->x + s->nW, s->nP * sizeof *p);
     return result;

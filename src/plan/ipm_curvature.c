@@ -35,24 +35,25 @@ void perp__ipm_measure(perp__ipm *s, const perp__ipm_point *at)
 {
     const perp__program *g = s->g;
     size_t K = (size_t)s->K;
-    perp__program_derivatives(s->g, at->pairing, at->w, at->p, at->lambda, 1, s->jac, s->grad,
-                              s->hess);
+    perp__program_derivatives(s->g, at->pairing, at->w, at->p, at->lambda, 1, s->values.jac,
+                              s->values.grad, s->values.hess);
     double mean = perp__ipm_sum_curvature(s, by_extents, at->extent) / s->K;
     if (!(mean > 0)) mean = 1;
     s->is_redundant = 0;
-    s->factored_margin = NAN; /* nothing is factored */
+    s->factors.margin = NAN; /* nothing is factored */
     for (int e = 0; e < g->hess.n; e++)
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, g->hess.row[e], k),
                  j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i >= 0 && j >= 0)
-                s->hess[(size_t)e * K + (size_t)k] *= at->extent[i] * at->extent[j] / mean;
+                s->values.hess[(size_t)e * K + (size_t)k] *= at->extent[i] * at->extent[j] / mean;
         }
     for (int e = 0; e < g->jac.n; e++)
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, g->jac.col[e], k);
             double reach = at->reach[(size_t)g->jac.row[e] * K + (size_t)k];
-            if (i >= 0 && reach > 0) s->jac[(size_t)e * K + (size_t)k] *= at->extent[i] / reach;
+            if (i >= 0 && reach > 0)
+                s->values.jac[(size_t)e * K + (size_t)k] *= at->extent[i] / reach;
         }
 }
 
@@ -65,9 +66,9 @@ static int is_held(const perp__ipm *s, size_t i)
 static int first_changed(const perp__ipm *s)
 {
     size_t K = (size_t)s->K, n = s->nW + s->nP;
-    int first = s->factored;
+    int first = s->factors.stages;
     for (size_t i = 0; i < s->n; i++) {
-        if (is_held(s, i) == s->was_held[i]) continue;
+        if (is_held(s, i) == s->factors.was_held[i]) continue;
         if (i >= s->nW && i < n) return 0;
         int k = (int)((i < n ? i : i - n) % K);
         if (k < first) first = k;
@@ -78,15 +79,15 @@ static int first_changed(const perp__ipm *s)
 static int factor(perp__ipm *s, double margin)
 {
     for (size_t i = 0; i < s->nW + s->nP; i++) s->sigma[i] = margin;
-    s->delta_w = 0;
-    s->delta_c = s->is_redundant ? REDUNDANT : 0;
-    int first = margin == s->factored_margin ? first_changed(s) : 0;
-    for (size_t i = 0; i < s->n; i++) s->was_held[i] = (char)is_held(s, i);
-    s->factored_margin = margin;
+    s->delta.w = 0;
+    s->delta.c = s->is_redundant ? REDUNDANT : 0;
+    int first = margin == s->factors.margin ? first_changed(s) : 0;
+    for (size_t i = 0; i < s->n; i++) s->factors.was_held[i] = (char)is_held(s, i);
+    s->factors.margin = margin;
     int ok = perp__ipm_factor_from(s, first);
     if (ok >= 0 || s->is_redundant) return ok;
     s->is_redundant = 1;
-    s->delta_c = REDUNDANT;
+    s->delta.c = REDUNDANT;
     return perp__ipm_factor_once(s);
 }
 
@@ -124,7 +125,7 @@ static double curvature_along(const perp__ipm *s, const double *d)
                  j = perp__ipm_index_of(s, g->hess.col[e], k);
             if (i < 0 || j < 0) continue;
             int twice = g->hess.row[e] != g->hess.col[e];
-            sum += (1 + twice) * s->hess[(size_t)e * (size_t)s->K + (size_t)k] * d[i] * d[j];
+            sum += (1 + twice) * s->values.hess[(size_t)e * (size_t)s->K + (size_t)k] * d[i] * d[j];
         }
     for (size_t i = 0; i < s->nW + s->nP; i++) norm += d[i] * d[i];
     return sum / norm;
@@ -143,8 +144,8 @@ int perp__ipm_falling_direction(perp__ipm *s, const perp__ipm_point *at, int lev
     }
     for (int round = 0; round < ROUNDS; round++) {
         double most = 0;
-        memset(s->dlambda, 0, s->m * sizeof *s->dlambda);
-        perp__ipm_solve_factored(s, d, s->dlambda);
+        memset(s->d.lambda, 0, s->m * sizeof *s->d.lambda);
+        perp__ipm_solve_factored(s, d, s->d.lambda);
         for (size_t i = 0; i < n; i++) most = fmax(most, fabs(d[i]));
         if (!(most > 0) || !isfinite(most)) return 0;
         for (size_t i = 0; i < n; i++) d[i] /= most;

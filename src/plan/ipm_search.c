@@ -12,14 +12,14 @@ static const double NEARBY = 1e-9;
 
 void perp__ipm_reset_filter(perp__ipm *s)
 {
-    s->nfilter = 0;
+    s->filter.n = 0;
 }
 
 static int filter_accepts(const perp__ipm *s, double theta, double phi)
 {
-    if (!(theta <= s->theta_max) || !isfinite(phi)) return 0;
-    for (int i = 0; i < s->nfilter; i++)
-        if (theta >= s->filter_theta[i] && phi >= s->filter_phi[i]) return 0;
+    if (!(theta <= s->filter.theta_max) || !isfinite(phi)) return 0;
+    for (int i = 0; i < s->filter.n; i++)
+        if (theta >= s->filter.theta[i] && phi >= s->filter.phi[i]) return 0;
     return 1;
 }
 
@@ -28,15 +28,15 @@ static void add_to_filter(perp__ipm *s, double theta, double phi)
     theta *= 1 - GAMMA_THETA;
     phi -= GAMMA_PHI * theta;
     int n = 0;
-    for (int i = 0; i < s->nfilter; i++) { /* drop what the new entry dominates */
-        if (s->filter_theta[i] >= theta && s->filter_phi[i] >= phi) continue;
-        s->filter_theta[n] = s->filter_theta[i];
-        s->filter_phi[n++] = s->filter_phi[i];
+    for (int i = 0; i < s->filter.n; i++) { /* drop what the new entry dominates */
+        if (s->filter.theta[i] >= theta && s->filter.phi[i] >= phi) continue;
+        s->filter.theta[n] = s->filter.theta[i];
+        s->filter.phi[n++] = s->filter.phi[i];
     }
     if (n == MAX_FILTER) n--;
-    s->filter_theta[n] = theta;
-    s->filter_phi[n++] = phi;
-    s->nfilter = n;
+    s->filter.theta[n] = theta;
+    s->filter.phi[n++] = phi;
+    s->filter.n = n;
 }
 
 static double larger(double a, double b)
@@ -48,24 +48,24 @@ static double larger(double a, double b)
 static void move(perp__ipm *s, double alpha)
 {
     for (size_t i = 0; i < s->n; i++) {
-        double x = s->x[i] + alpha * s->dx[i];
+        double x = s->x[i] + alpha * s->d.x[i];
         if (s->is_free[i]) {
             double lo = s->lo[i] + 4e-16 * larger(1e-3, fabs(s->lo[i]));
             double hi = s->hi[i] - 4e-16 * larger(1e-3, fabs(s->hi[i]));
             if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
             if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
         }
-        s->trial[i] = x;
+        s->trial.x[i] = x;
     }
 }
 
 void perp__ipm_adopt_trial(perp__ipm *s)
 {
     double *x = s->x, *r = s->r, *c = s->c;
-    s->x = s->trial, s->trial = x;
-    s->r = s->trial_r, s->trial_r = r;
-    s->c = s->trial_c, s->trial_c = c;
-    s->cost = s->trial_cost;
+    s->x = s->trial.x, s->trial.x = x;
+    s->r = s->trial.r, s->trial.r = r;
+    s->c = s->trial.c, s->trial.c = c;
+    s->cost = s->trial.cost;
 }
 
 /* Where a line search starts. */
@@ -79,8 +79,8 @@ static int accept(perp__ipm *s, const search *from, double alpha, double theta_t
 {
     double theta = from->theta, phi = from->phi, slope = from->slope;
     double slack = 10 * 2.3e-16 * fabs(phi);
-    *is_descent =
-        theta <= s->theta_min && slope < 0 && alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
+    *is_descent = theta <= s->filter.theta_min && slope < 0 &&
+                  alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
     /* so near the solution that differences of phi are rounding: Newton's step as it is */
     if (theta <= NEARBY && theta_t <= NEARBY && fabs(alpha * slope) <= NEARBY * (1 + fabs(phi)))
         return phi_t <= phi + NEARBY * (1 + fabs(phi));
@@ -95,9 +95,9 @@ static int try_step(perp__ipm *s, const search *from, double alpha, double full,
 {
     move(s, alpha);
     *theta_t = UNBOUNDED;
-    if (!perp__ipm_values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) return 0;
-    *theta_t = perp__ipm_norm1(s->trial_c, s->m);
-    return accept(s, from, full, *theta_t, perp__ipm_barrier(s, s->trial, s->trial_cost),
+    if (!perp__ipm_values(s, s->trial.x, s->trial.r, s->trial.c, &s->trial.cost)) return 0;
+    *theta_t = perp__ipm_norm1(s->trial.c, s->m);
+    return accept(s, from, full, *theta_t, perp__ipm_barrier(s, s->trial.x, s->trial.cost),
                   is_descent);
 }
 
@@ -105,19 +105,19 @@ static int try_step(perp__ipm *s, const search *from, double alpha, double full,
 static int correct_step(perp__ipm *s, const search *from, double alpha, double tau, int *is_descent)
 {
     double last = from->theta, step = alpha, theta_t;
-    memcpy(s->soc_c, s->c, s->m * sizeof *s->soc_c);
-    memcpy(s->soc_dx, s->dx, s->n * sizeof *s->soc_dx);
-    memcpy(s->soc_dl, s->dlambda, s->m * sizeof *s->soc_dl);
+    memcpy(s->soc.c, s->c, s->m * sizeof *s->soc.c);
+    memcpy(s->soc.dx, s->d.x, s->n * sizeof *s->soc.dx);
+    memcpy(s->soc.dlambda, s->d.lambda, s->m * sizeof *s->soc.dlambda);
     for (int round = 0; round < 4; round++) {
-        for (size_t i = 0; i < s->m; i++) s->soc_c[i] = step * s->soc_c[i] + s->trial_c[i];
-        perp__ipm_direction(s, s->soc_c);
+        for (size_t i = 0; i < s->m; i++) s->soc.c[i] = step * s->soc.c[i] + s->trial.c[i];
+        perp__ipm_direction(s, s->soc.c);
         step = perp__ipm_longest_primal(s, tau);
         if (try_step(s, from, step, alpha, &theta_t, is_descent)) return 1;
         if (!(theta_t <= 0.99 * last)) break;
         last = theta_t;
     }
-    memcpy(s->dx, s->soc_dx, s->n * sizeof *s->soc_dx);
-    memcpy(s->dlambda, s->soc_dl, s->m * sizeof *s->soc_dl);
+    memcpy(s->d.x, s->soc.dx, s->n * sizeof *s->soc.dx);
+    memcpy(s->d.lambda, s->soc.dlambda, s->m * sizeof *s->soc.dlambda);
     perp__ipm_bound_multiplier_steps(s);
     return 0;
 }
@@ -131,13 +131,14 @@ double perp__ipm_line_search(perp__ipm *s, double tau)
     for (size_t i = 0; i < s->n; i++) {
         if (!s->is_free[i]) continue;
         /* the slope of the barrier function alone: without the multipliers' part */
-        slope += perp__ipm_barrier_slope(s, i) * s->dx[i];
+        slope += perp__ipm_barrier_slope(s, i) * s->d.x[i];
     }
     /* remove lambda'(J dx - ds) = -lambda' c (1 up to the linear solve) */
-    for (size_t i = 0; i < s->m; i++) s->res_c[i] = 0;
-    perp__ipm_add_product(s, s->dx, s->res_c);
+    for (size_t i = 0; i < s->m; i++) s->system.res_c[i] = 0;
+    perp__ipm_add_product(s, s->d.x, s->system.res_c);
     for (size_t i = 0; i < s->m; i++)
-        if (s->local_r[i] >= 0) slope -= s->lambda[i] * (s->res_c[i] - s->dx[s->nW + s->nP + i]);
+        if (s->place.r[i] >= 0)
+            slope -= s->lambda[i] * (s->system.res_c[i] - s->d.x[s->nW + s->nP + i]);
     search from = {perp__ipm_norm1(s->c, s->m), perp__ipm_barrier(s, s->x, s->cost), slope};
     for (int try = 0; try < 40 && alpha > 1e-13; try++, alpha *= 0.5) {
         int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent);
@@ -166,7 +167,7 @@ static int feasibility_step(perp__ipm *s, double zeta)
 {
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     perp__ipm_derivatives(s, NULL, 0);
-    memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
+    memset(s->values.gradient, 0, (s->nW + s->nP) * sizeof *s->values.gradient);
     for (size_t i = 0; i < s->n; i++) {
         double scale = fmax(1, fabs(s->x[i])), to_lo = s->x[i] - s->lo[i],
                to_hi = s->hi[i] - s->x[i];
@@ -176,8 +177,8 @@ static int feasibility_step(perp__ipm *s, double zeta)
         if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->mu / (to_lo * to_lo);
         if (s->hi[i] < UNBOUNDED) s->sigma[i] += s->mu / (to_hi * to_hi);
     }
-    s->delta_w = 0;
-    s->delta_c = 1;
+    s->delta.w = 0;
+    s->delta.c = 1;
     if (perp__ipm_factor_once(s) < 0) return 0;
     perp__ipm_direction(s, s->c);
     return 1;
@@ -189,14 +190,14 @@ static int damped_step(perp__ipm *s, double zeta)
     double before = violation(s, s->x, s->c), slope = 0;
     if (!feasibility_step(s, zeta)) return 0;
     for (size_t i = 0; i < s->n; i++)
-        if (s->is_free[i]) slope -= s->sigma[i] * s->dx[i] * s->dx[i];
+        if (s->is_free[i]) slope -= s->sigma[i] * s->d.x[i] * s->d.x[i];
     for (size_t i = 0; i < s->m; i++)
-        slope -= (s->c[i] - s->dlambda[i]) * (s->c[i] - s->dlambda[i]);
+        slope -= (s->c[i] - s->d.lambda[i]) * (s->c[i] - s->d.lambda[i]);
     double alpha = perp__ipm_longest_primal(s, 0.95);
     for (int try = 0; try < 12 && alpha > 1e-8; try++, alpha *= 0.3) {
         move(s, alpha);
-        if (!perp__ipm_values(s, s->trial, s->trial_r, s->trial_c, &s->trial_cost)) continue;
-        if (violation(s, s->trial, s->trial_c) > before + 1e-3 * alpha * slope) continue;
+        if (!perp__ipm_values(s, s->trial.x, s->trial.r, s->trial.c, &s->trial.cost)) continue;
+        if (violation(s, s->trial.x, s->trial.c) > before + 1e-3 * alpha * slope) continue;
         perp__ipm_adopt_trial(s);
         return alpha > 0.5 ? 2 : 1;
     }

@@ -24,37 +24,56 @@ struct perp__ipm {
     int K, nx, nw, np, nrow;
     size_t nW, nP, nS, n, m; /* unknowns of steps, globals, slacks, all; rows */
     perp__stages *stages;
-    int *local_w, *local_r; /* place in a stage, or -1 */
-    int *local_p;           /* place in the border, or -1 */
+    struct {
+        int *w, *r, *p; /* place of unknowns and rows in a stage, of globals in the border, or -1 */
+    } place;
+    const perp__ipm_options *options;
 
     /* primal: w, p, slacks of rows; their bounds and multipliers */
-    double *x, *lo, *hi, *zl, *zu, *dx, *dzl, *dzu, *sigma;
+    double *x, *lo, *hi, *zl, *zu, *sigma, *lambda;
     char *is_free;
-    double *lambda, *dlambda;
-    double *r, *c, *trial, *trial_r, *trial_c; /* c = r - s of active rows */
-    double *jac, *grad, *hess;
-    double *gradient; /* of cost + lambda'c without bound terms */
-    double *rhs_x, *rhs_c, *res_x, *res_c;
-    double *soc_c, *soc_dx, *soc_dl; /* of second-order corrections */
-    double *xk, *yk;                 /* right-hand side by stages, and border */
-    double scale;                    /* of the cost */
-    double *unit;                    /* of w, p and rows: x is in these */
-    double *plain; /* w, p and multipliers of rows in the program's own; where has_units */
-    double cost, trial_cost; /* scaled */
-    double mu, delta_w, delta_c, last_delta;
-    double filter_theta[MAX_FILTER], filter_phi[MAX_FILTER];
-    int nfilter;
-    const perp__ipm_options *options;
+    double *r, *c; /* c = r - s of active rows */
+    double cost;   /* scaled */
+    struct {
+        double *jac, *grad, *hess;
+        double *gradient; /* of cost + lambda'c without bound terms */
+    } values;
+    struct {
+        double cost;   /* factor of the cost */
+        double *of;    /* w, p and rows: x is in these */
+        double *plain; /* w, p and multipliers of rows in the program's own; where has_units */
+    } units;
+
+    struct {
+        double *rhs_x, *rhs_c, *res_x, *res_c; /* right-hand sides, and what a solution leaves */
+        double *xk, *yk;                       /* right-hand side by stages, and border */
+    } system;
+    struct {
+        double w, c, last; /* on the diagonal, of unknowns and of rows */
+    } delta;
+    struct {                           /* of the last factorisation */
+        double *border_before, margin; /* the border before each stage; by what it went */
+        int *negative_before;          /* negative eigenvalues before each stage */
+        int stages;                    /* up to which it went */
+        char *was_held;
+    } factors;
+    struct {
+        double *x, *zl, *zu, *lambda;
+    } d; /* direction */
+    struct {
+        double *c, *dx, *dlambda;
+    } soc; /* second-order correction */
+    struct {
+        double *x, *r, *c, cost;
+    } trial; /* point of the line search */
+    struct {
+        double theta[MAX_FILTER], phi[MAX_FILTER], theta_max, theta_min;
+        int n;
+    } filter;
+    double mu;
     int iteration, is_stopped;
-    /* of the last factorisation: the border and the negative eigenvalues before each stage; up to which stage it went; by what, and
-     * what was held */
-    double *border_before;
-    int *negative_before, factored;
-    double factored_margin;
-    char *was_held;
     int is_redundant; /* of the point that was measured last: conditions that are held repeat each other */
     int restorations; /* steps of restoration, which count as iterations */
-    double theta_max, theta_min;
 };
 
 static inline int perp__ipm_is_off(const perp__ipm *s, size_t row)
@@ -90,7 +109,7 @@ static inline long perp__ipm_index_of(const perp__ipm *s, int col, int k)
 /* Gradient of the Lagrangian with respect to entry i of (w, p, s), without bound terms. */
 static inline double perp__ipm_lagrangian_slope(const perp__ipm *s, size_t i)
 {
-    return i < s->nW + s->nP ? s->gradient[i] : -s->lambda[i - s->nW - s->nP];
+    return i < s->nW + s->nP ? s->values.gradient[i] : -s->lambda[i - s->nW - s->nP];
 }
 
 /* Gradient of the barrier function's Lagrangian at entry i. */

@@ -18,12 +18,12 @@ void perp__ipm_read_bounds(perp__ipm *s)
     memcpy(s->hi + s->nW, g->bound.phi, s->nP * sizeof *s->hi);
     memcpy(s->lo + s->nW + s->nP, g->bound.rlo, s->nS * sizeof *s->lo);
     memcpy(s->hi + s->nW + s->nP, g->bound.rhi, s->nS * sizeof *s->hi);
-    for (size_t i = 0; i < s->nW; i++) s->unit[i] = g->unit.w[i / (size_t)s->K];
-    for (size_t i = 0; i < s->nP; i++) s->unit[s->nW + i] = g->unit.p[i];
-    for (size_t i = 0; i < s->nS; i++) s->unit[s->nW + s->nP + i] = g->unit.r[i / (size_t)s->K];
+    for (size_t i = 0; i < s->nW; i++) s->units.of[i] = g->unit.w[i / (size_t)s->K];
+    for (size_t i = 0; i < s->nP; i++) s->units.of[s->nW + i] = g->unit.p[i];
+    for (size_t i = 0; i < s->nS; i++) s->units.of[s->nW + s->nP + i] = g->unit.r[i / (size_t)s->K];
     for (size_t i = 0; i < s->n && g->unit.differ; i++) {
-        s->lo[i] /= s->unit[i];
-        s->hi[i] /= s->unit[i];
+        s->lo[i] /= s->units.of[i];
+        s->hi[i] /= s->units.of[i];
     }
     perp__ipm_place(s);
 }
@@ -40,18 +40,18 @@ void perp__ipm_place(perp__ipm *s)
         int n = 0;
         for (int i = 0; i < s->nw; i++) {
             size_t at = (size_t)i * K + k;
-            s->local_w[at] = s->is_free[at] ? n++ : -1;
+            s->place.w[at] = s->is_free[at] ? n++ : -1;
         }
         for (int i = 0; i < s->nrow; i++) {
             size_t at = (size_t)i * K + k;
-            s->local_r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
+            s->place.r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
         }
         b->n[k] = n;
         for (int i = 0; i < s->nx; i++)
             b->link[k * (size_t)s->nx + (size_t)i] =
-                s->local_w[(size_t)((g->npoint - 1) * g->nb + i) * K + k];
+                s->place.w[(size_t)((g->npoint - 1) * g->nb + i) * K + k];
     }
-    for (size_t i = 0; i < s->nP; i++) s->local_p[i] = s->is_free[s->nW + i] ? (int)i : -1;
+    for (size_t i = 0; i < s->nP; i++) s->place.p[i] = s->is_free[s->nW + i] ? (int)i : -1;
 }
 
 /* Values -------------------------------------------------------------------------------------- */
@@ -60,14 +60,14 @@ void perp__ipm_place(perp__ipm *s)
 static const double *plain(const perp__ipm *s, const double *x)
 {
     if (!s->g->unit.differ) return x;
-    for (size_t i = 0; i < s->nW + s->nP; i++) s->plain[i] = x[i] * s->unit[i];
-    return s->plain;
+    for (size_t i = 0; i < s->nW + s->nP; i++) s->units.plain[i] = x[i] * s->units.of[i];
+    return s->units.plain;
 }
 
 void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
 {
     const perp__program *g = s->g;
-    const double *w = plain(s, x), *unit = s->unit + s->nW + s->nP;
+    const double *w = plain(s, x), *unit = s->units.of + s->nW + s->nP;
     size_t K = (size_t)s->K;
     perp__program_values(s->g, &s->pairing, w, w + s->nW, r, cost);
     if (!g->unit.differ) return;
@@ -83,28 +83,29 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
 void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
 {
     const perp__program *g = s->g;
-    const double *w = plain(s, s->x), *unit = s->unit + s->nW + s->nP;
-    double *l = s->plain + s->nW + s->nP;
+    const double *w = plain(s, s->x), *unit = s->units.of + s->nW + s->nP;
+    double *l = s->units.plain + s->nW + s->nP;
     size_t K = (size_t)s->K;
     for (size_t i = 0; i < s->m && g->unit.differ && lambda; i++) l[i] = lambda[i] / unit[i];
     perp__program_derivatives(s->g, &s->pairing, w, w + s->nW,
-                              lambda && g->unit.differ ? l : lambda, scale, s->jac, s->grad,
-                              s->hess);
+                              lambda && g->unit.differ ? l : lambda, scale, s->values.jac,
+                              s->values.grad, s->values.hess);
     if (!g->unit.differ) return;
     for (size_t k = 0; k < K; k++) {
         for (int e = 0; e < g->jac.n; e++) {
             long j = perp__ipm_index_of(s, g->jac.col[e], (int)k);
-            double *J = &s->jac[(size_t)e * K + k];
-            *J *= (j >= 0 ? s->unit[j] : 1) / unit[(size_t)g->jac.row[e] * K + k];
+            double *J = &s->values.jac[(size_t)e * K + k];
+            *J *= (j >= 0 ? s->units.of[j] : 1) / unit[(size_t)g->jac.row[e] * K + k];
         }
         for (int e = 0; e < g->grad.n; e++) {
             long j = perp__ipm_index_of(s, g->grad.col[e], (int)k);
-            if (j >= 0) s->grad[(size_t)e * K + k] *= s->unit[j];
+            if (j >= 0) s->values.grad[(size_t)e * K + k] *= s->units.of[j];
         }
         for (int e = 0; e < g->hess.n; e++) {
             long i = perp__ipm_index_of(s, g->hess.row[e], (int)k),
                  j = perp__ipm_index_of(s, g->hess.col[e], (int)k);
-            if (i >= 0 && j >= 0) s->hess[(size_t)e * K + k] *= s->unit[i] * s->unit[j];
+            if (i >= 0 && j >= 0)
+                s->values.hess[(size_t)e * K + k] *= s->units.of[i] * s->units.of[j];
         }
     }
 }
@@ -113,7 +114,7 @@ int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double
 {
     perp__ipm_rows(s, x, r, cost);
     const double *slack = x + s->nW + s->nP;
-    *cost *= s->scale;
+    *cost *= s->units.cost;
     double sum = *cost;
     for (size_t i = 0; i < s->m; i++) {
         c[i] = perp__ipm_is_off(s, i) ? 0 : r[i] - slack[i];
@@ -153,7 +154,7 @@ static void add_transposed(const perp__ipm *s, const double *v, double *y)
     const perp__program *g = s->g;
     int K = s->K;
     for (int e = 0; e < g->jac.n; e++) {
-        const double *J = s->jac + (size_t)e * (size_t)K,
+        const double *J = s->values.jac + (size_t)e * (size_t)K,
                      *l = v + (size_t)g->jac.row[e] * (size_t)K;
         int col = g->jac.col[e], kind = perp__ipm_kind_of(s, col);
         if (kind == GLOBAL) {
@@ -175,7 +176,7 @@ void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y)
     const perp__program *g = s->g;
     int K = s->K;
     for (int e = 0; e < g->jac.n; e++) {
-        const double *J = s->jac + (size_t)e * (size_t)K;
+        const double *J = s->values.jac + (size_t)e * (size_t)K;
         double *to = y + (size_t)g->jac.row[e] * (size_t)K;
         int col = g->jac.col[e];
         if (perp__ipm_kind_of(s, col) == GLOBAL) {
@@ -196,17 +197,18 @@ void perp__ipm_differentiate(perp__ipm *s)
     const perp__program *g = s->g;
     for (size_t i = 0; i < s->m; i++)
         if (perp__ipm_is_off(s, i)) s->lambda[i] = 0;
-    perp__ipm_derivatives(s, s->lambda, s->scale);
-    memset(s->gradient, 0, (s->nW + s->nP) * sizeof *s->gradient);
+    perp__ipm_derivatives(s, s->lambda, s->units.cost);
+    memset(s->values.gradient, 0, (s->nW + s->nP) * sizeof *s->values.gradient);
     for (size_t i = 0; i < s->nP; i++)
-        s->gradient[s->nW + i] = s->scale * g->cost.time[i] * s->unit[s->nW + i];
+        s->values.gradient[s->nW + i] = s->units.cost * g->cost.time[i] * s->units.of[s->nW + i];
     for (int e = 0; e < g->grad.n; e++)
         for (int k = 0; k < s->K; k++) {
             long at = perp__ipm_index_of(s, g->grad.col[e], k);
             if (at >= 0)
-                s->gradient[at] += s->scale * s->grad[(size_t)e * (size_t)s->K + (size_t)k];
+                s->values.gradient[at] +=
+                    s->units.cost * s->values.grad[(size_t)e * (size_t)s->K + (size_t)k];
         }
-    add_transposed(s, s->lambda, s->gradient);
+    add_transposed(s, s->lambda, s->values.gradient);
 }
 
 /* Linear system ------------------------------------------------------------------------------- */
@@ -231,7 +233,7 @@ static void put_border(perp__stages *b, int i, int j, double v)
 
 static int border_of(const perp__ipm *s, int col)
 {
-    return s->local_p[col - s->nx - s->nw];
+    return s->place.p[col - s->nx - s->nw];
 }
 
 /* Where column `col` of stage k stands: in stage k, in the stage before (PRE), or in the border. */
@@ -239,14 +241,14 @@ static int place_of(const perp__ipm *s, int col, int k, int *place)
 {
     int kind = perp__ipm_kind_of(s, col);
     if (kind == UNKNOWN) {
-        *place = s->local_w[(size_t)(col - s->nx) * (size_t)s->K + (size_t)k];
+        *place = s->place.w[(size_t)(col - s->nx) * (size_t)s->K + (size_t)k];
     } else if (kind == GLOBAL) {
         *place = border_of(s, col);
     } else if (k > 0) {
         *place = s->stages->link[(size_t)(k - 1) * (size_t)s->nx + (size_t)col];
     } else {
         int p = s->g->initial.p[col];
-        *place = p >= 0 ? s->local_p[p] : -1;
+        *place = p >= 0 ? s->place.p[p] : -1;
         kind = GLOBAL;
     }
     return kind;
@@ -263,7 +265,7 @@ static void put_hessian(perp__ipm *s, int k, int before)
     double *B = b->B + (size_t)stage * (size_t)nmax * (size_t)b->nborder;
     double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
     for (int e = 0; e < g->hess.n; e++) {
-        double v = s->hess[(size_t)e * (size_t)s->K + (size_t)k];
+        double v = s->values.hess[(size_t)e * (size_t)s->K + (size_t)k];
         int i, j, ki, kj;
         if (v == 0) continue;
         ki = place_of(s, g->hess.row[e], k, &i);
@@ -296,10 +298,10 @@ static void put_jacobian(perp__ipm *s, int k)
     double *B = b->B + (size_t)k * (size_t)nmax * (size_t)b->nborder;
     double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
     for (int e = 0; e < g->jac.n; e++) {
-        int r = s->local_r[(size_t)g->jac.row[e] * (size_t)s->K + (size_t)k], j;
+        int r = s->place.r[(size_t)g->jac.row[e] * (size_t)s->K + (size_t)k], j;
         if (r < 0) continue;
         int kind = place_of(s, g->jac.col[e], k, &j);
-        double v = s->jac[(size_t)e * (size_t)s->K + (size_t)k];
+        double v = s->values.jac[(size_t)e * (size_t)s->K + (size_t)k];
         if (j < 0) continue;
         if (kind == UNKNOWN)
             S[(size_t)j * (size_t)nmax + (size_t)r] += v;
@@ -317,15 +319,15 @@ static void put_diagonal(perp__ipm *s, int k)
     double *S = b->S + (size_t)k * nmax * nmax;
     for (int i = 0; i < s->nw; i++) {
         size_t at = (size_t)i * K + (size_t)k;
-        int l = s->local_w[at];
-        if (l >= 0) S[(size_t)l * nmax + (size_t)l] += s->sigma[at] + s->delta_w;
+        int l = s->place.w[at];
+        if (l >= 0) S[(size_t)l * nmax + (size_t)l] += s->sigma[at] + s->delta.w;
     }
     for (int i = 0; i < s->nrow; i++) {
         size_t at = (size_t)i * K + (size_t)k, slack = s->nW + s->nP + at;
-        int l = s->local_r[at];
+        int l = s->place.r[at];
         if (l < 0) continue;
-        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta_w) : 0;
-        S[(size_t)l * nmax + (size_t)l] -= D + s->delta_c;
+        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta.w) : 0;
+        S[(size_t)l * nmax + (size_t)l] -= D + s->delta.c;
     }
 }
 
@@ -342,18 +344,19 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
     size_t nmax = (size_t)b->nmax, nb = (size_t)b->nborder;
     int wanted = 0;
     if (first > 0) {
-        memcpy(b->P, s->border_before + (size_t)first * nb * nb, nb * nb * sizeof *b->P);
-        b->negative = s->negative_before[first];
+        memcpy(b->P, s->factors.border_before + (size_t)first * nb * nb, nb * nb * sizeof *b->P);
+        b->negative = s->factors.negative_before[first];
     } else {
         memset(b->P, 0, nb * nb * sizeof *b->P);
         for (size_t i = 0; i < s->nP; i++)
-            b->P[i * nb + i] = s->local_p[i] >= 0 ? s->sigma[s->nW + i] + s->delta_w : 1;
+            b->P[i * nb + i] = s->place.p[i] >= 0 ? s->sigma[s->nW + i] + s->delta.w : 1;
         perp__stages_start(b);
     }
     for (int k = first; k < s->K; k++) {
-        if (nb > 0) memcpy(s->border_before + (size_t)k * nb * nb, b->P, nb * nb * sizeof *b->P);
-        s->negative_before[k] = b->negative;
-        s->factored = k;
+        if (nb > 0)
+            memcpy(s->factors.border_before + (size_t)k * nb * nb, b->P, nb * nb * sizeof *b->P);
+        s->factors.negative_before[k] = b->negative;
+        s->factors.stages = k;
         size_t n = (size_t)b->n[k];
         for (size_t j = 0; j < n; j++)
             memset(b->S + ((size_t)k * nmax + j) * nmax, 0, n * sizeof *b->S);
@@ -366,7 +369,7 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
         if (!perp__stages_eliminate(b, k)) return -1;
     }
     if (!perp__stages_finish(b)) return -1;
-    for (size_t i = 0; i < s->m; i++) wanted += s->local_r[i] >= 0;
+    for (size_t i = 0; i < s->m; i++) wanted += s->place.r[i] >= 0;
     return b->negative == wanted;
 }
 
@@ -374,7 +377,7 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
 int perp__ipm_factor(perp__ipm *s)
 {
     const double first = 1e-4, least = 1e-20, most = 1e40;
-    s->delta_w = s->delta_c = 0;
+    s->delta.w = s->delta.c = 0;
     for (size_t i = 0; i < s->n; i++) {
         s->sigma[i] = 0;
         if (!s->is_free[i]) continue;
@@ -384,16 +387,16 @@ int perp__ipm_factor(perp__ipm *s)
     }
     int ok = perp__ipm_factor_once(s);
     if (ok == 1) return 1;
-    if (ok < 0) s->delta_c = 1e-8 * pow(s->mu, 0.25);
-    s->delta_w = s->last_delta == 0 ? first : fmax(least, s->last_delta / 3);
-    while (s->delta_w < most) {
+    if (ok < 0) s->delta.c = 1e-8 * pow(s->mu, 0.25);
+    s->delta.w = s->delta.last == 0 ? first : fmax(least, s->delta.last / 3);
+    while (s->delta.w < most) {
         ok = perp__ipm_factor_once(s);
         if (ok == 1) {
-            s->last_delta = s->delta_w;
+            s->delta.last = s->delta.w;
             return 1;
         }
-        if (ok < 0 && s->delta_c == 0) s->delta_c = 1e-8 * pow(s->mu, 0.25);
-        s->delta_w *= s->last_delta == 0 ? 100 : 8;
+        if (ok < 0 && s->delta.c == 0) s->delta.c = 1e-8 * pow(s->mu, 0.25);
+        s->delta.w *= s->delta.last == 0 ? 100 : 8;
     }
     return 0;
 }
@@ -403,14 +406,14 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
 {
     const perp__program *g = s->g;
     for (size_t i = 0; i < s->nW + s->nP; i++)
-        yx[i] = s->is_free[i] ? (s->sigma[i] + s->delta_w) * dx[i] : 0;
+        yx[i] = s->is_free[i] ? (s->sigma[i] + s->delta.w) * dx[i] : 0;
     for (size_t i = 0; i < s->m; i++) {
         size_t slack = s->nW + s->nP + i;
-        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta_w) : 0;
-        yc[i] = -(D + s->delta_c) * dl[i];
+        double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta.w) : 0;
+        yc[i] = -(D + s->delta.c) * dl[i];
     }
     for (int e = 0; e < g->hess.n; e++) {
-        const double *H = s->hess + (size_t)e * (size_t)s->K;
+        const double *H = s->values.hess + (size_t)e * (size_t)s->K;
         int ci = g->hess.row[e], cj = g->hess.col[e];
         for (int k = 0; k < s->K; k++) {
             long i = perp__ipm_index_of(s, ci, k), j = perp__ipm_index_of(s, cj, k);
@@ -424,7 +427,7 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
     for (size_t i = 0; i < s->nW + s->nP; i++)
         if (!s->is_free[i]) yx[i] = 0;
     for (size_t i = 0; i < s->m; i++)
-        if (s->local_r[i] < 0) yc[i] = 0;
+        if (s->place.r[i] < 0) yc[i] = 0;
 }
 
 void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc)
@@ -433,39 +436,39 @@ void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc)
     size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
     for (int i = 0; i < s->nw; i++)
         for (size_t k = 0; k < K; k++) {
-            int l = s->local_w[(size_t)i * K + k];
-            if (l >= 0) s->xk[k * nmax + (size_t)l] = bx[(size_t)i * K + k];
+            int l = s->place.w[(size_t)i * K + k];
+            if (l >= 0) s->system.xk[k * nmax + (size_t)l] = bx[(size_t)i * K + k];
         }
     for (int i = 0; i < s->nrow; i++)
         for (size_t k = 0; k < K; k++) {
-            int l = s->local_r[(size_t)i * K + k];
-            if (l >= 0) s->xk[k * nmax + (size_t)l] = bc[(size_t)i * K + k];
+            int l = s->place.r[(size_t)i * K + k];
+            if (l >= 0) s->system.xk[k * nmax + (size_t)l] = bc[(size_t)i * K + k];
         }
-    for (size_t i = 0; i < s->nP; i++) s->yk[i] = s->local_p[i] >= 0 ? bx[s->nW + i] : 0;
-    perp__stages_solve(b, s->xk, s->yk);
+    for (size_t i = 0; i < s->nP; i++) s->system.yk[i] = s->place.p[i] >= 0 ? bx[s->nW + i] : 0;
+    perp__stages_solve(b, s->system.xk, s->system.yk);
     for (int i = 0; i < s->nw; i++)
         for (size_t k = 0; k < K; k++) {
-            int l = s->local_w[(size_t)i * K + k];
-            bx[(size_t)i * K + k] = l >= 0 ? s->xk[k * nmax + (size_t)l] : 0;
+            int l = s->place.w[(size_t)i * K + k];
+            bx[(size_t)i * K + k] = l >= 0 ? s->system.xk[k * nmax + (size_t)l] : 0;
         }
     for (int i = 0; i < s->nrow; i++)
         for (size_t k = 0; k < K; k++) {
-            int l = s->local_r[(size_t)i * K + k];
-            bc[(size_t)i * K + k] = l >= 0 ? s->xk[k * nmax + (size_t)l] : 0;
+            int l = s->place.r[(size_t)i * K + k];
+            bc[(size_t)i * K + k] = l >= 0 ? s->system.xk[k * nmax + (size_t)l] : 0;
         }
-    for (size_t i = 0; i < s->nP; i++) bx[s->nW + i] = s->local_p[i] >= 0 ? s->yk[i] : 0;
+    for (size_t i = 0; i < s->nP; i++) bx[s->nW + i] = s->place.p[i] >= 0 ? s->system.yk[i] : 0;
 }
 
 void perp__ipm_bound_multiplier_steps(perp__ipm *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        s->dzl[i] = s->dzu[i] = 0;
+        s->d.zl[i] = s->d.zu[i] = 0;
         if (!s->is_free[i]) continue;
-        double d = s->dx[i];
+        double d = s->d.x[i];
         if (s->lo[i] > -UNBOUNDED)
-            s->dzl[i] = (s->mu - s->zl[i] * d) / (s->x[i] - s->lo[i]) - s->zl[i];
+            s->d.zl[i] = (s->mu - s->zl[i] * d) / (s->x[i] - s->lo[i]) - s->zl[i];
         if (s->hi[i] < UNBOUNDED)
-            s->dzu[i] = (s->mu + s->zu[i] * d) / (s->hi[i] - s->x[i]) - s->zu[i];
+            s->d.zu[i] = (s->mu + s->zu[i] * d) / (s->hi[i] - s->x[i]) - s->zu[i];
     }
 }
 
@@ -474,34 +477,40 @@ void perp__ipm_bound_multiplier_steps(perp__ipm *s)
 void perp__ipm_direction(perp__ipm *s, const double *c)
 {
     size_t n = s->nW + s->nP;
-    for (size_t i = 0; i < n; i++) s->rhs_x[i] = s->is_free[i] ? -perp__ipm_barrier_slope(s, i) : 0;
+    for (size_t i = 0; i < n; i++)
+        s->system.rhs_x[i] = s->is_free[i] ? -perp__ipm_barrier_slope(s, i) : 0;
     for (size_t i = 0; i < s->m; i++) {
         size_t slack = n + i;
-        s->rhs_c[i] = s->local_r[i] < 0 ? 0 : -c[i];
+        s->system.rhs_c[i] = s->place.r[i] < 0 ? 0 : -c[i];
         if (s->is_free[slack])
-            s->rhs_c[i] -= perp__ipm_barrier_slope(s, slack) / (s->sigma[slack] + s->delta_w);
+            s->system.rhs_c[i] -=
+                perp__ipm_barrier_slope(s, slack) / (s->sigma[slack] + s->delta.w);
     }
-    memcpy(s->dx, s->rhs_x, n * sizeof *s->dx);
-    memcpy(s->dlambda, s->rhs_c, s->m * sizeof *s->dlambda);
-    perp__ipm_solve_factored(s, s->dx, s->dlambda);
-    double scale = fmax(perp__ipm_norm_inf(s->rhs_x, n), perp__ipm_norm_inf(s->rhs_c, s->m)),
+    memcpy(s->d.x, s->system.rhs_x, n * sizeof *s->d.x);
+    memcpy(s->d.lambda, s->system.rhs_c, s->m * sizeof *s->d.lambda);
+    perp__ipm_solve_factored(s, s->d.x, s->d.lambda);
+    double scale = fmax(perp__ipm_norm_inf(s->system.rhs_x, n),
+                        perp__ipm_norm_inf(s->system.rhs_c, s->m)),
            last = UNBOUNDED;
     for (int round = 0; round < 4; round++) {
-        multiply(s, s->dx, s->dlambda, s->res_x, s->res_c);
-        for (size_t i = 0; i < n; i++) s->res_x[i] = s->is_free[i] ? s->rhs_x[i] - s->res_x[i] : 0;
-        for (size_t i = 0; i < s->m; i++) s->res_c[i] = s->rhs_c[i] - s->res_c[i];
-        double left = fmax(perp__ipm_norm_inf(s->res_x, n), perp__ipm_norm_inf(s->res_c, s->m));
+        multiply(s, s->d.x, s->d.lambda, s->system.res_x, s->system.res_c);
+        for (size_t i = 0; i < n; i++)
+            s->system.res_x[i] = s->is_free[i] ? s->system.rhs_x[i] - s->system.res_x[i] : 0;
+        for (size_t i = 0; i < s->m; i++)
+            s->system.res_c[i] = s->system.rhs_c[i] - s->system.res_c[i];
+        double left =
+            fmax(perp__ipm_norm_inf(s->system.res_x, n), perp__ipm_norm_inf(s->system.res_c, s->m));
         if (left <= 1e-12 * scale || !(left < 0.5 * last)) break;
         last = left;
-        perp__ipm_solve_factored(s, s->res_x, s->res_c);
-        for (size_t i = 0; i < n; i++) s->dx[i] += s->res_x[i];
-        for (size_t i = 0; i < s->m; i++) s->dlambda[i] += s->res_c[i];
+        perp__ipm_solve_factored(s, s->system.res_x, s->system.res_c);
+        for (size_t i = 0; i < n; i++) s->d.x[i] += s->system.res_x[i];
+        for (size_t i = 0; i < s->m; i++) s->d.lambda[i] += s->system.res_c[i];
     }
     for (size_t i = 0; i < s->m; i++) {
         size_t slack = n + i;
-        s->dx[slack] = s->is_free[slack] ? (s->dlambda[i] - perp__ipm_barrier_slope(s, slack)) /
-                                               (s->sigma[slack] + s->delta_w)
-                                         : 0;
+        s->d.x[slack] = s->is_free[slack] ? (s->d.lambda[i] - perp__ipm_barrier_slope(s, slack)) /
+                                                (s->sigma[slack] + s->delta.w)
+                                          : 0;
     }
     perp__ipm_bound_multiplier_steps(s);
 }
@@ -512,10 +521,10 @@ double perp__ipm_longest_primal(const perp__ipm *s, double tau)
     double alpha = 1;
     for (size_t i = 0; i < s->n; i++) {
         if (!s->is_free[i]) continue;
-        if (s->dx[i] < 0 && s->lo[i] > -UNBOUNDED)
-            alpha = fmin(alpha, tau * (s->lo[i] - s->x[i]) / s->dx[i]);
-        if (s->dx[i] > 0 && s->hi[i] < UNBOUNDED)
-            alpha = fmin(alpha, tau * (s->hi[i] - s->x[i]) / s->dx[i]);
+        if (s->d.x[i] < 0 && s->lo[i] > -UNBOUNDED)
+            alpha = fmin(alpha, tau * (s->lo[i] - s->x[i]) / s->d.x[i]);
+        if (s->d.x[i] > 0 && s->hi[i] < UNBOUNDED)
+            alpha = fmin(alpha, tau * (s->hi[i] - s->x[i]) / s->d.x[i]);
     }
     return alpha;
 }
@@ -524,8 +533,8 @@ double perp__ipm_longest_dual(const perp__ipm *s, double tau)
 {
     double alpha = 1;
     for (size_t i = 0; i < s->n; i++) {
-        if (s->dzl[i] < 0) alpha = fmin(alpha, -tau * s->zl[i] / s->dzl[i]);
-        if (s->dzu[i] < 0) alpha = fmin(alpha, -tau * s->zu[i] / s->dzu[i]);
+        if (s->d.zl[i] < 0) alpha = fmin(alpha, -tau * s->zl[i] / s->d.zl[i]);
+        if (s->d.zu[i] < 0) alpha = fmin(alpha, -tau * s->zu[i] / s->d.zu[i]);
     }
     return alpha;
 }
