@@ -407,22 +407,10 @@ static void judge_off(judge *j, int i, const int *out)
  * velocity; here each has its own scale. Roots: f (2), v (2), bound. */
 static void judge_cone(judge *j, int i, const int *out)
 {
-    const perp__step *s = j->s;
-    const double *ws = s->ws;
-    double f[2] = {ws[out[0]], ws[out[1]]}, v[2] = {ws[out[2]], ws[out[3]]}, bound = ws[out[4]];
-    double speed = hypot(v[0], v[1]), force = hypot(f[0], f[1]);
-    perp__amount B = amount(j, out[4]), F = {force, 0, 0}, V = {speed, 0, 0};
-    for (int k = 0; k < 2; k++) {
-        perp__amount fk = amount(j, out[k]), vk = amount(j, out[2 + k]);
-        F.scale += fk.scale, F.rounding += fk.rounding;
-        V.scale += vk.scale, V.rounding += vk.rounding;
-    }
-    perp__amount inside = perp__amount_difference(B, F), slides = inside;
-    slides.value = speed > 0 ? hypot(f[0] + bound * v[0] / speed, f[1] + bound * v[1] / speed) : 0;
-    if (speed > 0) slides.rounding += fabs(bound) * fmin(1, V.rounding / speed);
-    double error = fmax(perp__error_negative(B), perp__error_negative(inside));
-    error = fmax(error, fmin(perp__error_zero(V), perp__error_zero(slides)));
-    note(j, s->cone[i].equation, error, perp__error_negative(B), fmax(0, -bound));
+    perp__amount f[2] = {amount(j, out[0]), amount(j, out[1])},
+                 v[2] = {amount(j, out[2]), amount(j, out[3])}, bound = amount(j, out[4]);
+    note(j, j->s->cone[i].equation, perp__error_friction(f, v, bound), perp__error_negative(bound),
+         fmax(0, -bound.value));
 }
 
 /* The natural residual of pair i, its sides times these factors. */
