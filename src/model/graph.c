@@ -416,23 +416,30 @@ void perp__graph_values(const perp__graph *graph, const double *symbol, double *
     for (int i = 0; i < graph->count; i++) value[i] = node_value(&graph->node[i], symbol, value);
 }
 
+/* The value of reach[k], those before it being known, and of its operands; 0 for those that it does not have. */
+static double reached_value(const perp__graph *graph, const int *reach, int n, int k,
+                            const double *symbol, const double *value, double operand[2])
+{
+    const perp__node *node = &graph->node[reach[k]];
+    for (int j = 0; j < 2; j++)
+        operand[j] = j < ops[node->op].arity ? value[perp__operand_place(reach, n, k, j)] : 0;
+    if (node->op == PERP__CONST) return node->value;
+    if (node->op == PERP__SYMBOL) return symbol[node->a];
+    return perp__apply(node->op, operand[0], operand[1]);
+}
+
 int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int nroots,
                            const double *symbol)
 {
     int n, found = -1;
     int *reach = perp__graph_reach(graph, roots, nroots, &n);
-    double *value = malloc(((size_t)n + 1) * sizeof *value);
+    double *value = malloc(((size_t)n + 1) * sizeof *value), x[2];
     if (!reach || !value) found = -2;
     for (int k = 0; k < n && found == -1; k++) {
-        const perp__node *node = &graph->node[reach[k]];
-        int arity = ops[node->op].arity;
-        double a = arity > 0 ? value[perp__operand_place(reach, n, k, 0)] : 0,
-               b = arity > 1 ? value[perp__operand_place(reach, n, k, 1)] : 0;
-        value[k] = node->op == PERP__CONST    ? node->value
-                   : node->op == PERP__SYMBOL ? symbol[node->a]
-                                              : perp__apply(node->op, a, b);
-        int known = isfinite(a) && isfinite(b) && !(node->op == PERP__SYMBOL && isnan(value[k]));
-        if (!isfinite(value[k]) && known) found = reach[k];
+        value[k] = reached_value(graph, reach, n, k, symbol, value, x);
+        int is_unknown = graph->node[reach[k]].op == PERP__SYMBOL && isnan(value[k]);
+        if (!isfinite(value[k]) && isfinite(x[0]) && isfinite(x[1]) && !is_unknown)
+            found = reach[k];
     }
     free(reach);
     free(value);
@@ -443,17 +450,10 @@ int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbo
 {
     int n;
     int *reach = perp__graph_reach(graph, &e, 1, &n);
-    double *value = malloc(((size_t)n + 1) * sizeof *value);
+    double *value = malloc(((size_t)n + 1) * sizeof *value), x[2];
     int ok = reach && value;
-    for (int k = 0; ok && k < n; k++) {
-        const perp__node *node = &graph->node[reach[k]];
-        int arity = ops[node->op].arity;
-        double a = arity > 0 ? value[perp__operand_place(reach, n, k, 0)] : 0,
-               b = arity > 1 ? value[perp__operand_place(reach, n, k, 1)] : 0;
-        value[k] = node->op == PERP__CONST    ? node->value
-                   : node->op == PERP__SYMBOL ? symbol[node->a]
-                                              : perp__apply(node->op, a, b);
-    }
+    for (int k = 0; ok && k < n; k++)
+        value[k] = reached_value(graph, reach, n, k, symbol, value, x);
     if (ok) *result = value[n - 1]; /* e is the last */
     free(reach);
     free(value);

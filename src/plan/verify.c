@@ -3,6 +3,7 @@
 #include "plan/verify.h"
 
 #include "base/tol.h"
+#include "model/inspect.h"
 #include "model/instant.h"
 #include "model/plan_block.h"
 
@@ -167,41 +168,26 @@ static void scales_clear(plan_scales *s)
     free(s->size);
 }
 
-/* All expressions that conditions are made of; how many. roots: with room for them; NULL: count. */
-static int list_roots(const perp_model *m, perp_expr *roots)
+/* All expressions that conditions are made of; NULL: memory. */
+static perp_expr *list_roots(const perp_model *m, int *n)
 {
     const perp__plan_block *b = m->plan;
-    int n = 0;
-#define ADD(e)                                                                                     \
-    do {                                                                                           \
-        if ((e) >= 0 && roots) roots[n] = (e);                                                     \
-        n += (e) >= 0;                                                                             \
-    } while (0)
-    for (int i = 0; i < m->nequation; i++) {
-        ADD(m->equation[i].left);
-        ADD(m->equation[i].right);
-    }
-    for (int i = 0; i < m->npair; i++) {
-        ADD(m->pair[i].a);
-        ADD(m->pair[i].b);
-        if (m->pair[i].two_sided) ADD(m->pair[i].lo);
-        if (m->pair[i].two_sided) ADD(m->pair[i].hi);
-    }
-    for (int i = 0; i < m->nfriction; i++) {
+    perp_expr *conditions = perp__condition_roots(m, n);
+    size_t most = (size_t)*n + 5 * (size_t)m->nfriction + 3 * (size_t)b->ncondition;
+    perp_expr *roots = conditions ? realloc(conditions, (most + 1) * sizeof *roots) : NULL;
+    if (!roots) free(conditions);
+    for (int i = 0; i < m->nfriction && roots; i++) {
         const perp__contact *f = &m->contact[i];
-        ADD(f->bound);
-        for (int k = 0; k < f->n; k++) {
-            ADD(f->f[k]);
-            ADD(f->v[k]);
-        }
+        roots[(*n)++] = f->bound;
+        for (int k = 0; k < f->n; k++) roots[(*n)++] = f->f[k], roots[(*n)++] = f->v[k];
     }
-    for (int i = 0; i < b->ncondition; i++) {
-        ADD(b->condition[i].e);
-        ADD(b->condition[i].lo);
-        ADD(b->condition[i].hi);
+    for (int i = 0; i < b->ncondition && roots; i++) {
+        const perp__plan_condition *c = &b->condition[i];
+        const perp_expr part[] = {c->e, c->lo, c->hi};
+        for (int k = 0; k < 3; k++)
+            if (part[k] >= 0) roots[(*n)++] = part[k];
     }
-#undef ADD
-    return n;
+    return roots;
 }
 
 /* Range of unknown j: a state, a var or a chosen input. */
@@ -302,12 +288,11 @@ static int find_scales(checker *u)
 {
     const perp__program *g = u->g;
     plan_scales *s = u->scales;
-    int nsize = g->ns + g->nv + g->nu + u->m->nequation, n = list_roots(u->m, NULL);
-    perp_expr *roots = malloc(((size_t)n + 1) * sizeof *roots);
+    int nsize = g->ns + g->nv + g->nu + u->m->nequation, n;
+    perp_expr *roots = list_roots(u->m, &n);
     s->is_there = 1;
     s->slot = malloc((size_t)u->m->graph.count * sizeof *s->slot);
     s->size = calloc((size_t)nsize + 1, sizeof *s->size);
-    if (roots) list_roots(u->m, roots);
     if (roots && s->slot && s->size &&
         perp__tape_compile(&s->tape, &u->m->graph, roots, n, u->m->nsymbol)) {
         s->ws = malloc(((size_t)perp__tape_end(&s->tape) + 1) * sizeof *s->ws);

@@ -3,6 +3,7 @@
 
 #include "base/tol.h"
 #include "base/words.h"
+#include "model/inspect.h"
 #include "model/instant.h"
 #include "simulate/run.h"
 
@@ -182,24 +183,15 @@ static void report_node(const perp_model *model, int node, const char *when, per
 static perp_status check_initial_state(const perp_simulation *sim, perp_diag *diag)
 {
     const perp_model *m = sim->model;
-    size_t n = 2 * (size_t)m->nequation + 5 * (size_t)m->npair;
-    perp_expr *roots = malloc((n + 1) * sizeof *roots);
+    int n;
+    perp_expr *roots = perp__condition_roots(m, &n);
     double *symbol = malloc((size_t)m->nsymbol * sizeof *symbol),
            *value = malloc((size_t)m->graph.count * sizeof *value);
     perp_status status = PERP_ERR_MEMORY;
     if (!roots || !symbol || !value) goto done;
     status = initial_symbols(sim, symbol, value, diag);
     if (status != PERP_OK) goto done;
-
-    int k = 0;
-    for (int i = 0; i < m->nequation; i++)
-        roots[k++] = m->equation[i].left, roots[k++] = m->equation[i].right;
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *p = &m->pair[i];
-        roots[k++] = p->a, roots[k++] = p->b, roots[k++] = p->lo, roots[k++] = p->hi;
-        if (p->guard >= 0) roots[k++] = p->guard;
-    }
-    int node = perp__graph_not_finite(&m->graph, roots, k, symbol);
+    int node = perp__graph_not_finite(&m->graph, roots, n, symbol);
     if (node == -2) status = PERP_ERR_MEMORY;
     if (node >= 0) {
         report_node(m, node, "at the initial state", diag);
