@@ -19,7 +19,8 @@
  * been. A warm start has the values for a new q by one product with the dictionary.
  *
  * Succeeds for positive semidefinite, P, copositive-plus M when a solution exists. Fails, with a
- * ray, for others. Cost: about n/2 to n pivots of n k operations. */
+ * ray, for others. Cost: about n/2 to n pivots of n k operations. The plain form, with the whole tableau, is in
+ * tests/property/test_lemke_textbook.c, and this one is tested against it. */
 
 #include "base/tol.h"
 #include "linalg/dense.h"
