@@ -98,6 +98,9 @@ PERP_API double perp_number_read(const char *text, const char **rest);
 PERP_API int perp_number_write(double x, char *text);
 enum { PERP_NUMBER_SIZE = 32 };
 
+/// NULL: what is not called nullable is needed. A function that returns a status answers PERP_ERR_ARG where it is NULL; one
+/// that returns an answer (a query: perp_model_count, perp_lcp_residual) must not be given it. _destroy and _clear take it.
+
 /// Options: every struct of them begins with its size in the program that was compiled, which its default function sets
 /// (perp_X_options_default, from perp_X_options_fill, the one that the library exports). A library with more fields takes
 /// their defaults; one with fewer refuses what it does not know: PERP_ERR_ARG, as for options that no default filled. NULL
