@@ -160,11 +160,11 @@ static void all_kinds_of_bounds_are_met(void **state)
     }
 }
 
-/* z - 5, z + 5, z - 1/2 in [-1, 1] */
+/* z_0 - 5000, z_1 + 5000, z_2 - z_0 - 1/2 */
 static int shifted(void *context, const double *z, double *w)
 {
     (void)context;
-    w[0] = z[0] - 5, w[1] = z[1] + 5, w[2] = z[2] - 0.5;
+    w[0] = z[0] - 5000, w[1] = z[1] + 5000, w[2] = z[2] - z[0] - 0.5;
     return 0;
 }
 
@@ -173,7 +173,7 @@ static int shifted_slope(void *context, const double *z, double *J)
     (void)context;
     (void)z;
     memset(J, 0, 9 * sizeof *J);
-    J[0] = J[4] = J[8] = 1;
+    J[0] = J[4] = J[8] = 1, J[2] = -1;
     return 0;
 }
 
@@ -181,13 +181,13 @@ static int shifted_slope(void *context, const double *z, double *J)
 static void one_step_of_min_solves_a_linear_problem(void **state)
 {
     (void)state;
-    const double lo[] = {-1, -1, -1}, hi[] = {1, 1, 1};
+    const double lo[] = {-1, -300, -999}, hi[] = {300, 1, 999};
     perp_mcp p = {.n = 3, .lo = lo, .hi = hi, .F = shifted, .J = shifted_slope};
     for (int k = 0; k < 2; k++) { /* from 0, and from the solution */
-        double z[3] = {k, -k, 0.5 * k};
+        double z[3] = {300 * k, -300 * k, 300.5 * k};
         perp_mcp_info info = solve(PERP_MCP_MIN, &p, z);
         assert_int_equal(info.outcome, PERP_SOLVED);
-        assert_true(z[0] == 1 && z[1] == -1 && z[2] == 0.5);
+        assert_true(z[0] == 300 && z[1] == -300 && z[2] == 300.5);
         assert_int_equal(info.iterations, 1 - k);
     }
 }
