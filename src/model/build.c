@@ -136,8 +136,7 @@ static void assign_value(perp__builder *b, const perp__statement *s, const perp_
 static void assign(perp__builder *b, const perp__statement *s, perp__scope where)
 {
     const perp__declared *d = perp__find_declared(b, s->name);
-    if (d && d->at == s->name_at && s->value)
-        assign_value(b, s, d, perp__lower_in(b, where, s->value));
+    if (d && d->at == s->name_at) assign_value(b, s, d, perp__lower_in(b, where, s->value));
 }
 
 /* Say why a parameter's value is no number: where in its expression the fault is. */
@@ -240,7 +239,7 @@ static void assign_all(perp__builder *b, const perp__statement *s)
 {
     for (; s && !b->failed; s = s->next) {
         if (s->kind == STATEMENT_STATE) assign(b, s, SCOPE_PARAM);
-        if (s->kind == STATEMENT_INPUT && s->value) assign(b, s, SCOPE_INPUT);
+        if (s->kind == STATEMENT_INPUT) assign(b, s, SCOPE_INPUT);
         if (s->kind == STATEMENT_INPUT && s->table) read_table(b, s);
         if (s->kind == STATEMENT_OUTPUT) assign(b, s, SCOPE_OUTPUT);
     }

@@ -367,12 +367,12 @@ static void mistakes_are_named(void **state)
 static void a_second_declaration_is_one_mistake(void **state)
 {
     (void)state;
-    static const char text[] = "param a = 1\nparam a[2] = [1, 2]\noutput y = a\n";
+    static const char text[] = "output a = 1\noutput a[2] = [1, 2]\n";
     perp_diag diag = {0};
     perp_model *model;
     assert_int_equal(perp_model_parse(text, sizeof text - 1, "m.perp", &model, &diag),
                      PERP_ERR_MODEL);
-    assert_non_null(strstr(perp_diag_text(&diag), "m.perp:2:7: 'a' is already declared at 1:7"));
+    assert_non_null(strstr(perp_diag_text(&diag), "m.perp:2:8: 'a' is already declared at 1:8"));
     assert_int_equal(diag.errors, 1);
     perp_diag_clear(&diag);
 }
