@@ -63,13 +63,17 @@ static inline PERP_INLINE void border(int m, int n, int k, const double *restric
 
 /* k <= DEPTH. Strips of ROWS rows of A are packed, so that they stay in the first cache. */
 #define VERSION(isa, target)                                                                       \
-    enum { COLUMNS_##isa = sizeof(PERP_LANES(isa)) == 64 ? 6 : sizeof(PERP_LANES(isa)) == 32 ? 2 : 1 };      \
+    enum {                                                                                         \
+        COLUMNS_##isa = sizeof(PERP_LANES(isa)) == 64   ? 6                                        \
+                        : sizeof(PERP_LANES(isa)) == 32 ? 2                                        \
+                                                        : 1                                        \
+    };                                                                                             \
     target static void tile_##isa(int k, const double *restrict A, const double *B, int ldb,       \
                                   double *C, int ldc){TILE(                                        \
-        PERP_LANES(isa), COLUMNS_##isa)} target static void product_##isa(int m, int n, int k,          \
-                                                                     const double *A, int lda,     \
-                                                                     const double *B, int ldb,     \
-                                                                     double *C, int ldc)           \
+        PERP_LANES(isa),                                                                           \
+        COLUMNS_##isa)} target static void product_##isa(int m, int n, int k, const double *A,     \
+                                                         int lda, const double *B, int ldb,        \
+                                                         double *C, int ldc)                       \
     {                                                                                              \
         double strip[ROWS * DEPTH];                                                                \
         for (int i = 0; i < m; i += ROWS) {                                                        \
@@ -103,12 +107,11 @@ void perp__add_product(int m, int n, int k, const double *A, int lda, const doub
 
 /* LU ------------------------------------------------------------------------------------------ */
 
-static void exchange_rows(int n, double *A, int lda, int i, int k)
+void perp__exchange(int n, double *a, double *b, int step)
 {
-    for (int j = 0; j < n && i != k; j++) {
-        double t = *at(A, lda, i, j);
-        *at_(A, lda, i, j) = *at(A, lda, k, j);
-        *at_(A, lda, k, j) = t;
+    for (; n > 0 && a != b; n--, a += step, b += step) {
+        double t = *a;
+        *a = *b, *b = t;
     }
 }
 
@@ -127,7 +130,7 @@ static int factor_panel(int n, int k, int nb, double *A, int lda, int *swap)
             if (!first_bad) first_bad = c + 1;
             continue;
         }
-        exchange_rows(nb, A + (size_t)k * (size_t)lda, lda, c, p);
+        perp__exchange(nb, at_(A, lda, c, k), at_(A, lda, p, k), lda);
         double inverse = column[c];
         for (int i = c + 1; i < n; i++) column[i] /= inverse;
         for (int j = c + 1; j < k + nb; j++) {
@@ -148,8 +151,8 @@ int perp__lu(int n, double *A, int lda, int *swap)
         int bad = factor_panel(n, k, nb, A, lda, swap);
         if (bad && !first_bad) first_bad = bad;
         for (int c = k; c < k + nb; c++) { /* the same exchanges in the other columns */
-            exchange_rows(k, A, lda, c, swap[c]);
-            exchange_rows(rest, A + (size_t)(k + nb) * (size_t)lda, lda, c, swap[c]);
+            perp__exchange(k, A + c, A + swap[c], lda);
+            perp__exchange(rest, at_(A, lda, c, k + nb), at_(A, lda, swap[c], k + nb), lda);
         }
         for (int j = k + nb; j < n; j++) { /* U12 := inv(L11) A12, and -U12 for the product */
             double *column = A + (size_t)j * (size_t)lda;

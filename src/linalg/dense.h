@@ -25,6 +25,9 @@ double perp__lu_rcond(int n, const double *LU, int ldlu, const int *swap, double
 int perp__cholesky(int n, double *A, int lda, double smallest);
 void perp__cholesky_solve(int n, const double *L, int ldl, double *x);
 
+/* Exchange the n numbers a[0], a[step], .. with those of b: rows or columns. */
+void perp__exchange(int n, double *a, double *b, int step);
+
 /* Largest column sum of |A|. */
 double perp__norm1(int n, const double *A, int lda);
 

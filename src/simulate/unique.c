@@ -2,6 +2,7 @@
  * then hold, by elimination with complete pivoting. */
 
 #include "base/tol.h"
+#include "linalg/dense.h"
 #include "simulate/step.h"
 
 #include <math.h>
@@ -56,14 +57,8 @@ static int eliminate(int n, double *B, int *column)
             }
         }
         if (!(fabs(B[row * n + col]) > PERP_TOL_DEPENDS)) break;
-        for (int j = 0; j < n; j++) {
-            double x = B[row * n + j];
-            B[row * n + j] = B[rank * n + j], B[rank * n + j] = x;
-        }
-        for (int i = 0; i < n; i++) {
-            double x = B[i * n + col];
-            B[i * n + col] = B[i * n + rank], B[i * n + rank] = x;
-        }
+        perp__exchange(n, B + row * n, B + rank * n, 1);
+        perp__exchange(n, B + col, B + rank, n);
         int k = column[col];
         column[col] = column[rank], column[rank] = k;
         double pivot = B[rank * n + rank];

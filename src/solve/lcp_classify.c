@@ -2,6 +2,7 @@
  * chapter 3.) */
 
 #include "base/tol.h"
+#include "linalg/dense.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -52,14 +53,8 @@ static int definiteness(const perp_lcp *lcp, double tol, double *S)
             }
             return 1;
         }
-        for (int j = 0; j < n; j++) {
-            double t = S[k * n + j];
-            S[k * n + j] = S[p * n + j], S[p * n + j] = t;
-        }
-        for (int i = 0; i < n; i++) {
-            double t = S[i * n + k];
-            S[i * n + k] = S[i * n + p], S[i * n + p] = t;
-        }
+        perp__exchange(n, S + k * n, S + p * n, 1);
+        perp__exchange(n, S + k, S + p, n);
         for (int i = k + 1; i < n; i++) {
             double f = S[i * n + k] / S[k * n + k];
             for (int j = k + 1; j < n; j++) S[i * n + j] -= f * S[k * n + j];
