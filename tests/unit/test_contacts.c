@@ -2,6 +2,7 @@
 
 #include "model/model.h"
 #include "runs.h"
+#include "simulate/run.h"
 
 /* The value of an expression where symbol s is s + 1, but h is 1/8. */
 static double value_of(const perp_model *m, perp_expr e)
@@ -289,6 +290,36 @@ static void in_a_discrete_model_a_bare_state_is_known(void **state)
     }
 }
 
+/* The rows of the step: a bound's row is mu times that of the side it belongs to, behind a two-sided pair, too. */
+static void the_step_knows_the_row_of_a_normal(void **state)
+{
+    (void)state;
+    static const char *const bounds[] = {"mu*(N - 1)", "mu*(3 - N)", "mu*r", "mu*(3 - r)", "mu*s"};
+    for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "1 <= N <= 3 perp y\n0 <= r <= 3 perp w\n"
+                 "0 <= s perp x >= 0\nfriction(f = [p, q], v = [v, w], bound = %s)\n"
+                 "simulate to 1 step 0.1\n",
+                 bounds[k]);
+        perp_model *m = block(text);
+        perp_simulation *sim;
+        assert_int_equal(perp_simulation_create(m, NULL, &sim, NULL), PERP_OK);
+        const perp__step *s = &sim->step;
+        const perp__cone *cone = s->cone;
+        assert_int_equal(s->ncone, 1);
+        assert_int_equal(s->pair[cone->pair].of, m->contact[0].normal);
+        int side = cone->side ? s->pair[cone->pair].b : s->pair[cone->pair].a;
+        int i = s->row_start[side], j = s->row_start[cone->row + 4];
+        assert_int_equal(s->row_start[side + 1], i + 1);
+        assert_int_equal(s->row_start[cone->row + 5], j + 1);
+        assert_int_equal(s->column[i], s->column[j]);
+        assert_near(s->value[i], k == 1 || k == 3 ? -1 : 1, 0);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(m);
+    }
+}
+
 /* What is too long to compare is no contact of its own, and is refused by none. */
 static void long_sums_are_left_alone(void **state)
 {
@@ -321,6 +352,7 @@ int main(void)
         cmocka_unit_test(bounds_that_are_opposite_are_friction),
         cmocka_unit_test(normals_are_what_the_bound_is_a_multiple_of),
         cmocka_unit_test(in_a_discrete_model_a_bare_state_is_known),
+        cmocka_unit_test(the_step_knows_the_row_of_a_normal),
         cmocka_unit_test(long_sums_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
