@@ -217,9 +217,9 @@ static void push_inside(perp__ipm *s, size_t i, double kappa1, double kappa2)
 static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, const double *p)
 {
     double push = o->push;
+    s->pairing = (perp__pairing){o->bound ? o->bound : &s->g->bound, o->relaxation, o->penalty};
     perp__ipm_read_bounds(s);
     s->mu = o->barrier;
-    s->pairing = (perp__pairing){o->relaxation, o->penalty};
     s->delta.last = 0;
     s->restorations = 0;
     s->options = o;

@@ -30,6 +30,7 @@ typedef struct perp__ipm_options {
     double barrier, barrier_min;       /* first and last */
     double relaxation, relaxation_min; /* of the pairs, first and last */
     double penalty;                    /* on their products, default 0 */
+    const perp__bounds *bound;         /* NULL: the program's */
     double weight;                     /* of the cost against the barrier, default 1 */
     double push;                       /* how far inside its bounds a start is moved, default 0.1 */
     int is_warm;                       /* multipliers are given; stay near the point */

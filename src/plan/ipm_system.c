@@ -12,12 +12,12 @@
 void perp__ipm_read_bounds(perp__ipm *s)
 {
     const perp__program *g = s->g;
-    memcpy(s->lo, g->bound.wlo, s->nW * sizeof *s->lo);
-    memcpy(s->hi, g->bound.whi, s->nW * sizeof *s->hi);
+    memcpy(s->lo, s->pairing.bound->wlo, s->nW * sizeof *s->lo);
+    memcpy(s->hi, s->pairing.bound->whi, s->nW * sizeof *s->hi);
     memcpy(s->lo + s->nW, g->bound.plo, s->nP * sizeof *s->lo);
     memcpy(s->hi + s->nW, g->bound.phi, s->nP * sizeof *s->hi);
-    memcpy(s->lo + s->nW + s->nP, g->bound.rlo, s->nS * sizeof *s->lo);
-    memcpy(s->hi + s->nW + s->nP, g->bound.rhi, s->nS * sizeof *s->hi);
+    memcpy(s->lo + s->nW + s->nP, s->pairing.bound->rlo, s->nS * sizeof *s->lo);
+    memcpy(s->hi + s->nW + s->nP, s->pairing.bound->rhi, s->nS * sizeof *s->hi);
     for (size_t i = 0; i < s->nW; i++) s->units.of[i] = g->unit.w[i / (size_t)s->K];
     for (size_t i = 0; i < s->nP; i++) s->units.of[s->nW + i] = g->unit.p[i];
     for (size_t i = 0; i < s->nS; i++) s->units.of[s->nW + s->nP + i] = g->unit.r[i / (size_t)s->K];

@@ -147,8 +147,9 @@ static int allocate(nlp *u)
 static void lay_out(nlp *u)
 {
     const perp__program *g = u->g;
+    const perp__bounds *b = u->pairing.bound;
     for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
-        u->row_of[i] = g->bound.rlo[i] < -1e19 && g->bound.rhi[i] > 1e19 ? -1 : (long)u->m++;
+        u->row_of[i] = b->rlo[i] < -1e19 && b->rhi[i] > 1e19 ? -1 : (long)u->m++;
     for (size_t k = 0; k < u->K; k++) {
         for (int e = 0; e < g->jac.n; e++)
             u->njac += u->row_of[(size_t)g->jac.row[e] * u->K + k] >= 0 &&
@@ -162,7 +163,10 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
                                    double *p, double *lambda, double *lower, double *upper)
 {
     perp__ipm_result result = {.status = IPM_MEMORY};
-    nlp u = {.g = g, .pairing = {o->relaxation, o->penalty}, .options = o, .K = (size_t)g->K};
+    nlp u = {.g = g,
+             .pairing = {o->bound ? o->bound : &g->bound, o->relaxation, o->penalty},
+             .options = o,
+             .K = (size_t)g->K};
     u.nW = (size_t)g->nw * u.K;
     u.n = u.nW + (size_t)g->np;
     double *x = malloc((u.n + 1) * sizeof *x), *lo = malloc((u.n + 1) * sizeof *lo);
@@ -177,13 +181,13 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
     memcpy(x, w, u.nW * sizeof *x);
     memcpy(x + u.nW, p, (size_t)g->np * sizeof *x);
     for (size_t i = 0; i < u.n; i++) {
-        lo[i] = i < u.nW ? g->bound.wlo[i] : g->bound.plo[i - u.nW];
-        hi[i] = i < u.nW ? g->bound.whi[i] : g->bound.phi[i - u.nW];
+        lo[i] = i < u.nW ? u.pairing.bound->wlo[i] : u.pairing.bound->plo[i - u.nW];
+        hi[i] = i < u.nW ? u.pairing.bound->whi[i] : u.pairing.bound->phi[i - u.nW];
     }
     for (size_t i = 0; i < (size_t)g->nrow * u.K; i++) {
         if (u.row_of[i] < 0) continue;
-        rlo[u.row_of[i]] = g->bound.rlo[i];
-        rhi[u.row_of[i]] = g->bound.rhi[i];
+        rlo[u.row_of[i]] = u.pairing.bound->rlo[i];
+        rhi[u.row_of[i]] = u.pairing.bound->rhi[i];
     }
     perp__nlp_problem problem = {(int)u.n, (int)u.m,      (int)u.njac,  (int)u.nhess, lo,
                                  hi,       rlo,           rhi,          eval_f,       eval_gradient,

@@ -81,12 +81,12 @@ static long index_of(const perp__kkt *u, int col, size_t k)
 
 static double lower_of(const perp__kkt *u, size_t i)
 {
-    return i < u->nW ? u->g->bound.wlo[i] : u->g->bound.plo[i - u->nW];
+    return i < u->nW ? u->pairing->bound->wlo[i] : u->pairing->bound->plo[i - u->nW];
 }
 
 static double upper_of(const perp__kkt *u, size_t i)
 {
-    return i < u->nW ? u->g->bound.whi[i] : u->g->bound.phi[i - u->nW];
+    return i < u->nW ? u->pairing->bound->whi[i] : u->pairing->bound->phi[i - u->nW];
 }
 
 /* The size that an unknown has when it is 0 throughout: half its range, at most its unit. */
@@ -230,7 +230,6 @@ static double worst_of(double worst, double x)
 double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double *p, const double *r,
                               const double *lambda, const double *lower, const double *upper)
 {
-    const perp__program *g = u->g;
     double worst = 0;
     for (size_t i = 0; i < u->nW + u->nP; i++) {
         double lo = lower_of(u, i), hi = upper_of(u, i), zl, zu;
@@ -244,7 +243,8 @@ double perp__kkt_stationarity(const perp__kkt *u, const double *w, const double 
         worst = worst_of(worst, isfinite(hi) ? gap_error(u, i, zu, size, hi - x) : 0);
     }
     for (size_t i = 0; i < u->nR; i++) {
-        double lo = g->bound.rlo[i], hi = g->bound.rhi[i], bound = lambda[i] > 0 ? hi : lo;
+        double lo = u->pairing->bound->rlo[i], hi = u->pairing->bound->rhi[i],
+               bound = lambda[i] > 0 ? hi : lo;
         if (lambda[i] == 0 || lo == hi || (isinf(lo) && isinf(hi))) continue;
         double way =
             isfinite(bound) ? fabs(r[i] - bound) : u->reach[i]; /* else of the wrong sign */
@@ -267,7 +267,6 @@ static int activity(double distance, double multiplier)
 static void classify(perp__kkt *u, const double *w, const double *p, const double *r,
                      const double *lambda, const double *lower, const double *upper)
 {
-    const perp__program *g = u->g;
     size_t n = u->nW + u->nP;
     for (size_t i = 0; i < n; i++) {
         double lo = lower_of(u, i), hi = upper_of(u, i), zl, zu, X = u->extent[i];
@@ -279,7 +278,7 @@ static void classify(perp__kkt *u, const double *w, const double *p, const doubl
         u->held[i] = (char)(lo == hi ? STRONG : at_lo > at_hi ? at_lo : at_hi);
     }
     for (size_t i = 0; i < u->nR; i++) {
-        double lo = g->bound.rlo[i], hi = g->bound.rhi[i], reach = u->reach[i];
+        double lo = u->pairing->bound->rlo[i], hi = u->pairing->bound->rhi[i], reach = u->reach[i];
         int at_lo = activity((r[i] - lo) / reach, lambda[i] < 0 ? u->share[i] : 0),
             at_hi = activity((hi - r[i]) / reach, lambda[i] > 0 ? u->share[i] : 0);
         u->held[n + i] = (char)(reach == 0      ? FREE

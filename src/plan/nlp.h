@@ -27,7 +27,7 @@ enum { PERP__SIDE_OPEN = 2, PERP__SIDE_RELAXED = 3 };
 typedef struct perp__sides {
     perp__program *program;
     signed char *side;
-    double *wlo, *whi, *rlo, *rhi; /* the program's bounds without sides fixed */
+    perp__bounds bound; /* with sides fixed, by perp__sides_fix */
 } perp__sides;
 
 /* The value of a side of a pair at step k, in the program's unit of it. r: rows' values. */
@@ -43,7 +43,7 @@ void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
 /* Give the pairs whose larger side is at most tol another treatment: open, or relaxed. How many. */
 int perp__sides_treat(perp__sides *sides, const double *w, const double *r, double tol,
                       int treatment);
-void perp__sides_fix(perp__sides *sides);     /* bounds of the program with the sides fixed */
-void perp__sides_release(perp__sides *sides); /* and without */
+/* The program's bounds with the sides fixed. */
+const perp__bounds *perp__sides_fix(perp__sides *sides);
 
 #endif

@@ -162,6 +162,7 @@ static int allocate(perp_plan *plan)
     plan->nR = (size_t)g->nrow * K;
     plan->ipm = perp__ipm_create(plan->program);
     plan->sides = perp__sides_create(plan->program);
+    plan->pairing.bound = &plan->program->bound;
     plan->kkt = perp__kkt_create(plan->program, &plan->pairing);
     return name_costates(plan) && plan->ipm && plan->sides && plan->kkt &&
            take(&plan->w, plan->nW) && take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&

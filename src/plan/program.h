@@ -50,8 +50,14 @@ typedef struct perp__chosen {
     int n, *item, p;
 } perp__chosen;
 
-/* What a solve makes of pairs: a b <= relaxation, or a price on a b. */
+/* Of w and of rows at each step, of p. */
+typedef struct perp__bounds {
+    double *wlo, *whi, *rlo, *rhi, *plo, *phi;
+} perp__bounds;
+
+/* What a solve makes of pairs: sides that are fixed by their bounds, a b <= relaxation, a price on a b. */
 typedef struct perp__pairing {
+    const perp__bounds *bound; /* the program's, or those with sides fixed */
     double relaxation, penalty;
 } perp__pairing;
 
@@ -94,9 +100,7 @@ typedef struct perp__program {
         int *p;      /* nx: place in p, or -1 */
         char *given; /* ns: at the model's initial value */
     } initial;
-    struct {
-        double *wlo, *whi, *rlo, *rhi, *plo, *phi;
-    } bound;
+    perp__bounds bound;
     struct {
         double *time; /* np: weights */
         double fixed; /* of a horizon that is given */

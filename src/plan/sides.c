@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double *copy_of(const double *x, size_t n)
-{
-    double *copy = malloc((n + 1) * sizeof *copy);
-    if (copy) memcpy(copy, x, n * sizeof *copy);
-    return copy;
-}
-
 perp__sides *perp__sides_create(perp__program *g)
 {
     perp__sides *s = calloc(1, sizeof *s);
@@ -21,11 +14,12 @@ perp__sides *perp__sides_create(perp__program *g)
     if (!s) return NULL;
     s->program = g;
     s->side = calloc((size_t)g->npair * K + 1, 1);
-    s->wlo = copy_of(g->bound.wlo, (size_t)g->nw * K);
-    s->whi = copy_of(g->bound.whi, (size_t)g->nw * K);
-    s->rlo = copy_of(g->bound.rlo, (size_t)g->nrow * K);
-    s->rhi = copy_of(g->bound.rhi, (size_t)g->nrow * K);
-    if (s->side && s->wlo && s->whi && s->rlo && s->rhi) return s;
+    s->bound = g->bound; /* those of p stay the program's */
+    s->bound.wlo = malloc(((size_t)g->nw * K + 1) * sizeof(double));
+    s->bound.whi = malloc(((size_t)g->nw * K + 1) * sizeof(double));
+    s->bound.rlo = malloc(((size_t)g->nrow * K + 1) * sizeof(double));
+    s->bound.rhi = malloc(((size_t)g->nrow * K + 1) * sizeof(double));
+    if (s->side && s->bound.wlo && s->bound.whi && s->bound.rlo && s->bound.rhi) return s;
     perp__sides_destroy(s);
     return NULL;
 }
@@ -34,10 +28,10 @@ void perp__sides_destroy(perp__sides *s)
 {
     if (!s) return;
     free(s->side);
-    free(s->wlo);
-    free(s->whi);
-    free(s->rlo);
-    free(s->rhi);
+    free(s->bound.wlo);
+    free(s->bound.whi);
+    free(s->bound.rlo);
+    free(s->bound.rhi);
     free(s);
 }
 
@@ -69,38 +63,34 @@ void perp__sides_choose(perp__sides *s, const double *w, const double *r)
                                       perp__side_value(g, &g->pair[i], 1, k, w, r);
 }
 
-void perp__sides_release(perp__sides *s)
+const perp__bounds *perp__sides_fix(perp__sides *s)
 {
-    perp__program *g = s->program;
+    const perp__program *g = s->program;
+    perp__bounds *b = &s->bound;
     size_t K = (size_t)g->K;
-    memcpy(g->bound.wlo, s->wlo, (size_t)g->nw * K * sizeof *g->bound.wlo);
-    memcpy(g->bound.whi, s->whi, (size_t)g->nw * K * sizeof *g->bound.whi);
-    memcpy(g->bound.rlo, s->rlo, (size_t)g->nrow * K * sizeof *g->bound.rlo);
-    memcpy(g->bound.rhi, s->rhi, (size_t)g->nrow * K * sizeof *g->bound.rhi);
-}
-
-void perp__sides_fix(perp__sides *s)
-{
-    perp__program *g = s->program;
-    perp__sides_release(s);
+    memcpy(b->wlo, g->bound.wlo, (size_t)g->nw * K * sizeof *b->wlo);
+    memcpy(b->whi, g->bound.whi, (size_t)g->nw * K * sizeof *b->whi);
+    memcpy(b->rlo, g->bound.rlo, (size_t)g->nrow * K * sizeof *b->rlo);
+    memcpy(b->rhi, g->bound.rhi, (size_t)g->nrow * K * sizeof *b->rhi);
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             int side = s->side[entry(g, i, k)];
             if (side == PERP__SIDE_RELAXED) continue;
             if (pair->product >= 0) {
-                g->bound.rlo[entry(g, pair->product, k)] = -INFINITY;
-                g->bound.rhi[entry(g, pair->product, k)] = INFINITY;
+                b->rlo[entry(g, pair->product, k)] = -INFINITY;
+                b->rhi[entry(g, pair->product, k)] = INFINITY;
             }
             if (side == PERP__SIDE_OPEN) continue;
             if (pair->row[side] >= 0) {
                 size_t at = entry(g, pair->row[side], k);
-                g->bound.rlo[at] = g->bound.rhi[at] = 0;
+                b->rlo[at] = b->rhi[at] = 0;
             } else {
                 size_t at = entry(g, pair->w[side], k);
-                g->bound.wlo[at] = g->bound.whi[at] = pair->offset[side];
+                b->wlo[at] = b->whi[at] = pair->offset[side];
             }
         }
+    return b;
 }
 
 int perp__sides_treat(perp__sides *s, const double *w, const double *r, double tol, int treatment)

@@ -38,7 +38,6 @@ static double within(double x, double lo, double hi)
 
 void perp__plan_set_start(perp_plan *plan, int run)
 {
-    perp__program *g = plan->program;
     perp_plan_start start = plan->options.start;
     unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
     if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
@@ -54,18 +53,19 @@ void perp__plan_set_start(perp_plan *plan, int run)
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
         size_t j = is_p ? i - plan->nW : i;
-        double lo = is_p ? g->bound.plo[j] : g->bound.wlo[j],
-               hi = is_p ? g->bound.phi[j] : g->bound.whi[j];
+        double lo = is_p ? plan->pairing.bound->plo[j] : plan->pairing.bound->wlo[j],
+               hi = is_p ? plan->pairing.bound->phi[j] : plan->pairing.bound->whi[j];
         double x =
             start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
         *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
     }
 }
 
-static perp__ipm_result run_solver(perp_plan *plan, const perp__ipm_options *o, const char *phase)
+static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const char *phase)
 {
     perp__ipm_result result;
     plan->phase = phase;
+    o->bound = plan->pairing.bound;
     if (plan->options.backend == PERP_PLAN_IPOPT) {
         result = perp__ipopt_solve(plan->program, o, plan->w, plan->p, plan->lambda, plan->lower,
                                    plan->upper);
@@ -213,7 +213,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     o.context = plan;
     memcpy(plan->from_w, plan->w, plan->nW * sizeof *plan->w);
     memcpy(plan->from_p, plan->p, plan->nP * sizeof *plan->p);
-    perp__sides_fix(plan->sides);
+    plan->pairing.bound = perp__sides_fix(plan->sides);
     for (size_t k = 0; k < sizeof tries / sizeof *tries && !solved && !plan->stopped; k++) {
         o.push = tries[k].push;
         o.barrier = tries[k].barrier;
@@ -334,7 +334,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         result->weak = result->both_zero;
     }
     if (found > 0) recall(plan);
-    perp__sides_release(plan->sides);
+    plan->pairing.bound = &plan->program->bound;
     return found;
 }
 
@@ -436,14 +436,14 @@ static int second_order(perp_plan *plan)
     int least = n > MOST_BRANCHED ? 0 : 1;
     for (int choice = 0; choice < 1 << most && least >= 0; choice++) {
         for (int i = 0; i < most; i++) plan->sides->side[list[i]] = (choice >> i) & 1;
-        perp__sides_fix(plan->sides);
+        plan->pairing.bound = perp__sides_fix(plan->sides);
         int rises =
             perp__kkt_second_order(plan->kkt, plan->ipm, choice == 0, plan->w, plan->p, plan->r,
                                    plan->lambda, plan->lower, plan->upper, plan->direction);
         if (rises < least) least = rises;
         if (least == 0 && n > MOST_BRANCHED) break;
     }
-    if (least >= 0) perp__sides_release(plan->sides);
+    if (least >= 0) plan->pairing.bound = &plan->program->bound;
     return least;
 }
 
@@ -457,8 +457,8 @@ static double way_along(const perp_plan *plan, double sign)
         int is_w = i < plan->nW;
         size_t j = is_w ? i : i - plan->nW;
         double x = is_w ? plan->w[j] : plan->p[j], d = sign * plan->direction[i];
-        double lo = is_w ? g->bound.wlo[j] : g->bound.plo[j],
-               hi = is_w ? g->bound.whi[j] : g->bound.phi[j];
+        double lo = is_w ? plan->pairing.bound->wlo[j] : plan->pairing.bound->plo[j],
+               hi = is_w ? plan->pairing.bound->whi[j] : plan->pairing.bound->phi[j];
         if (d == 0 || lo == hi) continue;
         double unit = is_w ? g->unit.w[j / (size_t)g->K] : g->unit.p[j];
         t = fmin(t, fmax(unit, plan->kkt->extent[i]) / fabs(d));
@@ -483,7 +483,7 @@ static int follow(perp_plan *plan, double way, perp_plan_result *result)
     for (size_t i = 0; i < plan->nW; i++) plan->w[i] += way * plan->direction[i];
     for (size_t i = 0; i < plan->nP; i++) plan->p[i] += way * plan->direction[plan->nW + i];
     int solved = solve_sides(plan, "leaving a saddle", 0, &cost) && !plan->stopped;
-    perp__sides_release(plan->sides);
+    plan->pairing.bound = &plan->program->bound;
     if (!solved) return 0;
     keep(plan);
     if (plan->program->npair > 0) {
@@ -516,7 +516,7 @@ static int leave(perp_plan *plan, perp_plan_result *result)
     if (left == 0) memcpy(side, sides->side, npair);
     for (size_t k = 0; k < sizeof ways / sizeof *ways && left == 0 && !plan->stopped; k++) {
         double way = ways[k] * way_along(plan, ways[k] > 0 ? 1 : -1);
-        perp__sides_fix(sides);
+        plan->pairing.bound = perp__sides_fix(sides);
         left = follow(plan, way, result);
         if (left == 1) break;
         for (size_t i = 0, at = 0; i < 5; at += length[i++])
@@ -524,7 +524,7 @@ static int leave(perp_plan *plan, perp_plan_result *result)
         memcpy(sides->side, side, npair);
         stationarity(plan);
     }
-    perp__sides_release(sides);
+    plan->pairing.bound = &plan->program->bound;
     free(from);
     free(side);
     return left;
@@ -542,7 +542,7 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
         if (i < MOST_LEFT) left = leave(plan, result);
         if (left == 1 && !(result->stationarity <= STATIONARY && result->weak == 0)) break;
     }
-    perp__sides_release(plan->sides);
+    plan->pairing.bound = &plan->program->bound;
     return left >= 0 && verify(plan, result) >= 0;
 }
 
@@ -565,7 +565,7 @@ static int falls_with_horizon(const perp_plan *plan)
     int falls = 0;
     for (int q = 0; q < g->phase.nrun; q++) {
         size_t at = u->nW + (size_t)(g->phase.run_p + q);
-        falls |= g->bound.phi[g->phase.run_p + q] == (double)INFINITY &&
+        falls |= plan->pairing.bound->phi[g->phase.run_p + q] == (double)INFINITY &&
                  u->slope[at] < -0.1 * u->size[at];
     }
     return falls;
