@@ -127,8 +127,9 @@ void perp_file_abandon(void)
 {
     int error = errno;
     for (int i = 0; i < MOST_PARTS; i++) {
-        const char *part = atomic_exchange(&parts[i], NULL);
+        char *part = atomic_exchange(&parts[i], NULL); /* no thread frees it meanwhile */
         if (part) unlink(part);
+        if (part) atomic_store(&parts[i], part);
     }
     errno = error;
 }
