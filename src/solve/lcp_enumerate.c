@@ -300,7 +300,8 @@ static int is_attached(const search *s, const double *d, const double *Md)
  * raise the rank. */
 static void try_rows(search *s, int first, int rank_before)
 {
-    double z[MOST] = {0}, w[MOST];
+    double z[MOST], w[MOST];
+    memset(z, 0, (size_t)s->n * sizeof *z);
     int hopeless, rank = solve_exactly(s, z, &hopeless);
     if (s->stop || rank <= rank_before) return;
     if (rank == s->ns) {
@@ -378,6 +379,27 @@ static size_t no_doubles(int n)
     return 0;
 }
 
+static size_t one_int(int n)
+{
+    (void)n;
+    return 1; /* has all been tried? */
+}
+
+/* The first support that is regular beyond doubt and whose z may be a solution by plain sums: most often it is one. */
+static int find_regular(search *s, double *z)
+{
+    for (unsigned long subset = 0; subset < 1ul << s->n; subset++) {
+        s->ns = 0;
+        for (int i = 0; i < s->n; i++) {
+            z[i] = 0;
+            if (subset >> i & 1) s->rows[s->ns] = s->support[s->ns] = i, s->ns++;
+        }
+        s->nr = s->ns;
+        if (solve_regular(s, s->lcp->q, z) && !is_hopeless(s, s->lcp, z)) return 1;
+    }
+    return 0;
+}
+
 typedef struct first_point {
     int n, have;
     double *z;
@@ -395,23 +417,32 @@ static int keep_first(void *context, const double *z, const double *w, int is_ra
     return 1;
 }
 
+/* By plain sums, which the driver judges; where they find nothing, or what does not hold, by all that there is. */
 static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int attempt,
                                     int *iterations)
 {
+    static const double zero[MOST];
     first_point p = {lcp->n, 0, s->z, s->basis};
-    (void)attempt;
+    perp_lcp pure = {lcp->n, lcp->M, lcp->ldm, lcp->q, zero, NULL};
+    search plain = {.lcp = &pure, .n = lcp->n};
+    int *is_done = s->index;
     ++*iterations;
+    if (attempt == 0 && lcp->n <= MOST && find_regular(&plain, s->z)) {
+        for (int i = 0; i < lcp->n; i++) s->basis[i] = s->z[i] > 0;
+        *is_done = 0, s->has_basis = 1;
+        return PERP_SOLVED;
+    }
     memset(s->z, 0, (size_t)lcp->n * sizeof(double));
-    if (lcp->n > MOST) return PERP_LIMIT;
+    if (lcp->n > MOST || (attempt == 1 && *is_done)) return PERP_LIMIT;
     perp_lcp_enumerate(lcp, NULL, keep_first, &p);
-    s->has_basis = p.have;
+    *is_done = 1, s->has_basis = p.have;
     return p.have ? PERP_SOLVED : PERP_RAY;
 }
 
 const perp__solver perp__enumerate = {
     .doubles = no_doubles,
-    .ints = no_doubles,
+    .ints = one_int,
     .solve = enumerate_first,
     .in_own_units = 1,
-    .attempts = 1,
+    .attempts = 2,
 };

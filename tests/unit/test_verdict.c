@@ -120,6 +120,16 @@ static void lost_digits_hold_in_every_row_or_none(void **state)
     }
 }
 
+/* On z_1, z_2, which are bound to each other alone, z = 7e7 loses q_1 = 5; z_1 and z_3 decide it. (beside_weak, 22878 of seed 7) */
+static void a_lost_vertex_is_not_the_last(void **state)
+{
+    (void)state;
+    const double M[] = {-4, 4, 1, 3, -3, 0, 0x1p-7, 0, 100}, q[] = {5, -5, -7e7};
+    double z[3] = {0};
+    assert_int_equal(word(PERP_METHOD_ENUMERATE, 3, M, q, z, NULL), PERP_SOLVED);
+    assert_near(z[2], 699986.31589226774, 1e-6);
+}
+
 /* z_4 = 2e4 for row 2 makes w_1 = 4e289 where q_1 = -1e90: more than enough, whatever is lost of q_1. */
 static void what_is_more_than_enough_needs_no_data(void **state)
 {
@@ -353,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_basis_regular_by_lost_digits_decides_nothing),
         cmocka_unit_test(far_data_do_not_decide_a_ray),
         cmocka_unit_test(lost_digits_hold_in_every_row_or_none),
+        cmocka_unit_test(a_lost_vertex_is_not_the_last),
         cmocka_unit_test(what_is_more_than_enough_needs_no_data),
         cmocka_unit_test(every_row_has_its_own_scale),
         cmocka_unit_test(nothing_is_small_by_itself),
