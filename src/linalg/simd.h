@@ -9,6 +9,8 @@
 #ifndef PERP_SRC_SIMD_H
 #define PERP_SRC_SIMD_H
 
+#include <stdint.h>
+
 #if defined(__GNUC__) && defined(__x86_64__)
 #define PERP_INLINE __attribute__((always_inline))
 #if defined(__clang__)
@@ -56,11 +58,13 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_LANE(x, l) ((x)[l])
 #define PERP_SELECT(isa, mask, yes, no)                                                            \
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
+#define PERP_ABS(isa, x) ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
 #else
 #define PERP_LANES(isa)                 double
 #define PERP_MASK(isa)                  long long
 #define PERP_LANE(x, l)                 (x)
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
+#define PERP_ABS(isa, x)                __builtin_fabs(x)
 #endif
 
 /* Which entry of PERP_ISA_LIST this machine runs: its index. */

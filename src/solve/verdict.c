@@ -97,7 +97,7 @@ static inline PERP_INLINE double judge_row(strand *t, double z, double w, double
     t->residual = r > t->residual ? r : t->residual;
     t->error = e > t->error ? e : t->error;
     t->excess = open > t->excess ? open : t->excess;
-    t->sum += (S - S) + (z - z);
+    t->sum += S - S;
     return open;
 }
 
@@ -127,7 +127,7 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
             residual[l] = r > residual[l] ? r : residual[l];
             error[l] = e > error[l] ? e : error[l];
             excess[l] = x > excess[l] ? x : excess[l];
-            sum[l] += (s - s) + (a - a);
+            sum[l] += s - s;
         }
     }
     strand t = {residual[0], error[0], excess[0], sum[0]};
@@ -162,6 +162,68 @@ static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const 
         open[i] = judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
     }
     return judgement_of(t);
+}
+
+/* The same, rounded alike, four rows at a time. */
+typedef PERP_LANES(avx2) four;
+enum { FOUR = (int)(sizeof(four) / sizeof(double)) }; /* or one, where there are no vectors */
+#define ROWS(array)       (*(four *)(array))
+#define GIVEN(array)      (*(const four *)(array))
+#define SIZE(x)           PERP_ABS(avx2, x)
+#define IF(mask, x, y)    PERP_SELECT(avx2, mask, x, y)
+#define LARGER_FOUR(x, y) IF((x) > (y), x, y)
+
+static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, int columns,
+                                                const double *z, double *w, double *S, double *open,
+                                                double tol)
+{
+    const four zero = (four){0}, infinite = zero + (double)INFINITY;
+    four residual = zero, error = zero, excess = zero, sum = zero;
+    double rho = rounding_of_sum(columns);
+    for (int i = 0; i < n; i += FOUR) {
+        int j = 0;
+        four q = GIVEN(lcp->q + i), x = q, s = SIZE(q), y = GIVEN(z + i);
+        for (; j + 4 <= columns; j += 4) {
+            const double *m = perp__column(lcp, j) + i;
+            size_t ld = (size_t)lcp->ldm;
+            four a = GIVEN(m) * z[j], b = GIVEN(m + ld) * z[j + 1];
+            four c = GIVEN(m + 2 * ld) * z[j + 2], d = GIVEN(m + 3 * ld) * z[j + 3];
+            x = x + (a + b) + (c + d);
+            s = s + (SIZE(a) + SIZE(b)) + (SIZE(c) + SIZE(d));
+        }
+        for (; j < columns; j++) {
+            four a = GIVEN(perp__column(lcp, j) + i) * z[j];
+            x = x + a, s = s + SIZE(a);
+        }
+        four r = SIZE(IF(y < x, y, x)), v = IF(y > zero, SIZE(x), -x), e = v / s;
+        four o = v + (rho * s - tol * SIZE(q));
+        o = IF((y < zero) | (s < PERP__UNDERFLOW), infinite, o);
+        ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
+        residual = LARGER_FOUR(r, residual), error = LARGER_FOUR(e, error);
+        excess = LARGER_FOUR(o, excess), sum += s - s;
+    }
+    strand t = {0};
+    for (int l = 0; l < FOUR; l++) {
+        t.residual = larger(PERP_LANE(residual, l), t.residual);
+        t.error = larger(PERP_LANE(error, l), t.error);
+        t.excess = larger(PERP_LANE(excess, l), t.excess);
+        t.sum += PERP_LANE(sum, l);
+    }
+    return judgement_of(t);
+}
+
+/* Three rows and one that holds. The solver's vectors have room for it. */
+static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, double *z, double *w,
+                                                double *S, double *open, double tol)
+{
+    double M[12] = {0}, q[4] = {lcp->q[0], lcp->q[1], lcp->q[2], 1};
+    perp_lcp padded = {4, M, 4, q, NULL, NULL};
+    for (int j = 0; j < 3; j++) {
+        const double *column = perp__column(lcp, j);
+        for (int i = 0; i < 3; i++) M[4 * j + i] = column[i];
+    }
+    z[3] = 0;
+    return judge_fours(&padded, 4, 3, z, w, S, open, tol);
 }
 
 /* max |min(z_i, w_i)|; NaN where something is not finite. */
@@ -230,16 +292,16 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
 
 /* Small ones with loops of known length. */
 #define VERSION(isa, target)                                                                       \
-    target static judgement judge_##isa(const perp_lcp *lcp, const double *z, double *w,           \
-                                        double *S, double *open, double tol)                       \
+    target static judgement judge_##isa(const perp_lcp *lcp, double *z, double *w, double *S,      \
+                                        double *open, double tol)                                  \
     {                                                                                              \
         switch (lcp->n) {                                                                          \
         case 1: return judge_few(lcp, 1, z, w, S, open, tol);                                      \
         case 2: return judge_few(lcp, 2, z, w, S, open, tol);                                      \
-        case 3: return judge_few(lcp, 3, z, w, S, open, tol);                                      \
-        case 4: return judge_few(lcp, 4, z, w, S, open, tol);                                      \
-        case 8: return judge(lcp, 8, z, w, S, open, tol);                                          \
-        case 16: return judge(lcp, 16, z, w, S, open, tol);                                        \
+        case 3: return judge_three(lcp, z, w, S, open, tol);                                       \
+        case 4: return judge_fours(lcp, 4, 4, z, w, S, open, tol);                                 \
+        case 8: return judge_fours(lcp, 8, 8, z, w, S, open, tol);                                 \
+        case 16: return judge_fours(lcp, 16, 16, z, w, S, open, tol);                              \
         default: return judge(lcp, lcp->n, z, w, S, open, tol);                                    \
         }                                                                                          \
     }                                                                                              \
@@ -271,7 +333,7 @@ PERP_ISA_LIST(VERSION)
 #undef VERSION
 
 static const struct {
-    judgement (*judge)(const perp_lcp *lcp, const double *z, double *w, double *S, double *open,
+    judgement (*judge)(const perp_lcp *lcp, double *z, double *w, double *S, double *open,
                        double tol);
     double (*check)(const perp_lcp *lcp, const double *z, double *w);
     void (*terms)(const perp_lcp *lcp, const double *z, double *w, double *S);
@@ -433,6 +495,9 @@ static int has_data(const perp_lcp *lcp, const double *z, int i)
     return lcp->q[i] != 0;
 }
 
+/* Times the rounding of a sum: methods' own rounding is less. */
+#define MORE_THAN_ROUNDING 100
+
 /* What a violation of row i that is more than rounding must be small beside, S and D apart: where others' data alone are known of
  * it, the least of what they make of its terms, for what bounds one of these leaves the others free to grow. */
 static double least_data(const perp_lcp *lcp, const double *z, const double *D, int i)
@@ -455,7 +520,8 @@ static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
         double v = violation(lcp, i, s->z[i], s->w[i]), S = s->terms[i], D = s->data[i];
         if (!(S <= DBL_MAX) || !(v + rho * S <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
             return 0;
-        if (v > 2 * rho * S && v > tol * least_data(lcp, s->z, s->data, i)) return 0;
+        if (v > MORE_THAN_ROUNDING * rho * S && v > tol * least_data(lcp, s->z, s->data, i))
+            return 0;
         if (v > s->error * S) s->error = v / S;
     }
     return 1;
@@ -486,7 +552,7 @@ static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *
                own = fmax(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
         if (S == 0) continue;
-        if (v > 2 * rounding_of_sum(lcp->n) * S)
+        if (v > MORE_THAN_ROUNDING * rounding_of_sum(lcp->n) * S)
             scale = fmin(scale, least_data(lcp, z, s->data, i));
         perp__amount off = {v <= 0 ? 0 : v, is_fine ? fmin(scale, own) : scale, 0};
         error = perp__worse(error, perp__error_zero(off));
@@ -952,7 +1018,8 @@ static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
             double S = s->terms[i], D = s->low[i], own = s->data[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
             s->data[i] = D;
-            if (own == 0 && off > 3 * rho * S) return 0; /* a question of the least of these data */
+            if (own == 0 && off > MORE_THAN_ROUNDING * rho * S)
+                return 0; /* a question of the least of these data */
             if (D == 0 && S > 0)
                 s->order[many++] = i;
             else if (!(off <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
