@@ -426,7 +426,7 @@ static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int att
     perp_lcp pure = {lcp->n, lcp->M, lcp->ldm, lcp->q, zero, NULL};
     search plain = {.lcp = &pure, .n = lcp->n};
     int *is_done = s->index;
-    ++*iterations;
+    *iterations += attempt == 0;
     if (attempt == 0 && lcp->n <= MOST && find_regular(&plain, s->z)) {
         for (int i = 0; i < lcp->n; i++) s->basis[i] = s->z[i] > 0;
         *is_done = 0, s->has_basis = 1;
