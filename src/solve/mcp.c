@@ -108,7 +108,7 @@ static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
     s->terms = s->settled + n, s->data = s->terms + n, s->work = s->data + n;
     perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
     if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;
-    s->factors = malloc((n * n + 1) * sizeof(double));
+    s->factors = calloc(n * n + 1, sizeof(double));
     if (!s->factors) return PERP_ERR_MEMORY;
     if (s->method != PERP_MCP_JOSEPHY && s->method != PERP_MCP_AUTO) return PERP_OK;
     perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);

@@ -189,5 +189,5 @@ int main(void)
         cmocka_unit_test(both_forms_find_the_one_solution),
         cmocka_unit_test(both_forms_agree_on_what_has_a_solution),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

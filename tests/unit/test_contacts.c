@@ -355,5 +355,5 @@ int main(void)
         cmocka_unit_test(the_step_knows_the_row_of_a_normal),
         cmocka_unit_test(long_sums_are_left_alone),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

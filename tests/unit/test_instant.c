@@ -188,5 +188,5 @@ int main(void)
         cmocka_unit_test(a_row_has_its_derivatives_times_h),
         cmocka_unit_test(inputs_come_from_tables_and_functions_of_time),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -361,6 +361,51 @@ static void josephy_takes_a_pattern(void **state)
     assert_memory_equal(x, y, sizeof x);
 }
 
+/* An arrow, monotone: x_0^3 + 3 x_0 + x_1 + .. + x_5 - 10 and x_i^3 + 3 x_i - x_0 - i, all entries or those that are not zero. */
+enum { ARROW = 6 };
+
+static int arrow(void *context, const double *x, double *w)
+{
+    (void)context;
+    for (int i = 0; i < ARROW; i++) w[i] = (x[i] * x[i] + 3) * x[i] - (i ? x[0] + i : 10);
+    for (int i = 1; i < ARROW; i++) w[0] += x[i];
+    return 0;
+}
+
+static int arrow_slope(void *context, const double *x, double *J)
+{
+    (void)context;
+    memset(J, 0, ARROW * ARROW * sizeof *J);
+    for (int i = 0; i < ARROW; i++)
+        J[i] = -1, J[i * ARROW] = 1, J[i * ARROW + i] = 3 * x[i] * x[i] + 3;
+    J[0] = 3 * x[0] * x[0] + 3;
+    return 0;
+}
+
+static int arrow_entries(void *context, const double *x, double *J)
+{
+    (void)context;
+    J[0] = 3 * x[0] * x[0] + 3;
+    for (int i = 1; i < ARROW; i++) J[i] = -1, J[4 + 2 * i] = 1, J[5 + 2 * i] = 3 * x[i] * x[i] + 3;
+    return 0;
+}
+
+/* Every iterate is that of the dense matrix. */
+static void a_pattern_changes_no_iterate(void **state)
+{
+    (void)state;
+    static const int start[] = {0, 6, 8, 10, 12, 14, 16},
+                     row[] = {0, 1, 2, 3, 4, 5, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5};
+    perp_mcp dense = {.n = ARROW, .F = arrow, .J = arrow_slope}, sparse = dense;
+    sparse.J = arrow_entries, sparse.column_start = start, sparse.row = row;
+    double x[ARROW] = {1, 1, 1, 1, 1, 1}, y[ARROW] = {1, 1, 1, 1, 1, 1};
+    perp_mcp_info a = solve(PERP_MCP_JOSEPHY, &dense, x), b = solve(PERP_MCP_JOSEPHY, &sparse, y);
+    assert_int_equal(a.outcome, PERP_SOLVED);
+    assert_true(a.iterations > 2);
+    assert_int_equal(b.iterations, a.iterations);
+    assert_memory_equal(x, y, sizeof x);
+}
+
 static void patterns_are_checked(void **state)
 {
     (void)state;
@@ -436,6 +481,7 @@ int main(void)
         cmocka_unit_test(auto_returns_its_best_point),
         cmocka_unit_test(another_pattern_is_refused),
         cmocka_unit_test(josephy_takes_a_pattern),
+        cmocka_unit_test(a_pattern_changes_no_iterate),
         cmocka_unit_test(patterns_are_checked),
         cmocka_unit_test(a_small_function_is_not_zero),
         cmocka_unit_test(what_only_looks_like_zero_is_refused),

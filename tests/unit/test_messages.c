@@ -74,5 +74,5 @@ int main(void)
         cmocka_unit_test(an_error_has_its_place_and_is_counted),
         cmocka_unit_test(an_unknown_word_is_answered_with_the_nearest_one),
         cmocka_unit_test(a_table_of_words_names_and_finds)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

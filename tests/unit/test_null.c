@@ -85,5 +85,5 @@ int main(void)
         cmocka_unit_test(null_is_refused),
         cmocka_unit_test(the_end_of_nothing_is_fine),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }

@@ -233,5 +233,5 @@ int main(void)
     perp_dataset_destroy(third);
     perp_model_destroy(first);
     perp_model_destroy(second);
-    return failed;
+    return test_result(failed);
 }

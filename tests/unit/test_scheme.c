@@ -149,5 +149,5 @@ int main(void)
         cmocka_unit_test(theta_counts_only_where_it_weighs),
         cmocka_unit_test(every_engine_has_the_order_of_its_methods),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all(tests);
 }
