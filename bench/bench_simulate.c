@@ -154,22 +154,22 @@ static void bench_lemke(void)
                *q = malloc((size_t)(NPROBLEM * n) * sizeof *q);
         double *z = malloc((size_t)n * sizeof *z), best = 1e9;
         int solved = 0;
-        perp_solver *solver;
+        perp_lcp_solver *solver;
         for (int p = 0; p < NPROBLEM; p++) random_problem(n, M + p * n * n, q + p * n);
-        perp_solver_create(PERP_METHOD_LEMKE, n, NULL, &solver);
+        perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver);
         for (int r = 0; r < (n < 32 ? 50 : 5); r++) {
             double start = now();
             solved = 0;
             for (int p = 0; p < NPROBLEM; p++) {
                 perp_lcp lcp = {n, M + p * n * n, n, q + p * n, NULL, NULL};
-                perp_solve_info info;
+                perp_lcp_info info;
                 perp_lcp_solve(solver, &lcp, z, NULL, &info);
                 solved += info.outcome == PERP_SOLVED;
             }
             best = fmin(best, (now() - start) / NPROBLEM);
         }
         printf("n = %-38d %14.3g %11d/%d\n", n, 1e6 * best, solved, NPROBLEM);
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
         free(M);
         free(q);
         free(z);

@@ -18,7 +18,7 @@
 enum { MOST = 64 };
 
 typedef struct settings {
-    int classes[LCP_NCLASS], methods[PERP_METHOD_COUNT], n[MOST], nn, count, warm, peers;
+    int classes[LCP_NCLASS], methods[PERP_LCP_METHOD_COUNT], n[MOST], nn, count, warm, peers;
 } settings;
 
 typedef struct batch {
@@ -42,7 +42,7 @@ static int is_solved(const perp_lcp *lcp, const double *z)
 
 typedef struct runner {
     const char *name;
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     const peer *other;
     void *state;
 } runner;
@@ -76,13 +76,13 @@ static void measure(const runner *r, const batch *b, const char *class_name)
 }
 
 /* Solve, change q by 1 %, solve again: the time of the second. */
-static void measure_warm(const batch *b, perp_method method, const char *class_name)
+static void measure_warm(const batch *b, perp_lcp_method method, const char *class_name)
 {
-    perp_solver_options o = perp_solver_options_default(method);
-    perp_solver *warm, *cold;
+    perp_lcp_options o = perp_lcp_options_default(method);
+    perp_lcp_solver *warm, *cold;
     o.warm_start = 1;
-    if (perp_solver_create(method, b->n, &o, &warm) != PERP_OK) return;
-    if (perp_solver_create(method, b->n, NULL, &cold) != PERP_OK) return;
+    if (perp_lcp_solver_create(method, b->n, &o, &warm) != PERP_OK) return;
+    if (perp_lcp_solver_create(method, b->n, NULL, &cold) != PERP_OK) return;
     double *z = calloc(2 * (size_t)b->n + 1, sizeof *z), *q = z + b->n, times[2] = {0};
     int solved = 0;
     unsigned long long s = 1;
@@ -109,11 +109,11 @@ static void measure_warm(const batch *b, perp_method method, const char *class_n
         times[1] += best[1] / b->count;
     }
     printf("%-11s n %-5d %-18s warm %10.3f us  cold %10.3f us  ratio %.3f  %5d/%d\n", class_name,
-           b->n, perp_method_name(method), 1e6 * times[0], 1e6 * times[1], times[0] / times[1],
+           b->n, perp_lcp_method_name(method), 1e6 * times[0], 1e6 * times[1], times[0] / times[1],
            solved, b->count);
     free(z);
-    perp_solver_destroy(warm);
-    perp_solver_destroy(cold);
+    perp_lcp_solver_destroy(warm);
+    perp_lcp_solver_destroy(cold);
 }
 
 /* All of them in one call, on one thread. */
@@ -122,9 +122,10 @@ static void measure_batch(const batch *b, const char *class_name)
     size_t n = (size_t)b->n, count = (size_t)b->count;
     double *M = malloc((count * n * n + 2 * count * n) * sizeof *M), best = INFINITY, begin = now();
     double *q = M + count * n * n, *z = q + count * n;
-    perp_batch_solver *solver;
+    perp_lcp_batch_solver *solver;
     int solved = 0;
-    if (!M || perp_batch_solver_create(PERP_METHOD_AUTO, b->n, 1, NULL, &solver) != PERP_OK) return;
+    if (!M || perp_lcp_batch_solver_create(PERP_LCP_AUTO, b->n, 1, NULL, &solver) != PERP_OK)
+        return;
     for (size_t k = 0; k < count; k++) {
         memcpy(M + k * n * n, b->problem[k].M, n * n * sizeof *M);
         memcpy(q + k * n, b->problem[k].q, n * sizeof *q);
@@ -137,7 +138,7 @@ static void measure_batch(const batch *b, const char *class_name)
     }
     printf("%-11s n %-5d %-18s %12.3f us  %5d/%d\n", class_name, b->n, "auto, as a batch",
            1e6 * best, solved, b->count);
-    perp_batch_solver_destroy(solver);
+    perp_lcp_batch_solver_destroy(solver);
     free(M);
 }
 
@@ -146,19 +147,19 @@ static void measure_class(const settings *s, lcp_class c, int n)
     int count = s->count ? s->count : n <= 64 ? 64 : n <= 256 ? 10 : 3;
     batch b = {calloc((size_t)count, sizeof *b.problem), count, lcp_class_size(c, n)};
     for (int k = 0; k < count; k++) b.problem[k] = lcp_generate(c, n, (unsigned long long)k + 1);
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        runner r = {.name = perp_method_name((perp_method)m)};
-        if (!s->methods[m] || (m == PERP_METHOD_ENUMERATE && b.n > 8) ||
-            (m == PERP_METHOD_NLP && b.n > 16))
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        runner r = {.name = perp_lcp_method_name((perp_lcp_method)m)};
+        if (!s->methods[m] || (m == PERP_LCP_ENUMERATE && b.n > 8) ||
+            (m == PERP_LCP_NLP && b.n > 16))
             continue;
         if (s->warm) {
-            measure_warm(&b, (perp_method)m, lcp_class_name(c));
-        } else if (perp_solver_create((perp_method)m, b.n, NULL, &r.solver) == PERP_OK) {
+            measure_warm(&b, (perp_lcp_method)m, lcp_class_name(c));
+        } else if (perp_lcp_solver_create((perp_lcp_method)m, b.n, NULL, &r.solver) == PERP_OK) {
             measure(&r, &b, lcp_class_name(c));
-            perp_solver_destroy(r.solver);
+            perp_lcp_solver_destroy(r.solver);
         }
     }
-    if (s->methods[PERP_METHOD_AUTO] && !s->warm && b.n <= 16) measure_batch(&b, lcp_class_name(c));
+    if (s->methods[PERP_LCP_AUTO] && !s->warm && b.n <= 16) measure_batch(&b, lcp_class_name(c));
     for (const peer *p = perp_bench_peers; p->name && s->peers && !s->warm; p++) {
         if (p->definite_only && c != LCP_definite) continue;
         runner r = {.name = p->name, .other = p, .state = p->create(b.n)};
@@ -188,8 +189,8 @@ static int read_settings(int argc, char **argv, settings *s)
         } else if (strcmp(argv[i], "--class") == 0 && find_class(value) < LCP_NCLASS) {
             s->classes[find_class(value)] = ++classes, i++;
         } else if (strcmp(argv[i], "--method") == 0 &&
-                   perp_method_find(value) < PERP_METHOD_COUNT) {
-            s->methods[perp_method_find(value)] = ++methods, i++;
+                   perp_lcp_method_find(value) < PERP_LCP_METHOD_COUNT) {
+            s->methods[perp_lcp_method_find(value)] = ++methods, i++;
         } else if (strcmp(argv[i], "--n") == 0 && atoi(value) > 0 && s->nn < MOST) {
             s->n[s->nn++] = atoi(value), i++;
         } else if (strcmp(argv[i], "--count") == 0 && atoi(value) > 0) {
@@ -200,7 +201,7 @@ static int read_settings(int argc, char **argv, settings *s)
         }
     }
     for (int c = 0; c < LCP_NCLASS && !classes; c++) s->classes[c] = 1;
-    for (int m = 0; m < PERP_METHOD_COUNT && !methods; m++) s->methods[m] = 1;
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT && !methods; m++) s->methods[m] = 1;
     return 1;
 }
 

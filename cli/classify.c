@@ -44,7 +44,7 @@ static void print_class(const char *name, const perp_lcp_class *c)
         printf("  a solution for every q that no ray of the homogeneous problem excludes; lemke "
                "finds it or ends on such a ray\n");
     else
-        printf("  nothing is guaranteed; enumerate decides up to n = %d\n", PERP_ENUMERATE_MAX);
+        printf("  nothing is guaranteed; enumerate decides up to n = %d\n", PERP_LCP_ENUMERATE_MAX);
 }
 
 static int classify_one(const cJSON *json, const char *file, perp_diag *diag)

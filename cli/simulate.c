@@ -28,14 +28,14 @@ static const char *const integrators[] = {
     PERP_INTEGRATOR_LIST(WORD) NULL
 #undef WORD
 };
-#define SPACED(name, word, ...) " " word
+#define SPACED(name, word, ...)             " " word
 #define WEIGHTED(name, word, weighted, ...) weighted,
 static const char is_weighted[] = {PERP_INTEGRATOR_LIST(WEIGHTED)};
 
 static const char *const solvers[] = {
-#define PERP_SOLVER(name, suffix, class, summary) #name,
+#define PERP_LCP_METHOD(name, suffix, class, summary) #name,
 #include "perp/solvers.def"
-#undef PERP_SOLVER
+#undef PERP_LCP_METHOD
     NULL};
 
 static const cli_option options[] = {
@@ -171,7 +171,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
              number(o->from, a), number(o->to, b), number(o->step, c),
              perp_model_get_kind(model) == PERP_DISCRETE ? "as written"
                                                          : perp_integrator_name(o->integrator),
-             perp_method_name(o->solver));
+             perp_lcp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
     for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
         perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);

@@ -69,7 +69,7 @@ static cJSON *points_of(const answer *a, int rays)
 {
     cJSON *list = cJSON_CreateArray();
     for (int k = 0; k < a->npoints; k++) {
-        if ((a->points[k][2 * PERP_ENUMERATE_MAX] != 0) == rays)
+        if ((a->points[k][2 * PERP_LCP_ENUMERATE_MAX] != 0) == rays)
             cJSON_AddItemToArray(list, numbers(a->points[k], a->n));
     }
     return list;
@@ -124,7 +124,8 @@ static void emit_text(const answer *a, int table)
         if (a->has_objective) printf("  objective %.10g\n", a->objective);
     }
     for (int k = 0; k < a->npoints; k++)
-        print_vector(a->points[k][2 * PERP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k], a->n);
+        print_vector(a->points[k][2 * PERP_LCP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k],
+                     a->n);
 }
 
 void solve_emit(output *out, const answer *a, int table)
@@ -155,21 +156,21 @@ static int collect(void *context, const double *z, const double *w, int is_ray)
 {
     answer *a = ((collection *)context)->a;
     for (int k = 0; k < a->npoints; k++) {
-        if ((a->points[k][2 * PERP_ENUMERATE_MAX] != 0) == is_ray &&
+        if ((a->points[k][2 * PERP_LCP_ENUMERATE_MAX] != 0) == is_ray &&
             same_point(a->points[k], z, a->n))
             return 0;
     }
     double *point = a->points[a->npoints++];
     memcpy(point, z, (size_t)a->n * sizeof(double));
-    memcpy(point + PERP_ENUMERATE_MAX, w, (size_t)a->n * sizeof(double));
-    point[2 * PERP_ENUMERATE_MAX] = is_ray;
+    memcpy(point + PERP_LCP_ENUMERATE_MAX, w, (size_t)a->n * sizeof(double));
+    point[2 * PERP_LCP_ENUMERATE_MAX] = is_ray;
     return a->npoints == MAX_SOLUTIONS;
 }
 
 /* All solutions; free variables may be among them, other bounds not. */
 static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, double *w)
 {
-    if (p->view.n > PERP_ENUMERATE_MAX) return PERP_ERR_DIM;
+    if (p->view.n > PERP_LCP_ENUMERATE_MAX) return PERP_ERR_DIM;
     a->points = malloc(MAX_SOLUTIONS * sizeof *a->points);
     if (!a->points) return PERP_ERR_MEMORY;
     collection c = {a};
@@ -180,7 +181,7 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     a->iterations = a->npoints;
     a->residual = (double)NAN;
     a->outcome = "no solution";
-    if (a->npoints && a->points[0][2 * PERP_ENUMERATE_MAX] == 0) {
+    if (a->npoints && a->points[0][2 * PERP_LCP_ENUMERATE_MAX] == 0) {
         memcpy(z, a->points[0], (size_t)a->n * sizeof(double));
         a->residual = perp_lcp_residual(&p->view, z, w);
         a->outcome = "solved"; /* the search judges its points */
@@ -188,15 +189,15 @@ static perp_status solve_by_search(const problem_lcp *p, answer *a, double *z, d
     return PERP_OK;
 }
 
-static perp_status solve_with(const problem_lcp *p, perp_method method, answer *a, double *z,
+static perp_status solve_with(const problem_lcp *p, perp_lcp_method method, answer *a, double *z,
                               double *w)
 {
-    perp_solver *solver;
-    perp_solve_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
-    a->method = perp_method_name(method);
-    perp_solver_options o = perp_solver_options_default(method);
+    perp_lcp_solver *solver;
+    perp_lcp_info info = {.outcome = PERP_LIMIT, .residual = (double)NAN, .error = (double)NAN};
+    a->method = perp_lcp_method_name(method);
+    perp_lcp_options o = perp_lcp_options_default(method);
     o.mixed = p->view.lo != NULL;
-    perp_status status = perp_solver_create(method, p->view.n, &o, &solver);
+    perp_status status = perp_lcp_solver_create(method, p->view.n, &o, &solver);
     if (status != PERP_OK) {
         fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
         return status;
@@ -208,7 +209,7 @@ static perp_status solve_with(const problem_lcp *p, perp_method method, answer *
     a->iterations = info.iterations;
     a->residual = info.residual;
     a->error = info.error, a->has_error = 1;
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return status;
 }
 
@@ -225,7 +226,7 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
                         output *out, perp_diag *diag)
 {
     problem_lcp p;
-    if (strcmp(method, "all") != 0 && perp_method_find(method) == PERP_METHOD_COUNT)
+    if (strcmp(method, "all") != 0 && perp_lcp_method_find(method) == PERP_LCP_METHOD_COUNT)
         return refuse_method(file, method, "linear");
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status != PERP_OK) {
@@ -238,12 +239,12 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
         problem_lcp_clear(&p);
         return CLI_USAGE;
     }
-    if (all && n > PERP_ENUMERATE_MAX)
+    if (all && n > PERP_LCP_ENUMERATE_MAX)
         fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n",
-                file, PERP_ENUMERATE_MAX, n);
+                file, PERP_LCP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
     if (!z) code = cli_exit_code(PERP_ERR_MEMORY);
-    for (int m = 0; code == CLI_DONE && m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; code == CLI_DONE && m < PERP_LCP_METHOD_COUNT; m++) {
         answer a = {.name = p.name,
                     .outcome = "limit",
                     .method = "",
@@ -251,16 +252,16 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
                     .w = z + n,
                     .n = n,
                     .residual = (double)NAN};
-        if (!table && strcmp(method, perp_method_name((perp_method)m)) != 0) continue;
+        if (!table && strcmp(method, perp_lcp_method_name((perp_lcp_method)m)) != 0) continue;
         if (all) {
             status = solve_by_search(&p, &a, z, z + n);
             if (status != PERP_OK) a.outcome = "limit", a.method = "enumerate";
             if (all && a.npoints == MAX_SOLUTIONS)
                 fprintf(stderr, "%s: there may be more than these %d solutions and rays\n", file,
                         MAX_SOLUTIONS);
-            m = PERP_METHOD_COUNT;
+            m = PERP_LCP_METHOD_COUNT;
         } else {
-            status = solve_with(&p, (perp_method)m, &a, z, z + n);
+            status = solve_with(&p, (perp_lcp_method)m, &a, z, z + n);
         }
         if (status == PERP_ERR_MEMORY)
             code = cli_exit_code(status);
@@ -424,11 +425,12 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
 /* Is it a method for problems of some class? CLI_USAGE after saying that it is not. */
 static int check_method(const char *method)
 {
-    enum { MOST = PERP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 1 };
+    enum { MOST = PERP_LCP_METHOD_COUNT + PERP_FC_METHOD_COUNT + PERP_MCP_METHOD_COUNT + 1 };
     const char *known[MOST] = {"all"};
     char text[256];
     int n = 1;
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) known[n++] = perp_method_name((perp_method)m);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
+        known[n++] = perp_lcp_method_name((perp_lcp_method)m);
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
         known[n++] = perp_fc_method_name((perp_fc_method)m);
     for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++)
@@ -521,9 +523,9 @@ int perp__cmd_solvers(int argc, char **argv)
     int code = cli_read(&(cli_args){&list, argc, argv}, NULL);
     if (code != CLI_DONE) return code;
     printf("linear complementarity (lcp, mlcp):\n");
-    for (int m = 0; m < PERP_METHOD_COUNT; m++)
-        printf("  %-16s %s\n", perp_method_name((perp_method)m),
-               perp_method_summary((perp_method)m));
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
+        printf("  %-16s %s\n", perp_lcp_method_name((perp_lcp_method)m),
+               perp_lcp_method_summary((perp_lcp_method)m));
     printf("nonlinear complementarity (ncp, and mcp of the library):\n");
     for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++)
         printf("  %-16s %s\n", perp_mcp_method_name((perp_mcp_method)m),

@@ -17,7 +17,7 @@ typedef struct answer {
     int is_stationary; /* of a program: its word is one of a stationary point, or a better one */
     int has_objective;
     double objective;
-    double (*points)[2 * PERP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
+    double (*points)[2 * PERP_LCP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
     int npoints;
 } answer;
 

@@ -29,19 +29,19 @@ static void require(int holds, const char *what)
 static void linear(const cJSON *json, perp_diag *diag)
 {
     problem_lcp p;
-    perp_solver *solver;
-    perp_solve_info info;
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
     perp_lcp_class class;
     double z[MOST] = {0}, w[MOST] = {0};
     if (problem_lcp_from_json(json, "fuzz.json", &p, diag) == PERP_OK && p.view.n <= MOST) {
-        perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+        perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
         o.mixed = p.view.lo != NULL;
         perp_lcp_classify(&p.view, &class);
-        if (perp_solver_create(PERP_METHOD_AUTO, p.view.n, &o, &solver) == PERP_OK) {
+        if (perp_lcp_solver_create(PERP_LCP_AUTO, p.view.n, &o, &solver) == PERP_OK) {
             perp_lcp_solve(solver, &p.view, z, w, &info);
             for (int i = 0; i < p.view.n && info.outcome == PERP_SOLVED; i++)
                 REQUIRE(z[i] - z[i] == 0 && w[i] - w[i] == 0);
-            perp_solver_destroy(solver);
+            perp_lcp_solver_destroy(solver);
         }
     }
     problem_lcp_clear(&p);

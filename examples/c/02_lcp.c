@@ -15,11 +15,11 @@ int main(void)
     const double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0}; /* column by column */
     double q[3], z[3], w[3];
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
-    perp_solve_info info;
-    perp_solver *solver;
+    perp_lcp_info info;
+    perp_lcp_solver *solver;
     int right = 1;
 
-    if (perp_solver_create(PERP_METHOD_LEMKE, 3, NULL, &solver) != PERP_OK) return 1;
+    if (perp_lcp_solver_create(PERP_LCP_LEMKE, 3, NULL, &solver) != PERP_OK) return 1;
     for (double c = -5; c <= 5; c += 2.5) {
         q[0] = c, q[1] = -c, q[2] = mu_m_g;
         perp_lcp_solve(solver, &lcp, z, w, &info);
@@ -41,7 +41,7 @@ int main(void)
     printf("\n");
     right = right && info.outcome == PERP_INFEASIBLE && u && perp_lcp_is_infeasible(&lcp, u, 1e-12);
 
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     printf(right ? "ok\n" : "wrong\n");
     return !right;
 }

@@ -96,17 +96,17 @@ static void two_relus(void)
     static const double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0};
     double worst = 0;
     uint64_t state = 9;
-    perp_solver *solver;
-    if (perp_solver_create(PERP_METHOD_LEMKE, 3, NULL, &solver) != PERP_OK) return;
+    perp_lcp_solver *solver;
+    if (perp_lcp_solver_create(PERP_LCP_LEMKE, 3, NULL, &solver) != PERP_OK) return;
     for (int k = 0; k < 30000; k++) {
         double c = uniform(&state, -4, 4), q[3] = {c, -c, 1}, l[3];
         perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q};
-        perp_solve_info info;
+        perp_lcp_info info;
         int solved =
             perp_lcp_solve(solver, &lcp, l, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
         worst = fmax(worst, solved ? fabs(relu(c - 1) - relu(-c - 1) - (c + l[0] - l[1])) : 1);
     }
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     printf("Remark 4: relu(c - mu) - relu(-c - mu) against the solved steps, 30000 draws: off by "
            "%.1e\n",
            worst);

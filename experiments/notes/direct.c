@@ -60,7 +60,7 @@ void forward(void)
     for (int k = 0; k < STEPS; k++) {
         double u = random_force(&seed, 0, 11), M = 1 / h, q = -v / h - u + mug, z[1], slack[1];
         small_lcp p = make_lcp(1, &M, &q);
-        if (solve_by(PERP_METHOD_LEMKE, &p, z, slack) != PERP_SOLVED)
+        if (solve_by(PERP_LCP_LEMKE, &p, z, slack) != PERP_SOLVED)
             die("2.1: step %d is not solved", k);
         worst = fmax(worst, fabs(z[0] - after_friction(v + u * h)));
         lowest = fmin(lowest, mug - slack[0]);
@@ -93,8 +93,7 @@ static record direct_steps(void)
         double u = random_force(&seed, -40, 40), a = (vn - vp) / h - u, q[] = {a + mug, -a + mug},
                z[2], w[2];
         small_lcp p = make_lcp(2, rows, q);
-        if (solve_by(PERP_METHOD_LEMKE, &p, z, w) != PERP_SOLVED)
-            die("2.2: step %d is not solved", k);
+        if (solve_by(PERP_LCP_LEMKE, &p, z, w) != PERP_SOLVED) die("2.2: step %d is not solved", k);
         double ln = mug - w[0], lp = mug - w[1], c = vp - vn + u * h, v = z[0] - z[1];
         r.velocity = fmax(r.velocity, fabs(v - after_friction(c)));
         r.identity = fmax(r.identity, fabs(v - 2 * (vp - vn) - 2 * u * h - (lp - ln) * h));
@@ -159,7 +158,7 @@ void direct(void)
           HOLDS, r.one_sign == 0, figure, "%d exceptions in %d steps", r.one_sign, STEPS);
     double rows[] = {1, 0, 0, 1}, q[] = {-1, 1}, z[2], w[2]; /* dt = 1, v = 1, no forces */
     small_lcp p = make_lcp(2, rows, q);
-    solve_by(PERP_METHOD_LEMKE, &p, z, w);
+    solve_by(PERP_LCP_LEMKE, &p, z, w);
     claim("2.3.2", "block with v = 1, mu = u = 0: the LCP gives lambda'+ = 1, a force lambda+ = -1",
           HOLDS, z[0] == 1 && z[1] == 0 && w[1] == 1, NULL, "v+ = %g, v- = %g, lambda'+ = %g", z[0],
           z[1], w[1]);
@@ -182,9 +181,9 @@ void direct_2(void)
         double c = uniform(&seed, -2, 2), q[] = {c, -c, 1}, z[3];
         small_lcp p = make_lcp(3, rows, q);
         perp_lcp lcp = view(&p);
-        if (solve_by(PERP_METHOD_LEMKE, &p, z, NULL) == PERP_INFEASIBLE)
-            proved += perp_lcp_is_infeasible(
-                &lcp, perp_lcp_certificate(solver_of(PERP_METHOD_LEMKE)), 1e-12);
+        if (solve_by(PERP_LCP_LEMKE, &p, z, NULL) == PERP_INFEASIBLE)
+            proved += perp_lcp_is_infeasible(&lcp, perp_lcp_certificate(solver_of(PERP_LCP_LEMKE)),
+                                             1e-12);
         found += all_solutions(&p, NULL).count;
     }
     double q[] = {1, -1, 1};

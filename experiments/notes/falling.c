@@ -14,7 +14,7 @@ static double largest_difference(const run *r, double h, double g)
         double M = 1 / (h * h), x[1], lambda[1];
         double q = -(at(r, k - 1, "x") + h * at(r, k - 1, "v") - h * h * g) / (h * h);
         small_lcp p = make_lcp(1, &M, &q);
-        if (solve_by(PERP_METHOD_LEMKE, &p, x, lambda) != PERP_SOLVED) return (double)INFINITY;
+        if (solve_by(PERP_LCP_LEMKE, &p, x, lambda) != PERP_SOLVED) return (double)INFINITY;
         worst = fmax(worst, fabs(x[0] - at(r, k, "x")));
     }
     return worst;

@@ -112,7 +112,7 @@ static int count_belbute_peres(double sign, int n)
                u[2] = {uniform(&seed, -5, 5), 0}, z[4], vx, vz, normal;
         double p[2] = {sign * (m * v[0] + u[0]), sign * (m * v[1] - m * g * h)}, found[2];
         small_lcp lcp = belbute_peres(p);
-        if (solve_by(PERP_METHOD_LEMKE, &lcp, z, NULL) != PERP_SOLVED) continue;
+        if (solve_by(PERP_LCP_LEMKE, &lcp, z, NULL) != PERP_SOLVED) continue;
         for (int i = 0; i < 2; i++) {
             found[i] = p[i] / m;
             for (int j = 0; j < 4; j++) found[i] += G[j][i] * z[j] / m;

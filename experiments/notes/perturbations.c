@@ -23,7 +23,7 @@ static answer solve_entries(const double *entry, double u)
 {
     double z[3];
     small_lcp p = make_lcp(3, entry, entry + 9);
-    answer a = {.outcome = solve_by(PERP_METHOD_LEMKE, &p, z, NULL)};
+    answer a = {.outcome = solve_by(PERP_LCP_LEMKE, &p, z, NULL)};
     if (a.outcome == PERP_SOLVED) a.v = u + z[0] - z[1], a.gamma = z[2];
     return a;
 }

@@ -21,11 +21,11 @@ static const double pi = 3.14159265358979323846;
 static void direct_step(int k, double h, const double c[2], double b, const double e[2],
                         double v[2])
 {
-    static perp_solver *solver;
+    static perp_lcp_solver *solver;
     double M[MOST_K * MOST_K] = {0}, q[MOST_K], z[MOST_K];
     perp_lcp lcp = {.n = k, .M = M, .ldm = k, .q = q};
-    perp_solve_info info;
-    if (!solver && perp_solver_create(PERP_METHOD_LEMKE, MOST_K, NULL, &solver) != PERP_OK)
+    perp_lcp_info info;
+    if (!solver && perp_lcp_solver_create(PERP_LCP_LEMKE, MOST_K, NULL, &solver) != PERP_OK)
         die("2.4: no solver");
     for (int i = 0; i < k; i++) {
         double dx = cos(2 * pi * i / k), dy = sin(2 * pi * i / k);

@@ -136,12 +136,12 @@ static end fixed_point(double G, double b, double *z)
 /* perp's prox with the same fixed r from a guess. */
 static perp_outcome prox_outcome(double G, double b, double guess, double *z)
 {
-    static perp_solver *solver;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_PROX);
-    perp_solve_info info;
+    static perp_lcp_solver *solver;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_PROX);
+    perp_lcp_info info;
     perp_lcp lcp = {.n = 1, .M = &G, .ldm = 1, .q = &b};
     o.prox.strategy = PERP_RHO_FIXED, o.prox.rho = r0, o.warm_start = 1;
-    if (!solver && perp_solver_create(PERP_METHOD_PROX, 1, &o, &solver) != PERP_OK)
+    if (!solver && perp_lcp_solver_create(PERP_LCP_PROX, 1, &o, &solver) != PERP_OK)
         die("prox: no solver");
     *z = guess;
     perp_lcp_solve(solver, &lcp, z, NULL, &info);
@@ -176,7 +176,7 @@ static void fixed_point_claims(void)
           "and is set back to 0, here a solution",
           perp_outcome_name(no_solution), perp_outcome_name(bad_guess), z);
     small_lcp p = make_lcp(1, &G, &(double){-b});
-    perp_outcome lemke = solve_by(PERP_METHOD_LEMKE, &p, &z, NULL);
+    perp_outcome lemke = solve_by(PERP_LCP_LEMKE, &p, &z, NULL);
     claim("V.B", "a pivoting method recognises that there is no solution", HOLDS,
           lemke == PERP_INFEASIBLE, NULL, "lemke reports `%s`, with a certificate",
           perp_outcome_name(lemke));
@@ -184,7 +184,7 @@ static void fixed_point_claims(void)
     int count = all_solutions(&p, NULL).count;
     claim("V.B", "pivoting may end at either solution, or be made to find both", HOLDS, count == 2,
           NULL, "lemke ends at %g; the search of all supports finds %d",
-          (solve_by(PERP_METHOD_LEMKE, &p, &z, NULL), z), count);
+          (solve_by(PERP_LCP_LEMKE, &p, &z, NULL), z), count);
 }
 
 /* What each method makes of the four cases. */
@@ -195,13 +195,13 @@ static void outcome_table(void)
         "and 2):\n\n"
         "| method | G > 0, contact stays | G > 0, opens | G < 0, none | G < 0, two |\n| --- "
         "| --- | --- | --- | --- |\n");
-    for (int method = 0; method < PERP_METHOD_COUNT; method++) {
-        if (method == PERP_METHOD_ENUMERATE) continue;
-        study_text("| %s ", perp_method_name((perp_method)method));
+    for (int method = 0; method < PERP_LCP_METHOD_COUNT; method++) {
+        if (method == PERP_LCP_ENUMERATE) continue;
+        study_text("| %s ", perp_lcp_method_name((perp_lcp_method)method));
         for (int k = 0; k < 4; k++) {
             double G = G_of(cases[k].mu, 1), b = -cases[k].g, z = 0;
             small_lcp p = make_lcp(1, &G, &b);
-            perp_outcome outcome = solve_by((perp_method)method, &p, &z, NULL);
+            perp_outcome outcome = solve_by((perp_lcp_method)method, &p, &z, NULL);
             if (outcome == PERP_SOLVED)
                 study_text("| %.4g N ", z);
             else

@@ -45,15 +45,15 @@ static int iterations(double r, double guess)
 /* The outcome of perp's prox with the same fixed r. */
 static perp_outcome outcome_of_prox(double r)
 {
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_PROX);
-    perp_solver *solver;
-    perp_solve_info info;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_PROX);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
     double M = 1 / m, q = hy / m, z;
     perp_lcp lcp = {.n = 1, .M = &M, .ldm = 1, .q = &q};
     o.prox.strategy = PERP_RHO_FIXED, o.prox.rho = r;
-    if (perp_solver_create(PERP_METHOD_PROX, 1, &o, &solver) != PERP_OK) die("prox: no solver");
+    if (perp_lcp_solver_create(PERP_LCP_PROX, 1, &o, &solver) != PERP_OK) die("prox: no solver");
     perp_lcp_solve(solver, &lcp, &z, NULL, &info);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return info.outcome;
 }
 
@@ -144,7 +144,7 @@ static void complementarity_claims(void)
     for (int k = 0; k < n; k++) {
         double hx = uniform(&seed, -30, 30), h_y = uniform(&seed, -30, -0.1), z[4], w[4];
         small_lcp p = four(hx, h_y);
-        if (solve_by(PERP_METHOD_LEMKE, &p, z, w) != PERP_SOLVED) continue;
+        if (solve_by(PERP_LCP_LEMKE, &p, z, w) != PERP_SOLVED) continue;
         solved++;
         worst = fmax(worst, fabs(z[3] - fabs(hx + z[1] - z[2]) / m));
     }

@@ -13,8 +13,8 @@
 
 enum { MOST_N = CORNERS * BOXES * 6, METHODS = 6, PROBLEMS = 9, MOST_COUNT = 50 };
 
-static const perp_method methods[METHODS] = {PERP_METHOD_LEMKE, PERP_METHOD_AUTO, PERP_METHOD_BPP,
-                                             PERP_METHOD_IPM,   PERP_METHOD_PROX, PERP_METHOD_NLP};
+static const perp_lcp_method methods[METHODS] = {PERP_LCP_LEMKE, PERP_LCP_AUTO, PERP_LCP_BPP,
+                                                 PERP_LCP_IPM,   PERP_LCP_PROX, PERP_LCP_NLP};
 
 typedef struct problem_set {
     const char *name;
@@ -60,25 +60,26 @@ typedef struct result {
 } result;
 
 /* Times are the best of several rounds over the problems; what counts as solved is verified by the driver. */
-static result measure(const problem_set *s, perp_method method)
+static result measure(const problem_set *s, perp_lcp_method method)
 {
     result r = {.seconds = (double)INFINITY};
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     double z[MOST_N], begin = now_s();
-    if (perp_solver_create(method, s->n, NULL, &solver) != PERP_OK) return (result){(double)NAN, 0};
+    if (perp_lcp_solver_create(method, s->n, NULL, &solver) != PERP_OK)
+        return (result){(double)NAN, 0};
     for (int round = 0; round < 20 && (round == 0 || now_s() - begin < 0.3); round++) {
         double start = now_s();
         r.solved = 0;
         for (int k = 0; k < s->count; k++) {
             perp_lcp lcp = {
                 .n = s->n, .M = s->M + k * s->n * s->n, .ldm = s->n, .q = s->q + k * s->n};
-            perp_solve_info info;
+            perp_lcp_info info;
             perp_lcp_solve(solver, &lcp, z, NULL, &info);
             r.solved += info.outcome == PERP_SOLVED;
         }
         r.seconds = fmin(r.seconds, (now_s() - start) / s->count);
     }
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return r;
 }
 
@@ -114,7 +115,7 @@ static void draw(const problem_set *s, int count, result r[PROBLEMS][METHODS])
             x[k] = s[k].n, y[m][k] = 1e6 * r[k][m].seconds;
             all += r[k][m].solved == s[k].count;
         }
-        snprintf(label[m], sizeof label[m], "%s (%d of %d)", perp_method_name(methods[m]), all,
+        snprintf(label[m], sizeof label[m], "%s (%d of %d)", perp_lcp_method_name(methods[m]), all,
                  count);
         series[m] = (perp_series){
             .label = label[m], .x = x, .y = y[m], .n = count, .style = PERP_STYLE_LINE_POINTS};
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
     double least = (double)INFINITY;
     study_text("Microseconds a problem, solved from scratch (a run of a model keeps its mode from "
                "step to step and is quicker); *k/n*: solved k of n\n\n| problem | n ");
-    for (int m = 0; m < METHODS; m++) study_text("| %s ", perp_method_name(methods[m]));
+    for (int m = 0; m < METHODS; m++) study_text("| %s ", perp_lcp_method_name(methods[m]));
     study_text("|\n| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for (int k = 0; k < count; k++) {
         study_text("| %s | %d ", s[k].name, s[k].n);

@@ -19,10 +19,10 @@ static block true_block(double c, double bound)
 }
 
 /* l = (l+, l-, gamma); 0 when there is no verified solution. */
-static int solve(perp_solver *solver, const block *b, double l[3])
+static int solve(perp_lcp_solver *solver, const block *b, double l[3])
 {
     perp_lcp lcp = {.n = 3, .M = b->M, .ldm = 3, .q = b->q};
-    perp_solve_info info;
+    perp_lcp_info info;
     memset(l, 0, 3 * sizeof *l);
     return perp_lcp_solve(solver, &lcp, l, NULL, &info) == PERP_OK && info.outcome == PERP_SOLVED;
 }
@@ -30,14 +30,14 @@ static int solve(perp_solver *solver, const block *b, double l[3])
 typedef enum judge { BY_VELOCITY, BY_GAMMA } judge;
 
 /* Does the block that moves by v+ = u + l+ - l- stay at rest; or does gamma, which stands for its speed, say so? */
-static int sticks(perp_solver *solver, const block *b, judge by)
+static int sticks(perp_lcp_solver *solver, const block *b, judge by)
 {
     double l[3];
     return solve(solver, b, l) && (by == BY_GAMMA ? l[2] == 0 : fabs(1 + l[0] - l[1]) < 1e-9);
 }
 
 /* Each of the 12 entries alone, +-1 in 21 values: at how many does it stick? */
-static void count_survivors(perp_solver *solver, judge by, int stuck[12])
+static void count_survivors(perp_lcp_solver *solver, judge by, int stuck[12])
 {
     for (int k = 0; k < 12; k++) {
         stuck[k] = 0;
@@ -59,7 +59,7 @@ static int others_survive(const int stuck[12])
     return ok;
 }
 
-static void single_entries(perp_solver *solver)
+static void single_entries(perp_lcp_solver *solver)
 {
     int velocity[12], gamma[12];
     count_survivors(solver, BY_VELOCITY, velocity);
@@ -77,7 +77,7 @@ static void single_entries(perp_solver *solver)
             velocity[M12] == 11 && velocity[Q1] == 11 && velocity[M22] == 1 && velocity[Q2] == 1);
 }
 
-static void all_entries(perp_solver *solver)
+static void all_entries(perp_lcp_solver *solver)
 {
     enum { DRAWS = 2000 };
     uint64_t state = 4;
@@ -103,7 +103,7 @@ static void all_entries(perp_solver *solver)
 }
 
 /* 3.2.1: an error eps in the first element of q, nothing else. */
-static void small_bias(perp_solver *solver)
+static void small_bias(perp_lcp_solver *solver)
 {
     double worst = 0, eps = 0.1, mu = 1, l[3];
     block b = true_block(0, mu);
@@ -119,7 +119,7 @@ static void small_bias(perp_solver *solver)
 }
 
 /* 3.2.2: weights a1 and a2 of u in the first two elements of q. */
-static void antisymmetric_weights(perp_solver *solver)
+static void antisymmetric_weights(perp_lcp_solver *solver)
 {
     double worst = 0, u = 0.3;
     for (int i = 0; i <= 10; i++) {
@@ -139,12 +139,12 @@ static void antisymmetric_weights(perp_solver *solver)
 
 int main(void)
 {
-    perp_solver *solver;
-    if (perp_solver_create(PERP_METHOD_LEMKE, 3, NULL, &solver) != PERP_OK) return 1;
+    perp_lcp_solver *solver;
+    if (perp_lcp_solver_create(PERP_LCP_LEMKE, 3, NULL, &solver) != PERP_OK) return 1;
     single_entries(solver);
     all_entries(solver);
     small_bias(solver);
     antisymmetric_weights(solver);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return failures != 0;
 }

@@ -106,17 +106,17 @@ perp_lcp view(const small_lcp *p)
     return (perp_lcp){.n = p->n, .M = p->M, .ldm = p->n, .q = p->q};
 }
 
-perp_solver *solver_of(perp_method method)
+perp_lcp_solver *solver_of(perp_lcp_method method)
 {
-    static perp_solver *kept[PERP_METHOD_COUNT];
-    if (!kept[method] && perp_solver_create(method, SMALL, NULL, &kept[method]) != PERP_OK)
-        die("this build has no method %s", perp_method_name(method));
+    static perp_lcp_solver *kept[PERP_LCP_METHOD_COUNT];
+    if (!kept[method] && perp_lcp_solver_create(method, SMALL, NULL, &kept[method]) != PERP_OK)
+        die("this build has no method %s", perp_lcp_method_name(method));
     return kept[method];
 }
 
-perp_outcome solve_by(perp_method method, const small_lcp *p, double *z, double *w)
+perp_outcome solve_by(perp_lcp_method method, const small_lcp *p, double *z, double *w)
 {
-    perp_solve_info info;
+    perp_lcp_info info;
     perp_lcp lcp = view(p);
     if (perp_lcp_solve(solver_of(method), &lcp, z, w, &info) != PERP_OK)
         die("a problem is too large");

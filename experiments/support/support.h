@@ -90,8 +90,8 @@ small_lcp make_lcp(int n, const double *rows, const double *q);
 perp_lcp view(const small_lcp *p);
 
 /* A solver that is kept; options are the defaults. */
-perp_solver *solver_of(perp_method method);
-perp_outcome solve_by(perp_method method, const small_lcp *p, double *z, double *w);
+perp_lcp_solver *solver_of(perp_lcp_method method);
+perp_outcome solve_by(perp_lcp_method method, const small_lcp *p, double *z, double *w);
 
 typedef struct solutions {
     int n, count, rays;

@@ -31,12 +31,12 @@ typedef struct perp_lcp {
 } perp_lcp;
 
 /// The methods; the list is include/perp/solvers.def.
-typedef enum perp_method {
-#define PERP_SOLVER(name, NAME, problem, summary) PERP_METHOD_##NAME,
+typedef enum perp_lcp_method {
+#define PERP_LCP_METHOD(name, NAME, problem, summary) PERP_LCP_##NAME,
 #include "perp/solvers.def"
-#undef PERP_SOLVER
-    PERP_METHOD_COUNT
-} perp_method;
+#undef PERP_LCP_METHOD
+    PERP_LCP_METHOD_COUNT
+} perp_lcp_method;
 
 /// How a fixed-point iteration z <- mid(lo, z - rho w, hi) chooses rho (Schindler, Nguyen & Trinkle
 /// 2011 leave the choice open; these are the ones in use).
@@ -49,8 +49,8 @@ typedef enum perp_rho {
     PERP_RHO_COUNT
 } perp_rho;
 
-/// Options. Fill with perp_solver_options_default, then change what you need.
-typedef struct perp_solver_options {
+/// Options. Fill with perp_lcp_options_default, then change what you need.
+typedef struct perp_lcp_options {
     size_t size;  ///< set by the default; says which fields the caller has
     double tol;   ///< solved means: error <= tol. (0, 1e-2], default 1e-10
     int max_iter; ///< pivots or iterations; 0 (default): the method's own limit
@@ -66,30 +66,29 @@ typedef struct perp_solver_options {
         double rho;        ///< for PERP_RHO_FIXED, > 0, default 1
         int gauss_seidel; ///< 1: one row after the other with the newest values; 0 (default): all at once
     } prox;
-} perp_solver_options;
+} perp_lcp_options;
 
 /// What a solve did.
-typedef struct perp_solve_info {
+typedef struct perp_lcp_info {
     perp_outcome outcome;
-    perp_method method; ///< the method that gave the answer
-    int iterations;     ///< pivots, sweeps or Newton steps
-    double residual;    ///< perp_lcp_residual of the returned z, recomputed by the driver; NaN if
-                        ///< there is no z
+    perp_lcp_method method; ///< the method that gave the answer
+    int iterations;         ///< pivots, sweeps or Newton steps
+    double residual; ///< perp_lcp_residual of the returned z, recomputed by the driver; NaN if
+                     ///< there is no z
     double
         error; ///< the largest violation of a condition on its own scale, without unit; the scale is the sum of the
     ///< |terms|, |q_i| + sum |M_ij z_j|, or what the data make of it where z is so large that q would be lost
-} perp_solve_info;
+} perp_lcp_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.
-typedef struct perp_solver perp_solver;
+typedef struct perp_lcp_solver perp_lcp_solver;
 
 /// The defaults. _fill is what the library exports: see "Options" in perp/base.h.
-PERP_API void perp_solver_options_fill(perp_solver_options *options, size_t size,
-                                       perp_method method);
-static inline perp_solver_options perp_solver_options_default(perp_method method)
+PERP_API void perp_lcp_options_fill(perp_lcp_options *options, size_t size, perp_lcp_method method);
+static inline perp_lcp_options perp_lcp_options_default(perp_lcp_method method)
 {
-    perp_solver_options options;
-    perp_solver_options_fill(&options, sizeof options, method);
+    perp_lcp_options options;
+    perp_lcp_options_fill(&options, sizeof options, method);
     return options;
 }
 
@@ -101,9 +100,10 @@ static inline perp_solver_options perp_solver_options_default(perp_method method
 /// @param solver   out; NULL on error
 /// @return PERP_OK, PERP_ERR_ARG (unknown method, n_max < 0, options out of range), PERP_ERR_MEMORY,
 ///         PERP_ERR_UNAVAILABLE (nlp, in a build without IPOPT)
-PERP_API perp_status perp_solver_create(perp_method method, int n_max,
-                                        const perp_solver_options *options, perp_solver **solver);
-PERP_API void perp_solver_destroy(perp_solver *solver);
+PERP_API perp_status perp_lcp_solver_create(perp_lcp_method method, int n_max,
+                                            const perp_lcp_options *options,
+                                            perp_lcp_solver **solver);
+PERP_API void perp_lcp_solver_destroy(perp_lcp_solver *solver);
 
 /// Solve LCP(M, q) with the solver's method. Allocates nothing (but nlp: its library does); safe from
 /// several threads on different solvers.
@@ -118,21 +118,21 @@ PERP_API void perp_solver_destroy(perp_solver *solver);
 /// @param w     n, out: M z + q; nullable
 /// @param info  nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM. Not solving is an outcome in info, not an error.
-PERP_API perp_status perp_lcp_solve(perp_solver *solver, const perp_lcp *lcp, double *z, double *w,
-                                    perp_solve_info *info);
+PERP_API perp_status perp_lcp_solve(perp_lcp_solver *solver, const perp_lcp *lcp, double *z,
+                                    double *w, perp_lcp_info *info);
 
 /// After PERP_INFEASIBLE: u >= 0 with M'u <= 0 and q'u < 0, which no feasible z admits. n entries,
 /// owned by the solver, valid until its next solve; NULL after any other outcome. After PERP_RAY
 /// use perp_lcp_ray.
-PERP_API const double *perp_lcp_certificate(const perp_solver *solver);
+PERP_API const double *perp_lcp_certificate(const perp_lcp_solver *solver);
 
 /// After PERP_RAY or PERP_INFEASIBLE by a pivoting method: the direction of z on which it ended;
 /// else NULL.
-PERP_API const double *perp_lcp_ray(const perp_solver *solver);
+PERP_API const double *perp_lcp_ray(const perp_lcp_solver *solver);
 
 /// The basis of the last solve: 1 where z_i is basic (w_i = 0, z_i between its bounds). n entries, owned
 /// by the solver; NULL unless solved.
-PERP_API const unsigned char *perp_lcp_basis(const perp_solver *solver);
+PERP_API const unsigned char *perp_lcp_basis(const perp_lcp_solver *solver);
 
 /// Does u prove the pure LCP(M, q) infeasible? Each condition is decided without rounding, for the numbers as given; tol is
 /// not used.
@@ -162,7 +162,7 @@ typedef struct perp_lcp_sensitivity {
 ///
 /// @return PERP_OK, PERP_ERR_ARG (the last solve was not solved, or of another size), PERP_ERR_MODEL (M_bb is
 ///         singular: no derivative)
-PERP_API perp_status perp_lcp_differentiate(perp_solver *solver, const perp_lcp *lcp,
+PERP_API perp_status perp_lcp_differentiate(perp_lcp_solver *solver, const perp_lcp *lcp,
                                             perp_lcp_sensitivity *out);
 
 /// Jacobian-vector product: dz for a change dM, dq. After perp_lcp_differentiate.
@@ -171,7 +171,7 @@ PERP_API perp_status perp_lcp_differentiate(perp_solver *solver, const perp_lcp 
 /// @param dq  n, nullable: 0
 /// @param dz  n, out
 /// @return PERP_OK, PERP_ERR_ARG
-PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const double *dq,
+PERP_API perp_status perp_lcp_jvp(perp_lcp_solver *solver, const double *dM, const double *dq,
                                   double *dz);
 
 /// Vector-Jacobian product: the gradients of c'z by q and by M. After perp_lcp_differentiate.
@@ -180,7 +180,7 @@ PERP_API perp_status perp_lcp_jvp(perp_solver *solver, const double *dM, const d
 /// @param gq  n, out
 /// @param gM  n x n with leading dimension n, out; nullable. gM = gq z', of rank 1
 /// @return PERP_OK, PERP_ERR_ARG
-PERP_API perp_status perp_lcp_vjp(perp_solver *solver, const double *c, double *gq, double *gM);
+PERP_API perp_status perp_lcp_vjp(perp_lcp_solver *solver, const double *c, double *gq, double *gM);
 
 /// Many problems of one size at once.
 typedef struct perp_lcp_batch {
@@ -195,7 +195,7 @@ typedef struct perp_lcp_batch {
                      ///< and z alike. 0: problem by problem
 } perp_lcp_batch;
 
-typedef struct perp_batch_solver perp_batch_solver;
+typedef struct perp_lcp_batch_solver perp_lcp_batch_solver;
 
 /// Create solvers for batches: one for each thread.
 ///
@@ -206,10 +206,10 @@ typedef struct perp_batch_solver perp_batch_solver;
 /// @param options  nullable; warm_start and mixed must be 0
 /// @param solver   out; NULL on error
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY, PERP_ERR_UNAVAILABLE
-PERP_API perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
-                                              const perp_solver_options *options,
-                                              perp_batch_solver **solver);
-PERP_API void perp_batch_solver_destroy(perp_batch_solver *solver);
+PERP_API perp_status perp_lcp_batch_solver_create(perp_lcp_method method, int n_max, int threads,
+                                                  const perp_lcp_options *options,
+                                                  perp_lcp_batch_solver **solver);
+PERP_API void perp_lcp_batch_solver_destroy(perp_lcp_batch_solver *solver);
 
 /// Solve them all, each verified like perp_lcp_solve. Allocates nothing. The result does not depend on the
 /// number of threads.
@@ -218,23 +218,24 @@ PERP_API void perp_batch_solver_destroy(perp_batch_solver *solver);
 /// @param outcomes  count, out; nullable
 /// @param solved    out: how many are PERP_SOLVED; nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
-PERP_API perp_status perp_lcp_solve_batch(perp_batch_solver *solver, const perp_lcp_batch *batch,
-                                          double *z, perp_outcome *outcomes, int *solved);
+PERP_API perp_status perp_lcp_solve_batch(perp_lcp_batch_solver *solver,
+                                          const perp_lcp_batch *batch, double *z,
+                                          perp_outcome *outcomes, int *solved);
 
 /// Called with each solution that perp_lcp_enumerate finds: z and w of n entries, or with is_ray =
 /// 1 an unbounded direction of the solution set (z sums to 1, w = M z). Return 0 to go on.
-typedef int (*perp_solution_fn)(void *context, const double *z, const double *w, int is_ray);
+typedef int (*perp_lcp_solution_fn)(void *context, const double *z, const double *w, int is_ray);
 
-enum { PERP_ENUMERATE_MAX = 20 };
+enum { PERP_LCP_ENUMERATE_MAX = 20 };
 
 /// Find all solutions of a small problem: isolated points, the vertices of solution segments and
 /// faces, then their extreme rays. A vertex on several faces is reported once per face.
 ///
-/// @param lcp      n <= PERP_ENUMERATE_MAX; lo and hi are not read
+/// @param lcp      n <= PERP_LCP_ENUMERATE_MAX; lo and hi are not read
 /// @param is_free  n, nullable: 1 where z_i may have any sign and w_i = 0 (a mixed problem)
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_DIM
 PERP_API perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *is_free,
-                                        perp_solution_fn found, void *context);
+                                        perp_lcp_solution_fn found, void *context);
 
 /// Classes of a matrix: 1 yes, 0 no, -1 not decided (too large to visit all principal submatrices).
 /// Entries below 1e-12 of their row and column, these scaled to 1, count as zero: units change nothing.
@@ -253,10 +254,10 @@ typedef struct perp_lcp_class {
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY
 PERP_API perp_status perp_lcp_classify(const perp_lcp *lcp, perp_lcp_class *out);
 
-/// Registry: perp_method_find returns PERP_METHOD_COUNT for an unknown name.
-PERP_API perp_method perp_method_find(const char *name);
-PERP_API const char *perp_method_name(perp_method method);
-PERP_API const char *perp_method_summary(perp_method method);
+/// Registry: perp_lcp_method_find returns PERP_LCP_METHOD_COUNT for an unknown name.
+PERP_API perp_lcp_method perp_lcp_method_find(const char *name);
+PERP_API const char *perp_lcp_method_name(perp_lcp_method method);
+PERP_API const char *perp_lcp_method_summary(perp_lcp_method method);
 
 #ifdef __cplusplus
 }

@@ -42,8 +42,8 @@ typedef struct perp_simulation_options {
     double to;                  ///< end time [s]; default the model's, else NaN: must be set
     double step;                ///< step h > 0 [s]; default the model's, else NaN: must be set
     perp_integrator integrator; ///< default the model's, else backward Euler
-    double theta;       ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
-    perp_method solver; ///< for the complementarity problem of a step
+    double theta;           ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
+    perp_lcp_method solver; ///< for the complementarity problem of a step
     double
         tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
     ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9

@@ -200,12 +200,12 @@ static perp_status allocate(perp__inner *x)
     x->q = x->M + n * n;
     x->z = x->q + n;
     perp__tape_prepare(&x->tape, x->ws, 1);
-    return perp_solver_create(PERP_METHOD_LEMKE, x->nlcp, NULL, &x->solver);
+    return perp_lcp_solver_create(PERP_LCP_LEMKE, x->nlcp, NULL, &x->solver);
 }
 
 void perp__inner_clear(perp__inner *x)
 {
-    perp_solver_destroy(x->solver);
+    perp_lcp_solver_destroy(x->solver);
     perp__tape_clear(&x->tape);
     perp__builder_clear(&x->b);
     free(x->unknown);
@@ -318,7 +318,7 @@ void perp__inner_rows(perp__inner *x, int step, const double *theta)
 double perp__inner_solve(perp__inner *x, int step, const double *theta)
 {
     int ny = x->ny;
-    perp_solve_info info;
+    perp_lcp_info info;
     perp__inner_rows(x, step, theta);
     double value = objective(x, step);
     if (!isfinite(value)) return NAN; /* a sample is missing */

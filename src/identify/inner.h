@@ -23,7 +23,7 @@ typedef struct perp__inner {
     double *data;    /* nstep x nsymbol: measured symbols of each step */
     double *ws, *row, *H, *g, *M, *q;
     double *z; /* y+, y-, slacks, multipliers of the sides: the last step solved */
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     char *slides;    /* nstep: the data say so */
     char *is_cone;   /* npair: its second side is the distance from the friction cone's boundary */
     int failed_step; /* of the last failure, and why */

@@ -27,7 +27,7 @@ static perp_simulation_options default_options(const perp_model *model)
                                  .step = NAN,
                                  .integrator = PERP_BACKWARD_EULER,
                                  .theta = 0.5,
-                                 .solver = PERP_METHOD_AUTO,
+                                 .solver = PERP_LCP_AUTO,
                                  .tol = PERP_TOL_STEP};
     if (!model) return o;
     perp_simulate_task task = perp_model_simulate_task(model);
@@ -436,13 +436,13 @@ static void say_diverged(const perp_simulation *sim, const perp__step_result *r,
 static void say_unverified(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     perp__diag_append(diag, "what %s gave does not hold; furthest off is\n",
-                      perp_method_name(sim->options.solver));
+                      perp_lcp_method_name(sim->options.solver));
     say_worst(sim, r, diag);
 }
 
 static void say_outcome(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
-    perp__diag_append(diag, "%s ended with '%s', %s%s", perp_method_name(sim->options.solver),
+    perp__diag_append(diag, "%s ended with '%s', %s%s", perp_lcp_method_name(sim->options.solver),
                       perp_outcome_name(r->outcome), perp_outcome_message(r->outcome),
                       r->certificate ? "; " : "\n");
     say_pairs_at_fault(sim, r, diag);

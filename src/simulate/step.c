@@ -60,7 +60,7 @@ static int slots(const perp__step *s, size_t bytes, int most)
 }
 
 /* Caches and work space of the dense path. */
-static perp_status allocate_dense(perp__step *s, perp_method method)
+static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np, bytes = ny * ny * sizeof(double);
     size_t work = perp__sides_doubles(s->ny);
@@ -83,10 +83,10 @@ static perp_status allocate_dense(perp__step *s, perp_method method)
     s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->lcp.regular = malloc((np * np + 1) * sizeof(double));
     if (!s->lcp.work || !s->lcp.index || !s->lcp.regular) return PERP_ERR_MEMORY;
-    return perp_solver_create(method, s->np, NULL, &s->lcp.solver);
+    return perp_lcp_solver_create(method, s->np, NULL, &s->lcp.solver);
 }
 
-perp_status perp__step_allocate(perp__step *s, perp_method method)
+perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     s->on = calloc(4 * np + 1, 1);
@@ -130,7 +130,7 @@ void perp__step_free(perp__step *s)
     free(s->lcp.index);
     free(s->newton.from);
     free(s->newton.dependent);
-    perp_solver_destroy(s->lcp.solver);
+    perp_lcp_solver_destroy(s->lcp.solver);
     perp__sparse_free(s);
     perp__cones_free(s);
     s->cache.mode = NULL, s->cache.elimination = NULL, s->on = NULL, s->lcp.q = NULL,
@@ -527,7 +527,7 @@ static perp__step_result solve_regularised(perp__step *s, const perp__eliminatio
     size_t nz = (size_t)e->nz;
     const double *M = e->K + ((size_t)s->ny - nz) * nz;
     double largest = 0;
-    perp_solve_info info;
+    perp_lcp_info info;
     for (size_t i = 0; i < nz; i++) largest = fmax(largest, fabs(M[i * nz + i]));
     for (int k = 0; k < 3; k++) {
         memcpy(s->lcp.regular, M, nz * nz * sizeof(double));
@@ -620,7 +620,7 @@ static perp__step_result solve_anew(perp__step *s)
                     s->lcp.q,
                     NULL,
                     NULL};
-    perp_solve_info info;
+    perp_lcp_info info;
     perp_lcp_solve(s->lcp.solver, &lcp, s->lcp.z, s->lcp.w, &info);
     result = (perp__step_result){.outcome = info.outcome,
                                  .fault = PERP__NO_ANSWER,

@@ -67,7 +67,7 @@ typedef struct perp__cache {
 
 /* The complementarity problem of an elimination, and scratch for it. */
 typedef struct perp__dense_lcp {
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     double *q, *z, *w, *work;
     double *regular; /* np x np: M with a little on its diagonal */
     int *index;
@@ -308,7 +308,7 @@ enum { PERP__CONE_METHODS = 3 };
 int perp__cones_step(perp__step *step, int method, int *solved);
 void perp__cones_free(perp__step *step);
 
-perp_status perp__step_allocate(perp__step *step, perp_method method);
+perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
 void perp__step_free(perp__step *step);
 
 perp__step_result perp__step_solve(perp__step *step);

@@ -22,22 +22,23 @@
 enum { CHUNK = 64, LANES = 8, SMALL = 4 };
 
 typedef struct worker {
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     double *M, *q, *z; /* one problem, from interleaved data */
 } worker;
 
-struct perp_batch_solver {
-    perp_method method;
+struct perp_lcp_batch_solver {
+    perp_lcp_method method;
     int n_max, threads;
     worker *worker; /* threads */
 };
 
-perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
-                                     const perp_solver_options *options, perp_batch_solver **out)
+perp_status perp_lcp_batch_solver_create(perp_lcp_method method, int n_max, int threads,
+                                         const perp_lcp_options *options,
+                                         perp_lcp_batch_solver **out)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    perp_solver_options o = perp_solver_options_default(method);
+    perp_lcp_options o = perp_lcp_options_default(method);
     if (!perp__options_take(&o, sizeof o, options) || threads < 0 || threads > 4096 || n_max < 0 ||
         o.warm_start || o.mixed)
         return PERP_ERR_ARG;
@@ -46,13 +47,13 @@ perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
 #else
     threads = 1;
 #endif
-    perp_batch_solver *b = calloc(1, sizeof *b);
+    perp_lcp_batch_solver *b = calloc(1, sizeof *b);
     if (b) b->worker = calloc((size_t)threads, sizeof *b->worker);
     perp_status status = b && b->worker ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) b->method = method, b->n_max = n_max, b->threads = threads;
     for (int t = 0; t < threads && status == PERP_OK; t++) {
         size_t n = (size_t)n_max;
-        status = perp_solver_create(method, n_max, options, &b->worker[t].solver);
+        status = perp_lcp_solver_create(method, n_max, options, &b->worker[t].solver);
         if (status != PERP_OK) break;
         b->worker[t].M = malloc((n * n + 2 * n + 1) * sizeof(double));
         if (!b->worker[t].M) status = PERP_ERR_MEMORY;
@@ -60,18 +61,18 @@ perp_status perp_batch_solver_create(perp_method method, int n_max, int threads,
         b->worker[t].z = b->worker[t].q + n;
     }
     if (status != PERP_OK) {
-        perp_batch_solver_destroy(b);
+        perp_lcp_batch_solver_destroy(b);
         return status;
     }
     *out = b;
     return PERP_OK;
 }
 
-void perp_batch_solver_destroy(perp_batch_solver *b)
+void perp_lcp_batch_solver_destroy(perp_lcp_batch_solver *b)
 {
     if (!b) return;
     for (int t = 0; t < b->threads && b->worker; t++) {
-        perp_solver_destroy(b->worker[t].solver);
+        perp_lcp_solver_destroy(b->worker[t].solver);
         free(b->worker[t].M);
     }
     free(b->worker);
@@ -255,7 +256,7 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
 {
     size_t n = (size_t)b->n;
     perp_lcp lcp = {b->n, w->M, b->n > 1 ? b->n : 1, w->q, NULL, NULL};
-    perp_solve_info info = {.outcome = PERP_BAD_INPUT};
+    perp_lcp_info info = {.outcome = PERP_BAD_INPUT};
     if (b->shared_M || !b->interleaved)
         lcp.M = b->M + (b->shared_M ? 0 : (size_t)k * n * n);
     else
@@ -266,13 +267,13 @@ static perp_outcome solve_one(worker *w, const perp_lcp_batch *b, int k, double 
     return info.outcome;
 }
 
-static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_batch *b, int chunk,
-                       double *z, perp_outcome *outcomes)
+static int solve_chunk(const perp_lcp_batch_solver *s, worker *w, const perp_lcp_batch *b,
+                       int chunk, double *z, perp_outcome *outcomes)
 {
     int first = chunk * CHUNK, end = b->count - first > CHUNK ? first + CHUNK : b->count,
         solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
-                             (s->method == PERP_METHOD_LEMKE || s->method == PERP_METHOD_AUTO);
+                             (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
     lanes v;
     perp__lcp_forget(w->solver);
     w->solver->options.warm_start = b->shared_M;
@@ -295,7 +296,7 @@ static int solve_chunk(const perp_batch_solver *s, worker *w, const perp_lcp_bat
     return solved;
 }
 
-perp_status perp_lcp_solve_batch(perp_batch_solver *s, const perp_lcp_batch *b, double *z,
+perp_status perp_lcp_solve_batch(perp_lcp_batch_solver *s, const perp_lcp_batch *b, double *z,
                                  perp_outcome *outcomes, int *solved)
 {
     if (!s || !b || b->count < 0 || b->n < 0 ||

@@ -13,14 +13,15 @@
 #include <string.h>
 
 /* How far pair i is from having both sides zero, each on its own scale. */
-static double strictness(const perp_solver *s, const perp_lcp *lcp, int i)
+static double strictness(const perp_lcp_solver *s, const perp_lcp *lcp, int i)
 {
     double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
     double w = s->w[i] == 0 ? 0 : fabs(s->w[i]) / s->terms[i];
     return fmax(room > 0 ? room / perp__lcp_size(s, lcp, i) : 0, w);
 }
 
-perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp_sensitivity *out)
+perp_status perp_lcp_differentiate(perp_lcp_solver *s, const perp_lcp *lcp,
+                                   perp_lcp_sensitivity *out)
 {
     double least = (double)INFINITY;
     if (!s || !lcp || !out || s->n < 0 || s->n != lcp->n || (lcp->n > 0 && !lcp->M) ||
@@ -51,7 +52,7 @@ perp_status perp_lcp_differentiate(perp_solver *s, const perp_lcp *lcp, perp_lcp
     return PERP_OK;
 }
 
-perp_status perp_lcp_jvp(perp_solver *s, const double *dM, const double *dq, double *dz)
+perp_status perp_lcp_jvp(perp_lcp_solver *s, const double *dM, const double *dq, double *dz)
 {
     if (!s || !s->is_differentiated || (s->n > 0 && !dz)) return PERP_ERR_ARG;
     int n = s->n;
@@ -67,7 +68,7 @@ perp_status perp_lcp_jvp(perp_solver *s, const double *dM, const double *dq, dou
     return PERP_OK;
 }
 
-perp_status perp_lcp_vjp(perp_solver *s, const double *c, double *gq, double *gM)
+perp_status perp_lcp_vjp(perp_lcp_solver *s, const double *c, double *gq, double *gM)
 {
     if (!s || !s->is_differentiated || (s->n > 0 && (!c || !gq))) return PERP_ERR_ARG;
     int n = s->n;

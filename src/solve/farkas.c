@@ -137,7 +137,7 @@ static int round_to_integers(int n, const double *u, double base, double *out)
 }
 
 /* Is certificate, or what it rounds to, a proof? Then it is left there. */
-static int proves(perp_solver *s, const perp_lcp *lcp)
+static int proves(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
     double *u = s->certificate, *rounded = s->low, largest = 0, least = (double)INFINITY;
@@ -158,7 +158,7 @@ static int proves(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Row i alone: q_i < 0 and nothing positive in it. */
-static int row_proves(perp_solver *s, const perp_lcp *lcp, int i)
+static int row_proves(perp_lcp_solver *s, const perp_lcp *lcp, int i)
 {
     if (!(lcp->q[i] < 0)) return 0;
     for (int j = 0; j < lcp->n; j++) {
@@ -201,7 +201,7 @@ static double given(const scaled *p, int i)
 }
 
 /* Normal equations of the generators in rows[0 .. m-1], factored; 0 if they are dependent. */
-static int factor_normal(perp_solver *s, const scaled *p, int m)
+static int factor_normal(perp_lcp_solver *s, const scaled *p, int m)
 {
     double trace = 0;
     for (int b = 0; b < m; b++) {
@@ -213,7 +213,7 @@ static int factor_normal(perp_solver *s, const scaled *p, int m)
     return perp__cholesky(m, s->factors, m, 1e-13 * trace / m);
 }
 
-static int least_squares(perp_solver *s, const scaled *p, int m, double *x)
+static int least_squares(perp_lcp_solver *s, const scaled *p, int m, double *x)
 {
     if (!factor_normal(s, p, m)) return 0;
     for (int i = 0; i < p->lcp->n; i++) s->z2[i] = given(p, i);
@@ -223,7 +223,7 @@ static int least_squares(perp_solver *s, const scaled *p, int m, double *x)
 }
 
 /* u = nearest - q for the weights x of m generators; x is corrected once for the rounding of the normal equations. */
-static void difference(const perp_solver *s, const scaled *p, int m, const double *x, double *u)
+static void difference(const perp_lcp_solver *s, const scaled *p, int m, const double *x, double *u)
 {
     int n = p->lcp->n;
     for (int i = 0; i < n; i++) {
@@ -233,7 +233,7 @@ static void difference(const perp_solver *s, const scaled *p, int m, const doubl
 }
 
 /* u off the generators it should be at right angles to: u += d with g'd = 1e-6 for the columns of -M, e'd = 0 for the units. */
-static void push(perp_solver *s, const scaled *p, int m, double *x, double *u)
+static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *u)
 {
     int n = p->lcp->n;
     double size = 0;
@@ -246,7 +246,7 @@ static void push(perp_solver *s, const scaled *p, int m, double *x, double *u)
 }
 
 /* The generators that span nearest into rows, their number; -1 where they are dependent. */
-static int nearest(perp_solver *s, const scaled *p)
+static int nearest(perp_lcp_solver *s, const scaled *p)
 {
     int n = p->lcp->n, m = 0, limit = 3 * n + 10;
     double *x = s->scratch, *next = s->w2, *u = s->certificate; /* x: weights of rows[] */
@@ -290,7 +290,7 @@ static void unscale(const scaled *p, const double *u, double *out)
     for (int i = 0; i < p->lcp->n; i++) out[i] = u[i] > 1e-11 * size ? u[i] * p->R[i] : 0;
 }
 
-static int search_proves(perp_solver *s, const perp_lcp *lcp)
+static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
     scaled p = {lcp, s->row_scale, s->column_scale, 0};
@@ -313,7 +313,7 @@ static int search_proves(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* In the units at hand; the ray belongs to them. */
-static int find_proof(perp_solver *s, const perp_lcp *lcp, int search)
+static int find_proof(perp_lcp_solver *s, const perp_lcp *lcp, int search)
 {
     enum { SEARCH_UP_TO = 200 };
     for (int i = 0; i < lcp->n; i++) {
@@ -324,7 +324,7 @@ static int find_proof(perp_solver *s, const perp_lcp *lcp, int search)
     return search && lcp->n <= SEARCH_UP_TO && search_proves(s, lcp);
 }
 
-int perp__lcp_prove(perp_solver *s, const perp_lcp *lcp, int search)
+int perp__lcp_prove(perp_lcp_solver *s, const perp_lcp *lcp, int search)
 {
     if (s->has_certificate) return 1;
     perp_lcp own = perp__own_units(s, lcp);

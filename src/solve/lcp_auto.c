@@ -16,10 +16,9 @@
 enum { SEARCH_UP_TO = 8, PROVE_UP_TO = 32 };
 
 static const struct {
-    perp_method method;
+    perp_lcp_method method;
     const perp__solver *solver;
-} rest[] = {
-    {PERP_METHOD_BPP, &perp__bpp}, {PERP_METHOD_IPM, &perp__ipm}, {PERP_METHOD_FB, &perp__fb}};
+} rest[] = {{PERP_LCP_BPP, &perp__bpp}, {PERP_LCP_IPM, &perp__ipm}, {PERP_LCP_FB, &perp__fb}};
 
 enum { NREST = sizeof rest / sizeof *rest };
 
@@ -44,8 +43,8 @@ static size_t auto_ints(int n)
 }
 
 /* 1 where that settles it: solved, or proved to have no solution. */
-static int run(perp_solver *s, perp_method method, const perp__solver *solver, const perp_lcp *lcp,
-               int *iterations, perp_outcome *outcome, double *best)
+static int run(perp_lcp_solver *s, perp_lcp_method method, const perp__solver *solver,
+               const perp_lcp *lcp, int *iterations, perp_outcome *outcome, double *best)
 {
     double *work = s->work;
     int *index = s->index;
@@ -55,27 +54,28 @@ static int run(perp_solver *s, perp_method method, const perp__solver *solver, c
     s->work = work, s->index = index;
     s->answered = method;
     if (*outcome == PERP_SOLVED || *outcome == PERP_INFEASIBLE) return 1;
-    if (method == PERP_METHOD_LEMKE || s->residual < *best) {
+    if (method == PERP_LCP_LEMKE || s->residual < *best) {
         *best = s->residual;
         memcpy(s->kept, s->z, (size_t)lcp->n * sizeof *s->z);
     }
     return 0;
 }
 
-static perp_outcome auto_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome auto_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                               int *iterations)
 {
     perp_outcome outcome, other;
     double best;
     (void)attempt;
-    if (run(s, PERP_METHOD_LEMKE, &perp__lemke, lcp, iterations, &outcome, &best)) return outcome;
+    if (run(s, PERP_LCP_LEMKE, &perp__lemke, lcp, iterations, &outcome, &best)) return outcome;
     if (lcp->n <= PROVE_UP_TO && perp__lcp_prove(s, lcp, 1)) return PERP_INFEASIBLE;
     for (int k = 0; k < NREST; k++) {
         if (run(s, rest[k].method, rest[k].solver, lcp, iterations, &other, &best)) return other;
     }
     if (lcp->n <= SEARCH_UP_TO &&
-        run(s, PERP_METHOD_ENUMERATE, &perp__enumerate, lcp, iterations, &other, &best))
+        run(s, PERP_LCP_ENUMERATE, &perp__enumerate, lcp, iterations, &other, &best))
         return other;
-    s->answered = PERP_METHOD_LEMKE;
+    s->answered = PERP_LCP_LEMKE;
     s->has_basis = 0;
     memcpy(s->z, s->kept, (size_t)lcp->n * sizeof *s->z);
     return outcome;

@@ -42,7 +42,7 @@ static int is_symmetric(const double *A, int n)
 }
 
 /* z and w of the basis; 0 where it is singular. */
-static int solve_basis(perp_solver *s, const perp_lcp *lcp)
+static int solve_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, nb = perp__lcp_gather_basis(s, lcp), ld = nb > 0 ? nb : 1;
     int symmetric = is_symmetric(s->factors, nb);
@@ -66,13 +66,13 @@ static int solve_basis(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Infeasible by more than rounding? */
-static int is_infeasible(const perp_solver *s, int i, double z_scale, double w_scale)
+static int is_infeasible(const perp_lcp_solver *s, int i, double z_scale, double w_scale)
 {
     return s->basis[i] ? s->z[i] < -PERP_TOL_SIGN * z_scale : s->w[i] < -PERP_TOL_SIGN * w_scale;
 }
 
 /* From the basis at hand. */
-static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
+static perp_outcome pivot(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, best = n + 1, patience = PATIENCE;
     int limit = s->options.max_iter ? s->options.max_iter : 200 + 2 * n;
@@ -104,7 +104,7 @@ static perp_outcome pivot(perp_solver *s, const perp_lcp *lcp, int *iterations)
     return PERP_LIMIT;
 }
 
-static perp_outcome bpp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome bpp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     int is_warm = s->options.warm_start && s->index[0] == lcp->n + 1;
     size_t size = (size_t)lcp->n + 1;

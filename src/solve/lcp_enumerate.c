@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = PERP_ENUMERATE_MAX };
+enum { MOST = PERP_LCP_ENUMERATE_MAX };
 
 /* Below this share of its size a number is 0: sums in twice the precision leave some 1e-32, times a condition number. */
 #define NOISE 1e-19
@@ -24,8 +24,8 @@ typedef struct search {
     const perp_lcp
         *lcp; /* rows and columns scaled by R and C, powers of two; lo: -INFINITY where z is free */
     const double *R, *C;
-    perp_solver *judge; /* tolerance and scratch of the verdict */
-    perp_solution_fn found;
+    perp_lcp_solver *judge; /* tolerance and scratch of the verdict */
+    perp_lcp_solution_fn found;
     void *context;
     int n, stop, rays;
     int support[MOST], ns; /* columns */
@@ -338,7 +338,7 @@ static void visit_supports(search *s)
 }
 
 perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
-                               perp_solution_fn found, void *context)
+                               perp_lcp_solution_fn found, void *context)
 {
     if (!lcp || !found || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q)) || lcp->ldm < lcp->n)
         return PERP_ERR_ARG;
@@ -353,13 +353,13 @@ perp_status perp_lcp_enumerate(const perp_lcp *lcp, const unsigned char *free_z,
         for (int j = 0; j < n; j++) M[i + j * MOST] = perp__column(lcp, j)[i] * R[i] * C[j];
     }
     perp_lcp scaled = {n, M, MOST, q, lo, NULL};
-    perp_solver judge = {.options = perp_solver_options_default(PERP_METHOD_ENUMERATE),
-                         .isa = perp__isa(),
-                         .terms = room[0],
-                         .data = room[1],
-                         .low = room[2],
-                         .scratch = room[3],
-                         .fine = room[4]};
+    perp_lcp_solver judge = {.options = perp_lcp_options_default(PERP_LCP_ENUMERATE),
+                             .isa = perp__isa(),
+                             .terms = room[0],
+                             .data = room[1],
+                             .low = room[2],
+                             .scratch = room[3],
+                             .fine = room[4]};
     search s = {.lcp = &scaled,
                 .R = R,
                 .C = C,
@@ -418,7 +418,7 @@ static int keep_first(void *context, const double *z, const double *w, int is_ra
 }
 
 /* By plain sums, which the driver judges; where they find nothing, or what does not hold, by all that there is. */
-static perp_outcome enumerate_first(perp_solver *s, const perp_lcp *lcp, int attempt,
+static perp_outcome enumerate_first(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
                                     int *iterations)
 {
     static const double zero[MOST];

@@ -53,7 +53,7 @@ static double infeasibility(const point *p, const perp_lcp *lcp)
     return largest;
 }
 
-static int factor(perp_solver *s, const point *p, const perp_lcp *lcp)
+static int factor(perp_lcp_solver *s, const point *p, const perp_lcp *lcp)
 {
     size_t n = (size_t)p->n;
     for (size_t j = 0; j < n; j++) {
@@ -65,7 +65,7 @@ static int factor(perp_solver *s, const point *p, const perp_lcp *lcp)
 }
 
 /* dz from c, then dw = (c - w dz)/z. */
-static void direction(const perp_solver *s, const point *p)
+static void direction(const perp_lcp_solver *s, const point *p)
 {
     for (int i = 0; i < p->n; i++) p->dz[i] = -p->r[i] + p->c[i] / p->z[i];
     perp__lu_solve(p->n, s->factors, p->n, s->swap, p->dz);
@@ -83,7 +83,8 @@ static double step_length(const point *p, double share)
 }
 
 /* From the point at hand to the end of the path, or until nothing moves; 0 when numbers run away. */
-static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit, int *iterations)
+static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, int limit,
+                       int *iterations)
 {
     double scale = perp__lcp_scale(lcp);
     for (int k = 0; k < limit; k++) {
@@ -112,7 +113,7 @@ static int follow_path(perp_solver *s, point *p, const perp_lcp *lcp, int limit,
     return 1;
 }
 
-static perp_outcome ipm_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome ipm_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     enum { OUTER = 8 };
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100;

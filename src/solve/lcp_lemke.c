@@ -49,27 +49,27 @@ enum {
 typedef struct tableau {
     int n, ld;           /* rows, padded rows: those behind n are 0 */
     const perp_lcp *lcp; /* columns of z at the base, where D is not used */
-    double *D;      /* ld x (n + 1): columns of the variables that were not basic at the base */
-    double *cover;  /* n: d */
-    perp_solver *s; /* for its factors */
-    double *E;      /* ld x most: column e of each pivot, divided by the pivot p; e_r = 1/p */
-    int *er;        /* most: its row */
-    int ne, most;   /* pivots since the base, room for them */
-    int tie_base;   /* ties are broken as if the pivots before this one had not been */
-    int uses_D;     /* 0: the base is the problem as it is */
-    double *q;      /* ld: values of the basic variables */
-    double *pc;     /* ld: the entering column */
-    double *t;      /* ld: at most 0 where a row may leave */
-    double *y;      /* ld: a column of perturbations, for ties */
-    int *tied;      /* n: rows */
-    double *M;      /* n x n: the M of the last solve (warm start) */
-    double *R, *C;  /* n: the problem is solved for R M C, R q; z = C z' */
-    int *basic;     /* n */
-    int *where;     /* 2n + 1: row of a basic variable; -1 */
-    int *base;      /* 2n: its row at the base, or -1 - its column in D or M */
-    int *kept;      /* KEPT: what the last solve left */
-    double q_scale; /* largest |q| of the problem */
-    int is_scaled;  /* by R and C */
+    double *D;          /* ld x (n + 1): columns of the variables that were not basic at the base */
+    double *cover;      /* n: d */
+    perp_lcp_solver *s; /* for its factors */
+    double *E;          /* ld x most: column e of each pivot, divided by the pivot p; e_r = 1/p */
+    int *er;            /* most: its row */
+    int ne, most;       /* pivots since the base, room for them */
+    int tie_base;       /* ties are broken as if the pivots before this one had not been */
+    int uses_D;         /* 0: the base is the problem as it is */
+    double *q;          /* ld: values of the basic variables */
+    double *pc;         /* ld: the entering column */
+    double *t;          /* ld: at most 0 where a row may leave */
+    double *y;          /* ld: a column of perturbations, for ties */
+    int *tied;          /* n: rows */
+    double *M;          /* n x n: the M of the last solve (warm start) */
+    double *R, *C;      /* n: the problem is solved for R M C, R q; z = C z' */
+    int *basic;         /* n */
+    int *where;         /* 2n + 1: row of a basic variable; -1 */
+    int *base;          /* 2n: its row at the base, or -1 - its column in D or M */
+    int *kept;          /* KEPT: what the last solve left */
+    double q_scale;     /* largest |q| of the problem */
+    int is_scaled;      /* by R and C */
 } tableau;
 
 /* Whole vectors; not a multiple of 4 KiB, where columns would share few cache lines. */
@@ -96,7 +96,7 @@ static size_t lemke_ints(int n)
     return KEPT + 2 * (size_t)n + (2 * (size_t)n + 1) + 2 * (size_t)n + (size_t)room_for_pivots(n);
 }
 
-static void lay_out(tableau *d, perp_solver *s, const perp_lcp *lcp)
+static void lay_out(tableau *d, perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
     size_t N = (size_t)n, ld = (size_t)padded(n);
@@ -269,7 +269,7 @@ static int first_row(int n, const double *q, const double *cover)
 
 /* Method -------------------------------------------------------------------------------------- */
 
-static void read_solution(const tableau *d, perp_solver *s)
+static void read_solution(const tableau *d, perp_lcp_solver *s)
 {
     int n = d->n;
     for (int i = 0; i < n; i++) {
@@ -282,7 +282,7 @@ static void read_solution(const tableau *d, perp_solver *s)
 }
 
 /* ray: the variable that could enter without end; pc is its column. */
-static void read_ray(const tableau *d, perp_solver *s, int ray)
+static void read_ray(const tableau *d, perp_lcp_solver *s, int ray)
 {
     s->has_ray = 1;
     for (int i = 0; i < d->n; i++) {
@@ -292,7 +292,7 @@ static void read_ray(const tableau *d, perp_solver *s, int ray)
     }
 }
 
-static perp_outcome run(tableau *d, perp_solver *s, int way, int *iterations)
+static perp_outcome run(tableau *d, perp_lcp_solver *s, int way, int *iterations)
 {
     /* paths of more than 5 n pivots are rare, but there are some: the last attempt is patient */
     int patience = way < LAST_WAY ? 10 : 50, ray = -1;
@@ -318,7 +318,7 @@ static perp_outcome run(tableau *d, perp_solver *s, int way, int *iterations)
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
  * they fail. A warm start has the dictionary of the last solve at the beginning of the workspace, its M at the end. */
-static int guess(perp_solver *s, const perp_lcp *lcp, int *iterations)
+static int guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
@@ -342,7 +342,8 @@ static int guess(perp_solver *s, const perp_lcp *lcp, int *iterations)
 
 /* First from the last tableau, where that may be. A ray, or an answer that does not hold, is often the
  * work of bad scaling: try again equilibrated, then along other paths. */
-static perp_outcome follow_path(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome follow_path(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                                int *iterations)
 {
     tableau d;
     int n = lcp->n, warm = s->options.warm_start;
@@ -367,7 +368,7 @@ static perp_outcome follow_path(perp_solver *s, const perp_lcp *lcp, int attempt
     return outcome;
 }
 
-static int may_continue(perp_solver *s, const perp_lcp *lcp)
+static int may_continue(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     tableau d;
     if (!s->options.warm_start || s->index[TABLEAU] != lcp->n) return 0;
@@ -375,7 +376,8 @@ static int may_continue(perp_solver *s, const perp_lcp *lcp)
     return may_start_warm(&d);
 }
 
-static perp_outcome lemke_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                                int *iterations)
 {
     int *before = &s->index[BEFORE];
     if (attempt == 0) {

@@ -41,7 +41,8 @@ static int exchange(int n, double *D, double *q, int r)
     return 1;
 }
 
-static perp_outcome murty_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome murty_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                                int *iterations)
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 1000 + 50 * n;
     double *D = s->work, *q = D + (size_t)n * (size_t)n, scale = 0;

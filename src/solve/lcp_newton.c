@@ -24,7 +24,7 @@ static size_t newton_ints(int n)
 }
 
 typedef struct dense {
-    perp_solver *s;
+    perp_lcp_solver *s;
     const perp_lcp *lcp;
 } dense;
 
@@ -72,7 +72,7 @@ static void transposed(void *context, const double *v, double *out)
 }
 
 /* From the guess or the nearest point to zero; then from the least z a diagonal M would have. */
-static void choose_start(perp_solver *s, const perp_lcp *lcp, int attempt)
+static void choose_start(perp_lcp_solver *s, const perp_lcp *lcp, int attempt)
 {
     double scale = perp__lcp_scale(lcp);
     for (int i = 0; i < lcp->n; i++) {
@@ -82,7 +82,7 @@ static void choose_start(perp_solver *s, const perp_lcp *lcp, int attempt)
     }
 }
 
-static perp_outcome run(perp_solver *s, const perp_lcp *lcp, perp__ncp kind, int attempt,
+static perp_outcome run(perp_lcp_solver *s, const perp_lcp *lcp, perp__ncp kind, int attempt,
                         int *iterations)
 {
     int limit = s->options.max_iter ? s->options.max_iter : 200;
@@ -94,12 +94,12 @@ static perp_outcome run(perp_solver *s, const perp_lcp *lcp, perp__ncp kind, int
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-static perp_outcome fb_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome fb_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     return run(s, lcp, PERP__NCP_FB, attempt, iterations);
 }
 
-static perp_outcome min_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome min_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     return run(s, lcp, PERP__NCP_MIN, attempt, iterations);
 }

@@ -130,7 +130,7 @@ static int count(void *context, int iteration, double cost, double infeasibility
     return 1;
 }
 
-static perp_outcome nlp_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 500;
     double *x = s->work, *xlo = x + 2 * n, *xhi = xlo + 2 * n, *glo = xhi + 2 * n;

@@ -46,7 +46,8 @@ static double largest_eigenvalue(const perp_lcp *lcp, const double *rho, double 
     return largest;
 }
 
-static void choose_rho(const perp_solver *s, const perp_lcp *lcp, double *rho, double *x, double *y)
+static void choose_rho(const perp_lcp_solver *s, const perp_lcp *lcp, double *rho, double *x,
+                       double *y)
 {
     perp_rho strategy = s->options.prox.strategy;
     double trace = 0, biggest = 0;
@@ -95,7 +96,8 @@ static double stretch(const perp_lcp *lcp, const double *z, const double *w, con
     return change_z > 0 ? factor * sqrt(change_w / change_z) : 0;
 }
 
-static perp_outcome prox_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome prox_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                               int *iterations)
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 5000;
     double *rho = s->work, *next = rho + n, *wnext = next + n, factor = 1;

@@ -18,7 +18,7 @@ static size_t no_work(int n)
     return 0;
 }
 
-static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int *iterations)
+static perp_outcome sweep(perp_lcp_solver *s, const perp_lcp *lcp, double omega, int *iterations)
 {
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000;
     double *z = s->z, *restrict w = s->w;
@@ -46,13 +46,14 @@ static perp_outcome sweep(perp_solver *s, const perp_lcp *lcp, double omega, int
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
-static perp_outcome psor_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome psor_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
+                               int *iterations)
 {
     (void)attempt;
     return sweep(s, lcp, s->options.psor.omega, iterations);
 }
 
-static perp_outcome pgs_solve(perp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+static perp_outcome pgs_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
     (void)attempt;
     return sweep(s, lcp, 1, iterations);

@@ -111,9 +111,9 @@ static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
     s->factors = calloc(n * n + 1, sizeof(double));
     if (!s->factors) return PERP_ERR_MEMORY;
     if (s->method != PERP_MCP_JOSEPHY && s->method != PERP_MCP_AUTO) return PERP_OK;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.mixed = 1;
-    return perp_solver_create(PERP_METHOD_AUTO, s->n, &o, &s->linear);
+    return perp_lcp_solver_create(PERP_LCP_AUTO, s->n, &o, &s->linear);
 }
 
 perp_status perp_mcp_solver_create(perp_mcp_method method, const perp_mcp *p,
@@ -145,7 +145,7 @@ void perp_mcp_solver_destroy(perp_mcp_solver *s)
 {
     if (!s) return;
     perp__sparse_lu_destroy(s->lu);
-    perp_solver_destroy(s->linear);
+    perp_lcp_solver_destroy(s->linear);
     free(s->z);
     free(s->J);
     free(s->swap);

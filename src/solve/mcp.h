@@ -29,7 +29,7 @@ struct perp_mcp_solver {
     double *terms, *data; /* n each: of the rows, see mcp_verdict.c */
 
     /* josephy */
-    perp_solver *linear;
+    perp_lcp_solver *linear;
     double *q, *next, *trial; /* n each */
 };
 

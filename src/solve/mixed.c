@@ -39,7 +39,7 @@ size_t perp__mixed_ints(int n)
     return 6 * ((size_t)n + 1) + 2;
 }
 
-static layout lay_out(perp_solver *s, int n)
+static layout lay_out(perp_lcp_solver *s, int n)
 {
     size_t N = (size_t)n;
     layout l = {.n = n, .most = 2 * n};
@@ -113,7 +113,7 @@ static void reduced_column(const layout *l, const perp_lcp *lcp, const double *c
     }
 }
 
-perp_lcp perp__mixed_reduce(perp_solver *s, const perp_lcp *lcp)
+perp_lcp perp__mixed_reduce(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     layout l = lay_out(s, lcp->n);
     sort_rows(&l, lcp);
@@ -146,7 +146,7 @@ perp_lcp perp__mixed_reduce(perp_solver *s, const perp_lcp *lcp)
     return (perp_lcp){m, l.M, ld, l.q, NULL, NULL};
 }
 
-void perp__mixed_expand(perp_solver *s, const perp_lcp *lcp)
+void perp__mixed_expand(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     layout l = lay_out(s, lcp->n);
     const double *y = s->inner->z, *t = y + l.counts[0];

@@ -36,7 +36,7 @@ static void scale_column(const perp_lcp *lcp, int j, const double *R, double *C,
     if (C[j] == 0 && R[j] == 0) out[j] = 1;
 }
 
-perp_lcp perp__own_units(perp_solver *s, const perp_lcp *lcp)
+perp_lcp perp__own_units(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, fits;
     size_t N = (size_t)n;
@@ -56,17 +56,17 @@ perp_lcp perp__own_units(perp_solver *s, const perp_lcp *lcp)
     return (perp_lcp){n, M, n, q, NULL, NULL};
 }
 
-void perp__to_own_units(const perp_solver *s, int n, double *z)
+void perp__to_own_units(const perp_lcp_solver *s, int n, double *z)
 {
     for (int i = 0; i < n && s->own_C; i++) z[i] = s->own_C[i] == 0 ? 0 : z[i] / s->own_C[i];
 }
 
-void perp__from_own_units(const perp_solver *s, int n, double *z)
+void perp__from_own_units(const perp_lcp_solver *s, int n, double *z)
 {
     for (int i = 0; i < n && s->own_C; i++) z[i] *= s->own_C[i];
 }
 
-perp_outcome perp__solve_in_own_units(perp_solver *s, const perp__solver *method,
+perp_outcome perp__solve_in_own_units(perp_lcp_solver *s, const perp__solver *method,
                                       const perp_lcp *lcp, int attempt, int *iterations)
 {
     perp_lcp own = perp__own_units(s, lcp);

@@ -13,39 +13,39 @@
 #include <string.h>
 
 static const perp__word word_rows[] = {
-#define PERP_SOLVER(name, NAME, problem, summary) {#name, summary},
+#define PERP_LCP_METHOD(name, NAME, problem, summary) {#name, summary},
 #include "perp/solvers.def"
-#undef PERP_SOLVER
+#undef PERP_LCP_METHOD
 };
 static const perp__solver *const methods[] = {
-#define PERP_SOLVER(name, NAME, problem, summary) &perp__##name,
+#define PERP_LCP_METHOD(name, NAME, problem, summary) &perp__##name,
 #include "perp/solvers.def"
-#undef PERP_SOLVER
+#undef PERP_LCP_METHOD
 };
 static const perp__words words = PERP_WORDS(word_rows);
 
-PERP_WORD_FUNCTIONS(perp_method, perp_method, words)
-PERP_WORD_SUMMARY(perp_method, perp_method_summary, words)
+PERP_WORD_FUNCTIONS(perp_lcp_method, perp_lcp_method, words)
+PERP_WORD_SUMMARY(perp_lcp_method, perp_lcp_method_summary, words)
 
 /* Life ----------------------------------------------------------------------------------------- */
 
-void perp_solver_options_fill(perp_solver_options *options, size_t size, perp_method method)
+void perp_lcp_options_fill(perp_lcp_options *options, size_t size, perp_lcp_method method)
 {
     (void)method;
-    perp_solver_options own = {.tol = PERP_TOL_SOLVED,
-                               .psor = {.omega = 1.3},
-                               .prox = {.strategy = PERP_RHO_ADAPTIVE, .rho = 1}};
+    perp_lcp_options own = {.tol = PERP_TOL_SOLVED,
+                            .psor = {.omega = 1.3},
+                            .prox = {.strategy = PERP_RHO_ADAPTIVE, .rho = 1}};
     perp__options_give(options, size, &own, sizeof own);
 }
 
-static int options_are_valid(const perp_solver_options *o)
+static int options_are_valid(const perp_lcp_options *o)
 {
     return o->tol > 0 && o->tol <= 1e-2 && o->max_iter >= 0 && o->psor.omega > 0 &&
            o->psor.omega < 2 && (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 &&
            isfinite(o->prox.rho);
 }
 
-static int allocate(perp_solver *s)
+static int allocate(perp_lcp_solver *s)
 {
     const perp__solver *method = methods[s->method];
     size_t n = (size_t)s->n_max + 1;
@@ -72,40 +72,40 @@ static int allocate(perp_solver *s)
     return s->mixed && s->mixed_index;
 }
 
-perp_status perp_solver_create(perp_method method, int n_max, const perp_solver_options *options,
-                               perp_solver **out)
+perp_status perp_lcp_solver_create(perp_lcp_method method, int n_max,
+                                   const perp_lcp_options *options, perp_lcp_solver **out)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
-    perp_solver_options o = perp_solver_options_default(method);
+    perp_lcp_options o = perp_lcp_options_default(method);
     if (!perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
-    if ((unsigned)method >= PERP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
+    if ((unsigned)method >= PERP_LCP_METHOD_COUNT || n_max < 0 || n_max > 1 << 20 ||
         !options_are_valid(&o))
         return PERP_ERR_ARG;
     int (*is_available)(void) = methods[method]->is_available;
     if (is_available && !is_available()) return PERP_ERR_UNAVAILABLE;
-    perp_solver *s = calloc(1, sizeof *s);
+    perp_lcp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
-    *s = (perp_solver){
+    *s = (perp_lcp_solver){
         .method = method, .answered = method, .options = o, .n_max = n_max, .n = -1, .nrows = -1};
     s->isa = perp__isa();
     perp_status status = allocate(s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK && s->mixed) {
         o.mixed = 0;
-        status = perp_solver_create(method, 2 * n_max, &o, &s->inner);
+        status = perp_lcp_solver_create(method, 2 * n_max, &o, &s->inner);
     }
     if (status != PERP_OK) {
-        perp_solver_destroy(s);
+        perp_lcp_solver_destroy(s);
         return status;
     }
     *out = s;
     return PERP_OK;
 }
 
-void perp_solver_destroy(perp_solver *s)
+void perp_lcp_solver_destroy(perp_lcp_solver *s)
 {
     if (!s) return;
-    perp_solver_destroy(s->inner);
+    perp_lcp_solver_destroy(s->inner);
     free(s->z);
     free(s->basis);
     free(s->swap);
@@ -150,7 +150,7 @@ static int bounds_are_valid(const perp_lcp *lcp)
     return 1;
 }
 
-perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
+perp_outcome perp__lcp_run(perp_lcp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations)
 {
     perp_outcome outcome = PERP_LIMIT; /* a ray, if any attempt ends on one */
@@ -172,18 +172,18 @@ perp_outcome perp__lcp_run(perp_solver *s, const perp__solver *method, const per
     return outcome;
 }
 
-void perp__lcp_forget(perp_solver *s)
+void perp__lcp_forget(perp_lcp_solver *s)
 {
     memset(s->index, 0, methods[s->method]->ints(s->n_max) * sizeof(int));
     memset(s->basis, 0, (size_t)s->n_max + 1);
 }
 
 /* Through the pure problem. */
-static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const perp_lcp *lcp,
+static perp_outcome run_mixed(perp_lcp_solver *s, const perp__solver *method, const perp_lcp *lcp,
                               int *iterations)
 {
     perp_lcp pure = perp__mixed_reduce(s, lcp);
-    perp_solver *inner = s->inner;
+    perp_lcp_solver *inner = s->inner;
     inner->has_ray = inner->has_certificate = 0;
     perp_outcome outcome = PERP_LIMIT;
     if (problem_is_finite(&pure)) {
@@ -198,7 +198,7 @@ static perp_outcome run_mixed(perp_solver *s, const perp__solver *method, const 
     return outcome == PERP_RAY || outcome == PERP_INFEASIBLE ? PERP_RAY : PERP_LIMIT;
 }
 
-static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_solve_info *info)
+static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
     const perp__solver *method = methods[s->method];
     int has_bounds = lcp->lo || lcp->hi, mixed = has_bounds && !method->takes_bounds;
@@ -217,17 +217,17 @@ static perp_outcome solve_and_check(perp_solver *s, const perp_lcp *lcp, perp_so
     return outcome;
 }
 
-perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, double *w,
-                           perp_solve_info *info)
+perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, double *w,
+                           perp_lcp_info *info)
 {
     if (!s || !lcp || lcp->n < 0 || (lcp->n > 0 && (!lcp->M || !lcp->q || !z)) ||
         lcp->ldm < (lcp->n > 1 ? lcp->n : 1) || ((lcp->lo || lcp->hi) && !s->options.mixed))
         return PERP_ERR_ARG;
     if (lcp->n > s->n_max) return PERP_ERR_DIM;
-    perp_solve_info result = {.outcome = PERP_BAD_INPUT,
-                              .method = s->method,
-                              .residual = (double)NAN,
-                              .error = (double)NAN};
+    perp_lcp_info result = {.outcome = PERP_BAD_INPUT,
+                            .method = s->method,
+                            .residual = (double)NAN,
+                            .error = (double)NAN};
     int is_out_of_memory = 0;
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
@@ -247,17 +247,17 @@ perp_status perp_lcp_solve(perp_solver *s, const perp_lcp *lcp, double *z, doubl
     return is_out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-const double *perp_lcp_certificate(const perp_solver *s)
+const double *perp_lcp_certificate(const perp_lcp_solver *s)
 {
     return s && s->has_certificate ? s->certificate : NULL;
 }
 
-const double *perp_lcp_ray(const perp_solver *s)
+const double *perp_lcp_ray(const perp_lcp_solver *s)
 {
     return s && s->has_ray ? s->ray : NULL;
 }
 
-const unsigned char *perp_lcp_basis(const perp_solver *s)
+const unsigned char *perp_lcp_basis(const perp_lcp_solver *s)
 {
     return s && s->n >= 0 ? s->basis : NULL;
 }

@@ -12,9 +12,9 @@
 /* Problem classes of the registry. */
 enum { PERP_LCP };
 
-struct perp_solver {
-    perp_method method, answered; /* the one asked for, the one that gave the answer */
-    perp_solver_options options;
+struct perp_lcp_solver {
+    perp_lcp_method method, answered; /* the one asked for, the one that gave the answer */
+    perp_lcp_options options;
     int n_max;
     int isa;             /* of linalg/simd.h */
     double *z, *w;       /* n each; a method leaves its answer in z, the driver computes w */
@@ -42,8 +42,8 @@ struct perp_solver {
     double residual, error; /* of z */
 
     /* Problems with bounds, for methods that take none (mixed.c). */
-    perp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
-    double *mixed;      /* its M, q and what maps it back */
+    perp_lcp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
+    double *mixed;          /* its M, q and what maps it back */
     int *mixed_index;
     double *own, *own_R,
         *own_C; /* own_units.c: M and q in units of their own; R and C, NULL where all are 1 */
@@ -56,7 +56,8 @@ typedef struct perp__solver {
     /* Solve a problem whose numbers are finite, in the attempt-th way. Leave in solver->z the answer,
      * or the best point; add to *iterations. The driver checks it, and tries the next way if there
      * is one. */
-    perp_outcome (*solve)(perp_solver *solver, const perp_lcp *lcp, int attempt, int *iterations);
+    perp_outcome (*solve)(perp_lcp_solver *solver, const perp_lcp *lcp, int attempt,
+                          int *iterations);
     int attempts;              /* at least 1 */
     int is_driver;             /* its word has been verified by perp__lcp_run */
     int in_own_units;          /* problems without bounds are given in units of their own */
@@ -70,9 +71,9 @@ typedef struct perp__solver {
 /* Sums in twice the precision leave less than this of their terms where a condition holds but for rounding. */
 #define PERP__STRICT 1e-20
 
-#define PERP_SOLVER(name, NAME, problem, summary) extern const perp__solver perp__##name;
+#define PERP_LCP_METHOD(name, NAME, problem, summary) extern const perp__solver perp__##name;
 #include "perp/solvers.def"
-#undef PERP_SOLVER
+#undef PERP_LCP_METHOD
 
 /* Bounds of a pair, which the problem may leave out. */
 static inline double perp__lo(const perp_lcp *lcp, int i)
@@ -128,44 +129,44 @@ static inline const double *perp__column(const perp_lcp *lcp, int j)
 
 /* Run one method to the end of its attempts, or to a proof that there is no solution; outcome, residual, error, z and
  * w are verified and left in the solver. */
-perp_outcome perp__lcp_run(perp_solver *solver, const perp__solver *method, const perp_lcp *lcp,
+perp_outcome perp__lcp_run(perp_lcp_solver *solver, const perp__solver *method, const perp_lcp *lcp,
                            int *iterations);
 
 /* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew on the basis (the
  * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. */
-int perp__lcp_verify(perp_solver *solver, const perp_lcp *lcp);
+int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
  * isa, options.tol, terms, data, low, scratch and fine are used. */
-double perp__lcp_error(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
+double perp__lcp_error(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
 
 /* After that: does a row live on digits that z, rounded to doubles, has lost and z + fine has? */
-int perp__lcp_needs_fine(const perp_solver *solver, int n);
+int perp__lcp_needs_fine(const perp_lcp_solver *solver, int n);
 
 /* The same without a judgement: w of z + fine in twice the precision, and the terms. */
-void perp__lcp_product(perp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
+void perp__lcp_product(perp_lcp_solver *solver, const perp_lcp *lcp, const double *z, double *w);
 
 /* w and the terms of its rows, of solver->z. */
-void perp__lcp_terms(perp_solver *solver, const perp_lcp *lcp);
+void perp__lcp_terms(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* The data of every row of a problem without bounds into solver->data. */
-void perp__lcp_data(perp_solver *solver, const perp_lcp *lcp);
+void perp__lcp_data(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* The size that z_i may have: what would change some row by its terms (solver->terms). */
-double perp__lcp_size(const perp_solver *solver, const perp_lcp *lcp, int i);
+double perp__lcp_size(const perp_lcp_solver *solver, const perp_lcp *lcp, int i);
 
 /* solver->basis from z and w: z_i is basic where its distance from its bounds, on its own scale, is more than w_i on that of
  * its row. Leaves w and the terms. */
-void perp__lcp_basis_of_point(perp_solver *solver, const perp_lcp *lcp);
+void perp__lcp_basis_of_point(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* M_bb for the basis into solver->factors, its rows into solver->rows. Returns its order. */
-int perp__lcp_gather_basis(perp_solver *solver, const perp_lcp *lcp);
+int perp__lcp_gather_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* LU of M_bb for the basis into solver->factors, rows and columns scaled. 0 if singular. */
-int perp__lcp_factor_basis(perp_solver *solver, const perp_lcp *lcp);
+int perp__lcp_factor_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* x := inv(M_bb) x with that. */
-void perp__lcp_solve_basis(const perp_solver *solver, double *x);
+void perp__lcp_solve_basis(const perp_lcp_solver *solver, double *x);
 
 /* Scales that bring the largest entry of every row and column of M near 1 (Ruiz 2001), as powers of two, from those in R and C
  * on (0: not known): where these change with the units, so does what they end in. */
@@ -173,24 +174,24 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C);
 
 /* farkas.c: a proof that the pure problem has no solution into solver->certificate, from a row or the ray; with `search`
  * also by nonnegative least squares. Sets and returns has_certificate. */
-int perp__lcp_prove(perp_solver *solver, const perp_lcp *lcp, int search);
+int perp__lcp_prove(perp_lcp_solver *solver, const perp_lcp *lcp, int search);
 
 /* own_units.c: a problem without bounds in units of its own; z or a ray there and back, by the units last made. */
 size_t perp__own_units_doubles(int n);
-perp_lcp perp__own_units(perp_solver *solver, const perp_lcp *lcp);
-void perp__to_own_units(const perp_solver *solver, int n, double *z);
-void perp__from_own_units(const perp_solver *solver, int n, double *z);
-perp_outcome perp__solve_in_own_units(perp_solver *solver, const perp__solver *method,
+perp_lcp perp__own_units(perp_lcp_solver *solver, const perp_lcp *lcp);
+void perp__to_own_units(const perp_lcp_solver *solver, int n, double *z);
+void perp__from_own_units(const perp_lcp_solver *solver, int n, double *z);
+perp_outcome perp__solve_in_own_units(perp_lcp_solver *solver, const perp__solver *method,
                                       const perp_lcp *lcp, int attempt, int *iterations);
 
 /* Forget what a warm start would begin from. */
-void perp__lcp_forget(perp_solver *solver);
+void perp__lcp_forget(perp_lcp_solver *solver);
 
 /* mixed.c: state a problem with bounds as a pure one, and read its answer back into solver->z and
  * solver->basis. Sizes of the workspace for n pairs. */
 size_t perp__mixed_doubles(int n);
 size_t perp__mixed_ints(int n);
-perp_lcp perp__mixed_reduce(perp_solver *solver, const perp_lcp *lcp);
-void perp__mixed_expand(perp_solver *solver, const perp_lcp *lcp);
+perp_lcp perp__mixed_reduce(perp_lcp_solver *solver, const perp_lcp *lcp);
+void perp__mixed_expand(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 #endif

@@ -458,7 +458,7 @@ static void carry_data(const perp_lcp *lcp, const double *terms, double *D, doub
 }
 
 /* D: what is given in each row - q, z on bounds that are not 0 -, and what that makes of the others. After the terms. */
-static void find_data(perp_solver *s, const perp_lcp *lcp, const double *z)
+static void find_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     int n = lcp->n;
     double *D = s->data, *own = s->scratch;
@@ -472,13 +472,13 @@ static void find_data(perp_solver *s, const perp_lcp *lcp, const double *z)
     kernel[s->isa].spread(lcp, own, D);
 }
 
-static void find_all_data(perp_solver *s, const perp_lcp *lcp, const double *z)
+static void find_all_data(perp_lcp_solver *s, const perp_lcp *lcp, const double *z)
 {
     find_data(s, lcp, z);
     carry_data(lcp, s->terms, s->data, s->scratch);
 }
 
-void perp__lcp_data(perp_solver *s, const perp_lcp *lcp)
+void perp__lcp_data(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) s->terms[i] = 1;
     find_all_data(s, lcp, s->z);
@@ -512,7 +512,7 @@ static double least_data(const perp_lcp *lcp, const double *z, const double *D, 
 }
 
 /* Do plain sums settle it, by the data of other rows too? w, the terms and the data are known. */
-static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
+static int holds_by_data(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
     s->error = 0;
@@ -527,7 +527,7 @@ static int holds_by_data(perp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-int perp__lcp_needs_fine(const perp_solver *s, int n)
+int perp__lcp_needs_fine(const perp_lcp_solver *s, int n)
 {
     int is_refined = 0, is_coarse = 0;
     for (int i = 0; i < n; i++) {
@@ -540,7 +540,7 @@ int perp__lcp_needs_fine(const perp_solver *s, int n)
 
 /* The largest violation of z + fine by sums in twice the precision, which leave w behind: beside the terms of the row, and
  * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. */
-static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
     double error = 0, rho = rounding_of_twice(lcp->n);
     kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
@@ -560,22 +560,22 @@ static double judge_in_twice(perp_solver *s, const perp_lcp *lcp, const double *
     return error;
 }
 
-double perp__lcp_error(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+double perp__lcp_error(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
     return judge_in_twice(s, lcp, z, w);
 }
 
-void perp__lcp_product(perp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+void perp__lcp_product(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
     kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
 }
 
-void perp__lcp_terms(perp_solver *s, const perp_lcp *lcp)
+void perp__lcp_terms(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
 }
 
-double perp__lcp_size(const perp_solver *s, const perp_lcp *lcp, int i)
+double perp__lcp_size(const perp_lcp_solver *s, const perp_lcp *lcp, int i)
 {
     const double *column = perp__column(lcp, i);
     double weight = 0;
@@ -588,7 +588,7 @@ double perp__lcp_size(const perp_solver *s, const perp_lcp *lcp, int i)
 
 /* Basis ------------------------------------------------------------------------------------------ */
 
-void perp__lcp_basis_of_point(perp_solver *s, const perp_lcp *lcp)
+void perp__lcp_basis_of_point(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
     for (int i = 0; i < lcp->n; i++) {
@@ -599,7 +599,7 @@ void perp__lcp_basis_of_point(perp_solver *s, const perp_lcp *lcp)
     }
 }
 
-int perp__lcp_gather_basis(perp_solver *s, const perp_lcp *lcp)
+int perp__lcp_gather_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = 0;
     for (int i = 0; i < lcp->n; i++) {
@@ -667,7 +667,7 @@ void perp__equilibrate(int n, const double *M, int ldm, double *R, double *C)
 }
 
 /* M_bb with rows and columns scaled by powers of two. After the terms. */
-static int gather_scaled(perp_solver *s, const perp_lcp *lcp)
+static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = perp__lcp_gather_basis(s, lcp);
     for (int k = 0; k < nb; k++) {
@@ -683,7 +683,7 @@ static int gather_scaled(perp_solver *s, const perp_lcp *lcp)
     return nb;
 }
 
-int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
+int perp__lcp_factor_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = gather_scaled(s, lcp);
     s->nrows = perp__lu(nb, s->factors, nb > 0 ? nb : 1, s->swap) == 0 ? nb : -1;
@@ -691,7 +691,7 @@ int perp__lcp_factor_basis(perp_solver *s, const perp_lcp *lcp)
     return s->nrows >= 0;
 }
 
-void perp__lcp_solve_basis(const perp_solver *s, double *x)
+void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
 {
     for (int k = 0; k < s->nrows; k++) x[k] *= s->row_scale[k];
     perp__lu_solve(s->nrows, s->factors, s->nrows > 0 ? s->nrows : 1, s->swap, x);
@@ -699,7 +699,7 @@ void perp__lcp_solve_basis(const perp_solver *s, double *x)
 }
 
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
-static void factor_to_rank(perp_solver *s, const perp_lcp *lcp)
+static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     const double smallest = 1e-11;
     int nb = gather_scaled(s, lcp), r = 0;
@@ -738,7 +738,7 @@ static void factor_to_rank(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* The independent columns of that for the independent rows; the others are 0. y: nrows, scratch. */
-static void solve_to_rank(const perp_solver *s, double *x, double *y)
+static void solve_to_rank(const perp_lcp_solver *s, double *x, double *y)
 {
     size_t ld = (size_t)s->nrows;
     for (int k = 0; k < s->rank; k++) y[k] = x[s->swap[k]] * s->row_scale[s->swap[k]];
@@ -758,7 +758,7 @@ static void solve_to_rank(const perp_solver *s, double *x, double *y)
 /* Finishing -------------------------------------------------------------------------------------- */
 
 /* z2: what is not basic, on the bound its w points to. */
-static void snap(perp_solver *s, const perp_lcp *lcp)
+static void snap(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) {
         double lo = perp__lo(lcp, i), hi = perp__hi(lcp, i);
@@ -770,7 +770,7 @@ static void snap(perp_solver *s, const perp_lcp *lcp)
 
 /* z2 + fine := the solution on the basis, by corrections with residuals in twice the precision. 1 where these fell to
  * nothing, each beside its own z_i: M_bb is regular then, and z2 is what it gives. */
-static int refine(perp_solver *s, const perp_lcp *lcp, int full)
+static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
 {
     enum { ROUNDS = 8 };
     double *x = s->correction, last = (double)INFINITY;
@@ -797,7 +797,7 @@ static int refine(perp_solver *s, const perp_lcp *lcp, int full)
 }
 
 /* What the basis got wrong changes sides: z2 outside its bounds, w of the wrong sign. 0 where there is nothing. */
-static int mark_wrong(perp_solver *s, const perp_lcp *lcp)
+static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int many = 0;
     for (int i = 0; i < lcp->n; i++) {
@@ -813,7 +813,7 @@ static int mark_wrong(perp_solver *s, const perp_lcp *lcp)
 /* Is each z_i on the basis right to 1e-9, whatever sums in twice the precision round? With X, the inverse that the factors are,
  * |z - z*| <= |X| (|r| + rho S) + |X M_bb - I| |z - z*| (Krawczyk 1969). That is too much where M_bb is regular only by digits
  * that are lost in the sums. */
-static int is_certain(perp_solver *s, const perp_lcp *lcp)
+static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = s->nrows;
     double rho = rounding_of_twice(lcp->n), worst = 0;
@@ -842,7 +842,7 @@ static int is_certain(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Where rows live on digits that doubles have lost, z2 + fine must hold to such digits in every row, and be certain. */
-static int holds_in_lost_digits(perp_solver *s, const perp_lcp *lcp)
+static int holds_in_lost_digits(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) {
         if (!(distance(lcp, i, s->z2[i], s->w2[i]) <= PERP__STRICT * s->terms[i])) return 0;
@@ -851,7 +851,7 @@ static int holds_in_lost_digits(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Moves z2 between its bounds, judges it, and z2 + fine, which it is rounded from, where M_bb is regular. */
-static double error_within_bounds(perp_solver *s, const perp_lcp *lcp, int regular)
+static double error_within_bounds(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 {
     if (!regular) memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     for (int i = 0; i < lcp->n; i++) {
@@ -864,7 +864,7 @@ static double error_within_bounds(perp_solver *s, const perp_lcp *lcp, int regul
 }
 
 /* Is z2 the answer? */
-static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
+static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 {
     double error = error_within_bounds(s, lcp, regular), tol = s->options.tol;
     if (!(error <= tol)) return 0;
@@ -880,7 +880,7 @@ static int is_settled(perp_solver *s, const perp_lcp *lcp, int regular)
 }
 
 /* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
-static int has_lost_pivot(const perp_solver *s)
+static int has_lost_pivot(const perp_lcp_solver *s)
 {
     size_t nb = (size_t)s->nrows;
     for (size_t k = 0; k < nb; k++) {
@@ -890,7 +890,7 @@ static int has_lost_pivot(const perp_solver *s)
 }
 
 /* From 0 or from the point at hand to the solution on the basis. 1 where M_bb is shown regular. */
-static int solve_on_basis(perp_solver *s, const perp_lcp *lcp)
+static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     size_t bytes = (size_t)lcp->n * sizeof(double);
     int full = perp__lcp_factor_basis(s, lcp) && !has_lost_pivot(s);
@@ -909,7 +909,7 @@ static int solve_on_basis(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* From the point at hand: its active set, then the direct solve on it, which may be wrong a few times. */
-static int settle(perp_solver *s, const perp_lcp *lcp)
+static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     enum { ROUNDS = 4 };
     if (!s->has_basis) perp__lcp_basis_of_point(s, lcp);
@@ -930,7 +930,7 @@ static int settle(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Leaves in `low` what is open in each row: <= 0 where its own data settle it. */
-static int is_plain(perp_solver *s, const perp_lcp *lcp)
+static int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->low, s->options.tol);
     s->residual = j.residual, s->error = j.error;
@@ -939,7 +939,7 @@ static int is_plain(perp_solver *s, const perp_lcp *lcp)
 
 /* z_i that are lost in the rounding of their own rows, or of their data D if these are given, are 0: a row of nothing but
  * them has no scale. */
-static int drop_noise(perp_solver *s, const perp_lcp *lcp, const double *D)
+static int drop_noise(perp_lcp_solver *s, const perp_lcp *lcp, const double *D)
 {
     int many = 0;
     double noise = 4 * rounding_of_sum(lcp->n);
@@ -978,7 +978,7 @@ static double carried_to(const perp_lcp *lcp, int i, double D, const double *dat
 }
 
 /* Row i, open by its own data: does it hold by what others give it? As few of these as it takes. */
-static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, giver *last)
+static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last)
 {
     double S = s->terms[i], open = s->low[i], missing = open / s->options.tol;
     if (!(open <= DBL_MAX)) return S == 0 && s->z[i] >= 0 && !is_lost(lcp, s->z, i, S);
@@ -987,7 +987,7 @@ static inline int row_holds(const perp_solver *s, const perp_lcp *lcp, int i, gi
     return carried_to(lcp, i, 0, lcp->q, missing, last) >= missing;
 }
 
-static int rows_hold(const perp_solver *s, const perp_lcp *lcp)
+static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
 {
     giver last = {NULL, 0};
     for (int i = 0; i < lcp->n; i++) {
@@ -997,7 +997,7 @@ static int rows_hold(const perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Do all rows hold by the data, where rows that have none get some level by level? Less than carry_data finds, at less cost. */
-static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
+static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol;
     giver last = {NULL, 0};
@@ -1030,7 +1030,7 @@ static int hold_by_levels(perp_solver *s, const perp_lcp *lcp)
 }
 
 /* Do all rows hold by q alone? */
-static int hold_in_bounds(perp_solver *s, const perp_lcp *lcp)
+static int hold_in_bounds(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     double rho = rounding_of_sum(lcp->n), tol = s->options.tol, error = 0;
     for (int i = 0; i < lcp->n; i++) {
@@ -1042,13 +1042,13 @@ static int hold_in_bounds(perp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-static int is_shown(perp_solver *s, const perp_lcp *lcp)
+static int is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     return is_plain(s, lcp) || rows_hold(s, lcp);
 }
 
 /* By plain sums, without bounds; what takes longest comes last. */
-static int holds_plainly(perp_solver *s, const perp_lcp *lcp)
+static int holds_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && is_shown(s, lcp))) return 1;
     if (isnan(s->residual)) return 0;
@@ -1060,7 +1060,7 @@ static int holds_plainly(perp_solver *s, const perp_lcp *lcp)
     return holds_by_data(s, lcp);
 }
 
-int perp__lcp_verify(perp_solver *s, const perp_lcp *lcp)
+int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     if (!lcp->lo && !lcp->hi && holds_plainly(s, lcp)) return 1;
     for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, isfinite(s->z[i]) ? s->z[i] : 0);

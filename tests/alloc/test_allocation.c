@@ -172,17 +172,17 @@ static void a_solve_allocates_nothing(void **state)
     (void)state;
     double M[9] = {1, -1, -1, -1, 1, -1, 1, 1, 0}, q[3] = {3, -3, 1}, z[3], w[3];
     perp_lcp lcp = {3, M, 3, q, NULL, NULL};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        perp_solver *solver;
-        if (m == PERP_METHOD_NLP) continue; /* its library allocates */
-        assert_int_equal(perp_solver_create((perp_method)m, 3, NULL, &solver), PERP_OK);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        perp_lcp_solver *solver;
+        if (m == PERP_LCP_NLP) continue; /* its library allocates */
+        assert_int_equal(perp_lcp_solver_create((perp_lcp_method)m, 3, NULL, &solver), PERP_OK);
         long before = allocations;
         for (int k = -8; k <= 8; k++) {
             q[0] = k, q[1] = -k;
             assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, NULL), PERP_OK);
         }
         assert_int_equal(allocations, before);
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
 }
 
@@ -194,16 +194,16 @@ static void batches_bounds_and_derivatives_allocate_nothing(void **state)
     const double lo[3] = {-1, 0, 0}, hi[3] = {1, 2, 3};
     for (int e = 0; e < COUNT * 9; e++) M[e] = e % 9 % 4 == 0 ? 2 : sin(e);
     for (int e = 0; e < COUNT * 3; e++) q[e] = cos(e);
-    perp_batch_solver *batch;
+    perp_lcp_batch_solver *batch;
     perp_lcp_batch b = {.count = COUNT, .n = 3, .M = M, .q = q};
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, 3, 1, NULL, &batch), PERP_OK);
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
-    perp_solver *solver;
+    assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, 3, 1, NULL, &batch), PERP_OK);
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
+    perp_lcp_solver *solver;
     perp_lcp lcp = {3, M, 3, q, lo, hi};
-    perp_solve_info info;
+    perp_lcp_info info;
     perp_lcp_sensitivity how;
     o.mixed = 1;
-    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 3, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 3, &o, &solver), PERP_OK);
     long before = allocations;
     assert_int_equal(perp_lcp_solve_batch(batch, &b, z, NULL, NULL), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
@@ -211,8 +211,8 @@ static void batches_bounds_and_derivatives_allocate_nothing(void **state)
     assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_OK);
     assert_int_equal(perp_lcp_vjp(solver, q, z, NULL), PERP_OK);
     assert_int_equal(allocations, before);
-    perp_solver_destroy(solver);
-    perp_batch_solver_destroy(batch);
+    perp_lcp_solver_destroy(solver);
+    perp_lcp_batch_solver_destroy(batch);
 }
 
 /* 0 <= z perp z^2 + z - 1 in both unknowns */
@@ -258,20 +258,20 @@ static void nonlinear_problems_allocate_nothing(void **state)
 static void failing_solver_creation_leaks_nothing(void **state)
 {
     (void)state;
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         perp_status status = PERP_ERR_MEMORY;
         for (long k = 1; status != PERP_OK; k++) {
-            perp_solver *solver;
+            perp_lcp_solver *solver;
             long before = live;
             allocations = 0;
             fail_at = k;
-            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            perp_lcp_options o = perp_lcp_options_default((perp_lcp_method)m);
             o.mixed = 1;
-            status = perp_solver_create((perp_method)m, 10, &o, &solver);
+            status = perp_lcp_solver_create((perp_lcp_method)m, 10, &o, &solver);
             fail_at = 0;
             if (status == PERP_ERR_UNAVAILABLE) break;
             assert_true(status == PERP_OK || (status == PERP_ERR_MEMORY && solver == NULL));
-            perp_solver_destroy(solver);
+            perp_lcp_solver_destroy(solver);
             assert_int_equal(live, before);
             assert_true(k < 1000);
         }

@@ -66,9 +66,9 @@ static void a_search_that_ends_early_says_so(void **state)
         for (int i = 0; i < n; i++) strcat(text, i ? ",1" : "1");
         strcat(text, "]}");
         cli_result r = cli_run("solve '%s' --all-solutions", cli_file("many.json", text));
-        assert_int_equal(r.code, n > PERP_ENUMERATE_MAX ? 3 : 0);
+        assert_int_equal(r.code, n > PERP_LCP_ENUMERATE_MAX ? 3 : 0);
         assert_true(!strstr(r.err, "there may be more than these 1000") == !cases[k].more);
-        assert_true(!strstr(r.err, "searched for up to n = 20") == (n <= PERP_ENUMERATE_MAX));
+        assert_true(!strstr(r.err, "searched for up to n = 20") == (n <= PERP_LCP_ENUMERATE_MAX));
         cli_free(&r);
     }
 }
@@ -213,7 +213,7 @@ static void classify_and_solvers_tell(void **state)
  * ---------------------------------------------------------------------------------- */
 
 typedef struct points {
-    double z[64][PERP_ENUMERATE_MAX];
+    double z[64][PERP_LCP_ENUMERATE_MAX];
     int is_ray[64], n, size;
 } points;
 
@@ -269,22 +269,22 @@ static void stored_problems_have_the_solutions_that_are_listed(void **state)
         int nrays = 0;
         for (int k = 0; k < found.n; k++) nrays += found.is_ray[k];
         assert_int_equal(nrays > 0, cJSON_GetArraySize(rays) > 0);
-        for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
             /* nothing is claimed that is not so; auto solves all */
-            double z[PERP_ENUMERATE_MAX];
-            perp_solver *solver;
-            perp_solve_info info;
-            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            double z[PERP_LCP_ENUMERATE_MAX];
+            perp_lcp_solver *solver;
+            perp_lcp_info info;
+            perp_lcp_options o = perp_lcp_options_default((perp_lcp_method)m);
             o.mixed = p.view.lo != NULL;
-            perp_status created = perp_solver_create((perp_method)m, p.view.n, &o, &solver);
+            perp_status created = perp_lcp_solver_create((perp_lcp_method)m, p.view.n, &o, &solver);
             if (created == PERP_ERR_UNAVAILABLE) continue;
             assert_int_equal(created, PERP_OK);
             assert_int_equal(perp_lcp_solve(solver, &p.view, z, NULL, &info), PERP_OK);
             int has = cJSON_GetArraySize(solutions) > 0;
             if (info.outcome == PERP_SOLVED)
                 assert_true(has && perp_lcp_residual(&p.view, z, NULL) <= 1e-9);
-            if (m == PERP_METHOD_AUTO && has) assert_int_equal(info.outcome, PERP_SOLVED);
-            perp_solver_destroy(solver);
+            if (m == PERP_LCP_AUTO && has) assert_int_equal(info.outcome, PERP_SOLVED);
+            perp_lcp_solver_destroy(solver);
         }
         problem_lcp_clear(&p);
     }
@@ -382,7 +382,8 @@ static void keys_are_checked(void **state)
     static const char *const cases[][2] = {
         {"{\"kind\": \"mlcp\", \"M\": [[1]], \"q\": [-1], \"uper\": [0.5]}",
          "kind mlcp: unknown key 'uper'; did you mean 'upper'?"},
-        {"{\"M\": [[1]], \"q\": [-1], \"mu\": [0.5]}", "kind lcp: unknown key 'mu'; there are: M q"},
+        {"{\"M\": [[1]], \"q\": [-1], \"mu\": [0.5]}",
+         "kind lcp: unknown key 'mu'; there are: M q"},
         {"{\"M\": [[1]], \"q\": [-1], \"q\": [1]}", "the key \"q\" is there twice"},
         {"{\"n\": 2, \"M\": [[1]], \"q\": [-1]}", "\"n\" is not the number of entries of \"q\""},
         {"{\"kind\": \"ncp\", \"n\": 2, \"F\": [\"x1 - 1\"]}",

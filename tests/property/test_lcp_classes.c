@@ -38,15 +38,16 @@ static double scale_of(const perp_lcp *lcp)
 }
 
 /* Solve and judge the claim. Returns the outcome. */
-static perp_outcome judge(perp_solver *solver, const perp_lcp *lcp, const char *what, unsigned seed)
+static perp_outcome judge(perp_lcp_solver *solver, const perp_lcp *lcp, const char *what,
+                          unsigned seed)
 {
     double *z = calloc((size_t)lcp->n + 1, sizeof *z);
-    perp_solve_info info;
+    perp_lcp_info info;
     assert_int_equal(perp_lcp_solve(solver, lcp, z, NULL, &info), PERP_OK);
     double residual = residual_of(lcp, z), allowed = 1e-8 * scale_of(lcp);
     if (info.outcome == PERP_SOLVED && !(residual <= allowed))
         fail_msg("%s, seed %u: %s claims solved with residual %g", what, seed,
-                 perp_method_name(info.method), residual);
+                 perp_lcp_method_name(info.method), residual);
     const double *u = perp_lcp_certificate(solver);
     if ((info.outcome == PERP_INFEASIBLE) != (u && perp_lcp_is_infeasible(lcp, u, 1e-10)))
         fail_msg("%s, seed %u: infeasible without a proof", what, seed);
@@ -54,11 +55,11 @@ static perp_outcome judge(perp_solver *solver, const perp_lcp *lcp, const char *
     return info.outcome;
 }
 
-static void check_class(perp_method method, lcp_class c, int n, int count)
+static void check_class(perp_lcp_method method, lcp_class c, int n, int count)
 {
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     int size = lcp_class_size(c, n), solved = 0;
-    perp_status status = perp_solver_create(method, size, NULL, &solver);
+    perp_status status = perp_lcp_solver_create(method, size, NULL, &solver);
     if (status == PERP_ERR_UNAVAILABLE) return;
     assert_int_equal(status, PERP_OK);
     for (unsigned seed = 1; seed <= (unsigned)count; seed++) {
@@ -66,13 +67,13 @@ static void check_class(perp_method method, lcp_class c, int n, int count)
         assert_non_null(lcp.M);
         perp_outcome outcome = judge(solver, &lcp, lcp_class_name(c), seed);
         solved += outcome == PERP_SOLVED;
-        if (outcome == PERP_INFEASIBLE || (method == PERP_METHOD_AUTO && outcome != PERP_SOLVED))
+        if (outcome == PERP_INFEASIBLE || (method == PERP_LCP_AUTO && outcome != PERP_SOLVED))
             fail_msg("%s n = %d, seed %u: %s ends in %s, but there is a solution",
-                     lcp_class_name(c), size, seed, perp_method_name(method),
+                     lcp_class_name(c), size, seed, perp_lcp_method_name(method),
                      perp_outcome_name(outcome));
         free((void *)(uintptr_t)lcp.M);
     }
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 static void auto_solves_every_class(void **state)
@@ -81,9 +82,9 @@ static void auto_solves_every_class(void **state)
     static const int sizes[] = {3, 4, 8, 13, 24, 40, 64};
     for (int c = 0; c < LCP_NCLASS; c++) {
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-            check_class(PERP_METHOD_AUTO, (lcp_class)c, sizes[k], is_long() ? 1000 : 40);
-        check_class(PERP_METHOD_AUTO, (lcp_class)c, 150, is_long() ? 50 : 2);
-        if (is_long()) check_class(PERP_METHOD_AUTO, (lcp_class)c, 900, 50);
+            check_class(PERP_LCP_AUTO, (lcp_class)c, sizes[k], is_long() ? 1000 : 40);
+        check_class(PERP_LCP_AUTO, (lcp_class)c, 150, is_long() ? 50 : 2);
+        if (is_long()) check_class(PERP_LCP_AUTO, (lcp_class)c, 900, 50);
     }
 }
 
@@ -91,13 +92,16 @@ static void no_method_claims_what_is_not_so(void **state)
 {
     (void)state;
     static const int sizes[] = {3, 8, 20};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         for (int c = 0; c < LCP_NCLASS; c++) {
             for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
                 int n = lcp_class_size((lcp_class)c, sizes[k]);
-                if (n > 64 || (m == PERP_METHOD_ENUMERATE && n > 10)) continue;
-                int slow = m == PERP_METHOD_NLP; /* tens of milliseconds each */
-                check_class((perp_method)m, (lcp_class)c, sizes[k], is_long() ? 100 : slow ? 1 : 5);
+                if (n > 64 || (m == PERP_LCP_ENUMERATE && n > 10)) continue;
+                int slow = m == PERP_LCP_NLP; /* tens of milliseconds each */
+                check_class((perp_lcp_method)m, (lcp_class)c, sizes[k],
+                            is_long() ? 100
+                            : slow    ? 1
+                                      : 5);
             }
         }
     }
@@ -108,31 +112,31 @@ static void methods_solve_the_classes_they_are_for(void **state)
 {
     (void)state;
     static const struct {
-        perp_method method;
+        perp_lcp_method method;
         lcp_class class;
     } promised[] = {
-        {PERP_METHOD_LEMKE, LCP_definite}, {PERP_METHOD_LEMKE, LCP_semidefinite},
-        {PERP_METHOD_LEMKE, LCP_p_matrix}, {PERP_METHOD_LEMKE, LCP_stack5},
-        {PERP_METHOD_BPP, LCP_definite},   {PERP_METHOD_BPP, LCP_p_matrix},
-        {PERP_METHOD_MURTY, LCP_definite}, {PERP_METHOD_MURTY, LCP_p_matrix},
-        {PERP_METHOD_IPM, LCP_definite},   {PERP_METHOD_IPM, LCP_semidefinite},
-        {PERP_METHOD_FB, LCP_definite},    {PERP_METHOD_FB, LCP_p_matrix},
-        {PERP_METHOD_PGS, LCP_definite},   {PERP_METHOD_PSOR, LCP_definite},
+        {PERP_LCP_LEMKE, LCP_definite}, {PERP_LCP_LEMKE, LCP_semidefinite},
+        {PERP_LCP_LEMKE, LCP_p_matrix}, {PERP_LCP_LEMKE, LCP_stack5},
+        {PERP_LCP_BPP, LCP_definite},   {PERP_LCP_BPP, LCP_p_matrix},
+        {PERP_LCP_MURTY, LCP_definite}, {PERP_LCP_MURTY, LCP_p_matrix},
+        {PERP_LCP_IPM, LCP_definite},   {PERP_LCP_IPM, LCP_semidefinite},
+        {PERP_LCP_FB, LCP_definite},    {PERP_LCP_FB, LCP_p_matrix},
+        {PERP_LCP_PGS, LCP_definite},   {PERP_LCP_PSOR, LCP_definite},
     };
     for (size_t k = 0; k < sizeof promised / sizeof *promised; k++) {
-        perp_solver *solver;
-        perp_method method = promised[k].method;
+        perp_lcp_solver *solver;
+        perp_lcp_method method = promised[k].method;
         int n = lcp_class_size(promised[k].class, 8);
-        assert_int_equal(perp_solver_create(method, n, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(method, n, NULL, &solver), PERP_OK);
         for (unsigned seed = 1; seed <= 100; seed++) {
             perp_lcp lcp = lcp_generate(promised[k].class, 8, seed);
             perp_outcome outcome = judge(solver, &lcp, lcp_class_name(promised[k].class), seed);
             if (outcome != PERP_SOLVED)
                 fail_msg("%s, seed %u: %s ends in %s", lcp_class_name(promised[k].class), seed,
-                         perp_method_name(method), perp_outcome_name(outcome));
+                         perp_lcp_method_name(method), perp_outcome_name(outcome));
             free((void *)(uintptr_t)lcp.M);
         }
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
 }
 
@@ -155,8 +159,8 @@ static void broken_numbers_end_in_bad_input_or_a_verified_answer(void **state)
 {
     (void)state;
     unsigned long long g = 1;
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        unsigned count = is_long() ? 2000 : m == PERP_METHOD_NLP ? 15 : 150;
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        unsigned count = is_long() ? 2000 : m == PERP_LCP_NLP ? 15 : 150;
         for (unsigned seed = 1; seed <= count; seed++) {
             lcp_class c = (lcp_class)(seed % LCP_NCLASS);
             if (lcp_class_size(c, 8) > 12) continue;
@@ -170,15 +174,15 @@ static void broken_numbers_end_in_bad_input_or_a_verified_answer(void **state)
             }
             for (int i = 0; i < n * n; i++) is_finite &= isfinite(M[i]) != 0;
             for (int i = 0; i < n; i++) is_finite &= isfinite(q[i]) != 0;
-            perp_solver *solver;
-            perp_solver_options o = perp_solver_options_default((perp_method)m);
+            perp_lcp_solver *solver;
+            perp_lcp_options o = perp_lcp_options_default((perp_lcp_method)m);
             o.max_iter = 300;
-            perp_status status = perp_solver_create((perp_method)m, n, &o, &solver);
+            perp_status status = perp_lcp_solver_create((perp_lcp_method)m, n, &o, &solver);
             if (status != PERP_ERR_UNAVAILABLE) {
                 assert_int_equal(status, PERP_OK);
                 perp_outcome outcome = judge(solver, &lcp, "broken", seed);
                 assert_int_equal(outcome == PERP_BAD_INPUT, !is_finite);
-                perp_solver_destroy(solver);
+                perp_lcp_solver_destroy(solver);
             }
             free(M);
         }

@@ -107,7 +107,7 @@ static void draw_semidefinite(int n, int r, double skew, double *M)
 
 typedef struct both {
     int textbook, pivots;
-    perp_solve_info info;
+    perp_lcp_info info;
     double z[MOST], w[MOST], z_textbook[MOST];
 } both;
 
@@ -115,10 +115,10 @@ static both solve(int n, const double *M, const double *q)
 {
     both b = {0};
     perp_lcp lcp = {n, M, n, q, NULL, NULL};
-    perp_solver *solver;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, n, NULL, &solver), PERP_OK);
+    perp_lcp_solver *solver;
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, b.z, b.w, &b.info), PERP_OK);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     b.textbook = textbook_lemke(n, M, q, b.z_textbook, &b.pivots);
     return b;
 }

@@ -13,19 +13,19 @@ enum { LARGEST = 6, BATCH = 37, CLASSES = DRAW_boxes };
 /* What is called, one row of the table each; soa: interleaved, a structure of arrays. */
 static const struct {
     const char *name;
-    perp_method method;
+    perp_lcp_method method;
     int interleaved, shared;
 } calls[] = {
-    {"auto", PERP_METHOD_AUTO, 0, 0},
-    {"auto-soa", PERP_METHOD_AUTO, 1, 0},
-    {"auto-shared", PERP_METHOD_AUTO, 0, 1},
-    {"lemke", PERP_METHOD_LEMKE, 0, 0},
-    {"lemke-soa", PERP_METHOD_LEMKE, 1, 0},
-    {"lemke-shared", PERP_METHOD_LEMKE, 0, 1},
-    {"lemke-soa-shared", PERP_METHOD_LEMKE, 1, 1},
-    {"bpp", PERP_METHOD_BPP, 0, 0},
-    {"bpp-shared", PERP_METHOD_BPP, 0, 1},
-    {"fb", PERP_METHOD_FB, 0, 0},
+    {"auto", PERP_LCP_AUTO, 0, 0},
+    {"auto-soa", PERP_LCP_AUTO, 1, 0},
+    {"auto-shared", PERP_LCP_AUTO, 0, 1},
+    {"lemke", PERP_LCP_LEMKE, 0, 0},
+    {"lemke-soa", PERP_LCP_LEMKE, 1, 0},
+    {"lemke-shared", PERP_LCP_LEMKE, 0, 1},
+    {"lemke-soa-shared", PERP_LCP_LEMKE, 1, 1},
+    {"bpp", PERP_LCP_BPP, 0, 0},
+    {"bpp-shared", PERP_LCP_BPP, 0, 1},
+    {"fb", PERP_LCP_FB, 0, 0},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -46,8 +46,9 @@ static size_t place(int e, int k, int count, int size, int interleaved)
  * so that a solution is near where there is none. */
 static void share(group *g)
 {
-    int class = g->problem[0].class, is_scaled = class == DRAW_binary_scaled || class == DRAW_beside ||
-                                                 class == DRAW_tiny || class == DRAW_huge;
+    int class = g->problem[0].class, is_scaled = class == DRAW_binary_scaled ||
+                                                 class == DRAW_beside || class == DRAW_tiny ||
+                                                 class == DRAW_huge;
     for (int k = 1; k < g->count; k++) {
         memcpy(g->problem[k].drawn.M, g->problem[0].drawn.M, sizeof g->problem[k].drawn.M);
         g->problem[k].solvable = g->problem[k].feasible = -2;
@@ -55,7 +56,7 @@ static void share(group *g)
     }
 }
 
-static void solve(tally *t, int call, perp_batch_solver *solver, group *g)
+static void solve(tally *t, int call, perp_lcp_batch_solver *solver, group *g)
 {
     static double M[BATCH * LARGEST * LARGEST], q[BATCH * LARGEST], z[BATCH * LARGEST];
     int n = g->problem[0].drawn.lcp.n, in = calls[call].interleaved, solved, words = 0;
@@ -87,7 +88,7 @@ static void solve(tally *t, int call, perp_batch_solver *solver, group *g)
     assert_int_equal(words, solved);
 }
 
-static void solve_all(tally *t, perp_batch_solver *const *solver, group *g)
+static void solve_all(tally *t, perp_lcp_batch_solver *const *solver, group *g)
 {
     if (g->count == 0) return;
     for (int shared = 0; shared < 2; shared++) {
@@ -105,13 +106,13 @@ static void every_word_is_true(void **state)
     static tally t = {.what = "words of perp_lcp_solve_batch", .methods = CALLS};
     static group groups[LARGEST + 1];
     static judged p;
-    perp_batch_solver *solver[CALLS];
+    perp_lcp_batch_solver *solver[CALLS];
     long each = problems(10000) / CLASSES;
     name_classes(&t);
     for (int k = 0; k < CALLS; k++) {
         t.method_name[k] = calls[k].name;
-        assert_int_equal(perp_batch_solver_create(calls[k].method, LARGEST, 1, NULL, &solver[k]),
-                         PERP_OK);
+        assert_int_equal(
+            perp_lcp_batch_solver_create(calls[k].method, LARGEST, 1, NULL, &solver[k]), PERP_OK);
     }
     printf("seed %llu, %ld problems of each class\n", (unsigned long long)seed_of_run(), each);
     for (int c = 0; c < CLASSES; c++) {
@@ -124,7 +125,7 @@ static void every_word_is_true(void **state)
         }
         for (int n = 1; n <= LARGEST; n++) solve_all(&t, solver, &groups[n]);
     }
-    for (int k = 0; k < CALLS; k++) perp_batch_solver_destroy(solver[k]);
+    for (int k = 0; k < CALLS; k++) perp_lcp_batch_solver_destroy(solver[k]);
     check_tally(&t, faults, sizeof faults / sizeof *faults);
 }
 

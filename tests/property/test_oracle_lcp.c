@@ -11,13 +11,13 @@ static const uncured faults[] = {
 };
 
 /* One in so many problems for the methods that take milliseconds. */
-static unsigned long every(perp_method method)
+static unsigned long every(perp_lcp_method method)
 {
-    return method == PERP_METHOD_NLP ? 500 : 1;
+    return method == PERP_LCP_NLP ? 500 : 1;
 }
 
 /* What comes back as w is that of the z that comes back, to the rounding of its terms, whatever the word. */
-static void check_w(const judged *p, perp_method method, const double *z, const double *w)
+static void check_w(const judged *p, perp_lcp_method method, const double *z, const double *w)
 {
     const perp_lcp *lcp = &p->drawn.lcp;
     for (int i = 0; i < lcp->n; i++) {
@@ -28,41 +28,41 @@ static void check_w(const judged *p, perp_method method, const double *z, const 
         }
         if (isfinite(terms) && !near(w[i], sum, 1e-13 * terms + 1e-307))
             fail_msg("%s %lu, %s: w[%d] = %.17g, of this z it is %.17g", draw_class_name(p->class),
-                     p->index, perp_method_name(method), i, w[i], sum);
+                     p->index, perp_lcp_method_name(method), i, w[i], sum);
     }
 }
 
 static void every_word_is_true(void **state)
 {
     (void)state;
-    static tally t = {.what = "words of perp_lcp_solve", .methods = PERP_METHOD_COUNT};
+    static tally t = {.what = "words of perp_lcp_solve", .methods = PERP_LCP_METHOD_COUNT};
     static judged p;
-    perp_solver *solver[PERP_METHOD_COUNT][2];
+    perp_lcp_solver *solver[PERP_LCP_METHOD_COUNT][2];
     long each = problems(10000) / DRAW_CLASSES;
     name_classes(&t);
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        t.method_name[m] = perp_method_name((perp_method)m);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        t.method_name[m] = perp_lcp_method_name((perp_lcp_method)m);
         for (int mixed = 0; mixed < 2; mixed++)
-            solver[m][mixed] = solver_for((perp_method)m, mixed);
+            solver[m][mixed] = solver_for((perp_lcp_method)m, mixed);
     }
     printf("seed %llu, %ld problems of each class\n", (unsigned long long)seed_of_run(), each);
     for (int c = 0; c < DRAW_CLASSES; c++) {
         for (unsigned long k = 0; k < (unsigned long)each; k++) {
             draw_judged(&p, c, k);
-            for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+            for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
                 double z[DRAW_MAX] = {0}, w[DRAW_MAX] = {0};
-                perp_solve_info info;
-                perp_solver *s = solver[m][p.drawn.lcp.lo != NULL];
-                if (!s || k % every((perp_method)m)) continue;
+                perp_lcp_info info;
+                perp_lcp_solver *s = solver[m][p.drawn.lcp.lo != NULL];
+                if (!s || k % every((perp_lcp_method)m)) continue;
                 assert_int_equal(perp_lcp_solve(s, &p.drawn.lcp, z, w, &info), PERP_OK);
-                check_w(&p, (perp_method)m, z, w);
+                check_w(&p, (perp_lcp_method)m, z, w);
                 judge_word(&t, m, &p, info.outcome, z);
-                if (m == PERP_METHOD_AUTO) judge_refusal(&t, m, &p, info.outcome);
+                if (m == PERP_LCP_AUTO) judge_refusal(&t, m, &p, info.outcome);
             }
         }
     }
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        for (int mixed = 0; mixed < 2; mixed++) perp_solver_destroy(solver[m][mixed]);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        for (int mixed = 0; mixed < 2; mixed++) perp_lcp_solver_destroy(solver[m][mixed]);
     }
     check_tally(&t, faults, sizeof faults / sizeof *faults);
 }

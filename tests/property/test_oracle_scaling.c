@@ -22,20 +22,11 @@ static const uncured lcp_faults[] = {
 static const uncured fc_faults[] = {
     /* Some 10 of 1e5: contacts that move others and are not moved by them, where nothing says what their units are; where a method
      * just meets its limit, or does not. */
-    {"auto", "BITS", 1},
-    {"auto", "DECIMAL", 1},
-    {"nsgs", "BITS", 1},
-    {"nsgs", "DECIMAL", 1},
-    {"alart-curnier", "BITS", 1},
-    {"alart-curnier", "DECIMAL", 1},
-    {"proximal", "BITS", 1},
-    {"proximal", "DECIMAL", 1},
-    {"admm", "BITS", 1},
-    {"admm", "DECIMAL", 1},
-    {"ipm", "BITS", 1},
-    {"ipm", "DECIMAL", 1},
-    {"prox", "BITS", 1},
-    {"prox", "DECIMAL", 1},
+    {"auto", "BITS", 1},     {"auto", "DECIMAL", 1},       {"nsgs", "BITS", 1},
+    {"nsgs", "DECIMAL", 1},  {"alart-curnier", "BITS", 1}, {"alart-curnier", "DECIMAL", 1},
+    {"proximal", "BITS", 1}, {"proximal", "DECIMAL", 1},   {"admm", "BITS", 1},
+    {"admm", "DECIMAL", 1},  {"ipm", "BITS", 1},           {"ipm", "DECIMAL", 1},
+    {"prox", "BITS", 1},     {"prox", "DECIMAL", 1},
 };
 
 static const draw_class classes[] = {DRAW_integer,   DRAW_zeros,      DRAW_gram,
@@ -96,14 +87,14 @@ static void units_of_linear_problems_do_not_matter(void **state)
 {
     (void)state;
     static tally t = {.what = "words of perp_lcp_solve after scaling",
-                      .classes = PERP_METHOD_COUNT,
+                      .classes = PERP_LCP_METHOD_COUNT,
                       .methods = CLASSES};
     static drawn_lcp p, s;
-    perp_solver *solver[PERP_METHOD_COUNT];
+    perp_lcp_solver *solver[PERP_LCP_METHOD_COUNT];
     long each = problems(5000) / CLASSES / 2;
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        t.class_name[m] = perp_method_name((perp_method)m);
-        solver[m] = m == PERP_METHOD_NLP ? NULL : solver_for((perp_method)m, 0);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        t.class_name[m] = perp_lcp_method_name((perp_lcp_method)m);
+        solver[m] = m == PERP_LCP_NLP ? NULL : solver_for((perp_lcp_method)m, 0);
     }
     for (int c = 0; c < CLASSES; c++) t.method_name[c] = draw_class_name(classes[c]);
     for (int k = 0; k < 2 * each * CLASSES; k++) {
@@ -114,10 +105,10 @@ static void units_of_linear_problems_do_not_matter(void **state)
         draws d = draws_of(seed_of_run(), 200, (unsigned long)k);
         factors f = draw_factors(&d, p.lcp.n, decimal);
         scale_lcp(&p.lcp, &f, &s);
-        for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+        for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
             double z[DRAW_MAX] = {0}, scaled[DRAW_MAX] = {0};
             char text[DRAW_JSON];
-            perp_solve_info before, after;
+            perp_lcp_info before, after;
             if (!solver[m]) continue;
             assert_int_equal(perp_lcp_solve(solver[m], &p.lcp, z, NULL, &before), PERP_OK);
             assert_int_equal(perp_lcp_solve(solver[m], &s.lcp, scaled, NULL, &after), PERP_OK);
@@ -128,7 +119,7 @@ static void units_of_linear_problems_do_not_matter(void **state)
                     draw_json(&s.lcp, text));
         }
     }
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) perp_solver_destroy(solver[m]);
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) perp_lcp_solver_destroy(solver[m]);
     check_tally(&t, lcp_faults, sizeof lcp_faults / sizeof *lcp_faults);
 }
 

@@ -178,8 +178,8 @@ static void lemke_recovers_the_solution_of_random_monotone_problems(void **state
     for (int k = 1; k <= 400; k++) {
         seed = (uint64_t)k * 104729;
         int n = 1 + below(k % 10 ? 12 : MOST);
-        perp_solver *solver;
-        perp_solve_info info;
+        perp_lcp_solver *solver;
+        perp_lcp_info info;
         perp_lcp lcp = {n, M, n, q, NULL, NULL};
         for (int i = 0; i < n * n; i++) A[i] = uniform(-1, 1);
         for (int i = 0; i < n; i++) {
@@ -195,12 +195,12 @@ static void lemke_recovers_the_solution_of_random_monotone_problems(void **state
             q[i] = w[i];
             for (int j = 0; j < n; j++) q[i] -= M[i + j * n] * z[j];
         }
-        assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, n, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver), PERP_OK);
         assert_int_equal(perp_lcp_solve(solver, &lcp, found, NULL, &info), PERP_OK);
         if (info.outcome != PERP_SOLVED)
             fail_msg("seed %d, n = %d: %s", k, n, perp_outcome_name(info.outcome));
         for (int i = 0; i < n; i++) assert_near(found[i], z[i], 1e-9);
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
 }
 

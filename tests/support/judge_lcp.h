@@ -98,12 +98,12 @@ static inline void name_classes(tally *t)
     for (int c = 0; c < DRAW_CLASSES; c++) t->class_name[c] = draw_class_name((draw_class)c);
 }
 
-static inline perp_solver *solver_for(perp_method method, int mixed)
+static inline perp_lcp_solver *solver_for(perp_lcp_method method, int mixed)
 {
-    perp_solver_options o = perp_solver_options_default(method);
-    perp_solver *solver;
+    perp_lcp_options o = perp_lcp_options_default(method);
+    perp_lcp_solver *solver;
     o.mixed = mixed;
-    perp_status status = perp_solver_create(method, DRAW_MAX, &o, &solver);
+    perp_status status = perp_lcp_solver_create(method, DRAW_MAX, &o, &solver);
     if (status == PERP_ERR_UNAVAILABLE) return NULL;
     assert_int_equal(status, PERP_OK);
     return solver;

@@ -193,9 +193,9 @@ static void pyramids_are_exact_in_the_plane_and_close_in_space(void **state)
                    u[6];
             assert_int_equal(perp_fc_to_lcp(&c.dense, facets, M, q), PERP_OK);
             perp_lcp lcp = {m, M, m, q, NULL, NULL};
-            perp_solver *lemke;
-            perp_solve_info info;
-            assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, m, NULL, &lemke), PERP_OK);
+            perp_lcp_solver *lemke;
+            perp_lcp_info info;
+            assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, m, NULL, &lemke), PERP_OK);
             assert_int_equal(perp_lcp_solve(lemke, &lcp, z, NULL, &info), PERP_OK);
             assert_int_equal(info.outcome, PERP_SOLVED);
             assert_int_equal(perp_fc_from_lcp(&c.dense, facets, z, r), PERP_OK);
@@ -209,7 +209,7 @@ static void pyramids_are_exact_in_the_plane_and_close_in_space(void **state)
             for (int i = 0; i < 2; i++)
                 assert_true(hypot(r[d * i + 1], d == 3 ? r[d * i + 2] : 0) <=
                             0.4 * r[d * i] + 1e-12);
-            perp_solver_destroy(lemke);
+            perp_lcp_solver_destroy(lemke);
             free(M);
             contacts_destroy(&c);
         }

@@ -23,24 +23,24 @@ static void problems_with_bounds_are_solved(void **state)
             hi[i] = kind == 0 || kind == 1 ? (double)INFINITY : kind == 4 ? lo[i] : 0.05;
         }
         lcp.lo = lo, lcp.hi = hi;
-        static const perp_method methods[] = {PERP_METHOD_AUTO, PERP_METHOD_LEMKE, PERP_METHOD_BPP,
-                                              PERP_METHOD_IPM, PERP_METHOD_FB};
+        static const perp_lcp_method methods[] = {PERP_LCP_AUTO, PERP_LCP_LEMKE, PERP_LCP_BPP,
+                                                  PERP_LCP_IPM, PERP_LCP_FB};
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-            perp_solver *solver;
-            perp_solve_info info;
-            perp_solver_options o = perp_solver_options_default(methods[m]);
+            perp_lcp_solver *solver;
+            perp_lcp_info info;
+            perp_lcp_options o = perp_lcp_options_default(methods[m]);
             o.mixed = 1;
-            assert_int_equal(perp_solver_create(methods[m], 9, &o, &solver), PERP_OK);
+            assert_int_equal(perp_lcp_solver_create(methods[m], 9, &o, &solver), PERP_OK);
             assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
             if (info.outcome != PERP_SOLVED)
-                fail_msg("seed %u: %s ends in %s", seed, perp_method_name(methods[m]),
+                fail_msg("seed %u: %s ends in %s", seed, perp_lcp_method_name(methods[m]),
                          perp_outcome_name(info.outcome));
             for (int i = 0; i < 9; i++) {
                 assert_true(z[i] >= lo[i] - 1e-8 && z[i] <= hi[i] + 1e-8);
                 if (z[i] > lo[i] + 1e-7) assert_true(w[i] < 1e-7);
                 if (z[i] < hi[i] - 1e-7) assert_true(w[i] > -1e-7);
             }
-            perp_solver_destroy(solver);
+            perp_lcp_solver_destroy(solver);
         }
         free_problem(&lcp);
     }
@@ -69,12 +69,12 @@ static void a_small_w_beside_a_large_z_is_seen(void **state)
     assert_true(isnan(perp_lcp_residual(&lcp, z, w)) && isnan(perp_lcp_residual(&lcp, z, NULL)));
 }
 
-static perp_solver *create(perp_method method, int n_max, int mixed, int warm)
+static perp_lcp_solver *create(perp_lcp_method method, int n_max, int mixed, int warm)
 {
-    perp_solver *solver;
-    perp_solver_options o = perp_solver_options_default(method);
+    perp_lcp_solver *solver;
+    perp_lcp_options o = perp_lcp_options_default(method);
     o.mixed = mixed, o.warm_start = warm;
-    assert_int_equal(perp_solver_create(method, n_max, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(method, n_max, &o, &solver), PERP_OK);
     return solver;
 }
 
@@ -85,21 +85,21 @@ static void a_solve_stands_alone(void **state)
     const double M[] = {2, 1, 1, 2}, q[] = {-3, -3}, far[] = {-1.5e308, -1.5e308},
                  top[] = {1.5e308, 1.5e308}, flat[] = {0, 1, 1, 2};
     double z[2], w[2];
-    perp_solve_info info;
+    perp_lcp_info info;
     perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q},
              wide = {.n = 2, .M = M, .ldm = 2, .q = q, .lo = far, .hi = top},
              singular = {.n = 2, .M = flat, .ldm = 2, .q = q};
-    perp_solver *solver = create(PERP_METHOD_LEMKE, 2, 1, 0);
+    perp_lcp_solver *solver = create(PERP_LCP_LEMKE, 2, 1, 0);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_int_equal(perp_lcp_solve(solver, &wide, z, w, &info), PERP_OK); /* hi - lo overflows */
     assert_true(info.residual == perp_lcp_residual(&wide, z, NULL));
-    perp_solver_destroy(solver);
-    solver = create(PERP_METHOD_PGS, 2, 0, 0);
+    perp_lcp_solver_destroy(solver);
+    solver = create(PERP_LCP_PGS, 2, 0, 0);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &singular, z, w, &info), PERP_OK);
     assert_true(info.outcome == PERP_LIMIT && z[0] == 0 && z[1] == 0);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* The basis {1} of the first problem is singular in the M of the next. */
@@ -108,16 +108,16 @@ static void a_warm_start_that_leads_nowhere_is_dropped(void **state)
     (void)state;
     const double M[] = {1, 0, 0, 1}, q[] = {-5, 1}, zero[] = {0, 0, 0, 1}, p[] = {1, -1};
     double z[2] = {0};
-    perp_solve_info info;
+    perp_lcp_info info;
     perp_lcp first = {.n = 2, .M = M, .ldm = 2, .q = q},
              next = {.n = 2, .M = zero, .ldm = 2, .q = p};
-    perp_solver *solver = create(PERP_METHOD_BPP, 2, 0, 1);
+    perp_lcp_solver *solver = create(PERP_LCP_BPP, 2, 0, 1);
     assert_int_equal(perp_lcp_solve(solver, &first, z, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_int_equal(perp_lcp_solve(solver, &next, z, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_true(z[0] == 0 && z[1] == 1);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* On these the first path of lemke ends on a ray, and a later one in a solution. */
@@ -137,14 +137,14 @@ static void there_is_no_ray_beside_a_solution(void **state)
                 q[k - 16] = v;
         }
         perp_lcp lcp = {.n = 4, .M = M, .ldm = 4, .q = q};
-        perp_solve_info info;
-        perp_solver *solver = create(PERP_METHOD_AUTO, 4, 0, 0);
+        perp_lcp_info info;
+        perp_lcp_solver *solver = create(PERP_LCP_AUTO, 4, 0, 0);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         if (info.outcome == PERP_SOLVED) {
             assert_null(perp_lcp_ray(solver));
-            late += info.method != PERP_METHOD_LEMKE;
+            late += info.method != PERP_LCP_LEMKE;
         }
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
     assert_true(late > 0);
 }
@@ -175,7 +175,7 @@ static void derivatives_of_nothing_are_refused(void **state)
     double z, dz;
     perp_lcp lcp = {.n = 1, .M = &one, .ldm = 1, .q = &q, .lo = &lo}, flat = lcp;
     perp_lcp_sensitivity s;
-    perp_solver *solver = create(PERP_METHOD_AUTO, 1, 1, 0);
+    perp_lcp_solver *solver = create(PERP_LCP_AUTO, 1, 1, 0);
     assert_int_equal(perp_lcp_solve(solver, &lcp, &z, NULL, NULL), PERP_OK);
     assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_OK);
     assert_int_equal(s.worst, 0);
@@ -186,7 +186,7 @@ static void derivatives_of_nothing_are_refused(void **state)
     assert_int_equal(perp_lcp_jvp(solver, NULL, &one, &dz), PERP_ERR_ARG);
     lcp.ldm = 0;
     assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_ERR_ARG);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* Of M_bb = (2 1; 1 2) the reciprocal condition is 1/3 (the norms of it and its inverse are 3 and 1), in any units. */
@@ -199,11 +199,11 @@ static void the_condition_of_derivatives_has_no_units(void **state)
         double z[2];
         perp_lcp lcp = {.n = 2, .M = M, .ldm = 2, .q = q};
         perp_lcp_sensitivity s;
-        perp_solver *solver = create(PERP_METHOD_LEMKE, 2, 0, 0);
+        perp_lcp_solver *solver = create(PERP_LCP_LEMKE, 2, 0, 0);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_OK);
         assert_int_equal(perp_lcp_differentiate(solver, &lcp, &s), PERP_OK);
         assert_near(s.reciprocal_condition, 1.0 / 3, 1e-15);
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
 }
 
@@ -235,16 +235,16 @@ static void singular_free_rows_are_split(void **state)
     const double lo[] = {-INFINITY, -INFINITY, 0};
     double z[3];
     perp_lcp lcp = {.n = 3, .M = M, .ldm = 3, .q = q, .lo = lo};
-    perp_solver *solver;
-    perp_solve_info info;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.mixed = 1;
-    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 3, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 3, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_near(z[0] - z[1], 1, 1e-12);
     assert_near(z[2], 2, 1e-12);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 static void bounds_need_the_option_and_must_not_cross(void **state)
@@ -255,20 +255,20 @@ static void bounds_need_the_option_and_must_not_cross(void **state)
                      {1, 0}, {INFINITY, INFINITY}, {-INFINITY, -INFINITY}, {NAN, 1}, {0, NAN}};
     double z[1];
     perp_lcp lcp = {1, M, 1, q, lo, NULL};
-    perp_solver *solver;
-    perp_solve_info info;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_LEMKE);
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &solver), PERP_OK);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_LEMKE);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, 1, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_ARG);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     o.mixed = 1;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, 1, &o, &solver), PERP_OK);
     for (int k = 0; k < 5; k++) {
         lcp.lo = &wrong[k][0], lcp.hi = &wrong[k][1];
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         assert_int_equal(info.outcome, PERP_BAD_INPUT);
     }
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* Both products against central differences of the solution. */
@@ -278,13 +278,13 @@ static void derivatives_agree_with_differences(void **state)
     enum { N = 7 };
     for (unsigned seed = 1; seed <= 40; seed++) {
         perp_lcp lcp = lcp_generate(seed % 2 ? LCP_definite : LCP_p_matrix, N, seed);
-        perp_solver *solver, *other;
-        perp_solve_info info;
+        perp_lcp_solver *solver, *other;
+        perp_lcp_info info;
         perp_lcp_sensitivity how;
         double z[N], dM[N * N], dq[N], dz[N], M[N * N], q[N], z1[N], z2[N], c[N], gq[N], gM[N * N];
         double eps = 1e-6, largest = 0, forward = 0, backward = 0;
-        assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, N, NULL, &solver), PERP_OK);
-        assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, N, NULL, &other), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, N, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, N, NULL, &other), PERP_OK);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_OK);
         assert_true(how.strict && how.degenerate == 0);
@@ -305,8 +305,8 @@ static void derivatives_agree_with_differences(void **state)
         for (int i = 0; i < N; i++) forward += c[i] * dz[i], backward += gq[i] * dq[i];
         for (int i = 0; i < N * N; i++) backward += gM[i] * dM[i];
         assert_near(forward, backward, 1e-10 * (1 + fabs(forward)));
-        perp_solver_destroy(solver);
-        perp_solver_destroy(other);
+        perp_lcp_solver_destroy(solver);
+        perp_lcp_solver_destroy(other);
         free_problem(&lcp);
     }
 }
@@ -318,9 +318,9 @@ static void degeneracy_is_told(void **state)
     const double M[] = {1, 0, 0, 1}, q[] = {-1, 0}, dq[] = {0, 1};
     double z[2], dz[2];
     perp_lcp lcp = {2, M, 2, q, NULL, NULL};
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     perp_lcp_sensitivity how;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 2, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, 2, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_differentiate(solver, &lcp, &how), PERP_ERR_ARG);
     assert_int_equal(perp_lcp_jvp(solver, NULL, dq, dz), PERP_ERR_ARG);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_OK);
@@ -330,19 +330,19 @@ static void degeneracy_is_told(void **state)
     assert_int_equal(how.worst, 1);
     assert_int_equal(perp_lcp_jvp(solver, NULL, dq, dz), PERP_OK);
     assert_true(dz[1] == 0 || dz[1] == -1); /* of w or of z, whichever the basis holds */
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* A slowly changing q: the same answers as cold, in fewer pivots. */
-static void compare_warm(perp_method method, int n)
+static void compare_warm(perp_lcp_method method, int n)
 {
     enum { MOST = 30 };
     perp_lcp lcp = lcp_generate(LCP_definite, n, 5);
-    perp_solver *warm = create(method, n, 0, 1), *cold = create(method, n, 0, 0);
+    perp_lcp_solver *warm = create(method, n, 0, 1), *cold = create(method, n, 0, 0);
     int with = 0, without = 0;
     double z[MOST] = {0}, y[MOST], q[MOST];
     for (int k = 0; k < 50; k++) {
-        perp_solve_info info;
+        perp_lcp_info info;
         for (int i = 0; i < n; i++) q[i] = lcp.q[i] * (1 + 0.01 * sin(k + i));
         perp_lcp moved = {n, lcp.M, n, q, NULL, NULL};
         assert_int_equal(perp_lcp_solve(warm, &moved, z, NULL, &info), PERP_OK);
@@ -353,23 +353,23 @@ static void compare_warm(perp_method method, int n)
         for (int i = 0; i < n; i++) assert_near(z[i], y[i], 1e-8);
     }
     if (with >= without)
-        fail_msg("%s, n = %d: %d iterations warm, %d cold", perp_method_name(method), n, with,
+        fail_msg("%s, n = %d: %d iterations warm, %d cold", perp_lcp_method_name(method), n, with,
                  without);
-    perp_solver_destroy(warm);
-    perp_solver_destroy(cold);
+    perp_lcp_solver_destroy(warm);
+    perp_lcp_solver_destroy(cold);
     free_problem(&lcp);
 }
 
 static void warm_starts_give_the_same_answers_with_less_work(void **state)
 {
     (void)state;
-    static const perp_method methods[] = {PERP_METHOD_LEMKE, PERP_METHOD_BPP, PERP_METHOD_AUTO,
-                                          PERP_METHOD_PGS, PERP_METHOD_FB};
+    static const perp_lcp_method methods[] = {PERP_LCP_LEMKE, PERP_LCP_BPP, PERP_LCP_AUTO,
+                                              PERP_LCP_PGS, PERP_LCP_FB};
     static const int small[] = {3, 4, 7, 8, 15, 16};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) compare_warm(methods[m], 30);
     for (size_t k = 0; k < sizeof small / sizeof *small; k++) { /* from the kept dictionary */
-        compare_warm(PERP_METHOD_LEMKE, small[k]);
-        compare_warm(PERP_METHOD_AUTO, small[k]);
+        compare_warm(PERP_LCP_LEMKE, small[k]);
+        compare_warm(PERP_LCP_AUTO, small[k]);
     }
 }
 
@@ -385,9 +385,9 @@ static void a_warm_start_notices_a_change_of_any_column(void **state)
         for (int ldm = n; ldm <= n + GAP; ldm += GAP) {
             for (int column = -1; column < n; column++) { /* -1: none */
                 double M[(MOST + GAP) * MOST], q[MOST], z[MOST] = {0}, y[MOST] = {0};
-                perp_solve_info with, without;
-                perp_solver *warm = create(PERP_METHOD_LEMKE, n, 0, 1),
-                            *cold = create(PERP_METHOD_LEMKE, n, 0, 0);
+                perp_lcp_info with, without;
+                perp_lcp_solver *warm = create(PERP_LCP_LEMKE, n, 0, 1),
+                                *cold = create(PERP_LCP_LEMKE, n, 0, 0);
                 for (int j = 0; j < n; j++)
                     for (int i = 0; i < ldm; i++)
                         M[i + j * ldm] = i < n ? lcp.M[i + j * n] : (double)NAN;
@@ -401,8 +401,8 @@ static void a_warm_start_notices_a_change_of_any_column(void **state)
                 assert_true(without.iterations > 0);
                 assert_int_equal(with.iterations, column >= 0 ? without.iterations : 0);
                 for (int i = 0; i < n; i++) assert_near(z[i], y[i], 1e-12 * (1 + fabs(y[i])));
-                perp_solver_destroy(warm);
-                perp_solver_destroy(cold);
+                perp_lcp_solver_destroy(warm);
+                perp_lcp_solver_destroy(cold);
             }
         }
         free_problem(&lcp);
@@ -429,12 +429,12 @@ static void batches_do_not_depend_on_threads_or_arrangement(void **state)
                 for (size_t e = 0; e < N; e++) q[k * N + e] = qi[e * COUNT + k] = lcp.q[e];
                 free_problem(&lcp);
             }
-            perp_batch_solver *one, *three;
+            perp_lcp_batch_solver *one, *three;
             perp_outcome outcomes[COUNT];
             int solved;
-            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 1, NULL, &one),
+            assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, size, 1, NULL, &one),
                              PERP_OK);
-            assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, size, 3, NULL, &three),
+            assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, size, 3, NULL, &three),
                              PERP_OK);
             perp_lcp_batch b = {.count = COUNT, .n = size, .M = M, .q = q};
             assert_int_equal(perp_lcp_solve_batch(one, &b, z, outcomes, &solved), PERP_OK);
@@ -459,8 +459,8 @@ static void batches_do_not_depend_on_threads_or_arrangement(void **state)
                 assert_int_equal(perp_lcp_solve_batch(three, &b, zt, NULL, NULL), PERP_OK);
                 assert_memory_equal(z, zt, COUNT * N * sizeof *z);
             }
-            perp_batch_solver_destroy(one);
-            perp_batch_solver_destroy(three);
+            perp_lcp_batch_solver_destroy(one);
+            perp_lcp_batch_solver_destroy(three);
             free(M), free(q), free(Mi), free(qi), free(z), free(zi), free(zt);
         }
     }
@@ -473,14 +473,14 @@ static void a_batch_keeps_no_answer_that_has_lost_its_digits(void **state)
     enum { COUNT = 800 };
     static double M[4 * COUNT], q[2 * COUNT], z[2 * COUNT];
     perp_outcome outcomes[COUNT];
-    perp_batch_solver *solver;
+    perp_lcp_batch_solver *solver;
     for (int k = 0; k < COUNT; k++) { /* w = (-2 + d z1 + z2, -1 - z1 + z2) */
         double d = pow(10, -2 - 12.0 * k / COUNT), a = 1 + sin(k) / 3;
         M[4 * k] = d, M[4 * k + 1] = -a, M[4 * k + 2] = a, M[4 * k + 3] = 1 + cos(k) / 3;
         q[2 * k] = -2, q[2 * k + 1] = -1;
     }
     perp_lcp_batch b = {.count = COUNT, .n = 2, .M = M, .q = q};
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, 2, 1, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_LEMKE, 2, 1, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, NULL), PERP_OK);
     for (int k = 0; k < COUNT; k++) {
         perp_lcp lcp = {2, M + 4 * k, 2, q + 2 * k, NULL, NULL};
@@ -488,7 +488,7 @@ static void a_batch_keeps_no_answer_that_has_lost_its_digits(void **state)
         if (outcomes[k] != PERP_SOLVED || !(residual < 1e-9))
             fail_msg("d = %g: %s, residual %g", M[4 * k], perp_outcome_name(outcomes[k]), residual);
     }
-    perp_batch_solver_destroy(solver);
+    perp_lcp_batch_solver_destroy(solver);
 }
 
 static void a_batch_judges_each_problem(void **state)
@@ -498,9 +498,9 @@ static void a_batch_judges_each_problem(void **state)
     double z[5] = {7, 7, 7, 7, 7};
     perp_outcome outcomes[5];
     int solved;
-    perp_batch_solver *solver;
+    perp_lcp_batch_solver *solver;
     perp_lcp_batch b = {.count = 5, .n = 1, .M = M, .q = q};
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, 1, 0, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_LEMKE, 1, 0, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_OK);
     assert_int_equal(solved, 2);
     assert_int_equal(outcomes[0], PERP_SOLVED);
@@ -511,8 +511,8 @@ static void a_batch_judges_each_problem(void **state)
     assert_true(z[2] == 7 && z[4] == 7); /* not the answer of the problem before */
     b.n = 2;
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, &solved), PERP_ERR_DIM);
-    perp_batch_solver_destroy(solver);
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_LEMKE, -1, 0, NULL, &solver),
+    perp_lcp_batch_solver_destroy(solver);
+    assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_LEMKE, -1, 0, NULL, &solver),
                      PERP_ERR_ARG);
 }
 
@@ -521,24 +521,24 @@ static void auto_gives_back_the_best_point(void **state)
 {
     (void)state;
     const double M[] = {0, 1, 1, 2}, q[] = {-3, -3};
-    static const perp_method stages[] = {PERP_METHOD_LEMKE, PERP_METHOD_BPP, PERP_METHOD_IPM,
-                                         PERP_METHOD_FB, PERP_METHOD_AUTO};
+    static const perp_lcp_method stages[] = {PERP_LCP_LEMKE, PERP_LCP_BPP, PERP_LCP_IPM,
+                                             PERP_LCP_FB, PERP_LCP_AUTO};
     perp_lcp lcp = {2, M, 2, q, NULL, NULL};
     double least = (double)INFINITY;
     for (size_t k = 0; k < sizeof stages / sizeof *stages; k++) {
-        perp_solver *solver;
-        perp_solve_info info;
+        perp_lcp_solver *solver;
+        perp_lcp_info info;
         double z[2];
-        assert_int_equal(perp_solver_create(stages[k], 2, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(stages[k], 2, NULL, &solver), PERP_OK);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
         assert_true(info.outcome != PERP_SOLVED);
         assert_true(perp_lcp_residual(&lcp, z, NULL) == info.residual);
-        if (stages[k] == PERP_METHOD_AUTO) {
+        if (stages[k] == PERP_LCP_AUTO) {
             assert_int_equal(info.outcome, PERP_RAY);
             assert_true(info.residual <= least);
         }
         least = fmin(least, info.residual);
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
 }
 

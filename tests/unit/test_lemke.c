@@ -6,24 +6,24 @@
 
 #include <stdio.h>
 
-static perp_solver *new_solver(int n)
+static perp_lcp_solver *new_solver(int n)
 {
-    perp_solver *solver;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, n, NULL, &solver), PERP_OK);
+    perp_lcp_solver *solver;
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver), PERP_OK);
     return solver;
 }
 
 /* Solve a problem given row by row. */
-static perp_solve_info solve(int n, const double *rows, const double *q, double *z, double *w,
-                             perp_solver **keep)
+static perp_lcp_info solve(int n, const double *rows, const double *q, double *z, double *w,
+                           perp_lcp_solver **keep)
 {
     double M[64];
-    perp_solve_info info;
+    perp_lcp_info info;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) M[i + j * n] = rows[i * n + j];
     }
     perp_lcp lcp = {n, M, n > 1 ? n : 1, q, NULL, NULL};
-    perp_solver *solver = new_solver(n);
+    perp_lcp_solver *solver = new_solver(n);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, w, &info), PERP_OK);
     const double *u = perp_lcp_certificate(solver);
     assert_true((u != NULL) == (info.outcome == PERP_INFEASIBLE));
@@ -32,7 +32,7 @@ static perp_solve_info solve(int n, const double *rows, const double *q, double 
     if (keep)
         *keep = solver;
     else
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     return info;
 }
 
@@ -51,7 +51,7 @@ static void solves_the_trivial_and_the_diagonal(void **state)
 static void solves_a_problem_of_size_0(void **state)
 {
     (void)state;
-    perp_solve_info info = solve(0, NULL, NULL, NULL, NULL, NULL);
+    perp_lcp_info info = solve(0, NULL, NULL, NULL, NULL, NULL);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_true(info.residual == 0);
 }
@@ -71,12 +71,12 @@ static void proves_infeasibility(void **state)
 {
     (void)state;
     double z[3], w[3];
-    perp_solver *solver;
-    perp_solve_info info =
+    perp_lcp_solver *solver;
+    perp_lcp_info info =
         solve(3, (double[]){0, -1, 0, -1, 0, 0, -1, -1, 0}, (double[]){1, -1, 2}, z, w, &solver);
     assert_int_equal(info.outcome, PERP_INFEASIBLE);
     assert_non_null(perp_lcp_ray(solver));
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     /* x + y >= 1 and x + y <= 0, from two rows together */
     info = solve(2, (double[]){1, 1, -1, -1}, (double[]){-1, 0}, z, w, NULL);
     assert_int_equal(info.outcome, PERP_INFEASIBLE);
@@ -87,7 +87,7 @@ static void a_ray_without_proof_stays_a_ray(void **state)
     (void)state;
     double z[2], w[2];
     /* w = (2 z1 - 1, z1 - 1): feasible from z1 = 1 on, where w1 = 0 does not hold */
-    perp_solve_info info = solve(2, (double[]){2, 0, 1, 0}, (double[]){-1, -1}, z, w, NULL);
+    perp_lcp_info info = solve(2, (double[]){2, 0, 1, 0}, (double[]){-1, -1}, z, w, NULL);
     assert_int_equal(info.outcome, PERP_RAY);
     /* z = (0, 1) solves it, but all paths from z0 end on a ray: M is neither copositive nor P */
     info = solve(2, (double[]){0, 1, 0, 0}, (double[]){-1, 0}, z, w, NULL);
@@ -109,17 +109,17 @@ static void the_longest_path_is_followed_to_its_end(void **state)
         for (int j = 0; j <= i; j++) M[j * N + i] = i == j ? 1 : 2;
     }
     perp_lcp lcp = {.n = N, .M = M, .ldm = N, .q = q};
-    perp_solver *solver;
-    perp_solve_info info;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_LEMKE);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_LEMKE);
     o.max_iter = 2 << N;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, N, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, N, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
     assert_int_equal(info.iterations, 1 << N);
     assert_near(z[0], ldexp(1, N), 0);
     for (int i = 1; i < N; i++) assert_near(z[i], 0, 0);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 static void cycling_problems_end(void **state)
@@ -128,7 +128,7 @@ static void cycling_problems_end(void **state)
     /* Kostreva 1979: cycles without a lexicographic rule */
     const double M[] = {1, 2, 0, 0, 1, 2, 2, 0, 1};
     double z[3], w[3];
-    perp_solve_info info = solve(3, M, (double[]){-1, -1, -1}, z, w, NULL);
+    perp_lcp_info info = solve(3, M, (double[]){-1, -1, -1}, z, w, NULL);
     assert_int_equal(info.outcome, PERP_SOLVED);
     for (int i = 0; i < 3; i++) assert_near(z[i], 1.0 / 3, 1e-15);
 }
@@ -234,8 +234,8 @@ static void ties_are_broken_lexicographically(void **state)
             }
         }
         perp_lcp lcp = {n, M, n, q, NULL, NULL};
-        perp_solver *solver = new_solver(n);
-        perp_solve_info info;
+        perp_lcp_solver *solver = new_solver(n);
+        perp_lcp_info info;
         d.ties = 0;
         int pivots = book_solve(&d, &lcp, is_basic);
         assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
@@ -243,7 +243,7 @@ static void ties_are_broken_lexicographically(void **state)
         assert_int_equal(info.iterations, pivots);
         assert_memory_equal(perp_lcp_basis(solver), is_basic, (size_t)n);
         ties += d.ties, paths += d.ties > 0;
-        perp_solver_destroy(solver);
+        perp_lcp_solver_destroy(solver);
     }
     printf("%d ties on %d of 300 paths\n", ties, paths);
     assert_true(paths > 200);
@@ -269,21 +269,21 @@ static void arguments_are_checked(void **state)
 {
     (void)state;
     double M[4] = {1, 0, 0, 1}, q[2] = {1, 1}, z[2];
-    perp_solver *solver = new_solver(1), *none;
+    perp_lcp_solver *solver = new_solver(1), *none;
     perp_lcp lcp = {2, M, 2, q, NULL, NULL};
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_DIM);
     assert_int_equal(perp_lcp_solve(NULL, &lcp, z, NULL, NULL), PERP_ERR_ARG);
     lcp.ldm = 1;
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, NULL), PERP_ERR_ARG);
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_LEMKE);
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_LEMKE);
     o.tol = 0;
-    assert_int_equal(perp_solver_create(PERP_METHOD_LEMKE, 1, &o, &none), PERP_ERR_ARG);
-    assert_int_equal(perp_solver_create(PERP_METHOD_COUNT, 1, NULL, &none), PERP_ERR_ARG);
-    assert_string_equal(perp_method_name(PERP_METHOD_COUNT), "unknown");
-    assert_int_equal(perp_method_find("lemke"), PERP_METHOD_LEMKE);
-    assert_int_equal(perp_method_find("nosuch"), PERP_METHOD_COUNT);
-    perp_solver_destroy(solver);
-    perp_solver_destroy(NULL);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, 1, &o, &none), PERP_ERR_ARG);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_METHOD_COUNT, 1, NULL, &none), PERP_ERR_ARG);
+    assert_string_equal(perp_lcp_method_name(PERP_LCP_METHOD_COUNT), "unknown");
+    assert_int_equal(perp_lcp_method_find("lemke"), PERP_LCP_LEMKE);
+    assert_int_equal(perp_lcp_method_find("nosuch"), PERP_LCP_METHOD_COUNT);
+    perp_lcp_solver_destroy(solver);
+    perp_lcp_solver_destroy(NULL);
 }
 
 static void the_residual_is_the_natural_map(void **state)

@@ -11,12 +11,12 @@ static void null_is_refused(void **state)
 {
     (void)state;
     REFUSES(perp_file_write(NULL, NULL, 0, NULL));
-    REFUSES(perp_solver_create(0, 0, NULL, NULL));
+    REFUSES(perp_lcp_solver_create(0, 0, NULL, NULL));
     REFUSES(perp_lcp_solve(NULL, NULL, NULL, NULL, NULL));
     REFUSES(perp_lcp_differentiate(NULL, NULL, NULL));
     REFUSES(perp_lcp_jvp(NULL, NULL, NULL, NULL));
     REFUSES(perp_lcp_vjp(NULL, NULL, NULL, NULL));
-    REFUSES(perp_batch_solver_create(0, 0, 0, NULL, NULL));
+    REFUSES(perp_lcp_batch_solver_create(0, 0, 0, NULL, NULL));
     REFUSES(perp_lcp_solve_batch(NULL, NULL, NULL, NULL, NULL));
     REFUSES(perp_lcp_enumerate(NULL, NULL, NULL, NULL));
     REFUSES(perp_lcp_classify(NULL, NULL));
@@ -65,8 +65,8 @@ static void the_end_of_nothing_is_fine(void **state)
 {
     (void)state;
     perp_diag_clear(NULL);
-    perp_solver_destroy(NULL);
-    perp_batch_solver_destroy(NULL);
+    perp_lcp_solver_destroy(NULL);
+    perp_lcp_batch_solver_destroy(NULL);
     perp_mcp_solver_destroy(NULL);
     perp_fc_solver_destroy(NULL);
     perp_trajectory_destroy(NULL);

@@ -43,17 +43,17 @@ static const perp_dataset *data;
 
 static perp_status lcp(const void *options)
 {
-    perp_solver *s;
-    perp_status status = perp_solver_create(PERP_METHOD_AUTO, 3, options, &s);
-    perp_solver_destroy(s);
+    perp_lcp_solver *s;
+    perp_status status = perp_lcp_solver_create(PERP_LCP_AUTO, 3, options, &s);
+    perp_lcp_solver_destroy(s);
     return status;
 }
 
 static perp_status batch(const void *options)
 {
-    perp_batch_solver *s;
-    perp_status status = perp_batch_solver_create(PERP_METHOD_LEMKE, 3, 1, options, &s);
-    perp_batch_solver_destroy(s);
+    perp_lcp_batch_solver *s;
+    perp_status status = perp_lcp_batch_solver_create(PERP_LCP_LEMKE, 3, 1, options, &s);
+    perp_lcp_batch_solver_destroy(s);
     return status;
 }
 
@@ -140,7 +140,7 @@ static perp_status html(const void *options)
 static void fill(int engine, void *options, size_t size)
 {
     switch (engine) {
-    case 0: perp_solver_options_fill(options, size, PERP_METHOD_AUTO); break;
+    case 0: perp_lcp_options_fill(options, size, PERP_LCP_AUTO); break;
     case 1: perp_fc_options_fill(options, size); break;
     case 2: perp_mcp_options_fill(options, size); break;
     case 3: perp_simulation_options_fill(options, size, slide); break;
@@ -156,8 +156,8 @@ static const struct {
     int engine;
     size_t size, early;
 } calls[] = {
-    {lcp, 0, sizeof(perp_solver_options), offsetof(perp_solver_options, psor)},
-    {batch, 0, sizeof(perp_solver_options), offsetof(perp_solver_options, prox)},
+    {lcp, 0, sizeof(perp_lcp_options), offsetof(perp_lcp_options, psor)},
+    {batch, 0, sizeof(perp_lcp_options), offsetof(perp_lcp_options, prox)},
     {fc, 1, sizeof(perp_fc_options), offsetof(perp_fc_options, newton)},
     {mcp, 2, sizeof(perp_mcp_options), offsetof(perp_mcp_options, max_iter)},
     {simulation, 3, sizeof(perp_simulation_options), offsetof(perp_simulation_options, theta)},
@@ -206,12 +206,12 @@ static void every_engine_takes_options_of_other_versions(void **state)
 static void what_is_set_is_read(void **state)
 {
     (void)state;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.tol = 1; /* out of range */
     assert_int_equal(lcp(&o), PERP_ERR_ARG);
-    o.size = offsetof(perp_solver_options, max_iter);
+    o.size = offsetof(perp_lcp_options, max_iter);
     assert_int_equal(lcp(&o), PERP_ERR_ARG);
-    o.size = offsetof(perp_solver_options, tol);
+    o.size = offsetof(perp_lcp_options, tol);
     assert_int_equal(lcp(&o), PERP_OK); /* not the caller's */
     perp_plan_options p = perp_plan_options_default(cart);
     p.theta = 7;

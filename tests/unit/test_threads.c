@@ -104,7 +104,8 @@ static const char study[] =
     "param m = 1 in [0.5, 2], mu = 0.4 in [0, 2], g = 9.81\nstate x = 0, v = 2\n"
     "input F = 3*sin(2*t) in [-20, 20]\nvar f\nder(x) = v\nm*der(v) = F + f\n"
     "-mu*m*g <= f <= mu*m*g perp v\noutput power = f*v\nsimulate to 1 step 0.02\n"
-    "plan {\n horizon 1\n nodes 6\n minimize integral(F^2)\n at end: x = 1, v = 0\n free F in [-20, 20]\n"
+    "plan {\n horizon 1\n nodes 6\n minimize integral(F^2)\n at end: x = 1, v = 0\n free F in "
+    "[-20, 20]\n"
     " guess simulate\n}\n"
     "identify {\n estimate mu, m\n measure x, v\n starts 2\n}\n"
     "draw {\n circle at (x, 0) radius 0.1\n}\n";
@@ -307,27 +308,27 @@ static void *solve_by_program(void *context)
     const double M[] = {2, 1, 1, 2}, q[] = {-1, -1};
     double z[2], w[2];
     perp_lcp lcp = {2, M, 2, q, NULL, NULL};
-    perp_solver *solver;
+    perp_lcp_solver *solver;
     (void)context;
-    if (perp_solver_create(PERP_METHOD_NLP, 2, NULL, &solver) != PERP_OK)
+    if (perp_lcp_solver_create(PERP_LCP_NLP, 2, NULL, &solver) != PERP_OK)
         return NULL; /* none here */
     char *wrong = NULL;
     for (int k = 0; k < 25 && !wrong; k++) {
-        perp_solve_info info;
+        perp_lcp_info info;
         perp_lcp_solve(solver, &lcp, z, w, &info);
         if (info.outcome != PERP_SOLVED || !near(z[0], 1.0 / 3, 1e-6)) wrong = "not solved";
     }
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return wrong;
 }
 
 static void programs_wait_for_each_other(void **state)
 {
     (void)state;
-    perp_solver *solver;
-    if (perp_solver_create(PERP_METHOD_NLP, 2, NULL, &solver) != PERP_OK)
+    perp_lcp_solver *solver;
+    if (perp_lcp_solver_create(PERP_LCP_NLP, 2, NULL, &solver) != PERP_OK)
         skip_because("no IPOPT in this build");
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     together(solve_by_program);
 }
 

@@ -7,20 +7,20 @@
 #include "base/holds.h"
 #include "solve/solver.h"
 
-static perp_outcome word(perp_method method, int n, const double *M, const double *q, double *z,
-                         perp_solve_info *info)
+static perp_outcome word(perp_lcp_method method, int n, const double *M, const double *q, double *z,
+                         perp_lcp_info *info)
 {
-    perp_solver *solver;
-    perp_solve_info own;
+    perp_lcp_solver *solver;
+    perp_lcp_info own;
     perp_lcp lcp = {.n = n, .M = M, .ldm = n, .q = q};
-    if (perp_solver_create(method, n, NULL, &solver) != PERP_OK) return PERP_BAD_INPUT;
+    if (perp_lcp_solver_create(method, n, NULL, &solver) != PERP_OK) return PERP_BAD_INPUT;
     if (!info) info = &own;
     assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, info), PERP_OK);
     const double *u = perp_lcp_certificate(solver);
     assert_true((u != NULL) == (info->outcome == PERP_INFEASIBLE));
     if (u) assert_true(perp_lcp_is_infeasible(&lcp, u, 0));
     assert_true((info->outcome == PERP_SOLVED) == (info->error <= 1e-10));
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
     return info->outcome;
 }
 
@@ -32,10 +32,10 @@ static void what_has_no_solution_is_never_solved(void **state)
                                         {2, -2, -2, 2, 0, -2},   {1, -1, -1, 1, 0, -1},
                                         {1, -1, -1, 1, -1, 0},   {1, -1, -1, 1, -1, -1},
                                         {1, 0, 0, 0, -1e12, -1}, {1, 0, 0, 0, 1e13, -1e-13}};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        for (size_t k = 0; k < sizeof problem / sizeof *problem && m != PERP_METHOD_NLP; k++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        for (size_t k = 0; k < sizeof problem / sizeof *problem && m != PERP_LCP_NLP; k++) {
             double z[2] = {0};
-            assert_int_equal(word((perp_method)m, 2, problem[k], problem[k] + 4, z, NULL),
+            assert_int_equal(word((perp_lcp_method)m, 2, problem[k], problem[k] + 4, z, NULL),
                              PERP_INFEASIBLE);
         }
     }
@@ -63,10 +63,10 @@ static void sums_of_huge_terms_do_not_hide_a_row(void **state)
                                -1.152921504606847e+18},
                         q[][4] = {{-4096, 274877906944, -32768, -100663296},
                                   {-416, 1236950581248, -0.000335693359375, -917504}};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        for (int k = 0; k < 2 && m != PERP_METHOD_NLP; k++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        for (int k = 0; k < 2 && m != PERP_LCP_NLP; k++) {
             double z[4] = {0};
-            assert_int_not_equal(word((perp_method)m, 4, M, q[k], z, NULL), PERP_SOLVED);
+            assert_int_not_equal(word((perp_lcp_method)m, 4, M, q[k], z, NULL), PERP_SOLVED);
         }
     }
 }
@@ -79,10 +79,11 @@ static void a_basis_regular_by_lost_digits_decides_nothing(void **state)
     const double M[] = {9,  -15, -18, 9,  1,  9, 1, 0,        -15, 0, 0, 6,  18,
                         -9, 0,   -27, 21, 27, 9, 0, -0x1p-49, 0,   0, 0, 100},
                  q[] = {18, -42, -72, 36, -7e12};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         double z[5] = {0};
-        if (m == PERP_METHOD_NLP || word((perp_method)m, 5, M, q, z, NULL) != PERP_SOLVED) continue;
-        if (z[4] != 0) fail_msg("%s: z_5 = %g", perp_method_name((perp_method)m), z[4]);
+        if (m == PERP_LCP_NLP || word((perp_lcp_method)m, 5, M, q, z, NULL) != PERP_SOLVED)
+            continue;
+        if (z[4] != 0) fail_msg("%s: z_5 = %g", perp_lcp_method_name((perp_lcp_method)m), z[4]);
     }
 }
 
@@ -94,11 +95,11 @@ static void far_data_do_not_decide_a_ray(void **state)
     const double M[] = {0, 0, -1, 1, 0,  0, 0,  1, -1, 0, 1,       -1, 0,
                         1, 0, 0,  1, -1, 0, -1, 0, 0,  0, 0x1p-58, 1},
                  q[] = {0, 0, 0, -4, 5e10};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         double z[5] = {0};
-        if (m != PERP_METHOD_NLP && word((perp_method)m, 5, M, q, z, NULL) == PERP_SOLVED &&
+        if (m != PERP_LCP_NLP && word((perp_lcp_method)m, 5, M, q, z, NULL) == PERP_SOLVED &&
             z[4] < 1e18)
-            fail_msg("%s: z_2 = %g", perp_method_name((perp_method)m), z[1]);
+            fail_msg("%s: z_2 = %g", perp_lcp_method_name((perp_lcp_method)m), z[1]);
     }
 }
 
@@ -112,11 +113,11 @@ static void lost_digits_hold_in_every_row_or_none(void **state)
                         0, -6e-160, 6e285,     -6e195,  6.0000000000000005e-165,
                         0};
     const double q[] = {-1e90, -4.2e201, 3.5999999999999997e-159, 1.7999999999999999e-159};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         double z[4] = {0};
-        if (m != PERP_METHOD_NLP && word((perp_method)m, 4, M, q, z, NULL) == PERP_SOLVED &&
+        if (m != PERP_LCP_NLP && word((perp_lcp_method)m, 4, M, q, z, NULL) == PERP_SOLVED &&
             z[1] != 0)
-            fail_msg("%s: z_2 = %g", perp_method_name((perp_method)m), z[1]);
+            fail_msg("%s: z_2 = %g", perp_lcp_method_name((perp_lcp_method)m), z[1]);
     }
 }
 
@@ -126,7 +127,7 @@ static void a_lost_vertex_is_not_the_last(void **state)
     (void)state;
     const double M[] = {-4, 4, 1, 3, -3, 0, 0x1p-7, 0, 100}, q[] = {5, -5, -7e7};
     double z[3] = {0};
-    assert_int_equal(word(PERP_METHOD_ENUMERATE, 3, M, q, z, NULL), PERP_SOLVED);
+    assert_int_equal(word(PERP_LCP_ENUMERATE, 3, M, q, z, NULL), PERP_SOLVED);
     assert_near(z[2], 699986.31589226774, 1e-6);
 }
 
@@ -136,7 +137,7 @@ static void what_is_more_than_enough_needs_no_data(void **state)
     (void)state;
     double M[16] = {0}, q[] = {-1e90, -1e-100, 4e100, 0}, z[4];
     M[1] = -5e-100, M[2 + 4] = 4e100, M[12] = 2e285, M[1 + 12] = 5e-105;
-    assert_int_equal(word(PERP_METHOD_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
+    assert_int_equal(word(PERP_LCP_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
     assert_near(z[3], 2e4, 1e-7);
 }
 
@@ -144,12 +145,12 @@ static void what_is_more_than_enough_needs_no_data(void **state)
 static void every_row_has_its_own_scale(void **state)
 {
     (void)state;
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
-        for (int e = -30; e <= 30 && m != PERP_METHOD_NLP; e += 10) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        for (int e = -30; e <= 30 && m != PERP_LCP_NLP; e += 10) {
             double M[] = {pow(10, e), 0, 0, 1}, q[] = {-1, -1e-14}, z[2] = {0};
-            if (m == PERP_METHOD_FB || m == PERP_METHOD_IPM || m == PERP_METHOD_PROX) continue;
-            if (word((perp_method)m, 2, M, q, z, NULL) != PERP_SOLVED)
-                fail_msg("%s: 1e%d is not solved", perp_method_name((perp_method)m), e);
+            if (m == PERP_LCP_FB || m == PERP_LCP_IPM || m == PERP_LCP_PROX) continue;
+            if (word((perp_lcp_method)m, 2, M, q, z, NULL) != PERP_SOLVED)
+                fail_msg("%s: 1e%d is not solved", perp_lcp_method_name((perp_lcp_method)m), e);
             assert_near(z[0] * M[0], 1, 1e-9);
             assert_near(z[1] * 1e14, 1, 1e-9);
         }
@@ -161,11 +162,11 @@ static void nothing_is_small_by_itself(void **state)
 {
     (void)state;
     double z[1] = {0};
-    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){0}, (double[]){-1e-11}, z, NULL),
+    assert_int_equal(word(PERP_LCP_AUTO, 1, (double[]){0}, (double[]){-1e-11}, z, NULL),
                      PERP_INFEASIBLE);
-    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){-1e11}, (double[]){-3e5}, z, NULL),
+    assert_int_equal(word(PERP_LCP_AUTO, 1, (double[]){-1e11}, (double[]){-3e5}, z, NULL),
                      PERP_INFEASIBLE);
-    assert_int_equal(word(PERP_METHOD_AUTO, 1, (double[]){1e-13}, (double[]){-1}, z, NULL),
+    assert_int_equal(word(PERP_LCP_AUTO, 1, (double[]){1e-13}, (double[]){-1}, z, NULL),
                      PERP_SOLVED);
     assert_near(z[0], 1e13, 1e3);
 }
@@ -175,9 +176,9 @@ static void a_zero_by_underflow_is_no_zero(void **state)
 {
     (void)state;
     const double M[] = {0, 0, -1e-200, 1e200}, q[] = {0, -1};
-    for (int m = 0; m < PERP_METHOD_COUNT; m++) {
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
         double z[2] = {0};
-        assert_true(word((perp_method)m, 2, M, q, z, NULL) != PERP_SOLVED);
+        assert_true(word((perp_lcp_method)m, 2, M, q, z, NULL) != PERP_SOLVED);
     }
 }
 
@@ -187,7 +188,7 @@ static void data_are_carried_to_rows_without_any(void **state)
     (void)state;
     const double M[] = {1, 0, 0, 0, -1, 0, 0, 3, 0, 0, 3, 0, 0, 0, 3, 0}, q[] = {0, 0, 2, -3};
     double z[4] = {0};
-    assert_int_equal(word(PERP_METHOD_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
+    assert_int_equal(word(PERP_LCP_AUTO, 4, M, q, z, NULL), PERP_SOLVED);
     assert_near(z[0], z[1], 1e-15);
 }
 
@@ -200,16 +201,16 @@ static void a_proof_is_forgotten(void **state)
     double z[2];
     perp_lcp first = {.n = 2, .M = never, .ldm = 2, .q = q, .lo = zero},
              second = {.n = 2, .M = M, .ldm = 2, .q = next, .lo = lo, .hi = hi};
-    perp_solver *solver;
-    perp_solve_info info;
-    perp_solver_options o = perp_solver_options_default(PERP_METHOD_AUTO);
+    perp_lcp_solver *solver;
+    perp_lcp_info info;
+    perp_lcp_options o = perp_lcp_options_default(PERP_LCP_AUTO);
     o.mixed = 1;
-    assert_int_equal(perp_solver_create(PERP_METHOD_AUTO, 2, &o, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_AUTO, 2, &o, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve(solver, &first, z, NULL, &info), PERP_OK);
     assert_true(info.outcome != PERP_SOLVED);
     assert_int_equal(perp_lcp_solve(solver, &second, z, NULL, &info), PERP_OK);
     assert_int_equal(info.outcome, PERP_SOLVED);
-    perp_solver_destroy(solver);
+    perp_lcp_solver_destroy(solver);
 }
 
 /* M'u = 1e-17 > 0 and q'u = -1e-17: decided by sums without rounding. */
@@ -234,16 +235,16 @@ static void batches_judge_alike(void **state)
     const double q[] = {-1e-14, -1e12, 0, -2, -1, -1, 1e13, -1e-13};
     double z[8], y[2];
     perp_outcome outcomes[4];
-    perp_batch_solver *solver;
+    perp_lcp_batch_solver *solver;
     perp_lcp_batch b = {.count = 4, .n = 2, .M = M, .q = q};
-    assert_int_equal(perp_batch_solver_create(PERP_METHOD_AUTO, 2, 1, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, 2, 1, NULL, &solver), PERP_OK);
     assert_int_equal(perp_lcp_solve_batch(solver, &b, z, outcomes, NULL), PERP_OK);
     for (int k = 0; k < 4; k++)
-        assert_int_equal(outcomes[k], word(PERP_METHOD_AUTO, 2, M + 4 * k, q + 2 * k, y, NULL));
+        assert_int_equal(outcomes[k], word(PERP_LCP_AUTO, 2, M + 4 * k, q + 2 * k, y, NULL));
     assert_int_equal(outcomes[0], PERP_SOLVED);
     assert_int_equal(outcomes[1], PERP_INFEASIBLE);
     assert_true(z[0] == 1e-14 && z[1] == 1e12 && z[4] * 1e-8 == 1 && z[5] * 1e8 == 1);
-    perp_batch_solver_destroy(solver);
+    perp_lcp_batch_solver_destroy(solver);
 }
 
 typedef struct points {
