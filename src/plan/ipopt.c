@@ -15,6 +15,8 @@ typedef struct nlp {
     size_t nW, n, m, K;
     long *row_of; /* nrow * K: IPOPT's row, or -1 */
     double *lambda, *r, *jac, *grad, *hess;
+    double *x, *lo, *hi, *zl, *zu; /* n: the unknowns, their bounds, multipliers of these */
+    double *y, *rlo, *rhi;         /* nrow * K, of which m are IPOPT's */
     long njac, nhess;
     double cost;
     int iterations, last; /* of all solves before, of this one */
@@ -130,17 +132,33 @@ int perp__ipopt_available(void)
     return perp__nlp_available();
 }
 
+static double *room(size_t n)
+{
+    return calloc(n + 1, sizeof(double));
+}
+
 static int allocate(nlp *u)
 {
     const perp__program *g = u->g;
     size_t rows = (size_t)g->nrow * u->K;
     u->row_of = malloc((rows + 1) * sizeof *u->row_of);
-    u->lambda = malloc((rows + 1) * sizeof *u->lambda);
-    u->r = malloc((rows + 1) * sizeof *u->r);
-    u->jac = malloc(((size_t)g->jac.n * u->K + 1) * sizeof *u->jac);
-    u->grad = malloc(((size_t)g->grad.n * u->K + 1) * sizeof *u->grad);
-    u->hess = malloc(((size_t)g->hess.n * u->K + 1) * sizeof *u->hess);
-    return u->row_of && u->lambda && u->r && u->jac && u->grad && u->hess;
+    u->lambda = room(rows), u->r = room(rows);
+    u->jac = room((size_t)g->jac.n * u->K);
+    u->grad = room((size_t)g->grad.n * u->K);
+    u->hess = room((size_t)g->hess.n * u->K);
+    u->x = room(u->n), u->lo = room(u->n), u->hi = room(u->n);
+    u->zl = room(u->n), u->zu = room(u->n);
+    u->y = room(rows), u->rlo = room(rows), u->rhi = room(rows);
+    return u->row_of && u->lambda && u->r && u->jac && u->grad && u->hess && u->x && u->lo &&
+           u->hi && u->zl && u->zu && u->y && u->rlo && u->rhi;
+}
+
+static void clear(nlp *u)
+{
+    double *own[] = {u->lambda, u->r,  u->jac, u->grad, u->hess, u->x,  u->lo,
+                     u->hi,     u->zl, u->zu,  u->y,    u->rlo,  u->rhi};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
+    free(u->row_of);
 }
 
 /* IPOPT's rows are those that are not off; entries of the derivatives are counted. */
@@ -159,6 +177,54 @@ static void lay_out(nlp *u)
     }
 }
 
+static void set_bounds(nlp *u)
+{
+    const perp__bounds *b = u->pairing.bound;
+    for (size_t i = 0; i < u->n; i++) {
+        u->lo[i] = i < u->nW ? b->wlo[i] : b->plo[i - u->nW];
+        u->hi[i] = i < u->nW ? b->whi[i] : b->phi[i - u->nW];
+    }
+    for (size_t i = 0; i < (size_t)u->g->nrow * u->K; i++) {
+        if (u->row_of[i] < 0) continue;
+        u->rlo[u->row_of[i]] = b->rlo[i];
+        u->rhi[u->row_of[i]] = b->rhi[i];
+    }
+}
+
+static perp__ipm_status status_of(perp__nlp_status status)
+{
+    switch (status) {
+    case PERP__NLP_STOPPED: return IPM_STOPPED;
+    case PERP__NLP_SOLVED: return IPM_SOLVED;
+    case PERP__NLP_LIMIT: return IPM_LIMIT;
+    case PERP__NLP_UNAVAILABLE: return IPM_NOT_FINITE;
+    case PERP__NLP_MEMORY: return IPM_MEMORY;
+    default: return IPM_STALLED;
+    }
+}
+
+/* Solve with smaller and smaller relaxation, which is the last one's at the end. */
+static perp__ipm_status solve(nlp *u)
+{
+    perp__nlp_problem problem = {
+        (int)u->n, (int)u->m,     (int)u->njac, (int)u->nhess, u->lo,
+        u->hi,     u->rlo,        u->rhi,       eval_f,        eval_gradient,
+        eval_g,    eval_jacobian, eval_hessian, progress,      u};
+    perp__nlp_options options = {.tol = u->options->tol, .max_iter = u->options->max_iter};
+    double least = u->options->relaxation_min,
+           relaxation = fmax(fmin(1, u->options->relaxation), least);
+    for (;;) {
+        u->pairing.relaxation = relaxation;
+        perp__nlp_status status =
+            perp__nlp_solve(&problem, &options, u->x, u->y, u->zl, u->zu, &u->cost);
+        u->iterations += u->last;
+        if (status == PERP__NLP_STOPPED || status == PERP__NLP_MEMORY || relaxation <= least)
+            return status_of(status);
+        relaxation = fmax(relaxation * 0.01, least);
+        options.is_warm = 1;
+    }
+}
+
 perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o, double *w,
                                    double *p, double *lambda, double *lower, double *upper)
 {
@@ -169,72 +235,24 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
              .K = (size_t)g->K};
     u.nW = (size_t)g->nw * u.K;
     u.n = u.nW + (size_t)g->np;
-    double *x = malloc((u.n + 1) * sizeof *x), *lo = malloc((u.n + 1) * sizeof *lo);
-    double *hi = malloc((u.n + 1) * sizeof *hi), *zl = calloc(u.n + 1, sizeof *zl);
-    double *zu = calloc(u.n + 1, sizeof *zu), *y = NULL, *rlo = NULL, *rhi = NULL;
-    if (!x || !lo || !hi || !zl || !zu || !allocate(&u)) goto done;
-    lay_out(&u);
-    y = calloc(u.m + 1, sizeof *y);
-    rlo = malloc((u.m + 1) * sizeof *rlo);
-    rhi = malloc((u.m + 1) * sizeof *rhi);
-    if (!y || !rlo || !rhi) goto done;
-    memcpy(x, w, u.nW * sizeof *x);
-    memcpy(x + u.nW, p, (size_t)g->np * sizeof *x);
-    for (size_t i = 0; i < u.n; i++) {
-        lo[i] = i < u.nW ? u.pairing.bound->wlo[i] : u.pairing.bound->plo[i - u.nW];
-        hi[i] = i < u.nW ? u.pairing.bound->whi[i] : u.pairing.bound->phi[i - u.nW];
+    if (allocate(&u)) {
+        lay_out(&u);
+        set_bounds(&u);
+        memcpy(u.x, w, u.nW * sizeof *w);
+        memcpy(u.x + u.nW, p, (size_t)g->np * sizeof *p);
+        result.status = solve(&u);
+        memcpy(w, u.x, u.nW * sizeof *w);
+        memcpy(p, u.x + u.nW, (size_t)g->np * sizeof *p);
+        memcpy(lower, u.zl, u.nW * sizeof *lower);
+        memcpy(upper, u.zu, u.nW * sizeof *upper);
+        for (size_t i = 0; i < (size_t)g->nrow * u.K; i++)
+            lambda[i] = u.row_of[i] >= 0 ? u.y[u.row_of[i]] : 0;
+        result.iterations = u.iterations;
+        result.cost = u.cost;
+        result.infeasibility = u.infeasibility;
+        result.dual = u.dual;
+        result.relaxation = u.pairing.relaxation;
     }
-    for (size_t i = 0; i < (size_t)g->nrow * u.K; i++) {
-        if (u.row_of[i] < 0) continue;
-        rlo[u.row_of[i]] = u.pairing.bound->rlo[i];
-        rhi[u.row_of[i]] = u.pairing.bound->rhi[i];
-    }
-    perp__nlp_problem problem = {(int)u.n, (int)u.m,      (int)u.njac,  (int)u.nhess, lo,
-                                 hi,       rlo,           rhi,          eval_f,       eval_gradient,
-                                 eval_g,   eval_jacobian, eval_hessian, progress,     &u};
-    perp__nlp_options options = {.tol = o->tol, .max_iter = o->max_iter};
-    double relaxation = fmin(1, o->relaxation);
-    for (;;) {
-        u.pairing.relaxation = relaxation = fmax(relaxation, o->relaxation_min);
-        perp__nlp_status status = perp__nlp_solve(&problem, &options, x, y, zl, zu, &u.cost);
-        u.iterations += u.last;
-        result.status = status == PERP__NLP_STOPPED       ? IPM_STOPPED
-                        : status == PERP__NLP_SOLVED      ? IPM_SOLVED
-                        : status == PERP__NLP_LIMIT       ? IPM_LIMIT
-                        : status == PERP__NLP_UNAVAILABLE ? IPM_NOT_FINITE
-                        : status == PERP__NLP_MEMORY      ? IPM_MEMORY
-                                                          : IPM_STALLED;
-        if (status == PERP__NLP_STOPPED || status == PERP__NLP_MEMORY ||
-            relaxation <= o->relaxation_min)
-            break;
-        relaxation *= 0.01;
-        options.is_warm = 1;
-    }
-    memcpy(w, x, u.nW * sizeof *w);
-    memcpy(p, x + u.nW, (size_t)g->np * sizeof *p);
-    memcpy(lower, zl, u.nW * sizeof *lower);
-    memcpy(upper, zu, u.nW * sizeof *upper);
-    for (size_t i = 0; i < (size_t)g->nrow * u.K; i++)
-        lambda[i] = u.row_of[i] >= 0 ? y[u.row_of[i]] : 0;
-    result.iterations = u.iterations;
-    result.cost = u.cost;
-    result.infeasibility = u.infeasibility;
-    result.dual = u.dual;
-    result.relaxation = relaxation;
-done:
-    free(x);
-    free(lo);
-    free(hi);
-    free(zl);
-    free(zu);
-    free(y);
-    free(rlo);
-    free(rhi);
-    free(u.row_of);
-    free(u.lambda);
-    free(u.r);
-    free(u.jac);
-    free(u.grad);
-    free(u.hess);
+    clear(&u);
     return result;
 }

@@ -165,14 +165,14 @@ static int allocate(perp_plan *plan)
     plan->pairing.bound = &plan->program->bound;
     plan->kkt = perp__kkt_create(plan->program, &plan->pairing);
     return name_costates(plan) && plan->ipm && plan->sides && plan->kkt &&
-           take(&plan->w, plan->nW) && take(&plan->p, plan->nP) && take(&plan->best_w, plan->nW) &&
-           take(&plan->best_p, plan->nP) && take(&plan->from_w, plan->nW) &&
-           take(&plan->from_p, plan->nP) && take(&plan->guess_w, plan->nW) &&
+           take(&plan->w, plan->nW) && take(&plan->p, plan->nP) && take(&plan->best.w, plan->nW) &&
+           take(&plan->best.p, plan->nP) && take(&plan->from.w, plan->nW) &&
+           take(&plan->from.p, plan->nP) && take(&plan->guess_w, plan->nW) &&
            take(&plan->guess_p, plan->nP) && take(&plan->model_w, plan->nW) &&
            take(&plan->model_p, plan->nP) && take(&plan->r, plan->nR) &&
            take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
-           take(&plan->upper, plan->nW) && take(&plan->best_lambda, plan->nR) &&
-           take(&plan->best_lower, plan->nW) && take(&plan->best_upper, plan->nW) &&
+           take(&plan->upper, plan->nW) && take(&plan->best.lambda, plan->nR) &&
+           take(&plan->best.lower, plan->nW) && take(&plan->best.upper, plan->nW) &&
            take(&plan->direction, plan->nW + plan->nP) && take(&plan->residual, K) &&
            take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
            take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
@@ -248,10 +248,10 @@ void perp_plan_destroy(perp_plan *plan)
     for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
     free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,           plan->p,          plan->best_w,     plan->best_p,
-                        plan->guess_w,     plan->guess_p,    plan->from_w,     plan->from_p,
+    double *arrays[] = {plan->w,           plan->p,          plan->best.w,     plan->best.p,
+                        plan->guess_w,     plan->guess_p,    plan->from.w,     plan->from.p,
                         plan->r,           plan->lambda,     plan->lower,      plan->upper,
-                        plan->best_lambda, plan->best_lower, plan->best_upper, plan->direction,
+                        plan->best.lambda, plan->best.lower, plan->best.upper, plan->direction,
                         plan->residual,    plan->costate,    plan->symbol,     plan->value,
                         plan->model_w,     plan->model_p};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);

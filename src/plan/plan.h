@@ -18,14 +18,18 @@ struct perp_plan {
     int neasier;
     perp_model *own_model; /* of an easier plan: with its value */
     size_t nW, nP, nR;
-    double *w, *p, *best_w, *best_p; /* the iterate; the best answer so far */
-    double *from_w, *from_p;         /* where a phase starts */
-    double *guess_w, *guess_p;       /* from a table */
+    double *w, *p; /* the iterate */
+    struct {
+        double *w, *p;
+    } from; /* where a phase starts */
+    struct {
+        double *w, *p, *lambda, *lower, *upper;
+    } best;                    /* the best answer so far */
+    double *guess_w, *guess_p; /* from a table */
     int has_guess;
     perp__pairing pairing;     /* which the last solve ended with, without a penalty */
     double *model_w, *model_p; /* the model's guesses */
     double *r, *lambda, *lower, *upper;
-    double *best_lambda, *best_lower, *best_upper;
     double *direction; /* along which the cost falls */
     perp__kkt *kkt;
     double *residual, *costate; /* K; nx * (K + 1) */

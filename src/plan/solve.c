@@ -129,8 +129,8 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
 static void copy_point(perp_plan *plan, int keep)
 {
     double *now[] = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper},
-           *best[] = {plan->best_w, plan->best_p, plan->best_lambda, plan->best_lower,
-                      plan->best_upper};
+           *best[] = {plan->best.w, plan->best.p, plan->best.lambda, plan->best.lower,
+                      plan->best.upper};
     size_t n[] = {plan->nW, plan->nP, plan->nR, plan->nW, plan->nW};
     for (int i = 0; i < 5; i++)
         memcpy(keep ? best[i] : now[i], keep ? now[i] : best[i], n[i] * sizeof(double));
@@ -211,16 +211,16 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     o.relaxation_min = 1e-4 * relaxation;
     o.progress = forward_progress;
     o.context = plan;
-    memcpy(plan->from_w, plan->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->from_p, plan->p, plan->nP * sizeof *plan->p);
+    memcpy(plan->from.w, plan->w, plan->nW * sizeof *plan->w);
+    memcpy(plan->from.p, plan->p, plan->nP * sizeof *plan->p);
     plan->pairing.bound = perp__sides_fix(plan->sides);
     for (size_t k = 0; k < sizeof tries / sizeof *tries && !solved && !plan->stopped; k++) {
         o.push = tries[k].push;
         o.barrier = tries[k].barrier;
         o.max_iter = tries[k].max_iter;
         o.is_warm = tries[k].is_warm;
-        memcpy(plan->w, plan->from_w, plan->nW * sizeof *plan->w);
-        memcpy(plan->p, plan->from_p, plan->nP * sizeof *plan->p);
+        memcpy(plan->w, plan->from.w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->from.p, plan->nP * sizeof *plan->p);
         perp__ipm_result run = run_solver(plan, &o, phase);
         solved = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
     }
@@ -234,8 +234,8 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
 {
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (solve_sides(plan, "sides fixed", 0, cost) || plan->stopped) return 1;
-    memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
+    memcpy(plan->w, plan->best.w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->best.p, plan->nP * sizeof *plan->p);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (!perp__sides_treat(plan->sides, plan->w, plan->r, 0.01, PERP__SIDE_RELAXED)) return 0;
@@ -589,14 +589,14 @@ static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
     perp__program_values(plan->program, &plan->pairing, plan->guess_w, plan->guess_p, plan->r,
                          &cost);
     if (!(cost < result->cost) && perp_plan_holds(result->outcome)) return 0;
-    memcpy(plan->best_w, plan->w, plan->nW * sizeof *plan->w);
-    memcpy(plan->best_p, plan->p, plan->nP * sizeof *plan->p);
+    memcpy(plan->best.w, plan->w, plan->nW * sizeof *plan->w);
+    memcpy(plan->best.p, plan->p, plan->nP * sizeof *plan->p);
     memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
     memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
     int holds = verify(plan, &guess);
     if (holds <= 0) {
-        memcpy(plan->w, plan->best_w, plan->nW * sizeof *plan->w);
-        memcpy(plan->p, plan->best_p, plan->nP * sizeof *plan->p);
+        memcpy(plan->w, plan->best.w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->best.p, plan->nP * sizeof *plan->p);
         return holds;
     }
     now = guess;

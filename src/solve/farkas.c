@@ -205,20 +205,20 @@ static int factor_normal(perp_lcp_solver *s, const scaled *p, int m)
 {
     double trace = 0;
     for (int b = 0; b < m; b++) {
-        double *column = s->factors + (size_t)b * (size_t)m;
-        for (int i = 0; i < p->lcp->n; i++) s->z2[i] = generator(p, s->rows[b], i);
-        for (int a = 0; a < m; a++) column[a] = inner(p, s->rows[a], s->z2);
+        double *column = s->lu.values + (size_t)b * (size_t)m;
+        for (int i = 0; i < p->lcp->n; i++) s->z2[i] = generator(p, s->lu.rows[b], i);
+        for (int a = 0; a < m; a++) column[a] = inner(p, s->lu.rows[a], s->z2);
         trace += column[b];
     }
-    return perp__cholesky(m, s->factors, m, 1e-13 * trace / m);
+    return perp__cholesky(m, s->lu.values, m, 1e-13 * trace / m);
 }
 
 static int least_squares(perp_lcp_solver *s, const scaled *p, int m, double *x)
 {
     if (!factor_normal(s, p, m)) return 0;
     for (int i = 0; i < p->lcp->n; i++) s->z2[i] = given(p, i);
-    for (int b = 0; b < m; b++) x[b] = inner(p, s->rows[b], s->z2);
-    perp__cholesky_solve(m, s->factors, m, x);
+    for (int b = 0; b < m; b++) x[b] = inner(p, s->lu.rows[b], s->z2);
+    perp__cholesky_solve(m, s->lu.values, m, x);
     return 1;
 }
 
@@ -228,7 +228,7 @@ static void difference(const perp_lcp_solver *s, const scaled *p, int m, const d
     int n = p->lcp->n;
     for (int i = 0; i < n; i++) {
         u[i] = -given(p, i);
-        for (int a = 0; a < m; a++) u[i] += x[a] * generator(p, s->rows[a], i);
+        for (int a = 0; a < m; a++) u[i] += x[a] * generator(p, s->lu.rows[a], i);
     }
 }
 
@@ -238,10 +238,10 @@ static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *
     int n = p->lcp->n;
     double size = 0;
     for (int i = 0; i < n; i++) size = fmax(size, u[i]);
-    for (int a = 0; a < m; a++) x[a] = s->rows[a] < n ? 0 : 1e-6 * size;
-    perp__cholesky_solve(m, s->factors, m, x);
+    for (int a = 0; a < m; a++) x[a] = s->lu.rows[a] < n ? 0 : 1e-6 * size;
+    perp__cholesky_solve(m, s->lu.values, m, x);
     for (int a = 0; a < m; a++) {
-        for (int i = 0; i < n; i++) u[i] += x[a] * generator(p, s->rows[a], i);
+        for (int i = 0; i < n; i++) u[i] += x[a] * generator(p, s->lu.rows[a], i);
     }
 }
 
@@ -257,11 +257,11 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
         for (int k = 0; k < 2 * n; k++) { /* the generator that gains most */
             int is_in = 0;
             double gain = -inner(p, k, u);
-            for (int a = 0; a < m; a++) is_in |= s->rows[a] == k;
+            for (int a = 0; a < m; a++) is_in |= s->lu.rows[a] == k;
             if (!is_in && gain > largest) largest = gain, best = k;
         }
         if (best < 0 || m == n) break;
-        s->rows[m] = best, x[m] = 0, m++;
+        s->lu.rows[m] = best, x[m] = 0, m++;
         for (;;) {
             double length = 1;
             int leaving = -1;
@@ -274,7 +274,7 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
             if (leaving < 0) break;
             for (int a = 0; a < m; a++) x[a] += length * (next[a] - x[a]);
             m--;
-            for (int a = leaving; a < m; a++) s->rows[a] = s->rows[a + 1], x[a] = x[a + 1];
+            for (int a = leaving; a < m; a++) s->lu.rows[a] = s->lu.rows[a + 1], x[a] = x[a + 1];
             if (m == 0) break;
         }
         if (m > 0) memcpy(x, next, (size_t)m * sizeof *x);
@@ -293,7 +293,7 @@ static void unscale(const scaled *p, const double *u, double *out)
 static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n;
-    scaled p = {lcp, s->row_scale, s->column_scale, 0};
+    scaled p = {lcp, s->lu.row_scale, s->lu.column_scale, 0};
     double *u = s->data, *x = s->correction;
     size_t bytes = (size_t)n * sizeof(double);
     for (int i = 0; i < n; i++) p.R[i] = p.C[i] = 1;

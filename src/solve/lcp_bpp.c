@@ -45,21 +45,21 @@ static int is_symmetric(const double *A, int n)
 static int solve_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, nb = perp__lcp_gather_basis(s, lcp), ld = nb > 0 ? nb : 1;
-    int symmetric = is_symmetric(s->factors, nb);
+    int symmetric = is_symmetric(s->lu.values, nb);
     double *x = s->work;
-    for (int k = 0; k < nb; k++) x[k] = -lcp->q[s->rows[k]];
-    if (symmetric && perp__cholesky(nb, s->factors, ld, 0)) {
-        perp__cholesky_solve(nb, s->factors, ld, x);
+    for (int k = 0; k < nb; k++) x[k] = -lcp->q[s->lu.rows[k]];
+    if (symmetric && perp__cholesky(nb, s->lu.values, ld, 0)) {
+        perp__cholesky_solve(nb, s->lu.values, ld, x);
     } else {
         if (symmetric) perp__lcp_gather_basis(s, lcp);
-        if (perp__lu(nb, s->factors, ld, s->swap) != 0) return 0;
-        perp__lu_solve(nb, s->factors, ld, s->swap, x);
+        if (perp__lu(nb, s->lu.values, ld, s->lu.swap) != 0) return 0;
+        perp__lu_solve(nb, s->lu.values, ld, s->lu.swap, x);
     }
     memset(s->z, 0, (size_t)n * sizeof(double));
     memcpy(s->w, lcp->q, (size_t)n * sizeof(double));
     for (int k = 0; k < nb; k++) {
-        const double *column = perp__column(lcp, s->rows[k]);
-        s->z[s->rows[k]] = x[k];
+        const double *column = perp__column(lcp, s->lu.rows[k]);
+        s->z[s->lu.rows[k]] = x[k];
         for (int i = 0; i < n; i++) s->w[i] += column[i] * x[k];
     }
     return 1;

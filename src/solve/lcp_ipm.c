@@ -57,18 +57,18 @@ static int factor(perp_lcp_solver *s, const point *p, const perp_lcp *lcp)
 {
     size_t n = (size_t)p->n;
     for (size_t j = 0; j < n; j++) {
-        double *column = s->factors + j * n;
+        double *column = s->lu.values + j * n;
         memcpy(column, perp__column(lcp, (int)j), n * sizeof(double));
         column[j] += p->w[j] / p->z[j] + p->shift;
     }
-    return perp__lu(p->n, s->factors, p->n, s->swap) == 0;
+    return perp__lu(p->n, s->lu.values, p->n, s->lu.swap) == 0;
 }
 
 /* dz from c, then dw = (c - w dz)/z. */
 static void direction(const perp_lcp_solver *s, const point *p)
 {
     for (int i = 0; i < p->n; i++) p->dz[i] = -p->r[i] + p->c[i] / p->z[i];
-    perp__lu_solve(p->n, s->factors, p->n, s->swap, p->dz);
+    perp__lu_solve(p->n, s->lu.values, p->n, s->lu.swap, p->dz);
     for (int i = 0; i < p->n; i++) p->dw[i] = (p->c[i] - p->w[i] * p->dz[i]) / p->z[i];
 }
 

@@ -186,13 +186,13 @@ static double original(const tableau *d, int variable, int i)
 static int rebase(tableau *d)
 {
     int n = d->n, ld = d->ld, next = 0;
-    double *B = d->s->factors;
+    double *B = d->s->lu.values;
     if (d->tie_base > 0) return 0;
     for (int r = 0; r < n; r++) {
         for (int i = 0; i < n; i++)
             B[(size_t)i + (size_t)r * (size_t)n] = original(d, d->basic[r], i);
     }
-    if (perp__lu(n, B, n, d->s->swap) != 0) return 0;
+    if (perp__lu(n, B, n, d->s->lu.swap) != 0) return 0;
     for (int v = 0; v < 2 * n; v++) {
         if (d->where[v] >= 0) {
             d->base[v] = d->where[v];
@@ -200,11 +200,11 @@ static int rebase(tableau *d)
         }
         double *column = d->D + (size_t)next * (size_t)ld;
         for (int i = 0; i < ld; i++) column[i] = i < n ? -original(d, v, i) : 0;
-        perp__lu_solve(n, B, n, d->s->swap, column);
+        perp__lu_solve(n, B, n, d->s->lu.swap, column);
         d->base[v] = -1 - next++;
     }
     for (int i = 0; i < n; i++) d->q[i] = d->is_scaled ? d->R[i] * d->lcp->q[i] : d->lcp->q[i];
-    perp__lu_solve(n, B, n, d->s->swap, d->q);
+    perp__lu_solve(n, B, n, d->s->lu.swap, d->q);
     d->uses_D = 1;
     d->ne = 0;
     return 1;

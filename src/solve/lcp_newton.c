@@ -47,17 +47,17 @@ static int factor(void *context, const double *dz, const double *dw)
     size_t n = (size_t)d->lcp->n;
     for (size_t j = 0; j < n; j++) {
         const double *column = perp__column(d->lcp, (int)j);
-        double *out = d->s->factors + j * n;
+        double *out = d->s->lu.values + j * n;
         for (size_t i = 0; i < n; i++) out[i] = dw[i] * column[i];
         out[j] += dz[j];
     }
-    return perp__lu((int)n, d->s->factors, (int)n, d->s->swap) == 0;
+    return perp__lu((int)n, d->s->lu.values, (int)n, d->s->lu.swap) == 0;
 }
 
 static void solve(void *context, double *x)
 {
     const dense *d = context;
-    perp__lu_solve(d->lcp->n, d->s->factors, d->lcp->n, d->s->swap, x);
+    perp__lu_solve(d->lcp->n, d->s->lu.values, d->lcp->n, d->s->lu.swap, x);
 }
 
 static void transposed(void *context, const double *v, double *out)

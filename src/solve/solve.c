@@ -51,21 +51,21 @@ static int allocate(perp_lcp_solver *s)
     size_t n = (size_t)s->n_max + 1;
     s->z = calloc(16 * n + n * n, sizeof(double));
     s->basis = calloc(2 * n, 1);
-    s->swap = calloc(3 * n, sizeof(int));
+    s->lu.swap = calloc(3 * n, sizeof(int));
     s->own = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
     s->work_block = malloc((method->doubles(s->n_max) + 8) * sizeof(double));
     s->index = calloc(method->ints(s->n_max) + 1, sizeof(int));
-    if (!s->z || !s->basis || !s->swap || !s->own || !s->work_block || !s->index) return 0;
+    if (!s->z || !s->basis || !s->lu.swap || !s->own || !s->work_block || !s->index) return 0;
     /* whole cache lines: kernels work on aligned columns */
     s->work = (double *)(((uintptr_t)s->work_block + 63) / 64 * 64);
     s->w = s->z + n, s->z2 = s->w + n, s->w2 = s->z2 + n, s->start = s->w2 + n;
     s->ray = s->start + n, s->certificate = s->ray + n, s->scratch = s->certificate + n;
     s->kept = s->scratch + n, s->correction = s->kept + n, s->terms = s->correction + n;
     s->data = s->terms + n;
-    s->low = s->data + n, s->row_scale = s->low + n, s->column_scale = s->row_scale + n;
-    s->fine = s->column_scale + n, s->factors = s->fine + n;
+    s->low = s->data + n, s->lu.row_scale = s->low + n, s->lu.column_scale = s->lu.row_scale + n;
+    s->fine = s->lu.column_scale + n, s->lu.values = s->fine + n;
     s->wrong = s->basis + n;
-    s->rows = s->swap + n, s->order = s->rows + n;
+    s->lu.rows = s->lu.swap + n, s->lu.order = s->lu.rows + n;
     if (!s->options.mixed || method->takes_bounds) return 1;
     s->mixed = malloc(perp__mixed_doubles(s->n_max) * sizeof(double));
     s->mixed_index = malloc(perp__mixed_ints(s->n_max) * sizeof(int));
@@ -87,7 +87,7 @@ perp_status perp_lcp_solver_create(perp_lcp_method method, int n_max,
     perp_lcp_solver *s = calloc(1, sizeof *s);
     if (!s) return PERP_ERR_MEMORY;
     *s = (perp_lcp_solver){
-        .method = method, .answered = method, .options = o, .n_max = n_max, .n = -1, .nrows = -1};
+        .method = method, .answered = method, .options = o, .n_max = n_max, .n = -1, .lu.n = -1};
     s->isa = perp__isa();
     perp_status status = allocate(s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK && s->mixed) {
@@ -108,7 +108,7 @@ void perp_lcp_solver_destroy(perp_lcp_solver *s)
     perp_lcp_solver_destroy(s->inner);
     free(s->z);
     free(s->basis);
-    free(s->swap);
+    free(s->lu.swap);
     free(s->own);
     free(s->work_block);
     free(s->index);
@@ -157,7 +157,7 @@ perp_outcome perp__lcp_run(perp_lcp_solver *s, const perp__solver *method, const
     int own = method->in_own_units && !s->options.warm_start && !lcp->lo && !lcp->hi;
     for (int attempt = 0; attempt < method->attempts; attempt++) {
         s->has_basis = 0;
-        s->nrows = -1;
+        s->lu.n = -1;
         perp_outcome word = own ? perp__solve_in_own_units(s, method, lcp, attempt, iterations)
                                 : method->solve(s, lcp, attempt, iterations);
         if (word == PERP_INFEASIBLE || (word == PERP_SOLVED && method->is_driver)) return word;
@@ -231,8 +231,8 @@ perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, d
     int is_out_of_memory = 0;
     size_t bytes = (size_t)lcp->n * sizeof(double);
     s->has_basis = s->has_ray = s->has_certificate = 0;
-    s->n = s->nrows = -1;
-    s->is_differentiated = 0;
+    s->n = s->lu.n = -1;
+    s->lu.is_differentiated = 0;
     if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
         (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
         if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);

@@ -12,6 +12,16 @@
 /* Problem classes of the registry. */
 enum { PERP_LCP };
 
+/* LU of the matrix of a basis, its rows and columns scaled. */
+typedef struct perp__basis_lu {
+    double *values;                   /* n_max x n_max */
+    double *row_scale, *column_scale; /* n_max each: powers of two */
+    int *swap, *rows, *order;         /* n_max each */
+    int n;                            /* its order; -1 when there is none of this solve */
+    int rank;
+    int is_differentiated; /* it is that of perp_lcp_differentiate */
+} perp__basis_lu;
+
 struct perp_lcp_solver {
     perp_lcp_method method, answered; /* the one asked for, the one that gave the answer */
     perp_lcp_options options;
@@ -27,15 +37,11 @@ struct perp_lcp_solver {
     double *terms, *data, *low;          /* n each: S and D of each row, see verdict.c; scratch */
     unsigned char
         *basis; /* n: 1 where z_i is basic; a pivoting method leaves its own and sets has_basis */
-    unsigned char *wrong;             /* n: 1 where that is wrong */
-    double *factors;                  /* n x n: LU of the basis, its rows and columns scaled */
-    double *row_scale, *column_scale; /* n each: powers of two */
-    int *swap, *rows, *order;         /* n each: of the factors */
-    double *work;                     /* the method's, from the first cache line in work_block */
+    unsigned char *wrong; /* n: 1 where that is wrong */
+    perp__basis_lu lu;    /* of its matrix */
+    double *work;         /* the method's, from the first cache line in work_block */
     void *work_block;
     int *index; /* the method's, zero at creation */
-    int nrows;  /* order of the factors; -1 when there are none of this solve */
-    int rank;   /* theirs */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
     int out_of_memory;      /* a method could not do its work (nlp) */
@@ -47,7 +53,6 @@ struct perp_lcp_solver {
     int *mixed_index;
     double *own, *own_R,
         *own_C; /* own_units.c: M and q in units of their own; R and C, NULL where all are 1 */
-    int is_differentiated; /* the factors are those of perp_lcp_differentiate */
 };
 
 typedef struct perp__solver {
@@ -159,10 +164,10 @@ double perp__lcp_size(const perp_lcp_solver *solver, const perp_lcp *lcp, int i)
  * its row. Leaves w and the terms. */
 void perp__lcp_basis_of_point(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* M_bb for the basis into solver->factors, its rows into solver->rows. Returns its order. */
+/* M_bb for the basis into solver->lu.values, its rows into lu.rows. Returns its order. */
 int perp__lcp_gather_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* LU of M_bb for the basis into solver->factors, rows and columns scaled. 0 if singular. */
+/* LU of M_bb for the basis into solver->lu, rows and columns scaled. 0 if singular. */
 int perp__lcp_factor_basis(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* x := inv(M_bb) x with that. */

@@ -603,12 +603,12 @@ int perp__lcp_gather_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = 0;
     for (int i = 0; i < lcp->n; i++) {
-        if (s->basis[i]) s->rows[nb++] = i;
+        if (s->basis[i]) s->lu.rows[nb++] = i;
     }
     for (int j = 0; j < nb; j++) {
-        const double *column = perp__column(lcp, s->rows[j]);
-        double *factor = s->factors + (size_t)j * (size_t)nb;
-        for (int i = 0; i < nb; i++) factor[i] = column[s->rows[i]];
+        const double *column = perp__column(lcp, s->lu.rows[j]);
+        double *factor = s->lu.values + (size_t)j * (size_t)nb;
+        for (int i = 0; i < nb; i++) factor[i] = column[s->lu.rows[i]];
     }
     return nb;
 }
@@ -671,14 +671,14 @@ static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = perp__lcp_gather_basis(s, lcp);
     for (int k = 0; k < nb; k++) {
-        double S = s->terms[s->rows[k]], size = perp__lcp_size(s, lcp, s->rows[k]);
-        s->row_scale[k] = S > 1e-300 && S < 1e300 ? 1 / perp__power_below(S) : 0;
-        s->column_scale[k] = size > 1e-300 && size < 1e300 ? perp__power_below(size) : 0;
+        double S = s->terms[s->lu.rows[k]], size = perp__lcp_size(s, lcp, s->lu.rows[k]);
+        s->lu.row_scale[k] = S > 1e-300 && S < 1e300 ? 1 / perp__power_below(S) : 0;
+        s->lu.column_scale[k] = size > 1e-300 && size < 1e300 ? perp__power_below(size) : 0;
     }
-    perp__equilibrate(nb, s->factors, nb, s->row_scale, s->column_scale);
+    perp__equilibrate(nb, s->lu.values, nb, s->lu.row_scale, s->lu.column_scale);
     for (int j = 0; j < nb; j++) {
-        double *column = s->factors + (size_t)j * (size_t)nb;
-        for (int i = 0; i < nb; i++) column[i] *= s->row_scale[i] * s->column_scale[j];
+        double *column = s->lu.values + (size_t)j * (size_t)nb;
+        for (int i = 0; i < nb; i++) column[i] *= s->lu.row_scale[i] * s->lu.column_scale[j];
     }
     return nb;
 }
@@ -686,16 +686,16 @@ static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
 int perp__lcp_factor_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int nb = gather_scaled(s, lcp);
-    s->nrows = perp__lu(nb, s->factors, nb > 0 ? nb : 1, s->swap) == 0 ? nb : -1;
-    s->rank = nb;
-    return s->nrows >= 0;
+    s->lu.n = perp__lu(nb, s->lu.values, nb > 0 ? nb : 1, s->lu.swap) == 0 ? nb : -1;
+    s->lu.rank = nb;
+    return s->lu.n >= 0;
 }
 
 void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
 {
-    for (int k = 0; k < s->nrows; k++) x[k] *= s->row_scale[k];
-    perp__lu_solve(s->nrows, s->factors, s->nrows > 0 ? s->nrows : 1, s->swap, x);
-    for (int k = 0; k < s->nrows; k++) x[k] *= s->column_scale[k];
+    for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.row_scale[k];
+    perp__lu_solve(s->lu.n, s->lu.values, s->lu.n > 0 ? s->lu.n : 1, s->lu.swap, x);
+    for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.column_scale[k];
 }
 
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
@@ -703,9 +703,9 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     const double smallest = 1e-11;
     int nb = gather_scaled(s, lcp), r = 0;
-    double *A = s->factors;
+    double *A = s->lu.values;
     size_t ld = (size_t)nb;
-    for (int i = 0; i < nb; i++) s->swap[i] = s->order[i] = i;
+    for (int i = 0; i < nb; i++) s->lu.swap[i] = s->lu.order[i] = i;
     for (; r < nb; r++) {
         int pi = r, pj = r;
         for (int j = r; j < nb; j++) {
@@ -725,8 +725,9 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
             A[(size_t)k + (size_t)r * ld] = A[(size_t)k + (size_t)pj * ld];
             A[(size_t)k + (size_t)pj * ld] = t;
         }
-        int t = s->swap[r], u = s->order[r];
-        s->swap[r] = s->swap[pi], s->swap[pi] = t, s->order[r] = s->order[pj], s->order[pj] = u;
+        int t = s->lu.swap[r], u = s->lu.order[r];
+        s->lu.swap[r] = s->lu.swap[pi], s->lu.swap[pi] = t, s->lu.order[r] = s->lu.order[pj],
+        s->lu.order[pj] = u;
         const double *pivots = A + (size_t)r * ld;
         for (int i = r + 1; i < nb; i++) A[(size_t)i + (size_t)r * ld] /= pivots[r];
         for (int j = r + 1; j < nb; j++) {
@@ -734,25 +735,26 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
             for (int i = r + 1; i < nb && f != 0; i++) column[i] -= f * pivots[i];
         }
     }
-    s->nrows = nb, s->rank = r;
+    s->lu.n = nb, s->lu.rank = r;
 }
 
 /* The independent columns of that for the independent rows; the others are 0. y: nrows, scratch. */
 static void solve_to_rank(const perp_lcp_solver *s, double *x, double *y)
 {
-    size_t ld = (size_t)s->nrows;
-    for (int k = 0; k < s->rank; k++) y[k] = x[s->swap[k]] * s->row_scale[s->swap[k]];
-    for (int k = 0; k < s->rank; k++) {
-        const double *column = s->factors + (size_t)k * ld;
-        for (int i = k + 1; i < s->rank; i++) y[i] -= column[i] * y[k];
+    size_t ld = (size_t)s->lu.n;
+    for (int k = 0; k < s->lu.rank; k++) y[k] = x[s->lu.swap[k]] * s->lu.row_scale[s->lu.swap[k]];
+    for (int k = 0; k < s->lu.rank; k++) {
+        const double *column = s->lu.values + (size_t)k * ld;
+        for (int i = k + 1; i < s->lu.rank; i++) y[i] -= column[i] * y[k];
     }
-    for (int k = s->rank - 1; k >= 0; k--) {
-        const double *column = s->factors + (size_t)k * ld;
+    for (int k = s->lu.rank - 1; k >= 0; k--) {
+        const double *column = s->lu.values + (size_t)k * ld;
         y[k] /= column[k];
         for (int i = 0; i < k; i++) y[i] -= column[i] * y[k];
     }
-    for (int k = 0; k < s->nrows; k++) x[k] = 0;
-    for (int k = 0; k < s->rank; k++) x[s->order[k]] = y[k] * s->column_scale[s->order[k]];
+    for (int k = 0; k < s->lu.n; k++) x[k] = 0;
+    for (int k = 0; k < s->lu.rank; k++)
+        x[s->lu.order[k]] = y[k] * s->lu.column_scale[s->lu.order[k]];
 }
 
 /* Finishing -------------------------------------------------------------------------------------- */
@@ -776,16 +778,16 @@ static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
     double *x = s->correction, last = (double)INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
         double change = 0;
-        for (int k = 0; k < s->nrows; k++) x[k] = s->w2[s->rows[k]];
+        for (int k = 0; k < s->lu.n; k++) x[k] = s->w2[s->lu.rows[k]];
         if (full)
             perp__lcp_solve_basis(s, x);
         else
             solve_to_rank(s, x, s->scratch);
-        for (int k = 0; k < s->nrows; k++) {
-            double *z = &s->z2[s->rows[k]], *fine = &s->fine[s->rows[k]], d = *fine - x[k];
+        for (int k = 0; k < s->lu.n; k++) {
+            double *z = &s->z2[s->lu.rows[k]], *fine = &s->fine[s->lu.rows[k]], d = *fine - x[k];
             double sum = *z + d;
             *fine = perp__sum_error(*z, d, sum), *z = sum;
-            if (x[k] != 0 && !(fabs(x[k]) <= 1e-13 * perp__lcp_size(s, lcp, s->rows[k])))
+            if (x[k] != 0 && !(fabs(x[k]) <= 1e-13 * perp__lcp_size(s, lcp, s->lu.rows[k])))
                 change = perp__worse(change, fabs(x[k]) / fabs(sum));
         }
         kernel[s->isa].twice(lcp, s->z2, s->fine, s->w2, s->terms, s->low);
@@ -815,27 +817,27 @@ static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
  * that are lost in the sums. */
 static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    int nb = s->nrows;
+    int nb = s->lu.n;
     double rho = rounding_of_twice(lcp->n), worst = 0;
     double *x = s->correction, *off = s->scratch, *bound = s->low;
     memset(off, 0, (size_t)nb * sizeof *off);
     memset(bound, 0, (size_t)nb * sizeof *bound);
     for (int j = 0; j < nb; j++) {
-        int row = s->rows[j];
-        double unit = s->column_scale[j];
-        for (int k = 0; k < nb; k++) x[k] = perp__column(lcp, row)[s->rows[k]] * unit;
+        int row = s->lu.rows[j];
+        double unit = s->lu.column_scale[j];
+        for (int k = 0; k < nb; k++) x[k] = perp__column(lcp, row)[s->lu.rows[k]] * unit;
         perp__lcp_solve_basis(s, x);
         for (int k = 0; k < nb; k++)
-            off[k] += fabs(x[k] - (k == j ? unit : 0)) / s->column_scale[k];
+            off[k] += fabs(x[k] - (k == j ? unit : 0)) / s->lu.column_scale[k];
         for (int k = 0; k < nb; k++) x[k] = k == j ? fabs(s->w2[row]) + rho * s->terms[row] : 0;
         perp__lcp_solve_basis(s, x);
         for (int k = 0; k < nb; k++) bound[k] += fabs(x[k]);
     }
-    for (int k = 0; k < nb; k++) worst = larger(bound[k] / s->column_scale[k], worst);
+    for (int k = 0; k < nb; k++) worst = larger(bound[k] / s->lu.column_scale[k], worst);
     for (int k = 0; k < nb; k++) {
-        double z = fabs(s->z2[s->rows[k]]),
-               error = bound[k] + 2 * off[k] * s->column_scale[k] * worst;
-        double least = z > 0 ? 1e-9 * z : PERP__STRICT * perp__lcp_size(s, lcp, s->rows[k]);
+        double z = fabs(s->z2[s->lu.rows[k]]),
+               error = bound[k] + 2 * off[k] * s->lu.column_scale[k] * worst;
+        double least = z > 0 ? 1e-9 * z : PERP__STRICT * perp__lcp_size(s, lcp, s->lu.rows[k]);
         if (!(off[k] <= 0.5 && error <= least)) return 0;
     }
     return 1;
@@ -882,9 +884,9 @@ static int is_settled(perp_lcp_solver *s, const perp_lcp *lcp, int regular)
 /* A pivot of the scaled M_bb that is nothing but rounding: a consistent system may still be solved by it. */
 static int has_lost_pivot(const perp_lcp_solver *s)
 {
-    size_t nb = (size_t)s->nrows;
+    size_t nb = (size_t)s->lu.n;
     for (size_t k = 0; k < nb; k++) {
-        if (fabs(s->factors[k + k * nb]) <= 4 * DBL_EPSILON) return 1;
+        if (fabs(s->lu.values[k + k * nb]) <= 4 * DBL_EPSILON) return 1;
     }
     return 0;
 }
@@ -904,7 +906,7 @@ static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
     }
     factor_to_rank(s, lcp);
     refine(s, lcp, 0);
-    s->nrows = -1;
+    s->lu.n = -1;
     return 0;
 }
 
@@ -1003,25 +1005,25 @@ static int hold_by_levels(perp_lcp_solver *s, const perp_lcp *lcp)
     giver last = {NULL, 0};
     int before, many = 0;
     for (int i = 0; i < lcp->n; i++) {
-        if (!(s->low[i] <= 0)) s->order[many++] = i;
+        if (!(s->low[i] <= 0)) s->lu.order[many++] = i;
     }
     do {
         before = many, many = 0;
         for (int k = 0; k < before; k++) {
-            int i = s->order[k];
+            int i = s->lu.order[k];
             double D = s->data[i], S = s->terms[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
             s->low[i] = D > 0 || S == 0 ? D : carried_to(lcp, i, 0, s->data, 2 * off / tol, &last);
         }
         for (int k = 0; k < before; k++) {
-            int i = s->order[k];
+            int i = s->lu.order[k];
             double S = s->terms[i], D = s->low[i], own = s->data[i];
             double off = violation(lcp, i, s->z[i], s->w[i]) + rho * S;
             s->data[i] = D;
             if (own == 0 && off > MORE_THAN_ROUNDING * rho * S)
                 return 0; /* a question of the least of these data */
             if (D == 0 && S > 0)
-                s->order[many++] = i;
+                s->lu.order[many++] = i;
             else if (!(off <= tol * (S < D ? S : D)) || is_lost(lcp, s->z, i, S))
                 return 0;
         }
