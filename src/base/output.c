@@ -116,9 +116,12 @@ static void know_part(perp__output *o)
     }
 }
 
+/* While a handler has the name it is not freed: the process is about to end. */
 static void forget_part(perp__output *o)
 {
-    int is_ours = o->place == MOST_PARTS || !o->part || atomic_exchange(&parts[o->place], NULL);
+    char *part = o->part;
+    int is_ours = o->place == MOST_PARTS || !part ||
+                  atomic_compare_exchange_strong(&parts[o->place], &part, NULL);
     if (is_ours) free(o->part);
     o->part = NULL;
 }
@@ -127,9 +130,10 @@ void perp_file_abandon(void)
 {
     int error = errno;
     for (int i = 0; i < MOST_PARTS; i++) {
-        char *part = atomic_exchange(&parts[i], NULL); /* no thread frees it meanwhile */
-        if (part) unlink(part);
-        if (part) atomic_store(&parts[i], part);
+        char *part = atomic_exchange(&parts[i], NULL), *none = NULL; /* no thread frees it now */
+        if (!part) continue;
+        unlink(part);
+        atomic_compare_exchange_strong(&parts[i], &none, part);
     }
     errno = error;
 }

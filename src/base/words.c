@@ -77,7 +77,8 @@ const char *perp_unknown_word(const char *what, const char *word, const char *co
                               const char *see, char *text, size_t size)
 {
     const char *near = word ? perp_nearest(word, words, n) : NULL;
-    if (size) text[0] = 0;
+    if (!size) return text;
+    text[0] = 0;
     append(text, size, (const char *[]){"unknown ", what, NULL});
     if (word) append(text, size, (const char *[]){" '", word, "'", NULL});
     if (near) append(text, size, (const char *[]){"; did you mean '", near, "'?", NULL});

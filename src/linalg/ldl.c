@@ -2,6 +2,8 @@
 
 #include "linalg/ldl.h"
 
+#include "linalg/dense.h"
+
 #include <math.h>
 
 /* Swap rows and columns k < j of the trailing matrix, and the rows of L before it. */
@@ -110,15 +112,6 @@ int perp__ldl_factor(int n, double *A, int ld, int *pivot, double tiny)
     return negative;
 }
 
-static void exchange(double *X, int ldx, int m, int i, int j)
-{
-    for (int c = 0; c < m; c++, X += ldx) {
-        double x = X[i];
-        X[i] = X[j];
-        X[j] = x;
-    }
-}
-
 static void solve_one(int n, const double *A, int ld, const int *pivot, double *restrict x)
 {
     for (int k = 0; k < n;) {
@@ -208,7 +201,7 @@ void perp__ldl_solve(int n, const double *A, int ld, const int *pivot, double *X
 {
     for (int k = 0; k < n;) {
         int two = pivot[k] < 0, at = two ? -pivot[k] - 1 : pivot[k], place = two ? k + 1 : k;
-        if (at != place) exchange(X, ldx, m, at, place);
+        if (at != place) perp__exchange(m, X + at, X + place, ldx);
         k += two ? 2 : 1;
     }
     for (int c = 0, few; c < m; c += few) {
@@ -220,7 +213,7 @@ void perp__ldl_solve(int n, const double *A, int ld, const int *pivot, double *X
     }
     for (int k = n - 1; k >= 0;) {
         int two = pivot[k] < 0, at = two ? -pivot[k] - 1 : pivot[k];
-        if (at != k) exchange(X, ldx, m, at, k);
+        if (at != k) perp__exchange(m, X + at, X + k, ldx);
         k -= two ? 2 : 1;
     }
 }

@@ -43,6 +43,8 @@ static void an_unknown_word_is_answered_with_the_nearest_one(void **state)
                         "unknown method; there are: lemke pgs psor");
     assert_string_equal(perp_unknown_word("method", "pg", words, 3, "", little, sizeof little),
                         "unknown met");
+    perp_unknown_word("method", "pg", words, 3, "", little, 0);
+    assert_string_equal(little, "unknown met"); /* no room: nothing is read or written */
     assert_null(perp_nearest("xyz", words, 3));
 }
 

@@ -105,35 +105,27 @@ static perp_status identify(const void *options)
     return status;
 }
 
-static perp_status report(int (*write)(const perp_report_run *, const void *), const void *options)
+static perp_status report(const void *options, perp_status (*write)(const perp_report_run *, int,
+                                                                    const perp_report_options *,
+                                                                    const char *, perp_diag *))
 {
     static const char csv[] = "t,v\n0,1\n0.1,0.9\n";
     perp_trajectory *table;
     assert_int_equal(perp_trajectory_parse(csv, strlen(csv), "d.csv", &table, NULL), PERP_OK);
     perp_report_run run = {"d", table, NULL, NULL};
-    perp_status status = (perp_status)write(&run, options);
+    perp_status status = write(&run, 1, options, "/dev/null", NULL);
     perp_trajectory_destroy(table);
     return status;
 }
 
-static int write_svg(const perp_report_run *run, const void *options)
-{
-    return perp_report_write_svg(run, 1, options, "/dev/null", NULL);
-}
-
-static int write_html(const perp_report_run *run, const void *options)
-{
-    return perp_report_write_html(run, 1, options, "/dev/null", NULL);
-}
-
 static perp_status svg(const void *options)
 {
-    return report(write_svg, options);
+    return report(options, perp_report_write_svg);
 }
 
 static perp_status html(const void *options)
 {
-    return report(write_html, options);
+    return report(options, perp_report_write_html);
 }
 
 /* The options as they are filled, and a field that a program of an earlier version may have had last. */
