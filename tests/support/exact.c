@@ -3,6 +3,7 @@
 
 #include "exact.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -420,9 +421,10 @@ static int is_attached(const system *s, const big *direction, const big *point)
 static void keep_ray(visitor *v)
 {
     exact_set *set = v->set;
+    unsigned char from[256];
     int attached = 0;
-    for (int k = 0; k < set->npoint && !attached; k++)
-        attached = is_attached(v->s, v->x, v->kept[k]);
+    for (int k = 0; k < set->npoint; k++)
+        attached += from[k] = (unsigned char)is_attached(v->s, v->x, v->kept[k]);
     if (!attached) return;
     double d[EXACT_MAX], sum = 0;
     long double largest = 0, entry[EXACT_MAX];
@@ -441,6 +443,7 @@ static void keep_ray(visitor *v)
         set->too_large = 1;
         return;
     }
+    memcpy(set->from[set->nray], from, sizeof from);
     memcpy(set->ray[set->nray++], d, sizeof d);
 }
 
@@ -580,16 +583,29 @@ void exact_solutions(const perp_lcp *lcp, const unsigned char *is_free, exact_se
     out->too_large |= too_large;
 }
 
+/* Is z right to a relative tolerance as p + t r, t >= 0 by the largest entry of r? r: NULL for p alone. */
+static int is_near(int n, const double *z, const double *p, const double *r, double tolerance)
+{
+    int k = 0;
+    for (int i = 1; r && i < n; i++) k = r[i] > r[k] ? i : k;
+    double t = r ? fmax((z[k] - p[k]) / r[k], 0) : 0;
+    for (int i = 0; i < n; i++) {
+        double x = p[i] + (r ? t * r[i] : 0);
+        if (!(fabs(z[i] - x) <= tolerance * fabs(x))) return 0;
+    }
+    return 1;
+}
+
 int exact_is_near_solution(const perp_lcp *lcp, const double *z, double tolerance)
 {
     static exact_set set;
     if (lcp->n > EXACT_MAX) return 0;
     exact_solutions(lcp, NULL, &set);
     for (int k = 0; k < set.npoint; k++) {
-        int near = 1;
-        for (int i = 0; i < lcp->n; i++)
-            near &= fabs(z[i] - set.point[k][i]) <= tolerance * fabs(set.point[k][i]);
-        if (near) return 1;
+        if (is_near(lcp->n, z, set.point[k], NULL, tolerance)) return 1;
+        for (int r = 0; r < set.nray; r++) {
+            if (set.from[r][k] && is_near(lcp->n, z, set.point[k], set.ray[r], tolerance)) return 1;
+        }
     }
     return 0;
 }
@@ -731,23 +747,44 @@ long double exact_row(const perp_lcp *lcp, int i, const double *z, long double *
     return to_float(&sum, base);
 }
 
-/* What the data say of the size of row i: D_i; where that is nothing, what a shared column carries over from other rows. */
-static long double data_scale(const perp_lcp *lcp, int i)
+/* What the data D of other rows make of row i by way of its unknowns: z_j has the size that the row of its diagonal gives it,
+ * else the least of the rows that have data. */
+static long double carried_data(const perp_lcp *lcp, int i, const long double *D)
 {
-    long double d = fabsl((long double)lcp->q[i]);
+    long double sum = 0;
     for (int j = 0; j < lcp->n; j++) {
-        long double m = fabsl((long double)entry(lcp, j, j));
-        if (m > 0) d += fabsl((long double)entry(lcp, i, j)) * fabsl((long double)lcp->q[j]) / m;
+        long double m = fabsl((long double)entry(lcp, i, j)), size = INFINITY,
+                    own = fabsl((long double)entry(lcp, j, j));
+        if (m > 0 && own > 0 && D[j] > 0 && j != i) size = D[j] / own;
+        for (int k = 0; k < lcp->n && m > 0 && size > LDBL_MAX; k++) {
+            long double other = fabsl((long double)entry(lcp, k, j));
+            if (k != i && other > 0 && D[k] > 0) size = fminl(size, D[k] / other);
+        }
+        if (size <= LDBL_MAX) sum += m * size;
     }
-    for (int j = 0; j < lcp->n && d == 0; j++) {
-        for (int k = 0; k < lcp->n; k++) {
-            long double m = fabsl((long double)entry(lcp, k, j));
-            if (m == 0) continue;
-            d = fmaxl(d,
-                      fabsl((long double)lcp->q[k]) * (fabsl((long double)entry(lcp, i, j)) / m));
+    return sum;
+}
+
+/* What the data say of the size of each row: D_i, and where that is nothing - 0, or lost beside what the unknowns that the row
+ * shares with others carry over to it - then that, from row to row. */
+static void data_scales(const perp_lcp *lcp, long double *D)
+{
+    int n = lcp->n, done[EXACT_MAX] = {0};
+    for (int i = 0; i < n; i++) {
+        D[i] = fabsl((long double)lcp->q[i]);
+        for (int j = 0; j < n; j++) {
+            long double m = fabsl((long double)entry(lcp, j, j)), q = fabsl((long double)lcp->q[j]);
+            if (m > 0) D[i] += fabsl((long double)entry(lcp, i, j)) * (q / m);
         }
     }
-    return d;
+    for (int level = 0; level < n; level++) {
+        long double found[EXACT_MAX];
+        for (int i = 0; i < n; i++) found[i] = done[i] ? 0 : carried_data(lcp, i, D);
+        for (int i = 0; i < n; i++) {
+            if (!(found[i] > 0 && D[i] <= DBL_EPSILON / 2 * found[i])) continue;
+            D[i] = found[i], done[i] = 1;
+        }
+    }
 }
 
 /* The violation of one pair in the unit of w: lo <= z <= hi with w of the right sign. z counts as on a bound as far as it
@@ -766,12 +803,14 @@ static long double pair_violation(double lo, double hi, double z, long double w,
 exact_error exact_lcp_error(const perp_lcp *lcp, const double *z)
 {
     exact_error e = {0, 0, 0};
+    long double D[EXACT_MAX];
     too_large = 0;
     for (int i = 0; i < lcp->n; i++) {
         if (!isfinite(z[i])) return (exact_error){INFINITY, INFINITY, i};
     }
+    data_scales(lcp, D);
     for (int i = 0; i < lcp->n; i++) {
-        long double size, w = exact_row(lcp, i, z, &size), data = data_scale(lcp, i);
+        long double size, w = exact_row(lcp, i, z, &size), data = D[i];
         double lo = lcp->lo ? lcp->lo[i] : 0, hi = lcp->hi ? lcp->hi[i] : (double)INFINITY;
         long double bad = pair_violation(lo, hi, z[i], w, fabsl((long double)entry(lcp, i, i)));
         if (bad == 0) continue;

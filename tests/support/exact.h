@@ -22,14 +22,16 @@ typedef struct exact_set {
     int npoint, nray;
     int too_large; /* the numbers or the count: the lists are not complete */
     double point[256][EXACT_MAX], ray[256][EXACT_MAX];
+    unsigned char from[256][256]; /* [r][p]: point p may go along ray r without end */
 } exact_set;
 void exact_solutions(const perp_lcp *lcp, const unsigned char *is_free, exact_set *out);
 
-/* Is every z_i right to a relative `tolerance`, as a vertex of the solution set of the pure problem? */
+/* Is every z_i right to a relative `tolerance`, as a vertex of the solution set of the pure problem or on a ray from one? */
 int exact_is_near_solution(const perp_lcp *lcp, const double *z, double tolerance);
 
-/* How far an answer is from holding, each condition i on scales of its own,
- *     S_i = |q_i| + sum |M_ij z_j|  (backward error),   D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|  (the data alone):
+/* How far an answer is from holding (n <= EXACT_MAX), each condition i on scales of its own,
+ *     S_i = |q_i| + sum |M_ij z_j|  (backward error),   D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|  (the data alone; where that is
+ * nothing beside what the rows carry over that share unknowns with it, the data of its connected block, then these):
  * own = the largest violation / S_i, data = the largest violation / min(S_i, D_i), both of w = M z + q without rounding. */
 typedef struct exact_error {
     double own, data; /* INFINITY where z is not finite or a condition without scale is broken */

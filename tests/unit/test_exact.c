@@ -73,6 +73,47 @@ static void each_condition_is_judged_on_its_own_scale(void **state)
     assert_true(isinf(exact_lcp_error(&rounded, off).own));
 }
 
+/* Problem 19168 of `huge` (seed 2026): z_0 = z_1 + z_3 in rows 0, 1, 3, and row 2 says that z_0 = 2e5. Row 3 has data of its own
+ * by way of z_1, 4e-360 where z_0 brings it 1e-160. */
+static void the_data_of_a_row_are_those_of_its_connected_block(void **state)
+{
+    (void)state;
+    double M[] = {5e-5, -1e95, 1e-105, -1e-165, -5e-5, 1e95, 0, 1e-165,
+                  -5,   0,     4e-100, 0,       -5e-5, 1e95, 0, 1e-165};
+    double q[] = {0, -4e-100, -2e-100, 0}, z[] = {2e5 - 6e-11, 0, 0, 2e5 - 3e-11};
+    perp_lcp lcp = lcp_of(4, M, q);
+    assert_true(exact_lcp_error(&lcp, z).own < 1e-15);
+    assert_true(exact_lcp_error(&lcp, z).data < 1e-14);
+    for (int j = 0; j < 4; j++) M[4 * j + 3] *= 0x1p900; /* in any unit of the row */
+    assert_true(exact_lcp_error(&lcp, z).data < 1e-14);
+    /* rows of nothing but z_2 - z_3 get theirs from row 1 by z_1, z_2; nothing is carried by a coefficient that is 0 */
+    double chain[] = {0, 0, 0, 0, 0, 1, 1, 0, 0, 0, -1, 1, 0, 0, 0, -1}, pull[] = {0, -2, 0, 0},
+           lost[] = {0, 2, 2, 2 + 1e-3};
+    perp_lcp far = lcp_of(4, chain, pull);
+    assert_near(exact_lcp_error(&far, lost).data, 1e-3 / 2, 1e-9);
+    pull[1] = 0, pull[0] = 1e9;
+    assert_near(exact_lcp_error(&far, lost).data, 1,
+                0); /* not those of row 0, with which it shares nothing */
+}
+
+static void a_point_on_a_ray_is_a_solution(void **state)
+{
+    (void)state;
+    /* problem 33229 of `beside_weak` (seed 2026): t (1, 0, 1, 0) from 0 */
+    double M[] = {-2, 2, 1, 0, 4, 0, -4, 0, 2, 2, -1, 0, 0, -0x1p-7, 0, 1}, q[] = {0, 1, 0, 2e13};
+    double z[] = {0x1p34, 0, 0x1p34 - 0x1p-18, 0}, beside[] = {0x1p34, 0, 0x1p34 - 0x1p8, 0},
+           back[] = {-0x1p34, 0, -0x1p34, 0};
+    perp_lcp lcp = lcp_of(4, M, q);
+    assert_true(exact_is_near_solution(&lcp, z, 1e-8));
+    assert_false(exact_is_near_solution(&lcp, beside, 1e-9));
+    assert_false(exact_is_near_solution(&lcp, back, 1e-8));
+    /* vertices (0, 0) and (1, 0); the ray (0, 1) begins at the first alone */
+    double bent[] = {-1, 1, 1, 0}, push[] = {1, 0}, from_0[] = {0, 5}, from_1[] = {1, 5};
+    perp_lcp two = lcp_of(2, bent, push);
+    assert_true(exact_is_near_solution(&two, from_0, 1e-8));
+    assert_false(exact_is_near_solution(&two, from_1, 1e-8));
+}
+
 static void bounds_are_judged_and_decided(void **state)
 {
     (void)state;
@@ -118,6 +159,8 @@ int main(void)
         cmocka_unit_test(solvable_and_feasible_are_told_apart),
         cmocka_unit_test(all_solutions_of_a_segment_and_a_ray_are_found),
         cmocka_unit_test(each_condition_is_judged_on_its_own_scale),
+        cmocka_unit_test(the_data_of_a_row_are_those_of_its_connected_block),
+        cmocka_unit_test(a_point_on_a_ray_is_a_solution),
         cmocka_unit_test(bounds_are_judged_and_decided),
         cmocka_unit_test(coulombs_law_is_judged_contact_by_contact),
     };
