@@ -3,6 +3,7 @@
 
 #include "model/model.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Which conditions speak of which unknowns: a list per condition. Conditions are the equations,
@@ -63,32 +64,45 @@ done:
     return ok;
 }
 
-/* Find an unknown for condition i, moving others if need be (Kuhn's augmenting paths, without
- * recursion). owner[u] is the condition of unknown u; next[], path[] and mark[] are scratch per
- * condition and unknown. */
-static int augment(const incidence *in, int i, int *owner, int *next, int *path, int *mark)
+/* Which condition has which unknown. The rest is scratch of a search: a queue of conditions, the condition that met an
+ * unknown first, and the search that did. */
+typedef struct matching {
+    int *owner, *owned; /* of an unknown its condition, of a condition its unknown; or -1 */
+    int *queue, *met_by, *mark;
+    int search;
+} matching;
+
+/* Find an unknown for condition i along a shortest augmenting path: breadth first, so that a search stays near the
+ * condition where the model is local, and the whole is close to linear. What a search without success has met leads
+ * to no free unknown later either: no search meets it again. */
+static int augment(const incidence *in, int i, matching *m)
 {
-    int depth = 0;
-    path[0] = i;
-    next[i] = in->start[i];
-    while (depth >= 0) {
-        int c = path[depth];
-        if (next[c] == in->start[c + 1]) {
-            depth--;
-            continue;
-        }
-        int u = in->unknown[next[c]++];
-        if (mark[u] == i) continue;
-        mark[u] = i;
-        if (owner[u] < 0) { /* shift the unknowns along the path */
-            for (; depth >= 0; depth--) {
-                int condition = path[depth], chosen = in->unknown[next[condition] - 1];
-                owner[chosen] = condition;
+    int first = 0, last = 0;
+    m->search++;
+    m->queue[last++] = i;
+    while (first < last) {
+        int c = m->queue[first++];
+        for (int k = in->start[c]; k < in->start[c + 1]; k++) {
+            int u = in->unknown[k];
+            if (m->mark[u] >= m->search) continue;
+            m->mark[u] = m->search;
+            m->met_by[u] = c;
+            if (m->owner[u] >= 0) {
+                m->queue[last++] = m->owner[u];
+                continue;
+            }
+            for (int before; u >= 0; u = before) { /* each condition on the path moves on */
+                c = m->met_by[u];
+                before = m->owned[c];
+                m->owner[u] = c;
+                m->owned[c] = u;
             }
             return 1;
         }
-        path[++depth] = owner[u];
-        next[owner[u]] = in->start[owner[u]];
+    }
+    while (last > 0) {
+        int c = m->queue[--last];
+        for (int k = in->start[c]; k < in->start[c + 1]; k++) m->mark[in->unknown[k]] = INT_MAX;
     }
     return 0;
 }
@@ -105,8 +119,7 @@ static int condition_place(const perp_model *m, int i, const char **text)
     return i < m->nequation ? m->equation[i].at : m->pair[i - m->nequation].at;
 }
 
-static void report_left_over(perp_model *m, const int *owner, const char *taken,
-                             const incidence *in)
+static void report_left_over(perp_model *m, const int *owner, const int *owned, const incidence *in)
 {
     for (int u = 0, said = 0; u < in->nunknown && said < 10; u++) {
         if (owner[u] >= 0) continue;
@@ -120,7 +133,7 @@ static void report_left_over(perp_model *m, const int *owner, const char *taken,
         said++;
     }
     for (int i = 0, said = 0; i < in->ncondition && said < 10; i++) {
-        if (taken[i]) continue;
+        if (owned[i] >= 0) continue;
         const char *text;
         int at = condition_place(m, i, &text);
         perp__error(&m->source, at, at + 1,
@@ -143,16 +156,17 @@ int perp__check_count(perp_model *m)
         return 0;
     }
     size_t nc = (size_t)in.ncondition + 1, nu = (size_t)in.nunknown + 1;
-    int *owner = malloc(nu * sizeof *owner), *mark = malloc(nu * sizeof *mark);
-    int *next = malloc(nc * sizeof *next), *path = malloc((nc + nu) * sizeof *path);
-    char *taken = calloc(nc, 1);
-    if (!owner || !mark || !next || !path || !taken) goto done;
+    int *room = malloc((2 * nc + 3 * nu) * sizeof *room);
+    if (!room) goto done;
+    matching match = {room, room + nu, room + nu + nc, room + nu + 2 * nc, room + 2 * nu + 2 * nc,
+                      0};
     int unused = 0, left = 0;
-    for (int u = 0; u < in.nunknown; u++) owner[u] = mark[u] = -1;
-    for (int k = 0; k < in.start[in.ncondition]; k++) owner[in.unknown[k]] = 0;
+    for (int u = 0; u < in.nunknown; u++) match.owner[u] = match.mark[u] = -1;
+    for (int i = 0; i < in.ncondition; i++) match.owned[i] = -1;
+    for (int k = 0; k < in.start[in.ncondition]; k++) match.owner[in.unknown[k]] = 0;
     for (int u = 0; u < in.nunknown; u++) {
         const perp__item *item = unknown_item(m, u);
-        if (owner[u] < 0) {
+        if (match.owner[u] < 0) {
             int is_state = u < m->nitem[PERP_STATE];
             perp__error(&m->source, item->at, item->end,
                         is_state
@@ -161,20 +175,14 @@ int perp__check_count(perp_model *m)
                         item->name, item->name, item->name);
             unused++;
         }
-        owner[u] = -1;
+        match.owner[u] = -1;
     }
-    for (int i = 0; i < in.ncondition; i++)
-        taken[i] = (char)augment(&in, i, owner, next, path, mark);
-    for (int i = 0; i < in.ncondition; i++) left += !taken[i];
-    for (int u = 0; u < in.nunknown; u++) left += owner[u] < 0;
-    if (left && !unused) report_left_over(m, owner, taken, &in);
+    for (int i = 0; i < in.ncondition; i++) left += !augment(&in, i, &match);
+    for (int u = 0; u < in.nunknown; u++) left += match.owner[u] < 0;
+    if (left && !unused) report_left_over(m, match.owner, match.owned, &in);
     ok = 1;
 done:
-    free(owner);
-    free(mark);
-    free(next);
-    free(path);
-    free(taken);
+    free(room);
     free(in.start);
     free(in.unknown);
     return ok;

@@ -543,6 +543,86 @@ static void many_names_take_their_share_of_time(void **state)
     if (many > 24 * few + 0.1) fail_msg("2500 names: %g s, 20000 names: %g s", few, many);
 }
 
+/* Seconds of this processor to read a chain of n blocks on a rough floor: the least of three. */
+static double seconds_for_chain(int n)
+{
+    char text[600];
+    double least = INFINITY;
+    sprintf(text,
+            "param n = %d\nstate x[n] = 0\nstate v[n] = 1\nvar f[n]\nder(x) = v\n"
+            "der(v[1]) = x[2] - x[1] + f[1]\n"
+            "for i in 2..n - 1 { der(v[i]) = x[i-1] - 2*x[i] + x[i+1] + f[i] }\n"
+            "der(v[n]) = x[n-1] - x[n] + f[n]\n-1 <= f <= 1 perp v\n",
+            n);
+    for (int turn = 0; turn < 3; turn++) {
+        clock_t start = clock();
+        perp_model_destroy(parse_model(text));
+        least = fmin(least, (double)(clock() - start) / CLOCKS_PER_SEC);
+    }
+    return least;
+}
+
+static void many_conditions_take_their_share_of_time(void **state)
+{
+    (void)state;
+    double few = seconds_for_chain(1250), many = seconds_for_chain(10000);
+    if (many > 24 * few + 0.1) fail_msg("1250 blocks: %g s, 10000 blocks: %g s", few, many);
+}
+
+/* Whether conditions of the set `chosen` can have an unknown each: condition i has the bits of knows[i]. */
+static int is_matchable(const int *knows, int chosen, int i, int used)
+{
+    if (chosen >> i == 0) return 1;
+    if (!(chosen >> i & 1)) return is_matchable(knows, chosen, i + 1, used);
+    for (int u = 0; u < 8; u++) {
+        int is_free = (knows[i] & ~used) >> u & 1;
+        if (is_free && is_matchable(knows, chosen, i + 1, used | 1 << u)) return 1;
+    }
+    return 0;
+}
+
+/* Conditions that have an unknown each, the earlier ones first: every one that can is in, all others are named. */
+static void what_is_left_over_is_as_little_as_can_be(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int round = 0; round < 400; round++) {
+        char text[2000], says[40], *end = text;
+        int knows[8] = {0}, all = 0, n = 2 + round % 6, m = n + round / 6 % 3 - 1, chosen = 0;
+        for (int i = 0; i < m * 2; i++) {
+            knows[i / 2] |= 1 << (seed >> 16) % (unsigned)n;
+            seed = seed * 1103515245u + 12345u;
+        }
+        for (int i = 0; i < m; i++) all |= knows[i];
+        for (int u = 0; u < n; u++) knows[m - 1] |= ~all & 1 << u; /* none is without condition */
+        for (int u = 0; u < n; u++) end += sprintf(end, "var u%d\n", u);
+        for (int i = 0; i < m; i++) {
+            int line = 3 + n + i;
+            if (i == 0) end += sprintf(end, "state x = 0\nder(x) = 1\n");
+            for (int u = 0; u < n; u++) {
+                if (knows[i] >> u & 1) end += sprintf(end, "+u%d", u);
+            }
+            end += sprintf(end, " = %d\n", line);
+            if (is_matchable(knows, chosen | 1 << i, 0, 0)) chosen |= 1 << i;
+        }
+        perp_model *model;
+        perp_diag diag = {0};
+        perp_model_parse(text, strlen(text), "m", &model, &diag);
+        const char *said = perp_diag_text(&diag);
+        int taken = 0, unknowns = 0;
+        for (int i = 0; i < m; i++) {
+            sprintf(says, "m:%d:1: this equation is left over", 3 + n + i);
+            if (!!strstr(said, says) == (chosen >> i & 1))
+                fail_msg("%s%s: equation %d", text, said, i + 1);
+            taken += chosen >> i & 1;
+        }
+        for (const char *s = said; (s = strstr(s, "nothing determines")); s++) unknowns++;
+        if (unknowns != n - taken) fail_msg("%s%s: %d of %d", text, said, taken, n);
+        perp_diag_clear(&diag);
+        perp_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,6 +647,8 @@ int main(void)
         cmocka_unit_test(pairs_over_arrays_are_one_per_element),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(many_names_take_their_share_of_time),
+        cmocka_unit_test(many_conditions_take_their_share_of_time),
+        cmocka_unit_test(what_is_left_over_is_as_little_as_can_be),
         cmocka_unit_test(a_second_declaration_is_one_mistake),
         cmocka_unit_test(deep_nesting_is_refused_not_followed),
         cmocka_unit_test(arguments_are_checked),
