@@ -1,4 +1,4 @@
-/* Blocks in a list, twice as large each up to 1 MB. */
+/* Blocks in a list: shared ones, twice as large each, and one for each large object. */
 
 #include "base/arena.h"
 
@@ -12,28 +12,52 @@ struct perp__arena_block {
     max_align_t data[];
 };
 
-void *perp__arena_alloc(perp__arena *arena, size_t size)
+#ifdef __SANITIZE_ADDRESS__ /* sees the ends of blocks only: each object has one */
+enum { FIRST = 0, MOST = 0 };
+#else
+enum { FIRST = 4096, MOST = 1 << 20 };
+#endif
+
+/* Large ones cost no pages before they are used. */
+static perp__arena_block *take_block(size_t size)
 {
-    size_t unit = sizeof(max_align_t);
-    size = (size + unit - 1) / unit * unit;
+    return calloc(1, sizeof(perp__arena_block) + size);
+}
+
+/* A block for one object, behind the one that is being filled. */
+static void *take_alone(perp__arena *arena, size_t size)
+{
+    perp__arena_block *block = take_block(size), **place = &arena->blocks;
+    if (!block) return NULL;
+    if (*place) place = &(*place)->next;
+    block->next = *place;
+    *place = block;
+    return block->data;
+}
+
+static void *take_shared(perp__arena *arena, size_t size, size_t capacity)
+{
     perp__arena_block *block = arena->blocks;
     if (!block || block->capacity - block->used < size) {
-        size_t capacity = block ? 2 * block->capacity : 4096;
-        if (capacity > 1 << 20) capacity = 1 << 20;
-        if (capacity < size) capacity = size;
-        block = malloc(sizeof *block + capacity);
-        if (!block) {
-            arena->failed = 1;
-            return NULL;
-        }
-        block->next = arena->blocks;
-        block->used = 0;
+        block = take_block(capacity);
+        if (!block) return NULL;
         block->capacity = capacity;
+        block->next = arena->blocks;
         arena->blocks = block;
     }
-    void *memory = (char *)block->data + block->used;
     block->used += size;
-    return memset(memory, 0, size);
+    return (char *)block->data + block->used - size;
+}
+
+void *perp__arena_alloc(perp__arena *arena, size_t size)
+{
+    size_t unit = _Alignof(max_align_t), next = FIRST;
+    size = (size + unit - 1) / unit * unit;
+    if (arena->blocks && arena->blocks->capacity) next = 2 * arena->blocks->capacity;
+    if (next > MOST) next = MOST;
+    void *memory = size > next / 4 ? take_alone(arena, size) : take_shared(arena, size, next);
+    if (!memory) arena->failed = 1;
+    return memory;
 }
 
 char *perp__arena_string(perp__arena *arena, const char *text, size_t length)
@@ -54,17 +78,37 @@ void perp__arena_clear(perp__arena *arena)
     arena->failed = 0;
 }
 
-int perp__grow(void *array, int *capacity, int needed, size_t size)
+/* Room for this many, doubled; 0: too many. */
+static int larger_capacity(int capacity, int needed)
 {
-    if (needed <= *capacity) return 1;
-    int larger = *capacity < 8 ? 8 : *capacity;
+    int larger = capacity < 8 ? 8 : capacity;
     while (larger < needed) {
         if (larger > INT32_MAX / 2) return 0;
         larger *= 2;
     }
+    return larger;
+}
+
+int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size)
+{
+    if (needed <= *capacity) return 1;
+    int larger = larger_capacity(*capacity, needed);
+    void *moved = larger ? perp__arena_alloc(arena, (size_t)larger * size) : NULL, *old;
+    if (!moved) return 0;
+    memcpy(&old, array, sizeof old);
+    if (*capacity) memcpy(moved, old, (size_t)*capacity * size);
+    memcpy(array, &moved, sizeof moved);
+    *capacity = larger;
+    return 1;
+}
+
+int perp__grow(void *array, int *capacity, int needed, size_t size)
+{
+    if (needed <= *capacity) return 1;
+    int larger = larger_capacity(*capacity, needed);
     void *old;
     memcpy(&old, array, sizeof old);
-    void *moved = realloc(old, (size_t)larger * size);
+    void *moved = larger ? realloc(old, (size_t)larger * size) : NULL;
     if (!moved) return 0;
     memcpy(array, &moved, sizeof moved);
     *capacity = larger;

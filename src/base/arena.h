@@ -1,4 +1,4 @@
-/* A bump allocator: many small objects that live and die together. Running out is remembered, not
+/* Memory of many objects, small or large, that live and die together. Running out is remembered, not
  * fatal: alloc then returns NULL and `failed` stays set. */
 
 #ifndef PERP_SRC_ARENA_H
@@ -15,9 +15,15 @@ typedef struct perp__arena {
 
 /* `size` zeroed bytes, aligned for any type. */
 void *perp__arena_alloc(perp__arena *arena, size_t size);
+/* Let `array` have n zeroed elements. */
+#define PERP_TAKE(arena, array, n)                                                                 \
+    ((array) = perp__arena_alloc((arena), (size_t)(n) * sizeof *(array)))
 /* A zero-terminated copy of `length` bytes. */
 char *perp__arena_string(perp__arena *arena, const char *text, size_t length);
 void perp__arena_clear(perp__arena *arena);
+
+/* Let *array, of the arena, have room for `needed` elements of `size` bytes; the new ones are zero. 0 when memory is out. */
+int perp__arena_grow(perp__arena *arena, void *array, int *capacity, int needed, size_t size);
 
 /* Grow *array (allocated with malloc) so that it holds `needed` elements of `size` bytes; 0 when
  * memory is out. */

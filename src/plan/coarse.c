@@ -5,7 +5,6 @@
 #include "plan/plan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COARSE_FROM = 480, COARSER = 8 }; /* steps; with fewer, the plain guess is as quick */

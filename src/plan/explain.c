@@ -5,7 +5,6 @@
 #include "plan/nlp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double MISSED = 1e-4,
@@ -168,22 +167,20 @@ int perp__plan_explain(const perp__program *hard, const perp__program_options *o
     o.soft = 1;
     u.g = perp__program_create(hard->model, &o, &status, NULL);
     if (!u.g) return status == PERP_ERR_MEMORY ? -1 : 0;
-    u.ipm = perp__ipm_create(u.g);
-    u.w = calloc((size_t)u.g->nw * (size_t)u.g->K + 1, sizeof *u.w);
-    u.p = calloc((size_t)u.g->np + 1, sizeof *u.p);
-    double *guess = calloc((size_t)u.g->np + 1, sizeof *guess);
-    if (u.ipm && u.w && u.p && guess &&
-        perp__program_guess(hard, u.w, u.p)) { /* hard's unknowns come first */
+    perp__arena arena = {0};
+    double *guess;
+    u.ipm = perp__ipm_create(&arena, u.g);
+    PERP_TAKE(&arena, u.w, (size_t)u.g->nw * (size_t)u.g->K);
+    PERP_TAKE(&arena, u.p, u.g->np);
+    PERP_TAKE(&arena, guess, u.g->np);
+    if (!arena.failed && perp__program_guess(hard, u.w, u.p)) { /* hard's unknowns come first */
         if (u.g->np > 0) memcpy(guess, u.p, (size_t)u.g->np * sizeof *guess);
         perp__ipm_result run = perp__ipm_solve(u.ipm, ipm_options, u.w, u.p);
         result = run.status == IPM_SOLVED && !say_collapsed(&u, guess) &&
                  say_missed(&u); /* no claim from a run that got stuck */
         if (result > 0) say_conflict(&u);
     }
-    free(guess);
-    perp__ipm_destroy(u.ipm);
+    perp__arena_clear(&arena);
     perp__program_destroy(u.g);
-    free(u.w);
-    free(u.p);
     return result;
 }

@@ -2,7 +2,6 @@
 
 #include "plan/ipm_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA = 1e10, S_MAX = 100;
@@ -28,21 +27,12 @@ perp__ipm_options perp__ipm_options_default(void)
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-static int take(double **to, size_t n)
+static void take_doubles(perp__arena *arena, double **to[], int many, size_t n)
 {
-    *to = calloc(n + 1, sizeof **to);
-    return *to != NULL;
+    for (int i = 0; i < many; i++) PERP_TAKE(arena, *to[i], n);
 }
 
-static int drop(double **from, size_t n)
-{
-    (void)n;
-    free(*from);
-    return 1;
-}
-
-/* Do this with all arrays of doubles and their lengths. Did all of it work? */
-static int all_arrays(perp__ipm *s, int (*act)(double **array, size_t n))
+static void allocate(perp__ipm *s, perp__arena *arena)
 {
     double **of_n[] = {&s->x,      &s->lo,       &s->hi,         &s->zl,    &s->zu,
                        &s->d.x,    &s->d.zl,     &s->d.zu,       &s->sigma, &s->trial.x,
@@ -53,22 +43,29 @@ static int all_arrays(perp__ipm *s, int (*act)(double **array, size_t n))
     double **of_x[] = {&s->values.gradient, &s->system.rhs_x, &s->system.res_x};
     const perp__program *g = s->g;
     size_t K = (size_t)s->K;
-    int ok = act(&s->values.jac, (size_t)g->jac.n * K) &
-             act(&s->values.grad, (size_t)g->grad.n * K) &
-             act(&s->values.hess, (size_t)g->hess.n * K) &
-             act(&s->system.xk, (size_t)(g->nw + g->nrow) * K) & act(&s->system.yk, s->nP) &
-             act(&s->factors.border_before, K * s->nP * s->nP);
-    for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) ok &= act(of_n[i], s->n);
-    for (size_t i = 0; i < sizeof of_m / sizeof *of_m; i++) ok &= act(of_m[i], s->m);
-    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++) ok &= act(of_x[i], s->nW + s->nP);
-    return ok;
+    PERP_TAKE(arena, s->values.jac, (size_t)g->jac.n * K);
+    PERP_TAKE(arena, s->values.grad, (size_t)g->grad.n * K);
+    PERP_TAKE(arena, s->values.hess, (size_t)g->hess.n * K);
+    PERP_TAKE(arena, s->system.xk, (size_t)(g->nw + g->nrow) * K);
+    PERP_TAKE(arena, s->system.yk, s->nP);
+    PERP_TAKE(arena, s->factors.border_before, K * s->nP * s->nP);
+    take_doubles(arena, of_n, sizeof of_n / sizeof *of_n, s->n);
+    take_doubles(arena, of_m, sizeof of_m / sizeof *of_m, s->m);
+    take_doubles(arena, of_x, sizeof of_x / sizeof *of_x, s->nW + s->nP);
+    PERP_TAKE(arena, s->is_free, s->n);
+    PERP_TAKE(arena, s->factors.was_held, s->n);
+    PERP_TAKE(arena, s->factors.negative_before, K);
+    PERP_TAKE(arena, s->place.w, s->nW);
+    PERP_TAKE(arena, s->place.r, s->m);
+    PERP_TAKE(arena, s->place.p, s->nP);
+    s->stages = perp__stages_create(arena, g->K, g->nw + g->nrow, g->nx, g->np);
 }
 
-perp__ipm *perp__ipm_create(perp__program *g)
+perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
 {
-    perp__ipm *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    perp__ipm *s;
     size_t K = (size_t)g->K;
+    if (!PERP_TAKE(arena, s, 1)) return NULL;
     s->g = g;
     s->K = g->K;
     s->nx = g->nx;
@@ -79,33 +76,8 @@ perp__ipm *perp__ipm_create(perp__program *g)
     s->nP = (size_t)g->np;
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
-    int ok = all_arrays(s, take);
-    s->is_free = calloc(s->n + 1, 1);
-    s->factors.was_held = calloc(s->n + 1, 1);
-    s->factors.negative_before = calloc(K + 1, sizeof *s->factors.negative_before);
-    s->place.w = calloc(s->nW + 1, sizeof *s->place.w);
-    s->place.r = calloc(s->m + 1, sizeof *s->place.r);
-    s->place.p = calloc(s->nP + 1, sizeof *s->place.p);
-    s->stages = perp__stages_create(g->K, g->nw + g->nrow, g->nx, g->np);
-    if (ok && s->is_free && s->factors.was_held && s->factors.negative_before && s->place.w &&
-        s->place.r && s->place.p && s->stages)
-        return s;
-    perp__ipm_destroy(s);
-    return NULL;
-}
-
-void perp__ipm_destroy(perp__ipm *s)
-{
-    if (!s) return;
-    all_arrays(s, drop);
-    free(s->is_free);
-    free(s->factors.was_held);
-    free(s->factors.negative_before);
-    free(s->place.w);
-    free(s->place.r);
-    free(s->place.p);
-    perp__stages_destroy(s->stages);
-    free(s);
+    allocate(s, arena);
+    return arena->failed ? NULL : s;
 }
 
 const double *perp__ipm_lambda(const perp__ipm *s)

@@ -49,8 +49,7 @@ typedef struct perp__ipm_result {
 typedef struct perp__ipm perp__ipm;
 
 perp__ipm_options perp__ipm_options_default(void);
-perp__ipm *perp__ipm_create(perp__program *program); /* NULL: memory */
-void perp__ipm_destroy(perp__ipm *ipm);
+perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *program); /* NULL: memory */
 
 /* Solve from w (nw * K), p (np), which become the answer. The program's bounds may have changed
  * since the last call. */

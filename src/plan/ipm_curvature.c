@@ -4,7 +4,6 @@
 
 #include "plan/ipm_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double REDUNDANT =

@@ -2,7 +2,6 @@
 
 #include "plan/ipm_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4, S_THETA = 1.1, S_PHI = 2.3;

@@ -3,7 +3,6 @@
 
 #include "plan/ipm_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Structure ----------------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 #include "plan/nlp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct nlp {
@@ -21,6 +20,7 @@ typedef struct nlp {
     double cost;
     int iterations, last; /* of all solves before, of this one */
     double infeasibility, dual;
+    perp__arena arena;
 } nlp;
 
 /* Index of column `col` of stage k in (w, p); -1: a given initial state. */
@@ -132,33 +132,19 @@ int perp__ipopt_available(void)
     return perp__nlp_available();
 }
 
-static double *room(size_t n)
-{
-    return calloc(n + 1, sizeof(double));
-}
-
 static int allocate(nlp *u)
 {
     const perp__program *g = u->g;
     size_t rows = (size_t)g->nrow * u->K;
-    u->row_of = malloc((rows + 1) * sizeof *u->row_of);
-    u->lambda = room(rows), u->r = room(rows);
-    u->jac = room((size_t)g->jac.n * u->K);
-    u->grad = room((size_t)g->grad.n * u->K);
-    u->hess = room((size_t)g->hess.n * u->K);
-    u->x = room(u->n), u->lo = room(u->n), u->hi = room(u->n);
-    u->zl = room(u->n), u->zu = room(u->n);
-    u->y = room(rows), u->rlo = room(rows), u->rhi = room(rows);
-    return u->row_of && u->lambda && u->r && u->jac && u->grad && u->hess && u->x && u->lo &&
-           u->hi && u->zl && u->zu && u->y && u->rlo && u->rhi;
-}
-
-static void clear(nlp *u)
-{
-    double *own[] = {u->lambda, u->r,  u->jac, u->grad, u->hess, u->x,  u->lo,
-                     u->hi,     u->zl, u->zu,  u->y,    u->rlo,  u->rhi};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) free(own[i]);
-    free(u->row_of);
+    double **of_n[] = {&u->x, &u->lo, &u->hi, &u->zl, &u->zu};
+    double **of_rows[] = {&u->lambda, &u->r, &u->y, &u->rlo, &u->rhi};
+    for (int i = 0; i < 5; i++) PERP_TAKE(&u->arena, *of_n[i], u->n);
+    for (int i = 0; i < 5; i++) PERP_TAKE(&u->arena, *of_rows[i], rows);
+    PERP_TAKE(&u->arena, u->row_of, rows);
+    PERP_TAKE(&u->arena, u->jac, (size_t)g->jac.n * u->K);
+    PERP_TAKE(&u->arena, u->grad, (size_t)g->grad.n * u->K);
+    PERP_TAKE(&u->arena, u->hess, (size_t)g->hess.n * u->K);
+    return !u->arena.failed;
 }
 
 /* IPOPT's rows are those that are not off; entries of the derivatives are counted. */
@@ -253,6 +239,6 @@ perp__ipm_result perp__ipopt_solve(perp__program *g, const perp__ipm_options *o,
         result.dual = u.dual;
         result.relaxation = u.pairing.relaxation;
     }
-    clear(&u);
+    perp__arena_clear(&u.arena);
     return result;
 }

@@ -3,7 +3,6 @@
 #include "plan/kkt.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A condition is active within NEAR of its bound if it has a multiplier, else within AT, relative to the size of what is
@@ -20,50 +19,27 @@ enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multip
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-perp__kkt *perp__kkt_create(perp__program *g, const perp__pairing *pairing)
+perp__kkt *perp__kkt_create(perp__arena *arena, perp__program *g, const perp__pairing *pairing)
 {
-    perp__kkt *u = calloc(1, sizeof *u);
-    if (!u) return NULL;
-    size_t K = (size_t)g->K, n;
+    perp__kkt *u;
+    if (!PERP_TAKE(arena, u, 1)) return NULL;
+    size_t K = (size_t)g->K, n, ncol = (size_t)g->sym.ncol;
     u->g = g;
     u->pairing = pairing;
     u->nW = (size_t)g->nw * K;
     u->nP = (size_t)g->np;
     u->nR = (size_t)g->nrow * K;
     n = u->nW + u->nP;
-    double **arrays[] = {&u->extent, &u->amplitude, &u->unit, &u->slope, &u->size, &u->floor,
-                         &u->share,  &u->reach,     &u->jac,  &u->grad,  &u->hess};
-    size_t sizes[] = {n,
-                      n,
-                      n,
-                      n,
-                      n,
-                      n,
-                      u->nR,
-                      u->nR,
-                      (size_t)g->jac.n * K,
-                      (size_t)g->grad.n * K,
-                      (size_t)g->hess.n * K};
-    int ok = 1;
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        ok &= (*arrays[i] = calloc(sizes[i] + 1, sizeof(double))) != NULL;
-    u->held = calloc(n + u->nR + 1, 1);
-    if (g->npair == 0)
-        u->square = calloc((size_t)g->sym.ncol * (size_t)g->sym.ncol + 1, sizeof(double));
-    if (ok && u->held && (u->square || g->npair > 0)) return u;
-    perp__kkt_destroy(u);
-    return NULL;
-}
-
-void perp__kkt_destroy(perp__kkt *u)
-{
-    if (!u) return;
-    double *arrays[] = {u->extent, u->amplitude, u->unit, u->slope, u->size, u->floor,
-                        u->share,  u->reach,     u->jac,  u->grad,  u->hess};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
-    free(u->square);
-    free(u->held);
-    free(u);
+    double **of_n[] = {&u->extent, &u->amplitude, &u->unit, &u->slope, &u->size, &u->floor};
+    for (size_t i = 0; i < sizeof of_n / sizeof *of_n; i++) PERP_TAKE(arena, *of_n[i], n);
+    PERP_TAKE(arena, u->share, u->nR);
+    PERP_TAKE(arena, u->reach, u->nR);
+    PERP_TAKE(arena, u->jac, (size_t)g->jac.n * K);
+    PERP_TAKE(arena, u->grad, (size_t)g->grad.n * K);
+    PERP_TAKE(arena, u->hess, (size_t)g->hess.n * K);
+    PERP_TAKE(arena, u->held, n + u->nR);
+    if (g->npair == 0) PERP_TAKE(arena, u->square, ncol * ncol);
+    return arena->failed ? NULL : u;
 }
 
 /* First order --------------------------------------------------------------------------------- */

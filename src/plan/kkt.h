@@ -25,9 +25,9 @@ typedef struct perp__kkt {
     char *held;     /* nW + nP + nR */
 } perp__kkt;
 
-perp__kkt *perp__kkt_create(perp__program *program,
-                            const perp__pairing *pairing); /* NULL: memory */
-void perp__kkt_destroy(perp__kkt *kkt);
+/* NULL: memory */
+perp__kkt *perp__kkt_create(perp__arena *arena, perp__program *program,
+                            const perp__pairing *pairing);
 
 /* Everything but `held` at a point with its multipliers: of rows, of lower and upper bounds of w. */
 void perp__kkt_evaluate(perp__kkt *kkt, const double *w, const double *p, const double *lambda);

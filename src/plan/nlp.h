@@ -36,8 +36,7 @@ double perp__side_value(const perp__program *program, const perp__plan_pair *pai
 /* What is much of the first side, in this unit. */
 double perp__pair_scale(const perp__program *program, const perp__plan_pair *pair);
 
-perp__sides *perp__sides_create(perp__program *program); /* NULL: memory */
-void perp__sides_destroy(perp__sides *sides);
+perp__sides *perp__sides_create(perp__arena *arena, perp__program *program); /* NULL: memory */
 /* Hold the smaller side of every pair at w, p. r: rows' values. */
 void perp__sides_choose(perp__sides *sides, const double *w, const double *r);
 /* Give the pairs whose larger side is at most tol another treatment: open, or relaxed. How many. */

@@ -6,6 +6,7 @@
 #include "model/plan_block.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,55 +131,50 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
 
 /* Lifecycle ----------------------------------------------------------------------------------- */
 
-static int take(double **to, size_t n)
+/* "costate_x" for each state. */
+static void name_costates(perp_plan *plan)
 {
-    *to = calloc(n + 1, sizeof **to);
-    return *to != NULL;
-}
-
-/* "costate_x" for each state. 0: memory. */
-static int name_costates(perp_plan *plan)
-{
+    static const char prefix[] = "costate_";
     const perp_model *m = plan->model;
-    plan->costate_name = calloc((size_t)plan->program->nx + 1, sizeof *plan->costate_name);
-    for (int i = 0; plan->costate_name && i < plan->program->ns; i++) {
-        static const char prefix[] = "costate_";
+    PERP_TAKE(&plan->arena, plan->costate_name, plan->program->nx);
+    for (int i = 0; !plan->arena.failed && i < plan->program->ns; i++) {
         const char *name = m->item[PERP_STATE][i].name;
-        char *text = malloc(sizeof prefix + strlen(name));
-        if (!text) return 0;
-        strcpy(text, prefix);
-        strcat(text, name);
-        plan->costate_name[i] = text;
+        size_t size = sizeof prefix + strlen(name);
+        if (PERP_TAKE(&plan->arena, plan->costate_name[i], size))
+            snprintf(plan->costate_name[i], size, "%s%s", prefix, name);
     }
-    return plan->costate_name != NULL;
 }
 
 static int allocate(perp_plan *plan)
 {
-    const perp__program *g = plan->program;
+    perp__program *g = plan->program;
+    perp__arena *arena = &plan->arena;
     size_t K = (size_t)g->K;
     plan->nW = (size_t)g->nw * K;
     plan->nP = (size_t)g->np;
     plan->nR = (size_t)g->nrow * K;
-    plan->ipm = perp__ipm_create(plan->program);
-    plan->sides = perp__sides_create(plan->program);
-    plan->pairing.bound = &plan->program->bound;
-    plan->kkt = perp__kkt_create(plan->program, &plan->pairing);
-    return name_costates(plan) && plan->ipm && plan->sides && plan->kkt &&
-           take(&plan->w, plan->nW) && take(&plan->p, plan->nP) && take(&plan->best.w, plan->nW) &&
-           take(&plan->best.p, plan->nP) && take(&plan->from.w, plan->nW) &&
-           take(&plan->from.p, plan->nP) && take(&plan->guess_w, plan->nW) &&
-           take(&plan->guess_p, plan->nP) && take(&plan->model_w, plan->nW) &&
-           take(&plan->model_p, plan->nP) && take(&plan->r, plan->nR) &&
-           take(&plan->lambda, plan->nR) && take(&plan->lower, plan->nW) &&
-           take(&plan->upper, plan->nW) && take(&plan->best.lambda, plan->nR) &&
-           take(&plan->best.lower, plan->nW) && take(&plan->best.upper, plan->nW) &&
-           take(&plan->direction, plan->nW + plan->nP) && take(&plan->residual, K) &&
-           take(&plan->costate, (size_t)g->nx * (K + 1)) && take(&plan->kept[0], plan->nW) &&
-           take(&plan->kept[1], plan->nP) && take(&plan->kept[2], K) &&
-           take(&plan->kept[3], (size_t)g->nx * (K + 1)) &&
-           take(&plan->symbol, (size_t)(plan->model->nsymbol + plan->model->plan->nparam)) &&
-           take(&plan->value, (size_t)plan->model->graph.count);
+    plan->pairing.bound = &g->bound;
+    plan->ipm = perp__ipm_create(arena, g);
+    plan->sides = perp__sides_create(arena, g);
+    plan->kkt = perp__kkt_create(arena, g, &plan->pairing);
+    name_costates(plan);
+    double **of_w[] = {&plan->w,          &plan->best.w, &plan->from.w, &plan->guess_w,
+                       &plan->model_w,    &plan->lower,  &plan->upper,  &plan->best.lower,
+                       &plan->best.upper, &plan->kept[0]};
+    double **of_p[] = {&plan->p,       &plan->best.p,  &plan->from.p,
+                       &plan->guess_p, &plan->model_p, &plan->kept[1]};
+    double **of_r[] = {&plan->r, &plan->lambda, &plan->best.lambda};
+    for (size_t i = 0; i < sizeof of_w / sizeof *of_w; i++) PERP_TAKE(arena, *of_w[i], plan->nW);
+    for (size_t i = 0; i < sizeof of_p / sizeof *of_p; i++) PERP_TAKE(arena, *of_p[i], plan->nP);
+    for (size_t i = 0; i < sizeof of_r / sizeof *of_r; i++) PERP_TAKE(arena, *of_r[i], plan->nR);
+    PERP_TAKE(arena, plan->direction, plan->nW + plan->nP);
+    PERP_TAKE(arena, plan->residual, K);
+    PERP_TAKE(arena, plan->kept[2], K);
+    PERP_TAKE(arena, plan->costate, (size_t)g->nx * (K + 1));
+    PERP_TAKE(arena, plan->kept[3], (size_t)g->nx * (K + 1));
+    PERP_TAKE(arena, plan->symbol, plan->model->nsymbol + plan->model->plan->nparam);
+    PERP_TAKE(arena, plan->value, plan->model->graph.count);
+    return !arena->failed;
 }
 
 /* The start from the table that the block names. */
@@ -241,21 +237,8 @@ void perp_plan_destroy(perp_plan *plan)
     if (!plan) return;
     perp_plan_destroy(plan->coarse);
     for (int i = 0; i < plan->neasier; i++) perp_plan_destroy(plan->easier[i]);
-    free(plan->easier);
-    perp__ipm_destroy(plan->ipm);
-    perp__sides_destroy(plan->sides);
-    perp__kkt_destroy(plan->kkt);
-    for (int i = 0; plan->costate_name && i < plan->program->nx; i++) free(plan->costate_name[i]);
-    free(plan->costate_name);
     perp__program_destroy(plan->program);
-    double *arrays[] = {plan->w,           plan->p,          plan->best.w,     plan->best.p,
-                        plan->guess_w,     plan->guess_p,    plan->from.w,     plan->from.p,
-                        plan->r,           plan->lambda,     plan->lower,      plan->upper,
-                        plan->best.lambda, plan->best.lower, plan->best.upper, plan->direction,
-                        plan->residual,    plan->costate,    plan->symbol,     plan->value,
-                        plan->model_w,     plan->model_p};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
-    for (int i = 0; i < 4; i++) free(plan->kept[i]);
+    perp__arena_clear(&plan->arena);
     perp_model_destroy(plan->own_model);
     free(plan);
 }

@@ -41,6 +41,7 @@ struct perp_plan {
     int is_b;          /* no choice of sides lowers the cost, though opening them would */
     int is_not_finite; /* the last run had no numbers to start from */
     int out_of_memory; /* IPOPT had none */
+    perp__arena arena;
 };
 
 /* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many

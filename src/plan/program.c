@@ -104,31 +104,24 @@ static void read_start(perp__transcriber *t, char *is_free)
     }
 }
 
-static int ints(int **array, int n)
-{
-    *array = malloc(((size_t)n + 1) * sizeof **array);
-    return *array != NULL;
-}
-
-static int doubles(double **array, size_t n)
-{
-    *array = calloc(n + 1, sizeof **array);
-    return *array != NULL;
-}
-
 /* Which inputs, parameters and initial states are unknowns. */
 static int choose_unknowns(perp__transcriber *t)
 {
     perp__program *g = t->program;
     const perp_model *m = t->model;
-    char *is_free = calloc((size_t)g->nx + 1, 1);
+    perp__arena *arena = &g->arena;
+    char *is_free;
     int most = g->ns + m->nitem[PERP_INPUT];
-    g->initial.given = calloc((size_t)g->ns + 1, 1);
-    int ok = is_free && g->initial.given && ints(&g->input_item, m->nitem[PERP_INPUT]) &&
-             ints(&g->param.item, m->nitem[PERP_PARAM]) && ints(&g->start.item, most) &&
-             ints(&g->initial.p, most) && doubles(&g->initial.x, (size_t)most);
-    if (ok) read_start(t, is_free);
-    for (int i = 0; ok && i < m->nitem[PERP_INPUT]; i++) {
+    PERP_TAKE(arena, is_free, g->ns);
+    PERP_TAKE(arena, g->initial.given, g->ns);
+    PERP_TAKE(arena, g->input_item, m->nitem[PERP_INPUT]);
+    PERP_TAKE(arena, g->param.item, m->nitem[PERP_PARAM]);
+    PERP_TAKE(arena, g->start.item, most);
+    PERP_TAKE(arena, g->initial.p, most);
+    PERP_TAKE(arena, g->initial.x, most);
+    if (arena->failed) return 0;
+    read_start(t, is_free);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         int chosen = is_freed(t->block, PERP_INPUT, i) || (item->expr < 0 && !item->table.n);
         if (chosen)
@@ -137,7 +130,7 @@ static int choose_unknowns(perp__transcriber *t)
             perp__plan_error(t, item->at, "input '%s' is a table; a plan takes functions of time",
                              item->name);
     }
-    for (int i = 0; ok && i < m->nitem[PERP_PARAM]; i++) {
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         if (!is_freed(t->block, PERP_PARAM, i)) continue;
         if (item->is_structural)
@@ -146,17 +139,16 @@ static int choose_unknowns(perp__transcriber *t)
         g->param.item[g->param.n++] = i;
     }
     if (g->scheme.is_weighted) g->nx += g->nu;
-    for (int i = 0; ok && i < g->nx; i++) {
+    for (int i = 0; i < g->nx; i++) {
         g->initial.p[i] = -1;
         if (i >= g->ns || is_free[i]) g->start.item[g->start.n++] = i;
     }
-    free(is_free);
     g->phase.run_p = 0;
     g->param.p = g->phase.nrun;
     g->start.p = g->param.p + g->param.n;
     g->np = g->start.p + g->start.n;
-    for (int i = 0; ok && i < g->start.n; i++) g->initial.p[g->start.item[i]] = g->start.p + i;
-    return ok && !t->failed;
+    for (int i = 0; i < g->start.n; i++) g->initial.p[g->start.item[i]] = g->start.p + i;
+    return !t->failed;
 }
 
 /* The share of the steps that phase q asks for. */
@@ -191,11 +183,10 @@ static int share_steps(perp__transcriber *t)
         g->phase.named = 0;
     }
     g->phase.n = (int)runs;
-    double *asked = malloc((size_t)g->phase.n * sizeof *asked);
-    if (!asked || !ints(&g->phase.first, g->phase.n + 1)) {
-        free(asked);
-        return 0;
-    }
+    double *asked;
+    PERP_TAKE(&g->arena, asked, g->phase.n);
+    PERP_TAKE(&g->arena, g->phase.first, g->phase.n + 1);
+    if (g->arena.failed) return 0;
     for (int q = 0; q < g->phase.n; q++) all += asked[q] = steps_asked_for(t, q);
     g->phase.first[0] = 0;
     for (int q = 0; q < g->phase.n; q++) {
@@ -204,7 +195,6 @@ static int share_steps(perp__transcriber *t)
         g->phase.first[q + 1] =
             (int)fmin(fmax(last, g->phase.first[q] + 1), g->K - (g->phase.n - 1 - q));
     }
-    free(asked);
     return 1;
 }
 
@@ -264,9 +254,9 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
         o->theta);
     g->npoint = g->scheme.npoint;
     g->ns = g->nx = m->nitem[PERP_STATE];
-    g->has_rate = calloc((size_t)m->nequation + 1, 1);
-    g->holds_first = calloc((size_t)t->block->ncondition + 1, 1);
-    if (!g->has_rate || !g->holds_first) return 0;
+    PERP_TAKE(&g->arena, g->has_rate, m->nequation);
+    PERP_TAKE(&g->arena, g->holds_first, t->block->ncondition);
+    if (g->arena.failed) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
@@ -293,15 +283,16 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym.sigma = g->sym.penalty + 1;
     g->sym.lambda = g->sym.sigma + 1;
     g->sym.n = g->sym.lambda; /* and the rows' multipliers, once the rows are known */
-    size_t nK = (size_t)g->K;
-    if (!ints(&g->soft.condition, g->nw - g->soft.w) || !ints(&g->soft.step, g->nw - g->soft.w))
-        return 0;
-    if (!doubles(&g->bound.wlo, (size_t)g->nw * nK) ||
-        !doubles(&g->bound.whi, (size_t)g->nw * nK) || !doubles(&g->bound.plo, (size_t)g->np) ||
-        !doubles(&g->bound.phi, (size_t)g->np) || !doubles(&g->cost.time, (size_t)g->np) ||
-        !doubles(&g->phase.step, (size_t)g->phase.n * nK) ||
-        !doubles(&g->phase.frac, (size_t)g->phase.n * nK))
-        return 0;
+    PERP_TAKE(&g->arena, g->soft.condition, g->nw - g->soft.w);
+    PERP_TAKE(&g->arena, g->soft.step, g->nw - g->soft.w);
+    PERP_TAKE(&g->arena, g->bound.wlo, at(g, g->nw, 0));
+    PERP_TAKE(&g->arena, g->bound.whi, at(g, g->nw, 0));
+    PERP_TAKE(&g->arena, g->bound.plo, g->np);
+    PERP_TAKE(&g->arena, g->bound.phi, g->np);
+    PERP_TAKE(&g->arena, g->cost.time, g->np);
+    PERP_TAKE(&g->arena, g->phase.step, at(g, g->phase.n, 0));
+    PERP_TAKE(&g->arena, g->phase.frac, at(g, g->phase.n, 0));
+    if (g->arena.failed) return 0;
     set_steps(g);
     return 1;
 }
@@ -325,32 +316,24 @@ static int push_root(roots *list, const perp__graph *graph, perp_expr e, double 
 }
 
 /* Append the derivatives in a sparse row, which stand in this row of the matrix. 0 when memory is out. */
-static int push_entries(perp__entries *to, roots *list, const perp__graph *graph,
+static int push_entries(perp__program *g, perp__entries *to, roots *list,
                         const perp__sparse_row *from, int row)
 {
     for (int k = 0; k < from->count; k++) {
         int n = to->n, c[4] = {to->capacity, to->capacity, to->capacity, to->capacity};
-        if (!perp__grow(&to->row, &c[0], n + 1, sizeof *to->row) ||
-            !perp__grow(&to->col, &c[1], n + 1, sizeof *to->col) ||
-            !perp__grow(&to->root, &c[2], n + 1, sizeof *to->root) ||
-            !perp__grow(&to->value, &c[3], n + 1, sizeof *to->value))
+        if (!perp__arena_grow(&g->arena, &to->row, &c[0], n + 1, sizeof *to->row) ||
+            !perp__arena_grow(&g->arena, &to->col, &c[1], n + 1, sizeof *to->col) ||
+            !perp__arena_grow(&g->arena, &to->root, &c[2], n + 1, sizeof *to->root) ||
+            !perp__arena_grow(&g->arena, &to->value, &c[3], n + 1, sizeof *to->value))
             return 0;
         to->capacity = c[0];
         to->row[n] = row;
         to->col[n] = from->column[k];
-        to->root[n] = push_root(list, graph, from->entry[k], &to->value[n]);
+        to->root[n] = push_root(list, &g->tape.graph, from->entry[k], &to->value[n]);
         if (to->root[n] == -2) return 0;
         to->n++;
     }
     return 1;
-}
-
-static void clear_entries(perp__entries *e)
-{
-    free(e->row);
-    free(e->col);
-    free(e->root);
-    free(e->value);
 }
 
 static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
@@ -360,7 +343,7 @@ static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
     int ok = 1;
     for (int i = 0; i < g->nrow && ok; i++)
         ok = perp__gradient(&g->tape.graph, t->row[i], column_of, &row) &&
-             push_entries(&g->jac, list, &g->tape.graph, &row, i);
+             push_entries(g, &g->jac, list, &row, i);
     perp__sparse_row_clear(&row);
     return ok;
 }
@@ -371,8 +354,8 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     perp__program *g = t->program;
     perp__graph *graph = &g->tape.graph;
     perp__sparse_row row = {0};
-    int ok = perp__gradient(graph, t->cost, column_of, &row) &&
-             push_entries(&g->grad, list, graph, &row, 0);
+    int ok =
+        perp__gradient(graph, t->cost, column_of, &row) && push_entries(g, &g->grad, list, &row, 0);
     perp_expr L = perp__mul(graph, perp__symbol(graph, g->sym.sigma), t->cost);
     g->is_affine = g->is_quadratic = 1;
     for (int i = 0; i < g->nrow && ok; i++) {
@@ -384,7 +367,7 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
                           perp__mul(graph, perp__symbol(graph, g->sym.lambda + i), t->row[i]));
     }
     ok = ok && perp__hessian(graph, L, column_of, g->sym.ncol, &row) &&
-         push_entries(&g->hess, list, graph, &row, 0);
+         push_entries(g, &g->hess, list, &row, 0);
     for (int k = 0; k < row.count && ok; k++)
         g->is_quadratic &= perp__degree(graph, row.entry[k], column_of, NULL) == 0;
     for (int k = 0; k < g->hess.n && ok; k++) {
@@ -395,11 +378,12 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     return ok && !graph->failed;
 }
 
-static int ones(double **x, int n)
+static double *ones(perp__arena *arena, int n)
 {
-    int ok = doubles(x, (size_t)n + 1);
-    for (int i = 0; ok && i < n; i++) (*x)[i] = 1;
-    return ok;
+    double *x;
+    PERP_TAKE(arena, x, n);
+    for (int i = 0; x && i < n; i++) x[i] = 1;
+    return x;
 }
 
 static int compile(perp__transcriber *t)
@@ -407,19 +391,21 @@ static int compile(perp__transcriber *t)
     perp__program *g = t->program;
     roots list = {0};
     g->sym.n = g->sym.lambda + g->nrow;
-    int *column_of = malloc((size_t)(g->sym.n + g->nx) * sizeof *column_of);
+    int *column_of;
+    PERP_TAKE(&g->arena, column_of, g->sym.n + g->nx);
     int ok = column_of && perp__grow(&t->row, &t->crow, g->nrow + 1, sizeof *t->row);
     for (int s = 0; s < g->sym.n + g->nx && ok; s++) column_of[s] = s < g->sym.ncol ? s : -1;
     if (ok) t->row[g->nrow] = t->cost;
     ok = ok && perp__tape_compile(&g->tape.values, &g->tape.graph, t->row, g->nrow + 1, g->sym.n) &&
          derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
          perp__tape_compile(&g->tape.derivatives, &g->tape.graph, list.e, list.n,
-                            perp__tape_end(&g->tape.values)) &&
-         ones(&g->unit.w, g->nw) && ones(&g->unit.p, g->np) && ones(&g->unit.r, g->nrow) &&
-         doubles(&g->tape.ws, (size_t)perp__tape_end(&g->tape.derivatives) * CHUNK);
+                            perp__tape_end(&g->tape.values));
+    g->unit.w = ones(&g->arena, g->nw);
+    g->unit.p = ones(&g->arena, g->np);
+    g->unit.r = ones(&g->arena, g->nrow);
+    PERP_TAKE(&g->arena, g->tape.ws, (size_t)perp__tape_end(&g->tape.derivatives) * CHUNK);
     free(list.e);
-    free(column_of);
-    return ok;
+    return ok && !g->arena.failed;
 }
 
 perp__program *perp__program_create(const perp_model *model, const perp__program_options *options,
@@ -437,7 +423,6 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
     if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
 done:
     perp__instant_clear(&t.at);
-    free(t.initial);
     free(t.row);
     if (*status != PERP_OK) {
         perp__program_destroy(g);
@@ -449,38 +434,12 @@ done:
 void perp__program_destroy(perp__program *g)
 {
     if (!g) return;
-    free(g->phase.first);
-    free(g->input_item);
-    free(g->param.item);
-    free(g->start.item);
-    free(g->has_rate);
-    free(g->soft.condition);
-    free(g->soft.step);
-    free(g->initial.x);
-    free(g->initial.p);
-    free(g->initial.given);
-    free(g->holds_first);
-    free(g->bound.wlo);
-    free(g->bound.whi);
     free(g->bound.rlo);
     free(g->bound.rhi);
-    free(g->bound.plo);
-    free(g->bound.phi);
-    free(g->cost.time);
-    free(g->unit.w);
-    free(g->unit.p);
-    free(g->unit.r);
-    free(g->pair);
-    free(g->row);
-    free(g->phase.step);
-    free(g->phase.frac);
-    clear_entries(&g->jac);
-    clear_entries(&g->grad);
-    clear_entries(&g->hess);
-    free(g->tape.ws);
     perp__tape_clear(&g->tape.values);
     perp__tape_clear(&g->tape.derivatives);
     perp__graph_clear(&g->tape.graph);
+    perp__arena_clear(&g->arena);
     free(g);
 }
 

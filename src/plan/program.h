@@ -125,6 +125,7 @@ typedef struct perp__program {
     } tape;
     perp__entries jac, grad, hess; /* hess.row >= hess.col */
     int is_affine, is_quadratic;   /* the rows; then the cost, in all unknowns together */
+    perp__arena arena;
 } perp__program;
 
 typedef struct perp__program_options {

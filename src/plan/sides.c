@@ -4,35 +4,21 @@
 #include "plan/nlp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-perp__sides *perp__sides_create(perp__program *g)
+perp__sides *perp__sides_create(perp__arena *arena, perp__program *g)
 {
-    perp__sides *s = calloc(1, sizeof *s);
+    perp__sides *s;
     size_t K = (size_t)g->K;
-    if (!s) return NULL;
+    if (!PERP_TAKE(arena, s, 1)) return NULL;
     s->program = g;
-    s->side = calloc((size_t)g->npair * K + 1, 1);
     s->bound = g->bound; /* those of p stay the program's */
-    s->bound.wlo = malloc(((size_t)g->nw * K + 1) * sizeof(double));
-    s->bound.whi = malloc(((size_t)g->nw * K + 1) * sizeof(double));
-    s->bound.rlo = malloc(((size_t)g->nrow * K + 1) * sizeof(double));
-    s->bound.rhi = malloc(((size_t)g->nrow * K + 1) * sizeof(double));
-    if (s->side && s->bound.wlo && s->bound.whi && s->bound.rlo && s->bound.rhi) return s;
-    perp__sides_destroy(s);
-    return NULL;
-}
-
-void perp__sides_destroy(perp__sides *s)
-{
-    if (!s) return;
-    free(s->side);
-    free(s->bound.wlo);
-    free(s->bound.whi);
-    free(s->bound.rlo);
-    free(s->bound.rhi);
-    free(s);
+    PERP_TAKE(arena, s->side, (size_t)g->npair * K);
+    PERP_TAKE(arena, s->bound.wlo, (size_t)g->nw * K);
+    PERP_TAKE(arena, s->bound.whi, (size_t)g->nw * K);
+    PERP_TAKE(arena, s->bound.rlo, (size_t)g->nrow * K);
+    PERP_TAKE(arena, s->bound.rhi, (size_t)g->nrow * K);
+    return arena->failed ? NULL : s;
 }
 
 static size_t entry(const perp__program *g, int i, int k)

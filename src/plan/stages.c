@@ -4,54 +4,31 @@
 
 #include "linalg/ldl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double TINY = 1e-13; /* a pivot below this: singular */
 
-perp__stages *perp__stages_create(int K, int nmax, int nlink, int nborder)
+perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder)
 {
-    perp__stages *s = calloc(1, sizeof *s);
+    perp__stages *s;
     size_t k = (size_t)K, n = (size_t)nmax, l = (size_t)nlink + 1, b = (size_t)nborder + 1;
-    if (!s) return NULL;
+    if (!PERP_TAKE(arena, s, 1)) return NULL;
     s->K = K;
     s->nmax = nmax;
     s->nlink = nlink;
     s->nborder = nborder;
-    s->n = calloc(k, sizeof *s->n);
-    s->link = calloc(k * l, sizeof *s->link);
-    s->pivot = calloc(k * n + 1, sizeof *s->pivot);
-    s->border_pivot = calloc(b, sizeof *s->border_pivot);
-    s->S = calloc(k * n * n + 1, sizeof *s->S);
-    s->G = calloc(k * n * l + 1, sizeof *s->G);
-    s->B = calloc(k * n * b + 1, sizeof *s->B);
-    s->V = calloc(k * n * l + 1, sizeof *s->V);
-    s->Y = calloc(k * n * b + 1, sizeof *s->Y);
-    s->P = calloc(b * b, sizeof *s->P);
-    s->work = calloc(n * l + l * b + l, sizeof *s->work);
-    if (!s->n || !s->link || !s->pivot || !s->border_pivot || !s->S || !s->G || !s->B || !s->V ||
-        !s->Y || !s->P || !s->work) {
-        perp__stages_destroy(s);
-        return NULL;
-    }
-    return s;
-}
-
-void perp__stages_destroy(perp__stages *s)
-{
-    if (!s) return;
-    free(s->n);
-    free(s->link);
-    free(s->pivot);
-    free(s->border_pivot);
-    free(s->S);
-    free(s->G);
-    free(s->B);
-    free(s->V);
-    free(s->Y);
-    free(s->P);
-    free(s->work);
-    free(s);
+    PERP_TAKE(arena, s->n, k);
+    PERP_TAKE(arena, s->link, k * l);
+    PERP_TAKE(arena, s->pivot, k * n);
+    PERP_TAKE(arena, s->border_pivot, b);
+    PERP_TAKE(arena, s->S, k * n * n);
+    PERP_TAKE(arena, s->G, k * n * l);
+    PERP_TAKE(arena, s->B, k * n * b);
+    PERP_TAKE(arena, s->V, k * n * l);
+    PERP_TAKE(arena, s->Y, k * n * b);
+    PERP_TAKE(arena, s->P, b * b);
+    PERP_TAKE(arena, s->work, n * l + l * b + l);
+    return arena->failed ? NULL : s;
 }
 
 void perp__stages_start(perp__stages *s)

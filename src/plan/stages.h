@@ -8,6 +8,8 @@
 #ifndef PERP_SRC_STAGES_H
 #define PERP_SRC_STAGES_H
 
+#include "base/arena.h"
+
 typedef struct perp__stages {
     int K, nmax, nlink, nborder;
     int *n;     /* K: size of stage k */
@@ -24,8 +26,8 @@ typedef struct perp__stages {
     int negative; /* eigenvalues so far */
 } perp__stages;
 
-perp__stages *perp__stages_create(int K, int nmax, int nlink, int nborder); /* NULL: memory */
-void perp__stages_destroy(perp__stages *s);
+/* NULL: memory, as of all that an arena owns. */
+perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder);
 
 /* The caller fills n, link and S_k (lower triangle, column-major, leading dimension nmax), G_k and
  * B_k of stage k, then eliminates it; stages in order from 0. 0 if S_k is singular. P is to be

@@ -101,7 +101,8 @@ static void map_params(perp__transcriber *t, const perp_expr *own)
 static void map_params_of_phases(perp__transcriber *t)
 {
     const perp__plan_block *b = t->block;
-    perp_expr *own = malloc(((size_t)b->nparam + 1) * sizeof *own);
+    perp_expr *own;
+    PERP_TAKE(&t->program->arena, own, b->nparam);
     map_params(t, NULL);
     if (!own) t->failed = 1;
     for (int j = 0; j < b->nparam && own; j++) own[j] = perp__translate(t, b->param[j].e);
@@ -111,7 +112,6 @@ static void map_params_of_phases(perp__transcriber *t)
                                                        : perp__translate(t, item->expr);
     }
     if (b->nparam && own) map_params(t, own);
-    free(own);
 }
 
 /* What the unknowns of a step are to the model. */
@@ -183,7 +183,7 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
     perp__program *g = t->program;
     int K = g->K, capacity = t->crow, n = g->nrow;
     if (!perp__grow(&t->row, &t->crow, n + 1, sizeof *t->row) ||
-        !perp__grow(&g->row, &t->crinfo, n + 1, sizeof *g->row)) {
+        !perp__arena_grow(&g->arena, &g->row, &t->crinfo, n + 1, sizeof *g->row)) {
         t->failed = 1;
         return -1;
     }
@@ -273,7 +273,7 @@ static void add_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr a
 static void push_pair(perp__transcriber *t, perp__plan_pair pair)
 {
     perp__program *g = t->program;
-    if (perp__grow(&g->pair, &t->cpair, g->npair + 1, sizeof *g->pair))
+    if (perp__arena_grow(&g->arena, &g->pair, &t->cpair, g->npair + 1, sizeof *g->pair))
         g->pair[g->npair++] = pair;
     else
         t->failed = 1;
@@ -342,7 +342,7 @@ static void add_conditions_of_model(perp__transcriber *t)
 void perp__transcribe(perp__transcriber *t)
 {
     perp__program *g = t->program;
-    t->initial = malloc(((size_t)g->ns + 1) * sizeof *t->initial);
+    PERP_TAKE(&g->arena, t->initial, g->ns);
     if (!t->initial ||
         !perp__instant_create(&t->at, t->model, t->graph, &g->scheme, g->sym.n, g->sym.n + g->ns)) {
         t->failed = 1;

@@ -4,7 +4,6 @@
 #include "plan/transcribe.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static void set_range(perp__program *g, int j, double lo, double hi)
 {

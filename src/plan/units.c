@@ -5,7 +5,6 @@
 #include "plan/program.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude. */
@@ -158,13 +157,15 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
 {
     size_t K = (size_t)g->K, n = (size_t)(g->nb + g->np), rows = (size_t)g->nrow;
     sizer u = {.g = g, .nkind = (int)n};
-    double *jac = calloc((size_t)g->jac.n * K + 1, sizeof *jac),
-           *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
-    u.size = calloc(n + 1, sizeof *u.size);
-    u.now = calloc(rows * n + n + 1, sizeof *u.now);
-    u.most = calloc(rows + 1, sizeof *u.most);
-    u.net = calloc(2 * rows * n + 1, sizeof *u.net);
-    int ok = jac && grad && u.size && u.now && u.most && u.net;
+    perp__arena arena = {0};
+    double *jac, *grad;
+    PERP_TAKE(&arena, jac, (size_t)g->jac.n * K);
+    PERP_TAKE(&arena, grad, (size_t)g->grad.n * K);
+    PERP_TAKE(&arena, u.size, n);
+    PERP_TAKE(&arena, u.now, rows * n + n);
+    PERP_TAKE(&arena, u.most, rows);
+    PERP_TAKE(&arena, u.net, 2 * rows * n);
+    int ok = !arena.failed;
     if (ok) {
         u.sum = u.net + rows * n;
         size_by_guess(&u, w, p);
@@ -174,11 +175,6 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
         keep_in_ranges(&u);
         set_units(&u);
     }
-    free(jac);
-    free(grad);
-    free(u.size);
-    free(u.now);
-    free(u.most);
-    free(u.net);
+    perp__arena_clear(&arena);
     return ok;
 }

@@ -28,6 +28,7 @@ typedef struct plan_scales {
     int *slot;    /* of the graph's nodes, where they are roots */
     double *size; /* states, vars, chosen inputs: the largest in the plan */
     int is_there, is_by_rows;
+    perp__arena arena; /* these arrays, and the checker's */
 } plan_scales;
 
 typedef struct checker {
@@ -159,13 +160,18 @@ static void set_symbols(checker *u, int c, perp__reading reading)
 
 /* Scales ---------------------------------------------------------------------------------------- */
 
+/* Room for the values of all symbols and nodes. 0: memory. */
+static int take_symbols(checker *u, perp__arena *arena)
+{
+    PERP_TAKE(arena, u->symbol, u->m->nsymbol + u->m->plan->nparam);
+    PERP_TAKE(arena, u->value, u->m->graph.count);
+    return !arena->failed;
+}
+
 static void scales_clear(plan_scales *s)
 {
     perp__tape_clear(&s->tape);
-    free(s->ws);
-    free(s->term);
-    free(s->slot);
-    free(s->size);
+    perp__arena_clear(&s->arena);
 }
 
 /* All expressions that conditions are made of; NULL: memory. */
@@ -291,12 +297,12 @@ static int find_scales(checker *u)
     int nsize = g->ns + g->nv + g->nu + u->m->nequation, n;
     perp_expr *roots = list_roots(u->m, &n);
     s->is_there = 1;
-    s->slot = malloc((size_t)u->m->graph.count * sizeof *s->slot);
-    s->size = calloc((size_t)nsize + 1, sizeof *s->size);
-    if (roots && s->slot && s->size &&
+    PERP_TAKE(&s->arena, s->slot, u->m->graph.count);
+    PERP_TAKE(&s->arena, s->size, nsize);
+    if (roots && !s->arena.failed &&
         perp__tape_compile(&s->tape, &u->m->graph, roots, n, u->m->nsymbol)) {
-        s->ws = malloc(((size_t)perp__tape_end(&s->tape) + 1) * sizeof *s->ws);
-        s->term = malloc(((size_t)perp__tape_end(&s->tape) + 1) * sizeof *s->term);
+        PERP_TAKE(&s->arena, s->ws, perp__tape_end(&s->tape));
+        PERP_TAKE(&s->arena, s->term, perp__tape_end(&s->tape));
         for (int i = 0; i < n; i++) s->slot[roots[i]] = s->tape.out[i];
     }
     free(roots);
@@ -314,10 +320,10 @@ static int find_sizes_by_rows(const checker *from)
     checker u = *from;
     const perp__program *g = u.g;
     size_t n = (size_t)(g->ns + g->nv);
-    double *size = malloc((n + 1) * sizeof *size);
-    u.symbol = malloc((size_t)(u.m->nsymbol + u.m->plan->nparam) * sizeof *u.symbol);
-    u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
-    int ok = size && u.symbol && u.value;
+    perp__arena arena = {0};
+    double *size;
+    PERP_TAKE(&arena, size, n);
+    int ok = take_symbols(&u, &arena);
     u.scales->is_by_rows = 1;
     for (int s = 0; s < u.m->nsymbol && ok; s++) u.symbol[s] = NAN;
     for (size_t pass = 0, grew = 1; pass <= n && grew && ok; pass++) {
@@ -335,9 +341,7 @@ static int find_sizes_by_rows(const checker *from)
             grew = 1;
         }
     }
-    free(size);
-    free(u.symbol);
-    free(u.value);
+    perp__arena_clear(&arena);
     return ok;
 }
 
@@ -600,9 +604,7 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     int ok = 0;
     memset(check, 0, sizeof *check);
     check->worst_at = -1;
-    u.symbol = malloc((size_t)(m->nsymbol + m->plan->nparam) * sizeof *u.symbol);
-    u.value = malloc((size_t)m->graph.count * sizeof *u.value);
-    if (!u.symbol || !u.value) goto done;
+    if (!take_symbols(&u, &scales.arena)) goto done;
     for (int s = 0; s < m->nsymbol; s++) u.symbol[s] = NAN;
     for (u.step = 0; u.step < g->K; u.step++) {
         u.here = 0;
@@ -627,8 +629,6 @@ int perp__plan_verify(const perp__program *g, const double *w, const double *p,
     }
     ok = !u.failed;
 done:
-    free(u.symbol);
-    free(u.value);
     scales_clear(&scales);
     return ok;
 }
@@ -637,13 +637,12 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
                             double *off)
 {
     const perp__plan_block *b = g->model->plan;
-    double *unknown_p = malloc(((size_t)g->np + 1) * sizeof *unknown_p);
+    double *unknown_p;
     plan_scales scales = {0};
+    PERP_TAKE(&scales.arena, unknown_p, g->np);
     checker u = {.g = g, .m = g->model, .w = w, .p = unknown_p, .scales = &scales};
     int broken = -2;
-    u.symbol = malloc((size_t)(u.m->nsymbol + b->nparam) * sizeof *u.symbol);
-    u.value = malloc((size_t)u.m->graph.count * sizeof *u.value);
-    if (!u.symbol || !u.value || !unknown_p || !find_scales(&u)) goto done;
+    if (!take_symbols(&u, &scales.arena) || !find_scales(&u)) goto done;
     memset(scales.size, 0, (size_t)(g->ns + g->nv + g->nu) * sizeof(double));
     /* chosen parameters and initial values are NaN, and with them every expression that depends on them */
     for (int i = 0; i < g->np; i++)
@@ -665,9 +664,6 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
             broken = i;
     }
 done:
-    free(u.symbol);
-    free(u.value);
-    free(unknown_p);
     scales_clear(&scales);
     return broken;
 }

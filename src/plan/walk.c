@@ -6,7 +6,6 @@
 #include "model/plan_block.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Has parameter i a value of its own wherever the plan is? */
@@ -75,8 +74,7 @@ perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag)
     if (!o->homotopy || o->homotopy_steps == 0) return PERP_OK;
     double value = value_of(plan, diag);
     perp_status status = isnan(value) ? PERP_ERR_ARG : PERP_OK;
-    plan->easier = calloc((size_t)o->homotopy_steps, sizeof *plan->easier);
-    if (!plan->easier) return PERP_ERR_MEMORY;
+    if (!PERP_TAKE(&plan->arena, plan->easier, o->homotopy_steps)) return PERP_ERR_MEMORY;
     for (int k = o->homotopy_steps; k > 0 && status == PERP_OK; k--) {
         value -= (value - o->homotopy_from) / k;
         status = create_at(plan, value, &plan->easier[plan->neasier++], diag);
