@@ -38,6 +38,19 @@ static void lower_range(perp__builder *b, const perp__statement *s, double *lo, 
                     "the range of '%s' is empty: %g is not below %g", s->name, *lo, *hi);
 }
 
+/* The number of a `scale`; 0 without one. */
+static double lower_scale(perp__builder *b, const perp__statement *s)
+{
+    if (!s->scale) return 0;
+    int errors = b->source->nerror;
+    perp__value v = perp__lower_in(b, SCOPE_PARAM, s->scale);
+    double scale = perp__constant_value(b, perp__element(&v, 0), 0);
+    if (b->source->nerror == errors && (v.ndim || !(scale > 0) || isinf(scale)))
+        perp__error(b->source, s->scale->at, s->scale->end,
+                    "the scale of '%s' must be a positive number", s->name);
+    return scale;
+}
+
 static const char *element_name(perp__builder *b, const perp__declared *d, int i)
 {
     char buffer[300];
@@ -89,8 +102,8 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
         d->dim[0] = d->dim[1] = 1;
     }
     d->n = d->dim[0] * d->dim[1];
-    double lo, hi;
-    lower_range(b, s, &lo, &hi); /* like the sizes, before the name is known */
+    double lo, hi, scale = lower_scale(b, s); /* like the sizes, before the name is known */
+    lower_range(b, s, &lo, &hi);
     if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
         !perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item)) ||
         !perp__names_add(&b->name_of, s->name, b->nname)) {
@@ -109,7 +122,8 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
                          .expr = -1,
                          .value = NAN,
                          .lo = lo,
-                         .hi = hi};
+                         .hi = hi,
+                         .scale = scale};
         enter_item(b, kind, m->nitem[kind] - 1);
     }
     return d;

@@ -35,6 +35,7 @@ typedef struct perp__item {
                        itself; -1 none */
     double value;   /* parameter, state */
     double lo, hi;
+    double scale;      /* the least size that it is judged by; 0: none was declared */
     int is_set;        /* value was given by perp_model_set */
     int is_structural; /* a parameter that an index or a size was computed from */
     perp__table table; /* of an input; n = 0: none */

@@ -478,7 +478,26 @@ static void parse_table(parser *p, perp__statement *s)
     s->table_end = last_end(p);
 }
 
-/* NAME[dims] = value in [lo, hi] "unit" */
+/* Say what is wrong with the `scale` that comes next, and of which name. */
+static void wrong_scale(parser *p, const perp__statement *s, const char *format)
+{
+    if (!p->bad) perp__error(p->source, p->token->at, p->token->end, format, s->name);
+    p->bad = 1;
+}
+
+/* scale EXPR, of what is solved for */
+static void parse_scale(parser *p, perp__statement *s)
+{
+    if (s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUTPUT) {
+        wrong_scale(p, s, "'%s' is not solved for: only states, vars and inputs have a scale");
+        return;
+    }
+    take(p);
+    s->scale = parse_expression(p);
+    if (!p->bad && at_word(p, "scale")) wrong_scale(p, s, "the scale of '%s' is given twice");
+}
+
+/* NAME[dims] = value in [lo, hi] scale s "unit" */
 static perp__statement *parse_item(parser *p, perp__statement_kind kind)
 {
     perp__statement *s = new_statement(p, kind);
@@ -511,7 +530,10 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind)
                                               : "'=' and the output's expression");
     }
     if (!p->bad && take_word(p, "in")) parse_range(p, s);
+    if (!p->bad && at_word(p, "scale")) parse_scale(p, s);
     if (!p->bad && p->token->kind == TOKEN_STRING) s->unit = take(p)->text;
+    if (!p->bad && s->unit && at_word(p, "scale"))
+        wrong_scale(p, s, "the scale of '%s' must stand before its unit");
     s->end = last_end(p);
     return s;
 }
@@ -529,7 +551,7 @@ static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
         perp__statement *s = parse_item(p, kind);
         unit = s->unit;
         nunit += unit != NULL;
-        if (p->bad) s->value = s->lo = s->hi = NULL;
+        if (p->bad) s->value = s->lo = s->hi = s->scale = NULL;
         if (s->name) { /* also when it is wrong, so that its name is known further on */
             *tail = s;
             tail = &s->next;

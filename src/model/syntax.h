@@ -91,12 +91,12 @@ struct perp__statement {
     int at, end;
     perp__statement *next;
 
-    /* declarations: NAME[dims] = value in [lo, hi] "unit"; for: NAME in lo..hi; model: NAME */
+    /* declarations: NAME[dims] = value in [lo, hi] scale s "unit"; for: NAME in lo..hi; model: NAME */
     const char *name;
     int name_at, name_end;
     int ndim;
     perp__syntax *dim[2];
-    perp__syntax *value, *lo, *hi;
+    perp__syntax *value, *lo, *hi, *scale;
     const char *unit;
     const char *table, *table_column; /* input NAME = table("file", "column") */
     int table_at, table_end;

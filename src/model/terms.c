@@ -44,7 +44,8 @@ static perp__terms of_others(int op, double a, double b, double f, perp__terms A
                              (A.rounding + z * B.rounding) / y + z};
     case PERP__POW: { /* d(a^b) = f (b da/a + log(a) db) */
         double base = finite_or_0(z * y / x), power = finite_or_0(z * fabs(log(x)));
-        return (perp__terms){z, base * A.rounding + power * B.rounding + z};
+        return (perp__terms){z + base * fmax(A.scale - x, 0), /* as the product of its factors */
+                             base * A.rounding + power * B.rounding + z};
     }
     case PERP__LE:
     case PERP__LT: return (perp__terms){z, 0};

@@ -227,7 +227,7 @@ static void size_by_plan(const checker *u)
     }
 }
 
-/* The terms of the symbols: their values, and those of unknowns at least this share of their sizes. */
+/* The terms of the symbols: their values, and those of unknowns at least their declared scales and this share of their sizes. */
 static void set_symbol_terms(checker *u, double share)
 {
     const perp__program *g = u->g;
@@ -236,7 +236,7 @@ static void set_symbol_terms(checker *u, double share)
         s->term[k] = (perp__terms){fabs(u->symbol[k]), fabs(u->symbol[k])};
     for (int j = 0; j < g->ns + g->nv + g->nu; j++) {
         perp__terms *t = s->term + item_of(u, j)->symbol;
-        double least = share * s->size[j];
+        double least = fmax(share * s->size[j], item_of(u, j)->scale);
         t[PERP__NOW].scale = fmax(t[PERP__NOW].scale, least);
         if (j >= g->ns + g->nv) t[PERP__INPUT_PRE].scale = fmax(t[PERP__INPUT_PRE].scale, least);
         if (j >= g->ns) continue;

@@ -427,10 +427,21 @@ static void say_worst(const perp_simulation *sim, const perp__step_result *r, pe
     perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->off);
 }
 
+/* Offers a power of ten. */
+static void say_unscaled(const perp__step_result *r, perp_diag *diag)
+{
+    if (!r->unscaled) return;
+    perp__diag_append(diag,
+                      "all its terms vanish with '%s', and nothing says how small that must be to "
+                      "count as 0; a scale in its declaration does, such as 'scale %g'\n",
+                      r->unscaled, pow(10, ceil(log10(r->scale))));
+}
+
 static void say_diverged(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     perp__diag_append(diag, "h/%d; the condition furthest off is\n", 1 << HALVINGS);
     say_worst(sim, r, diag);
+    say_unscaled(r, diag);
 }
 
 static void say_unverified(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)

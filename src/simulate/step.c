@@ -730,6 +730,8 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     if (!(v.error <= s->tol)) v = perp__step_verify(s);
     if (v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
     if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED) keep_verdict(&result, &v);
+    if (result.fault == PERP__DIVERGED)
+        result.unscaled = perp__step_unscaled(s, v.worst, &result.scale);
     result.solves = solves;
     return result;
 }

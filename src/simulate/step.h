@@ -130,6 +130,7 @@ typedef struct perp__sizes {
     int has_terms, has_units; /* terms are of the present point; units are there */
     perp__terms *term;        /* by slot, up to the end of the check's tape */
     double *history;          /* ny: the largest that each state has been in this run */
+    double *declared;         /* ny: the least size of an unknown, by its declaration; 0: none */
     double *own;              /* ny: what the size of an unknown is judged by */
     double *of;               /* ny: what an unknown counts with among terms */
     double *scale;   /* nequation of the model: sums of |terms| of the equations as written */
@@ -268,12 +269,18 @@ int perp__step_moves_nothing(perp__step *step);
 /* After perp__step_verify: are there unknowns so much larger than all data that rounding decides? Then nothing is verified. */
 int perp__step_has_grown(perp__step *step);
 
+/* Does an equation of the model only miss a scale, since all its terms vanish with one unknown? The name of that, and the scale with which the
+ * equation would hold at the present point, no more than the unknown's usual size; else NULL. */
+const char *perp__step_unscaled(perp__step *step, int condition, double *scale);
+
 typedef struct perp__step_result {
     perp_outcome outcome;
     perp__step_fault fault;
     double residual, error, off;
     int solves;
     int worst; /* the model's condition with the largest error: equations first, then pairs */
+    const char *unscaled; /* perp__step_unscaled of that; NULL: more is wrong */
+    double scale;
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;

@@ -29,11 +29,22 @@ static void transpose(perp__step *s)
             s->marks.stands_in[next[s->column[k]]++] = r;
 }
 
+/* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
+static int is_named(const perp__step *s, int j)
+{
+    return j < s->nx + s->model->nvar;
+}
+
+static const perp__item *item_of(const perp__step *s, int j)
+{
+    return j < s->nx ? &s->model->item[PERP_STATE][j] : &s->model->item[PERP_VAR][j - s->nx];
+}
+
 int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->sym.n;
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
-    s->sizes.own = malloc((6 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->sizes.own = malloc((7 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->marks.before = malloc((nsymbol + 1) * sizeof(int));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
     s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
@@ -46,7 +57,10 @@ int perp__verdict_allocate(perp__step *s)
     transpose(s);
     s->sizes.scratch = s->sizes.own + ny;
     s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
-    s->sizes.history = s->sizes.scale + ne, s->sizes.unit = s->sizes.history + ny;
+    s->sizes.history = s->sizes.scale + ne, s->sizes.declared = s->sizes.history + ny;
+    s->sizes.unit = s->sizes.declared + ny;
+    for (int j = 0; j < s->ny; j++)
+        s->sizes.declared[j] = is_named(s, j) ? item_of(s, j)->scale : 0;
     memset(s->sizes.history, 0, ny * sizeof(double));
     for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
     for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
@@ -196,15 +210,20 @@ void perp__step_size(perp__step *s)
     size_states(s);
     size_definitions(s);
     size_forces(s);
+    for (int j = 0; j < s->ny; j++) s->sizes.own[j] = fmax(s->sizes.own[j], s->sizes.declared[j]);
 }
 
 /* The terms of all conditions at the present point, after the evaluation of s->tape.check. Equations are held to the sums of their
- * terms as they are; sides of pairs, and rounding, count unknowns with their sizes. */
+ * terms as they are, or as declared scales make them; sides of pairs, and rounding, count unknowns with their sizes. */
 static void find_terms(perp__step *s)
 {
     const int *out = s->tape.check.out;
     for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    for (int j = 0; j < s->ny; j++) {
+        double *scale = &s->sizes.term[s->sym.y + j].scale;
+        *scale = fmax(*scale, s->sizes.declared[j]);
+    }
     perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
     for (int i = 0; i < s->model->nequation; i++)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
@@ -561,6 +580,22 @@ int perp__step_has_grown(perp__step *s)
     find_terms(s);
     find_data(s);
     return something_floats(s);
+}
+
+const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
+{
+    const char *name = NULL;
+    if (condition < 0 || condition >= s->model->nequation) return NULL;
+    perp__step_linearise(s);
+    double off = fabs(perp__step_row_amount(s, condition, s->ws + s->sym.y).value);
+    *scale = (double)INFINITY;
+    for (int k = s->row_start[condition]; k < s->row_start[condition + 1]; k++) {
+        int j = s->column[k];
+        double usual = fmax(perp__step_units(s)[j], fabs(s->newton.from[j])),
+               x = off / fabs(s->value[k]) / s->tol;
+        if (is_named(s, j) && x <= usual && x < *scale) *scale = x, name = item_of(s, j)->name;
+    }
+    return name;
 }
 
 int perp__step_moves_nothing(perp__step *s)

@@ -298,6 +298,22 @@ static void units_change_no_plan(void **state)
     }
 }
 
+/* A flow that is 0 throughout has no size but a declared one. */
+static void a_declared_scale_is_the_least_size_of_an_unknown(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "input u in [0, 1]\nstate x = 0\nvar q %s\nder(x) = u\nq*abs(q) = 0\nplan {\n "
+                 "horizon 1\n"
+                 " nodes 5\n minimize integral(u^2)\n at end: x = 0.5\n guess q = 1\n}\n",
+                 k ? "scale 1e3" : "");
+        perp_plan_result r = plan_text(text, NULL);
+        assert_int_equal(perp_plan_holds(r.on_mesh), k);
+    }
+}
+
 /* Solve from a table. */
 static perp_plan_result plan_from(perp_model *m, const perp_trajectory *table, int nodes,
                                   perp_plan **plan)
@@ -431,6 +447,7 @@ int main(void)
         cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
+        cmocka_unit_test(a_declared_scale_is_the_least_size_of_an_unknown),
         cmocka_unit_test(a_guess_is_not_dropped),
         cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
         cmocka_unit_test(curvature_is_judged_where_the_slope_is_zero),

@@ -1,6 +1,7 @@
 /* Verdicts of steps do not change with what stands beside them, nor with units (docs/adr/008-verdicts.md). */
 
 #include "runs.h"
+#include "simulate/step.h"
 #include "unit.h"
 
 #include <math.h>
@@ -166,6 +167,77 @@ static void equations_without_a_scale_are_not_solved(void **state)
     free_run(&r);
 }
 
+/* A pipe whose pump stands from t = 1 on: R q |q| = 0, and nothing says how small a flow counts as none. The message does,
+ * by a scale with which it runs. In small units of the flow, too. */
+static void what_nothing_gives_a_scale_is_refused_and_can_be_declared(void **state)
+{
+    (void)state;
+    static const char *const laws[] = {"q*abs(q)", "abs(q)^1.5*sign(q)"};
+    for (int k = 0; k < 2; k++)
+        for (double unit = 1e-9; unit < 10; unit *= 1e9) {
+            char text[300], message[600], declared[40] = "";
+            double R = pow(unit, k == 0 ? -2 : -1.5);
+            long steps;
+            for (int is_declared = 0; is_declared < 2; is_declared++) {
+                snprintf(text, sizeof text,
+                         "input p = max(0, 1 - t)\nstate V = 0\nvar q %s\n%.17g*der(V) = q\n"
+                         "%.17g*%s = p\nsimulate to 2 step 0.125\n",
+                         declared, unit, R, laws[k]);
+                perp_status status = status_of(text, &steps, message);
+                assert_int_equal(status, is_declared ? PERP_OK : PERP_ERR_NO_SOLUTION);
+                assert_int_equal(steps, is_declared ? 16 : 7);
+                const char *offer = strstr(message, "'scale ");
+                if (is_declared) break;
+                assert_non_null(strstr(message, "all its terms vanish with 'q'"));
+                assert_non_null(offer);
+                snprintf(declared, sizeof declared, "%.*s", (int)strcspn(offer + 1, "'"),
+                         offer + 1);
+            }
+            run r = run_model(parse_model(text), 0, 0);
+            assert_true(fabs(last(&r, "q")) < 1e-3 * unit && at(&r, 4, "q") > 0.1 * unit);
+            free_run(&r);
+        }
+}
+
+/* A force that is rounding beside its scale counts as 0, where it stands alone too. */
+static void a_scale_is_the_least_size_of_a_side(void **state)
+{
+    (void)state;
+    static const char *const declared[] = {"", "scale 1", "scale 1e-6"};
+    for (int i = 0; i < 3; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "state v = 0\nvar f %s\nder(v) = f\n0 <= f perp v >= 0\nsimulate to 1 step 0.5\n",
+                 declared[i]);
+        perp_model *model = parse_model(text);
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp__step s = {0};
+        assert_int_equal(perp__step_create(&s, model, &o), PERP_OK);
+        s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = s.ws[s.sym.y] = 0, s.ws[s.sym.y + 1] = -1e-12;
+        perp__step_linearise(&s);
+        assert_int_equal(perp__step_verify(&s).error <= s.tol, i == 1);
+        perp__step_clear(&s);
+        perp_model_destroy(model);
+    }
+}
+
+/* A scale excuses nothing: exp(y) has none, a wall is a wall, and what is known better stays. */
+static void a_scale_excuses_no_condition_that_is_broken(void **state)
+{
+    (void)state;
+    char message[400];
+    long steps;
+    static const char *const broken[] = {
+        "state x = 0\nvar y scale 1\nder(x) = 1\nexp(y) = 0\nsimulate to 1 step 0.1\n",
+        "state x = 0\nvar y scale 1e-3\nder(x) = 1\ny^2 + 1e-8 = 0\nsimulate to 1 step 0.1\n",
+        "var y scale 1\nstate x = 1\nder(x) = 0\n0 <= y perp -1e-6 - y >= 0\nsimulate to 1 step "
+        "0.1\n"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        assert_int_equal(status_of(broken[i], &steps, message), PERP_ERR_NO_SOLUTION);
+        assert_null(strstr(message, "'scale"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +248,9 @@ int main(void)
         cmocka_unit_test(position_level_constraints_run_at_small_steps),
         cmocka_unit_test(steps_that_move_nothing_are_refused),
         cmocka_unit_test(equations_without_a_scale_are_not_solved),
+        cmocka_unit_test(what_nothing_gives_a_scale_is_refused_and_can_be_declared),
+        cmocka_unit_test(a_scale_is_the_least_size_of_a_side),
+        cmocka_unit_test(a_scale_excuses_no_condition_that_is_broken),
     };
     return run_all(tests);
 }

@@ -1,5 +1,6 @@
 /* The language: what each construct means, by the values it gives. */
 
+#include "model/model.h"
 #include "runs.h"
 
 #include <time.h>
@@ -115,6 +116,26 @@ static void symbols_keep_units_ranges_and_places(void **state)
     assert_false(perp_model_find(model, "z", NULL, NULL));
     assert_string_equal(perp_model_equation(model, 1).text, "der(y) = 1");
     assert_int_equal(perp_model_equation(model, 1).line, 5);
+    perp_model_destroy(model);
+}
+
+static void a_scale_is_a_word_only_behind_a_declared_name(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param scale = 4, m = 2\nstate x = scale in [0, 5] scale m*1e-6 \"m\", y = 1 scale scale\n"
+        "var v[2] scale 1e-3, w\ninput u in [0, 1] scale 7\nder(x) = v[1]\nder(y) = v[2]\n"
+        "v = [u, scale]\nw = x\n";
+    perp_model *model = parse_model(text), *copy = NULL;
+    assert_near(model->item[PERP_STATE][0].scale, 2e-6, 0);
+    assert_near(model->item[PERP_STATE][1].scale, 4, 0);
+    for (int i = 0; i < 2; i++) assert_near(model->item[PERP_VAR][i].scale, 1e-3, 0);
+    assert_near(model->item[PERP_VAR][2].scale, 0, 0);
+    assert_near(model->item[PERP_INPUT][0].scale, 7, 0);
+    assert_string_equal(model->item[PERP_STATE][0].unit, "m");
+    assert_int_equal(perp__model_clone(model, &copy), PERP_OK);
+    assert_near(copy->item[PERP_STATE][0].scale, 2e-6, 0);
+    perp_model_destroy(copy);
     perp_model_destroy(model);
 }
 
@@ -313,6 +334,20 @@ static void mistakes_are_named(void **state)
         {"param a", "expected '=' and the parameter's value"},
         {"param a = 3x", "'3x' is not a number"},
         {"param a = 1 in [2, 1]", "the range of 'a' is empty"},
+        {"var x scale 0", "1:13: the scale of 'x' must be a positive number"},
+        {"var x scale -1e-6", "1:13: the scale of 'x' must be a positive number"},
+        {"param a = 1\nvar x scale a - a", "2:13: the scale of 'x' must be a positive number"},
+        {"var x scale 1e400", "1:13: the number 1e400 is too large"},
+        {"param k = 1e300\nvar x scale k*k", "the scale of 'x' must be a positive number"},
+        {"var x scale 0/0", "the scale of 'x' must be a positive number"},
+        {"var x[2] scale [1, 2]", "the scale of 'x' must be a positive number"},
+        {"var x scale y", "1:13: unknown name 'y'"},
+        {"var x scale", "expected an expression, found the end of the file"},
+        {"var x scale 1 scale 2", "1:15: the scale of 'x' is given twice"},
+        {"var x \"m\" scale 1", "1:11: the scale of 'x' must stand before its unit"},
+        {"var x scale 1 in [0, 1]", "expected a unit in quotes, ',' or the end of the line"},
+        {"param a = 1 scale 1", "1:13: 'a' is not solved for: only states, vars and inputs"},
+        {"output y = 1 scale 1", "'y' is not solved for"},
         {"param a = 1 \"kg", "the string is not closed"},
         {"param a = a", "unknown name 'a'"},
         {"param a = 2 + t", "'t' has no value here"},
@@ -632,6 +667,7 @@ int main(void)
         cmocka_unit_test(names_may_be_greek),
         cmocka_unit_test(parameters_follow_what_is_set),
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
+        cmocka_unit_test(a_scale_is_a_word_only_behind_a_declared_name),
         cmocka_unit_test(pre_is_the_value_before_the_step),
         cmocka_unit_test(a_step_past_the_end_is_refused),
         cmocka_unit_test(nothing_times_an_infinity_is_refused),
