@@ -1,8 +1,7 @@
 /* The model run from the data's initial states, all runs at once.
  *
- * Every thread has a model and one simulation for the present parameters, which is restarted for each run: its
- * parameters are constants there, so that what does not depend on the state is eliminated once. A restart forgets
- * everything, so the result does not depend on which thread takes which run. */
+ * Every thread has a model and two simulations, with and without derivatives, which take up the present parameters at the first run
+ * and are restarted for each. A restart forgets everything, so the result does not depend on which thread takes which run. */
 
 #include "base/parallel.h"
 #include "identify/identify.h"
@@ -16,11 +15,12 @@
 
 typedef struct worker {
     perp_model *model;
-    perp_simulation *sim; /* for the present parameters; NULL until the first run */
+    perp_simulation *made[2],
+        *sim; /* made[1] has derivatives; the one that has the present parameters, or NULL */
     double *row;
     double *slope; /* derivatives of the row by each parameter */
     perp_diag diag;
-    perp_status status; /* of creating the simulation */
+    perp_status status; /* of giving the simulation the parameters */
 } worker;
 
 struct perp__predictor {
@@ -84,7 +84,7 @@ void perp__predictor_destroy(perp__predictor *p)
 {
     if (!p) return;
     for (int i = 0; p->worker && i < p->nworker; i++) {
-        perp_simulation_destroy(p->worker[i].sim);
+        for (int k = 0; k < 2; k++) perp_simulation_destroy(p->worker[i].made[k]);
         perp_model_destroy(p->worker[i].model);
         perp_diag_clear(&p->worker[i].diag);
         free(p->worker[i].row);
@@ -163,22 +163,40 @@ static perp_status set_inputs(const perp__study *s, const perp__recording *r, pe
     return status;
 }
 
-/* The simulation of the present parameters, created at the first run's start whichever run is wanted. */
-static perp_status create_simulation(const perp__predictor *p, worker *w, const double *theta,
-                                     int follow)
+static perp_status create_simulation(const perp__predictor *p, worker *w, int follow)
 {
     const perp__study *s = p->study;
     const perp__recording *first = &s->run[0];
+    perp_simulation *sim;
     perp_simulation_options o = perp_simulation_options_default(w->model);
     o.step = s->step;
     o.from = first->t[0];
     o.to = o.from + (double)first->at[first->rows - 1] * s->step;
+    perp_status status =
+        perp__simulation_create(w->model, &o, s->np, s->options.parameter, &sim, &w->diag);
+    if (status == PERP_OK && follow)
+        status = perp_simulation_follow(sim, s->np, s->options.parameter, &w->diag);
+    if (status == PERP_OK)
+        w->made[follow] = sim;
+    else
+        perp_simulation_destroy(sim);
+    return status;
+}
+
+/* The simulation at the first run's start, whichever run is wanted, with the present parameters. */
+static perp_status take_parameters(const perp__predictor *p, worker *w, const double *theta,
+                                   int follow)
+{
+    const perp__study *s = p->study;
+    const perp__recording *first = &s->run[0];
     if (!perp__set_parameters(s, w->model, theta)) return PERP_ERR_MEMORY;
     perp_status status = set_inputs(s, first, w->model);
     if (status == PERP_OK) status = set_states(p, first, 0, 0, w->model);
-    if (status == PERP_OK) status = perp_simulation_create(w->model, &o, &w->sim, &w->diag);
-    if (status == PERP_OK && follow)
-        status = perp_simulation_follow(w->sim, s->np, s->options.parameter, &w->diag);
+    if (status != PERP_OK) return status;
+    status = w->made[follow] ? perp__simulation_revalue(w->made[follow], first->t[0],
+                                                        first->at[first->rows - 1], &w->diag)
+                             : create_simulation(p, w, follow);
+    if (status == PERP_OK) w->sim = w->made[follow];
     return status;
 }
 
@@ -245,7 +263,7 @@ static perp_status predict_run(perp__predictor *p, worker *w, int run)
     if (run % p->stride != 0) return PERP_OK;
     perp_status status = w->sim ? PERP_OK : w->status;
     if (status == PERP_OK && !w->sim)
-        status = w->status = create_simulation(p, w, p->theta, p->jacobian != NULL);
+        status = w->status = take_parameters(p, w, p->theta, p->jacobian != NULL);
     if (status == PERP_OK) status = set_inputs(s, r, w->model);
     for (int first = 0; first < r->rows - 1 && status == PERP_OK; first += horizon) {
         int last = first + horizon < r->rows ? first + horizon : r->rows - 1;
@@ -277,7 +295,6 @@ static perp_status predict_all(perp__predictor *p, const double *theta)
     perp_status status = PERP_OK;
     p->theta = theta;
     for (int i = 0; i < p->nworker; i++) {
-        perp_simulation_destroy(p->worker[i].sim);
         p->worker[i].sim = NULL;
         p->worker[i].status = PERP_OK;
         perp_diag_clear(&p->worker[i].diag);

@@ -14,8 +14,28 @@ void perp__tape_clear(perp__tape *tape)
     memset(tape, 0, sizeof *tape);
 }
 
+/* slot[k]: where another tape leaves the value of reach[k]; -1 it is to be computed, -2 it is not needed. */
+static void find_needed(const perp__graph *graph, const perp_expr *roots, int nroots,
+                        const int *given, const int *reach, int n, int *slot)
+{
+    for (int k = 0; k < n; k++) slot[k] = given ? -2 : -1;
+    if (!given) return;
+    for (int i = 0; i < nroots; i++) slot[perp__node_place(reach, n, roots[i])] = -1;
+    for (int k = n - 1; k >= 0; k--) {
+        if (slot[k] == -1) slot[k] = given[reach[k]];
+        int arity = slot[k] == -1 ? perp__op_arity(graph->node[reach[k]].op) : 0;
+        for (int j = 0; j < arity; j++) slot[perp__operand_place(reach, n, k, j)] = -1;
+    }
+}
+
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first)
+{
+    return perp__tape_compile_upon(tape, graph, roots, nroots, first, NULL);
+}
+
+int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
+                            int nroots, int first, const int *given)
 {
     int n, ok = 0;
     memset(tape, 0, sizeof *tape);
@@ -28,8 +48,10 @@ int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_ex
 
     tape->first = first;
     tape->nout = nroots;
+    find_needed(graph, roots, nroots, given, reach, n, slot);
     for (int k = 0; k < n; k++) { /* symbols and constants first */
         const perp__node *node = &graph->node[reach[k]];
+        if (slot[k] != -1) continue;
         if (node->op == PERP__SYMBOL) slot[k] = node->a;
         if (node->op != PERP__CONST) continue;
         slot[k] = first + tape->nconst;
@@ -38,7 +60,7 @@ int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_ex
     for (int k = 0; k < n; k++) {
         const perp__node *node = &graph->node[reach[k]];
         int arity = perp__op_arity(node->op);
-        if (arity == 0) continue;
+        if (arity == 0 || slot[k] != -1) continue;
         slot[k] = first + tape->nconst + tape->ncode;
         perp__instruction *code = &tape->code[tape->ncode++];
         code->op = node->op;

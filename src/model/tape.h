@@ -24,9 +24,11 @@ typedef struct perp__tape {
 } perp__tape;
 
 /* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
- * when memory is out. */
+ * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or -1. */
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first);
+int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
+                            int nroots, int first, const int *given);
 void perp__tape_clear(perp__tape *tape);
 
 /* The first slot after those of the tape. */

@@ -8,19 +8,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What becomes a tape. */
+enum { VARIED, COEFFICIENTS, CHECK, GUARDS, OUTPUTS, TAPES };
+
+typedef struct roots {
+    perp_expr *e;
+    int n, capacity;
+} roots;
+
 /* What is needed only while the problem is built. Expressions live in `graph`, whose symbols are
- * the workspace's; the derivatives D_i = der(x_i) have symbols of their own behind them. */
+ * the workspace's, then the parameters that are symbols; the derivatives D_i = der(x_i) have symbols of their own behind them. */
 typedef struct plan {
     perp__step *step;
     const perp_model *model;
-    const int
-        *param; /* parameters that are symbols (perp__step_formulas); all others are numbers */
+    const int *param; /* parameters that are symbols; all others are numbers */
     int nparam;
     perp__graph graph;
     perp__instant end; /* of the step; and for equations that move what a gap reads (contacts.c), */
-    perp__instant damped;    /* the same with theta as a symbol */
-    perp_expr *row;          /* nrow */
-    perp_expr *root;         /* scratch and tape roots */
+    perp__instant damped; /* the same with theta as a symbol */
+    perp_expr *row;       /* nrow */
+    roots root[TAPES];
+    char *
+        kind; /* node -> is it a constant, of the parameters alone, or neither? As far as they were asked for. */
+    int nkind, ckind;
     int *column;             /* symbol -> column of y, or -1 */
     perp_expr *zero_y;       /* symbol -> itself, but 0 for the y */
     int *rate, nrate, crate; /* the states whose derivatives stand in each equation, ... */
@@ -53,8 +63,8 @@ static int make_instant(plan *p, perp__instant *at)
     const perp__step *s = p->step;
     perp__graph *g = &p->graph;
     perp__instant_clear(at);
-    if (!perp__instant_create(at, m, g, &s->scheme, s->sym.n, s->sym.n + s->nx + p->nparam))
-        return 0;
+    int rate = perp__step_parameter(s, p->nparam);
+    if (!perp__instant_create(at, m, g, &s->scheme, rate, rate + s->nx)) return 0;
     at->start = perp__symbol(g, SYM_T_PRE);
     at->time[0] = perp__symbol(g, SYM_T);
     at->h = s->nonlinear ? perp__symbol(g, SYM_H) : perp__const(g, s->h);
@@ -336,21 +346,50 @@ static int mark_entries(plan *p)
 
 /* Tapes --------------------------------------------------------------------------------------- */
 
-/* The coefficient tape's roots: c (of affine rows, which is the row at y = 0) or the rows
+static void add_root(plan *p, int tape, perp_expr e)
+{
+    roots *list = &p->root[tape];
+    if (!perp__grow(&list->e, &list->capacity, list->n + 1, sizeof *list->e))
+        p->graph.failed = 1;
+    else
+        list->e[list->n++] = e;
+}
+
+enum { CONSTANT, OF_PARAMETERS, OTHER };
+
+/* What a node depends on. */
+static int kind_of(plan *p, perp_expr e)
+{
+    const perp__step *s = p->step;
+    if (p->nkind <= e && !perp__grow(&p->kind, &p->ckind, e + 1, 1)) p->graph.failed = 1;
+    if (p->graph.failed) return OTHER;
+    for (; p->nkind <= e; p->nkind++) {
+        const perp__node *node = &p->graph.node[p->nkind];
+        int kind = CONSTANT, arity = perp__op_arity(node->op);
+        if (node->op == PERP__SYMBOL)
+            kind = node->a >= s->sym.n && node->a < perp__step_parameter(s, p->nparam)
+                       ? OF_PARAMETERS
+                       : OTHER;
+        if (arity > 0) kind = p->kind[node->a];
+        if (arity > 1 && p->kind[node->b] > kind) kind = p->kind[node->b];
+        p->kind[p->nkind] = (char)kind;
+    }
+    return p->kind[e];
+}
+
+/* The roots of the coefficients: c (of affine rows, which is the row at y = 0) or the rows
  * themselves, then the Jacobian's entries; those that are constant go into A now. */
-static int derive_rows(plan *p, perp_expr **roots, int *nroots)
+static int derive_rows(plan *p)
 {
     perp__step *s = p->step;
     perp__sparse_row gradient = {0};
-    int ok = 1, capacity = 0;
-    *nroots = 0;
-    for (int r = 0; ok && r < s->nrow; r++) {
+    int ok = 1;
+    for (int r = 0; r < s->nrow; r++) {
         perp_expr c = p->row[r];
         if (!s->nonlinear) perp__graph_copy(&p->graph, &p->graph, &p->row[r], 1, p->zero_y, &c);
-        ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots);
-        if (ok) (*roots)[(*nroots)++] = c;
+        add_root(p, COEFFICIENTS, c);
     }
-    int centry = 0, ccolumn = 0, cvalue = 0, nonzeros = 0;
+    int centry = 0, cvaried = 0, ccolumn = 0, cvalue = 0, nonzeros = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
         s->row_start[r] = nonzeros;
         ok = perp__gradient(&p->graph, p->row[r], p->column, &gradient);
@@ -363,11 +402,13 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
             s->column[nonzeros] = gradient.column[k];
             s->value[nonzeros++] = is_const ? node->value : 0;
             if (is_const) continue;
-            ok = perp__grow(roots, &capacity, *nroots + 1, sizeof **roots) &&
-                 perp__grow(&s->entry, &centry, s->nentry + 1, sizeof *s->entry);
+            int is_varied = kind_of(p, gradient.entry[k]) == OF_PARAMETERS;
+            int **entry = is_varied ? &s->varied.entry : &s->entry;
+            int *n = is_varied ? &s->varied.nentry : &s->nentry;
+            ok = perp__grow(entry, is_varied ? &cvaried : &centry, *n + 1, sizeof **entry);
             if (!ok) break;
-            (*roots)[(*nroots)++] = gradient.entry[k];
-            s->entry[s->nentry++] = nonzeros - 1;
+            add_root(p, is_varied ? VARIED : COEFFICIENTS, gradient.entry[k]);
+            (*entry)[(*n)++] = nonzeros - 1;
         }
     }
     s->row_start[s->nrow] = nonzeros;
@@ -376,71 +417,96 @@ static int derive_rows(plan *p, perp_expr **roots, int *nroots)
     return ok && !p->graph.failed;
 }
 
-static int compile_coefficients(plan *p)
-{
-    perp_expr *roots = NULL;
-    int nroots, ok = derive_rows(p, &roots, &nroots);
-    if (ok)
-        ok = perp__tape_compile(&p->step->tape.coefficients, &p->graph, roots, nroots,
-                                p->step->sym.n);
-    free(roots);
-    return ok;
-}
-
 /* The conditions as they were written, the guards, and the outputs. */
-static int compile_reports(plan *p)
+static void add_reports(plan *p)
 {
     const perp_model *m = p->model;
     perp__step *s = p->step;
-    int n = 0;
     p->graph.strict = 1;
     for (int i = 0; i < m->nequation; i++) {
         int has_rate = p->rate_start[i + 1] > p->rate_start[i];
         perp__reading reading = has_rate ? PERP__AT_WEIGHTED : PERP__AT_POINT;
         perp__instant *at = instant_of(p, i);
-        p->root[n++] = perp__instant_read(at, m->equation[i].left, reading, 0);
-        p->root[n++] = perp__instant_read(at, m->equation[i].right, reading, 0);
+        add_root(p, CHECK, perp__instant_read(at, m->equation[i].left, reading, 0));
+        add_root(p, CHECK, perp__instant_read(at, m->equation[i].right, reading, 0));
     }
     for (int i = 0; i < m->npair; i++) {
-        p->root[n++] = translate(p, m->pair[i].a, PERP__AT_POINT);
-        p->root[n++] = translate(p, m->pair[i].b, PERP__AT_POINT);
+        add_root(p, CHECK, translate(p, m->pair[i].a, PERP__AT_POINT));
+        add_root(p, CHECK, translate(p, m->pair[i].b, PERP__AT_POINT));
         if (!m->pair[i].two_sided) continue;
-        p->root[n++] = translate(p, m->pair[i].lo, PERP__AT_POINT);
-        p->root[n++] = translate(p, m->pair[i].hi, PERP__AT_POINT);
+        add_root(p, CHECK, translate(p, m->pair[i].lo, PERP__AT_POINT));
+        add_root(p, CHECK, translate(p, m->pair[i].hi, PERP__AT_POINT));
     }
     for (int i = 0; i < m->nfriction; i++) {
         const perp__contact *contact = &m->contact[i];
         if (contact->kind != PERP__CONTACT_CONE) continue;
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, contact->f[k], PERP__AT_POINT);
-        for (int k = 0; k < 2; k++) p->root[n++] = translate(p, contact->v[k], PERP__AT_POINT);
-        p->root[n++] = bound_of(p, contact);
+        for (int k = 0; k < 2; k++) add_root(p, CHECK, translate(p, contact->f[k], PERP__AT_POINT));
+        for (int k = 0; k < 2; k++) add_root(p, CHECK, translate(p, contact->v[k], PERP__AT_POINT));
+        add_root(p, CHECK, bound_of(p, contact));
     }
     for (int i = 0; i < m->nfriction; i++)
-        if (m->contact[i].kind != PERP__CONTACT_CONE) p->root[n++] = bound_of(p, &m->contact[i]);
+        if (m->contact[i].kind != PERP__CONTACT_CONE)
+            add_root(p, CHECK, bound_of(p, &m->contact[i]));
     p->graph.strict = 0;
-    if (!perp__tape_compile(&s->tape.check, &p->graph, p->root, n,
-                            perp__tape_end(&s->tape.coefficients)))
-        return 0;
-
-    n = 0;
     for (int i = 0; i < m->npair; i++) {
-        s->tape.guard_of[i] = m->pair[i].guard >= 0 ? n : -1;
-        if (m->pair[i].guard >= 0) p->root[n++] = translate(p, m->pair[i].guard, PERP__AT_POINT);
+        s->tape.guard_of[i] = m->pair[i].guard >= 0 ? p->root[GUARDS].n : -1;
+        if (m->pair[i].guard >= 0)
+            add_root(p, GUARDS, translate(p, m->pair[i].guard, PERP__AT_POINT));
     }
-    if (!perp__tape_compile(&s->tape.guards, &p->graph, p->root, n, perp__tape_end(&s->tape.check)))
-        return 0;
-
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
-        p->root[i] = translate(p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW);
-    return perp__tape_compile(&s->tape.outputs, &p->graph, p->root, m->nitem[PERP_OUTPUT],
-                              perp__tape_end(&s->tape.guards)) &&
-           !p->graph.failed;
+        add_root(p, OUTPUTS, translate(p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW));
+}
+
+/* Node e is wanted by a tape of each step: a result of the parameters alone goes to their tape. given[e] is then 0. */
+static void give(plan *p, perp_expr e, int *given)
+{
+    int is_result = kind_of(p, e) == OF_PARAMETERS && perp__op_arity(p->graph.node[e].op) > 0;
+    if (!is_result || given[e] >= 0) return;
+    add_root(p, VARIED, e);
+    given[e] = 0;
+}
+
+/* The tape of what depends on the parameters alone; given (node) is the slot of each that others want, or -1. */
+static int compile_varied(plan *p, int *given)
+{
+    perp__tape *tape = &p->step->varied.tape;
+    int count = p->graph.count;
+    for (int i = 0; i < count; i++) given[i] = -1;
+    for (int i = 0; i < count && p->nparam > 0; i++) {
+        const perp__node *node = &p->graph.node[i];
+        int arity = kind_of(p, i) == OTHER ? perp__op_arity(node->op) : 0;
+        if (arity > 0) give(p, node->a, given);
+        if (arity > 1) give(p, node->b, given);
+    }
+    for (int k = COEFFICIENTS; k < TAPES && p->nparam > 0; k++)
+        for (int i = 0; i < p->root[k].n; i++) give(p, p->root[k].e[i], given);
+    const roots *list = &p->root[VARIED];
+    if (p->graph.failed || !perp__tape_compile(tape, &p->graph, list->e, list->n,
+                                               perp__step_parameter(p->step, p->nparam)))
+        return 0;
+    for (int i = 0; i < list->n; i++)
+        if (given[list->e[i]] >= 0) given[list->e[i]] = tape->out[i];
+    return 1;
+}
+
+static int compile_tapes(plan *p)
+{
+    perp__step *s = p->step;
+    perp__tape *tape[] = {&s->varied.tape, &s->tape.coefficients, &s->tape.check, &s->tape.guards,
+                          &s->tape.outputs};
+    int *given = malloc((size_t)p->graph.count * sizeof *given);
+    int ok = given && compile_varied(p, given);
+    for (int k = COEFFICIENTS; ok && k < TAPES; k++)
+        ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n,
+                                     perp__tape_end(tape[k - 1]), p->nparam ? given : NULL);
+    free(given);
+    return ok;
 }
 
 static int make_workspace(perp__step *s)
 {
-    const perp__tape *tapes[] = {&s->tape.coefficients, &s->tape.check, &s->tape.guards,
-                                 &s->tape.outputs};
+    const perp__tape *tapes[] = {&s->varied.tape, &s->tape.coefficients, &s->tape.check,
+                                 &s->tape.guards, &s->tape.outputs};
     s->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) + 1, sizeof(double));
     if (!s->ws) return 0;
     for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
@@ -494,15 +560,12 @@ static int allocate_plan(plan *p)
 {
     const perp_model *m = p->model;
     const perp__step *s = p->step;
-    size_t total = (size_t)s->sym.n + (size_t)s->nx + (size_t)p->nparam + 1;
-    size_t nroot = 2 * (size_t)m->nequation + 4 * (size_t)m->npair + 5 * (size_t)m->nfriction +
-                   (size_t)m->nitem[PERP_OUTPUT] + 1;
+    size_t total = (size_t)perp__step_parameter(s, p->nparam) + (size_t)s->nx + 1;
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
-    p->root = malloc(nroot * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
     p->zero_y = malloc(total * sizeof(perp_expr));
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
-    if (!p->row || !p->root || !p->column || !p->zero_y || !p->rate_start) return 0;
+    if (!p->row || !p->column || !p->zero_y || !p->rate_start) return 0;
     for (size_t i = 0; i < total; i++) p->column[i] = -1;
     for (int i = 0; i < s->ny; i++) p->column[s->sym.y + i] = i;
     return 1;
@@ -515,7 +578,7 @@ static int write_rows(plan *p)
     if (!perp__graph_init(&p->graph)) return 0;
     p->nrate = 0;
     if (!make_instant(p, &p->end) || (p->step->gaps.n && !make_instant(p, &p->damped))) return 0;
-    for (int s = 0; s < p->step->sym.n + p->step->nx + p->nparam; s++)
+    for (int s = 0; s < perp__step_parameter(p->step, p->nparam) + p->step->nx; s++)
         p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
     build_rows(p);
     return !p->graph.failed;
@@ -530,8 +593,9 @@ static int build_problem(plan *p)
     if (affine < 0) return 0;
     s->nonlinear = !affine;
     if (s->nonlinear && !write_rows(p)) return 0;
-    return compile_coefficients(p) && mark_entries(p) && compile_reports(p) && make_workspace(s) &&
-           perp__verdict_allocate(s);
+    if (!derive_rows(p) || !mark_entries(p)) return 0;
+    add_reports(p);
+    return compile_tapes(p) && make_workspace(s) && perp__verdict_allocate(s);
 }
 
 static void free_plan(plan *p)
@@ -539,8 +603,9 @@ static void free_plan(plan *p)
     perp__graph_clear(&p->graph);
     perp__instant_clear(&p->end);
     perp__instant_clear(&p->damped);
+    for (int k = 0; k < TAPES; k++) free(p->root[k].e);
+    free(p->kind);
     free(p->row);
-    free(p->root);
     free(p->column);
     free(p->zero_y);
     free(p->rate);
@@ -548,24 +613,46 @@ static void free_plan(plan *p)
 }
 
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options)
+                              const perp_simulation_options *options, const int *param, int nparam)
 {
     memset(step, 0, sizeof *step);
     step->model = model;
     step->h = options->step;
     step->tol = options->tol;
     step->scheme = perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
-    plan p = {.step = step, .model = model};
+    plan p = {.step = step, .model = model, .param = param, .nparam = nparam};
     perp_status status = PERP_ERR_MEMORY;
-    if (build_problem(&p)) status = perp__step_allocate(step, options->solver);
+    step->varied.n = nparam;
+    step->varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
+    if (step->varied.param && nparam)
+        memcpy(step->varied.param, param, (size_t)nparam * sizeof(int));
+    if (step->varied.param && build_problem(&p))
+        status = perp__step_allocate(step, options->solver);
+    if (status == PERP_OK && nparam) perp__step_revalue(step);
     free_plan(&p);
     return status;
+}
+
+void perp__step_revalue(perp__step *s)
+{
+    const perp__varied *v = &s->varied;
+    for (int k = 0; k < v->n; k++)
+        s->ws[perp__step_parameter(s, k)] = s->model->item[PERP_PARAM][v->param[k]].value;
+    perp__tape_eval(&v->tape, s->ws);
+    for (int k = 0; k < v->nentry; k++) s->value[v->entry[k]] = s->ws[v->tape.out[k]];
+    for (int i = s->sym.n; i < perp__tape_end(&v->tape); i++) /* data, as numbers are */
+        s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), 0};
+    perp__step_forget(s);
+    perp__step_fill(s);
 }
 
 void perp__step_clear(perp__step *step)
 {
     perp__step_free(step);
     perp__verdict_free(step);
+    perp__tape_clear(&step->varied.tape);
+    free(step->varied.param);
+    free(step->varied.entry);
     perp__tape_clear(&step->tape.coefficients);
     perp__tape_clear(&step->tape.check);
     perp__tape_clear(&step->tape.guards);
@@ -591,7 +678,7 @@ void perp__step_clear(perp__step *step)
 
 int perp__step_parameter(const perp__step *step, int k)
 {
-    return step->sym.n + step->nx + k;
+    return step->sym.n + k;
 }
 
 int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,

@@ -11,7 +11,7 @@
  * states before the step (nx), parameters (np), and, for outputs only, unknowns (ny). */
 struct perp__sensitivity {
     perp__step *step;
-    int np, noutput;
+    int np, noutput, *param;
     perp__tape tape; /* the nonzeros, row by row */
     int *start, *column;
     double *ws;         /* the step's symbols, parameters, then the tape */
@@ -96,18 +96,28 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int
     if (ok) {
         *x = (perp__sensitivity){.step = s, .np = np, .noutput = noutput};
         x->start = malloc((total + 1) * sizeof(int));
-        ok = x->start &&
+        x->param = malloc((size_t)np * sizeof(int));
+        ok = x->start && x->param &&
              perp__step_formulas(s, param, np, &graph, formula, formula + s->nrow,
                                  formula + s->nrow + noutput) &&
              derive(x, &graph, formula) && allocate(x);
     }
-    for (int j = 0; ok && j < np; j++)
-        x->ws[perp__step_parameter(s, j)] = m->item[PERP_PARAM][param[j]].value;
     perp__graph_clear(&graph);
     free(formula);
-    if (ok) return x;
+    if (ok) {
+        memcpy(x->param, param, (size_t)np * sizeof(int));
+        perp__sensitivity_revalue(x);
+        return x;
+    }
     perp__sensitivity_destroy(x);
     return NULL;
+}
+
+void perp__sensitivity_revalue(perp__sensitivity *x)
+{
+    for (int j = 0; x && j < x->np; j++)
+        x->ws[perp__step_parameter(x->step, j)] =
+            x->step->model->item[PERP_PARAM][x->param[j]].value;
 }
 
 void perp__sensitivity_destroy(perp__sensitivity *x)
@@ -115,6 +125,7 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
     if (!x) return;
     perp__tape_clear(&x->tape);
     free(x->start);
+    free(x->param);
     free(x->column);
     free(x->before);
     free(x->ws);

@@ -18,6 +18,9 @@ typedef struct perp__sensitivity perp__sensitivity;
 perp__sensitivity *perp__sensitivity_create(perp__step *step, const int *param, int nparam);
 void perp__sensitivity_destroy(perp__sensitivity *sensitivity);
 
+/* Put in the values that the parameters have in the model now. NULL: nothing. */
+void perp__sensitivity_revalue(perp__sensitivity *sensitivity);
+
 /* At the initial state; a state whose initial value was set does not depend on parameters. */
 void perp__sensitivity_restart(perp__sensitivity *sensitivity);
 

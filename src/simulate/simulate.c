@@ -309,8 +309,45 @@ static int name_columns(perp_simulation *sim)
     return 1;
 }
 
+/* Which parameters of the model these are, in *param (the caller frees it). */
+static perp_status find_parameters(const perp_model *m, int n, const char *const *parameter,
+                                   int **param, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    *param = malloc(((size_t)n + 1) * sizeof **param);
+    if (!*param) return perp__out_of_memory(diag, m->source.name);
+    for (int k = 0; k < n && status == PERP_OK; k++) {
+        perp_symbol_kind kind;
+        if (parameter[k] && perp_model_find(m, parameter[k], &kind, *param + k) &&
+            kind == PERP_PARAM && !m->item[PERP_PARAM][(*param)[k]].is_structural)
+            continue;
+        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
+                              "no parameter '%s' to differentiate with respect to\n",
+                              parameter[k] ? parameter[k] : "");
+    }
+    return status;
+}
+
+static perp_status make_step(perp_simulation *sim, int n, const char *const *parameter,
+                             perp_diag *diag)
+{
+    int *param;
+    perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
+    if (status == PERP_OK)
+        status = perp__step_create(&sim->step, sim->model, &sim->options, param, n);
+    free(param);
+    return status;
+}
+
 perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
                                    perp_simulation **out, perp_diag *diag)
+{
+    return perp__simulation_create(model, options, 0, NULL, out, diag);
+}
+
+perp_status perp__simulation_create(const perp_model *model, const perp_simulation_options *options,
+                                    int n, const char *const *parameter, perp_simulation **out,
+                                    perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -330,7 +367,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     sim->sides = calloc((size_t)model->npair + 1, sizeof *sim->sides);
     status = sim->sides && name_columns(sim) ? check_inputs(sim, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = check_initial_state(sim, diag);
-    if (status == PERP_OK) status = perp__step_create(&sim->step, model, &o);
+    if (status == PERP_OK) status = make_step(sim, n, parameter, diag);
     if (status == PERP_OK) {
         sim->before = malloc(2 * (size_t)sim->step.sym.n * sizeof(double));
         if (!sim->before)
@@ -349,6 +386,17 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     }
     *out = sim;
     return PERP_OK;
+}
+
+perp_status perp__simulation_revalue(perp_simulation *sim, double from, long steps, perp_diag *diag)
+{
+    perp__step_revalue(&sim->step);
+    perp__sensitivity_revalue(sim->sensitivity);
+    perp__simulation_restart(sim, from, steps);
+    perp_status status = check_inputs(sim, diag);
+    if (status == PERP_OK) status = check_initial_state(sim, diag);
+    if (status == PERP_OK) status = check_sides(sim, diag);
+    return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, sim->model->source.name) : status;
 }
 
 void perp_simulation_destroy(perp_simulation *sim)
@@ -626,17 +674,8 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
                                    perp_diag *diag)
 {
     if (!sim || n < 1 || !parameter || sim->done > 0) return PERP_ERR_ARG;
-    int *param = malloc((size_t)n * sizeof *param);
-    perp_status status = param ? PERP_OK : perp__out_of_memory(diag, sim->model->source.name);
-    for (int k = 0; k < n && status == PERP_OK; k++) {
-        perp_symbol_kind kind;
-        if (parameter[k] && perp_model_find(sim->model, parameter[k], &kind, &param[k]) &&
-            kind == PERP_PARAM && !sim->model->item[PERP_PARAM][param[k]].is_structural)
-            continue;
-        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
-                              "no parameter '%s' to differentiate with respect to\n",
-                              parameter[k] ? parameter[k] : "");
-    }
+    int *param;
+    perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
     perp__sensitivity *made =
         status == PERP_OK ? perp__sensitivity_create(&sim->step, param, n) : NULL;
     free(param);

@@ -26,6 +26,11 @@ static void fill_row(const perp__step *s, int r)
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) row[s->column[k]] = s->value[k];
 }
 
+void perp__step_fill(perp__step *s)
+{
+    for (int r = 0; r < s->nrow && s->A; r++) fill_row(s, r);
+}
+
 /* Memory -------------------------------------------------------------------------------------- */
 
 static size_t at_least_one(size_t n)
@@ -67,7 +72,7 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
     if (work < 2 * ny * ny) work = 2 * ny * ny;
     s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
     if (!s->A) return PERP_ERR_MEMORY;
-    for (int r = 0; r < s->nrow; r++) fill_row(s, r);
+    perp__step_fill(s);
     s->cache.nmode = slots(s, bytes, MAX_MODES);
     s->cache.nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
     s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
@@ -171,7 +176,7 @@ static void evaluate_coefficients(perp__step *s)
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
     if (s->constant) return;
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[s->nrow + k]];
-    for (int r = 0; r < s->nrow && s->A; r++) fill_row(s, r);
+    perp__step_fill(s);
     if (s->nonlinear) { /* row(y) = c + A y at the present y */
         const double *y = s->ws + s->sym.y;
         for (int r = 0; r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
@@ -840,6 +845,7 @@ void perp__step_forget(perp__step *s)
     for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
         s->cache.elimination[i].used = s->cache.elimination[i].nz = 0;
     memset(s->on, 0, 4 * (size_t)s->np);
+    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = 0;
     s->cache.current = NULL;
     s->sizes.has_units = 0;
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));

@@ -101,6 +101,14 @@ typedef struct perp__tables {
     int n, *input, *hint;
 } perp__tables;
 
+/* Parameters of the model that are symbols behind the n others; all that are not are numbers. What depends on them alone has a tape
+ * of its own, which is evaluated when their values are put in. */
+typedef struct perp__varied {
+    int n, *param;
+    perp__tape tape;
+    int nentry, *entry; /* nonzeros of A that come from it: its first outputs */
+} perp__varied;
+
 typedef struct perp__tapes {
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
     perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
@@ -157,6 +165,7 @@ typedef struct perp__step {
 
     perp__symbols sym;
     perp__tables table;
+    perp__varied varied;
     perp__tapes tape;
     double *ws;
 
@@ -164,9 +173,10 @@ typedef struct perp__step {
     double *c;               /* nrow */
     int *row_start, *column; /* nrow + 1; nonzeros */
     double *value;
-    double *A;          /* nrow x ny, row-major; NULL without the dense path */
-    int nentry, *entry; /* nonzeros that come from the tape; the others are constants */
-    int constant;       /* A does not change */
+    double *A; /* nrow x ny, row-major; NULL without the dense path */
+    int nentry,
+        *entry;   /* nonzeros that come from the tape of coefficients; the others are constants */
+    int constant; /* A does not change */
 
     struct perp__sparse *sparse; /* sparse.c: tried first when there are many unknowns; else NULL */
 
@@ -195,10 +205,13 @@ static inline int perp__cone_row(const perp__step *step, int equation)
     return cone->row + equation - cone->equation;
 }
 
-/* problem.c */
+/* problem.c; these parameters of the model are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options);
+                              const perp_simulation_options *options, const int *param, int nparam);
 void perp__step_clear(perp__step *step);
+
+/* Put in the values that the varied parameters have in the model now, and forget earlier steps. */
+void perp__step_revalue(perp__step *step);
 
 /* The rows and outputs of a step (nrow, one an output) in terms of the workspace's symbols, and the states' initial values,
  * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
@@ -317,6 +330,7 @@ void perp__cones_free(perp__step *step);
 
 perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
 void perp__step_free(perp__step *step);
+void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, where there is one */
 
 perp__step_result perp__step_solve(perp__step *step);
 
@@ -327,6 +341,14 @@ void perp__step_forget(perp__step *step);
  * of the present sides, dense. NULL: singular, or there is no dense path. */
 void perp__step_linearise(perp__step *step);
 const perp__mode *perp__step_mode(perp__step *step);
+
+/* simulate.c: a simulation in which the values of these parameters may change: after perp_model_set, perp__simulation_revalue takes
+ * them up and says what creation would have said of them. */
+perp_status perp__simulation_create(const perp_model *model, const perp_simulation_options *options,
+                                    int n, const char *const *parameter,
+                                    perp_simulation **simulation, perp_diag *diag);
+perp_status perp__simulation_revalue(perp_simulation *simulation, double from, long steps,
+                                     perp_diag *diag);
 
 /* simulate.c: begin again at time `from` for so many steps, with the initial states and input tables that the model has now; its parameters
  * stay those of the creation. */

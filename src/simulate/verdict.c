@@ -42,7 +42,8 @@ static const perp__item *item_of(const perp__step *s, int j)
 
 int perp__verdict_allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation, nsymbol = (size_t)s->sym.n;
+    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation,
+           nsymbol = (size_t)perp__tape_end(&s->varied.tape);
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
     s->sizes.own = malloc((7 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->marks.before = malloc((nsymbol + 1) * sizeof(int));
