@@ -65,18 +65,9 @@ static const double *plain(const perp__ipm *s, const double *x)
 
 void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
 {
-    const perp__program *g = s->g;
-    const double *w = plain(s, x), *unit = s->units.of + s->nW + s->nP;
-    size_t K = (size_t)s->K;
+    const double *w = plain(s, x);
     perp__program_values(s->g, &s->pairing, w, w + s->nW, r, cost);
-    if (!g->unit.differ) return;
-    for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
-        size_t row = (size_t)g->pair[i].product * K;
-        if (g->pair[i].product < 0 || unit[row] == 1) continue;
-        double more = (g->pair[i].scale - unit[row]) * s->pairing.relaxation;
-        for (size_t k = 0; k < K; k++) r[row + k] += more;
-    }
-    for (size_t i = 0; i < s->m; i++) r[i] /= unit[i];
+    perp__program_rows_in_units(s->g, s->pairing.relaxation, r);
 }
 
 void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)

@@ -151,6 +151,8 @@ int perp__program_guess_table(perp__program *program, const perp_trajectory *tab
 
 /* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
+/* The rows' values, in place, as the search sees them; a b <= relaxation then holds in the units of a and b. */
+void perp__program_rows_in_units(const perp__program *program, double relaxation, double *r);
 
 /* Rows r (nrow * K) and the cost. pairing: NULL is 0 and 0. */
 void perp__program_values(perp__program *program, const perp__pairing *pairing, const double *w,

@@ -178,3 +178,16 @@ int perp__program_find_units(perp__program *g, const double *w, const double *p)
     perp__arena_clear(&arena);
     return ok;
 }
+
+void perp__program_rows_in_units(const perp__program *g, double relaxation, double *r)
+{
+    size_t K = (size_t)g->K;
+    if (!g->unit.differ) return;
+    for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
+        int row = g->pair[i].product;
+        if (row < 0 || g->unit.r[row] == 1) continue;
+        double more = (g->pair[i].scale - g->unit.r[row]) * relaxation;
+        for (size_t k = 0; k < K; k++) r[(size_t)row * K + k] += more;
+    }
+    for (size_t i = 0; i < (size_t)g->nrow * K; i++) r[i] /= g->unit.r[i / K];
+}

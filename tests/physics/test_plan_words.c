@@ -13,7 +13,7 @@
     "minimize integral(" cost ")\n}\n"
 
 /* Solve a plan as it is written, with one start and no others; says, nullable, is part of what it said. */
-static perp_plan_result plan_text(const char *text, const char *says)
+static perp_plan_result plan_with(perp_plan_backend backend, const char *text, const char *says)
 {
     perp_diag diag = {0};
     perp_model *m;
@@ -23,6 +23,7 @@ static perp_plan_result plan_text(const char *text, const char *says)
         fail_msg("%s", perp_diag_text(&diag));
     perp_plan_options o = perp_plan_options_default(m);
     o.restarts = 0;
+    o.backend = backend;
     if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
     assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
     if (says && !strstr(perp_diag_text(&diag), says))
@@ -31,6 +32,11 @@ static perp_plan_result plan_text(const char *text, const char *says)
     perp_model_destroy(m);
     perp_diag_clear(&diag);
     return r;
+}
+
+static perp_plan_result plan_text(const char *text, const char *says)
+{
+    return plan_with(PERP_PLAN_OWN, text, says);
 }
 
 static void expect(perp_plan_outcome word, double cost, const char *text)
@@ -276,9 +282,8 @@ static void write_in_units(char *text, size_t room, int which, double L, double 
 }
 
 /* Where all is far from 1 the search is another, and its minimum may be (3.654 beside 3.504); never less than a stationary plan. */
-static void units_change_no_plan(void **state)
+static void plan_in_units(perp_plan_backend backend)
 {
-    (void)state;
     static const double units[][3] = {
         {1, 1, 1},    {1e-6, 1, 1}, {1e9, 1, 1},        {1, 1e-9, 1},  {1, 1e6, 1},
         {1, 1, 1e-6}, {1, 1, 1e6},  {1e-9, 1e-3, 1e-3}, {1e6, 1e6, 1}, {1e-3, 1e3, 1e-6}};
@@ -288,7 +293,7 @@ static void units_change_no_plan(void **state)
             char text[800];
             double L = units[k][0], F = units[k][1], T = units[k][2];
             write_in_units(text, sizeof text, which, L, F, T);
-            perp_plan_result r = plan_text(text, NULL);
+            perp_plan_result r = plan_with(backend, text, NULL);
             double cost = r.cost / (which == 1 ? T : F * F * T);
             if (k == 0) one = cost;
             if (r.on_mesh > PERP_PLAN_STATIONARY_S || !(fabs(cost - one) < 0.05 * one))
@@ -296,6 +301,27 @@ static void units_change_no_plan(void **state)
                          perp_plan_outcome_name(r.on_mesh), cost, one, text);
         }
     }
+}
+
+static void units_change_no_plan(void **state)
+{
+    (void)state;
+    plan_in_units(PERP_PLAN_OWN);
+}
+
+static void units_change_no_plan_of_ipopt(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(STILL("u^2"));
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan *plan;
+    o.backend = PERP_PLAN_IPOPT;
+    perp_status status = perp_plan_create(m, &o, &plan, NULL);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+    if (status == PERP_ERR_UNAVAILABLE) skip_because("no IPOPT in this build");
+    assert_int_equal(status, PERP_OK);
+    plan_in_units(PERP_PLAN_IPOPT);
 }
 
 /* A flow that is 0 throughout has no size but a declared one. */
@@ -447,6 +473,7 @@ int main(void)
         cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
+        cmocka_unit_test(units_change_no_plan_of_ipopt),
         cmocka_unit_test(a_declared_scale_is_the_least_size_of_an_unknown),
         cmocka_unit_test(a_guess_is_not_dropped),
         cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
