@@ -38,6 +38,16 @@ static pair multiply(uint64_t a, uint64_t b)
 #endif
 }
 
+/* The upper 128 bits of the 192 of p w. */
+static pair leading_product(pair p, uint64_t w)
+{
+    uint64_t carry = multiply(p.low, w).high;
+    pair x = multiply(p.high, w);
+    x.low += carry;
+    x.high += x.low < carry;
+    return x;
+}
+
 /* The largest integers not above log2(10^k), log10(2^e) and log10(3/4 2^e); >> keeps the sign. */
 static int log2_of_power(int k)
 {
@@ -352,36 +362,51 @@ double perp_number_read(const char *text, const char **rest)
 /* p w, cut off to an odd number where it is no integer: this keeps every comparison below. */
 static uint64_t round_to_odd(pair p, uint64_t w)
 {
-    pair low = multiply(p.low, w), high = multiply(p.high, w);
-    high.low += low.high;
-    high.high += high.low < low.high;
-    return high.high | (high.low > 1);
+    pair product = leading_product(p, w);
+    return product.high | (product.low > 1);
 }
 
-/* The digits of the shortest number among those that are read as x = c 2^q, and nearest to x; it is that times
- * 10^*k. Numbers between (4 c - 2) 2^q / 4 and (4 c + 2) 2^q / 4 are read as x, the two ends themselves if c is even;
- * where the next double below is nearer, the lower end is 4 c - 1. */
-static uint64_t shortest(uint64_t c, int q, int is_near_below, int *k)
+/* shortest() where comparisons of 64 bits cannot decide. */
+static uint64_t shortest_exactly(uint64_t c, pair p, int h, int is_near_below)
 {
-    int is_odd = (int)(c & 1);
-    *k = is_near_below ? log10_of_three_quarters(q) : log10_of_power(q);
-    int h = q + log2_of_power(-*k) + 1;
-    pair p = power_above(-*k);
-    uint64_t lower_end =
-        round_to_odd(p, (4 * c - 2 + (uint64_t)is_near_below) << h) + (uint64_t)is_odd;
+    uint64_t is_odd = c & 1;
+    uint64_t lower_end = round_to_odd(p, (4 * c - 2 + (uint64_t)is_near_below) << h) + is_odd;
     uint64_t middle = round_to_odd(p, 4 * c << h);
-    uint64_t upper_end = round_to_odd(p, (4 * c + 2) << h) - (uint64_t)is_odd;
+    uint64_t upper_end = round_to_odd(p, (4 * c + 2) << h) - is_odd;
     uint64_t s = middle / 4, tens = s / 10;
     if (s >= 10) { /* with a digit less */
         int below = lower_end <= 40 * tens, above = 40 * tens + 40 <= upper_end;
-        if (below != above) {
-            ++*k;
-            return tens + (uint64_t)above;
-        }
+        if (below != above) return 10 * (tens + (uint64_t)above);
     }
     int below = lower_end <= 4 * s, above = 4 * s + 4 <= upper_end;
     if (below != above) return s + (uint64_t)above;
     return s + (middle > 4 * s + 2 || (middle == 4 * s + 2 && (s & 1)));
+}
+
+/* Are a and b so near that what was cut off could change their order? */
+static int is_near(uint64_t a, uint64_t b)
+{
+    return a - b + 16 < 32;
+}
+
+/* The digits of the shortest number among those that are read as x = c 2^q, and nearest to x; it is that times
+ * 10^*k, or with a 0 at its end. Numbers between (4 c - 2) 2^q / 4 and (4 c + 2) 2^q / 4 are read as x, the two ends
+ * themselves if c is even; where the next double below is nearer, the lower end is 4 c - 1. */
+static uint64_t shortest(uint64_t c, int q, int is_near_below, int *k)
+{
+    *k = is_near_below ? log10_of_three_quarters(q) : log10_of_power(q);
+    int h = q + log2_of_power(-*k) + 1;                        /* 1 to 4 */
+    pair p = power_above(-*k), x = leading_product(p, c << h); /* with 64 bits behind the point */
+
+    /* To the next ten below and above, and half of what a last bit is worth, 0.5 to 5: in parts of 2^60. */
+    uint64_t last = x.high % 10, below = last << 60 | x.low >> 4;
+    uint64_t above = ((uint64_t)10 << 60) - below, half = p.high >> (5 - h);
+    uint64_t is_above = above < half;
+    int is_open = is_near(below, half) | is_near(above, half) | is_near(x.low, (uint64_t)1 << 63);
+    if (is_open || is_near_below) return shortest_exactly(c, p, h, is_near_below);
+    /* a ten if one is near enough, else the nearest; masks, since nobody can predict this branch */
+    uint64_t is_ten = -((below < half) | is_above);
+    return x.high - (last & is_ten) + (is_above * 10 | (x.low >> 63 & ~is_ten));
 }
 
 /* The digits of a finite positive number, times 10^*k. */
@@ -392,79 +417,97 @@ static uint64_t digits_of(uint64_t bits, int *k)
     uint64_t c = e ? fraction | (uint64_t)1 << FRACTION_BITS : fraction;
     int is_whole = q <= 0 && q > -FRACTION_BITS - 1 && !(c & (((uint64_t)1 << -q) - 1));
     *k = 0;
-    uint64_t digits = is_whole ? c >> -q : shortest(c, q, fraction == 0 && e > 1, k);
-    while (digits % 10 == 0) {
-        digits /= 10;
-        ++*k;
-    }
-    return digits;
+    return is_whole ? c >> -q : shortest(c, q, fraction == 0 && e > 1, k);
 }
 
-/* The digits before `end`; returns where they begin. */
-static char *put_digits(char *end, uint64_t digits)
+enum { WRITTEN_DIGITS = 17 };
+
+/* Its digits from the first that is not 0, with zeros behind them; *exponent is that of the first. */
+static uint64_t normalized_digits(uint64_t bits, int *exponent)
 {
-    static const char two[] = "0001020304050607080910111213141516171819"
-                              "2021222324252627282930313233343536373839"
-                              "4041424344454647484950515253545556575859"
-                              "6061626364656667686970717273747576777879"
-                              "8081828384858687888990919293949596979899";
-    for (; digits >= 100; digits /= 100) {
-        end -= 2;
-        memcpy(end, two + 2 * (digits % 100), 2);
-    }
-    end -= 2;
-    memcpy(end, two + 2 * digits, 2);
-    return end + (digits < 10);
+    const uint64_t least = 10000000000000000; /* of 17 digits */
+    int k, n = WRITTEN_DIGITS - 1;
+    uint64_t digits = digits_of(bits, &k);
+    for (; digits < least / 10; n--) digits *= 10; /* integers and the smallest numbers */
+    unsigned is_long = digits >= least;
+    *exponent = k + n - 1 + (int)is_long;
+    return digits * (10 - 9 * is_long); /* a branch would be predicted wrongly half the time */
 }
 
-/* n digits with a point behind the first `whole`, which may be none or more than there are. */
-static char *put_point(char *to, const char *digit, int n, int whole)
+/* Eight digits, one a byte, the first of them the lowest: halved three times, all parts at once. In each part
+ * a 10^k + b becomes a + b 2^m, which is (a 10^k + b) 2^m - a (10^k 2^m - 1). */
+static uint64_t spread(uint32_t x)
 {
-    if (whole >= n) {
-        memcpy(to, digit, (size_t)n);
-        memset(to + n, '0', (size_t)(whole - n));
-        return to + whole;
-    }
-    if (whole <= 0) {
-        memcpy(to, "0.000", 5); /* at most four zeros in all */
-        memcpy(to + 2 - whole, digit, (size_t)n);
-        return to + 2 - whole + n;
-    }
-    memcpy(to, digit, (size_t)whole);
+    uint64_t fours = ((uint64_t)x << 32) - x / 10000 * (((uint64_t)10000 << 32) - 1);
+    uint64_t hundreds = (fours * 10486 >> 20) & 0x7F0000007F;
+    uint64_t twos = (fours << 16) - hundreds * ((100 << 16) - 1);
+    uint64_t tens = (twos * 103 >> 10) & 0x000F000F000F000F;
+    return (twos << 8) - tens * ((10 << 8) - 1);
+}
+
+static void put_eight(char *to, uint64_t spread_digits)
+{
+    uint64_t text = spread_digits | 0x3030303030303030;
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    text = __builtin_bswap64(text);
+#endif
+    memcpy(to, &text, 8);
+}
+
+/* All digits; returns how many there are without the zeros at the end. */
+static int put_digits(char *to, uint64_t digits)
+{
+    enum { EIGHT = 100000000 };
+    uint32_t first = (uint32_t)(digits / EIGHT), last = (uint32_t)(digits % EIGHT);
+    uint64_t middle_eight = spread(first % EIGHT), last_eight = spread(last);
+    to[0] = (char)('0' + first / EIGHT);
+    put_eight(to + 1, middle_eight);
+    put_eight(to + 9, last_eight);
+    if (last_eight) return WRITTEN_DIGITS - (leading_zeros(last_eight) >> 3);
+    return middle_eight ? WRITTEN_DIGITS - 8 - (leading_zeros(middle_eight) >> 3) : 1;
+}
+
+/* The digits with a point behind the first `whole`, which may be none; up to 23 bytes are written. */
+static char *put_point(char *to, uint64_t digits, int whole)
+{
+    char *first = to + (whole > 0 ? 1 : 2 - whole);
+    memcpy(to, "0.000", 5); /* at most four zeros in all */
+    int n = put_digits(first, digits);
+    if (whole <= 0) return first + n;
+    for (int i = 0; i < whole; i++) to[i] = to[i + 1];
+    if (whole >= n) return to + whole;
     to[whole] = '.';
-    memcpy(to + whole + 1, digit + whole, (size_t)(n - whole));
     return to + n + 1;
 }
 
 static char *put_exponent(char *to, int exponent)
 {
-    char buffer[4], *end = buffer + sizeof buffer;
-    unsigned size = (unsigned)(exponent < 0 ? -exponent : exponent);
-    const char *first = put_digits(end, size);
+    uint32_t size = (uint32_t)(exponent < 0 ? -exponent : exponent);
     *to++ = 'e';
     *to++ = exponent < 0 ? '-' : '+';
-    if (size < 10) *to++ = '0';
-    memcpy(to, first, (size_t)(end - first));
-    return to + (end - first);
+    if (size >= 100) *to++ = (char)('0' + size / 100);
+    *to++ = (char)('0' + size / 10 % 10);
+    *to++ = (char)('0' + size % 10);
+    return to;
 }
 
 int perp_number_write(double x, char *text)
 {
     uint64_t bits;
-    char buffer[20], *to = text;
-    int k;
+    char *to = text;
+    int exponent;
     memcpy(&bits, &x, sizeof bits);
     if (x != x) return (int)(stpcpy(text, "nan") - text);
-    if (bits >> 63) *to++ = '-';
+    *to = '-';
+    to += bits >> 63;
     bits &= ~((uint64_t)1 << 63);
     if (bits == INFINITE) return (int)(stpcpy(to, "inf") - text);
     if (bits == 0) return (int)(stpcpy(to, "0") - text);
-    const char *digit = put_digits(buffer + sizeof buffer, digits_of(bits, &k));
-    int n = (int)(buffer + sizeof buffer - digit), exponent = k + n - 1;
+    uint64_t digits = normalized_digits(bits, &exponent);
     if (exponent >= -4 && exponent < 17)
-        to = put_point(to, digit, n, exponent + 1);
+        to = put_point(to, digits, exponent + 1);
     else
-        to = put_exponent(put_point(to, digit, n, 1), exponent);
+        to = put_exponent(put_point(to, digits, 1), exponent);
     *to = 0;
     return (int)(to - text);
 }

@@ -10,18 +10,30 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Rows are written in blocks to files that show when they are whole, at once to pipes and terminals. */
+enum { BLOCK = 1 << 16 };
+
 struct perp_trajectory_writer {
     perp__output out;
     char *path; /* for messages */
     int columns;
     long rows;
     int error; /* errno of the first failure, 0 while all is well */
+    int used;  /* bytes of `block`, the rows that are not yet in out.file */
+    char block[BLOCK];
 };
 
 static perp_status note_failure(perp_trajectory_writer *w)
 {
     if (!w->error) w->error = errno ? errno : EIO;
     return PERP_ERR_FILE;
+}
+
+static int flush(perp_trajectory_writer *w)
+{
+    size_t n = (size_t)w->used;
+    w->used = 0;
+    return fwrite(w->block, 1, n, w->out.file) == n;
 }
 
 static void destroy(perp_trajectory_writer *w)
@@ -120,16 +132,14 @@ perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *
 {
     if (!w || !values || !w->columns) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
-    char text[64 * PERP_NUMBER_SIZE];
-    size_t n = 0;
     for (int i = 0; i < w->columns; i++) {
-        int is_last = i + 1 == w->columns;
-        n += (size_t)perp_number_write(values[i] == 0 ? 0 : values[i], text + n); /* also -0 */
-        text[n++] = is_last ? '\n' : ',';
-        if (!is_last && n + PERP_NUMBER_SIZE < sizeof text) continue;
-        if (fwrite(text, 1, n, w->out.file) != n) return note_failure(w);
-        n = 0;
+        if (w->used + PERP_NUMBER_SIZE >= BLOCK && !flush(w)) return note_failure(w);
+        char *to = w->block + w->used;
+        int n = perp_number_write(values[i] == 0 ? 0 : values[i], to); /* also -0 */
+        to[n] = i + 1 < w->columns ? ',' : '\n';
+        w->used += n + 1;
     }
+    if (!w->out.part && !flush(w)) return note_failure(w);
     w->rows++;
     return PERP_OK;
 }
@@ -148,8 +158,9 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
     if (!w) return PERP_OK;
     if (!w->error) {
         int n = stopped ? (int)strcspn(stopped, "\n") : 0;
-        int written = stopped ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
-                              : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
+        int written = !flush(w) ? -1
+                      : stopped ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
+                                : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
         if (written < 0) note_failure(w);
     }
     perp_diag said = {0};

@@ -184,6 +184,15 @@ static void writes_the_shortest_text_that_reads_back(void **state)
                  {(double)NAN, "nan"},
                  {-(double)INFINITY, "-inf"},
                  {2e-44, "2e-44"},
+                 {1125899906842625.25, "1125899906842625.2"}, /* ties: to even */
+                 {1125899906842625.75, "1125899906842625.8"},
+                 {-1.2345e-7, "-1.2345e-07"},
+                 {1e8, "100000000"},
+                 {100000000.5, "100000000.5"},
+                 {1234567.8, "1234567.8"},
+                 {12345678.9, "12345678.9"},
+                 {0.00012345678901234567, "0.00012345678901234567"},
+                 {-1234567890123456.7, "-1234567890123456.8"},
                  {9.8813129168249309e-324, "1e-323"}};
     char text[PERP_NUMBER_SIZE];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -198,6 +207,7 @@ static void writes_the_shortest_text_that_reads_back(void **state)
         double x;
         memcpy(&x, &bits, sizeof x);
         if (i % 4 == 3) x = (double)(random_bits() % 100000000) / 1e5;
+        if (i % 8 == 7) x = ldexp((double)(bits >> 11), (int)(bits % 21) - 10); /* also ties */
         if (isfinite(x)) check_write(x);
     }
 }
