@@ -67,6 +67,14 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
 #endif
 
+/* Four numbers side by side for small kernels, the same in all versions: narrower machines take them in pieces. PERP_FOUR is one where
+ * the compiler has no vectors. Masks are joined by & and |, and asked by PERP_IF. */
+typedef PERP_LANES(avx2) perp__four;
+typedef PERP_MASK(avx2) perp__four_mask;
+enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
+#define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
+#define PERP_SIZE(x)           PERP_ABS(avx2, x)
+
 /* Which entry of PERP_ISA_LIST this machine runs: its index. */
 static inline int perp__isa(void)
 {

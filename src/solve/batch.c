@@ -3,11 +3,12 @@
  * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
  * nothing outside it, so that the number of threads changes nothing.
  * 2. n <= 4, lemke or auto: LANES problems side by side, with the principal pivots by which lemke begins
- * (docs/adr/006), each lane in its own row. An answer is kept where plain sums show that it holds (verdict.c). The
- * rest go to the solver.
+ * (docs/adr/006), each lane in its own row: the same sums, so the same bits. An answer is kept where plain sums show that it holds
+ * (verdict.c). The rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
 
 #include "base/base.h"
+#include "base/tol.h"
 #include "linalg/simd.h"
 #include "solve/solver.h"
 
@@ -19,7 +20,7 @@
 #include <omp.h>
 #endif
 
-enum { CHUNK = 64, LANES = 8, SMALL = 4 };
+enum { CHUNK = 64, SMALL = 4 };
 
 typedef struct worker {
     perp_lcp_solver *solver;
@@ -92,163 +93,215 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 /* Small problems side by side ------------------------------------------------------------------- */
 
+typedef perp__four four;      /* of a number, one of each lane */
+typedef perp__four_mask mask; /* of a claim */
+enum { LANES = PERP_FOUR };
+
 typedef struct lanes {
-    double M[SMALL * SMALL][LANES], q[SMALL][LANES], z[SMALL][LANES];
-    double limit[LANES];   /* on the error; NaN where a number is not finite */
-    double is_open[LANES]; /* not 0: no answer yet */
+    four M[SMALL * SMALL], q[SMALL], z[SMALL];
+    four is_open; /* not 0: no answer yet */
+    double tol;
 } lanes;
 
-/* The dictionary of each lane, x = q + D y: of the pair i, x_i is basic and y_i is not. It begins with x = w, y = z. */
-typedef struct dictionary {
-    double D[SMALL][SMALL][LANES], q[SMALL][LANES];
-    double is_z[SMALL][LANES]; /* 1: x_i is z_i */
-} dictionary;
+/* The principal pivots of all lanes so far, x = q - D y: of the pair i, x_i is basic and y_i is not. It begins with x = w, y = z. Of
+ * each pivot its row r (hot[r]) and its column e divided by the pivot are kept, e_r = 1/pivot, and not D. */
+typedef struct pivots {
+    int many;
+    mask hot[2 * SMALL][SMALL];
+    four e[2 * SMALL][SMALL], q[SMALL];
+    mask is_live; /* no pivot failed */
+} pivots;
 
-/* hot[i] is 1 in the lanes whose least value, if negative, is in row i. Returns how many lanes have one. */
-static inline PERP_INLINE double choose(const dictionary *d, int n, double hot[SMALL][LANES])
+/* hot[i] becomes true in the living lanes whose least value, if negative, is in row i: as least_value of lcp_lemke.c finds it, by the
+ * row's number in the last bits. Is there one? */
+static inline PERP_INLINE int choose(const pivots *d, int n, mask *hot, mask *is_hot)
 {
-    double least[LANES] = {0}, row[LANES], count = 0;
-    for (int l = 0; l < LANES; l++) row[l] = -1;
+    enum { NUMBERS = 15 };
+    union {
+        four x;
+        mask bits;
+    } key[SMALL], least;
+    long long any = 0;
     for (int i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) {
-            row[l] = d->q[i][l] < least[l] ? i : row[l];
-            least[l] = d->q[i][l] < least[l] ? d->q[i][l] : least[l];
-        }
+        key[i].x = d->q[i];
+        key[i].bits = (key[i].bits & ~(long long)NUMBERS) | i;
+        least.x = i == 0 ? key[i].x : PERP_IF(key[i].x < least.x, key[i].x, least.x);
     }
-    for (int i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) hot[i][l] = row[l] == i ? 1 : 0;
-    }
-    for (int l = 0; l < LANES; l++) count += row[l] >= 0;
-    return count;
+    mask negative = (least.x < (four){0}) & d->is_live;
+    for (int i = 0; i < n; i++) hot[i] = (key[i].bits == least.bits) & negative;
+    for (int l = 0; l < LANES; l++) any |= PERP_LANE(negative, l);
+    *is_hot = negative;
+    return any != 0;
 }
 
-/* x_r and y_r change sides in every lane, r its hot row. Where the pivot is not positive the lane ends with NaN. */
-static inline PERP_INLINE void pivot(dictionary *d, int n, double hot[SMALL][LANES])
+/* The one of x_0 .. x_(n-1) that is in the hot row; 0 where there is none. */
+static inline PERP_INLINE void of_hot_row(int n, const mask *hot, const four *x, int stride,
+                                          four *out)
 {
-    double row[SMALL][LANES] = {{0}}, column[SMALL][LANES] = {{0}}, inverse[LANES], q[LANES] = {0},
-           p[LANES];
-    for (int l = 0; l < LANES; l++) p[l] = 1;
+    const four zero = (four){0};
     for (int r = 0; r < n; r++) {
-        for (int l = 0; l < LANES; l++) {
-            p[l] = hot[r][l] != 0 ? d->D[r][r][l] : p[l];
-            q[l] = hot[r][l] != 0 ? d->q[r][l] : q[l];
-        }
-        for (int j = 0; j < n; j++) {
-            for (int l = 0; l < LANES; l++) {
-                row[j][l] = hot[r][l] != 0 ? d->D[r][j][l] : row[j][l];
-                column[j][l] = hot[r][l] != 0 ? d->D[j][r][l] : column[j][l];
-            }
-        }
-    }
-    for (int l = 0; l < LANES; l++) {
-        inverse[l] = p[l] > 0 ? 1 / p[l] : (double)NAN;
-        q[l] = -q[l] * inverse[l];
-    }
-    for (int i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) {
-            row[i][l] = hot[i][l] != 0 ? inverse[l] : -row[i][l] * inverse[l];
-            column[i][l] = hot[i][l] != 0 ? 1 : column[i][l];
-            d->q[i][l] = (hot[i][l] != 0 ? 0 : d->q[i][l]) + column[i][l] * q[l];
-            d->is_z[i][l] = hot[i][l] != 0 ? 1 - d->is_z[i][l] : d->is_z[i][l];
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) {
-            for (int l = 0; l < LANES; l++) {
-                double old = hot[i][l] + hot[j][l] != 0 ? 0 : d->D[i][j][l];
-                d->D[i][j][l] = old + column[i][l] * row[j][l];
-            }
-        }
+        four here = PERP_IF(hot[r], x[r * stride], zero);
+        if (r > 0) here += *out;
+        *out = here;
     }
 }
 
-/* z is an answer where each row holds by its own data and what the others give it, as in verdict.c: with NaN none does. */
+/* The column x of the hot rows, through the pivots so far. One in the same row leaves its e, which is 0 - -1 e. is_z: of x_r. */
+static inline PERP_INLINE void find_column(const lanes *v, const pivots *d, int n, const mask *hot,
+                                           four *x, mask *is_z)
+{
+    const four zero = (four){0}, one = zero + 1;
+    *is_z = (mask){0};
+    for (int i = 0; i < n; i++) of_hot_row(n, hot, &v->M[i], n, &x[i]);
+    for (int k = 0; k < d->many; k++) {
+        const mask *before = d->hot[k];
+        mask same = hot[0] & before[0];
+        four f;
+        for (int r = 1; r < n; r++) same = same | (hot[r] & before[r]);
+        of_hot_row(n, before, x, 1, &f);
+        f = PERP_IF(same, -one, f);
+        *is_z = *is_z ^ same;
+        for (int i = 0; i < n; i++) x[i] = PERP_IF(before[i] | same, zero, x[i]) - f * d->e[k][i];
+    }
+}
+
+/* x_r and y_r change sides in every lane that has a hot row r; as in lcp_lemke.c, and rounded alike. Where the pivot is not
+ * positive the lane dies. */
+static inline PERP_INLINE void pivot(const lanes *v, pivots *d, int n, const mask *is_hot)
+{
+    const four zero = (four){0}, one = zero + 1, none = PERP_IF(*is_hot, zero, one);
+    const mask *hot = d->hot[d->many];
+    four x[SMALL], F, m, p;
+    mask leaves;
+    find_column(v, d, n, hot, x, &leaves);
+    of_hot_row(n, hot, d->q, 1, &F);
+    of_hot_row(n, hot, v->M, n + 1, &m);
+    of_hot_row(n, hot, x, 1, &p);
+    m += none, p += none;
+    d->is_live = d->is_live & (PERP_IF(leaves, p * m, p) >
+                               PERP_IF(leaves, zero + PERP_TOL_PIVOT, PERP_TOL_PIVOT * m));
+    four inverse = 1 / p;
+    for (int i = 0; i < n; i++) {
+        four e = PERP_IF(hot[i], one, x[i]) * inverse;
+        d->q[i] = PERP_IF(hot[i], zero, d->q[i]) - F * e;
+        d->e[d->many][i] = e;
+    }
+    d->many++;
+}
+
+/* Where a row is left open by its own data: does it hold by what the others give it, too? off: v + rho S, S: its terms. A row
+ * without terms, none of which has underflowed, is 0 = 0. */
+static inline PERP_INLINE void judge_by_data(lanes *v, int n, const four *off, const four *S)
+{
+    const four zero = (four){0}, one = zero + 1;
+    four given[SMALL], wrong = zero;
+    for (int j = 0; j < n; j++) {
+        four x = PERP_SIZE(v->q[j] / v->M[j + j * n]);
+        given[j] = PERP_IF(x <= DBL_MAX, x, zero);
+    }
+    for (int i = 0; i < n; i++) {
+        four D = PERP_SIZE(v->q[i]), parts = zero;
+        for (int j = 0; j < n; j++) {
+            four size = PERP_SIZE(v->M[i + j * n]);
+            D += size * given[j], parts += PERP_IF(v->z[j] > zero, size, zero);
+        }
+        mask holds = (off[i] <= v->tol * PERP_IF(S[i] < D, S[i], D)) & (v->z[i] >= zero);
+        holds = holds & ((S[i] >= PERP__UNDERFLOW) | ((S[i] == zero) & (parts == zero)));
+        wrong += PERP_IF(holds, zero, one);
+    }
+    v->is_open = wrong;
+}
+
+/* Does each row hold, as in verdict.c? With a number that is not finite none does. */
 static inline PERP_INLINE void judge(lanes *v, int n)
 {
-    double given[SMALL][LANES], fails[LANES] = {0};
     const double rho = (n + 4) * (DBL_EPSILON / 2);
-    for (int j = 0; j < n; j++) {
-        for (int l = 0; l < LANES; l++) {
-            double x = fabs(v->q[j][l] / v->M[j + j * n][l]);
-            given[j][l] = x <= DBL_MAX ? x : 0;
-        }
-    }
+    const four zero = (four){0}, one = zero + 1;
+    four off[SMALL], S[SMALL], wrong = zero;
+    double any = 0;
     for (int i = 0; i < n; i++) {
-        double w[LANES], S[LANES], D[LANES];
-        for (int l = 0; l < LANES; l++) w[l] = v->q[i][l], S[l] = D[l] = fabs(w[l]);
+        four w = v->q[i], s = PERP_SIZE(w);
         for (int j = 0; j < n; j++) {
-            for (int l = 0; l < LANES; l++) {
-                double m = v->M[i + j * n][l], term = m * v->z[j][l];
-                w[l] += term, S[l] += fabs(term), D[l] += fabs(m) * given[j][l];
-            }
+            four term = v->M[i + j * n] * v->z[j];
+            w += term, s += PERP_SIZE(term);
         }
-        for (int l = 0; l < LANES; l++) {
-            double violation = v->z[i][l] > 0 ? fabs(w[l]) : -w[l];
-            double open = violation + rho * S[l] - v->limit[l] * (S[l] < D[l] ? S[l] : D[l]);
-            fails[l] += (open <= 0) & (v->z[i][l] >= 0) & (S[l] >= PERP__UNDERFLOW) ? 0 : 1;
-        }
+        off[i] = PERP_IF(v->z[i] > zero, PERP_SIZE(w), -w) + rho * s, S[i] = s;
+        mask holds = (off[i] <= v->tol * PERP_SIZE(v->q[i])) & (s >= PERP__UNDERFLOW);
+        wrong += PERP_IF(holds & (v->z[i] >= zero), zero, one);
     }
-    for (int l = 0; l < LANES; l++) v->is_open[l] = fails[l];
+    for (int l = 0; l < LANES; l++) any += PERP_LANE(wrong, l);
+    v->is_open = wrong;
+    if (any > 0) judge_by_data(v, n, off, S);
 }
 
 static inline PERP_INLINE void solve_lanes(lanes *v, int n)
 {
-    dictionary d;
-    double hot[SMALL][LANES];
+    const four zero = (four){0}, one = zero + 1;
+    pivots d;
+    mask is_hot;
+    d.many = 0;
+    d.is_live = zero == zero;
+    for (int i = 0; i < n; i++) d.q[i] = v->q[i] + zero; /* no -0 */
+    while (d.many < 2 * n && choose(&d, n, d.hot[d.many], &is_hot)) pivot(v, &d, n, &is_hot);
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++) memcpy(d.D[i][j], v->M[i + j * n], sizeof d.D[i][j]);
-        memcpy(d.q[i], v->q[i], sizeof d.q[i]);
-        memset(d.is_z[i], 0, sizeof d.is_z[i]);
-    }
-    for (int k = 0; k < 2 * n && choose(&d, n, hot) > 0; k++) pivot(&d, n, hot);
-    for (int i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) v->z[i][l] = d.is_z[i][l] != 0 ? d.q[i][l] : 0;
+        mask is_z = (mask){0};
+        for (int k = 0; k < d.many; k++) is_z = is_z ^ d.hot[k][i];
+        v->z[i] = PERP_IF(is_z, d.q[i], zero);
     }
     judge(v, n);
+    for (int i = 0; i < n; i++) v->is_open += PERP_IF((d.q[i] >= zero) & d.is_live, zero, one);
+}
+
+static inline PERP_INLINE void gather(const double *const *source, size_t at, four *out)
+{
+    four x = (four){0};
+    for (int l = 0; l < LANES; l++) PERP_LANE(x, l) = source[l][at];
+    *out = x;
+}
+
+/* Problems first .. first + many - 1 into the lanes; lanes behind the last repeat it. */
+static inline PERP_INLINE void fill_lanes(const perp_lcp_batch *b, int n, int first, int many,
+                                          lanes *v)
+{
+    size_t count = (size_t)b->count, entry = b->interleaved ? count : 1;
+    size_t entry_M = b->shared_M ? 1 : entry, size = (size_t)n;
+    const double *M[LANES], *q[LANES];
+    for (int l = 0; l < LANES; l++) {
+        size_t k = (size_t)(first + (l < many ? l : many - 1));
+        M[l] = b->M + (b->shared_M ? 0 : b->interleaved ? k : k * size * size);
+        q[l] = b->q + (b->interleaved ? k : k * size);
+    }
+    for (int i = 0; i < n; i++) {
+        gather(q, (size_t)i * entry, &v->q[i]);
+        for (int j = 0; j < n; j++) gather(M, (size_t)(i + j * n) * entry_M, &v->M[i + j * n]);
+    }
+}
+
+static inline PERP_INLINE void fill_and_solve(const perp_lcp_batch *b, int n, int first, int many,
+                                              lanes *v)
+{
+    fill_lanes(b, n, first, many, v);
+    solve_lanes(v, n);
 }
 
 #define VERSION(isa, target)                                                                       \
-    target static void solve_##isa(lanes *v, int n)                                                \
+    target static void solve_##isa(const perp_lcp_batch *b, int first, int many, lanes *v)         \
     {                                                                                              \
-        switch (n) {                                                                               \
-        case 1: solve_lanes(v, 1); break;                                                          \
-        case 2: solve_lanes(v, 2); break;                                                          \
-        case 3: solve_lanes(v, 3); break;                                                          \
-        default: solve_lanes(v, 4);                                                                \
+        switch (b->n) {                                                                            \
+        case 1: fill_and_solve(b, 1, first, many, v); break;                                       \
+        case 2: fill_and_solve(b, 2, first, many, v); break;                                       \
+        case 3: fill_and_solve(b, 3, first, many, v); break;                                       \
+        default: fill_and_solve(b, 4, first, many, v);                                             \
         }                                                                                          \
     }
 PERP_ISA_LIST(VERSION)
 #undef VERSION
 
-static void (*const kernels[])(lanes *v, int n) = {
+static void (*const kernels[])(const perp_lcp_batch *b, int first, int many, lanes *v) = {
 #define VERSION(isa, target) solve_##isa,
     PERP_ISA_LIST(VERSION)
 #undef VERSION
 };
-
-/* Problems first .. first + many - 1 into the lanes; lanes behind the last repeat it. What is not finite ends with
- * no answer. */
-static void fill_lanes(const perp_lcp_batch *b, int first, int many, double tol, lanes *v)
-{
-    size_t n = (size_t)b->n, count = (size_t)b->count, entry = b->interleaved ? count : 1,
-           problem[LANES];
-    double finite[LANES] = {0}; /* x - x is 0, or NaN */
-    for (int l = 0; l < LANES; l++) problem[l] = (size_t)(first + (l < many ? l : many - 1));
-    size_t entry_M = b->shared_M ? 1 : entry,
-           next_M = b->shared_M      ? 0
-                    : b->interleaved ? 1
-                                     : n * n,
-           next = b->interleaved ? 1 : n;
-    for (size_t e = 0; e < n * n; e++) {
-        for (int l = 0; l < LANES; l++) v->M[e][l] = b->M[e * entry_M + problem[l] * next_M];
-        for (int l = 0; l < LANES; l++) finite[l] += v->M[e][l] - v->M[e][l];
-    }
-    for (size_t i = 0; i < n; i++) {
-        for (int l = 0; l < LANES; l++) v->q[i][l] = b->q[i * entry + problem[l] * next];
-        for (int l = 0; l < LANES; l++) finite[l] += v->q[i][l] - v->q[i][l];
-    }
-    for (int l = 0; l < LANES; l++) v->limit[l] = finite[l] == 0 ? tol : (double)NAN;
-}
 
 /* Chunks ---------------------------------------------------------------------------------------- */
 
@@ -274,19 +327,18 @@ static int solve_chunk(const perp_lcp_batch_solver *s, worker *w, const perp_lcp
         solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
-    lanes v;
+    lanes v = {.tol = w->solver->options.tol};
     perp__lcp_forget(w->solver);
     w->solver->options.warm_start = b->shared_M;
     memset(w->z, 0, (size_t)n * sizeof(double));
     for (int k = first; k < end; k++) {
         int l = (k - first) % LANES;
         if (in_lanes && l == 0) {
-            fill_lanes(b, k, end - k < LANES ? end - k : LANES, w->solver->options.tol, &v);
-            kernels[w->solver->isa](&v, n);
+            kernels[w->solver->isa](b, k, end - k < LANES ? end - k : LANES, &v);
         }
         perp_outcome outcome = PERP_SOLVED;
-        if (in_lanes && v.is_open[l] == 0) {
-            for (int i = 0; i < n; i++) z[place(b, (size_t)n, (size_t)i, k)] = v.z[i][l];
+        if (in_lanes && PERP_LANE(v.is_open, l) == 0) {
+            for (int i = 0; i < n; i++) z[place(b, (size_t)n, (size_t)i, k)] = PERP_LANE(v.z[i], l);
         } else {
             outcome = solve_one(w, b, k, z);
         }

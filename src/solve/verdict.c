@@ -165,13 +165,10 @@ static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const 
 }
 
 /* The same, rounded alike, four rows at a time. */
-typedef PERP_LANES(avx2) four;
-enum { FOUR = (int)(sizeof(four) / sizeof(double)) }; /* or one, where there are no vectors */
+typedef perp__four four;
 #define ROWS(array)       (*(four *)(array))
 #define GIVEN(array)      (*(const four *)(array))
-#define SIZE(x)           PERP_ABS(avx2, x)
-#define IF(mask, x, y)    PERP_SELECT(avx2, mask, x, y)
-#define LARGER_FOUR(x, y) IF((x) > (y), x, y)
+#define LARGER_FOUR(x, y) PERP_IF((x) > (y), x, y)
 
 static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, int columns,
                                                 const double *z, double *w, double *S, double *open,
@@ -180,30 +177,31 @@ static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, int 
     const four zero = (four){0}, infinite = zero + (double)INFINITY;
     four residual = zero, error = zero, excess = zero, sum = zero;
     double rho = rounding_of_sum(columns);
-    for (int i = 0; i < n; i += FOUR) {
+    for (int i = 0; i < n; i += PERP_FOUR) {
         int j = 0;
-        four q = GIVEN(lcp->q + i), x = q, s = SIZE(q), y = GIVEN(z + i);
+        four q = GIVEN(lcp->q + i), x = q, s = PERP_SIZE(q), y = GIVEN(z + i);
         for (; j + 4 <= columns; j += 4) {
             const double *m = perp__column(lcp, j) + i;
             size_t ld = (size_t)lcp->ldm;
             four a = GIVEN(m) * z[j], b = GIVEN(m + ld) * z[j + 1];
             four c = GIVEN(m + 2 * ld) * z[j + 2], d = GIVEN(m + 3 * ld) * z[j + 3];
             x = x + (a + b) + (c + d);
-            s = s + (SIZE(a) + SIZE(b)) + (SIZE(c) + SIZE(d));
+            s = s + (PERP_SIZE(a) + PERP_SIZE(b)) + (PERP_SIZE(c) + PERP_SIZE(d));
         }
         for (; j < columns; j++) {
             four a = GIVEN(perp__column(lcp, j) + i) * z[j];
-            x = x + a, s = s + SIZE(a);
+            x = x + a, s = s + PERP_SIZE(a);
         }
-        four r = SIZE(IF(y < x, y, x)), v = IF(y > zero, SIZE(x), -x), e = v / s;
-        four o = v + (rho * s - tol * SIZE(q));
-        o = IF((y < zero) | (s < PERP__UNDERFLOW), infinite, o);
+        four r = PERP_SIZE(PERP_IF(y < x, y, x)), v = PERP_IF(y > zero, PERP_SIZE(x), -x),
+             e = v / s;
+        four o = v + (rho * s - tol * PERP_SIZE(q));
+        o = PERP_IF((y < zero) | (s < PERP__UNDERFLOW), infinite, o);
         ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
         residual = LARGER_FOUR(r, residual), error = LARGER_FOUR(e, error);
         excess = LARGER_FOUR(o, excess), sum += s - s;
     }
     strand t = {0};
-    for (int l = 0; l < FOUR; l++) {
+    for (int l = 0; l < PERP_FOUR; l++) {
         t.residual = larger(PERP_LANE(residual, l), t.residual);
         t.error = larger(PERP_LANE(error, l), t.error);
         t.excess = larger(PERP_LANE(excess, l), t.excess);

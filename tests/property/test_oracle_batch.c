@@ -1,4 +1,5 @@
-/* Every word of perp_lcp_solve_batch against exact arithmetic, in all arrangements, with lanes that are full and not.
+/* Every word of perp_lcp_solve_batch against exact arithmetic, in all arrangements, with lanes that are full and not; and the
+ * numbers of each problem against those of a solve of its own.
  * 1e4 problems; PERP_LONG=1: 1e6. PERP_SEED chooses others. */
 
 #include "judge_lcp.h"
@@ -56,6 +57,20 @@ static void share(group *g)
     }
 }
 
+/* Each problem has the word of a solve of its own, and its numbers to the bit. */
+static void compare_with_single(const judged *p, int call, perp_outcome outcome, const double *z)
+{
+    static perp_lcp_solver *solver[CALLS];
+    double single[LARGEST] = {0};
+    perp_lcp_info info;
+    if (!solver[call]) solver[call] = solver_for(calls[call].method, 0);
+    assert_int_equal(perp_lcp_solve(solver[call], &p->drawn.lcp, single, NULL, &info), PERP_OK);
+    if (info.outcome != outcome || memcmp(single, z, (size_t)p->drawn.lcp.n * sizeof *z) != 0)
+        fail_msg("%s %lu, %s: a batch says %s, a solve of its own %s", draw_class_name(p->class),
+                 p->index, calls[call].name, perp_outcome_name(outcome),
+                 perp_outcome_name(info.outcome));
+}
+
 static void solve(tally *t, int call, perp_lcp_batch_solver *solver, group *g)
 {
     static double M[BATCH * LARGEST * LARGEST], q[BATCH * LARGEST], z[BATCH * LARGEST];
@@ -84,6 +99,7 @@ static void solve(tally *t, int call, perp_lcp_batch_solver *solver, group *g)
         for (int e = 0; e < n; e++) own[e] = z[place(e, k, g->count, n, in)];
         words += outcome[k] == PERP_SOLVED;
         judge_word(t, call, &g->problem[k], outcome[k], own);
+        if (!calls[call].shared) compare_with_single(&g->problem[k], call, outcome[k], own);
     }
     assert_int_equal(words, solved);
 }
