@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run install test dev asan tsan bench bench-solvers experiments fuzz fmt clean
+.PHONY: build run install uninstall test dev asan tsan bench bench-solvers experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -20,13 +20,17 @@ run: setup-build
 	@mkdir -p out
 	@build/perp simulate examples/notes/particle.perp -o out/particle.csv
 
-# The command, the shared library, its headers and perp.pc: make install PREFIX=$HOME/.local
+# The command, the shared library, its headers, what compilers and shells ask for, manual pages: make install PREFIX=$HOME/.local.
+# Packagers stage it with DESTDIR=FOLDER. make uninstall removes what this build installs.
 PREFIX ?= /usr/local
 install: setup-build
 	@$(configure)
 	@cmake --build --preset release -j $(JOBS) --target perp_cli perp_shared
-	@cmake --install build --prefix $(PREFIX) >/dev/null
-	@echo "installed in $(PREFIX)"
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX) >/dev/null
+	@echo "installed in $(DESTDIR)$(PREFIX); for programs: export PKG_CONFIG_PATH=$(PREFIX)/lib/pkgconfig"
+
+uninstall:
+	@scripts/uninstall build $(PREFIX)
 
 test: setup
 	@$(MAKE) build

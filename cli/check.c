@@ -24,7 +24,7 @@ static const cli_option options[] = {
     {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
 };
 
-static const cli_command command = {
+const cli_command cli_command_check = {
     .name = "check",
     .usage = "FILE.perp [options]",
     .about = "Print the sizes and the kind of a step, the class of its complementarity matrix at "
@@ -132,7 +132,7 @@ static int settle_inputs(perp_model *model, int *settled)
 
 int perp__cmd_check(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}};
+    request r = {.args = {&cli_command_check, argc, argv}};
     int code = cli_read(&r.args, &r);
     perp_diag diag = {0};
     perp_model *model = NULL;

@@ -16,7 +16,7 @@ static const cli_option options[] = {
     {"", "FILE.json", NULL, CLI_INTO(request, file), .needed = "which problem?"},
 };
 
-static const cli_command command = {
+const cli_command cli_command_classify = {
     .name = "classify",
     .usage = "FILE.json",
     .about = "Print the classes of the matrix M of each problem in the file, and what they "
@@ -63,7 +63,7 @@ static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
 
 int perp__cmd_classify(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}};
+    request r = {.args = {&cli_command_classify, argc, argv}};
     int code = cli_read(&r.args, &r);
     if (code != CLI_DONE) return code;
     const char *file = r.file;

@@ -1,5 +1,5 @@
 /* What the subcommands share: exit codes, messages; options.h reads their options. A subcommand is one file with
- * `int perp__cmd_<name>(int argc, char **argv)` and one line in commands.def. argv[0] is the
+ * `int perp__cmd_<name>(int argc, char **argv)`, its options in `cli_command_<name>`, and one line in commands.def. argv[0] is the
  * subcommand's name. */
 
 #ifndef PERP_CLI_H
@@ -20,7 +20,9 @@ enum {
     CLI_INTERRUPTED = 130
 };
 
-#define PERP_COMMAND(name, summary) int perp__cmd_##name(int argc, char **argv);
+#define PERP_COMMAND(name, summary)                                                                \
+    int perp__cmd_##name(int argc, char **argv);                                                   \
+    extern const cli_command cli_command_##name;
 #include "commands.def"
 #undef PERP_COMMAND
 

@@ -82,7 +82,7 @@ static void list_methods(void)
                perp_estimator_summary((perp_estimator)k));
 }
 
-static const cli_command command = {
+const cli_command cli_command_identify = {
     .name = "identify",
     .usage = "FILE.perp --data RUN.csv|FOLDER [options]",
     .about = "Estimate the parameters that have a range (param mu = 0.5 in [0, 2]) from recorded "
@@ -403,7 +403,7 @@ static int check_outputs(const perp_model *model, const perp_dataset *data, cons
 
 int perp__cmd_identify(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}};
+    request r = {.args = {&cli_command_identify, argc, argv}};
     int code = cli_read(&r.args, &r);
     perp_diag diag = {0};
     perp_model *model = NULL;

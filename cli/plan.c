@@ -22,9 +22,9 @@ typedef struct request {
     cli_list set;
 } request;
 
-#define INTO(field)            CLI_INTO(request, field)
-#define WORD(name, word, ...) word,
-#define SPACED(name, word, ...) " " word
+#define INTO(field)                         CLI_INTO(request, field)
+#define WORD(name, word, ...)               word,
+#define SPACED(name, word, ...)             " " word
 #define WEIGHTED(name, word, weighted, ...) weighted,
 static const char is_weighted[] = {PERP_PLAN_METHOD_LIST(WEIGHTED)};
 static const char *const methods[] = {PERP_PLAN_METHOD_LIST(WORD) NULL};
@@ -81,7 +81,7 @@ static const cli_option options[] = {
     {"no-plot", NULL, "no plot", INTO(plot)},
 };
 
-static const cli_command command = {
+const cli_command cli_command_plan = {
     .name = "plan",
     .usage = "FILE.perp [options]",
     .about =
@@ -573,7 +573,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
 
 int perp__cmd_plan(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}, .plot = 1};
+    request r = {.args = {&cli_command_plan, argc, argv}, .plot = 1};
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);

@@ -38,7 +38,7 @@ static const cli_option options[] = {
     {"title", "TEXT", "above the plots (default: the name of the run)", INTO(title)},
 };
 
-static const cli_command command = {
+const cli_command cli_command_report = {
     .name = "report",
     .usage = "RUN.csv [RUN2.csv ...] [options]",
     .about = "Show one run, or several over each other: every column over time, those of one unit "
@@ -257,7 +257,7 @@ perp_status cli_report_run(const char *html, const char *csv, const char *log,
 
 int perp__cmd_report(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}};
+    request r = {.args = {&cli_command_report, argc, argv}};
     int code = read_request(&r);
     if (code != CLI_DONE) {
         free(r.run.item);

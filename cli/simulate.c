@@ -68,7 +68,7 @@ static const cli_option options[] = {
     {"no-plot", NULL, "no plot", INTO(plot)},
 };
 
-static const cli_command command = {
+const cli_command cli_command_simulate = {
     .name = "simulate",
     .usage = "FILE.perp [options]",
     .about = "Step the model from `from` to `to` and verify every step: the conditions as written "
@@ -403,7 +403,7 @@ static int check_outputs(const perp_model *model, const request *r)
 
 int perp__cmd_simulate(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}, .every = 1, .plot = 1};
+    request r = {.args = {&cli_command_simulate, argc, argv}, .every = 1, .plot = 1};
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);

@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {"json", NULL, "print JSON", INTO(as_json)},
 };
 
-static const cli_command command = {
+const cli_command cli_command_solve = {
     .name = "solve",
     .usage = "FILE.json [options]",
     .about = "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
@@ -477,7 +477,7 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
 
 int perp__cmd_solve(int argc, char **argv)
 {
-    request r = {.args = {&command, argc, argv}, .method = "auto"};
+    request r = {.args = {&cli_command_solve, argc, argv}, .method = "auto"};
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = check_method(r.method);
     if (code != CLI_DONE) return code;
@@ -516,11 +516,12 @@ int perp__cmd_solve(int argc, char **argv)
     return code == CLI_DONE && out.failed ? CLI_NO_SOLUTION : code;
 }
 
+const cli_command cli_command_solvers = {
+    .name = "solvers", .usage = "", .about = "List the methods that perp solve knows."};
+
 int perp__cmd_solvers(int argc, char **argv)
 {
-    static const cli_command list = {
-        .name = "solvers", .usage = "", .about = "List the methods that perp solve knows."};
-    int code = cli_read(&(cli_args){&list, argc, argv}, NULL);
+    int code = cli_read(&(cli_args){&cli_command_solvers, argc, argv}, NULL);
     if (code != CLI_DONE) return code;
     printf("linear complementarity (lcp, mlcp):\n");
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)

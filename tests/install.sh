@@ -10,7 +10,23 @@ library=$stage/lib/libperp.so
 hidden=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^perp_[a-z]' || true)
 [ -z "$hidden" ] || { echo "not public: $hidden"; exit 1; }
 
-grep -q '^Libs: .*-lperp' "$stage/lib/pkgconfig/perp.pc"
+# As the README says it, and as CMake projects do.
+if command -v pkg-config >/dev/null; then
+    flags=$(PKG_CONFIG_PATH=$stage/lib/pkgconfig pkg-config --cflags --libs perp)
+    ${CC:-cc} examples/c/01_block.c $flags -o "$stage/block"
+    "$stage/block" | grep -q ok || { echo "a program linked by pkg-config fails"; exit 1; }
+fi
+mkdir "$stage/user"
+cat >"$stage/user/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(perp 0.1 REQUIRED)
+add_executable(user $PWD/examples/c/02_lcp.c)
+target_link_libraries(user perp::perp)
+EOF
+cmake -S "$stage/user" -B "$stage/user/build" -Dperp_DIR="$stage/lib/cmake/perp" >/dev/null
+cmake --build "$stage/user/build" >/dev/null
+"$stage/user/build/user" | grep -q ok || { echo "a program found by CMake fails"; exit 1; }
 for source in examples/c/*.c; do
     program=$stage/$(basename "$source" .c)
     ${CC:-cc} -std=c11 -Wall -Wextra -Werror -I"$stage/include" "$source" -L"$stage/lib" -lperp -lm -Wl,-rpath,"$stage/lib" \
@@ -33,4 +49,15 @@ for file in "$stage/bin/perp" "$library"; do
     nm -D "$file" | grep -q '_chk@' || { echo "$file is built without FORTIFY"; exit 1; }
 done
 "$stage/bin/perp" simulate examples/notes/particle.perp -o "$stage/particle.csv" >/dev/null
-echo "ok: $(nm -D --defined-only "$library" | wc -l) public functions"
+for page in perp perp-plan perp-completion; do
+    [ -s "$stage/share/man/man1/$page.1" ] || { echo "the manual page $page is not installed"; exit 1; }
+done
+[ -s "$stage/share/bash-completion/completions/perp" ] || { echo "the completion of bash is not installed"; exit 1; }
+# What is removed again: all that was installed, and nothing else.
+touch "$stage/bin/other"
+functions=$(nm -D --defined-only "$library" | wc -l)
+scripts/uninstall "$build" "$stage" >/dev/null
+left=$(find "$stage/bin" "$stage/lib" "$stage/share" "$stage/include" ! -type d)
+[ "$left" = "$stage/bin/other" ] || { echo "left behind: $left"; exit 1; }
+[ ! -e "$stage/include/perp" ] || { echo "include/perp is left behind"; exit 1; }
+echo "ok: $functions public functions"
