@@ -147,26 +147,28 @@ static int leading_zeros(uint64_t m)
 #endif
 }
 
+/* Bits of the double nearest to x 2^e; `more` says that the true x is a little larger. */
+static uint64_t nearest_to_pair(pair x, int more, int e)
+{
+    if (!(x.high >> 63)) {
+        x.high = x.high << 1 | x.low >> 63;
+        x.low <<= 1;
+        e--;
+    }
+    return nearest(x.high, x.low || more, e);
+}
+
 /* Bits of the double nearest to w p, where p stands for 10^k and w is not 0. */
 static uint64_t nearest_product(uint64_t w, pair p, int k)
 {
     int shift = leading_zeros(w);
     w <<= shift;
-    pair high = multiply(w, p.high), low = multiply(w, p.low);
-    high.low += low.high;
-    high.high += high.low < low.high;
-    int e = log2_of_power(k) + 1 - shift;
-    if (!(high.high >> 63)) {
-        high.high = high.high << 1 | high.low >> 63;
-        high.low <<= 1;
-        e--;
-    }
-    return nearest(high.high, high.low || low.low, e);
+    return nearest_to_pair(leading_product(p, w), p.low * w != 0, log2_of_power(k) + 1 - shift);
 }
 
 /* A decimal number: digit[0..n) without the point, times 10^exponent. */
 typedef struct decimal {
-    const char *text;   /* from the first digit that is not 0; there may be a point among them */
+    const char *text;   /* there may be a point among them, and up to 18 zeros before */
     size_t length;      /* of the digits and the point */
     long long digits;   /* that there are */
     long long exponent; /* of the last digit */
@@ -203,7 +205,10 @@ static uint64_t nearest_decimal(const decimal *d)
 {
     if (!d->leading || d->leading_exponent < PERP__LEAST_POWER) return 0;
     if (d->leading_exponent > 308) return INFINITE;
-    int k = (int)d->leading_exponent;
+    int k = (int)d->leading_exponent, shift = leading_zeros(d->leading);
+    pair x = leading_product(power_below(k), d->leading << shift);
+    if (!d->is_cut && x.low + 1 > 1) /* one more in the power changes no bit above these */
+        return nearest_to_pair(x, 1, log2_of_power(k) + 1 - shift);
     uint64_t low = nearest_product(d->leading, power_below(k), k);
     uint64_t high = nearest_product(d->leading + (uint64_t)d->is_cut, power_above(k), k);
     if (low == high) return low;
@@ -251,30 +256,96 @@ static const char *read_exponent(const char *s, const char *end, char letter, lo
     return at;
 }
 
+/* The eight characters at s as a number, the first of them the lowest byte. */
+static uint64_t eight_characters(const char *s)
+{
+    uint64_t x;
+    memcpy(&x, s, 8);
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+static int trailing_zeros(uint64_t m)
+{
+#ifdef __GNUC__
+    return __builtin_ctzll(m);
+#else
+    int n = 0;
+    while (!(m >> n & 1)) n++;
+    return n;
+#endif
+}
+
+/* How many of eight characters are digits before the first that is none. */
+static int count_digits(uint64_t x)
+{
+    uint64_t digits = x ^ 0x3030303030303030; /* 0 to 9 where there is one */
+    uint64_t others = (digits | (digits + 0x7676767676767676)) & 0x8080808080808080;
+    return others ? trailing_zeros(others) >> 3 : 8;
+}
+
+/* Of eight digits: first of each two, then of each four, then of all. */
+static uint32_t value_of_eight(uint64_t x)
+{
+    x = (x & 0x0F0F0F0F0F0F0F0F) * 2561 >> 8;
+    x = (x & 0x00FF00FF00FF00FF) * 6553601 >> 16;
+    return (uint32_t)((x & 0x0000FFFF0000FFFF) * 42949672960001 >> 32);
+}
+
+/* Behind the digits at s; *m becomes what it was with them behind it, if that is less than 2^64. */
+static inline const char *read_digits(const char *s, const char *end, uint64_t *m)
+{
+    static const uint32_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    int n = 8;
+    for (; n == 8 && end - s >= 8; s += n) {
+        uint64_t x = eight_characters(s);
+        n = count_digits(x);
+        if (n < 8) x = x << 8 * (7 - n) << 8; /* zeros before them */
+        *m = power[n] * *m + value_of_eight(x);
+    }
+    for (; n == 8 && s < end && is_digit(*s); s++) *m = 10 * *m + (uint64_t)(*s - '0');
+    return s;
+}
+
+/* A number of more than 19 digits: zeros at its front do not count, and what is behind 19 others is cut. */
+static void cut_digits(decimal *d)
+{
+    const char *s = d->text, *end = s + d->length;
+    for (; s < end && (*s == '0' || *s == '.'); s++) d->digits -= *s == '0';
+    d->text = s;
+    d->length = (size_t)(end - s);
+    if (d->digits <= 19) return;
+    d->leading = 0;
+    for (int n = 0; n < 19; s++) {
+        if (*s == '.') continue;
+        d->leading = 10 * d->leading + (uint64_t)(*s - '0');
+        n++;
+    }
+    for (; s < end; s++) d->is_cut |= *s != '0' && *s != '.';
+    d->leading_exponent += d->digits - 19;
+}
+
 static const char *read_decimal(const char *s, const char *end, uint64_t *bits)
 {
-    decimal d = {0};
-    const char *start = s, *point = NULL, *last = s;
-    long long any = 0;
-    for (; s < end && (is_digit(*s) || (*s == '.' && !point)); s++) {
-        if (*s == '.') {
-            point = s;
-            continue;
-        }
-        any++;
-        last = s + 1;
-        if (d.digits == 0 && *s == '0') continue;
-        if (d.digits++ == 0) d.text = s;
-        if (d.digits <= 19)
-            d.leading = 10 * d.leading + (uint64_t)(*s - '0');
-        else
-            d.is_cut |= *s != '0';
+    decimal d = {.text = s};
+    uint64_t m = 0;
+    int has_point = 0;
+    for (; s < end && is_digit(*s); s++) m = 10 * m + (uint64_t)(*s - '0'); /* few */
+    if (s < end && *s == '.') {
+        const char *fraction = s + 1;
+        has_point = 1;
+        s = read_digits(fraction, end, &m);
+        d.exponent = fraction - s;
     }
-    if (!any) return start;
-    if (d.text) d.length = (size_t)(last - d.text);
-    if (point) d.exponent = -(long long)(last > point ? last - point - 1 : 0);
-    s = read_exponent(s, end, 'e', &d.exponent);
-    d.leading_exponent = d.exponent + (d.digits > 19 ? d.digits - 19 : 0);
+    d.leading = m;
+    d.length = (size_t)(s - d.text);
+    d.digits = s - d.text - has_point;
+    if (d.digits == 0) return d.text;
+    if (s < end && lower(*s) == 'e') s = read_exponent(s, end, 'e', &d.exponent);
+    d.leading_exponent = d.exponent;
+    if (d.digits > 19) cut_digits(&d);
     *bits = nearest_decimal(&d);
     return s;
 }
@@ -324,6 +395,7 @@ static const char *behind_nan(const char *s, const char *end)
 static const char *read_size(const char *s, const char *end, uint64_t *bits)
 {
     int is_hexadecimal = has_word(s, end, "0x");
+    if (s < end && is_digit(*s) && !is_hexadecimal) return read_decimal(s, end, bits);
     const char *rest = is_hexadecimal ? read_hexadecimal(s + 2, end, bits) : s;
     if (is_hexadecimal && rest > s + 2) return rest;
     if (has_word(s, end, "nan")) {

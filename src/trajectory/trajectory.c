@@ -33,12 +33,16 @@ struct perp_trajectory {
 };
 
 typedef struct reader {
-    const char *name, *at, *end;
+    const char *name, *at, *end; /* the text that is left, or what is in the buffer of it */
+    FILE *file;                  /* where more comes from; NULL: from nowhere */
+    char *buffer;
+    size_t capacity;
     long line;
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
     int has_end; /* of the present line */
+    int error;   /* errno of what ended the reading of the file */
 } reader;
 
 /* A fault in the present line; counted always, shown for the first few. */
@@ -56,11 +60,37 @@ static int is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next line without its end; 0 at the end of the text. */
+/* Read on behind what is left. 0: r->error says why not. */
+static int read_more(reader *r)
+{
+    size_t left = (size_t)(r->end - r->at);
+    memmove(r->buffer, r->at, left);
+    if (2 * left >= r->capacity) {
+        char *larger = realloc(r->buffer, 2 * r->capacity);
+        r->error = larger ? 0 : ENOMEM;
+        if (!larger) return 0;
+        r->buffer = larger;
+        r->capacity *= 2;
+    }
+    errno = 0;
+    size_t got = fread(r->buffer + left, 1, r->capacity - left, r->file);
+    r->error = !ferror(r->file) ? 0 : errno ? errno : EIO;
+    if (r->error) return 0;
+    int is_text = !memchr(r->buffer + left, 0, got);
+    if (got == 0 || !is_text) r->file = NULL; /* what is no text is not read to its end */
+    r->at = r->buffer;
+    r->end = r->at + left + got;
+    return 1;
+}
+
+/* The next line without its end; 0 at the end of the text, or where r->error says. */
 static int next_line(reader *r, const char **first, const char **last)
 {
+    const char *newline = NULL;
+    while (!(newline = memchr(r->at, '\n', (size_t)(r->end - r->at))) && r->file) {
+        if (!read_more(r)) return 0;
+    }
     if (r->at >= r->end) return 0;
-    const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
     *first = r->at;
     r->has_end = newline != NULL;
     *last = newline ? newline : r->end;
@@ -273,6 +303,16 @@ static int read_number(const field *f, double *x)
     return f->length < MAX_NUMBER && perp__number_read(f->text, f->length, x) == f->length;
 }
 
+/* The number that fills the field at *at, as nearly all do; *at moves behind its comma. 0: something else does. */
+static int read_plain_field(const reader *r, const char **at, const char *last, double *x)
+{
+    size_t n = perp__number_read(*at, (size_t)(r->end - *at), x);
+    const char *behind = *at + n;
+    if (n == 0 || n >= MAX_NUMBER || behind > last || (behind < last && *behind != ',')) return 0;
+    *at = behind + 1;
+    return 1;
+}
+
 static int read_row(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
@@ -291,6 +331,10 @@ static int read_row(reader *r, const char *first, const char *last)
     for (const char *at = first; at <= last; n++) {
         const char *start = at;
         double x;
+        if (n < t->columns && read_plain_field(r, &at, last, &x)) {
+            t->value[n][t->rows] = x;
+            continue;
+        }
         field f = next_field(&at, last);
         if (n >= t->columns) continue;
         if (f.fault) {
@@ -363,6 +407,7 @@ static int read_last_row(reader *r, const char *first, const char *last)
 static int read_all(reader *r)
 {
     const char *first, *last;
+    if (r->error || (r->file && !read_more(r))) return 0;
     if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
         int ok = 1;
@@ -382,6 +427,7 @@ static int read_all(reader *r)
             ok = read_row(r, first, last);
         if (!ok) return 0;
     }
+    if (r->error) return 0;
     if (!r->errors && !r->out->columns) {
         r->line = 1;
         FAULT(r, 1, "the file has no header row; expected names such as t,F");
@@ -390,42 +436,49 @@ static int read_all(reader *r)
     return 1;
 }
 
+/* The table that a reader reads, or NULL. */
+static perp_status read_table(reader *r, perp_trajectory **out)
+{
+    r->out = calloc(1, sizeof *r->out);
+    perp_status status = r->out && read_all(r)            ? PERP_OK
+                         : r->error && r->error != ENOMEM ? PERP_ERR_FILE
+                                                          : PERP_ERR_MEMORY;
+    if (status == PERP_OK && r->errors) status = PERP_ERR_DATA;
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(r->diag, r->name);
+    if (status == PERP_ERR_FILE)
+        perp__refuse(r->diag, status, perp__in(r->name), "%s\n", strerror(r->error));
+    if (status == PERP_OK)
+        *out = r->out;
+    else
+        perp_trajectory_destroy(r->out);
+    return status;
+}
+
 perp_status perp_trajectory_parse(const char *text, size_t length, const char *name,
                                   perp_trajectory **out, perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
-    perp_trajectory *t = calloc(1, sizeof *t);
-    if (!t) return perp__out_of_memory(diag, name);
-    reader r = {.name = name, .at = text, .end = text + length, .out = t, .diag = diag};
-    perp_status status = read_all(&r) ? PERP_OK : PERP_ERR_MEMORY;
-    if (status == PERP_OK && r.errors) status = PERP_ERR_DATA;
-    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
-    if (status != PERP_OK) {
-        perp_trajectory_destroy(t);
-        return status;
-    }
-    *out = t;
-    return PERP_OK;
+    reader r = {.name = name, .at = text, .end = text + length, .diag = diag};
+    return read_table(&r, out);
 }
 
 perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag)
 {
+    enum { CAPACITY = 1 << 16 };
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    char *text;
-    size_t length;
-    perp_status status = perp__read_file(path, SIZE_MAX, &text, &length);
-    if (status == PERP_OK) {
-        status = perp_trajectory_parse(text, length, path, out, diag);
-    } else if (status == PERP_ERR_MEMORY) {
-        perp__out_of_memory(diag, path);
-    } else {
-        perp__refuse(diag, status, perp__in(path), "%s\n", strerror(errno));
-    }
-    free(text);
+    reader r = {.name = path, .capacity = CAPACITY, .diag = diag};
+    FILE *file = r.file = fopen(path, "rb");
+    r.error = file ? 0 : errno;
+    if (file) r.buffer = malloc(CAPACITY);
+    r.at = r.end = r.buffer;
+    perp_status status =
+        r.buffer || r.error ? read_table(&r, out) : perp__out_of_memory(diag, path);
+    free(r.buffer);
+    if (file) fclose(file);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Memory: a step and a solve allocate nothing, and when any single allocation fails the call says
  * so and leaks nothing. */
 
+#include "cli.h"
 #include "failing_malloc.h"
 #include "unit.h"
 
@@ -79,6 +80,36 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     assert_true(n > 100);
     assert_non_null(whole.text); /* a warning, which may be lost */
     perp_diag_clear(&whole);
+}
+
+/* Lines longer than a block make the reader's memory grow. */
+static void a_table_in_a_file_survives_failing_allocations(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 30000 };
+    const char *path = cli_path("long.csv");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int c = 0; c < COLUMNS; c++) fprintf(file, "c%d%c", c, c + 1 < COLUMNS ? ',' : '\n');
+    for (int c = 0; c < COLUMNS; c++) fprintf(file, "%d%c", c, c + 1 < COLUMNS ? ',' : '\n');
+    assert_int_equal(fclose(file), 0);
+    perp_trajectory *table;
+    long n = COLUMNS + 100, refused = 0, before = live;
+    for (long k = 1; k <= n; k += k < 60 ? 1 : 997) { /* then the columns, one by one */
+        perp_diag diag = {0};
+        allocations = 0;
+        fail_at = k;
+        perp_status status = perp_trajectory_read(path, &table, &diag);
+        fail_at = 0;
+        if (status != PERP_OK && (status != PERP_ERR_MEMORY || diag.errors != 1 || table))
+            fail_msg("allocation %ld failed: %s, %s", k, perp_status_name(status),
+                     perp_diag_text(&diag));
+        refused += status != PERP_OK;
+        perp_trajectory_destroy(table);
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
+    }
+    assert_true(refused > 80);
 }
 
 static void a_step_allocates_nothing(void **state)
@@ -282,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(a_table_in_a_file_survives_failing_allocations),
         cmocka_unit_test(a_step_allocates_nothing),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),

@@ -236,6 +236,62 @@ static void all_faults_of_the_first_lines_are_reported(void **state)
     perp_diag_clear(&diag);
 }
 
+static void write_bytes(const char *path, const char *text, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Files are read in blocks, a text at once: the same comes of both, wherever a block ends. */
+static void a_file_is_what_its_text_is(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE + 100), *end = text;
+    assert_non_null(text);
+    for (int columns = 1; columns <= 60000; columns = 7 * columns + 3) { /* lines up to 680 kB */
+        end = text;
+        for (int c = 0; c < columns; c++) end += sprintf(end, "c%d,", c);
+        end[-1] = '\n';
+        for (int r = 0; end < text + SIZE - 14 * columns && r < 40000; r++) {
+            for (int c = 0; c < columns; c++) end += sprintf(end, "%d.%d,", r * c % 977, r);
+            end[-1] = '\n';
+        }
+        size_t length = (size_t)(end - text);
+        perp_trajectory *from_text, *from_file;
+        write_bytes(cli_path("blocks.csv"), text, length);
+        assert_int_equal(perp_trajectory_parse(text, length, "t", &from_text, NULL), PERP_OK);
+        assert_int_equal(perp_trajectory_read(cli_path("blocks.csv"), &from_file, NULL), PERP_OK);
+        int rows = perp_trajectory_rows(from_text);
+        assert_int_equal(perp_trajectory_rows(from_file), rows);
+        assert_int_equal(perp_trajectory_columns(from_file), columns);
+        for (int c = 0; c < columns; c++) {
+            assert_string_equal(perp_trajectory_name(from_file, c),
+                                perp_trajectory_name(from_text, c));
+            assert_memory_equal(perp_trajectory_column(from_file, c),
+                                perp_trajectory_column(from_text, c), (size_t)rows * 8);
+        }
+        perp_trajectory_destroy(from_text);
+        perp_trajectory_destroy(from_file);
+    }
+    perp_trajectory *none;
+    perp_diag diag = {0};
+    memset(text, 'x', SIZE);
+    text[SIZE / 2] = 0; /* read no further than this block */
+    write_bytes(cli_path("blocks.csv"), text, SIZE);
+    assert_int_equal(perp_trajectory_read(cli_path("blocks.csv"), &none, &diag), PERP_ERR_DATA);
+    assert_non_null(strstr(perp_diag_text(&diag), "blocks.csv:1:524289: not a text file"));
+    perp_diag_clear(&diag);
+    assert_int_equal(perp_trajectory_read(cli_folder(), &none, &diag), PERP_ERR_FILE);
+    assert_non_null(strstr(perp_diag_text(&diag), "Is a directory"));
+    assert_int_equal(diag.errors, 1);
+    assert_null(none);
+    perp_diag_clear(&diag);
+    free(text);
+}
+
 static void what_is_written_is_read_back_to_the_last_bit(void **state)
 {
     (void)state;
@@ -335,6 +391,7 @@ int main(void)
         cmocka_unit_test(refuses_with_place_and_reason),
         cmocka_unit_test(many_columns_are_read_at_once),
         cmocka_unit_test(all_faults_of_the_first_lines_are_reported),
+        cmocka_unit_test(a_file_is_what_its_text_is),
         cmocka_unit_test(what_is_written_is_read_back_to_the_last_bit),
         cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),
         cmocka_unit_test(abandoned_files_are_gone_and_the_earlier_stays),
