@@ -211,7 +211,7 @@ static int rebase(tableau *d)
 }
 
 /* Up to so many padded rows the kernel blends rows by masks: -1 in the row, 0 in all others. */
-enum { MOST_SMALL = 16 };
+enum { MOST_SMALL = PERP__GUESS_UP_TO };
 static const long long hot[3 * MOST_SMALL] = {[MOST_SMALL] = -1};
 static const double lane_number[] = {0, 1, 2, 3, 4, 5, 6, 7};
 
@@ -318,7 +318,7 @@ static perp_outcome run(tableau *d, perp_lcp_solver *s, int way, int *iterations
 
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
  * they fail. A warm start has the dictionary of the last solve at the beginning of the workspace, its M at the end. */
-static int guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
+int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
@@ -382,8 +382,12 @@ static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
     int *before = &s->index[BEFORE];
     if (attempt == 0) {
         *before = may_continue(s, lcp);
-        if (!*before && lcp->n <= MOST_SMALL && guess(s, lcp, iterations)) {
-            *before = 1;
+        int guessed = s->guessed;
+        s->guessed = 0;
+        if (!*before && lcp->n <= MOST_SMALL && guessed == 0)
+            guessed = perp__lemke_guess(s, lcp, iterations) ? 1 : -1;
+        if (!*before && guessed > 0) {
+            *before = s->has_basis = 1;
             return PERP_SOLVED;
         }
     }

@@ -217,6 +217,23 @@ static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, per
     return outcome;
 }
 
+/* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number passes that is not finite. Where that
+ * does not settle it, nothing is lost: lemke goes on from there. */
+static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
+{
+    if (lcp->n > PERP__GUESS_UP_TO || lcp->n < 1 || lcp->lo || lcp->hi || s->options.warm_start ||
+        (s->method != PERP_LCP_LEMKE && s->method != PERP_LCP_AUTO))
+        return 0;
+    s->guessed = perp__lemke_guess(s, lcp, &info->iterations) ? 1 : -1;
+    if (s->guessed < 0 || !perp__lcp_is_shown(s, lcp)) return 0;
+    s->answered = info->method = PERP_LCP_LEMKE;
+    info->outcome = PERP_SOLVED;
+    info->residual = s->residual;
+    info->error = s->error;
+    s->n = lcp->n;
+    return 1;
+}
+
 perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, double *w,
                            perp_lcp_info *info)
 {
@@ -233,8 +250,12 @@ perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, d
     s->has_basis = s->has_ray = s->has_certificate = 0;
     s->n = s->lu.n = -1;
     s->lu.is_differentiated = 0;
-    if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
-        (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
+    s->guessed = 0;
+    if (solve_at_once(s, lcp, &result)) {
+        memcpy(z, s->z, bytes);
+        if (w) memcpy(w, s->w, bytes);
+    } else if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
+               (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
         if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);
         s->out_of_memory = 0;
         if (s->inner) s->inner->out_of_memory = 0;
@@ -243,6 +264,7 @@ perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, d
         if (bytes) memcpy(z, s->z, bytes);
         if (w && bytes) memcpy(w, s->w, bytes);
     }
+    if (result.outcome == PERP_BAD_INPUT) result.iterations = 0;
     if (info) *info = result;
     return is_out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
 }

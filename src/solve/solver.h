@@ -44,6 +44,7 @@ struct perp_lcp_solver {
     int *index; /* the method's, zero at creation */
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
+    int guessed; /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
 
@@ -140,6 +141,14 @@ perp_outcome perp__lcp_run(perp_lcp_solver *solver, const perp__solver *method, 
 /* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew on the basis (the
  * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. */
 int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp);
+
+/* The beginning of that, for problems without bounds: do plain sums show it, by the data of each row or of others? Numbers that are not
+ * finite never pass, up to 16 unknowns. Leaves w and the terms. */
+int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
+
+/* lcp_lemke.c: the principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z and the basis; 0 where they lead nowhere. */
+enum { PERP__GUESS_UP_TO = 16 };
+int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp, int *iterations);
 
 /* The error of z + fine, z between its bounds, by sums in twice the precision; w and the terms are left behind. Of the solver
  * isa, options.tol, terms, data, low, scratch and fine are used. */

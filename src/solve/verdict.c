@@ -169,59 +169,94 @@ typedef perp__four four;
 #define ROWS(array)       (*(four *)(array))
 #define GIVEN(array)      (*(const four *)(array))
 #define LARGER_FOUR(x, y) PERP_IF((x) > (y), x, y)
+enum { FOURS_UP_TO = 64 }; /* M is in the nearest cache: rows may be read across the columns */
 
-static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, int columns,
-                                                const double *z, double *w, double *S, double *open,
-                                                double tol)
+typedef struct fours {
+    four residual, error, excess; /* as in a judgement */
+} fours;
+
+static inline PERP_INLINE void judge_four_rows(fours *t, const four *z, const four *w,
+                                               const four *S, const four *q, double rho, double tol,
+                                               four *open)
 {
     const four zero = (four){0}, infinite = zero + (double)INFINITY;
-    four residual = zero, error = zero, excess = zero, sum = zero;
-    double rho = rounding_of_sum(columns);
-    for (int i = 0; i < n; i += PERP_FOUR) {
-        int j = 0;
-        four q = GIVEN(lcp->q + i), x = q, s = PERP_SIZE(q), y = GIVEN(z + i);
-        for (; j + 4 <= columns; j += 4) {
-            const double *m = perp__column(lcp, j) + i;
-            size_t ld = (size_t)lcp->ldm;
-            four a = GIVEN(m) * z[j], b = GIVEN(m + ld) * z[j + 1];
-            four c = GIVEN(m + 2 * ld) * z[j + 2], d = GIVEN(m + 3 * ld) * z[j + 3];
-            x = x + (a + b) + (c + d);
-            s = s + (PERP_SIZE(a) + PERP_SIZE(b)) + (PERP_SIZE(c) + PERP_SIZE(d));
-        }
-        for (; j < columns; j++) {
-            four a = GIVEN(perp__column(lcp, j) + i) * z[j];
-            x = x + a, s = s + PERP_SIZE(a);
-        }
-        four r = PERP_SIZE(PERP_IF(y < x, y, x)), v = PERP_IF(y > zero, PERP_SIZE(x), -x),
-             e = v / s;
-        four o = v + (rho * s - tol * PERP_SIZE(q));
-        o = PERP_IF((y < zero) | (s < PERP__UNDERFLOW), infinite, o);
-        ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
-        residual = LARGER_FOUR(r, residual), error = LARGER_FOUR(e, error);
-        excess = LARGER_FOUR(o, excess), sum += s - s;
-    }
-    strand t = {0};
-    for (int l = 0; l < PERP_FOUR; l++) {
-        t.residual = larger(PERP_LANE(residual, l), t.residual);
-        t.error = larger(PERP_LANE(error, l), t.error);
-        t.excess = larger(PERP_LANE(excess, l), t.excess);
-        t.sum += PERP_LANE(sum, l);
-    }
-    return judgement_of(t);
+    four r = PERP_SIZE(PERP_IF(*z < *w, *z, *w)), v = PERP_IF(*z > zero, PERP_SIZE(*w), -*w);
+    four e = v / *S, o = v + (rho * *S - tol * PERP_SIZE(*q));
+    o = PERP_IF((*z >= zero) & (*S >= PERP__UNDERFLOW) & (*S <= DBL_MAX), o, infinite);
+    t->residual = LARGER_FOUR(r, t->residual), t->error = LARGER_FOUR(e, t->error);
+    t->excess = LARGER_FOUR(o, t->excess);
+    *open = o;
 }
 
-/* Three rows and one that holds. The solver's vectors have room for it. */
-static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, double *z, double *w,
+static inline PERP_INLINE judgement judgement_of_fours(const fours *t)
+{
+    judgement j = {PERP_LANE(t->residual, 0), PERP_LANE(t->error, 0), PERP_LANE(t->excess, 0)};
+    for (int l = 1; l < PERP_FOUR; l++) {
+        j.residual = larger(PERP_LANE(t->residual, l), j.residual);
+        j.error = larger(PERP_LANE(t->error, l), j.error);
+        j.excess = larger(PERP_LANE(t->excess, l), j.excess);
+    }
+    return j;
+}
+
+/* w and S of four rows, m in their first column: += the terms of four columns. */
+static inline PERP_INLINE void add_columns(const double *m, size_t ld, const double *z, four *w,
+                                           four *S)
+{
+    four a = GIVEN(m) * z[0], b = GIVEN(m + ld) * z[1];
+    four c = GIVEN(m + 2 * ld) * z[2], d = GIVEN(m + 3 * ld) * z[3];
+    *w = *w + (a + b) + (c + d);
+    *S = *S + (PERP_SIZE(a) + PERP_SIZE(b)) + (PERP_SIZE(c) + PERP_SIZE(d));
+}
+
+/* n >= 4; the last four may have been among those before. More than 16 columns: those that four zeros multiply are left out. */
+static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, const double *z,
+                                                double *w, double *S, double *open, double tol)
+{
+    fours t = {(four){0}, (four){0}, (four){0}};
+    double rho = rounding_of_sum(n);
+    size_t ld = (size_t)lcp->ldm;
+    int used[FOURS_UP_TO / 4], many = 0;
+    for (int j = 0; n > 16 && j + 4 <= n; j += 4) {
+        used[many] = j;
+        many += (z[j] != 0) | (z[j + 1] != 0) | (z[j + 2] != 0) | (z[j + 3] != 0);
+    }
+    for (int i = 0; i < n; i += PERP_FOUR) {
+        if (i + PERP_FOUR > n) i = n - PERP_FOUR;
+        four q = GIVEN(lcp->q + i), x = q, s = PERP_SIZE(q), y = GIVEN(z + i), o;
+        const double *m = lcp->M + i;
+        for (int j = 0; n <= 16 && j + 4 <= n; j += 4)
+            add_columns(m + (size_t)j * ld, ld, z + j, &x, &s);
+        for (int k = 0; k < many; k++)
+            add_columns(m + (size_t)used[k] * ld, ld, z + used[k], &x, &s);
+        for (int j = n / 4 * 4; j < n; j++) {
+            four a = GIVEN(m + (size_t)j * ld) * z[j];
+            x = x + a, s = s + PERP_SIZE(a);
+        }
+        judge_four_rows(&t, &y, &x, &s, &q, rho, tol, &o);
+        ROWS(w + i) = x, ROWS(S + i) = s, ROWS(open + i) = o;
+    }
+    return judgement_of_fours(&t);
+}
+
+/* Three rows and one that holds, 1 >= 0. The solver's vectors have room for it. */
+static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, const double *z, double *w,
                                                 double *S, double *open, double tol)
 {
-    double M[12] = {0}, q[4] = {lcp->q[0], lcp->q[1], lcp->q[2], 1};
-    perp_lcp padded = {4, M, 4, q, NULL, NULL};
+    fours t = {(four){0}, (four){0}, (four){0}};
+    four q = (four){0} + 1, y = (four){0}, x, s, o;
+    for (int i = 0; i < 3; i++) PERP_LANE(q, i) = lcp->q[i], PERP_LANE(y, i) = z[i];
+    x = q, s = PERP_SIZE(q);
     for (int j = 0; j < 3; j++) {
         const double *column = perp__column(lcp, j);
-        for (int i = 0; i < 3; i++) M[4 * j + i] = column[i];
+        four a = (four){0};
+        for (int i = 0; i < 3; i++) PERP_LANE(a, i) = column[i];
+        a *= z[j];
+        x = x + a, s = s + PERP_SIZE(a);
     }
-    z[3] = 0;
-    return judge_fours(&padded, 4, 3, z, w, S, open, tol);
+    judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(3), tol, &o);
+    ROWS(w) = x, ROWS(S) = s, ROWS(open) = o;
+    return judgement_of_fours(&t);
 }
 
 /* max |min(z_i, w_i)|; NaN where something is not finite. */
@@ -296,11 +331,16 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
         switch (lcp->n) {                                                                          \
         case 1: return judge_few(lcp, 1, z, w, S, open, tol);                                      \
         case 2: return judge_few(lcp, 2, z, w, S, open, tol);                                      \
-        case 3: return judge_three(lcp, z, w, S, open, tol);                                       \
-        case 4: return judge_fours(lcp, 4, 4, z, w, S, open, tol);                                 \
-        case 8: return judge_fours(lcp, 8, 8, z, w, S, open, tol);                                 \
-        case 16: return judge_fours(lcp, 16, 16, z, w, S, open, tol);                              \
-        default: return judge(lcp, lcp->n, z, w, S, open, tol);                                    \
+        case 3:                                                                                    \
+            return PERP_FOUR == 4 ? judge_three(lcp, z, w, S, open, tol)                           \
+                                  : judge_few(lcp, 3, z, w, S, open, tol);                         \
+        case 4: return judge_fours(lcp, 4, z, w, S, open, tol);                                    \
+        case 8: return judge_fours(lcp, 8, z, w, S, open, tol);                                    \
+        case 16: return judge_fours(lcp, 16, z, w, S, open, tol);                                  \
+        default:                                                                                   \
+            return lcp->n > 0 && lcp->n <= FOURS_UP_TO                                             \
+                       ? judge_fours(lcp, lcp->n, z, w, S, open, tol)                              \
+                       : judge(lcp, lcp->n, z, w, S, open, tol);                                   \
         }                                                                                          \
     }                                                                                              \
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
@@ -930,7 +970,7 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
 }
 
 /* Leaves in `low` what is open in each row: <= 0 where its own data settle it. */
-static int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
+static inline int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->low, s->options.tol);
     s->residual = j.residual, s->error = j.error;
@@ -1042,7 +1082,7 @@ static int hold_in_bounds(perp_lcp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-static int is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
+int perp__lcp_is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     return is_plain(s, lcp) || rows_hold(s, lcp);
 }
@@ -1050,13 +1090,16 @@ static int is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
 /* By plain sums, without bounds; what takes longest comes last. */
 static int holds_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && is_shown(s, lcp))) return 1;
-    if (isnan(s->residual)) return 0;
+    if (perp__lcp_is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && perp__lcp_is_shown(s, lcp)))
+        return 1;
+    for (int i = 0; i < lcp->n; i++) {
+        if (!(s->terms[i] <= DBL_MAX)) return 0;
+    }
     find_data(s, lcp, s->z);
-    if (drop_noise(s, lcp, s->data) && is_shown(s, lcp)) return 1;
+    if (drop_noise(s, lcp, s->data) && perp__lcp_is_shown(s, lcp)) return 1;
     if (hold_by_levels(s, lcp)) return 1;
     find_all_data(s, lcp, s->z);
-    if (drop_noise(s, lcp, s->data) && is_shown(s, lcp)) return 1;
+    if (drop_noise(s, lcp, s->data) && perp__lcp_is_shown(s, lcp)) return 1;
     return holds_by_data(s, lcp);
 }
 

@@ -271,6 +271,33 @@ static void bounds_need_the_option_and_must_not_cross(void **state)
     perp_lcp_solver_destroy(solver);
 }
 
+/* Small problems are guessed before anybody looks at their numbers. */
+static void what_is_not_finite_is_bad_input_wherever_it_stands(void **state)
+{
+    (void)state;
+    enum { N = 18 };
+    const double wrong[] = {NAN, INFINITY, -INFINITY};
+    const perp_lcp_method methods[] = {PERP_LCP_LEMKE, PERP_LCP_AUTO};
+    for (int k = 0; k < 2 * 3 * N; k++) {
+        perp_lcp_solver *solver;
+        perp_lcp_info info;
+        double M[N * N], q[N], z[N];
+        int n = k / 6 + 1;
+        perp_lcp lcp = {n, M, n, q, NULL, NULL};
+        assert_int_equal(perp_lcp_solver_create(methods[k / 3 % 2], n, NULL, &solver), PERP_OK);
+        for (int at = 0; at < n * n + n; at++) {
+            for (int e = 0; e < n * n; e++) M[e] = e % (n + 1) == 0 ? 2 : 0.5;
+            for (int i = 0; i < n; i++) q[i] = i % 3 - 1, z[i] = 7;
+            *(at < n * n ? &M[at] : &q[at - n * n]) = wrong[k % 3];
+            assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+            assert_int_equal(info.outcome, PERP_BAD_INPUT);
+            assert_int_equal(info.iterations, 0);
+            for (int i = 0; i < n; i++) assert_true(z[i] == 7);
+        }
+        perp_lcp_solver_destroy(solver);
+    }
+}
+
 /* Both products against central differences of the solution. */
 static void derivatives_agree_with_differences(void **state)
 {
@@ -556,6 +583,7 @@ int main(void)
         cmocka_unit_test(derivatives_of_nothing_are_refused),
         cmocka_unit_test(the_search_reports_no_point_off_its_rows),
         cmocka_unit_test(singular_free_rows_are_split),
+        cmocka_unit_test(what_is_not_finite_is_bad_input_wherever_it_stands),
         cmocka_unit_test(bounds_need_the_option_and_must_not_cross),
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(degeneracy_is_told),
