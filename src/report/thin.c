@@ -32,17 +32,28 @@ static int mark_all(const double *const *column, int ncolumn, int rows, int stre
     return n;
 }
 
+/* Mark at most `most` rows, and hardly fewer: pages of similar runs are of similar size. */
+static int mark_most(const double *const *column, int ncolumn, int rows, int most,
+                     unsigned char *is_kept)
+{
+    int few = 0, many = most / 2 + 1; /* stretches that keep few enough rows, and too many */
+    for (int stretches = most / 2;; stretches = few + (many - few) / 2) {
+        int n = mark_all(column, ncolumn, rows, stretches, is_kept);
+        if (n <= most)
+            few = stretches;
+        else
+            many = stretches;
+        if (stretches == 0 || (n <= most && (n > most - most / 16 || many == few + 1))) return n;
+    }
+}
+
 int *perp__thin(const double *const *column, int ncolumn, int rows, int most, int *kept)
 {
     unsigned char *is_kept = malloc((size_t)rows + 1);
-    int *row = NULL, n = rows;
     if (!is_kept) return NULL;
     memset(is_kept, 1, (size_t)rows + 1);
-    for (int stretches = most / 2; n > most; stretches /= 2) {
-        n = mark_all(column, ncolumn, rows, stretches, is_kept);
-        if (stretches == 0) break; /* the two ends */
-    }
-    row = malloc(((size_t)n + 1) * sizeof *row);
+    int n = rows > most ? mark_most(column, ncolumn, rows, most, is_kept) : rows;
+    int *row = malloc(((size_t)n + 1) * sizeof *row);
     *kept = 0;
     for (int i = 0; i < rows && row; i++) {
         if (is_kept[i]) row[(*kept)++] = i;

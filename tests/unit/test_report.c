@@ -116,7 +116,7 @@ static void a_page_keeps_the_extremes_of_each_column(void **state)
         x[peaks[0]] = 3, x[peaks[1]] = -3, y[peaks[2]] = 3, y[peaks[3]] = -3;
         int *row = perp__thin(column, 2, ROWS, MOST, &kept);
         assert_non_null(row);
-        assert_in_range(kept, MOST / 4, MOST);
+        assert_in_range(kept, MOST - 10, MOST); /* as many as may be: 4 more at most a stretch */
         assert_true(row[0] == 0 && row[kept - 1] == ROWS - 1);
         for (int i = 0; i < kept; i++) {
             assert_true(i == 0 || row[i] > row[i - 1]);
