@@ -1,5 +1,5 @@
-/* Why a plan is infeasible: the conditions at nodes become soft, the sum of their violations is minimised (l1), and
- * the conditions that are active with a nonzero multiplier at that minimum are named. */
+/* Why a plan is infeasible: the conditions at nodes become soft, the sum of their violations is minimised (l1), each beside the
+ * size of its own terms, and the conditions that are active with a nonzero multiplier at that minimum are named. */
 
 #include "model/plan_block.h"
 #include "plan/nlp.h"
@@ -7,14 +7,17 @@
 #include <math.h>
 #include <string.h>
 
-static const double MISSED = 1e-4,
-                    PULLS = 1e-4;     /* of a miss; of a multiplier, the miss's being 1 */
-static const double COLLAPSED = 1e-3; /* of a phase's guessed length */
+/* A condition is missed by more than this part of its terms; one with a larger multiplier, in its own unit, holds the misses
+ * where they are. */
+static const double MISSED = 1e-4, PULLS = 1e-4;
+/* Of a phase's guessed length: what is shorter has collapsed; what is nearer to the end of its range is there. */
+static const double COLLAPSED = 1e-3, AT_BOUND = 1e-4;
 
 typedef struct explainer {
     perp__program *g;
     perp__ipm *ipm;
-    double *w, *p;
+    double *w, *p, *guess; /* guess: of p */
+    double *miss;          /* by condition of the block: the size of its terms */
     perp_diag *diag;
 } explainer;
 
@@ -24,6 +27,7 @@ static void say_place(const explainer *u, int at)
     perp__diag_append(u->diag, "%s:%ld:%ld: ", place.file, place.line, place.column);
 }
 
+/* Beside the size of its terms. */
 static double missed_by(const explainer *u, int i)
 {
     size_t K = (size_t)u->g->K,
@@ -44,7 +48,8 @@ static int say_missed(const explainer *u)
                          "ended no small change brings them nearer, which is no proof that "
                          "there is none; the nearest one found misses\n");
         say_place(u, c->at);
-        perp__diag_append(u->diag, "'%s' by %.4g\n", c->text, missed_by(u, i));
+        perp__diag_append(u->diag, "'%s' by %.4g\n", c->text,
+                          u->miss[u->g->soft.condition[i]] * missed_by(u, i));
     }
     return missed;
 }
@@ -57,9 +62,9 @@ static void say_range(const explainer *u, const perp__item *item, int first)
     int at_lo = 0, at_hi = 0;
     for (int c = 0; c < g->npoint; c++)
         for (int k = 0; k < g->K; k++) {
-            size_t at = (size_t)(c * g->nb + first) * (size_t)g->K + (size_t)k;
-            at_lo += lower[at] > PULLS && isfinite(item->lo);
-            at_hi += upper[at] > PULLS && isfinite(item->hi);
+            size_t j = (size_t)(c * g->nb + first), at = j * (size_t)g->K + (size_t)k;
+            at_lo += lower[at] * g->unit.w[j] > PULLS && isfinite(item->lo);
+            at_hi += upper[at] * g->unit.w[j] > PULLS && isfinite(item->hi);
         }
     if (at_lo + at_hi == 0) return;
     say_place(u, item->at);
@@ -76,7 +81,7 @@ static void say_range(const explainer *u, const perp__item *item, int first)
 static int is_at_bound(const explainer *u, int q)
 {
     const perp__program *g = u->g;
-    double x = u->p[g->phase.run_p + q], slack = 1e-4 * (1 + fabs(x));
+    double x = u->p[g->phase.run_p + q], slack = AT_BOUND * u->guess[g->phase.run_p + q];
     return x - g->bound.plo[g->phase.run_p + q] <= slack ||
            g->bound.phi[g->phase.run_p + q] - x <= slack;
 }
@@ -108,13 +113,13 @@ static void say_horizon(const explainer *u)
 }
 
 /* Did the search shrink a free horizon to almost 0? There no input moves anything, so local infeasibility says
- * nothing about longer horizons. 1: a message says so. p: the guess. */
-static int say_collapsed(const explainer *u, const double *p)
+ * nothing about longer horizons. 1: a message says so. */
+static int say_collapsed(const explainer *u)
 {
     const perp__program *g = u->g;
     for (int q = 0; q < g->phase.nrun; q++) {
         double length = u->p[g->phase.run_p + q];
-        if (!(length < COLLAPSED * p[g->phase.run_p + q])) continue;
+        if (!(length < COLLAPSED * u->guess[g->phase.run_p + q])) continue;
         say_place(u, g->model->plan->at);
         perp__diag_append(u->diag,
                           "the search ended where %s takes %.3g s, in which nothing moves; a "
@@ -135,7 +140,7 @@ static void say_conditions(const explainer *u)
         int pulls = 0, missed = 0;
         for (int r = 0; r < g->nrow; r++)
             for (int k = 0; k < g->K && g->row[r].condition == i; k++)
-                pulls += fabs(lambda[(size_t)r * (size_t)g->K + (size_t)k]) > PULLS;
+                pulls += fabs(lambda[(size_t)r * (size_t)g->K + (size_t)k]) * g->unit.r[r] > PULLS;
         for (int s = 0; s < g->soft.n; s++)
             missed |= g->soft.condition[s] == i && missed_by(u, s) >= MISSED;
         if (!pulls || missed) continue;
@@ -157,29 +162,64 @@ static void say_conflict(const explainer *u)
     say_conditions(u);
 }
 
+/* The sizes of the conditions' terms, by a program in which a miss has no size yet. 0: memory. */
+static int find_misses(explainer *u, const perp__program *hard, const perp__program_options *o,
+                       perp_status *status)
+{
+    int n = hard->model->plan->ncondition;
+    perp__program *g = perp__program_create(hard->model, o, status, NULL);
+    perp__arena arena = {0};
+    double *w, *p;
+    if (!g) return 0;
+    PERP_TAKE(&arena, w, (size_t)g->nw * (size_t)g->K);
+    PERP_TAKE(&arena, p, g->np);
+    int ok = !arena.failed && perp__program_guess(hard, w, p) &&
+             perp__program_size_conditions(g, w, p, u->miss);
+    for (int i = 0; i < n; i++)
+        if (!(u->miss[i] > 0)) u->miss[i] = 1;
+    perp__arena_clear(&arena);
+    perp__program_destroy(g);
+    return ok;
+}
+
+/* Of the soft program u->g. */
+static int explain(explainer *u, const perp__program *hard, const perp__ipm_options *options,
+                   perp__arena *arena)
+{
+    const perp__program *g = u->g;
+    u->ipm = perp__ipm_create(arena, u->g);
+    PERP_TAKE(arena, u->w, (size_t)g->nw * (size_t)g->K);
+    PERP_TAKE(arena, u->p, g->np);
+    PERP_TAKE(arena, u->guess, g->np);
+    if (arena->failed || !perp__program_guess(hard, u->w, u->p) || /* hard's unknowns come first */
+        !perp__program_find_units(u->g, u->w, u->p))
+        return -1;
+    if (g->np > 0) memcpy(u->guess, u->p, (size_t)g->np * sizeof *u->guess);
+    perp__ipm_result run = perp__ipm_solve(u->ipm, options, u->w, u->p);
+    int missed = run.status == IPM_SOLVED && !say_collapsed(u) &&
+                 say_missed(u); /* no claim from a run that got stuck */
+    if (missed) say_conflict(u);
+    return missed;
+}
+
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
                        const perp__ipm_options *ipm_options, perp_diag *diag)
 {
     perp__program_options o = *options;
-    perp_status status;
+    perp_status status = PERP_ERR_MEMORY;
     explainer u = {.diag = diag};
-    int result = -1;
-    o.soft = 1;
-    u.g = perp__program_create(hard->model, &o, &status, NULL);
-    if (!u.g) return status == PERP_ERR_MEMORY ? -1 : 0;
     perp__arena arena = {0};
-    double *guess;
-    u.ipm = perp__ipm_create(&arena, u.g);
-    PERP_TAKE(&arena, u.w, (size_t)u.g->nw * (size_t)u.g->K);
-    PERP_TAKE(&arena, u.p, u.g->np);
-    PERP_TAKE(&arena, guess, u.g->np);
-    if (!arena.failed && perp__program_guess(hard, u.w, u.p)) { /* hard's unknowns come first */
-        if (u.g->np > 0) memcpy(guess, u.p, (size_t)u.g->np * sizeof *guess);
-        perp__ipm_result run = perp__ipm_solve(u.ipm, ipm_options, u.w, u.p);
-        result = run.status == IPM_SOLVED && !say_collapsed(&u, guess) &&
-                 say_missed(&u); /* no claim from a run that got stuck */
-        if (result > 0) say_conflict(&u);
+    int result = -1;
+    PERP_TAKE(&arena, u.miss, hard->model->plan->ncondition);
+    o.soft = 1;
+    if (!arena.failed && find_misses(&u, hard, &o, &status)) {
+        o.miss = u.miss;
+        u.g = perp__program_create(hard->model, &o, &status, NULL);
     }
+    if (u.g)
+        result = explain(&u, hard, ipm_options, &arena);
+    else if (status != PERP_ERR_MEMORY && status != PERP_OK)
+        result = 0;
     perp__arena_clear(&arena);
     perp__program_destroy(u.g);
     return result;

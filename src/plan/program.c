@@ -412,7 +412,8 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
                                     perp_status *status, perp_diag *diag)
 {
     perp__program *g = calloc(1, sizeof *g);
-    perp__transcriber t = {.program = g, .model = model, .block = model->plan, .diag = diag};
+    perp__transcriber t = {
+        .program = g, .model = model, .block = model->plan, .miss = options->miss, .diag = diag};
     *status = PERP_ERR_MEMORY;
     if (!g || !perp__graph_init(&g->tape.graph)) goto done;
     g->model = model;

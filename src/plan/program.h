@@ -135,6 +135,7 @@ typedef struct perp__program_options {
     perp_plan_pairs pairs;
     double from;
     int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */
+    const double *miss; /* by condition of the block: the unit of a miss; NULL: 1 */
 } perp__program_options;
 
 /* Transcribe the model's plan block. NULL with messages in diag; *status says why. */
@@ -149,6 +150,9 @@ int perp__program_guess(const perp__program *program, double *w, double *p);
 int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,
                               double *p);
 
+/* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and its rows at a guess. 0: memory. */
+int perp__program_size_conditions(perp__program *program, const double *w, const double *p,
+                                  double *size);
 /* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
 /* The rows' values, in place, as the search sees them; a b <= relaxation then holds in the units of a and b. */

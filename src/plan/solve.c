@@ -689,8 +689,8 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     perp__ipm_options o = perp__ipm_options_default();
     o.max_iter = po->max_iter;
     o.tol = 1e-6;
-    o.barrier_min = 1e-8;
-    o.relaxation_min = 1e-6;
+    o.barrier_min = 1e-9;
+    o.relaxation_min = 1e-7;
     o.weight = 100; /* the miss before the barrier: sticking is a trap */
     o.progress = forward_progress;
     o.context = plan;

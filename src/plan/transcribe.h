@@ -11,6 +11,7 @@ typedef struct perp__transcriber {
     perp__program *program;
     const perp_model *model;
     const perp__plan_block *block;
+    const double *miss; /* perp__program_options */
     perp__graph *graph;
     perp_diag *diag;
     perp__instant at;

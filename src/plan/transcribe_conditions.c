@@ -227,7 +227,7 @@ static void add_general(perp__transcriber *t, const perp__plan_condition *c, int
     }
 }
 
-/* A condition at a node that may be missed: e + below - above, at a price of below + above. */
+/* A condition at a node that may be missed: e + unit (below - above), at a price of below + above. */
 static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
 {
     perp__program *g = t->program;
@@ -242,7 +242,8 @@ static perp_expr soften(perp__transcriber *t, perp_expr e, int index, int step)
         g->bound.whi[(size_t)(at + 1) * (size_t)g->K + (size_t)step] = INFINITY;
         t->cost = perp__add(graph, t->cost, perp__add(graph, below, above));
     }
-    return perp__add(graph, e, perp__sub(graph, below, above));
+    perp_expr unit = perp__const(graph, t->miss ? t->miss[index] : 1);
+    return perp__add(graph, e, perp__mul(graph, unit, perp__sub(graph, below, above)));
 }
 
 /* lo <= e <= hi at steps first .. last - 1, with the map set. */

@@ -1,6 +1,7 @@
 /* Scaling: powers of two by which a program's unknowns and rows come near 1, for the interior point and for comparing
  * the two sides of a pair. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
- * guess. A program whose unknowns are all near 1 is not scaled. */
+ * guess. A program whose unknowns are all near 1 is not scaled; a soft one, which compares misses of all kinds, always is, by
+ * all bounds. */
 
 #include "plan/program.h"
 
@@ -12,7 +13,7 @@ static const double FAR = 512;
 
 enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
 
-/* The kinds of unknowns, one for all steps and points: states, vars, parts and inputs; then the global ones. */
+/* The kinds of unknowns, one for all steps and points: states, vars, parts and inputs; then the global ones, and misses. */
 typedef struct sizer {
     perp__program *g;
     int nkind;
@@ -21,12 +22,14 @@ typedef struct sizer {
         *sum; /* nrow x nkind: of the derivatives of a row with respect to one kind, the largest over the steps:
                           increments count by the share of a step */
     double *now, *most; /* nrow x nkind, nrow: scratch */
+    double *given;      /* nrow: the largest bound of a row of a soft program, else 0 */
 } sizer;
 
 static int kind_of(const perp__program *g, int col)
 {
     if (col < g->nx) return col;
-    if (col < g->nx + g->nw) return (col - g->nx) % g->nb;
+    if (col < g->nx + g->soft.w) return (col - g->nx) % g->nb;
+    if (col < g->nx + g->nw) return g->nb + g->np + col - g->nx - g->soft.w;
     for (int i = 0; i < g->nx; i++)
         if (g->initial.p[i] == col - g->nx - g->nw) return i; /* a free initial state is one */
     return g->nb + col - g->nx - g->nw;
@@ -49,7 +52,7 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
 {
     const perp__program *g = u->g;
     size_t K = (size_t)g->K;
-    for (int j = 0; j < g->nw; j++) {
+    for (int j = 0; j < g->soft.w; j++) {
         double *size = &u->size[j % g->nb];
         for (size_t k = 0; k < K; k++) *size = fmax(*size, finite_or_0(w[(size_t)j * K + k]));
     }
@@ -59,6 +62,28 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
         double *size = &u->size[kind_of(g, g->nx + g->nw + i)];
         *size = fmax(*size, finite_or_0(p[i]));
     }
+}
+
+static int is_soft(const perp__program *g)
+{
+    return g->nw > g->soft.w;
+}
+
+/* The largest bounds of unknowns and rows, and the fixed initial states. */
+static void size_by_bounds(sizer *u)
+{
+    const perp__program *g = u->g;
+    const perp__bounds *b = &g->bound;
+    size_t K = (size_t)g->K;
+    for (int i = 0; i < g->nx; i++)
+        if (g->initial.p[i] < 0) u->size[i] = fmax(u->size[i], finite_or_0(g->initial.x[i]));
+    for (size_t i = 0; i < (size_t)g->soft.w * K; i++) {
+        double *size = &u->size[i / K % (size_t)g->nb];
+        *size = fmax(*size, fmax(finite_or_0(b->wlo[i]), finite_or_0(b->whi[i])));
+    }
+    for (size_t i = 0; i < (size_t)g->nrow * K; i++)
+        u->given[i / K] =
+            fmax(u->given[i / K], fmax(finite_or_0(b->rlo[i]), finite_or_0(b->rhi[i])));
 }
 
 /* No size exceeds the range. */
@@ -100,7 +125,7 @@ static int size_by_rows(sizer *u)
     int found = 0;
     for (int i = 0; i < g->nrow; i++) {
         const double *A = u->net + (size_t)i * (size_t)u->nkind;
-        u->most[i] = 0;
+        u->most[i] = u->given[i];
         for (int j = 0; j < u->nkind; j++) u->most[i] = fmax(u->most[i], A[j] * u->size[j]);
     }
     for (int j = 0; j < u->nkind; j++) {
@@ -116,6 +141,15 @@ static int size_by_rows(sizer *u)
         if (u->now[j] > 0) u->size[j] = u->now[j];
     }
     return found;
+}
+
+/* The size of the terms of row i, without their powers of two. */
+static double size_of_row(const sizer *u, int i)
+{
+    double most = u->given[i];
+    for (int j = 0; j < u->nkind; j++)
+        most = fmax(most, u->sum[(size_t)i * (size_t)u->nkind + (size_t)j] * u->size[j]);
+    return most;
 }
 
 static int is_far(double size)
@@ -136,9 +170,10 @@ static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, 
 static void set_units(sizer *u)
 {
     perp__program *g = u->g;
+    g->unit.differ |= is_soft(g);
     for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
     if (!g->unit.differ) return;
-    for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(u->size[j % g->nb]);
+    for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(u->size[kind_of(g, g->nx + j)]);
     for (int i = 0; i < g->np; i++) g->unit.p[i] = unit_of(u->size[kind_of(g, g->nx + g->nw + i)]);
     for (int i = 0; i < g->nrow; i++) {
         double most = 0;
@@ -153,27 +188,50 @@ static void set_units(sizer *u)
                 unit_of_side(g, &g->pair[i], 0) * unit_of_side(g, &g->pair[i], 1);
 }
 
+/* All sizes, at this guess. 0: memory. */
+static int find_sizes(sizer *u, perp__arena *arena, const double *w, const double *p)
+{
+    perp__program *g = u->g;
+    size_t K = (size_t)g->K, rows = (size_t)g->nrow,
+           n = (size_t)(g->nb + g->np + g->nw - g->soft.w);
+    double *jac, *grad;
+    u->nkind = (int)n;
+    PERP_TAKE(arena, jac, (size_t)g->jac.n * K);
+    PERP_TAKE(arena, grad, (size_t)g->grad.n * K);
+    PERP_TAKE(arena, u->size, n);
+    PERP_TAKE(arena, u->now, rows * n + n);
+    PERP_TAKE(arena, u->most, rows);
+    PERP_TAKE(arena, u->given, rows);
+    PERP_TAKE(arena, u->net, 2 * rows * n);
+    if (arena->failed) return 0;
+    u->sum = u->net + rows * n;
+    size_by_guess(u, w, p);
+    if (is_soft(g)) size_by_bounds(u);
+    perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, NULL);
+    for (size_t s = 0; s <= SAMPLES; s++) measure_step(u, jac, (K - 1) * s / SAMPLES);
+    while (size_by_rows(u)) continue;
+    keep_in_ranges(u);
+    return 1;
+}
+
 int perp__program_find_units(perp__program *g, const double *w, const double *p)
 {
-    size_t K = (size_t)g->K, n = (size_t)(g->nb + g->np), rows = (size_t)g->nrow;
-    sizer u = {.g = g, .nkind = (int)n};
+    sizer u = {.g = g};
     perp__arena arena = {0};
-    double *jac, *grad;
-    PERP_TAKE(&arena, jac, (size_t)g->jac.n * K);
-    PERP_TAKE(&arena, grad, (size_t)g->grad.n * K);
-    PERP_TAKE(&arena, u.size, n);
-    PERP_TAKE(&arena, u.now, rows * n + n);
-    PERP_TAKE(&arena, u.most, rows);
-    PERP_TAKE(&arena, u.net, 2 * rows * n);
-    int ok = !arena.failed;
-    if (ok) {
-        u.sum = u.net + rows * n;
-        size_by_guess(&u, w, p);
-        perp__program_derivatives(g, NULL, w, p, NULL, 1, jac, grad, NULL);
-        for (size_t s = 0; s <= SAMPLES; s++) measure_step(&u, jac, (K - 1) * s / SAMPLES);
-        while (size_by_rows(&u)) continue;
-        keep_in_ranges(&u);
-        set_units(&u);
+    int ok = find_sizes(&u, &arena, w, p);
+    if (ok) set_units(&u);
+    perp__arena_clear(&arena);
+    return ok;
+}
+
+int perp__program_size_conditions(perp__program *g, const double *w, const double *p, double *size)
+{
+    sizer u = {.g = g};
+    perp__arena arena = {0};
+    int ok = find_sizes(&u, &arena, w, p);
+    for (int i = 0; i < g->nrow && ok; i++) {
+        double *of = g->row[i].condition >= 0 ? &size[g->row[i].condition] : NULL;
+        if (of) *of = fmax(*of, size_of_row(&u, i));
     }
     perp__arena_clear(&arena);
     return ok;

@@ -13,23 +13,30 @@
     "minimize integral(" cost ")\n}\n"
 
 /* Solve a plan as it is written, with one start and no others; says, nullable, is part of what it said. */
-static perp_plan_result plan_with(perp_plan_backend backend, const char *text, const char *says)
+static perp_plan_result plan_said(perp_plan_backend backend, const char *text, const char *says,
+                                  perp_diag *diag)
 {
-    perp_diag diag = {0};
     perp_model *m;
     perp_plan *plan;
     perp_plan_result r;
-    if (perp_model_parse(text, strlen(text), "words.perp", &m, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
+    if (perp_model_parse(text, strlen(text), "words.perp", &m, diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(diag));
     perp_plan_options o = perp_plan_options_default(m);
     o.restarts = 0;
     o.backend = backend;
-    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
-    if (says && !strstr(perp_diag_text(&diag), says))
-        fail_msg("expected '%s' in '%s'", says, perp_diag_text(&diag));
+    if (perp_plan_create(m, &o, &plan, diag) != PERP_OK) fail_msg("%s", perp_diag_text(diag));
+    assert_int_equal(perp_plan_solve(plan, &r, diag), PERP_OK);
+    if (says && !strstr(perp_diag_text(diag), says))
+        fail_msg("expected '%s' in '%s'", says, perp_diag_text(diag));
     perp_plan_destroy(plan);
     perp_model_destroy(m);
+    return r;
+}
+
+static perp_plan_result plan_with(perp_plan_backend backend, const char *text, const char *says)
+{
+    perp_diag diag = {0};
+    perp_plan_result r = plan_said(backend, text, says, &diag);
     perp_diag_clear(&diag);
     return r;
 }
@@ -192,20 +199,30 @@ static void higher_order_across_a_kink_is_noticed(void **state)
     assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
 }
 
-/* A pendulum swings up in some 3 s; from no swing at all the search shrinks the horizon to nothing, which proves nothing. */
+/* A pendulum swings up in some 3 s; from no swing at all the search may shrink the horizon to nothing, which proves nothing of
+ * longer ones. Nor where the goal lies behind the start. */
 static void a_horizon_that_collapses_is_no_conflict(void **state)
 {
     (void)state;
     for (int phases = 1; phases <= 4; phases++) {
         char text[400];
+        perp_diag diag = {0};
         snprintf(text, sizeof text,
                  "input u in [-4, 4]\nstate th = 0, om = 0\nder(th) = om\n"
                  "der(om) = -9.81*sin(th) + u\nplan {\n horizon free in [0, 10]\n nodes 41\n"
                  " phases %d\n minimize time\n at end: th = 3.14159265, om = 0\n}\n",
                  phases);
-        perp_plan_result r = plan_text(text, phases == 1 ? "nothing moves" : NULL);
-        if (!perp_plan_holds(r.outcome)) assert_int_equal(r.outcome, PERP_PLAN_LIMIT);
+        perp_plan_result r = plan_said(PERP_PLAN_OWN, text, NULL, &diag);
+        if (phases == 1) assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
+        assert_int_not_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+        assert_null(strstr(perp_diag_text(&diag), "the range of the horizon"));
+        perp_diag_clear(&diag);
     }
+    perp_plan_result r = plan_text("input u in [0, 1]\nstate x = 0\nder(x) = 1 + u\nplan {\n"
+                                   " horizon free in [0, 10]\n nodes 5\n minimize time\n"
+                                   " at end: x = -1\n}\n",
+                                   "nothing moves");
+    assert_int_equal(r.outcome, PERP_PLAN_LIMIT);
 }
 
 /* 12/T^3 has no minimum. */
@@ -322,6 +339,51 @@ static void units_change_no_plan_of_ipopt(void **state)
     if (status == PERP_ERR_UNAVAILABLE) skip_because("no IPOPT in this build");
     assert_int_equal(status, PERP_OK);
     plan_in_units(PERP_PLAN_IPOPT);
+}
+
+/* Numbers become #. */
+static void strip_numbers(const char *from, char *to, size_t room)
+{
+    size_t n = 0;
+    while (*from && n + 1 < room) {
+        char *end;
+        int begins = (*from >= '0' && *from <= '9') || *from == '-';
+        strtod(from, &end);
+        int is_number = begins && end > from;
+        to[n++] = is_number ? '#' : *from;
+        from = is_number ? end : from + 1;
+    }
+    to[n] = 0;
+}
+
+/* 3 m in 2 s at 1 m/s, against friction, in units L, F and T: the same is missed, in conflict with the same in as many steps. */
+static void units_change_no_explanation(void **state)
+{
+    (void)state;
+    static const double units[][3] = {{1, 1, 1},    {1e-9, 1, 1}, {1e9, 1, 1},
+                                      {1, 1e-9, 1}, {1, 1e9, 1},  {1, 1, 1e-9},
+                                      {1, 1, 1e9},  {1e-3, 1, 1}, {1e3, 1, 1e-3}};
+    char first[2000] = "";
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+        double L = units[k][0], F = units[k][1], T = units[k][2];
+        char text[800], says[2000], missed[40];
+        snprintf(text, sizeof text,
+                 "input F in [%.17g, %.17g]\nstate x = 0\nstate v = 0 in [%.17g, %.17g]\nvar f\n"
+                 "der(x) = v\n%.17g*der(v) = F + f\n%.17g <= f <= %.17g perp v\nplan {\n"
+                 " horizon %.17g\n nodes 41\n minimize integral(F^2)\n at end: v = 0\n"
+                 " at end: x = %.17g\n}\n",
+                 -10 * F, 10 * F, -L / T, L / T, F / L * T * T, -5.886 * F, 5.886 * F, 2 * T,
+                 3 * L);
+        snprintf(missed, sizeof missed, "' by %.4g\n", 1.157375 * L);
+        perp_diag diag = {0};
+        perp_plan_result r = plan_said(PERP_PLAN_OWN, text, missed, &diag);
+        assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
+        assert_non_null(strstr(perp_diag_text(&diag), "in 34 of 40 steps"));
+        strip_numbers(perp_diag_text(&diag), says, sizeof says);
+        if (k == 0) strcpy(first, says);
+        assert_string_equal(says, first);
+        perp_diag_clear(&diag);
+    }
 }
 
 /* A flow that is 0 throughout has no size but a declared one. */
@@ -474,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
         cmocka_unit_test(units_change_no_plan_of_ipopt),
+        cmocka_unit_test(units_change_no_explanation),
         cmocka_unit_test(a_declared_scale_is_the_least_size_of_an_unknown),
         cmocka_unit_test(a_guess_is_not_dropped),
         cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
