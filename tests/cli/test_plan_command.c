@@ -211,8 +211,8 @@ static void an_interrupt_keeps_the_best_iterate_and_says_so(void **state)
         strcpy(log, cli_path("interrupted_log.csv"));
         unlink(log);
         cli_result r =
-            cli_run("plan " PUSH " --nodes 20001 --no-plot -o '%s' --log '%s' & while ! test -s "
-                    "'%s'.*.part; do sleep 0.1; done; kill -%s $!; wait $!",
+            cli_run("plan " PUSH " --nodes 20001 --no-plot -o '%s' --log '%s' & while ! test -e "
+                    "'%s'.*.part; do sleep 0.1; done; sleep 1; kill -%s $!; wait $!",
                     out, log, log, signals[i]);
         assert_int_equal(r.code, 130);
         assert_non_null(strstr(r.out, "stopped: cost"));
