@@ -315,7 +315,7 @@ static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out
         names[i] = perp_plan_column_name(plan, columns[i]);
         units[i] = perp_plan_column_unit(plan, columns[i]);
     }
-    cli_plot *plot = cli_plot_create(np, names, units, perp_plan_rows(plan));
+    cli_plot *plot = cli_plot_create(np, names, units, perp_plan_rows(plan), out);
     for (int k = 0; k < perp_plan_rows(plan) && plot && row; k++) {
         perp_plan_row(plan, k, row);
         for (int i = 0; i < np; i++) values[i] = row[columns[i]];

@@ -7,10 +7,10 @@
 
 typedef struct cli_plot cli_plot;
 
-/* `rows` is how many rows will come; each row is split into the bins evenly. NULL when memory is
- * out. */
+/* `rows` is how many rows will come; they are split into the bins evenly. `out`: where it will be drawn, as wide as that terminal.
+ * NULL when memory is out. */
 cli_plot *cli_plot_create(int nseries, const char *const *names, const char *const *units,
-                          long rows);
+                          long rows, FILE *out);
 void cli_plot_destroy(cli_plot *plot);
 
 /* Row number `row` (from 0), with the value of each series. */

@@ -99,8 +99,10 @@ typedef struct run {
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
     double started, shown;
-    int progress;
+    int progress, is_paced; /* is_paced: said how long it takes */
 } run;
+
+enum { LOOK = 1024, PACED_AFTER = 2, LONG = 3600 }; /* steps; seconds */
 
 static void show_progress(run *u, long step)
 {
@@ -112,6 +114,19 @@ static void show_progress(run *u, long step)
             share > 0 ? (t - u->started) * (1 - share) / share : 0);
     fflush(stderr);
     u->shown = t;
+}
+
+/* A run that will take hours says so, once. */
+static void show_pace(run *u, long step)
+{
+    double passed = cli_now() - u->started, whole = passed / (double)step * (double)u->steps;
+    if (passed < PACED_AFTER) return;
+    u->is_paced = 1;
+    if (whole < LONG || u->request->quiet) return;
+    fprintf(
+        stderr, "%sperp simulate: %.3g steps take %.3g %s at this pace; Ctrl-C ends the run%s\n",
+        u->progress ? "\r" : "", (double)u->steps, whole / (whole < 48 * LONG ? LONG : 24 * LONG),
+        whole < 48 * LONG ? "hours" : "days", u->request->out ? " and keeps its rows" : "");
 }
 
 static perp_status write_row(run *u, long step, const double *row)
@@ -131,7 +146,10 @@ static perp_status take_row(void *context, long step, const double *row)
         for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
         cli_plot_add(u->plot, step, row[0], values);
     }
-    if (u->progress && (step & 1023) == 0) show_progress(u, step);
+    if (step % LOOK == 0 && step > 0) {
+        if (!u->is_paced) show_pace(u, step);
+        if (u->progress) show_progress(u, step);
+    }
     if (step % u->request->every == 0 || step == u->steps) {
         perp_status status = write_row(u, step, row);
         if (status != PERP_OK) return status;
@@ -232,6 +250,12 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
     return status == PERP_OK ? kept : status;
 }
 
+/* Where summary and plot go. */
+static FILE *text_of(const request *r)
+{
+    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
+}
+
 /* States first, then outputs. */
 static perp_status open_plot(run *u, const perp_model *model, const perp_simulation *sim,
                              const char **names, const char **units)
@@ -244,7 +268,7 @@ static perp_status open_plot(run *u, const perp_model *model, const perp_simulat
         names[i] = perp_simulation_column_name(sim, u->plotted[i]);
         units[i] = perp_simulation_column_unit(sim, u->plotted[i]);
     }
-    u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1);
+    u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1, text_of(u->request));
     return u->plot ? PERP_OK : PERP_ERR_MEMORY;
 }
 
@@ -384,13 +408,13 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     }
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out)) {
-        FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
+        FILE *out = text_of(r);
         print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
     if (status == PERP_ERR_STOPPED)
-        fprintf(stderr, "perp simulate: interrupted after step %ld; the rows so far are kept\n",
-                s.steps);
+        fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
+                r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);

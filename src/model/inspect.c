@@ -99,8 +99,43 @@ static sign sign_of_node(const perp_model *m, const perp__node *node, const sign
     return SIGN_ANY;
 }
 
-/* What the argument of a function may do that it must not; NULL: nothing. */
-static const char *warning_of(int op, sign a)
+/* Between which numbers a node stays, as far as constants, parameters and clamps tell. */
+typedef struct range {
+    double lo, hi;
+} range;
+
+static range range_of_node(const perp_model *m, const perp__node *node, const range *r,
+                           const int *place)
+{
+    const range any = {-INFINITY, INFINITY};
+    range a = any, b = any;
+    if (perp__op_arity(node->op) > 0) a = r[place[0]];
+    if (perp__op_arity(node->op) > 1) b = r[place[1]];
+    switch (node->op) {
+    case PERP__CONST: return (range){node->value, node->value};
+    case PERP__SYMBOL:
+        for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+            const perp__item *item = &m->item[PERP_PARAM][i];
+            if (item->symbol == node->a) return (range){item->value, item->value};
+        }
+        return any;
+    case PERP__SIN:
+    case PERP__COS:
+    case PERP__TANH: return (range){-1, 1};
+    case PERP__NEG: return (range){-a.hi, -a.lo};
+    case PERP__MIN: return (range){fmin(a.lo, b.lo), fmin(a.hi, b.hi)};
+    case PERP__MAX: return (range){fmax(a.lo, b.lo), fmax(a.hi, b.hi)};
+    default: return any;
+    }
+}
+
+static int is_within_one(range r)
+{
+    return r.lo >= -1 && r.hi <= 1;
+}
+
+/* What the argument of a function, of this sign and range, may do that it must not; NULL: nothing. */
+static const char *warning_of(int op, sign a, range r)
 {
     switch ((perp__op)op) {
 #define PERP_OP(name, arity) case PERP__##name:
@@ -118,26 +153,30 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     perp_expr *roots = perp__condition_roots(m, &nroot);
     int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
     sign *s = reach ? malloc(((size_t)n + 1) * sizeof *s) : NULL;
-    for (int k = 0; s && k < n; k++) {
+    range *r = s ? malloc(((size_t)n + 1) * sizeof *r) : NULL;
+    for (int k = 0; r && k < n; k++) {
         const perp__node *node = &m->graph.node[reach[k]];
         const int place[] = {perp__operand_place(reach, n, k, 0),
                              perp__operand_place(reach, n, k, 1)};
         s[k] = sign_of_node(m, node, s, place);
+        r[k] = range_of_node(m, node, r, place);
         int at = node->source;
         if (at < 0) continue;
         sign a = perp__op_arity(node->op) > 0 ? s[place[0]] : SIGN_ANY,
              b = perp__op_arity(node->op) > 1 ? s[place[1]] : SIGN_ANY;
         if (node->op == PERP__DIV && b != SIGN_POSITIVE && b != SIGN_NEGATIVE)
             perp__error(findings, at, at, "warning: the divisor may become 0");
-        const char *warning = warning_of(node->op, a);
+        if (perp__op_arity(node->op) == 0) continue;
+        const char *warning = warning_of(node->op, a, r[place[0]]);
         if (warning)
             perp__error(findings, at, at, "warning: the argument of %s may %s",
                         perp__op_text(node->op), warning);
     }
-    int ok = s != NULL;
+    int ok = r != NULL;
     free(roots);
     free(reach);
     free(s);
+    free(r);
     return ok;
 }
 

@@ -63,7 +63,11 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         return perp__refuse_word(diag, PERP_ERR_ARG, place, "method", model->method.text,
                                  &integrators);
     if (isnan(o->to))
-        wrong = "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
+        wrong =
+            model->plan
+                ? "no end time: this model has a plan block, which perp plan solves; to step it "
+                  "with an input, give --to and --step"
+                : "no end time: add 'simulate to 5 step 1e-3' to the model, or give --to";
     else if (isnan(o->step))
         wrong = "no step: add 'simulate to 5 step 1e-3' to the model, or give --step";
     else if (!(o->step > 0) || !isfinite(o->step))
@@ -463,6 +467,41 @@ static void say_pairs_at_fault(const perp_simulation *sim, const perp__step_resu
     }
 }
 
+/* The model's condition that a row belongs to, equations first, then pairs; -1: it is of none. */
+static int condition_of(const perp__step *s, int row)
+{
+    int neq = s->model->nequation;
+    for (int p = 0; p < s->np && row >= neq; p++) {
+        const perp__rows *pair = &s->pair[p];
+        if (pair->a == row || pair->b == row || pair->off == row) return neq + pair->of;
+    }
+    for (int c = 0; c < s->ncone && row >= neq; c++)
+        if (row >= s->cone[c].row && row < s->cone[c].row + 5) return s->cone[c].equation;
+    return row < neq ? row : -1;
+}
+
+static void say_statement(const perp_model *m, int condition, perp_diag *diag)
+{
+    perp_statement s = condition < m->nequation ? perp_model_equation(m, condition)
+                                                : perp_model_pair(m, condition - m->nequation);
+    perp__diag_append(diag, "  %s:%d: %s", m->source.name, s.line, s.text);
+}
+
+/* The first condition with a coefficient that is no number, where the step was linearised last. */
+static void say_not_finite(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    const perp__step *s = &sim->step;
+    (void)r;
+    for (int row = 0; row < s->nrow; row++) {
+        int ok = isfinite(s->c[row]), condition = condition_of(s, row);
+        for (int e = s->row_start[row]; e < s->row_start[row + 1]; e++) ok &= isfinite(s->value[e]);
+        if (ok || condition < 0) continue;
+        say_statement(sim->model, condition, diag);
+        perp__diag_append(diag, "\n");
+        return;
+    }
+}
+
 static void say_worst(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     const perp_model *m = sim->model;
@@ -470,9 +509,8 @@ static void say_worst(const perp_simulation *sim, const perp__step_result *r, pe
         perp__diag_append(diag, "  a linear system whose rounding is too large\n");
         return;
     }
-    perp_statement s = r->worst < m->nequation ? perp_model_equation(m, r->worst)
-                                               : perp_model_pair(m, r->worst - m->nequation);
-    perp__diag_append(diag, "  %s:%d: %s  (off by %g)\n", m->source.name, s.line, s.text, r->off);
+    say_statement(m, r->worst, diag);
+    perp__diag_append(diag, "  (off by %g)\n", r->off);
 }
 
 /* Offers a power of ten. */
@@ -514,9 +552,9 @@ static const struct {
 } faults[] = {
     [PERP__FINE] = {"no solution", "", say_outcome},
     [PERP__NOT_FINITE] = {"no solution",
-                          "a coefficient is not a number (division by zero, or a function outside "
-                          "its domain)\n",
-                          NULL},
+                          "a coefficient is not a number (division by zero, a function outside "
+                          "its domain, or at its edge, where it has no derivative), in\n",
+                          say_not_finite},
     [PERP__SINGULAR] = {"no solution found",
                         "the step is singular, the equations and the sides of the pairs that were "
                         "tried do not determine the unknowns (contacts that say the same thing "

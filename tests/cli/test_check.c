@@ -183,6 +183,10 @@ static void domains_are_watched(void **state)
            NULL);
     expect("state x = 1\nder(x) = sqrt(x^2) + log(1 + abs(x))\n", "0 warnings", "argument");
     expect("state x = 1\nder(x) = acos(x)\n", "the argument of acos may leave -1..1", NULL);
+    expect("param a = 2\nstate x = 1\nder(x) = acos(max(-1, min(1, a*x))) + asin(-sin(x))\n",
+           "0 warnings", "argument");
+    expect("state x = 1\nder(x) = acos(max(-1, min(1.5, x)))\n", "may leave -1..1", NULL);
+    expect("state x = 1\nder(x) = asin(min(1, x))\n", "may leave -1..1", NULL);
 }
 
 static void unused_names_are_told(void **state)

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,54 @@ static void the_largest_numbers_can_be_plotted(void **state)
     assert_int_equal(r.code, 0);
     assert_non_null(strstr(r.out, "-1e+308 "));
     assert_non_null(strstr(r.out, "9e-320 "));
+    cli_free(&r);
+}
+
+/* Columns of a plot of plain letters that none of its three lines has anything in, from the first to the last that has. */
+static int gaps_of(const char *out, const char *heading)
+{
+    const char *line = strstr(out, heading);
+    char any[512] = "";
+    int first = -1, last = -1, gaps = 0;
+    assert_non_null(line);
+    for (int l = 0; l < 3; l++) {
+        line = strchr(strchr(line, '\n'), '|') + 1;
+        for (int c = 0; line[c] != '\n' && c < 512; c++) any[c] |= line[c] != ' ';
+    }
+    for (int c = 0; c < 512; c++) {
+        if (any[c] && first < 0) first = c;
+        if (any[c]) last = c;
+    }
+    for (int c = first; c <= last; c++) gaps += !any[c];
+    assert_int_equal(first, 0);
+    assert_int_equal(last, 63);
+    return gaps;
+}
+
+static void few_rows_make_a_line_from_edge_to_edge(void **state)
+{
+    (void)state;
+    const char *path = cli_file("few.perp", "state x = 0, y = 0\nder(x) = 1\nder(y) = -20*y + 3*t\n"
+                                            "simulate to 1 step 0.25\n");
+    setenv("LC_ALL", "C", 1); /* plain letters */
+    cli_result r = cli_run("simulate '%s'", path);
+    unsetenv("LC_ALL");
+    assert_int_equal(r.code, 0);
+    assert_int_equal(gaps_of(r.out, "\n  x"), 0);
+    assert_int_equal(gaps_of(r.out, "\n  y"), 0);
+    cli_free(&r);
+}
+
+static void runs_that_take_hours_say_so(void **state)
+{
+    (void)state;
+    const char *path = cli_file("long.perp", "state x = 0\nder(x) = 1\n");
+    cli_result r = cli_run("simulate '%s' --to 1 --step 1e-13 --no-plot 2>'%s' & sleep 3; kill "
+                           "-INT $!; wait $!; cat '%s' >&2",
+                           path, cli_path("said"), cli_path("said"));
+    assert_non_null(strstr(r.err, "1e+13 steps take"));
+    assert_non_null(strstr(r.err, "at this pace; Ctrl-C ends the run\n"));
+    assert_null(strstr(r.err, "are kept")); /* there is no -o */
     cli_free(&r);
 }
 
@@ -239,6 +288,8 @@ static void usage_faults_exit_1(void **state)
     expect(1, "one file at a time", "classify a.json b.json");
     expect_model(1, "no end time", "state x = 0\nder(x) = 1\n");
     expect_model(1, "no step", "state x = 0\nder(x) = 1\nsimulate to 1\n");
+    expect(1, "this model has a plan block, which perp plan solves",
+           "simulate examples/opty/push.perp");
 }
 
 static void faults_of_the_file_itself_exit_2(void **state)
@@ -446,6 +497,20 @@ static void the_output_does_not_overwrite_what_the_run_reads(void **state)
     expect(0, NULL, arguments);
 }
 
+static void what_is_no_number_is_named_with_its_line(void **state)
+{
+    (void)state;
+    expect_model(3, "at its edge, where it has no derivative), in\n  ",
+                 "state x = 0.9, y = 0\nder(x) = 1\nder(y) = acos(max(-1, min(1, x)))\n"
+                 "simulate to 1 step 0.1\n");
+    expect_model(3, "model.perp:3: der(y) = acos(max(-1, min(1, x)))",
+                 "state x = 0.9, y = 0\nder(x) = 1\nder(y) = acos(max(-1, min(1, x)))\n"
+                 "simulate to 1 step 0.1\n");
+    expect_model(3, "model.perp:4: 0 <= y*sqrt(x) perp N >= 0",
+                 "state x = 0.05, y = 1\nvar N\nder(x) = -1\n0 <= y*sqrt(x) perp N >= 0\n"
+                 "der(y) = N\nsimulate to 1 step 0.05\n");
+}
+
 static void no_solution_exits_3_and_keeps_the_rows_so_far(void **state)
 {
     (void)state;
@@ -626,6 +691,8 @@ int main(void)
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(the_largest_numbers_can_be_plotted),
+        cmocka_unit_test(few_rows_make_a_line_from_edge_to_edge),
+        cmocka_unit_test(runs_that_take_hours_say_so),
         cmocka_unit_test(the_summary_has_every_pair),
         cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
@@ -640,6 +707,7 @@ int main(void)
         cmocka_unit_test(faults_of_input_tables_exit_2),
         cmocka_unit_test(a_table_may_be_large_and_a_model_may_not),
         cmocka_unit_test(the_output_does_not_overwrite_what_the_run_reads),
+        cmocka_unit_test(what_is_no_number_is_named_with_its_line),
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
