@@ -55,6 +55,11 @@ bench-solvers: setup
 	@$(MAKE) build
 	@build/bench_solvers
 
+# Instruction counts of 23 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
+ledger: setup
+	@$(MAKE) build
+	@scripts/ledger --update
+
 # Every claim of the reference documents, run and judged: docs/references.md and its figures.
 experiments: setup-build
 	@$(MAKE) build

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+int perp__isa_most = PERP_ISA_COUNT - 1;
+
 static const double *at(const double *A, int lda, int i, int j)
 {
     return A + (size_t)i + (size_t)j * (size_t)lda;

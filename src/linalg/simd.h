@@ -75,10 +75,14 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 
+/* The largest that perp__isa answers; tests set it before anything runs. */
+extern int perp__isa_most;
+
 /* Which entry of PERP_ISA_LIST this machine runs: its index. */
 static inline int perp__isa(void)
 {
-    return PERP_ISA_DETECT;
+    int isa = PERP_ISA_DETECT;
+    return isa < perp__isa_most ? isa : perp__isa_most;
 }
 
 #endif
