@@ -450,6 +450,35 @@ static void without_mobility_nothing_is_solved(void **state)
 }
 
 /* Contacts that share nothing, in any order and with other numbers beside them, get the same bits. */
+/* Contact by contact with the newest forces (Gauss-Seidel), the normal coupled with a tangent, or both tangents: converges slowly,
+ * and ends where the error comes below tol, not digits later. */
+static void sweeps_end_where_the_error_does(void **state)
+{
+    (void)state;
+    static const struct {
+        double coupling[3], r[3]; /* of normal and t1, normal and t2, t1 and t2 */
+    } cases[] = {
+        {{-0.9, 0, 0}, {1, 0.9, 0}}, {{0, -0.9, 0}, {1, 0, 0.9}}, {{0, 0, -0.9}, {1, 0.9, 0.9}}};
+    for (int k = 0; k < 3; k++) {
+        const double *c = cases[k].coupling, *expected = cases[k].r;
+        const double W[] = {1, c[0], c[1], c[0], 1, c[2], c[1], c[2], 1};
+        double q[3], r[3] = {0}, u[3], mu = 2;
+        for (int i = 0; i < 3; i++)
+            q[i] = -(W[i] * expected[0] + W[i + 3] * expected[1] + W[i + 6] * expected[2]);
+        perp_fc p = {.nc = 1, .dimension = 3, .W = W, .ldw = 3, .q = q, .mu = &mu};
+        perp_fc_options o = perp_fc_options_default();
+        perp_fc_solver *solver;
+        perp_fc_info info;
+        o.prox.gauss_seidel = 1;
+        assert_int_equal(perp_fc_solver_create(PERP_FC_PROX, &p, &o, &solver), PERP_OK);
+        assert_int_equal(perp_fc_solve(solver, &p, r, u, &info), PERP_OK);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_true(info.iterations < 1000 && info.error > 0.5 * o.tol);
+        for (int i = 0; i < 3; i++) assert_near(r[i], expected[i], 1e-6);
+        perp_fc_solver_destroy(solver);
+    }
+}
+
 static void components_do_not_see_each_other(void **state)
 {
     (void)state;
@@ -500,6 +529,7 @@ int main(void)
         cmocka_unit_test(each_contact_is_judged_on_its_own_scale),
         cmocka_unit_test(impulses_are_judged_inside_their_cone),
         cmocka_unit_test(without_mobility_nothing_is_solved),
+        cmocka_unit_test(sweeps_end_where_the_error_does),
         cmocka_unit_test(components_do_not_see_each_other),
     };
     return run_all(tests);

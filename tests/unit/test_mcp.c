@@ -467,6 +467,31 @@ static void what_only_looks_like_zero_is_refused(void **state)
     }
 }
 
+/* x1 - x2 = 1, twice: wherever on that line, until the sums of two terms and of what was subtracted, (2 + 4) eps/2 of these, exceed tol
+ * of the data, 1 of the row and 2 by way of the other: from x = 2.25e6 on. */
+static void a_row_is_decided_as_far_as_its_sums_are(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"x1 - x2 - 1", "x2 - x1 + 1"};
+    const double lo[] = {-INFINITY, -INFINITY};
+    perp_formulas *formulas;
+    assert_int_equal(perp_formulas_create(2, texts, "test", &formulas, NULL), PERP_OK);
+    perp_mcp p = perp_formulas_mcp(formulas);
+    p.lo = lo;
+    for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++) {
+        double here[] = {2200001, 2200000}, far[] = {2300001, 2300000};
+        assert_int_equal(solve((perp_mcp_method)m, &p, here).outcome, PERP_SOLVED);
+        assert_near(here[0], 2200001, 0);
+        perp_mcp_info info = solve((perp_mcp_method)m, &p, far);
+        if (info.outcome == PERP_SOLVED) /* from another start */
+            assert_true(fabs(far[0]) < 1e6);
+        else
+            assert_true(info.error > 1e-9);
+        assert_int_equal(info.outcome == PERP_SOLVED, m == PERP_MCP_AUTO);
+    }
+    perp_formulas_destroy(formulas);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +510,7 @@ int main(void)
         cmocka_unit_test(patterns_are_checked),
         cmocka_unit_test(a_small_function_is_not_zero),
         cmocka_unit_test(what_only_looks_like_zero_is_refused),
+        cmocka_unit_test(a_row_is_decided_as_far_as_its_sums_are),
     };
     return run_all(tests);
 }
