@@ -2,6 +2,7 @@
 
 #include "base/tol.h"
 #include "model/inspect.h"
+#include "model/instant.h"
 #include "simulate/run.h"
 
 #include <math.h>
@@ -134,6 +135,59 @@ static void count_coefficients(const perp__step *s, perp_check_report *report)
     for (int k = 0; k < s->nentry; k++) report->changing += s->entry[k] < report->coefficients;
 }
 
+static double initial_value(const void *context, perp_symbol_kind kind, int i, int is_before)
+{
+    const perp_model *m = context;
+    (void)is_before;
+    return kind == PERP_STATE ? m->item[PERP_STATE][i].value : (double)NAN;
+}
+
+/* Side `side` of pair i is x before the first step; by its condition it may not be below lo, or above hi. */
+static void warn_start(const perp__pair *p, int side, double x, double lo, double hi,
+                       double largest, perp__source *findings)
+{
+    double off = x < lo ? lo - x : x > hi ? x - hi : 0;
+    if (!(off > PERP_TOL_STEP *
+                    fmax(largest, fmax(isfinite(lo) ? fabs(lo) : 0, isfinite(hi) ? fabs(hi) : 0))))
+        return;
+    perp__error(findings, p->at, p->at,
+                "warning: at the start '%s' is %g, %s %g; the first step moves it there at once, "
+                "whatever force that takes",
+                p->side[side], x, x < lo ? "below" : "above", x < lo ? lo : hi);
+}
+
+/* Conditions that the initial state alone breaks, such as a body that begins inside a wall. 0: memory. */
+static int inspect_start(const perp_simulation *sim, perp__source *findings)
+{
+    const perp_model *m = sim->model;
+    const perp_simulation_options *o = &sim->options;
+    perp__arena arena = {0};
+    double *symbol, *value, largest = 0;
+    PERP_TAKE(&arena, symbol, m->nsymbol);
+    PERP_TAKE(&arena, value, m->graph.count);
+    int ok = !arena.failed;
+    for (int s = 0; s < m->nsymbol && ok; s++) symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM] && ok; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++)
+        largest = fmax(largest, fabs(m->item[PERP_STATE][i].value));
+    perp__numbers from = {o->from, o->from, o->step, 1, initial_value, NULL, m};
+    if (ok) perp__put_numbers(m, &from, PERP__AT_START, symbol);
+    if (ok) perp__graph_values(&m->graph, symbol, value);
+    for (int i = 0; i < m->npair && ok; i++) {
+        const perp__pair *p = &m->pair[i];
+        if (p->guard >= 0 && !(value[p->guard] > 0)) continue;
+        if (p->two_sided) {
+            warn_start(p, 0, value[p->a], value[p->lo], value[p->hi], largest, findings);
+            continue;
+        }
+        warn_start(p, 0, value[p->a], 0, INFINITY, largest, findings);
+        warn_start(p, 1, value[p->b], 0, INFINITY, largest, findings);
+    }
+    perp__arena_clear(&arena);
+    return ok;
+}
+
 perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                        perp_check_report *report, perp_diag *diag)
 {
@@ -158,7 +212,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     count_coefficients(&sim->step, report);
     status = check_matrix(sim, report, &findings);
     if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
-        !perp__inspect_unused(model, &findings) || perp__source_lost(&findings))
+        !perp__inspect_unused(model, &findings) || !inspect_start(sim, &findings) ||
+        perp__source_lost(&findings))
         status = PERP_ERR_MEMORY;
     report->warnings = findings.nerror;
     int errors = diag ? diag->errors : 0;

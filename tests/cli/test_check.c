@@ -189,6 +189,24 @@ static void domains_are_watched(void **state)
     expect("state x = 1\nder(x) = asin(min(1, x))\n", "may leave -1..1", NULL);
 }
 
+static void what_begins_where_it_may_not_be_is_told(void **state)
+{
+    (void)state;
+#define FALL "state y = %s, v = 0\nvar N\nder(y) = v\nder(v) = N - 9.81\n0 <= y - 1 perp N >= 0"
+    char text[512];
+    snprintf(text, sizeof text, FALL "\n", "0.5");
+    expect(text, "5:1: warning: at the start 'y - 1' is -0.5, below 0", NULL);
+    snprintf(text, sizeof text, FALL "\n", "1");
+    expect(text, "0 warnings", "at the start");
+    snprintf(text, sizeof text, FALL " when y > 3\n", "0.5"); /* it is not in force yet */
+    expect(text, "1 complementarity pair", "at the start");
+    expect("state y = 2, v = 0\nvar f\nder(y) = v\nder(v) = f\n-1 <= y <= 1 perp -f\n",
+           "at the start 'y' is 2, above 1", NULL);
+    expect("state v = 2\nvar f\nder(v) = f\n-1 <= f <= 1 perp v\n", "complementarity pair",
+           "at the start");
+#undef FALL
+}
+
 static void unused_names_are_told(void **state)
 {
     (void)state;
@@ -228,6 +246,7 @@ int main(void)
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
         cmocka_unit_test(domains_are_watched),
+        cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
         cmocka_unit_test(unused_names_are_told),
         cmocka_unit_test(faults_are_those_of_simulate),
     };
