@@ -93,18 +93,20 @@ static void mark_dependence(const perp__graph *g, const int *reach, int n, const
 
 static int compare_pairs(const void *x, const void *y)
 {
-    int a = ((const int *)x)[0], b = ((const int *)y)[0];
-    return (a > b) - (a < b);
+    const int *a = x, *b = y;
+    int k = a[0] == b[0];
+    return (a[k] > b[k]) - (a[k] < b[k]);
 }
 
-/* Sort the entries by column. */
+/* Sort the entries by column; those of one column stay in their order. */
 static int row_sort(perp__sparse_row *row)
 {
-    int(*pair)[2] = malloc(((size_t)row->count + 1) * sizeof *pair);
+    int(*pair)[3] = malloc(((size_t)row->count + 1) * sizeof *pair);
     if (!pair) return 0;
-    for (int k = 0; k < row->count; k++) pair[k][0] = row->column[k], pair[k][1] = row->entry[k];
+    for (int k = 0; k < row->count; k++)
+        pair[k][0] = row->column[k], pair[k][1] = k, pair[k][2] = row->entry[k];
     qsort(pair, (size_t)row->count, sizeof *pair, compare_pairs);
-    for (int k = 0; k < row->count; k++) row->column[k] = pair[k][0], row->entry[k] = pair[k][1];
+    for (int k = 0; k < row->count; k++) row->column[k] = pair[k][0], row->entry[k] = pair[k][2];
     free(pair);
     return 1;
 }
@@ -141,6 +143,31 @@ done:
     free(adjoint);
     free(depends);
     return ok;
+}
+
+int perp__chain(perp__graph *g, perp__sparse_row *row, int ncol, const perp__sparse_row *inner)
+{
+    perp__sparse_row sum = {0};
+    int ok = 1, n = 0;
+    if (row->count == 0 || row->column[row->count - 1] < ncol) return 1;
+    for (int k = 0; k < row->count && ok; k++) {
+        const perp__sparse_row *of = row->column[k] < ncol ? NULL : &inner[row->column[k] - ncol];
+        if (!of) ok = row_push(&sum, row->column[k], row->entry[k]);
+        for (int i = 0; of && i < of->count && ok; i++)
+            ok = row_push(&sum, of->column[i], perp__mul(g, row->entry[k], of->entry[i]));
+    }
+    ok = ok && row_sort(&sum);
+    for (int k = 0; k < sum.count && ok; k++) { /* those of one column are one */
+        int is_next = n == 0 || sum.column[n - 1] != sum.column[k];
+        sum.entry[n - !is_next] =
+            is_next ? sum.entry[k] : perp__add(g, sum.entry[n - 1], sum.entry[k]);
+        sum.column[n - !is_next] = sum.column[k];
+        n += is_next;
+    }
+    sum.count = n;
+    perp__sparse_row_clear(row);
+    *row = sum;
+    return ok && !g->failed;
 }
 
 int perp__hessian(perp__graph *g, perp_expr e, const int *column_of, int ncol,

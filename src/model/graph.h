@@ -109,6 +109,10 @@ void perp__sparse_row_clear(perp__sparse_row *row);
  * is out. */
 int perp__gradient(perp__graph *graph, perp_expr e, const int *column_of, perp__sparse_row *row);
 
+/* Derivatives by ncol columns and, behind them, by quantities whose own are inner[k] become derivatives by those columns alone. 0
+ * when memory is out. */
+int perp__chain(perp__graph *graph, perp__sparse_row *row, int ncol, const perp__sparse_row *inner);
+
 /* Lower triangle of the Hessian of e: column[k] = i * ncol + j with j <= i. 0 when memory is out.
  */
 int perp__hessian(perp__graph *graph, perp_expr e, const int *column_of, int ncol,

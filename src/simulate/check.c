@@ -44,7 +44,7 @@ static perp_status warn_not_shared(const perp_simulation *sim, perp__source *fin
 {
     enum { SHOWN = 4 };
     const perp_model *m = sim->model;
-    char *var = malloc((size_t)sim->step.nv + 1), names[256] = "";
+    char *var = malloc((size_t)m->nitem[PERP_VAR] + 1), names[256] = "";
     int count = 0, at = -1;
     size_t used = 0;
     if (!var || !perp__step_undetermined(&sim->step, var)) {
@@ -109,15 +109,16 @@ static void note_changing(const perp_simulation *sim, perp_diag *diag)
     int row = 0, said = 0;
     for (int k = 0; k < s->nentry && said <= SHOWN; k++) {
         while (s->row_start[row + 1] <= s->entry[k]) row++;
-        int pair = -1, split = row - m->nequation;
+        int pair = -1, split = row - s->nown;
         for (int p = 0; p < s->np && row >= s->nequation; p++) {
             if (s->pair[p].a == row || s->pair[p].b == row || s->pair[p].off == row)
                 pair = s->pair[p].of;
         }
-        for (int i = 0; i < m->npair && row >= m->nequation && pair < 0; i++) {
+        for (int i = 0; i < m->npair && row >= s->nown && pair < 0; i++) {
             if (m->pair[i].two_sided && split-- == 0) pair = i;
         }
-        perp_statement at = pair < 0 ? perp_model_equation(m, row) : perp_model_pair(m, pair);
+        perp_statement at =
+            pair < 0 ? perp_model_equation(m, s->marks.equation[row]) : perp_model_pair(m, pair);
         if (at.text == last) continue;
         last = at.text;
         if (said++ < SHOWN)
@@ -203,8 +204,8 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
 
     perp__source findings = model->source;
     findings.message = NULL, findings.nmessage = findings.capacity = findings.nerror = 0;
-    report->unknowns = sim->step.ny;
-    report->equations = sim->step.nequation;
+    report->unknowns = sim->step.ny + sim->step.sym.assigned.n;
+    report->equations = sim->step.nequation + sim->step.sym.assigned.n;
     report->pairs = sim->step.np;
     report->cones = sim->step.ncone;
     report->affine = !sim->step.nonlinear;

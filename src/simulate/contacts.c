@@ -141,7 +141,7 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
 
 int perp__contacts_closed(const perp__step *s)
 {
-    const int *out = s->tape.check.out + 2 * s->model->nequation;
+    const int *out = s->tape.check.out + 2 * s->nown;
     for (int i = 0; i < s->model->npair; i++) {
         int force = s->gaps.side[i] == 1 ? 1 : 0; /* of the check's a and b */
         if (s->gaps.side[i] && s->ws[out[force]] > 0) return 1;

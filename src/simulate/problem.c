@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What becomes a tape. */
-enum { VARIED, COEFFICIENTS, CHECK, GUARDS, OUTPUTS, TAPES };
+enum { VARIED, COEFFICIENTS, CHECK, GUARDS, ASSIGNED, OUTPUTS, TAPES };
 
 typedef struct roots {
     perp_expr *e;
@@ -31,8 +31,11 @@ typedef struct plan {
     char *
         kind; /* node -> is it a constant, of the parameters alone, or neither? As far as they were asked for. */
     int nkind, ckind;
-    int *column;             /* symbol -> column of y, or -1 */
-    perp_expr *zero_y;       /* symbol -> itself, but 0 for the y */
+    int *column;       /* symbol -> column of y, behind these the assigned vars, or -1 */
+    perp_expr *zero_y; /* symbol -> itself, but 0 for the y and what the assigned are then */
+    perp_expr *made;   /* assigned var -> what sets it, of unknowns and assigned ones before it */
+    perp_expr *full;   /* symbol -> itself, but of unknowns alone for an assigned var */
+    perp__sparse_row *slope; /* assigned var -> its derivatives by the y */
     int *rate, nrate, crate; /* the states whose derivatives stand in each equation, ... */
     int *rate_start;         /* ... one equation after the other */
 } plan;
@@ -55,6 +58,11 @@ static perp_expr parameter(plan *p, perp__instant *at, int i)
     while (k < p->nparam && p->param[k] != i) k++;
     if (k < p->nparam) return perp__symbol(&p->graph, perp__step_parameter(p->step, k));
     return perp__instant_param(at, i);
+}
+
+static int var_symbol(const perp__step *s, int var)
+{
+    return s->sym.y + s->sym.var_at[var];
 }
 
 static int make_instant(plan *p, perp__instant *at)
@@ -80,7 +88,7 @@ static int make_instant(plan *p, perp__instant *at)
         at->before[i] = perp__symbol(g, s->sym.pre + i);
         at->state[i] = perp__symbol(g, s->sym.y + i);
     }
-    for (int i = 0; i < s->nv; i++) at->var[i] = perp__symbol(g, s->sym.y + s->nx + i);
+    for (int i = 0; i < m->nitem[PERP_VAR]; i++) at->var[i] = perp__symbol(g, var_symbol(s, i));
     return 1;
 }
 
@@ -96,12 +104,13 @@ static perp__instant *instant_of(plan *p, int equation)
     return p->step->gaps.damped[equation] ? &p->damped : &p->end;
 }
 
-/* The row of an equation; the states whose derivatives are in it are remembered. */
+/* Row i, of an equation; the states whose derivatives are in it are remembered. */
 static perp_expr equation_row(plan *p, int i)
 {
     perp__sparse_row C = {0};
     perp_expr row = 0;
-    int degree = perp__instant_row(instant_of(p, i), &p->model->equation[i], 0, &row, &C);
+    int of = p->step->marks.equation[i];
+    int degree = perp__instant_row(instant_of(p, of), &p->model->equation[of], 0, &row, &C);
     p->step->marks.has_h[i] = degree == 1;
     p->rate_start[i] = p->nrate;
     if (!perp__grow(&p->rate, &p->crate, p->nrate + C.count + 1, sizeof *p->rate))
@@ -135,7 +144,7 @@ static int build_cone(plan *p, const perp__contact *contact, int r)
     perp__step *s = p->step;
     int of = contact->normal;
     s->cone[s->ncone++] = (perp__cone){
-        contact->equation, r,
+        perp__equation_row(s, contact->equation), r,
         of < 0 ? -1 : step_pair(s, of) + (p->model->pair[of].two_sided && contact->side),
         contact->side};
     for (int k = 0; k < 2; k++) {
@@ -154,7 +163,7 @@ static void build_rows(plan *p)
     perp__graph *g = &p->graph;
     int r = 0, np = 0, split = s->sym.y + s->nx + s->nv;
     s->ncone = 0;
-    for (int i = 0; i < m->nequation; i++) p->row[r++] = equation_row(p, i);
+    for (int i = 0; i < s->nown; i++) p->row[r++] = equation_row(p, i);
     for (int i = 0; i < m->npair; i++) {
         if (!m->pair[i].two_sided) continue;
         perp_expr e = translate(p, m->pair[i].b, PERP__AT_POINT);
@@ -192,11 +201,19 @@ static void build_rows(plan *p)
     s->nrow = r;
 }
 
+static perp_expr substitute(plan *p, perp_expr e, const perp_expr *map)
+{
+    perp_expr result = 0;
+    if (map == p->full && p->step->sym.assigned.n == 0) return e; /* nothing to do */
+    perp__graph_copy(&p->graph, &p->graph, &e, 1, map, &result);
+    return result;
+}
+
 /* Are all rows affine in the unknowns? -1 when memory is out. */
-static int rows_are_affine(const plan *p)
+static int rows_are_affine(plan *p)
 {
     for (int r = 0; r < p->step->nrow; r++) {
-        int degree = perp__degree(&p->graph, p->row[r], p->column, NULL);
+        int degree = perp__degree(&p->graph, substitute(p, p->row[r], p->full), p->column, NULL);
         if (degree != 0 && degree != 1) return degree < 0 ? -1 : 0;
     }
     return 1;
@@ -224,7 +241,8 @@ static int var_of(plan *p, perp_expr e)
 /* The var that equation i sets, x = ...; -1 if there is none. */
 static int defined_by(plan *p, int i)
 {
-    perp_expr side[2] = {p->model->equation[i].left, p->model->equation[i].right};
+    const perp__equation *of = &p->model->equation[p->step->marks.equation[i]];
+    perp_expr side[2] = {of->left, of->right};
     for (int k = 0; k < 2 && p->rate_start[i] == p->rate_start[i + 1]; k++) {
         int j = var_of(p, side[k]);
         if (j >= 0 && stands_alone(p->step, i, j)) return j;
@@ -245,18 +263,17 @@ static int waits(const perp__step *s, int i, const char *ordered)
 /* Equations that define a var, x = ..., from what is there without it: those that use each other in a circle do not. */
 static int find_definitions(plan *p)
 {
-    const perp_model *m = p->model;
     perp__step *s = p->step;
     char *ordered = calloc((size_t)s->ny + 1, 1);
     if (!ordered) return 0;
-    for (int i = 0; i < m->nequation; i++) {
+    for (int i = 0; i < s->nown; i++) {
         int j = defined_by(p, i);
         s->marks.defines[i] = j >= 0 && !s->marks.defined[j] ? j : -1;
         if (j >= 0) s->marks.defined[j] = 1;
     }
     for (int more = 1; more;) {
         more = 0;
-        for (int i = 0; i < m->nequation; i++) {
+        for (int i = 0; i < s->nown; i++) {
             int j = s->marks.defines[i];
             if (j < 0 || ordered[j] || waits(s, i, ordered)) continue;
             ordered[j] = 1;
@@ -264,7 +281,7 @@ static int find_definitions(plan *p)
             more = 1;
         }
     }
-    for (int i = 0; i < m->nequation; i++) {
+    for (int i = 0; i < s->nown; i++) {
         int j = s->marks.defines[i];
         if (j >= 0 && !ordered[j]) s->marks.defines[i] = -1;
     }
@@ -296,8 +313,7 @@ static int find_moves(plan *p)
     if (!rows) return 0;
     for (int i = 0; i < s->nequation; i++) {
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-            s->marks.is_rate[k] =
-                s->column[k] < s->nx && (i >= p->model->nequation || s->marks.defines[i] < 0);
+            s->marks.is_rate[k] = s->column[k] < s->nx && (i >= s->nown || s->marks.defines[i] < 0);
             if (s->marks.is_rate[k]) rows[s->column[k]]++;
         }
     }
@@ -331,8 +347,8 @@ static int mark_entries(plan *p)
         for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
             int j = s->column[k];
             s->marks.in_equation[j] = 1;
-            for (int r = i < m->nequation ? p->rate_start[i] : 0;
-                 i < m->nequation && r < p->rate_start[i + 1]; r++)
+            for (int r = i < s->nown ? p->rate_start[i] : 0;
+                 i < s->nown && r < p->rate_start[i + 1]; r++)
                 s->marks.is_rate[k] |= p->rate[r] == j;
         }
     }
@@ -348,6 +364,7 @@ static int mark_entries(plan *p)
 
 static void add_root(plan *p, int tape, perp_expr e)
 {
+    if (tape != OUTPUTS) e = substitute(p, e, p->full);
     roots *list = &p->root[tape];
     if (!perp__grow(&list->e, &list->capacity, list->n + 1, sizeof *list->e))
         p->graph.failed = 1;
@@ -377,24 +394,32 @@ static int kind_of(plan *p, perp_expr e)
     return p->kind[e];
 }
 
+static int derive_assigned(plan *p)
+{
+    int ok = 1;
+    for (int d = 0; d < p->step->sym.assigned.n && ok; d++)
+        ok = perp__gradient(&p->graph, p->made[d], p->column, &p->slope[d]) &&
+             perp__chain(&p->graph, &p->slope[d], p->step->ny, p->slope);
+    return ok;
+}
+
 /* The roots of the coefficients: c (of affine rows, which is the row at y = 0) or the rows
  * themselves, then the Jacobian's entries; those that are constant go into A now. */
 static int derive_rows(plan *p)
 {
     perp__step *s = p->step;
     perp__sparse_row gradient = {0};
-    int ok = 1;
-    for (int r = 0; r < s->nrow; r++) {
-        perp_expr c = p->row[r];
-        if (!s->nonlinear) perp__graph_copy(&p->graph, &p->graph, &p->row[r], 1, p->zero_y, &c);
-        add_root(p, COEFFICIENTS, c);
-    }
+    int ok = derive_assigned(p);
+    for (int r = 0; r < s->nrow; r++)
+        add_root(p, COEFFICIENTS, substitute(p, p->row[r], s->nonlinear ? p->full : p->zero_y));
     int centry = 0, cvaried = 0, ccolumn = 0, cvalue = 0, nonzeros = 0;
     for (int r = 0; ok && r < s->nrow; r++) {
         s->row_start[r] = nonzeros;
-        ok = perp__gradient(&p->graph, p->row[r], p->column, &gradient);
+        ok = perp__gradient(&p->graph, p->row[r], p->column, &gradient) &&
+             perp__chain(&p->graph, &gradient, s->ny, p->slope);
         for (int k = 0; ok && k < gradient.count; k++) {
-            const perp__node *node = &p->graph.node[gradient.entry[k]];
+            perp_expr slope = substitute(p, gradient.entry[k], p->full);
+            const perp__node *node = &p->graph.node[slope];
             int is_const = node->op == PERP__CONST;
             ok = perp__grow(&s->column, &ccolumn, nonzeros + 1, sizeof *s->column) &&
                  perp__grow(&s->value, &cvalue, nonzeros + 1, sizeof *s->value);
@@ -402,12 +427,12 @@ static int derive_rows(plan *p)
             s->column[nonzeros] = gradient.column[k];
             s->value[nonzeros++] = is_const ? node->value : 0;
             if (is_const) continue;
-            int is_varied = kind_of(p, gradient.entry[k]) == OF_PARAMETERS;
-            int **entry = is_varied ? &s->varied.entry : &s->entry;
-            int *n = is_varied ? &s->varied.nentry : &s->nentry;
+            int is_varied = kind_of(p, slope) == OF_PARAMETERS;
+            int **entry = is_varied ? &s->sym.varied.entry : &s->entry;
+            int *n = is_varied ? &s->sym.varied.nentry : &s->nentry;
             ok = perp__grow(entry, is_varied ? &cvaried : &centry, *n + 1, sizeof **entry);
             if (!ok) break;
-            add_root(p, is_varied ? VARIED : COEFFICIENTS, gradient.entry[k]);
+            add_root(p, is_varied ? VARIED : COEFFICIENTS, slope);
             (*entry)[(*n)++] = nonzeros - 1;
         }
     }
@@ -423,12 +448,13 @@ static void add_reports(plan *p)
     const perp_model *m = p->model;
     perp__step *s = p->step;
     p->graph.strict = 1;
-    for (int i = 0; i < m->nequation; i++) {
+    for (int i = 0; i < s->nown; i++) {
+        const perp__equation *of = &m->equation[s->marks.equation[i]];
         int has_rate = p->rate_start[i + 1] > p->rate_start[i];
         perp__reading reading = has_rate ? PERP__AT_WEIGHTED : PERP__AT_POINT;
-        perp__instant *at = instant_of(p, i);
-        add_root(p, CHECK, perp__instant_read(at, m->equation[i].left, reading, 0));
-        add_root(p, CHECK, perp__instant_read(at, m->equation[i].right, reading, 0));
+        perp__instant *at = instant_of(p, s->marks.equation[i]);
+        add_root(p, CHECK, perp__instant_read(at, of->left, reading, 0));
+        add_root(p, CHECK, perp__instant_read(at, of->right, reading, 0));
     }
     for (int i = 0; i < m->npair; i++) {
         add_root(p, CHECK, translate(p, m->pair[i].a, PERP__AT_POINT));
@@ -444,6 +470,9 @@ static void add_reports(plan *p)
         for (int k = 0; k < 2; k++) add_root(p, CHECK, translate(p, contact->v[k], PERP__AT_POINT));
         add_root(p, CHECK, bound_of(p, contact));
     }
+    for (int d = 0; d < s->sym.assigned.n; d++)
+        add_root(p, CHECK,
+                 translate(p, m->equation[s->sym.assigned.equation[d]].right, PERP__AT_POINT));
     for (int i = 0; i < m->nfriction; i++)
         if (m->contact[i].kind != PERP__CONTACT_CONE)
             add_root(p, CHECK, bound_of(p, &m->contact[i]));
@@ -453,6 +482,7 @@ static void add_reports(plan *p)
         if (m->pair[i].guard >= 0)
             add_root(p, GUARDS, translate(p, m->pair[i].guard, PERP__AT_POINT));
     }
+    for (int d = 0; d < s->sym.assigned.n; d++) add_root(p, ASSIGNED, p->made[d]);
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
         add_root(p, OUTPUTS, translate(p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW));
 }
@@ -469,7 +499,7 @@ static void give(plan *p, perp_expr e, int *given)
 /* The tape of what depends on the parameters alone; given (node) is the slot of each that others want, or -1. */
 static int compile_varied(plan *p, int *given)
 {
-    perp__tape *tape = &p->step->varied.tape;
+    perp__tape *tape = &p->step->sym.varied.tape;
     int count = p->graph.count;
     for (int i = 0; i < count; i++) given[i] = -1;
     for (int i = 0; i < count && p->nparam > 0; i++) {
@@ -492,8 +522,8 @@ static int compile_varied(plan *p, int *given)
 static int compile_tapes(plan *p)
 {
     perp__step *s = p->step;
-    perp__tape *tape[] = {&s->varied.tape, &s->tape.coefficients, &s->tape.check, &s->tape.guards,
-                          &s->tape.outputs};
+    perp__tape *tape[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
+                          &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
     int *given = malloc((size_t)p->graph.count * sizeof *given);
     int ok = given && compile_varied(p, given);
     for (int k = COEFFICIENTS; ok && k < TAPES; k++)
@@ -505,8 +535,8 @@ static int compile_tapes(plan *p)
 
 static int make_workspace(perp__step *s)
 {
-    const perp__tape *tapes[] = {&s->varied.tape, &s->tape.coefficients, &s->tape.check,
-                                 &s->tape.guards, &s->tape.outputs};
+    const perp__tape *tapes[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
+                                 &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
     s->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) + 1, sizeof(double));
     if (!s->ws) return 0;
     for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
@@ -516,16 +546,42 @@ static int make_workspace(perp__step *s)
 
 /* Sizes and symbols --------------------------------------------------------------------------- */
 
+/* Unknowns and their equations in the order of the model, then those that are assigned. */
+static int number_vars(perp__step *s, const perp_model *m)
+{
+    const perp__assigned *a = &s->sym.assigned;
+    int nvar = m->nitem[PERP_VAR], n = 0;
+    s->sym.var_at = malloc((2 * (size_t)nvar + (size_t)m->nequation + 1) * sizeof(int));
+    if (!s->sym.var_at) return 0;
+    s->sym.var_of = s->sym.var_at + nvar, s->marks.equation = s->sym.var_of + nvar;
+    for (int v = 0; v < nvar; v++) s->sym.var_at[v] = -1;
+    for (int i = 0; i < m->nequation; i++) s->marks.equation[i] = 0;
+    for (int d = 0; d < a->n; d++) {
+        s->sym.var_at[a->var[d]] = s->ny + d;
+        s->marks.equation[a->equation[d]] = 1; /* for the moment */
+    }
+    for (int v = 0; v < nvar; v++) {
+        if (s->sym.var_at[v] >= 0) continue;
+        s->sym.var_of[n] = v;
+        s->sym.var_at[v] = s->nx + n++;
+    }
+    n = 0;
+    for (int i = 0; i < m->nequation; i++)
+        if (!s->marks.equation[i]) s->marks.equation[n++] = i;
+    return 1;
+}
+
 static int lay_out(perp__step *s, const perp_model *m)
 {
     int ninput = m->nitem[PERP_INPUT], splits = 0, cones = 0;
     for (int i = 0; i < m->nfriction; i++) cones += m->contact[i].kind == PERP__CONTACT_CONE;
     for (int i = 0; i < m->npair; i++) splits += m->pair[i].two_sided;
     s->nx = m->nitem[PERP_STATE];
-    s->nv = m->nitem[PERP_VAR];
+    s->nv = m->nitem[PERP_VAR] - s->sym.assigned.n;
+    s->nown = m->nequation - s->sym.assigned.n;
     s->ny = s->nx + s->nv + 2 * splits;
     s->np = m->npair + splits;
-    s->nrow = m->nequation + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
+    s->nrow = s->nown + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
     s->table.input = malloc(((size_t)ninput + 1) * sizeof(int));
     s->table.hint = calloc((size_t)ninput + 1, sizeof(int));
     s->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
@@ -552,8 +608,8 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->sym.table = s->sym.pre + s->nx;
     s->sym.table_pre = s->sym.table + s->table.n;
     s->sym.y = s->sym.table_pre + s->table.n;
-    s->sym.n = s->sym.y + s->ny;
-    return 1;
+    s->sym.n = s->sym.y + s->ny + s->sym.assigned.n;
+    return number_vars(s, m);
 }
 
 static int allocate_plan(plan *p)
@@ -563,12 +619,27 @@ static int allocate_plan(plan *p)
     size_t total = (size_t)perp__step_parameter(s, p->nparam) + (size_t)s->nx + 1;
     p->row = malloc(((size_t)s->nrow + 1) * sizeof(perp_expr));
     p->column = malloc(total * sizeof(int));
-    p->zero_y = malloc(total * sizeof(perp_expr));
+    p->zero_y = malloc((2 * total + (size_t)s->sym.assigned.n) * sizeof(perp_expr));
+    p->slope = calloc((size_t)s->sym.assigned.n + 1, sizeof *p->slope);
     p->rate_start = calloc((size_t)m->nequation + 2, sizeof(int));
-    if (!p->row || !p->column || !p->zero_y || !p->rate_start) return 0;
+    if (!p->row || !p->column || !p->zero_y || !p->rate_start || !p->slope) return 0;
+    p->full = p->zero_y + total, p->made = p->full + total;
     for (size_t i = 0; i < total; i++) p->column[i] = -1;
-    for (int i = 0; i < s->ny; i++) p->column[s->sym.y + i] = i;
+    for (int i = 0; i < s->ny + s->sym.assigned.n; i++) p->column[s->sym.y + i] = i;
     return 1;
+}
+
+/* What stands for the assigned vars. */
+static void make_assigned(plan *p)
+{
+    const perp__step *s = p->step;
+    for (int d = 0; d < s->sym.assigned.n; d++) {
+        int symbol = s->sym.y + s->ny + d;
+        p->made[d] =
+            translate(p, p->model->equation[s->sym.assigned.equation[d]].right, PERP__AT_POINT);
+        p->zero_y[symbol] = substitute(p, p->made[d], p->zero_y);
+        p->full[symbol] = substitute(p, p->made[d], p->full);
+    }
 }
 
 /* Write the rows, with h as a number or as a symbol. */
@@ -578,8 +649,11 @@ static int write_rows(plan *p)
     if (!perp__graph_init(&p->graph)) return 0;
     p->nrate = 0;
     if (!make_instant(p, &p->end) || (p->step->gaps.n && !make_instant(p, &p->damped))) return 0;
-    for (int s = 0; s < perp__step_parameter(p->step, p->nparam) + p->step->nx; s++)
-        p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : perp__symbol(&p->graph, s);
+    for (int s = 0; s < perp__step_parameter(p->step, p->nparam) + p->step->nx; s++) {
+        p->full[s] = perp__symbol(&p->graph, s);
+        p->zero_y[s] = p->column[s] >= 0 ? perp__const(&p->graph, 0) : p->full[s];
+    }
+    make_assigned(p);
     build_rows(p);
     return !p->graph.failed;
 }
@@ -587,7 +661,9 @@ static int write_rows(plan *p)
 static int build_problem(plan *p)
 {
     perp__step *s = p->step;
-    if (!perp__contacts_find(s, p->model) || !lay_out(s, p->model) || !allocate_plan(p)) return 0;
+    if (!perp__contacts_find(s, p->model) || !perp__assigned_find(&s->sym.assigned, p->model) ||
+        !lay_out(s, p->model) || !allocate_plan(p))
+        return 0;
     if (!write_rows(p)) return 0;
     int affine = rows_are_affine(p);
     if (affine < 0) return 0;
@@ -604,6 +680,9 @@ static void free_plan(plan *p)
     perp__instant_clear(&p->end);
     perp__instant_clear(&p->damped);
     for (int k = 0; k < TAPES; k++) free(p->root[k].e);
+    for (int d = 0; p->slope && d < p->step->sym.assigned.n; d++)
+        perp__sparse_row_clear(&p->slope[d]);
+    free(p->slope);
     free(p->kind);
     free(p->row);
     free(p->column);
@@ -622,20 +701,40 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
     step->scheme = perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
     plan p = {.step = step, .model = model, .param = param, .nparam = nparam};
     perp_status status = PERP_ERR_MEMORY;
-    step->varied.n = nparam;
-    step->varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
-    if (step->varied.param && nparam)
-        memcpy(step->varied.param, param, (size_t)nparam * sizeof(int));
-    if (step->varied.param && build_problem(&p))
+    step->sym.varied.n = nparam;
+    step->sym.varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
+    if (step->sym.varied.param && nparam)
+        memcpy(step->sym.varied.param, param, (size_t)nparam * sizeof(int));
+    if (step->sym.varied.param && build_problem(&p))
         status = perp__step_allocate(step, options->solver);
     if (status == PERP_OK && nparam) perp__step_revalue(step);
     free_plan(&p);
     return status;
 }
 
+void perp__step_assign(perp__step *s)
+{
+    const perp__tape *tape = &s->sym.assigned.tape;
+    perp__tape_eval(tape, s->ws);
+    for (int d = 0; d < s->sym.assigned.n; d++) s->ws[s->sym.y + s->ny + d] = s->ws[tape->out[d]];
+}
+
+int perp__equation_row(const perp__step *s, int equation)
+{
+    int low = 0, high = s->nown - 1;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (s->marks.equation[middle] < equation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return high >= 0 && s->marks.equation[low] == equation ? low : -1;
+}
+
 void perp__step_revalue(perp__step *s)
 {
-    const perp__varied *v = &s->varied;
+    const perp__varied *v = &s->sym.varied;
     for (int k = 0; k < v->n; k++)
         s->ws[perp__step_parameter(s, k)] = s->model->item[PERP_PARAM][v->param[k]].value;
     perp__tape_eval(&v->tape, s->ws);
@@ -650,9 +749,12 @@ void perp__step_clear(perp__step *step)
 {
     perp__step_free(step);
     perp__verdict_free(step);
-    perp__tape_clear(&step->varied.tape);
-    free(step->varied.param);
-    free(step->varied.entry);
+    perp__tape_clear(&step->sym.varied.tape);
+    free(step->sym.varied.param);
+    free(step->sym.varied.entry);
+    perp__tape_clear(&step->sym.assigned.tape);
+    free(step->sym.assigned.var);
+    free(step->sym.var_at);
     perp__tape_clear(&step->tape.coefficients);
     perp__tape_clear(&step->tape.check);
     perp__tape_clear(&step->tape.guards);
@@ -687,9 +789,12 @@ int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__gr
     const perp_model *m = step->model;
     plan p = {.step = step, .model = m, .param = param, .nparam = nparam};
     int ok = allocate_plan(&p) && write_rows(&p);
-    for (int r = 0; ok && r < step->nrow; r++) row[r] = p.row[r];
+    for (int r = 0; ok && r < step->nrow; r++) row[r] = substitute(&p, p.row[r], p.full);
     for (int i = 0; ok && i < m->nitem[PERP_OUTPUT]; i++)
-        output[i] = translate(&p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW);
+        output[i] =
+            substitute(&p, translate(&p, m->item[PERP_OUTPUT][i].expr, PERP__AT_ROW), p.full);
+    for (int d = 0; ok && d < step->sym.assigned.n; d++)
+        output[m->nitem[PERP_OUTPUT] + d] = p.full[step->sym.y + step->ny + d];
     for (int i = 0; ok && i < step->nx; i++) {
         const perp__item *state = &m->item[PERP_STATE][i];
         initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, PERP__AT_POINT);

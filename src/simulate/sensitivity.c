@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs, initial values of the states; its columns:
- * states before the step (nx), parameters (np), and, for outputs only, unknowns (ny). */
+/* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned vars, initial values of the states; its
+ * columns: states before the step (nx), parameters (np), and, for outputs only, unknowns (ny). */
 struct perp__sensitivity {
     perp__step *step;
     int np, noutput, *param;
@@ -87,7 +87,7 @@ static int allocate(perp__sensitivity *x)
 perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int np)
 {
     const perp_model *m = s->model;
-    int noutput = m->nitem[PERP_OUTPUT];
+    int noutput = m->nitem[PERP_OUTPUT] + s->sym.assigned.n;
     size_t total = (size_t)s->nrow + (size_t)noutput + (size_t)s->nx;
     perp__graph graph = {0};
     perp__sensitivity *x = calloc(1, sizeof *x);
@@ -261,12 +261,17 @@ void perp__sensitivity_lose(perp__sensitivity *x)
 
 int perp__sensitivity_get(const perp__sensitivity *x, double *derivative, int ncolumn)
 {
-    int n = x->step->nx + x->step->model->nvar;
-    for (int j = 0; j < x->np; j++) {
+    const perp__step *s = x->step;
+    int np = x->np, nout = x->noutput - s->sym.assigned.n;
+    for (int j = 0; j < np; j++) {
         double *d = derivative + (size_t)j * (size_t)ncolumn;
         *d++ = 0; /* time */
-        for (int i = 0; i < n; i++) *d++ = x->now[i * x->np + j];
-        for (int i = 0; i < x->noutput; i++) *d++ = x->output[i * x->np + j];
+        for (int i = 0; i < s->nx; i++) *d++ = x->now[i * np + j];
+        for (int v = 0; v < s->model->nvar; v++) {
+            int at = s->sym.var_at[v];
+            *d++ = at < s->ny ? x->now[at * np + j] : x->output[(nout + at - s->ny) * np + j];
+        }
+        for (int i = 0; i < nout; i++) *d++ = x->output[i * np + j];
         *d = (double)NAN; /* residual */
     }
     return x->known;

@@ -272,8 +272,8 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
     perp__run_set_initial(sim);
     if (e) return PERP_OK;
-    if (bad_row >= 0 && bad_row < m->nequation) {
-        perp_statement q = perp_model_equation(m, bad_row);
+    if (bad_row >= 0 && bad_row < s->nown) {
+        perp_statement q = perp_model_equation(m, s->marks.equation[bad_row]);
         perp__refuse(diag, PERP_ERR_MODEL, (perp__place){m->source.name, q.line, q.column},
                      "this equation depends on the others, so a step is not determined: %s\n",
                      q.text);
@@ -672,6 +672,7 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
+    perp__step_assign(s);
     sim->done = k;
     sim->residual = r.residual;
     if (r.residual > sim->summary.worst_residual || k == 1)
@@ -699,11 +700,13 @@ const char *perp_simulation_column_unit(const perp_simulation *sim, int column)
 void perp_simulation_row(const perp_simulation *sim, double *row)
 {
     const perp__step *s = &sim->step;
-    int n = s->nx + sim->model->nvar;
-    row[0] = s->ws[0];
-    memcpy(row + 1, s->ws + s->sym.y, (size_t)n * sizeof(double));
-    perp__tape_get(&s->tape.outputs, s->ws, row + 1 + n);
-    row[sim->ncolumn - 1] = sim->residual;
+    const double *y = s->ws + s->sym.y;
+    *row++ = s->ws[0];
+    for (int j = 0; j < s->nx; j++) *row++ = y[j];
+    for (int v = 0; v < sim->model->nvar; v++) *row++ = y[s->sym.var_at[v]];
+    perp__tape_get(&s->tape.outputs, s->ws, row);
+    row += s->tape.outputs.nout;
+    *row = sim->residual;
 }
 
 /* Derivatives --------------------------------------------------------------------------------- */

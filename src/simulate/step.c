@@ -218,7 +218,10 @@ static perp__verdict judge_rows(perp__step *s)
         double breach = is_pair ? fmax(perp__error_negative(a), perp__error_negative(b)) : 0;
         if (!(r <= v.residual)) v.residual = r;
         if (error > v.error)
-            v.worst = pair ? m->nequation + pair->of : i < m->nequation ? i : -1, v.off = r;
+            v.worst = pair          ? m->nequation + pair->of
+                      : i < s->nown ? s->marks.equation[i]
+                                    : -1,
+            v.off = r;
         v.error = perp__worse(v.error, error);
         v.breach = perp__worse(v.breach, breach);
     }

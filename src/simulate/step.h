@@ -91,16 +91,6 @@ typedef struct perp__gaps {
     int closed; /* was one of them closed at the end of the last step? */
 } perp__gaps;
 
-/* The first symbols of the workspace: t, t_pre, h, pre states, tables now and before, unknowns; n in all. */
-typedef struct perp__symbols {
-    int pre, table, table_pre, y, n;
-} perp__symbols;
-
-/* The model's inputs that are tables. */
-typedef struct perp__tables {
-    int n, *input, *hint;
-} perp__tables;
-
 /* Parameters of the model that are symbols behind the n others; all that are not are numbers. What depends on them alone has a tape
  * of its own, which is evaluated when their values are put in. */
 typedef struct perp__varied {
@@ -108,6 +98,27 @@ typedef struct perp__varied {
     perp__tape tape;
     int nentry, *entry; /* nonzeros of A that come from it: its first outputs */
 } perp__varied;
+
+/* Vars that an equation sets (assigned.c), in an order in which none comes before what it is made of. They are no unknowns; their
+ * values have symbols behind those of the unknowns. */
+typedef struct perp__assigned {
+    int n, *var, *equation; /* of the model */
+    perp__tape tape;        /* their values */
+} perp__assigned;
+
+/* The first symbols of the workspace: t, t_pre, h, theta, pre states, tables now and before, unknowns, assigned vars; n in all. */
+typedef struct perp__symbols {
+    int pre, table, table_pre, y, n;
+    int *var_at; /* var of the model -> its symbol, counted from y */
+    int *var_of; /* nv: the var of the model that unknown nx + k is */
+    perp__varied varied;
+    perp__assigned assigned;
+} perp__symbols;
+
+/* The model's inputs that are tables. */
+typedef struct perp__tables {
+    int n, *input, *hint;
+} perp__tables;
 
 typedef struct perp__tapes {
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
@@ -121,11 +132,12 @@ typedef struct perp__tapes {
 /* What the verdicts know of the rows' structure. */
 typedef struct perp__marks {
     char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
-    char *has_h;       /* nequation of the model: the row was multiplied by h */
+    int *equation;     /* nown: of the model */
+    char *has_h;       /* nown: the row was multiplied by h */
     char *in_equation; /* ny */
     char *defined;     /* ny: a var that an equation defines, x = ... */
     char *is_side;     /* ny: stands alone as a side of a pair */
-    int *defines;      /* nequation of the model: the unknown that it defines, or -1 */
+    int *defines;      /* nown: the unknown that it defines, or -1 */
     int *definition;   /* the equations that define one, in an order in which they can be used */
     int ndefined;
     int *force_of; /* 2 for each friction(...) of the model: the vars that are its forces, or -1 */
@@ -141,11 +153,11 @@ typedef struct perp__sizes {
     double *declared;         /* ny: the least size of an unknown, by its declaration; 0: none */
     double *own;              /* ny: what the size of an unknown is judged by */
     double *of;               /* ny: what an unknown counts with among terms */
-    double *scale;   /* nequation of the model: sums of |terms| of the equations as written */
-    double *unit;    /* ny + nrow, and ny of scratch: perp__step_units */
-    double *scratch; /* ny */
-    char *anchored;  /* nrow + ny: scratch */
-    int *in_mode;    /* 2 ny + 2 nrow: scratch */
+    double *scale;            /* nown: sums of |terms| of the equations as written */
+    double *unit;             /* ny + nrow, and ny of scratch: perp__step_units */
+    double *scratch;          /* ny */
+    char *anchored;           /* nrow + ny: scratch */
+    int *in_mode;             /* 2 ny + 2 nrow: scratch */
 } perp__sizes;
 
 typedef struct perp__step {
@@ -156,8 +168,9 @@ typedef struct perp__step {
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
-    int nequation, np, nrow; /* rows 0 .. nequation-1 are the equations, splits included; those of
-                                the cones come last */
+    int nown, nequation, np,
+        nrow; /* rows 0 .. nown-1 are equations of the model, those up to nequation-1 splits; those of
+                                      the cones come last */
     perp__rows *pair;
     perp__cone *cone;
     int ncone;
@@ -165,7 +178,6 @@ typedef struct perp__step {
 
     perp__symbols sym;
     perp__tables table;
-    perp__varied varied;
     perp__tapes tape;
     double *ws;
 
@@ -199,7 +211,8 @@ typedef struct perp__step {
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */
 static inline int perp__cone_row(const perp__step *step, int equation)
 {
-    if (equation >= step->model->nequation || perp__cone_of(step->model, equation) < 0) return -1;
+    if (equation >= step->nown || perp__cone_of(step->model, step->marks.equation[equation]) < 0)
+        return -1;
     const perp__cone *cone = step->cone;
     while (equation > cone->equation + 1) cone++;
     return cone->row + equation - cone->equation;
@@ -210,10 +223,18 @@ perp_status perp__step_create(perp__step *step, const perp_model *model,
                               const perp_simulation_options *options, const int *param, int nparam);
 void perp__step_clear(perp__step *step);
 
+/* The row of an equation of the model; -1: it sets an assigned var. */
+int perp__equation_row(const perp__step *step, int equation);
+
 /* Put in the values that the varied parameters have in the model now, and forget earlier steps. */
 void perp__step_revalue(perp__step *step);
 
-/* The rows and outputs of a step (nrow, one an output) in terms of the workspace's symbols, and the states' initial values,
+/* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values, and those behind a solved step, in the
+ * workspace. */
+int perp__assigned_find(perp__assigned *assigned, const perp_model *model);
+void perp__step_assign(perp__step *step);
+
+/* The rows and outputs of a step (nrow, one an output, then one an assigned var) in terms of the workspace's symbols, and the states' initial values,
  * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
  * caller's, also on failure. 0 when memory is out. */
 int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,

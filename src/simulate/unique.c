@@ -12,8 +12,8 @@
 static int is_var(const perp__step *s, perp_expr e)
 {
     const perp__node *node = &s->model->graph.node[e];
-    for (int v = 0; v < s->nv && node->op == PERP__SYMBOL; v++) {
-        if (s->model->item[PERP_VAR][v].symbol == node->a) return 1;
+    for (int k = 0; k < s->nv && node->op == PERP__SYMBOL; k++) {
+        if (s->model->item[PERP_VAR][s->sym.var_of[k]].symbol == node->a) return 1;
     }
     return 0;
 }
@@ -84,7 +84,8 @@ static void mark(const perp__step *s, const double *B, const int *column, int ra
     }
     for (int i = 0; i <= rank; i++) {
         int k = column[i < rank ? i : f] - s->nx;
-        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > PERP_TOL_MOVES * largest)) var[k] = 1;
+        if (k >= 0 && k < s->nv && (i == rank || fabs(x[i]) > PERP_TOL_MOVES * largest))
+            var[s->sym.var_of[k]] = 1;
     }
 }
 
@@ -93,7 +94,7 @@ int perp__step_undetermined(const perp__step *s, char *var)
     size_t ny = (size_t)s->ny;
     double *B = malloc((ny * ny + ny + 1) * sizeof *B);
     int *column = malloc((ny + 1) * sizeof *column), ok = B && column;
-    memset(var, 0, (size_t)s->nv);
+    memset(var, 0, (size_t)s->model->nitem[PERP_VAR]);
     if (ok && fill(s, B)) {
         int rank = eliminate(s->ny, B, column);
         for (int f = rank; f < s->ny; f++) mark(s, B, column, rank, f, B + ny * ny, var);

@@ -32,18 +32,19 @@ static void transpose(perp__step *s)
 /* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
 static int is_named(const perp__step *s, int j)
 {
-    return j < s->nx + s->model->nvar;
+    return j < s->nx || (j < s->nx + s->nv && s->sym.var_of[j - s->nx] < s->model->nvar);
 }
 
 static const perp__item *item_of(const perp__step *s, int j)
 {
-    return j < s->nx ? &s->model->item[PERP_STATE][j] : &s->model->item[PERP_VAR][j - s->nx];
+    return j < s->nx ? &s->model->item[PERP_STATE][j]
+                     : &s->model->item[PERP_VAR][s->sym.var_of[j - s->nx]];
 }
 
 int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation,
-           nsymbol = (size_t)perp__tape_end(&s->varied.tape);
+           nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape);
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
     s->sizes.own = malloc((7 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
     s->marks.before = malloc((nsymbol + 1) * sizeof(int));
@@ -226,7 +227,7 @@ static void find_terms(perp__step *s)
         *scale = fmax(*scale, s->sizes.declared[j]);
     }
     perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
-    for (int i = 0; i < s->model->nequation; i++)
+    for (int i = 0; i < s->nown; i++)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
     perp__step_size(s);
     for (int j = 0; j < s->ny; j++) {
@@ -356,7 +357,7 @@ static void judge_equation(judge *j, int i, const int *out)
         d.scale = s->sizes.scale[i];
         error = perp__error_zero(d);
     }
-    note(j, i, error, 0, r);
+    note(j, s->marks.equation[i], error, 0, r);
 }
 
 static double pair_residual(const double *ws, const int *out)
@@ -429,8 +430,8 @@ static void judge_cone(judge *j, int i, const int *out)
 {
     perp__amount f[2] = {amount(j, out[0]), amount(j, out[1])},
                  v[2] = {amount(j, out[2]), amount(j, out[3])}, bound = amount(j, out[4]);
-    note(j, j->s->cone[i].equation, perp__error_friction(f, v, bound), perp__error_negative(bound),
-         fmax(0, -bound.value));
+    note(j, j->s->marks.equation[j->s->cone[i].equation], perp__error_friction(f, v, bound),
+         perp__error_negative(bound), fmax(0, -bound.value));
 }
 
 /* The natural residual of pair i, its sides times these factors. */
@@ -452,10 +453,10 @@ double perp__step_residual(perp__step *s)
     const double *ws = s->ws, *factor = perp__step_row_units(s);
     const perp__rows *rows = s->pair;
     const int *out = s->tape.check.out;
-    int split = m->nequation;
+    int split = s->nown;
     double residual = 0, h = ws[SYM_H];
     perp__tape_eval(&s->tape.check, s->ws);
-    for (int i = 0; i < m->nequation; i++, out += 2) {
+    for (int i = 0; i < s->nown; i++, out += 2) {
         double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->marks.has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;
     }
@@ -477,9 +478,10 @@ perp__verdict perp__step_verify(perp__step *s)
     const int *out = s->tape.check.out;
     perp__tape_eval(&s->tape.check, s->ws);
     s->sizes.has_terms = 0;
-    for (int i = 0; i < m->nequation; i++, out += 2) {
-        if (perp__cone_of(m, i) >= 0)
-            note(&j, i, 0, 0, fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
+    for (int i = 0; i < s->nown; i++, out += 2) {
+        if (perp__cone_of(m, s->marks.equation[i]) >= 0)
+            note(&j, s->marks.equation[i], 0, 0,
+                 fabs(s->ws[out[0]] - s->ws[out[1]])); /* below, on its own scales */
         else
             judge_equation(&j, i, out);
     }
@@ -494,6 +496,9 @@ perp__verdict perp__step_verify(perp__step *s)
         out += m->pair[i].two_sided ? 4 : 2;
     }
     for (int i = 0; i < s->ncone; i++, out += 5) judge_cone(&j, i, out);
+    for (int d = 0; d < s->sym.assigned.n;
+         d++) /* these hold as they are made, if they have a value */
+        if (!isfinite(s->ws[out[d]])) note(&j, s->sym.assigned.equation[d], 0, 0, (double)NAN);
     return j.v;
 }
 
@@ -507,7 +512,7 @@ static void find_data(perp__step *s)
     for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
     perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
-    for (int i = 0; i < s->model->nequation; i++) {
+    for (int i = 0; i < s->nown; i++) {
         double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
         s->sizes.scale[i] = fmax(fabs(s->c[i]), s->marks.has_h[i] ? h * sum : sum);
     }
@@ -520,7 +525,7 @@ static int anchor(perp__step *s, int r)
 {
     char *row = s->sizes.anchored, *unknown = row + s->nrow;
     int first = s->row_start[r], end = s->row_start[r + 1];
-    double data = r < s->model->nequation ? s->sizes.scale[r] : fabs(s->c[r]), rounding = data;
+    double data = r < s->nown ? s->sizes.scale[r] : fabs(s->c[r]), rounding = data;
     if (row[r]) return 0;
     for (int k = first; k < end; k++) {
         double x = fabs(s->value[k]) * size_of(s, s->column[k]);
@@ -537,7 +542,7 @@ static int anchor(perp__step *s, int r)
 /* Data of row r, s->sizes.scale for equations, in units in which its entries are near 1. */
 static double scaled_data(const perp__step *s, int r, const double *unit)
 {
-    double data = r < s->model->nequation ? s->sizes.scale[r] : fabs(s->c[r]), largest = 0;
+    double data = r < s->nown ? s->sizes.scale[r] : fabs(s->c[r]), largest = 0;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
         largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
     return largest > 0 ? data / largest : 0;
@@ -575,7 +580,7 @@ static int something_floats(perp__step *s)
 int perp__step_has_grown(perp__step *s)
 {
     size_nothing(s);
-    for (int i = 0; i < s->model->nequation; i++) s->sizes.scale[i] = fabs(s->c[i]);
+    for (int i = 0; i < s->nown; i++) s->sizes.scale[i] = fabs(s->c[i]);
     s->sizes.has_terms = 0;
     if (!something_floats(s)) return 0;
     find_terms(s);
@@ -586,11 +591,13 @@ int perp__step_has_grown(perp__step *s)
 const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
 {
     const char *name = NULL;
-    if (condition < 0 || condition >= s->model->nequation) return NULL;
+    int row =
+        condition < 0 || condition >= s->model->nequation ? -1 : perp__equation_row(s, condition);
+    if (row < 0) return NULL;
     perp__step_linearise(s);
-    double off = fabs(perp__step_row_amount(s, condition, s->ws + s->sym.y).value);
+    double off = fabs(perp__step_row_amount(s, row, s->ws + s->sym.y).value);
     *scale = (double)INFINITY;
-    for (int k = s->row_start[condition]; k < s->row_start[condition + 1]; k++) {
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
         int j = s->column[k];
         double usual = fmax(perp__step_units(s)[j], fabs(s->newton.from[j])),
                x = off / fabs(s->value[k]) / s->tol;
@@ -607,7 +614,7 @@ int perp__step_moves_nothing(perp__step *s)
     perp__tape_eval(&s->tape.check, s->ws);
     find_terms(s);
     s->sizes.has_terms = 1;
-    for (int i = 0; i < s->model->nequation; i++) {
+    for (int i = 0; i < s->nown; i++) {
         double r = fabs(ws[s->tape.check.out[2 * i]] - ws[s->tape.check.out[2 * i + 1]]);
         if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
     }

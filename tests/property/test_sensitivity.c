@@ -221,7 +221,7 @@ static const sensitivity_case cases[] = {
      4,
      {"mu", "e", "s", "J"},
      0.25,
-     0.03,
+     0.05, /* most are rounding of the differences */
      PERP_BACKWARD_EULER},
 };
 

@@ -1,0 +1,131 @@
+/* Vars that an equation sets leave the step: which do, what is reported of them, what is judged. */
+
+#include "runs.h"
+#include "simulate/run.h"
+
+static int is_assigned(const perp_simulation *sim, const char *name)
+{
+    perp_symbol_kind kind;
+    int i;
+    assert_true(perp_model_find(sim->model, name, &kind, &i) && kind == PERP_VAR);
+    return sim->step.sym.var_at[i] >= sim->step.ny;
+}
+
+static perp_simulation *create(const perp_model *m)
+{
+    perp_simulation *sim;
+    perp_diag diag = {0};
+    if (perp_simulation_create(m, NULL, &sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+static void vars_leave_in_triangular_order(void **state)
+{
+    static const struct {
+        const char *name;
+        int leaves;
+    } var[] = {{"late", 1},  {"c", 1},     {"d", 1},    {"u", 0},     {"f", 0},    {"a", 0},
+               {"ring1", 0}, {"ring2", 0}, {"wide", 0}, {"sized", 0}, {"bound", 1}};
+    perp_model *m = parse_model("state x[4] = 1, v = 0\n"
+                                "var late, c, d, u, f, a, ring1, ring2, wide, bound, n\n"
+                                "var sized scale 1\n"
+                                "late = 2*d\n"    /* behind what it is made of */
+                                "c = cos(x[1])\n" /* of one unknown */
+                                "d = c + x[2]\n"  /* of two */
+                                "u = v + d\n"     /* a side */
+                                "a = der(v)\n"    /* has a derivative */
+                                "ring1 = ring2 + x[1]\nring2 = x[2] - ring1/2\n"
+                                "wide = sum(x)\n"  /* of four */
+                                "sized = 2*x[1]\n" /* is judged by a size of its own */
+                                "bound = 0.5*n\n"
+                                "der(x) = [v, v, late, wide + ring1 + sized]\n"
+                                "der(v) = f - c\n"
+                                "0 <= n perp n - 1 >= 0\n"
+                                "-bound <= f <= bound perp u\n"
+                                "simulate to 1 step 0.1\n");
+    perp_simulation *sim = create(m);
+    (void)state;
+    for (size_t k = 0; k < sizeof var / sizeof *var; k++)
+        if (is_assigned(sim, var[k].name) != var[k].leaves)
+            fail_msg("%s %s", var[k].name, var[k].leaves ? "stays" : "leaves");
+    perp_simulation_destroy(sim);
+    perp_model_destroy(m);
+}
+
+#define BLOCK(var, is)                                                                             \
+    "param k = 3, mu = 0.4\nstate x = 0.1, v = 1, w = 2\nvar n, f\n" var " s" is " sin(x)*v\n" var \
+    " p" is " k*s + w\n"                                                                           \
+    "der(x) = v\nder(v) = f - p\nder(w) = -s*w - f\n"                                              \
+    "0 <= n perp n - 2 - s^2 >= 0\n-mu*n <= f <= mu*n perp v\n"                                    \
+    "output e = s + p\nsimulate to 1 step 0.01\n"
+
+/* The same steps as with the expressions under the names of outputs, in the rows as in their derivatives. */
+static void assigned_vars_are_expressions(void **state)
+{
+    perp_model *vars = parse_model("var s, p\n" BLOCK("", " =")),
+               *lets = parse_model(BLOCK("output", " ="));
+    perp_simulation *sim[2] = {create(vars), create(lets)};
+    perp_diag diag = {0};
+    const char *k[] = {"k", "mu"};
+    double row[2][16], slope[2][32];
+    int columns = perp_simulation_columns(sim[0]), at[16];
+    (void)state;
+    assert_true(is_assigned(sim[0], "s") && is_assigned(sim[0], "p"));
+    assert_int_equal(columns, perp_simulation_columns(sim[1]));
+    for (int c = 0; c < columns; c++)
+        for (int d = 0; d < columns; d++)
+            if (strcmp(perp_simulation_column_name(sim[0], c),
+                       perp_simulation_column_name(sim[1], d)) == 0)
+                at[c] = d;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(perp_simulation_follow(sim[i], 2, k, &diag), PERP_OK);
+    perp_simulation_row(sim[0], row[0]);
+    for (int c = 1; c < columns; c++) {
+        perp_symbol_kind kind;
+        int j,
+            is_state = perp_model_find(vars, perp_simulation_column_name(sim[0], c), &kind, &j) &&
+                       kind == PERP_STATE;
+        assert_int_equal(isnan(row[0][c]), !is_state); /* vars, and what is made of them */
+    }
+    for (int step = 0; step < 100; step++) {
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(perp_simulation_step(sim[i], NULL, &diag), PERP_OK);
+            perp_simulation_row(sim[i], row[i]);
+            assert_int_equal(perp_simulation_derivatives(sim[i], slope[i]), PERP_OK);
+        }
+        for (int c = 0; c < columns - 1; c++) {
+            assert_near(row[0][c], row[1][at[c]], 1e-12);
+            for (int j = 0; j < 2; j++)
+                assert_near(slope[0][j * columns + c], slope[1][j * columns + at[c]], 1e-9);
+        }
+    }
+    for (int i = 0; i < 2; i++) perp_simulation_destroy(sim[i]);
+    perp_model_destroy(vars);
+    perp_model_destroy(lets);
+}
+
+/* Nothing reads s but the report; it has no value from x = -1 on. */
+static void a_var_without_value_is_no_solution(void **state)
+{
+    perp_model *m =
+        parse_model("state x = 0\nvar s\ns = sqrt(1 + x)\nder(x) = -1\nsimulate to 2 step 0.4\n");
+    perp_simulation *sim = create(m);
+    perp_diag diag = {0};
+    (void)state;
+    assert_true(is_assigned(sim, "s"));
+    for (int k = 0; k < 2; k++) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "s = sqrt(1 + x)"));
+    perp_diag_clear(&diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(vars_leave_in_triangular_order),
+                                       cmocka_unit_test(assigned_vars_are_expressions),
+                                       cmocka_unit_test(a_var_without_value_is_no_solution)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
