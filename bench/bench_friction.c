@@ -4,46 +4,68 @@
  *
  * --vary K adds K variants of every file: mu times 0.5 to 1.5 q + 0.05 |q| W x/|W x| with random x
  * (a change in the range of W: any other may leave no solution), seeded, so that a method is not
- * judged by the files alone. Times are the best of N solves (default: as many as fit in 0.2 s),
- * without creating the solver. */
+ * judged by the files alone. Times are the least of N solves (default: as many as fit in 0.2 s) and their median,
+ * without creating the solver: CPU time of this thread, the methods in turn. `x best` is the least time over that of the
+ * quickest method that solves the problem. */
 
 #include "../cli/problem_fc.h"
+#include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+typedef struct contestant {
+    perp_fc_solver *solver; /* NULL: not asked for, or it cannot be */
+    perp_fc_info info;
+    double spent;
+    times time;
+} contestant;
 
-/* Solve once or more; prints a line, returns 1 when solved. */
-static int measure(const problem_fc *problem, perp_fc_method method, double tol, int repeat)
+/* Every method wanted, in turn; prints a line each and counts those that solve. */
+static void measure(const problem_fc *problem, const int *wanted, double tol, int repeat,
+                    int *solved)
 {
+    static contestant all[PERP_FC_METHOD_COUNT];
     perp_fc_options options = perp_fc_options_default();
     options.tol = tol;
-    perp_fc_solver *solver = NULL;
     size_t n = (size_t)(problem->view.dimension * problem->view.nc);
-    double *r = calloc(n + 1, sizeof *r), best = INFINITY, start = now();
-    perp_fc_info info = {0};
-    if (r && perp_fc_solver_create(method, &problem->view, &options, &solver) == PERP_OK)
-        for (int k = 0; k < repeat || (repeat == 0 && (k == 0 || now() - start < 0.2)); k++) {
-            double t = now();
-            perp_fc_solve(solver, &problem->view, r, NULL, &info);
-            best = fmin(best, now() - t);
+    double *r = calloc(n + 1, sizeof *r), best = INFINITY;
+    memset(all, 0, sizeof all);
+    for (int m = 0; m < PERP_FC_METHOD_COUNT && r; m++) {
+        if (wanted[m])
+            perp_fc_solver_create((perp_fc_method)m, &problem->view, &options, &all[m].solver);
+    }
+    for (int k = 0; k < (repeat ? repeat : TIMES_MOST); k++) {
+        for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+            contestant *c = &all[m];
+            if (!c->solver || (!repeat && k && c->spent > 0.2)) continue;
+            double start = cpu_now();
+            perp_fc_solve(c->solver, &problem->view, r, NULL, &c->info);
+            double seconds = cpu_now() - start;
+            times_add(&c->time, seconds);
+            c->spent += seconds;
         }
-    printf("%-34s %5d %-15s %-9s %9.2e %11.6f ms %6d it %4d lu  %s\n", problem->name,
-           problem->view.nc, perp_fc_method_name(method), perp_outcome_name(info.outcome),
-           info.error, 1e3 * best, info.iterations, info.factorizations,
-           perp_fc_method_name(info.method));
-    perp_fc_solver_destroy(solver);
+    }
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        if (all[m].solver && all[m].info.outcome == PERP_SOLVED)
+            best = fmin(best, times_least(&all[m].time));
+    }
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) {
+        contestant *c = &all[m];
+        if (!c->solver) continue;
+        double least = times_least(&c->time);
+        printf("%-34s %5d %-15s %-9s %9.2e %11.6f ms  median %11.6f ms  x best %8.2f %6d it %4d "
+               "lu  %s\n",
+               problem->name, problem->view.nc, perp_fc_method_name((perp_fc_method)m),
+               perp_outcome_name(c->info.outcome), c->info.error, 1e3 * least,
+               1e3 * times_median(&c->time), least / best, c->info.iterations,
+               c->info.factorizations, perp_fc_method_name(c->info.method));
+        solved[m] += c->info.outcome == PERP_SOLVED;
+        perp_fc_solver_destroy(c->solver);
+    }
     free(r);
-    return info.outcome == PERP_SOLVED;
 }
 
 static double uniform(unsigned long long *state)
@@ -94,6 +116,7 @@ int main(int argc, char **argv)
         return fprintf(stderr, "usage: bench_friction [--method NAME] [--tol TOL] [--repeat N] "
                                "[--vary N] FILE.json...\n"),
                1;
+    for (int m = 0; m < PERP_FC_METHOD_COUNT; m++) wanted[m] |= !any;
     int solved[PERP_FC_METHOD_COUNT] = {0}, files = 0;
     for (int a = first; a < argc; a++) {
         problem_fc problem;
@@ -109,15 +132,13 @@ int main(int argc, char **argv)
         for (int k = 0; saved && k <= variants; k++) {
             vary(&problem, saved, saved + problem.view.nc * problem.view.dimension, k);
             files++;
-            for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
-                if (!any || wanted[m])
-                    solved[m] += measure(&problem, (perp_fc_method)m, tol, repeat);
+            measure(&problem, wanted, tol, repeat, solved);
         }
         free(saved);
         problem_fc_clear(&problem);
     }
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
-        if (!any || wanted[m])
+        if (wanted[m])
             printf("%-15s solved %d of %d\n", perp_fc_method_name((perp_fc_method)m), solved[m],
                    files);
     return 0;

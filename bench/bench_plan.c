@@ -1,41 +1,42 @@
 /* perp plan beside IPOPT on the same programs in the same run: the push over the number of nodes, from
- * its guesses; then N = 40 from lines, zeros and 20 random starts; then the smooth examples. */
+ * its guesses; then N = 40 from lines, zeros and 20 random starts; then the smooth examples. CPU time of this thread, the
+ * two in turn; the ratio is that of the least times. */
 
 #include "perp/perp.h"
+#include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef struct timed {
     perp_plan_result result;
-    double seconds, create; /* best of the repetitions */
+    times time; /* of the solves */
     int is_there;
 } timed;
 
-static timed solve(const perp_model *m, perp_plan_options o, int repetitions)
+static void solve_once(const perp_model *m, const perp_plan_options *o, timed *t)
 {
-    timed best = {.seconds = INFINITY, .create = INFINITY};
+    perp_plan *plan;
+    if (perp_plan_create(m, o, &plan, NULL) != PERP_OK) return;
+    double start = cpu_now();
+    perp_plan_solve(plan, &t->result, NULL);
+    times_add(&t->time, cpu_now() - start);
+    t->is_there = 1;
+    perp_plan_destroy(plan);
+}
+
+/* IPOPT as often as this one up to `ipopt_most` times, one after the other. */
+static void solve(const perp_model *m, perp_plan_options o, int repetitions, int ipopt_most,
+                  timed *own, timed *ipopt)
+{
+    perp_plan_options other = o;
+    other.backend = PERP_PLAN_IPOPT;
+    *own = *ipopt = (timed){.is_there = 0};
     for (int i = 0; i < repetitions; i++) {
-        perp_plan *plan;
-        double start = now();
-        if (perp_plan_create(m, &o, &plan, NULL) != PERP_OK) return best;
-        double created = now();
-        perp_plan_solve(plan, &best.result, NULL);
-        best.seconds = fmin(best.seconds, now() - created);
-        best.create = fmin(best.create, created - start);
-        best.is_there = 1;
-        perp_plan_destroy(plan);
+        solve_once(m, &o, own);
+        if (i < ipopt_most) solve_once(m, &other, ipopt);
     }
-    return best;
 }
 
 static perp_model *load(const char *file)
@@ -47,44 +48,39 @@ static perp_model *load(const char *file)
     exit(1);
 }
 
-static void print_line(const char *name, int nodes, timed own, timed ipopt, double known)
+static void print_line(const char *name, int nodes, timed *own, timed *ipopt, double known)
 {
-    printf("%-18s %5d  %.10f %9.1e %-9s %5d %9.3f", name, nodes, own.result.cost,
-           own.result.cost - known, perp_plan_outcome_name(own.result.outcome),
-           own.result.iterations, 1e3 * own.seconds);
-    if (ipopt.is_there)
-        printf("  | %.10f %-9s %5d %10.2f %6.0fx", ipopt.result.cost,
-               perp_plan_outcome_name(ipopt.result.outcome), ipopt.result.iterations,
-               1e3 * ipopt.seconds, ipopt.seconds / own.seconds);
+    double least = times_least(&own->time), ipopt_least = times_least(&ipopt->time);
+    printf("%-18s %5d  %.10f %9.1e %-9s %5d %9.3f %9.3f", name, nodes, own->result.cost,
+           own->result.cost - known, perp_plan_outcome_name(own->result.outcome),
+           own->result.iterations, 1e3 * least, 1e3 * times_median(&own->time));
+    if (ipopt->is_there)
+        printf("  | %.10f %-9s %5d %10.2f %10.2f %6.0fx", ipopt->result.cost,
+               perp_plan_outcome_name(ipopt->result.outcome), ipopt->result.iterations,
+               1e3 * ipopt_least, 1e3 * times_median(&ipopt->time), ipopt_least / least);
     printf("\n");
 }
 
 static void print_head(const char *title)
 {
-    printf("\n%s\n%-18s %5s  %12s %9s %-9s %5s %9s  | %12s %-9s %5s %10s %7s\n", title, "example",
-           "nodes", "own cost", "off by", "outcome", "iter", "ms", "IPOPT cost", "outcome", "iter",
-           "ms", "ratio");
-}
-
-static timed with_ipopt(const perp_model *m, perp_plan_options o)
-{
-    o.backend = PERP_PLAN_IPOPT;
-    return solve(m, o, 1);
+    printf("\n%s\n%-18s %5s  %12s %9s %-9s %5s %9s %9s  | %12s %-9s %5s %10s %10s %7s\n", title,
+           "example", "nodes", "own cost", "off by", "outcome", "iter", "least ms", "median",
+           "IPOPT cost", "outcome", "iter", "least ms", "median", "ratio");
 }
 
 static void bench_nodes(void)
 {
     static const double known[] = {0.65, 0.640774613, 0.636542562, 0.634524189, NAN, NAN, NAN};
     perp_model *m = load("examples/opty/push.perp");
-    print_head("the push, from straight lines; own: best of 5");
+    print_head("the push, from straight lines; 5 solves, IPOPT 2");
     double first = 0, last = 0;
     for (int i = 0, nodes = 40; nodes <= 2560; nodes *= 2, i++) {
         perp_plan_options o = perp_plan_options_default(m);
         o.nodes = nodes;
-        timed own = solve(m, o, 5), ipopt = {.is_there = 0};
-        if (nodes <= 640) ipopt = with_ipopt(m, o);
-        print_line("push", nodes, own, ipopt, known[i]);
-        last = own.seconds / nodes;
+        timed own, ipopt;
+        solve(m, o, 5, nodes <= 640 ? 2 : 0, &own, &ipopt);
+        print_line("push", nodes, &own, &ipopt, known[i]);
+        last = times_least(&own.time) / nodes;
         if (i == 0) first = last;
     }
     printf("time a node at N = 2560 over that at N = 40: %.2f\n", last / first);
@@ -103,10 +99,12 @@ static void bench_starts(void)
                            : PERP_PLAN_START_RANDOM;
         o.seed = (unsigned)k;
         o.restarts = 0;
-        timed own = solve(m, o, 3);
+        timed own, ipopt;
+        solve(m, o, 3, 0, &own, &ipopt);
+        double seconds = times_least(&own.time);
         stationary += own.result.outcome <= PERP_PLAN_STATIONARY_S;
-        worst = fmax(worst, own.seconds);
-        total += own.seconds;
+        worst = fmax(worst, seconds);
+        total += seconds;
         off = fmax(off, fabs(own.result.cost - 0.65));
     }
     printf("\nthe push, N = 40, lines, zeros and 20 random starts, no restarts: %d of %d "
@@ -136,7 +134,9 @@ static void bench_examples(void)
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
         perp_model *m = load(examples[i].file);
         perp_plan_options o = perp_plan_options_default(m);
-        print_line(examples[i].name, o.nodes, solve(m, o, 3), with_ipopt(m, o), examples[i].known);
+        timed own, ipopt;
+        solve(m, o, 3, 1, &own, &ipopt);
+        print_line(examples[i].name, o.nodes, &own, &ipopt, examples[i].known);
         perp_model_destroy(m);
     }
 }

@@ -1,21 +1,15 @@
 /* make bench: steps per second of the example models, measured inside the process, the whole
- * command for the 1200-step particle, and Lemke on random problems. Each figure is the best of
- * several runs: machines are shared. */
+ * command for the 1200-step particle, and Lemke on random problems. CPU time, the least of several runs and their
+ * median; those of a table take turns. */
 
 #include "perp/perp.h"
+#include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include <sys/resource.h>
 
 static double uniform(double lo, double hi)
 {
@@ -24,29 +18,18 @@ static double uniform(double lo, double hi)
     return lo + (hi - lo) * (double)(seed >> 11) * 0x1p-53;
 }
 
-/* Steps per second of a model, best of `repeat` runs. */
-static double steps_per_second(const char *path, int repeat, double *solves)
+/* Seconds a step of a run of the model; *solves is how many problems a step had. */
+static double seconds_per_step(const perp_model *model, double *solves)
 {
+    perp_simulation *sim;
     perp_diag diag = {0};
-    perp_model *model;
-    double best = 0;
-    if (perp_model_load(path, &model, &diag) != PERP_OK) {
-        fprintf(stderr, "%s", perp_diag_text(&diag));
-        exit(2);
-    }
-    for (int r = 0; r < repeat; r++) {
-        perp_simulation *sim;
-        if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
-        double start = now();
-        perp_simulation_run(sim, NULL, NULL, &diag);
-        double rate = (double)perp_simulation_steps(sim) / (now() - start);
-        *solves =
-            (double)perp_simulation_get_summary(sim).solves / (double)perp_simulation_steps(sim);
-        if (rate > best) best = rate;
-        perp_simulation_destroy(sim);
-    }
-    perp_model_destroy(model);
-    return best;
+    if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
+    double start = cpu_now();
+    if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) exit(2);
+    double steps = (double)perp_simulation_steps(sim), seconds = (cpu_now() - start) / steps;
+    *solves = (double)perp_simulation_get_summary(sim).solves / steps;
+    perp_simulation_destroy(sim);
+    return seconds;
 }
 
 static void bench_models(void)
@@ -58,75 +41,101 @@ static void bench_models(void)
         {"examples/notes/sliding_traditional.perp", 1e6}, {"examples/notes/particle.perp", 5e5},
         {"examples/notes/sliding_direct.perp", 0},        {"examples/notes/sliding_mixed.perp", 0},
         {"examples/notes/sliding_one_line.perp", 0},      {"examples/blog/particle.perp", 0}};
-    printf("%-42s %14s %14s %16s\n", "model", "steps/s", "wanted", "problems/step");
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        double solves, rate = steps_per_second(models[i].path, 20, &solves);
-        printf("%-42s %14.3g ", models[i].path, rate);
+    enum { N = sizeof models / sizeof *models };
+    perp_model *model[N];
+    double solves[N];
+    static times time[N];
+    for (int i = 0; i < N; i++) {
+        perp_diag diag = {0};
+        if (perp_model_load(models[i].path, &model[i], &diag) == PERP_OK) continue;
+        fprintf(stderr, "%s", perp_diag_text(&diag));
+        exit(2);
+    }
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < N; i++) times_add(&time[i], seconds_per_step(model[i], &solves[i]));
+    }
+    printf("%-42s %14s %14s %14s %16s\n", "model", "steps/s", "median", "wanted", "problems/step");
+    for (int i = 0; i < N; i++) {
+        printf("%-42s %14.3g %14.3g ", models[i].path, 1 / times_least(&time[i]),
+               1 / times_median(&time[i]));
         if (models[i].wanted > 0)
             printf(">= %11.3g", models[i].wanted);
         else
             printf("%14s", "");
-        printf(" %16.4f\n", solves);
+        printf(" %16.4f\n", solves[i]);
+        perp_model_destroy(model[i]);
     }
 }
 
 /* Cost of a step against the number of blocks: steps/s at 1000, and the exponent from 100 to 3000.
  */
+static perp_model *chain_of(int blocks)
+{
+    char text[8192], size[64];
+    FILE *file = fopen("examples/mechanics/chain.perp", "r");
+    perp_diag diag = {0};
+    perp_model *model;
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (!file) exit(2);
+    fclose(file);
+    text[n] = 0;
+    char *at = strstr(text, "param n = 100");
+    if (!at) exit(2);
+    snprintf(size, sizeof size, "param n = %d\n", blocks);
+    memmove(at + strlen(size), at + strlen("param n = 100\n"),
+            strlen(at + strlen("param n = 100\n")) + 1);
+    memcpy(at, size, strlen(size));
+    if (perp_model_parse(text, strlen(text), "chain.perp", &model, &diag) == PERP_OK) return model;
+    fprintf(stderr, "%s", perp_diag_text(&diag));
+    exit(2);
+}
+
 static void bench_chain(void)
 {
-    static const int sizes[] = {100, 300, 1000, 3000};
-    double cost[4];
-    printf("\n%-42s %14s %14s\n", "chain of blocks (friction pairs)", "steps/s", "us/step");
-    for (int k = 0; k < 4; k++) {
-        char text[8192], size[64];
-        FILE *file = fopen("examples/mechanics/chain.perp", "r");
-        perp_diag diag = {0};
-        perp_model *model;
-        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
-        if (!file) exit(2);
-        fclose(file);
-        text[n] = 0;
-        char *at = strstr(text, "param n = 100");
-        if (!at) exit(2);
-        snprintf(size, sizeof size, "param n = %d\n", sizes[k]);
-        memmove(at + strlen(size), at + strlen("param n = 100\n"),
-                strlen(at + strlen("param n = 100\n")) + 1);
-        memcpy(at, size, strlen(size));
-        if (perp_model_parse(text, strlen(text), "chain.perp", &model, &diag) != PERP_OK) {
-            fprintf(stderr, "%s", perp_diag_text(&diag));
-            exit(2);
-        }
-        cost[k] = 1e9;
-        for (int r = 0; r < 3; r++) {
-            perp_simulation *sim;
-            if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
-            double start = now();
-            if (perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK) exit(2);
-            cost[k] = fmin(cost[k], (now() - start) / (double)perp_simulation_steps(sim));
-            perp_simulation_destroy(sim);
-        }
-        printf("%-42d %14.3g %14.3g%s\n", sizes[k], 1 / cost[k], 1e6 * cost[k],
+    enum { N = 4, ROUNDS = 3 };
+    static const int sizes[N] = {100, 300, 1000, 3000};
+    static times time[N];
+    perp_model *model[N];
+    double solves;
+    for (int k = 0; k < N; k++) model[k] = chain_of(sizes[k]);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int k = 0; k < N; k++) times_add(&time[k], seconds_per_step(model[k], &solves));
+    }
+    printf("\n%-42s %14s %14s %14s\n", "chain of blocks (friction pairs)", "steps/s", "us/step",
+           "median us");
+    for (int k = 0; k < N; k++) {
+        printf("%-42d %14.3g %14.3g %14.3g%s\n", sizes[k], 1 / times_least(&time[k]),
+               1e6 * times_least(&time[k]), 1e6 * times_median(&time[k]),
                sizes[k] == 1000 ? "   (wanted >= 200 steps/s)" : "");
-        perp_model_destroy(model);
+        perp_model_destroy(model[k]);
     }
     printf("growth from 100 to 3000 blocks: n^%.2f (wanted at most n^1.3)\n",
-           log(cost[3] / cost[0]) / log(30));
+           log(times_least(&time[N - 1]) / times_least(&time[0])) / log(30));
+}
+
+/* Seconds that ended children have computed, in the system too. */
+static double children_now(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static void bench_command(void)
 {
-    double best = 1e9;
+    times time = {0};
     for (int r = 0; r < 20; r++) {
-        double start = now();
+        double start = children_now();
         if (system(
                 "build/perp simulate examples/notes/particle.perp -o build/bench.csv >/dev/null") !=
             0)
             exit(2);
-        best = fmin(best, now() - start);
+        times_add(&time, children_now() - start);
     }
-    printf("\nperp simulate particle.perp -o particle.csv, 1200 steps, whole command: %.1f ms "
-           "(wanted < 20 ms)\n",
-           1e3 * best);
+    printf("\nperp simulate particle.perp -o particle.csv, 1200 steps, whole command: %.1f ms, "
+           "median %.1f (wanted < 20 ms)\n",
+           1e3 * times_least(&time), 1e3 * times_median(&time));
 }
 
 /* M = A A' + I/10, q of both signs. */
@@ -148,17 +157,19 @@ static void random_problem(int n, double *M, double *q)
 static void bench_lemke(void)
 {
     enum { NPROBLEM = 64 };
-    printf("\n%-42s %14s %14s\n", "lemke, random positive definite", "us/solve", "solved");
+    printf("\n%-42s %14s %14s %14s\n", "lemke, random positive definite", "us/solve", "median",
+           "solved");
     for (int n = 3; n <= 128; n = n == 3 ? 4 : 2 * n) {
         double *M = malloc((size_t)(NPROBLEM * n * n) * sizeof *M),
                *q = malloc((size_t)(NPROBLEM * n) * sizeof *q);
-        double *z = malloc((size_t)n * sizeof *z), best = 1e9;
+        double *z = malloc((size_t)n * sizeof *z);
+        times time = {0};
         int solved = 0;
         perp_lcp_solver *solver;
         for (int p = 0; p < NPROBLEM; p++) random_problem(n, M + p * n * n, q + p * n);
         perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &solver);
         for (int r = 0; r < (n < 32 ? 50 : 5); r++) {
-            double start = now();
+            double start = cpu_now();
             solved = 0;
             for (int p = 0; p < NPROBLEM; p++) {
                 perp_lcp lcp = {n, M + p * n * n, n, q + p * n, NULL, NULL};
@@ -166,9 +177,10 @@ static void bench_lemke(void)
                 perp_lcp_solve(solver, &lcp, z, NULL, &info);
                 solved += info.outcome == PERP_SOLVED;
             }
-            best = fmin(best, (now() - start) / NPROBLEM);
+            times_add(&time, (cpu_now() - start) / NPROBLEM);
         }
-        printf("n = %-38d %14.3g %11d/%d\n", n, 1e6 * best, solved, NPROBLEM);
+        printf("n = %-38d %14.3g %14.3g %11d/%d\n", n, 1e6 * times_least(&time),
+               1e6 * times_median(&time), solved, NPROBLEM);
         perp_lcp_solver_destroy(solver);
         free(M);
         free(q);

@@ -2,25 +2,18 @@
  * at rest. FACETS is a number or `exact`. Prints what did not come to rest, verified, and the steps per second. */
 
 #include "../experiments/cube/tosses.h"
+#include "timing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DURATION 2.5
 
 static const char *const names[TOSS_COLUMNS] = {"p[1]", "p[2]", "p[3]", "q[1]", "q[2]",
                                                 "q[3]", "q[4]", "v[1]", "v[2]", "v[3]",
                                                 "w[1]", "w[2]", "w[3]"};
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The example's text with other facets. */
 static perp_model *load_cube(const char *facets)
@@ -78,10 +71,10 @@ static void run_toss(perp_model *model, int number, const toss *of, figures *sum
         fprintf(stderr, "%s", perp_diag_text(&diag));
         exit(2);
     }
-    double start = now(), *row = calloc((size_t)perp_simulation_columns(sim), sizeof *row);
+    double start = cpu_now(), *row = calloc((size_t)perp_simulation_columns(sim), sizeof *row);
     perp_status status = perp_simulation_run(sim, NULL, NULL, &diag);
     perp_simulation_summary s = perp_simulation_get_summary(sim);
-    sum->seconds += now() - start;
+    sum->seconds += cpu_now() - start;
     sum->steps += s.steps;
     sum->solves += s.solves;
     sum->problems += s.friction_problems;
