@@ -67,6 +67,23 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
 #endif
 
+/* a < b ? a : b and a > b ? a : b, which some machines have as one instruction; in functions of that isa alone. */
+#define PERP_SMALLER(isa, a, b)  PERP_SMALLER_(isa, a, b)
+#define PERP_LARGER(isa, a, b)   PERP_LARGER_(isa, a, b)
+#define PERP_SMALLER_(isa, a, b) PERP_SMALLER_##isa(a, b)
+#define PERP_LARGER_(isa, a, b)  PERP_LARGER_##isa(a, b)
+#if PERP_ISA_COUNT > 1
+#define PERP_SMALLER_plain(a, b) (perp__lanes_plain)(__builtin_ia32_minpd(a, b))
+#define PERP_LARGER_plain(a, b)  (perp__lanes_plain)(__builtin_ia32_maxpd(a, b))
+#define PERP_SMALLER_avx2(a, b)  (perp__lanes_avx2)(__builtin_ia32_minpd256(a, b))
+#define PERP_LARGER_avx2(a, b)   (perp__lanes_avx2)(__builtin_ia32_maxpd256(a, b))
+#else
+#define PERP_SMALLER_plain(a, b) PERP_SELECT(plain, (a) < (b), a, b)
+#define PERP_LARGER_plain(a, b)  PERP_SELECT(plain, (a) > (b), a, b)
+#endif
+#define PERP_SMALLER_avx512(a, b) PERP_SELECT(avx512, (a) < (b), a, b)
+#define PERP_LARGER_avx512(a, b)  PERP_SELECT(avx512, (a) > (b), a, b)
+
 /* Four numbers side by side for small kernels, the same in all versions: narrower machines take them in pieces. PERP_FOUR is one where
  * the compiler has no vectors. Masks are joined by & and |, and asked by PERP_IF. */
 typedef PERP_LANES(avx2) perp__four;

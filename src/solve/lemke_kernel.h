@@ -22,12 +22,12 @@ INLINE VEC K(all)(double x)
 
 INLINE VEC K(larger)(VEC a, VEC b)
 {
-    return SELECT(a > b, a, b);
+    return PERP_LARGER(ISA, a, b);
 }
 
 INLINE VEC K(smaller)(VEC a, VEC b)
 {
-    return SELECT(a < b, a, b);
+    return PERP_SMALLER(ISA, a, b);
 }
 
 /* One number out of all lanes, in pairs. */
@@ -58,16 +58,41 @@ INLINE void K(apply)(int ld, double *x, const double *e, int r)
     }
 }
 
-/* Four pivots in one sweep: first what they find and leave in their own rows, then the others. */
-INLINE void K(apply4)(int ld, double *x, const double *e, const int *r)
+/* What four pivots find in their own rows, and leave there. */
+INLINE void K(own4)(int ld, const double *x, const double *e, const int *r, double *f, double *v)
 {
-    double v[4], f[4];
     for (int k = 0; k < 4; k++) v[k] = x[r[k]];
     for (int k = 0; k < 4; k++) {
         f[k] = v[k];
         for (int l = 0; l < 4; l++)
             v[l] = (r[l] == r[k] ? 0 : v[l]) - f[k] * e[(size_t)k * (size_t)ld + (size_t)r[l]];
     }
+}
+
+/* The same where the rows differ, as they nearly always do. */
+INLINE void K(other4)(int ld, const double *x, const double *e, const int *r, double *f, double *v)
+{
+    const double *e1 = e + ld, *e2 = e1 + ld, *e3 = e2 + ld;
+    int r0 = r[0], r1 = r[1], r2 = r[2], r3 = r[3];
+    f[0] = x[r0];
+    f[1] = x[r1] - f[0] * e[r1];
+    f[2] = x[r2] - f[0] * e[r2] - f[1] * e1[r2];
+    f[3] = x[r3] - f[0] * e[r3] - f[1] * e1[r3] - f[2] * e2[r3];
+    v[0] = 0 - f[0] * e[r0] - f[1] * e1[r0] - f[2] * e2[r0] - f[3] * e3[r0];
+    v[1] = 0 - f[1] * e1[r1] - f[2] * e2[r1] - f[3] * e3[r1];
+    v[2] = 0 - f[2] * e2[r2] - f[3] * e3[r2];
+    v[3] = 0 - f[3] * e3[r3];
+}
+
+/* Four pivots in one sweep: first their own rows, then the others. */
+INLINE void K(apply4)(int ld, double *x, const double *e, const int *r)
+{
+    double v[4], f[4];
+    if ((r[0] == r[1]) | (r[0] == r[2]) | (r[0] == r[3]) | (r[1] == r[2]) | (r[1] == r[3]) |
+        (r[2] == r[3]))
+        K(own4)(ld, x, e, r, f, v);
+    else
+        K(other4)(ld, x, e, r, f, v);
     if (f[0] == 0 && f[1] == 0 && f[2] == 0 && f[3] == 0) return;
     const double *e1 = e + ld, *e2 = e1 + ld, *e3 = e2 + ld;
     VEC F0 = K(all)(f[0]), F1 = K(all)(f[1]), F2 = K(all)(f[2]), F3 = K(all)(f[3]);
@@ -76,10 +101,9 @@ INLINE void K(apply4)(int ld, double *x, const double *e, const int *r)
     for (int k = 0; k < 4; k++) x[r[k]] = v[k];
 }
 
-/* All pivots since the base. */
-INLINE void K(apply_all)(const tableau *d, int ld, double *x)
+/* The pivots since the base, from the k-th on. */
+INLINE void K(apply_from)(const tableau *d, int ld, double *x, int k)
 {
-    int k = 0;
     for (; k + 4 <= d->ne && ld > MOST_SMALL; k += 4)
         K(apply4)(ld, x, d->E + (size_t)k * (size_t)ld, d->er + k);
     for (; k < d->ne; k++) K(apply)(ld, x, d->E + (size_t)k * (size_t)ld, d->er[k]);
@@ -114,7 +138,7 @@ INLINE void K(column)(const tableau *d, int n, int ld, int variable, double *x)
     } else {
         K(load)(n, ld, perp__column(d->lcp, -1 - base), x);
     }
-    K(apply_all)(d, ld, x);
+    K(apply_from)(d, ld, x, 0);
 }
 
 /* The least ratio of a row whose entry in pc is below `smallest`, and the largest entry of pc. */
@@ -133,7 +157,7 @@ INLINE double K(least_ratio)(const tableau *d, int ld, double smallest, double *
 
 /* Of the tied rows (t <= 0) the one that leaves: z0 if it is among them, else the lexicographically smallest
  * of (coefficients of e, e^2, .. in the row)/-pc. The coefficients of e^(k+1) in all rows are a unit vector
- * through the pivots since tie_base; while nothing has left row k, it is the unit vector still. */
+ * through the pivots since tie_base; while nothing has left row k, it is the unit vector still: it is row k that is not smallest. */
 TARGET static int K(break_tie)(tableau *d)
 {
     int n = d->n, ld = d->ld, many = 0;
@@ -147,9 +171,16 @@ TARGET static int K(break_tie)(tableau *d)
         int p = d->tie_base, kept = 0;
         double least = (double)INFINITY;
         while (p < d->ne && d->er[p] != k) p++;
-        for (int i = 0; i < ld; i++) y[i] = 0;
+        if (p == d->ne) {
+            for (int m = 0; m < many; m++) {
+                if (d->tied[m] != k) d->tied[kept++] = d->tied[m];
+            }
+            many = kept;
+            continue;
+        }
+        memset(y, 0, (size_t)ld * sizeof *y);
         y[k] = 1;
-        for (; p < d->ne; p++) K(apply)(ld, y, d->E + (size_t)p * (size_t)ld, d->er[p]);
+        K(apply_from)(d, ld, y, p);
         for (int m = 0; m < many; m++) {
             int i = d->tied[m];
             y[i] /= -d->pc[i];
@@ -351,7 +382,7 @@ TARGET static int K(guess)(const perp_lcp *lcp, double *work, int is_warm, int l
 TARGET static void K(values)(tableau *d)
 {
     for (int i = 0; i < d->ld; i++) d->q[i] = i < d->n ? d->lcp->q[i] : 0;
-    K(apply_all)(d, d->ld, d->q);
+    K(apply_from)(d, d->ld, d->q, 0);
 }
 
 #undef JOIN_
