@@ -324,5 +324,5 @@ static int (*const finite_tests[])(int n, const double *x) = {
 
 int perp__are_finite(int n, const double *x)
 {
-    return n < 32 ? finite_body(n, x) : finite_tests[perp__isa()](n, x);
+    return n < 16 ? finite_body(n, x) : finite_tests[perp__isa()](n, x);
 }

@@ -110,6 +110,7 @@ typedef struct pivots {
     mask hot[2 * SMALL][SMALL];
     four e[2 * SMALL][SMALL], q[SMALL];
     mask is_live; /* no pivot failed */
+    mask is_back; /* a pair has changed sides more than once */
 } pivots;
 
 /* hot[i] becomes true in the living lanes whose least value, if negative, is in row i: as least_value of lcp_lemke.c finds it, by the
@@ -174,6 +175,7 @@ static inline PERP_INLINE void pivot(const lanes *v, pivots *d, int n, const mas
     four x[SMALL], F, m, p;
     mask leaves;
     find_column(v, d, n, hot, x, &leaves);
+    d->is_back = d->is_back | leaves;
     of_hot_row(n, hot, d->q, 1, &F);
     of_hot_row(n, hot, v->M, n + 1, &m);
     of_hot_row(n, hot, x, 1, &p);
@@ -234,13 +236,25 @@ static inline PERP_INLINE void judge(lanes *v, int n)
     if (any > 0) judge_by_data(v, n, off, S);
 }
 
+/* A pair that went back and forth in a matrix that may have connected components, each with a limit of its own (lcp_parts.c): the
+ * solver sees to it. */
+static inline PERP_INLINE void leave_to_parts(lanes *v, int n, const mask *is_back)
+{
+    const four zero = (four){0}, one = zero + 1;
+    long long any = 0;
+    mask has_zero = (mask){0};
+    for (int l = 0; l < LANES; l++) any |= PERP_LANE(*is_back, l);
+    for (int e = 0; e < n * n && any; e++) has_zero = has_zero | (v->M[e] == zero);
+    if (any) v->is_open += PERP_IF(*is_back & has_zero, one, zero);
+}
+
 static inline PERP_INLINE void solve_lanes(lanes *v, int n)
 {
     const four zero = (four){0}, one = zero + 1;
     pivots d;
     mask is_hot;
     d.many = 0;
-    d.is_live = zero == zero;
+    d.is_live = zero == zero, d.is_back = (mask){0};
     for (int i = 0; i < n; i++) d.q[i] = v->q[i] + zero; /* no -0 */
     while (d.many < 2 * n && choose(&d, n, d.hot[d.many], &is_hot)) pivot(v, &d, n, &is_hot);
     for (int i = 0; i < n; i++) {
@@ -250,6 +264,7 @@ static inline PERP_INLINE void solve_lanes(lanes *v, int n)
     }
     judge(v, n);
     for (int i = 0; i < n; i++) v->is_open += PERP_IF((d.q[i] >= zero) & d.is_live, zero, one);
+    leave_to_parts(v, n, &d.is_back);
 }
 
 static inline PERP_INLINE void gather(const double *const *source, size_t at, four *out)

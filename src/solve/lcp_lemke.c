@@ -322,7 +322,7 @@ int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
     int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
-    int *kept = s->index, before = *iterations;
+    int *kept = s->index, before = *iterations, many = 0;
     double *M = warm ? s->work + lemke_doubles(n) - n * n : NULL;
     int is_warm = warm && kept[SMALL] == n && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
     unsigned basic = is_warm ? (unsigned)kept[SMALL_BASIC] : 0;
@@ -332,9 +332,10 @@ int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
         unsigned is_basic = basic >> i & 1;
         s->basis[i] = (unsigned char)is_basic;
         s->z[i] = is_basic ? s->work[i] : 0;
+        many += (int)is_basic;
     }
     s->has_basis = 1;
-    if (!warm) return 1;
+    if (!warm) return *iterations - before == many ? 1 : 2;
     if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
     kept[SMALL] = n, kept[SMALL_BASIC] = (int)basic, kept[SMALL_PIVOTS] += *iterations - before;
     return 1;
@@ -385,7 +386,7 @@ static perp_outcome lemke_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
         int guessed = s->guessed;
         s->guessed = 0;
         if (!*before && lcp->n <= MOST_SMALL && guessed == 0)
-            guessed = perp__lemke_guess(s, lcp, iterations) ? 1 : -1;
+            guessed = perp__lemke_guess(s, lcp, iterations) > 0 ? 1 : -1;
         if (!*before && guessed > 0) {
             *before = s->has_basis = 1;
             return PERP_SOLVED;

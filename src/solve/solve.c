@@ -66,6 +66,7 @@ static int allocate(perp_lcp_solver *s)
     s->fine = s->lu.column_scale + n, s->lu.values = s->fine + n;
     s->wrong = s->basis + n;
     s->lu.rows = s->lu.swap + n, s->lu.order = s->lu.rows + n;
+    if (!perp__lcp_parts_create(s)) return 0;
     if (!s->options.mixed || method->takes_bounds) return 1;
     s->mixed = malloc(perp__mixed_doubles(s->n_max) * sizeof(double));
     s->mixed_index = malloc(perp__mixed_ints(s->n_max) * sizeof(int));
@@ -106,6 +107,7 @@ void perp_lcp_solver_destroy(perp_lcp_solver *s)
 {
     if (!s) return;
     perp_lcp_solver_destroy(s->inner);
+    perp__lcp_parts_destroy(s->parts);
     free(s->z);
     free(s->basis);
     free(s->lu.swap);
@@ -198,7 +200,7 @@ static perp_outcome run_mixed(perp_lcp_solver *s, const perp__solver *method, co
     return outcome == PERP_RAY || outcome == PERP_INFEASIBLE ? PERP_RAY : PERP_LIMIT;
 }
 
-static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
+perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
     const perp__solver *method = methods[s->method];
     int has_bounds = lcp->lo || lcp->hi, mixed = has_bounds && !method->takes_bounds;
@@ -217,6 +219,14 @@ static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, per
     return outcome;
 }
 
+/* Whatever begins from an earlier answer does so for the whole. */
+static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
+{
+    if (s->options.warm_start || lcp->n < 2 || perp__lcp_parts_find(s, lcp) == 1)
+        return perp__lcp_solve_part(s, lcp, info);
+    return perp__lcp_parts_solve(s, lcp, info);
+}
+
 /* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number passes that is not finite. Where that
  * does not settle it, nothing is lost: lemke goes on from there. */
 static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
@@ -224,8 +234,12 @@ static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info 
     if (lcp->n > PERP__GUESS_UP_TO || lcp->n < 1 || lcp->lo || lcp->hi || s->options.warm_start ||
         (s->method != PERP_LCP_LEMKE && s->method != PERP_LCP_AUTO))
         return 0;
-    s->guessed = perp__lemke_guess(s, lcp, &info->iterations) ? 1 : -1;
-    if (s->guessed < 0 || !perp__lcp_is_shown(s, lcp)) return 0;
+    int guessed = perp__lemke_guess(s, lcp, &info->iterations);
+    s->guessed = guessed > 0 ? 1 : -1;
+    /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
+    if (guessed == 0 || (guessed == 2 && perp__lcp_parts_find(s, lcp) > 1) ||
+        !perp__lcp_is_shown(s, lcp))
+        return 0;
     s->answered = info->method = PERP_LCP_LEMKE;
     info->outcome = PERP_SOLVED;
     info->residual = s->residual;

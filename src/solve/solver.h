@@ -22,6 +22,8 @@ typedef struct perp__basis_lu {
     int is_differentiated; /* it is that of perp_lcp_differentiate */
 } perp__basis_lu;
 
+typedef struct perp__lcp_parts perp__lcp_parts;
+
 struct perp_lcp_solver {
     perp_lcp_method method, answered; /* the one asked for, the one that gave the answer */
     perp_lcp_options options;
@@ -52,6 +54,7 @@ struct perp_lcp_solver {
     perp_lcp_solver *inner; /* solves the pure problem, of up to 2 n pairs */
     double *mixed;          /* its M, q and what maps it back */
     int *mixed_index;
+    perp__lcp_parts *parts; /* lcp_parts.c */
     double *own, *own_R,
         *own_C; /* own_units.c: M and q in units of their own; R and C, NULL where all are 1 */
 };
@@ -146,7 +149,8 @@ int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp);
  * finite never pass, up to 16 unknowns. Leaves w and the terms. */
 int perp__lcp_is_shown(perp_lcp_solver *solver, const perp_lcp *lcp);
 
-/* lcp_lemke.c: the principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z and the basis; 0 where they lead nowhere. */
+/* lcp_lemke.c: the principal pivots by which lemke begins, n <= PERP__GUESS_UP_TO: z and the basis; 0 where they lead nowhere, 2 where
+ * a pair changed sides more than once. */
 enum { PERP__GUESS_UP_TO = 16 };
 int perp__lemke_guess(perp_lcp_solver *solver, const perp_lcp *lcp, int *iterations);
 
@@ -197,6 +201,17 @@ void perp__to_own_units(const perp_lcp_solver *solver, int n, double *z);
 void perp__from_own_units(const perp_lcp_solver *solver, int n, double *z);
 perp_outcome perp__solve_in_own_units(perp_lcp_solver *solver, const perp__solver *method,
                                       const perp_lcp *lcp, int attempt, int *iterations);
+
+/* lcp_parts.c: how many connected components has M? More than one: solve them one by one, into s->z, w and the basis. */
+int perp__lcp_parts_create(perp_lcp_solver *solver);
+void perp__lcp_parts_destroy(perp__lcp_parts *parts);
+int perp__lcp_parts_find(perp_lcp_solver *solver, const perp_lcp *lcp);
+perp_outcome perp__lcp_parts_solve(perp_lcp_solver *solver, const perp_lcp *lcp,
+                                   perp_lcp_info *info);
+
+/* solve.c: one of them, by the solver's method; verified. */
+perp_outcome perp__lcp_solve_part(perp_lcp_solver *solver, const perp_lcp *lcp,
+                                  perp_lcp_info *info);
 
 /* Forget what a warm start would begin from. */
 void perp__lcp_forget(perp_lcp_solver *solver);

@@ -38,7 +38,8 @@ static inline PERP_INLINE double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* w = M z + q, four columns at a time. */
+/* w = M z + q, four columns at a time. Everywhere terms are added one after the other, so that those of another connected component,
+ * which are 0, change no bit. */
 static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double *z,
                                        double *restrict w)
 {
@@ -49,7 +50,7 @@ static inline PERP_INLINE void product(const perp_lcp *lcp, int n, const double 
                      *c = perp__column(lcp, j + 2), *d = perp__column(lcp, j + 3);
         double za = z[j], zb = z[j + 1], zc = z[j + 2], zd = z[j + 3];
         if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
-        for (int i = 0; i < n; i++) w[i] = w[i] + (a[i] * za + b[i] * zb) + (c[i] * zc + d[i] * zd);
+        for (int i = 0; i < n; i++) w[i] = w[i] + a[i] * za + b[i] * zb + c[i] * zc + d[i] * zd;
     }
     for (; j < n; j++) {
         const double *a = perp__column(lcp, j);
@@ -70,8 +71,8 @@ static inline PERP_INLINE void product_and_terms(const perp_lcp *lcp, int n, con
         if (za == 0 && zb == 0 && zc == 0 && zd == 0) continue;
         for (int i = 0; i < n; i++) {
             double ta = a[i] * za, tb = b[i] * zb, tc = c[i] * zc, td = d[i] * zd;
-            w[i] = w[i] + (ta + tb) + (tc + td);
-            S[i] = S[i] + (fabs(ta) + fabs(tb)) + (fabs(tc) + fabs(td));
+            w[i] = w[i] + ta + tb + tc + td;
+            S[i] = S[i] + fabs(ta) + fabs(tb) + fabs(tc) + fabs(td);
         }
     }
     for (; j < n; j++) {
@@ -141,7 +142,7 @@ static inline PERP_INLINE judgement judge(const perp_lcp *lcp, int n, const doub
     return judgement_of(t);
 }
 
-/* For n <= 4, rounded alike. */
+/* For n <= 3, rounded alike. */
 static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const double *z,
                                               double *restrict w, double *restrict terms,
                                               double *restrict open, double tol)
@@ -150,13 +151,10 @@ static inline PERP_INLINE judgement judge_few(const perp_lcp *lcp, int n, const 
     const double *M = lcp->M;
     size_t ld = (size_t)lcp->ldm;
     for (int i = 0; i < n; i++, M++) {
-        double x = lcp->q[i], S = fabs(x), term[4];
-        for (int j = 0; j < n; j++) term[j] = M[(size_t)j * ld] * z[j];
-        if (n == 4) {
-            x = x + (term[0] + term[1]) + (term[2] + term[3]);
-            S = S + (fabs(term[0]) + fabs(term[1])) + (fabs(term[2]) + fabs(term[3]));
-        } else {
-            for (int j = 0; j < n; j++) x += term[j], S += fabs(term[j]);
+        double x = lcp->q[i], S = fabs(x);
+        for (int j = 0; j < n; j++) {
+            double term = M[(size_t)j * ld] * z[j];
+            x += term, S += fabs(term);
         }
         w[i] = x, terms[i] = S;
         open[i] = judge_row(&t, z[i], x, S, lcp->q[i], rounding_of_sum(n), tol);
@@ -203,10 +201,10 @@ static inline PERP_INLINE judgement judgement_of_fours(const fours *t)
 static inline PERP_INLINE void add_columns(const double *m, size_t ld, const double *z, four *w,
                                            four *S)
 {
-    four a = GIVEN(m) * z[0], b = GIVEN(m + ld) * z[1];
-    four c = GIVEN(m + 2 * ld) * z[2], d = GIVEN(m + 3 * ld) * z[3];
-    *w = *w + (a + b) + (c + d);
-    *S = *S + (PERP_SIZE(a) + PERP_SIZE(b)) + (PERP_SIZE(c) + PERP_SIZE(d));
+    for (int j = 0; j < 4; j++) {
+        four term = GIVEN(m + (size_t)j * ld) * z[j];
+        *w = *w + term, *S = *S + PERP_SIZE(term);
+    }
 }
 
 /* n >= 4; the last four may have been among those before. More than 16 columns: those that four zeros multiply are left out. */
@@ -389,14 +387,8 @@ static const struct {
 /* Row i of w, rounded as in product. */
 static double row_of_w(const perp_lcp *lcp, const double *z, int i)
 {
-    const double *row = lcp->M + i;
-    size_t ld = (size_t)lcp->ldm;
     double sum = lcp->q[i];
-    int j = 0;
-    for (; j + 4 <= lcp->n; j += 4, row += 4 * ld)
-        sum = sum + (row[0] * z[j] + row[ld] * z[j + 1]) +
-              (row[2 * ld] * z[j + 2] + row[3 * ld] * z[j + 3]);
-    for (; j < lcp->n; j++, row += ld) sum += row[0] * z[j];
+    for (int j = 0; j < lcp->n; j++) sum += perp__column(lcp, j)[i] * z[j];
     return sum;
 }
 
@@ -984,6 +976,7 @@ static int drop_noise(perp_lcp_solver *s, const perp_lcp *lcp, const double *D)
     int many = 0;
     double noise = 4 * rounding_of_sum(lcp->n);
     for (int i = 0; i < lcp->n; i++) {
+        if (s->z[i] == 0) continue;
         double own = fabs(perp__column(lcp, i)[i] * s->z[i]), S = s->terms[i];
         int is_lost = own > 0 && own <= noise * (D && D[i] > S ? D[i] : S);
         if (is_lost) s->z[i] = 0;
