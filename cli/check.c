@@ -2,6 +2,7 @@
  * anything runs. */
 
 #include "cli.h"
+#include "json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct request {
     const char *file;
     cli_list set, input;
     perp_simulation_options o;
+    int as_json;
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
@@ -22,6 +24,7 @@ static const cli_option options[] = {
      INTO(set)},
     {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
     {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
 };
 
 const cli_command cli_command_check = {
@@ -35,6 +38,14 @@ const cli_command cli_command_check = {
     .notes = "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
              "file or memory",
     CLI_OPTIONS(options)};
+
+#define FIELD(field) CLI_JSON(perp_check_report, field)
+#define FLAG(field)  CLI_JSON_AS(CLI_JSON_FLAG, perp_check_report, field)
+static const cli_json_field fields[] = {
+    FIELD(unknowns), FIELD(equations),    FIELD(pairs),    FIELD(cones),  FLAG(affine),
+    FLAG(constant),  FIELD(coefficients), FIELD(changing), FIELD(active), FIELD(warnings)};
+#undef FIELD
+#undef FLAG
 
 static const char *plural(int n, const char *one, const char *many)
 {
@@ -98,6 +109,16 @@ static void print_matrix(const perp_check_report *r)
         printf("  no guarantee: there may be no solution, or several\n");
 }
 
+static void add_json(cJSON *o, const perp_model *model, const perp_check_report *r,
+                     const perp_plan_size *plan)
+{
+    cJSON_AddStringToObject(o, "model", perp_model_name(model));
+    cJSON_AddStringToObject(o, "file", perp_model_file(model));
+    cli_json_add(o, fields, CLI_JSON_COUNT(fields), r);
+    if (r->active > 0) cli_json_add_class(cJSON_AddObjectToObject(o, "M"), &r->M);
+    if (plan->steps) cli_json_add_size(cJSON_AddObjectToObject(o, "plan"), plan);
+}
+
 /* The plan block is transcribed, as perp plan does first. */
 static int check_plan(const perp_model *model, perp_plan_size *size, perp_diag *diag)
 {
@@ -139,6 +160,7 @@ int perp__cmd_check(int argc, char **argv)
     perp_check_report report;
     perp_plan_size plan = {0};
     int settled = 0;
+    cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("check") : NULL;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "check", &r.set, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);
@@ -150,7 +172,9 @@ int perp__cmd_check(int argc, char **argv)
         perp_status status = perp_check(model, &r.o, &report, &diag);
         code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
     }
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && r.as_json) {
+        add_json(json, model, &report, &plan);
+    } else if (code == CLI_DONE) {
         print_sizes(model, &report);
         print_matrix(&report);
         print_plan(model, &plan);
@@ -159,6 +183,7 @@ int perp__cmd_check(int argc, char **argv)
                    plural(settled, "input", "inputs"));
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
+    if (json) code = cli_json_end(json, code, &diag, stdout);
     fflush(stdout);
     cli_print_diag(&diag, code == CLI_DONE ? stdout : stderr);
     perp_model_destroy(model);

@@ -2,25 +2,30 @@
  * guarantees. */
 
 #include "cli.h"
+#include "json.h"
 #include "problem_lcp.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 
 typedef struct request {
     cli_args args;
     const char *file;
+    int as_json;
+    cJSON *json, *list; /* with --json */
 } request;
 
 static const cli_option options[] = {
     {"", "FILE.json", NULL, CLI_INTO(request, file), .needed = "which problem?"},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)",
+     CLI_INTO(request, as_json)},
 };
 
 const cli_command cli_command_classify = {
     .name = "classify",
-    .usage = "FILE.json",
+    .usage = "FILE.json [options]",
     .about = "Print the classes of the matrix M of each problem in the file, and what they "
              "guarantee.",
+    .notes = "exit codes: 0 done, 1 usage, 2 bad data, 4 file or memory",
     CLI_OPTIONS(options)};
 
 static const char *answer(int class)
@@ -47,7 +52,7 @@ static void print_class(const char *name, const perp_lcp_class *c)
         printf("  nothing is guaranteed; enumerate decides up to n = %d\n", PERP_LCP_ENUMERATE_MAX);
 }
 
-static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
+static int classify_one(const request *r, const cJSON *json, const char *file, perp_diag *diag)
 {
     problem_lcp p;
     perp_lcp_class c;
@@ -55,8 +60,16 @@ static int classify_one(const cJSON *json, const char *file, perp_diag *diag)
     if (code != CLI_DONE) return code;
     perp_status status = problem_lcp_from_json(json, file, &p, diag);
     if (status == PERP_OK) status = perp_lcp_classify(&p.view, &c);
-    if (status == PERP_OK) print_class(p.name, &c);
-    if (status == PERP_OK && p.nfree) printf("  (of the whole matrix, free rows included)\n");
+    if (status == PERP_OK && r->json) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "name", p.name);
+        cJSON_AddNumberToObject(o, "n", p.view.n);
+        cli_json_add_class(o, &c);
+        cJSON_AddItemToArray(r->list, o);
+    }
+    if (status == PERP_OK && !r->json) print_class(p.name, &c);
+    if (status == PERP_OK && !r->json && p.nfree)
+        printf("  (of the whole matrix, free rows included)\n");
     problem_lcp_clear(&p);
     return cli_exit_code(status);
 }
@@ -71,8 +84,10 @@ int perp__cmd_classify(int argc, char **argv)
     perp_status status;
     cJSON *json = problem_json_load(file, &status, &diag);
     code = json ? CLI_DONE : cli_exit_code(status);
+    if (r.as_json) r.json = cli_json_begin("classify"), r.list = cJSON_CreateArray();
+    if (r.as_json) cJSON_AddItemToObject(r.json, "problems", r.list);
     if (json && !cJSON_IsArray(json)) {
-        code = classify_one(json, file, &diag);
+        code = classify_one(&r, json, file, &diag);
     } else if (json) {
         const cJSON *item;
         char where[1024];
@@ -80,9 +95,10 @@ int perp__cmd_classify(int argc, char **argv)
         cJSON_ArrayForEach(item, json)
         {
             cli_problem_place(where, sizeof where, file, ++k);
-            if (code == CLI_DONE) code = classify_one(item, where, &diag);
+            if (code == CLI_DONE) code = classify_one(&r, item, where, &diag);
         }
     }
+    if (r.json) code = cli_json_end(r.json, code, &diag, stdout);
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);

@@ -1,8 +1,8 @@
 /* perp identify: a model and recorded runs in, parameters with intervals and what the data cannot tell out. */
 
 #include "cli.h"
+#include "json.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,8 @@ typedef struct request {
     perp_identify_options o;
     char names[4096]; /* of `estimate`, which o.parameter points at */
     cli_list data, set;
-    int quiet;
+    int quiet, as_json;
+    cJSON *json;
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
@@ -72,6 +73,7 @@ static const cli_option options[] = {
      "write a page: the first run and, over it, what the estimates predict; see perp report",
      INTO(report), .is_output = 1},
     {"quiet", NULL, "no text", INTO(quiet)},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
 };
 
 static void list_methods(void)
@@ -174,63 +176,48 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
 
 /* JSON ---------------------------------------------------------------------------------------- */
 
-/* cJSON leaves out what it has no memory for, and the rest looks whole: allocations are watched. */
-static int json_failed;
+#define FIELD(field) CLI_JSON(perp_estimate, field)
+#define FLAG(field)  CLI_JSON_AS(CLI_JSON_FLAG, perp_estimate, field)
+static const cli_json_field parameter_fields[] = {
+    FIELD(name),
+    FIELD(unit),
+    FLAG(identifiable),
+    FLAG(has_interval),
+    FIELD(value),
+    FIELD(std_error),
+    FIELD(low),
+    FIELD(high),
+    {"range_lo", offsetof(perp_estimate, lo), CLI_JSON_NUMBER},
+    {"range_hi", offsetof(perp_estimate, hi), CLI_JSON_NUMBER},
+    FLAG(at_bound)};
+#undef FIELD
+#undef FLAG
+#define FIELD(field) CLI_JSON(perp_fit_column, field)
+static const cli_json_field column_fields[] = {
+    FIELD(name),        FIELD(unit),         FIELD(samples),    FIELD(missing),
+    FIELD(scale),       FIELD(mean),         FIELD(rms),        FIELD(largest),
+    FIELD(largest_run), FIELD(largest_time), FIELD(correlation)};
+#undef FIELD
+#define FIELD(field) CLI_JSON(perp_fit_start, field)
+#define FLAG(field)  CLI_JSON_AS(CLI_JSON_FLAG, perp_fit_start, field)
+static const cli_json_field start_fields[] = {FIELD(cost), FLAG(searched), FIELD(iterations),
+                                              FLAG(is_cut), FLAG(flat)};
+#undef FIELD
+#undef FLAG
+#define FIELD(field) CLI_JSON(perp_identification, field)
+static const cli_json_field fit_fields[] = {FIELD(cost),    FIELD(noise_factor), FIELD(condition),
+                                            FIELD(samples), FIELD(missing),      FIELD(evaluations),
+                                            FIELD(step),    FIELD(seconds)};
+#undef FIELD
 
-static void *json_malloc(size_t size)
-{
-    void *memory = malloc(size);
-    json_failed |= !memory;
-    return memory;
-}
-
-static void add_number(cJSON *to, const char *name, double x)
-{
-    if (isfinite(x))
-        cJSON_AddNumberToObject(to, name, x);
-    else
-        cJSON_AddNullToObject(to, name);
-}
-
-static cJSON *parameters_json(const perp_identification *a)
-{
-    cJSON *list = cJSON_CreateArray();
-    for (int i = 0; i < a->nparameter; i++) {
-        const perp_estimate *e = &a->parameter[i];
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddStringToObject(o, "name", e->name);
-        cJSON_AddStringToObject(o, "unit", e->unit);
-        cJSON_AddBoolToObject(o, "identifiable", e->identifiable);
-        cJSON_AddBoolToObject(o, "has_interval", e->has_interval);
-        add_number(o, "value", e->value);
-        add_number(o, "std_error", e->std_error);
-        add_number(o, "low", e->low);
-        add_number(o, "high", e->high);
-        add_number(o, "range_lo", e->lo);
-        add_number(o, "range_hi", e->hi);
-        cJSON_AddBoolToObject(o, "at_bound", e->at_bound);
-        cJSON_AddItemToArray(list, o);
-    }
-    return list;
-}
-
-static cJSON *columns_json(const perp_identification *a)
+/* Items of `size` bytes, an object each. */
+static cJSON *list_json(const cli_json_field *field, int n, const void *item, int items,
+                        size_t size)
 {
     cJSON *list = cJSON_CreateArray();
-    for (int j = 0; j < a->ncolumn; j++) {
-        const perp_fit_column *c = &a->column[j];
+    for (int i = 0; i < items; i++) {
         cJSON *o = cJSON_CreateObject();
-        cJSON_AddStringToObject(o, "name", c->name);
-        cJSON_AddStringToObject(o, "unit", c->unit);
-        add_number(o, "samples", (double)c->samples);
-        add_number(o, "missing", (double)c->missing);
-        add_number(o, "scale", c->scale);
-        add_number(o, "mean", c->mean);
-        add_number(o, "rms", c->rms);
-        add_number(o, "largest", c->largest);
-        add_number(o, "largest_run", c->largest_run);
-        add_number(o, "largest_time", c->largest_time);
-        add_number(o, "correlation", c->correlation);
+        cli_json_add(o, field, n, (const char *)item + (size_t)i * size);
         cJSON_AddItemToArray(list, o);
     }
     return list;
@@ -244,11 +231,7 @@ static cJSON *starts_json(const perp_identification *a)
         cJSON *o = cJSON_CreateObject();
         cJSON_AddItemToObject(o, "from", cJSON_CreateDoubleArray(s->from, a->nparameter));
         cJSON_AddItemToObject(o, "to", cJSON_CreateDoubleArray(s->to, a->nparameter));
-        add_number(o, "cost", s->cost);
-        cJSON_AddBoolToObject(o, "searched", s->searched);
-        add_number(o, "iterations", s->iterations);
-        cJSON_AddBoolToObject(o, "is_cut", s->is_cut);
-        cJSON_AddBoolToObject(o, "flat", s->flat);
+        cli_json_add(o, start_fields, CLI_JSON_COUNT(start_fields), s);
         cJSON_AddItemToArray(list, o);
     }
     return list;
@@ -269,14 +252,11 @@ static cJSON *covariance_json(const perp_identification *a)
     return rows;
 }
 
-static cJSON *report_json(const perp_model *model, const perp_dataset *data,
+/* All of it goes into `root`, which is returned. */
+static cJSON *report_json(cJSON *root, const perp_model *model, const perp_dataset *data,
                           const perp_identify_options *o, const perp_identification *a)
 {
-    cJSON_InitHooks(&(cJSON_Hooks){json_malloc, free});
-    json_failed = 0;
-    cJSON *root = cJSON_CreateObject(), *runs = cJSON_CreateArray(),
-          *findings = cJSON_CreateArray();
-    cJSON_AddStringToObject(root, "perp", perp_version());
+    cJSON *runs = cJSON_CreateArray(), *findings = cJSON_CreateArray();
     cJSON_AddStringToObject(root, "model", perp_model_name(model));
     cJSON_AddStringToObject(root, "file", perp_model_file(model));
     cJSON_AddStringToObject(root, "method", perp_estimator_name(a->method));
@@ -286,39 +266,29 @@ static cJSON *report_json(const perp_model *model, const perp_dataset *data,
         cJSON_AddItemToArray(findings, cJSON_CreateString(a->finding[k]));
     cJSON_AddItemToObject(root, "runs", runs);
     cJSON_AddBoolToObject(root, "interrupted", a->interrupted);
-    add_number(root, "confidence", o->confidence);
-    cJSON_AddItemToObject(root, "parameters", parameters_json(a));
+    cli_json_add_number(root, "confidence", o->confidence);
+    cJSON_AddItemToObject(root, "parameters",
+                          list_json(parameter_fields, CLI_JSON_COUNT(parameter_fields),
+                                    a->parameter, a->nparameter, sizeof *a->parameter));
     cJSON_AddItemToObject(root, "covariance", covariance_json(a));
     cJSON_AddItemToObject(root, "findings", findings);
-    cJSON_AddItemToObject(root, "columns", columns_json(a));
+    cJSON_AddItemToObject(root, "columns",
+                          list_json(column_fields, CLI_JSON_COUNT(column_fields), a->column,
+                                    a->ncolumn, sizeof *a->column));
     cJSON_AddItemToObject(root, "starts", starts_json(a));
-    add_number(root, "cost", a->cost);
-    add_number(root, "noise_factor", a->noise_factor);
-    add_number(root, "condition", a->condition);
-    add_number(root, "samples", (double)a->samples);
-    add_number(root, "missing", (double)a->missing);
-    add_number(root, "evaluations", (double)a->evaluations);
-    add_number(root, "step", a->step);
-    add_number(root, "seconds", a->seconds);
+    cli_json_add(root, fit_fields, CLI_JSON_COUNT(fit_fields), a);
     return root;
 }
 
 static int write_report(const char *path, cJSON *root, perp_diag *diag)
 {
-    char *text = json_failed ? NULL : cJSON_Print(root);
+    char *text = cli_json_text(root);
     perp_status status = PERP_ERR_MEMORY;
-    size_t n = text ? strlen(text) : 0;
-    char *line = text ? malloc(n + 2) : NULL;
-    if (line) {
-        memcpy(line, text, n);
-        strcpy(line + n, "\n");
-        status = perp_file_write(path, line, n + 1, diag);
-    } else {
+    if (text)
+        status = perp_file_write(path, text, strlen(text), diag);
+    else
         fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
-    }
-    free(line);
-    cJSON_free(text);
-    cJSON_Delete(root);
+    free(text);
     return cli_exit_code(status);
 }
 
@@ -330,6 +300,12 @@ static int exit_code(const perp_diag *diag, perp_status status)
     if (status == PERP_ERR_MEMORY && !perp_diag_text(diag)[0])
         fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
     return cli_exit_code(status);
+}
+
+/* Where the text goes. */
+static FILE *text_of(const request *r)
+{
+    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
 }
 
 /* A line on a terminal that is written over. */
@@ -368,13 +344,14 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
     if (status != PERP_OK) return exit_code(diag, status);
-    FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
+    FILE *out = text_of(r);
     if (!r->quiet) print_text(out, model, data, &o, &a);
+    if (r->json) report_json(r->json, model, data, &o, &a);
     char room[CLI_PATH_ROOM];
     int code = CLI_DONE;
     if (r->out)
         code = write_report(cli_result_name(r->out, a.interrupted, room),
-                            report_json(model, data, &o, &a), diag);
+                            report_json(cli_json_begin("identify"), model, data, &o, &a), diag);
     if (code == CLI_DONE && r->report) {
         const char *page = cli_result_name(r->report, a.interrupted, room);
         code = exit_code(diag, cli_report_fit(page, model, data, &a, diag));
@@ -408,6 +385,7 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_dataset *data = NULL;
+    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("identify"), r.quiet = 1;
     if (code == CLI_DONE) code = exit_code(&diag, perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
     if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
@@ -418,6 +396,7 @@ int perp__cmd_identify(int argc, char **argv)
         code = exit_code(&diag, perp_dataset_read(data, r.data.item[i], &diag));
     if (code == CLI_DONE) code = check_outputs(model, data, &r);
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
+    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_dataset_destroy(data);

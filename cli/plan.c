@@ -1,6 +1,7 @@
 /* perp plan: a model with a plan block in, a verified plan out. */
 
 #include "cli.h"
+#include "json.h"
 #include "fingerprint.h"
 #include "plot.h"
 
@@ -18,7 +19,8 @@ typedef struct request {
     perp_plan_options o;
     const char *homotopy; /* NAME=VALUE */
     char homotopy_name[256];
-    int quiet, plot, stream;
+    int quiet, plot, stream, as_json;
+    cJSON *json;
     cli_list set;
 } request;
 
@@ -79,6 +81,7 @@ static const cli_option options[] = {
     {"no-replay", NULL, "do not simulate with the inputs found", INTO(o.replay)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
 };
 
 const cli_command cli_command_plan = {
@@ -372,6 +375,37 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     }
 }
 
+/* Where the text goes. */
+static FILE *text_of(const request *r)
+{
+    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
+}
+
+static void add_json(const request *r, const perp_plan *plan, const perp_plan_result *result,
+                     double seconds, const char *rows, const char *page)
+{
+#define FIELD(field) CLI_JSON(perp_plan_result, field)
+    static const cli_json_field fields[] = {
+        FIELD(cost),         FIELD(horizon),         FIELD(iterations), FIELD(starts),
+        FIELD(defect),       FIELD(complementarity), FIELD(bounds),     FIELD(conditions),
+        FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),  FIELD(replay),
+        FIELD(replay_by)};
+#undef FIELD
+    cJSON *o = r->json, *freed;
+    perp_plan_size size = perp_plan_get_size(plan);
+    cJSON_AddStringToObject(o, "outcome", perp_plan_outcome_name(result->outcome));
+    cJSON_AddStringToObject(o, "on_mesh", perp_plan_outcome_name(result->on_mesh));
+    cJSON_AddBoolToObject(o, "holds", perp_plan_holds(result->outcome));
+    cli_json_add(o, fields, CLI_JSON_COUNT(fields), result);
+    cli_json_add_size(cJSON_AddObjectToObject(o, "size"), &size);
+    freed = cJSON_AddObjectToObject(o, "free");
+    for (int i = 0; perp_plan_free_name(plan, i); i++)
+        cli_json_add_number(freed, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
+    cli_json_add_number(o, "seconds", seconds);
+    cli_json_add_text(o, "plan", rows[0] ? rows : NULL);
+    cli_json_add_text(o, "page", page);
+}
+
 /* Replay -------------------------------------------------------------------------------------- */
 
 typedef struct replay {
@@ -553,8 +587,9 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        FILE *out = cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
+        FILE *out = text_of(r);
         int holds = perp_plan_holds(result.outcome);
+        if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
@@ -577,12 +612,14 @@ int perp__cmd_plan(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("plan"), r.quiet = 1;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
+    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);

@@ -23,6 +23,11 @@ static void *json_malloc(size_t size)
     return memory;
 }
 
+void problem_json_watch(void)
+{
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = json_malloc, .free_fn = free});
+}
+
 int problem_json_failed(void)
 {
     return json_failed;
@@ -67,8 +72,7 @@ static char *read_text(const char *path, perp_status *status, perp_diag *diag)
 
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag)
 {
-    cJSON_Hooks hooks = {.malloc_fn = json_malloc, .free_fn = free};
-    cJSON_InitHooks(&hooks);
+    problem_json_watch();
     char *text = read_text(path, status, diag);
     if (!text) return NULL;
     const char *end = NULL;

@@ -33,7 +33,8 @@ void problem_lcp_clear(problem_lcp *problem);
 void *problem_json_load(const char *path, perp_status *status, perp_diag *diag);
 void problem_json_free(void *json);
 
-/* Has cJSON ever been without memory since the first load? It leaves out what it has no room for. */
+/* Has cJSON ever been without memory since the first load, or since it was watched? It leaves out what it has no room for. */
+void problem_json_watch(void);
 int problem_json_failed(void);
 
 #endif

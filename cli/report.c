@@ -1,6 +1,7 @@
 /* perp report: runs in, pictures out. */
 
 #include "cli.h"
+#include "json.h"
 #include "fingerprint.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ typedef struct request {
     cli_args args;
     cli_list run;
     const char *html, *svg, *model, *log, *columns, *title;
+    int as_json;
 } request;
 
 /* A run and what belongs to it. */
@@ -36,6 +38,7 @@ static const cli_option options[] = {
      .is_output = 1},
     {"columns", "A,B,...", "show these columns, or arrays of them, only", INTO(columns)},
     {"title", "TEXT", "above the plots (default: the name of the run)", INTO(title)},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
 };
 
 const cli_command cli_command_report = {
@@ -241,6 +244,17 @@ static perp_status report(const request *r, const perp_report_run *runs, perp_di
     return status;
 }
 
+static int print_json(const request *r, int code, perp_diag *diag)
+{
+    cJSON *o = cli_json_begin("report"), *list = cJSON_AddArrayToObject(o, "runs");
+    for (int i = 0; i < r->run.n; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(r->run.item[i]));
+    cli_json_add_text(o, "page", r->html);
+    cli_json_add_text(o, "svg", r->svg);
+    return cli_json_end(o, code, diag,
+                        cli_is_dash(r->html) || cli_is_dash(r->svg) ? stderr : stdout);
+}
+
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
                            const perp_model *model, perp_diag *diag)
 {
@@ -273,10 +287,13 @@ int perp__cmd_report(int argc, char **argv)
                                     input[i].log};
     }
     code = cli_exit_code(status);
-    cli_print_diag(&diag, stderr);
-    perp_diag_clear(&diag);
+    if (!r.as_json) {
+        cli_print_diag(&diag, stderr);
+        perp_diag_clear(&diag);
+    }
     if (code == CLI_DONE) code = check_outputs(&r, input);
     if (code == CLI_DONE) code = cli_exit_code(report(&r, runs, &diag));
+    if (r.as_json) code = print_json(&r, code, &diag);
     cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
     for (int i = 0; i < r.run.n; i++) {

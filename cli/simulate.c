@@ -1,6 +1,7 @@
 /* perp simulate: a model file in, a verified trajectory out. */
 
 #include "cli.h"
+#include "json.h"
 #include "fingerprint.h"
 #include "plot.h"
 
@@ -17,7 +18,8 @@ typedef struct request {
     const char *file, *out, *report;
     perp_simulation_options o;
     long every;
-    int quiet, plot, stream;
+    int quiet, plot, stream, as_json;
+    cJSON *json;
     cli_list set, input;
 } request;
 
@@ -66,6 +68,7 @@ static const cli_option options[] = {
      .is_output = 1},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
 };
 
 const cli_command cli_command_simulate = {
@@ -340,6 +343,48 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (r->report && are_written && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
 }
 
+static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary *s)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < s->pairs; i++) {
+        perp_statement pair = perp_model_pair(model, i);
+        int is_two_sided = perp_model_pair_is_two_sided(model, i);
+        static const char *const words[2][4] = {{"first", "both_zero", "second", "off"},
+                                                {"at_lower", "between", "at_upper", "off"}};
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddNumberToObject(o, "line", pair.line);
+        cJSON_AddStringToObject(o, "text", pair.text);
+        for (int k = 0; k < 4; k++)
+            cJSON_AddNumberToObject(o, words[is_two_sided][k], (double)s->sides[i][k]);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
+static void add_json(const request *r, const perp_model *model, const perp_simulation *sim,
+                     perp_status status, double seconds, const char *rows, const char *page)
+{
+#define FIELD(field) CLI_JSON(perp_simulation_summary, field)
+    static const cli_json_field fields[] = {
+        FIELD(steps),       FIELD(time),   FIELD(worst_residual),   FIELD(worst_step),
+        FIELD(worst_error), FIELD(solves), FIELD(friction_problems)};
+#undef FIELD
+    perp_simulation_summary s = perp_simulation_get_summary(sim);
+    cJSON_AddStringToObject(r->json, "model", perp_model_name(model));
+    cJSON_AddStringToObject(r->json, "file", perp_model_file(model));
+    cJSON_AddStringToObject(r->json, "outcome",
+                            status == PERP_OK                ? "verified"
+                            : status == PERP_ERR_STOPPED     ? "interrupted"
+                            : status == PERP_ERR_NO_SOLUTION ? "no solution"
+                                                             : perp_status_message(status));
+    cli_json_add(r->json, fields, CLI_JSON_COUNT(fields), &s);
+    cli_json_add_number(r->json, "step", r->o.step);
+    cli_json_add_number(r->json, "seconds", seconds);
+    cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
+    cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
+    cli_json_add_text(r->json, "page", page);
+}
+
 /* Options that would change nothing are refused. */
 static int check_method(const perp_model *model, const perp_simulation_options *o, const request *r)
 {
@@ -412,6 +457,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
         print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
+    if (r->json) add_json(r, model, sim, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
         fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
@@ -431,12 +477,14 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* before the model's own tables are */
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* replaced, and after */
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
+    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);

@@ -1,6 +1,7 @@
 /* perp solve: complementarity and friction problems from JSON files. */
 
 #include "cli.h"
+#include "json.h"
 #include "problem_fc.h"
 #include "problem_lcp.h"
 #include "solve.h"
@@ -516,24 +517,59 @@ int perp__cmd_solve(int argc, char **argv)
     return code == CLI_DONE && out.failed ? CLI_NO_SOLUTION : code;
 }
 
-const cli_command cli_command_solvers = {
-    .name = "solvers", .usage = "", .about = "List the methods that perp solve knows."};
+/* Solvers --------------------------------------------------------------------------------------- */
+
+typedef struct solvers_request {
+    int as_json;
+} solvers_request;
+
+static const cli_option solvers_options[] = {
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)",
+     CLI_INTO(solvers_request, as_json)},
+};
+
+const cli_command cli_command_solvers = {.name = "solvers",
+                                         .usage = "[--json]",
+                                         .about = "List the methods that perp solve knows.",
+                                         .notes = "exit codes: 0 done, 1 usage, 4 memory",
+                                         CLI_OPTIONS(solvers_options)};
+
+static void list_solver(cJSON *list, const char *name, const char *summary)
+{
+    if (!list) {
+        printf("  %-16s %s\n", name, summary);
+        return;
+    }
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddStringToObject(o, "name", name);
+    cJSON_AddStringToObject(o, "summary", summary);
+    cJSON_AddItemToArray(list, o);
+}
+
+static cJSON *begin_list(cJSON *json, const char *key, const char *heading)
+{
+    if (!json) printf("%s:\n", heading);
+    return json ? cJSON_AddArrayToObject(json, key) : NULL;
+}
 
 int perp__cmd_solvers(int argc, char **argv)
 {
-    int code = cli_read(&(cli_args){&cli_command_solvers, argc, argv}, NULL);
+    solvers_request r = {0};
+    int code = cli_read(&(cli_args){&cli_command_solvers, argc, argv}, &r);
     if (code != CLI_DONE) return code;
-    printf("linear complementarity (lcp, mlcp):\n");
+    perp_diag diag = {0};
+    cJSON *json = r.as_json ? cli_json_begin("solvers") : NULL,
+          *list = begin_list(json, "lcp", "linear complementarity (lcp, mlcp)");
     for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++)
-        printf("  %-16s %s\n", perp_lcp_method_name((perp_lcp_method)m),
-               perp_lcp_method_summary((perp_lcp_method)m));
-    printf("nonlinear complementarity (ncp, and mcp of the library):\n");
+        list_solver(list, perp_lcp_method_name((perp_lcp_method)m),
+                    perp_lcp_method_summary((perp_lcp_method)m));
+    list = begin_list(json, "mcp", "nonlinear complementarity (ncp, and mcp of the library)");
     for (int m = 0; m < PERP_MCP_METHOD_COUNT; m++)
-        printf("  %-16s %s\n", perp_mcp_method_name((perp_mcp_method)m),
-               perp_mcp_method_summary((perp_mcp_method)m));
-    printf("contacts with friction (fc):\n");
+        list_solver(list, perp_mcp_method_name((perp_mcp_method)m),
+                    perp_mcp_method_summary((perp_mcp_method)m));
+    list = begin_list(json, "fc", "contacts with friction (fc)");
     for (int m = 0; m < PERP_FC_METHOD_COUNT; m++)
-        printf("  %-16s %s\n", perp_fc_method_name((perp_fc_method)m),
-               perp_fc_method_summary((perp_fc_method)m));
-    return CLI_DONE;
+        list_solver(list, perp_fc_method_name((perp_fc_method)m),
+                    perp_fc_method_summary((perp_fc_method)m));
+    return json ? cli_json_end(json, code, &diag, stdout) : code;
 }

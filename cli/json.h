@@ -1,0 +1,62 @@
+/* What a command found as JSON: records by tables of their fields, one object on standard output with --json. */
+
+#ifndef PERP_CLI_JSON_H
+#define PERP_CLI_JSON_H
+
+#include "perp/perp.h"
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef enum cli_json_type {
+    CLI_JSON_TEXT,
+    CLI_JSON_NUMBER, /* null where it is not finite */
+    CLI_JSON_INT,
+    CLI_JSON_LONG,
+    CLI_JSON_FLAG,  /* an int: true or false */
+    CLI_JSON_ANSWER /* an int: true, false, or null where it is below 0 */
+} cli_json_type;
+
+typedef struct cli_json_field {
+    const char *name;
+    size_t at;
+    cli_json_type type;
+} cli_json_field;
+
+#define CLI_JSON(record, field)                                                                    \
+    {                                                                                              \
+#field, offsetof(record, field),                                                              \
+     _Generic(((record *)0)->field,                                                                \
+         const char *: CLI_JSON_TEXT,                                                              \
+         char *: CLI_JSON_TEXT,                                                                    \
+         double: CLI_JSON_NUMBER,                                                                  \
+         int: CLI_JSON_INT,                                                                        \
+         long: CLI_JSON_LONG)    \
+    }
+#define CLI_JSON_AS(type, record, field)                                                           \
+    {                                                                                              \
+#field, offsetof(record, field), type                                                      \
+    }
+#define CLI_JSON_COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+/* An object with the version and this command; memory that runs out is noticed from here on (cJSON leaves out what it has no room
+ * for, and the rest looks whole). */
+cJSON *cli_json_begin(const char *command);
+
+/* Add these fields of the record to the object. */
+void cli_json_add(cJSON *object, const cli_json_field *field, int n, const void *record);
+void cli_json_add_size(cJSON *object, const perp_plan_size *size);
+void cli_json_add_class(cJSON *object, const perp_lcp_class *M);
+void cli_json_add_text(cJSON *object, const char *name, const char *text); /* nullable */
+void cli_json_add_number(cJSON *object, const char *name,
+                         double x); /* null where it is not finite */
+
+/* The text with a line's end; NULL where memory ran out. The caller frees; the object is deleted. */
+char *cli_json_text(cJSON *object);
+
+/* With --json at a command's end: "exit", and "messages", a line each of what would have gone to standard error; printed to `out`.
+ * Returns the exit code: `code`, or CLI_FILE without memory. */
+int cli_json_end(cJSON *object, int code, perp_diag *diag, FILE *out);
+
+#endif

@@ -1,0 +1,102 @@
+// json.mjs PERP: what every command prints with --json is as docs/perp.schema.json says, also where it fails.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const perp = process.argv[2];
+const schema = JSON.parse(readFileSync("docs/perp.schema.json"));
+const scratch = mkdtempSync(join(tmpdir(), "perp-json-"));
+process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+
+const isOf = {
+  object: (x) => typeof x === "object" && x !== null && !Array.isArray(x),
+  array: Array.isArray,
+  string: (x) => typeof x === "string",
+  number: (x) => typeof x === "number",
+  integer: Number.isInteger,
+  boolean: (x) => typeof x === "boolean",
+  null: (x) => x === null,
+};
+const known = new Set(["$schema", "title", "$defs", "$ref", "anyOf", "type", "enum", "properties", "required", "additionalProperties", "items"]);
+
+// The part of JSON Schema that the schema uses: a list of what is wrong.
+function check(x, rule, where) {
+  for (const key of Object.keys(rule)) if (!known.has(key)) return [`the schema's ${key} is not understood`];
+  if (rule.$ref) return check(x, schema.$defs[rule.$ref.replace("#/$defs/", "")], where);
+  if (rule.anyOf) {
+    const wrong = rule.anyOf.map((one) => check(x, one, where));
+    return wrong.some((list) => list.length === 0) ? [] : wrong.reduce((a, b) => (b.length < a.length ? b : a));
+  }
+  if (rule.enum) return rule.enum.includes(x) ? [] : [`${where}: ${JSON.stringify(x)} is none of ${rule.enum}`];
+  const types = rule.type ? [rule.type].flat() : [];
+  if (types.length && !types.some((type) => isOf[type](x))) return [`${where}: ${JSON.stringify(x)} is no ${types}`];
+  const wrong = [];
+  if (Array.isArray(x) && rule.items) x.forEach((item, k) => wrong.push(...check(item, rule.items, `${where}[${k}]`)));
+  if (!isOf.object(x) || !rule.properties) return wrong;
+  for (const key of rule.required) if (!(key in x)) wrong.push(`${where}: no ${key}`);
+  for (const [key, value] of Object.entries(x)) {
+    if (rule.properties[key]) wrong.push(...check(value, rule.properties[key], `${where}.${key}`));
+    else if (rule.additionalProperties === false) wrong.push(`${where}: ${key} is not in the schema`);
+  }
+  return wrong;
+}
+
+function run(args) {
+  try {
+    return { code: 0, text: execFileSync(perp, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }) };
+  } catch (e) {
+    return { code: e.status, text: e.stdout };
+  }
+}
+
+let n = 0;
+function expect(code, command, args, look = () => true) {
+  const line = `perp ${command} ${args.join(" ")} --json`;
+  const { code: found, text } = run([command, ...args, "--json"]);
+  const fail = (why) => {
+    console.log(`${line}: ${why}\n${text}`);
+    process.exit(1);
+  };
+  if (found !== code) fail(`exit code ${found}, not ${code}`);
+  let x;
+  try {
+    x = JSON.parse(text);
+  } catch {
+    fail("no JSON");
+  }
+  const wrong = check(x, { $ref: `#/$defs/${command}` }, "");
+  if (wrong.length) fail(wrong.join("\n"));
+  if (check(x, schema, "").length) fail("the schema as a whole does not take it");
+  if (command !== "solve" && (x.command !== command || x.exit !== code)) fail("command or exit is another one");
+  if (!look(x)) fail("it says something else than expected");
+  n++;
+}
+
+const file = (name, text) => {
+  writeFileSync(join(scratch, name), text);
+  return join(scratch, name);
+};
+const broken = file("broken.perp", "state x = 0\nder(x) = (1\n");
+const wall = file("wall.perp", "state x = 0\nvar f\nder(x) = 1\n0 <= 0.05 - x perp f >= 0\nsimulate to 1 step 0.1\n");
+const run1 = join(scratch, "run.csv");
+const problem = file("p.json", '[{"M": [[2, 1], [1, 2]], "q": [-1, -1]}, {"M": [[0]], "q": [-1]}]');
+
+expect(0, "simulate", ["examples/notes/particle.perp", "-o", run1], (x) => x.outcome === "verified" && x.steps === 1200 && x.trajectory === run1);
+expect(0, "simulate", ["examples/notes/sliding_one_line.perp"], (x) => "at_lower" in x.pairs[0] && x.trajectory === null);
+expect(3, "simulate", [wall], (x) => x.outcome === "no solution" && x.messages.length > 0);
+expect(2, "simulate", [broken], (x) => x.messages[0].includes("broken.perp:2:") && !("outcome" in x));
+expect(4, "simulate", [join(scratch, "none.perp")], (x) => x.messages[0].includes("No such file"));
+expect(0, "plan", ["examples/opty/push.perp"], (x) => x.holds && x.size.steps === 39);
+expect(2, "plan", ["examples/notes/particle.perp"], (x) => x.messages.length > 0);
+expect(0, "identify", ["examples/identify/block.perp", "--data", "examples/identify/block.csv"], (x) => x.parameters.length > 0 && x.parameters[0].value > 0);
+expect(2, "identify", [broken, "--data", "examples/identify/block.csv"]);
+expect(0, "check", ["examples/opty/push.perp"], (x) => x.plan.steps === 39 && x.M.copositive === true);
+expect(2, "check", [broken], (x) => x.messages.length === 3);
+expect(0, "classify", [problem], (x) => x.problems.length === 2 && x.problems[0].p_matrix === true);
+expect(2, "classify", [file("bad.json", '{"M": [[1]], "q": [1, 2]}')]);
+expect(0, "solvers", [], (x) => x.lcp.some((s) => s.name === "lemke"));
+expect(3, "solve", [problem], (x) => x.length === 2 && x[0].outcome === "solved");
+expect(0, "report", [run1, "--svg", join(scratch, "run.svg")], (x) => x.page === null && x.svg.endsWith("run.svg"));
+expect(4, "report", [join(scratch, "none.csv"), "--svg", join(scratch, "none.svg")], (x) => x.messages.length > 0);
+console.log(`ok: ${n} command lines`);
