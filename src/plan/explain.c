@@ -18,6 +18,7 @@ typedef struct explainer {
     perp__ipm *ipm;
     double *w, *p, *guess; /* guess: of p */
     double *miss;          /* by condition of the block: the size of its terms */
+    int is_proved;
     perp_diag *diag;
 } explainer;
 
@@ -43,10 +44,14 @@ static int say_missed(const explainer *u)
         const perp__plan_condition *c = &b->condition[u->g->soft.condition[i]];
         if (missed_by(u, i) < MISSED) continue;
         if (!missed++)
-            perp__refuse(u->diag, PERP_OK, perp__in(u->g->model->source.name),
-                         "no plan was found that keeps all conditions. Where the search "
-                         "ended no small change brings them nearer, which is no proof that "
-                         "there is none; the nearest one found misses\n");
+            perp__refuse(
+                u->diag, PERP_OK, perp__in(u->g->model->source.name),
+                u->is_proved
+                    ? "no plan with these nodes keeps all conditions, by proof: those that are "
+                      "linear contradict each other; the nearest one found misses\n"
+                    : "no plan was found that keeps all conditions. Where the search "
+                      "ended no small change brings them nearer, which is no proof that "
+                      "there is none; the nearest one found misses\n");
         say_place(u, c->at);
         perp__diag_append(u->diag, "'%s' by %.4g\n", c->text,
                           u->miss[u->g->soft.condition[i]] * missed_by(u, i));
@@ -182,6 +187,31 @@ static int find_misses(explainer *u, const perp__program *hard, const perp__prog
     return ok;
 }
 
+/* The multipliers of the least miss with the conditions that are not linear left out are tried for a proof. 0: memory. */
+static int find_proof(explainer *u, const perp__program *hard, const perp__ipm_options *options,
+                      perp__arena *arena)
+{
+    perp__program *g = u->g;
+    size_t K = (size_t)g->K, rows = (size_t)g->nrow * K;
+    perp__bounds bound = g->bound;
+    perp__ipm_options o = *options;
+    double *w, *p;
+    PERP_TAKE(arena, w, (size_t)g->nw * K);
+    PERP_TAKE(arena, p, g->np);
+    PERP_TAKE(arena, bound.rlo, rows);
+    PERP_TAKE(arena, bound.rhi, rows);
+    if (arena->failed || !perp__program_guess(hard, w, p)) return 0;
+    for (size_t i = 0; i < rows; i++) {
+        int is_in = g->row[i / K].is_affine;
+        bound.rlo[i] = is_in ? g->bound.rlo[i] : -(double)INFINITY;
+        bound.rhi[i] = is_in ? g->bound.rhi[i] : (double)INFINITY;
+    }
+    o.bound = &bound;
+    perp__ipm_solve(u->ipm, &o, w, p);
+    u->is_proved = perp__plan_is_infeasible(g, &bound, perp__ipm_lambda(u->ipm));
+    return u->is_proved >= 0;
+}
+
 /* Of the soft program u->g. */
 static int explain(explainer *u, const perp__program *hard, const perp__ipm_options *options,
                    perp__arena *arena)
@@ -195,11 +225,12 @@ static int explain(explainer *u, const perp__program *hard, const perp__ipm_opti
         !perp__program_find_units(u->g, u->w, u->p))
         return -1;
     if (g->np > 0) memcpy(u->guess, u->p, (size_t)g->np * sizeof *u->guess);
+    if (!find_proof(u, hard, options, arena)) return -1;
     perp__ipm_result run = perp__ipm_solve(u->ipm, options, u->w, u->p);
-    int missed = run.status == IPM_SOLVED && !say_collapsed(u) &&
+    int missed = (u->is_proved || (run.status == IPM_SOLVED && !say_collapsed(u))) &&
                  say_missed(u); /* no claim from a run that got stuck */
     if (missed) say_conflict(u);
-    return missed;
+    return u->is_proved ? 2 : missed > 0;
 }
 
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,

@@ -24,16 +24,6 @@ typedef struct nlp {
     perp__arena arena;
 } nlp;
 
-/* Index of column `col` of stage k in (w, p); -1: a given initial state. */
-static long index_of(const nlp *u, int col, size_t k)
-{
-    const perp__program *g = u->g;
-    if (col >= g->nx + g->nw) return (long)u->nW + col - g->nx - g->nw;
-    if (col >= g->nx) return (long)(col - g->nx) * g->K + (long)k;
-    if (k > 0) return (long)((g->npoint - 1) * g->nb + col) * g->K + (long)k - 1;
-    return g->initial.p[col] >= 0 ? (long)u->nW + g->initial.p[col] : -1;
-}
-
 static double unit_of_row(const nlp *u, int row)
 {
     return u->g->unit.r[row];
@@ -78,7 +68,7 @@ static int eval_gradient(void *context, const double *x, double *grad)
     if (g->grad.n > 0) differentiate(u, x, NULL, 0, NULL);
     for (int e = 0; e < g->grad.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long at = index_of(u, g->grad.col[e], k);
+            long at = perp__program_place(u->g, g->grad.col[e], (int)k);
             if (at >= 0) grad[at] += u->grad[(size_t)e * u->K + k];
         }
     for (size_t i = 0; i < u->n; i++) grad[i] *= u->weight * u->unit[i];
@@ -102,7 +92,8 @@ static int eval_jacobian(void *context, const double *x, int *row, int *col, dou
     if (value) differentiate(u, x, NULL, 0, NULL);
     for (int e = 0; e < g->jac.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long r = u->row_of[(size_t)g->jac.row[e] * u->K + k], c = index_of(u, g->jac.col[e], k);
+            long r = u->row_of[(size_t)g->jac.row[e] * u->K + k],
+                 c = perp__program_place(u->g, g->jac.col[e], (int)k);
             if (r < 0 || c < 0) continue;
             if (value) {
                 value[z++] =
@@ -129,7 +120,8 @@ static int eval_hessian(void *context, const double *x, double sigma, const doub
     }
     for (int e = 0; e < g->hess.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long i = index_of(u, g->hess.row[e], k), j = index_of(u, g->hess.col[e], k);
+            long i = perp__program_place(u->g, g->hess.row[e], (int)k),
+                 j = perp__program_place(u->g, g->hess.col[e], (int)k);
             if (i < 0 || j < 0) continue;
             if (value) {
                 value[z] = u->hess[(size_t)e * u->K + k] * (u->unit[i] * u->unit[j]);
@@ -190,9 +182,10 @@ static void lay_out(nlp *u)
     for (size_t k = 0; k < u->K; k++) {
         for (int e = 0; e < g->jac.n; e++)
             u->njac += u->row_of[(size_t)g->jac.row[e] * u->K + k] >= 0 &&
-                       index_of(u, g->jac.col[e], k) >= 0;
+                       perp__program_place(u->g, g->jac.col[e], (int)k) >= 0;
         for (int e = 0; e < g->hess.n; e++)
-            u->nhess += index_of(u, g->hess.row[e], k) >= 0 && index_of(u, g->hess.col[e], k) >= 0;
+            u->nhess += perp__program_place(u->g, g->hess.row[e], (int)k) >= 0 &&
+                        perp__program_place(u->g, g->hess.col[e], (int)k) >= 0;
     }
 }
 
@@ -226,7 +219,8 @@ static void weigh_cost(nlp *u)
     differentiate(u, u->x, u->lambda, 1, u->hess);
     for (int e = 0; e < g->hess.n; e++)
         for (size_t k = 0; k < u->K; k++) {
-            long i = index_of(u, g->hess.row[e], k), j = index_of(u, g->hess.col[e], k);
+            long i = perp__program_place(u->g, g->hess.row[e], (int)k),
+                 j = perp__program_place(u->g, g->hess.col[e], (int)k);
             if (i >= 0 && j >= 0)
                 curvature += fabs(u->hess[(size_t)e * u->K + k]) * u->unit[i] * u->unit[j];
         }

@@ -13,8 +13,12 @@ perp__ipm_result perp__ipopt_solve(perp__program *program, const perp__ipm_optio
                                    double *w, double *p, double *lambda, double *lower,
                                    double *upper);
 
+/* Do these multipliers prove that no plan keeps the affine rows and bounds of a soft program without a miss? -1: memory. */
+int perp__plan_is_infeasible(perp__program *program, const perp__bounds *bound,
+                             const double *lambda);
+
 /* Why there is no plan: solve for the least miss of the conditions at nodes and name those that are
- * missed and what they conflict with. 1: they conflict; 0: no conflict was found; -1: memory. */
+ * missed and what they conflict with. 2: they conflict, which is proved; 1: they do nearby; 0: no conflict was found; -1: memory. */
 int perp__plan_explain(const perp__program *hard, const perp__program_options *options,
                        const perp__ipm_options *ipm, perp_diag *diag);
 

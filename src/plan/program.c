@@ -361,7 +361,7 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     for (int i = 0; i < g->nrow && ok; i++) {
         int degree = perp__degree(graph, t->row[i], column_of, NULL);
         ok = degree >= 0;
-        g->is_affine &= degree < 2;
+        g->is_affine &= g->row[i].is_affine = degree < 2;
         if (degree == 2)
             L = perp__add(graph, L,
                           perp__mul(graph, perp__symbol(graph, g->sym.lambda + i), t->row[i]));
@@ -515,6 +515,15 @@ static void load_symbols(perp__program *g, const perp__pairing *pairing, const d
 static int chunk_of(const perp__program *g, int k0)
 {
     return g->K - k0 < CHUNK ? g->K - k0 : CHUNK;
+}
+
+long perp__program_place(const perp__program *g, int col, int k)
+{
+    long nW = (long)g->nw * g->K;
+    if (col >= g->nx + g->nw) return nW + col - g->nx - g->nw;
+    if (col >= g->nx) return (long)(col - g->nx) * g->K + k;
+    if (k > 0) return (long)((g->npoint - 1) * g->nb + col) * g->K + k - 1;
+    return g->initial.p[col] >= 0 ? nW + g->initial.p[col] : -1;
 }
 
 void perp__program_values(perp__program *g, const perp__pairing *pairing, const double *w,

@@ -36,6 +36,7 @@ typedef struct perp__plan_row {
     const char *text;
     int at;        /* in the model's text */
     int condition; /* of the plan block, or one of these */
+    int is_affine; /* in all unknowns together */
 } perp__plan_row;
 
 /* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1 and constant. */
@@ -157,6 +158,9 @@ int perp__program_size_conditions(perp__program *program, const double *w, const
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
 /* The rows' values, in place, as the search sees them; a b <= relaxation then holds in the units of a and b. */
 void perp__program_rows_in_units(const perp__program *program, double relaxation, double *r);
+
+/* Index of column `col` of the derivatives at step k in (w, p); -1: a given initial state. */
+long perp__program_place(const perp__program *program, int col, int k);
 
 /* Rows r (nrow * K) and the cost. pairing: NULL is 0 and 0. */
 void perp__program_values(perp__program *program, const perp__pairing *pairing, const double *w,

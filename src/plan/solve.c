@@ -703,7 +703,7 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     int conflict = perp__plan_explain(plan->program, &p, &o, diag);
     if (conflict < 0) return PERP_ERR_MEMORY;
     if (conflict > 0) {
-        result->outcome = PERP_PLAN_LOCALLY_INFEASIBLE;
+        result->outcome = conflict > 1 ? PERP_PLAN_INFEASIBLE : PERP_PLAN_LOCALLY_INFEASIBLE;
         return PERP_OK;
     }
     return perp__refuse(diag, PERP_OK, perp__in(plan->model->source.name),

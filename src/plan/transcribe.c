@@ -198,7 +198,7 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
         }
     }
     t->row[n] = e;
-    g->row[n] = (perp__plan_row){text, at, condition};
+    g->row[n] = (perp__plan_row){text, at, condition, 0};
     for (int k = 0; k < K; k++) {
         g->bound.rlo[(size_t)n * (size_t)K + (size_t)k] = lo;
         g->bound.rhi[(size_t)n * (size_t)K + (size_t)k] = hi;

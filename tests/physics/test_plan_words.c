@@ -1,6 +1,7 @@
 /* What a plan is called: words are shown, not hoped for. Maxima, saddles, minima at bounds and of pairs, in closed
  * form; motions that exist on their mesh only; the unit of the cost. */
 
+#include "plan/nlp.h"
 #include "runs.h"
 
 #include <stdio.h>
@@ -248,9 +249,56 @@ static void what_is_infeasible_is_proved_or_called_local(void **state)
                   "words.perp:9:2: no plan keeps 'x + y >= 1': where the plan "
                   "begins it is off by 1");
     assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
-    r = plan_text(TWO " at end: x = 3\n}\n", "which is no proof that there is none");
+    r = plan_text(TWO " at end: x = 3\n}\n", "by proof");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    r = plan_text(TWO " at end: x = 1.001\n}\n", "'x = 1.001' by 0.001");
+    assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
+    assert_int_equal(plan_text(TWO " at end: x = 1\n}\n", NULL).outcome, PERP_PLAN_GLOBAL);
+    r = plan_text(TWO " at end: x^2 = 9\n}\n", "which is no proof that there is none");
     assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
 #undef TWO
+}
+
+/* Whatever the multipliers: plans that exist are not proved away. Some that do not are, and by a hair. */
+static void no_multipliers_prove_a_plan_away(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *range, *goal;
+        int is_infeasible;
+    } cases[] = {{"in [-1, 1]", "x = 0.2, v = 0", 0},    {"in [-1, 1]", "x <= 2", 0},
+                 {"in [-1, 1]", "x = 0.3, v >= 0.5", 0}, {"in [-1, 1]", "x = 0.6", 1},
+                 {"in [-1, 1]", "x = 0.27, v = 0", 1},   {"", "x = 6, v = 0", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "input u %s\nstate x = 0, v = 0\nvar f\nder(x) = v\nder(v) = u - f\n"
+                 "-0.01 <= f <= 0.01 perp v\nplan {\n horizon 1\n nodes 9\n method theta\n"
+                 " minimize integral(u^2)\n at end: %s\n}\n",
+                 cases[c].range, cases[c].goal);
+        perp_model *m = parse_model(text);
+        perp__program_options o = {8, PERP_PLAN_THETA, 0.5, PERP_PLAN_SCHOLTES, 0, 1, NULL};
+        perp_status status;
+        perp__program *g = perp__program_create(m, &o, &status, NULL);
+        assert_non_null(g);
+        size_t rows = (size_t)g->nrow * (size_t)g->K;
+        double *lambda = calloc(rows, sizeof *lambda);
+        unsigned long long seed = 1;
+        for (int trial = 0; trial < 2000; trial++) {
+            for (size_t i = 0; i < rows; i++) {
+                seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+                double x = (double)(seed >> 11) / 4503599627370496.0 - 1;
+                lambda[i] = trial % 3 && fabs(x) < 0.9 ? 0 : x * pow(10, trial % 7 - 3);
+            }
+            assert_int_equal(perp__plan_is_infeasible(g, &g->bound, lambda), 0);
+        }
+        free(lambda);
+        perp__program_destroy(g);
+        perp_model_destroy(m);
+        perp_plan_result r = plan_text(text, NULL);
+        assert_int_equal(r.outcome == PERP_PLAN_INFEASIBLE, cases[c].is_infeasible);
+        if (!cases[c].is_infeasible) assert_true(perp_plan_holds(r.on_mesh));
+    }
 }
 
 /* Friction of at most b on a mass of 0.1 b: the same plan for all b. */
@@ -377,7 +425,7 @@ static void units_change_no_explanation(void **state)
         snprintf(missed, sizeof missed, "' by %.4g\n", 1.157375 * L);
         perp_diag diag = {0};
         perp_plan_result r = plan_said(PERP_PLAN_OWN, text, missed, &diag);
-        assert_int_equal(r.outcome, PERP_PLAN_LOCALLY_INFEASIBLE);
+        assert_int_equal(r.outcome, PERP_PLAN_INFEASIBLE);
         assert_non_null(strstr(perp_diag_text(&diag), "in 34 of 40 steps"));
         strip_numbers(perp_diag_text(&diag), says, sizeof says);
         if (k == 0) strcpy(first, says);
@@ -533,6 +581,7 @@ int main(void)
         cmocka_unit_test(a_horizon_that_collapses_is_no_conflict),
         cmocka_unit_test(a_cost_that_falls_with_the_horizon_has_no_minimum),
         cmocka_unit_test(what_is_infeasible_is_proved_or_called_local),
+        cmocka_unit_test(no_multipliers_prove_a_plan_away),
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
         cmocka_unit_test(units_change_no_plan_of_ipopt),
