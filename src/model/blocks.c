@@ -1,8 +1,7 @@
 /* Which words begin a block, and who reads it: blocks.def. */
 
 #include "model/blocks.h"
-
-#include <string.h>
+#include "model/names.h"
 
 #define PERP_BLOCK(word, is_reserved)                                                              \
     static int has_##word(const perp_model *model)                                                 \
@@ -27,7 +26,7 @@ const perp__block_row perp__blocks[PERP__BLOCKS] = {
 int perp__block_find(const char *word)
 {
     int k = 0;
-    while (k < PERP__BLOCKS && strcmp(perp__blocks[k].word, word) != 0) k++;
+    while (k < PERP__BLOCKS && !perp__is_word(perp__blocks[k].word, word)) k++;
     return k;
 }
 

@@ -90,9 +90,10 @@ int perp__graph_clone(perp__graph *to, const perp__graph *from)
 
 /* Hash consing -------------------------------------------------------------------------------- */
 
+/* A product brings bits up only: the upper ones, which are all that small integers have as doubles, go down first. */
 static uint64_t mix(uint64_t h, uint64_t x)
 {
-    h = (h ^ x) * 0x9E3779B97F4A7C15u;
+    h = (h ^ x ^ x >> 33) * 0x9E3779B97F4A7C15u;
     return h ^ (h >> 29);
 }
 

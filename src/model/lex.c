@@ -1,6 +1,7 @@
 /* Text to tokens. Keywords stay names here; the parser knows them. */
 
 #include "base/number.h"
+#include "model/names.h"
 #include "model/syntax.h"
 
 #include <stdio.h>
@@ -83,13 +84,13 @@ static int check_text(perp__source *source)
     }
     for (int i = 0; i < source->length;) {
         unsigned long code = 0;
-        int n = character(source, i, &code);
         unsigned char c = (unsigned char)source->text[i];
+        int n = c >= 32 && c < 127 ? 1 : character(source, i, &code);
         if (n == 0 || c == 127 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
             perp__error(source, i, i, "not a text file: byte 0x%02X; a model is UTF-8 text", c);
             return 0;
         }
-        if (is_invisible(code) &&
+        if (code >= 0x80 && is_invisible(code) &&
             !(code == 0xFEFF && i == 0)) { /* a byte order mark may begin the file */
             perp__error(source, i, i + n,
                         "the character U+%04lX is invisible or turns the text round", code);
@@ -140,14 +141,20 @@ static void lex_number(lexer *lex)
     lex->at = end;
 }
 
+/* One of the signs for perp, <= and >=; the text ends in a zero. */
+static int is_sign(const char *s)
+{
+    return (unsigned char)*s == 0xE2 &&
+           (strncmp(s, "\xE2\x8A\xA5", 3) == 0 || strncmp(s, "\xE2\x89\xA4", 3) == 0 ||
+            strncmp(s, "\xE2\x89\xA5", 3) == 0);
+}
+
 static void lex_name(lexer *lex)
 {
     const char *s = lex->source->text;
     int at = lex->at, i = at;
     while (i < lex->source->length && (is_letter(s[i]) || is_digit(s[i]))) {
-        if (strncmp(s + i, "\xE2\x8A\xA5", 3) == 0 || strncmp(s + i, "\xE2\x89\xA4", 3) == 0 ||
-            strncmp(s + i, "\xE2\x89\xA5", 3) == 0)
-            break;
+        if (is_sign(s + i)) break;
         i++;
     }
     lex->at = i;
@@ -162,7 +169,7 @@ static void lex_name(lexer *lex)
         token->text = "";
         lex->failed = 1;
     }
-    if (strcmp(token->text, "perp") == 0 || strcmp(token->text, "complements") == 0)
+    if (perp__is_word(token->text, "perp") || perp__is_word(token->text, "complements"))
         token->kind = TOKEN_PERP;
 }
 
@@ -239,8 +246,7 @@ perp__token *perp__lex(perp__source *source, perp__arena *arena)
             lex_number(&lex);
         } else if (c == '"') {
             lex_string(&lex);
-        } else if (starts(&lex, "\xE2\x8A\xA5") || starts(&lex, "\xE2\x89\xA4") ||
-                   starts(&lex, "\xE2\x89\xA5")) {
+        } else if (is_sign(s + lex.at)) {
             lex_symbol(&lex);
         } else if (is_letter(c)) {
             lex_name(&lex);

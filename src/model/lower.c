@@ -2,6 +2,7 @@
  * element. */
 
 #include "model/builder.h"
+#include "model/names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -201,15 +202,15 @@ static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const 
 static perp__value lower_name(perp__builder *b, const perp__syntax *s)
 {
     for (int i = b->nloop - 1; i >= 0; i--) {
-        if (strcmp(b->loop[i].name, s->text) == 0) return perp__number_value(b, b->loop[i].value);
+        if (perp__is_word(b->loop[i].name, s->text)) return perp__number_value(b, b->loop[i].value);
     }
-    if (strcmp(s->text, "pi") == 0) return perp__number_value(b, 3.14159265358979323846);
-    if (strcmp(s->text, "t") == 0 && b->scope != SCOPE_PARAM)
+    if (perp__is_word(s->text, "pi")) return perp__number_value(b, 3.14159265358979323846);
+    if (perp__is_word(s->text, "t") && b->scope != SCOPE_PARAM)
         return perp__scalar_value(
             b, perp__symbol(b->graph, b->scope == SCOPE_PRE ? PERP__SYM_T_PRE : PERP__SYM_T));
-    if (strcmp(s->text, "h") == 0 && b->scope >= SCOPE_PRE)
+    if (perp__is_word(s->text, "h") && b->scope >= SCOPE_PRE)
         return perp__scalar_value(b, perp__symbol(b->graph, PERP__SYM_H));
-    if (strcmp(s->text, "t") == 0 || strcmp(s->text, "h") == 0) {
+    if (perp__is_word(s->text, "t") || perp__is_word(s->text, "h")) {
         perp__error(b->source, s->at, s->end, "'%s' has no value here; only parameters can be used",
                     s->text);
         return zero;
@@ -473,11 +474,11 @@ static perp__value lower_call(perp__builder *b, const perp__syntax *s)
 {
     const char *f = s->text;
 #define PERP_CALL(word, lower)                                                                     \
-    if (strcmp(f, #word) == 0) return lower(b, s);
+    if (perp__is_word(f, #word)) return lower(b, s);
 #include "model/calls.def"
 #undef PERP_CALL
     for (int op = 0; op < PERP__OP_COUNT; op++) {
-        if (!perp__op_text(op) || strcmp(f, perp__op_text(op)) != 0) continue;
+        if (!perp__op_text(op) || !perp__is_word(f, perp__op_text(op))) continue;
         if (s->n != perp__op_arity(op)) {
             perp__error(b->source, s->at, s->end, "%s takes %d argument%s, not %d", f,
                         perp__op_arity(op), perp__op_arity(op) == 1 ? "" : "s", s->n);

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is read. */
 static uint64_t hash(const char *text)
@@ -19,7 +18,7 @@ static uint64_t hash(const char *text)
 static perp__name *place_of(const perp__names *names, const char *text)
 {
     size_t last = (size_t)names->size - 1, i = (size_t)hash(text) & last;
-    while (names->place[i].text && strcmp(names->place[i].text, text) != 0) i = (i + 1) & last;
+    while (names->place[i].text && !perp__is_word(names->place[i].text, text)) i = (i + 1) & last;
     return &names->place[i];
 }
 

@@ -3,6 +3,14 @@
 #ifndef PERP_SRC_NAMES_H
 #define PERP_SRC_NAMES_H
 
+#include <string.h>
+
+/* Are they the same word? Mostly not, which the first letters say. */
+static inline int perp__is_word(const char *a, const char *b)
+{
+    return *a == *b && strcmp(a, b) == 0;
+}
+
 typedef struct perp__name {
     const char *text; /* NULL: an empty place */
     int value;

@@ -4,6 +4,7 @@
 
 #include "model/blocks.h"
 #include "model/graph.h"
+#include "model/names.h"
 #include "model/syntax.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static int at_symbol(const parser *p, char symbol)
 
 static int at_word(const parser *p, const char *word)
 {
-    return p->token->kind == TOKEN_NAME && strcmp(p->token->text, word) == 0;
+    return p->token->kind == TOKEN_NAME && perp__is_word(p->token->text, word);
 }
 
 static const perp__token *take(parser *p)
@@ -396,7 +397,7 @@ static const char *const other_words[] = {
 static int is_in(const char *text, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (strcmp(text, words[i]) == 0) return 1;
+        if (perp__is_word(text, words[i])) return 1;
     }
     return 0;
 }
@@ -411,7 +412,7 @@ static int is_statement_word(const char *text)
 int perp__is_reserved(const char *name)
 {
     for (int op = 0; op < PERP__OP_COUNT; op++) {
-        if (perp__op_text(op) && strcmp(name, perp__op_text(op)) == 0) return 1;
+        if (perp__op_text(op) && perp__is_word(name, perp__op_text(op))) return 1;
     }
     return is_statement_word(name) ||
            is_in(name, other_words, sizeof other_words / sizeof *other_words);
