@@ -38,15 +38,6 @@ void perp__lcp_parts_destroy(perp__lcp_parts *p)
     free(p);
 }
 
-/* Is x or y not 0? By their bits without the sign. */
-static inline int is_entry(double x, double y)
-{
-    uint64_t a, b;
-    memcpy(&a, &x, sizeof a);
-    memcpy(&b, &y, sizeof b);
-    return (a | b) << 1 != 0;
-}
-
 /* From each index on to those that its column or row knows and nobody has reached yet, the first reached first. A dense column
  * ends it. */
 int perp__lcp_parts_find(perp_lcp_solver *s, const perp_lcp *lcp)
@@ -65,7 +56,7 @@ int perp__lcp_parts_find(perp_lcp_solver *s, const perp_lcp *lcp)
             const double *column = perp__column(lcp, j), *row = lcp->M + j;
             for (int k = 0; k < left; k++) {
                 int i = rest[k];
-                if (is_entry(column[i], row[(size_t)i * ld]))
+                if (perp__is_entry(column[i], row[(size_t)i * ld]))
                     part[i] = first, reached[many++] = i;
                 else
                     rest[kept++] = i;

@@ -219,10 +219,18 @@ perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_
     return outcome;
 }
 
+/* Does the first index know all others? Then there is but one connected component. */
+static inline int is_dense(const perp_lcp *lcp)
+{
+    int i = 1;
+    while (i < lcp->n && perp__is_entry(lcp->M[i], lcp->M[(size_t)i * (size_t)lcp->ldm])) i++;
+    return i >= lcp->n;
+}
+
 /* Whatever begins from an earlier answer does so for the whole. */
 static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
-    if (s->options.warm_start || lcp->n < 2 || perp__lcp_parts_find(s, lcp) == 1)
+    if (s->options.warm_start || is_dense(lcp) || perp__lcp_parts_find(s, lcp) == 1)
         return perp__lcp_solve_part(s, lcp, info);
     return perp__lcp_parts_solve(s, lcp, info);
 }
@@ -237,7 +245,7 @@ static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info 
     int guessed = perp__lemke_guess(s, lcp, &info->iterations);
     s->guessed = guessed > 0 ? 1 : -1;
     /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
-    if (guessed == 0 || (guessed == 2 && perp__lcp_parts_find(s, lcp) > 1) ||
+    if (guessed == 0 || (guessed == 2 && !is_dense(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
         !perp__lcp_is_shown(s, lcp))
         return 0;
     s->answered = info->method = PERP_LCP_LEMKE;

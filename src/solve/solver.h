@@ -173,8 +173,8 @@ void perp__lcp_data(perp_lcp_solver *solver, const perp_lcp *lcp);
 /* The size that z_i may have: what would change some row by its terms (solver->terms). */
 double perp__lcp_size(const perp_lcp_solver *solver, const perp_lcp *lcp, int i);
 
-/* solver->basis from z and w: z_i is basic where its distance from its bounds, on its own scale, is more than w_i on that of
- * its row. Leaves w and the terms. */
+/* solver->basis from z, w and the terms, which a verdict leaves behind: z_i is basic where its distance from its bounds, on its own
+ * scale, is more than w_i on that of its row. */
 void perp__lcp_basis_of_point(perp_lcp_solver *solver, const perp_lcp *lcp);
 
 /* M_bb for the basis into solver->lu.values, its rows into lu.rows. Returns its order. */
@@ -201,6 +201,15 @@ void perp__to_own_units(const perp_lcp_solver *solver, int n, double *z);
 void perp__from_own_units(const perp_lcp_solver *solver, int n, double *z);
 perp_outcome perp__solve_in_own_units(perp_lcp_solver *solver, const perp__solver *method,
                                       const perp_lcp *lcp, int attempt, int *iterations);
+
+/* Is x or y not 0? By their bits without the sign. */
+static inline int perp__is_entry(double x, double y)
+{
+    uint64_t a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &y, sizeof b);
+    return (a | b) << 1 != 0;
+}
 
 /* lcp_parts.c: how many connected components has M? More than one: solve them one by one, into s->z, w and the basis. */
 int perp__lcp_parts_create(perp_lcp_solver *solver);

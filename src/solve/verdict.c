@@ -620,7 +620,6 @@ double perp__lcp_size(const perp_lcp_solver *s, const perp_lcp *lcp, int i)
 
 void perp__lcp_basis_of_point(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    kernel[s->isa].terms(lcp, s->z, s->w, s->terms);
     for (int i = 0; i < lcp->n; i++) {
         double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
         double w = fabs(s->w[i]), own = fabs(perp__column(lcp, i)[i]);
@@ -1075,16 +1074,20 @@ static int hold_in_bounds(perp_lcp_solver *s, const perp_lcp *lcp)
     return 1;
 }
 
-int perp__lcp_is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
+static inline PERP_INLINE int is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     return is_plain(s, lcp) || rows_hold(s, lcp);
+}
+
+int perp__lcp_is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    return is_shown(s, lcp);
 }
 
 /* By plain sums, without bounds; what takes longest comes last. */
 static int holds_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    if (perp__lcp_is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && perp__lcp_is_shown(s, lcp)))
-        return 1;
+    if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && perp__lcp_is_shown(s, lcp))) return 1;
     for (int i = 0; i < lcp->n; i++) {
         if (!(s->terms[i] <= DBL_MAX)) return 0;
     }
