@@ -13,6 +13,7 @@ cJSON *cli_json_begin(const char *command)
 {
     problem_json_watch();
     cJSON *o = cJSON_CreateObject();
+    if (!o) cli_exit_code(PERP_ERR_MEMORY); /* and the command ends so, whatever it prints */
     cJSON_AddStringToObject(o, "perp", perp_version());
     cJSON_AddStringToObject(o, "command", command);
     return o;
