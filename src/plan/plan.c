@@ -158,11 +158,11 @@ static int allocate(perp_plan *plan)
     plan->sides = perp__sides_create(arena, g);
     plan->kkt = perp__kkt_create(arena, g, &plan->pairing);
     name_costates(plan);
-    double **of_w[] = {&plan->w,          &plan->best.w, &plan->from.w, &plan->guess_w,
-                       &plan->model_w,    &plan->lower,  &plan->upper,  &plan->best.lower,
+    double **of_w[] = {&plan->w,          &plan->best.w, &plan->from.w, &plan->guess.w,
+                       &plan->initial.w,  &plan->lower,  &plan->upper,  &plan->best.lower,
                        &plan->best.upper, &plan->kept[0]};
-    double **of_p[] = {&plan->p,       &plan->best.p,  &plan->from.p,
-                       &plan->guess_p, &plan->model_p, &plan->kept[1]};
+    double **of_p[] = {&plan->p,       &plan->best.p,    &plan->from.p,
+                       &plan->guess.p, &plan->initial.p, &plan->kept[1]};
     double **of_r[] = {&plan->r, &plan->lambda, &plan->best.lambda};
     for (size_t i = 0; i < sizeof of_w / sizeof *of_w; i++) PERP_TAKE(arena, *of_w[i], plan->nW);
     for (size_t i = 0; i < sizeof of_p / sizeof *of_p; i++) PERP_TAKE(arena, *of_p[i], plan->nP);
@@ -214,13 +214,14 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
                                .from = options->from};
     plan->program = perp__program_create(model, &o, &status, diag);
     if (plan->program &&
-        (!allocate(plan) || !perp__program_guess(plan->program, plan->model_w, plan->model_p)))
+        (!allocate(plan) || !perp__program_guess(plan->program, plan->initial.w, plan->initial.p)))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK && model->plan->simulates &&
-        !perp__plan_guess_simulate(options, plan->program, plan->model_w, plan->model_p, diag))
+        !perp__plan_guess_simulate(options, plan->program, plan->initial.w, plan->initial.p, diag))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK && model->plan->table) status = read_guess(plan, diag);
-    if (status == PERP_OK && !perp__program_find_units(plan->program, plan->model_w, plan->model_p))
+    if (status == PERP_OK &&
+        !perp__program_find_units(plan->program, plan->initial.w, plan->initial.p))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);

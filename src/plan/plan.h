@@ -24,11 +24,12 @@ struct perp_plan {
     } from; /* where a phase starts */
     struct {
         double *w, *p, *lambda, *lower, *upper;
-    } best;                    /* the best answer so far */
-    double *guess_w, *guess_p; /* from a table */
+    } best; /* the best answer so far */
+    struct {
+        double *w, *p;
+    } guess, initial; /* from a table; the model's guesses */
     int has_guess;
-    perp__pairing pairing;     /* which the last solve ended with, without a penalty */
-    double *model_w, *model_p; /* the model's guesses */
+    perp__pairing pairing; /* which the last solve ended with, without a penalty */
     double *r, *lambda, *lower, *upper;
     double *direction; /* along which the cost falls */
     perp__kkt *kkt;

@@ -43,13 +43,13 @@ void perp__plan_set_start(perp_plan *plan, int run)
     if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
     if (perp__plan_start_easier(plan, run)) return;
     if (run == 0 && plan->has_guess) {
-        memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
-        memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+        memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
         return;
     }
     if (perp__plan_start_coarse(plan, run)) return;
-    memcpy(plan->w, plan->model_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->model_p, plan->nP * sizeof *plan->p);
+    memcpy(plan->w, plan->initial.w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->initial.p, plan->nP * sizeof *plan->p);
     for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
         int is_p = i >= plan->nW;
         size_t j = is_p ? i - plan->nW : i;
@@ -586,13 +586,13 @@ static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
 {
     perp_plan_result guess = {0}, now;
     double cost;
-    perp__program_values(plan->program, &plan->pairing, plan->guess_w, plan->guess_p, plan->r,
+    perp__program_values(plan->program, &plan->pairing, plan->guess.w, plan->guess.p, plan->r,
                          &cost);
     if (!(cost < result->cost) && perp_plan_holds(result->outcome)) return 0;
     memcpy(plan->best.w, plan->w, plan->nW * sizeof *plan->w);
     memcpy(plan->best.p, plan->p, plan->nP * sizeof *plan->p);
-    memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+    memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
     int holds = verify(plan, &guess);
     if (holds <= 0) {
         memcpy(plan->w, plan->best.w, plan->nW * sizeof *plan->w);
@@ -607,8 +607,8 @@ static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
     }
     if (*refined < 0) return -1;
     *refined = 0;
-    memcpy(plan->w, plan->guess_w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->guess_p, plan->nP * sizeof *plan->p);
+    memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
     *result = guess;
     result->stationarity = (double)INFINITY; /* there are no multipliers of this point */
     return 1;
@@ -656,7 +656,7 @@ perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table, c
     for (int i = 1; i < n && !fault; i++)
         if (!(t[i] > t[i - 1])) fault = "times must increase";
     if (!fault)
-        found = perp__program_guess_table(plan->program, table, plan->guess_w, plan->guess_p);
+        found = perp__program_guess_table(plan->program, table, plan->guess.w, plan->guess.p);
     if (found < 0) return PERP_ERR_MEMORY;
     if (!fault && found == 0) fault = "no column has the name of a state, var or chosen input";
     if (fault)
@@ -695,8 +695,8 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
     o.progress = forward_progress;
     o.context = plan;
     double off;
-    int broken =
-        perp__plan_broken_start(plan->program, plan->model_w, plan->model_p, po->verify_tol, &off);
+    int broken = perp__plan_broken_start(plan->program, plan->initial.w, plan->initial.p,
+                                         po->verify_tol, &off);
     if (broken == -2) return PERP_ERR_MEMORY;
     if (broken >= 0) return say_broken_start(plan, broken, off, result, diag);
     plan->phase = "conditions may be missed";

@@ -150,8 +150,8 @@ static perp_status add_slot(starts *s, int i)
     one->plan->options.context = one;
     one->plan->has_guess = s->plan->has_guess;
     if (i > 0) {
-        memcpy(one->plan->guess_w, s->plan->guess_w, s->plan->nW * sizeof *one->plan->guess_w);
-        memcpy(one->plan->guess_p, s->plan->guess_p, s->plan->nP * sizeof *one->plan->guess_p);
+        memcpy(one->plan->guess.w, s->plan->guess.w, s->plan->nW * sizeof *one->plan->guess.w);
+        memcpy(one->plan->guess.p, s->plan->guess.p, s->plan->nP * sizeof *one->plan->guess.p);
     }
     s->nslot++;
     return PERP_OK;

@@ -93,8 +93,8 @@ int perp__plan_start_easier(perp_plan *plan, int start)
         easier->options.context = plan->options.context;
         easier->iterations = iterations;
         easier->has_guess = plan->has_guess;
-        memcpy(easier->guess_w, plan->guess_w, plan->nW * sizeof *plan->guess_w);
-        memcpy(easier->guess_p, plan->guess_p, plan->nP * sizeof *plan->guess_p);
+        memcpy(easier->guess.w, plan->guess.w, plan->nW * sizeof *plan->guess.w);
+        memcpy(easier->guess.p, plan->guess.p, plan->nP * sizeof *plan->guess.p);
         if (from)
             copy_point(easier, from);
         else
