@@ -172,7 +172,7 @@ static double defect_of_guess(const char *text, char *says, size_t room)
     perp_diag_clear(&diag);
     perp__plan_check check;
     assert_true(
-        perp__plan_verify(plan->program, plan->model_w, plan->model_p, &check, plan->residual));
+        perp__plan_verify(plan->program, plan->initial.w, plan->initial.p, &check, plan->residual));
     perp_plan_destroy(plan);
     perp_model_destroy(m);
     return fmax(check.defect, check.pairs);
