@@ -6,6 +6,9 @@
 #include "timing.h"
 
 #include <math.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,17 @@ static double uniform(double lo, double hi)
     static unsigned long long seed = 1;
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     return lo + (hi - lo) * (double)(seed >> 11) * 0x1p-53;
+}
+
+/* What malloc has handed out; 0 where the C library does not tell. */
+static size_t bytes_held(void)
+{
+#if defined __GLIBC__ && __GLIBC_PREREQ(2, 33)
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+#else
+    return 0;
+#endif
 }
 
 /* Seconds a step of a run of the model; *solves is how many problems a step had. */
@@ -122,6 +136,38 @@ static double children_now(void)
            1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
+/* A simulation of a model after the first: what it takes and holds. */
+static void bench_creation(void)
+{
+    static const char *const path[] = {"examples/notes/particle.perp",
+                                       "examples/identify/block.perp",
+                                       "examples/mechanics/cube.perp"};
+    printf("\n%-42s %14s %14s %14s\n", "creation after the first", "us", "median", "kB");
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        perp_diag diag = {0};
+        perp_model *model;
+        perp_simulation *first, *sim;
+        times time = {0};
+        size_t bytes = 0;
+        if (perp_model_load(path[i], &model, &diag) != PERP_OK ||
+            perp_simulation_create(model, NULL, &first, &diag) != PERP_OK)
+            exit(2);
+        for (int round = 0; round < 50; round++) {
+            size_t before = bytes_held();
+            double start = cpu_now();
+            if (perp_simulation_create(model, NULL, &sim, &diag) != PERP_OK) exit(2);
+            times_add(&time, cpu_now() - start);
+            bytes = bytes_held() - before;
+            perp_simulation_destroy(sim);
+        }
+        printf("%-42s %14.3g %14.3g %14.3g%s\n", path[i], 1e6 * times_least(&time),
+               1e6 * times_median(&time), 1e-3 * (double)bytes,
+               i == 0 ? "   (wanted < 20 us, < 20 kB)" : "");
+        perp_simulation_destroy(first);
+        perp_model_destroy(model);
+    }
+}
+
 static void bench_command(void)
 {
     times time = {0};
@@ -192,6 +238,7 @@ int main(void)
 {
     bench_models();
     bench_chain();
+    bench_creation();
     bench_command();
     bench_lemke();
     return 0;

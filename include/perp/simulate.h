@@ -88,7 +88,8 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
     return options;
 }
 
-/// Prepare a run: build the step problem, check it at the initial state, allocate everything.
+/// Prepare a run: build the step problem, or take the one that the model keeps of an earlier simulation with the same step, method,
+/// parameters and inputs; check it at the initial state; allocate. Threads may create simulations of one model at once.
 ///
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
 /// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division by zero at the
@@ -102,8 +103,8 @@ PERP_API void perp_simulation_destroy(perp_simulation *simulation);
 /// Number of steps from `from` to `to`: the whole steps that fit.
 PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 
-/// Take one step. Allocates nothing (except for a message when it fails, and the first times that
-/// exact friction cones are solved as a friction problem).
+/// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
+/// first times that exact friction cones are solved as a friction problem).
 ///
 /// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
 ///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last

@@ -36,6 +36,25 @@ static perp_status refuse(perp_diag *diag, perp_status status, const char *name,
     return perp__refuse(diag, status, perp__in(name), "%s\n", why);
 }
 
+static perp__common *make_common(void)
+{
+    perp__common *common = calloc(1, sizeof *common);
+    if (common && pthread_mutex_init(&common->lock, NULL) != 0) {
+        free(common);
+        return NULL;
+    }
+    if (common) atomic_init(&common->users, 1);
+    return common;
+}
+
+static void clear_common(perp__common *common)
+{
+    if (!common) return;
+    if (common->kept) common->release(common->kept);
+    pthread_mutex_destroy(&common->lock);
+    free(common);
+}
+
 perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,
                              perp_diag *diag)
 {
@@ -51,9 +70,8 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     model->source.name = perp__arena_string(&model->arena, name, strlen(name));
     model->source.length = (int)length;
     perp_status status = PERP_ERR_MEMORY;
-    model->users = malloc(sizeof *model->users);
-    if (model->users) atomic_init(model->users, 1);
-    if (model->users && model->source.text && model->source.name &&
+    model->common = make_common();
+    if (model->common && model->source.text && model->source.name &&
         perp__source_lines(&model->source, &model->arena))
         status = build_from_source(model, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
@@ -107,7 +125,7 @@ static void clear_shared(perp_model *model)
     free(model->contact);
     perp__source_clear(&model->source);
     perp__arena_clear(&model->arena);
-    free(model->users);
+    clear_common(model->common);
 }
 
 void perp_model_destroy(perp_model *model)
@@ -117,7 +135,7 @@ void perp_model_destroy(perp_model *model)
         clear_table(&model->item[PERP_INPUT][i].table);
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++) free(model->item[kind]);
     perp__graph_clear(&model->graph);
-    if (!model->users || atomic_fetch_sub(model->users, 1) == 1) clear_shared(model);
+    if (!model->common || atomic_fetch_sub(&model->common->users, 1) == 1) clear_shared(model);
     free(model);
 }
 
@@ -355,7 +373,7 @@ perp_status perp__model_clone(const perp_model *model, perp_model **out)
     if (!m) return PERP_ERR_MEMORY;
     memset(&m->graph, 0, sizeof m->graph);
     memset(m->item, 0, sizeof m->item);
-    atomic_fetch_add(m->users, 1);
+    atomic_fetch_add(&m->common->users, 1);
     if (copy_items(m, model) && perp__graph_clone(&m->graph, &model->graph)) {
         *out = m;
         return PERP_OK;

@@ -13,6 +13,7 @@
 #include "model/source.h"
 #include "perp/model.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum { PERP__SYM_T, PERP__SYM_T_PRE, PERP__SYM_H, PERP__SYM_FIRST };
@@ -88,6 +89,14 @@ typedef struct perp__contact {
 #include "model/blocks.def"
 #undef PERP_BLOCK
 
+/* What the copies of a model have in common beside its text: how many there are, and what an engine keeps for next time. */
+typedef struct perp__common {
+    atomic_int users;
+    pthread_mutex_t lock; /* of what follows */
+    void *kept;
+    void (*release)(void *kept);
+} perp__common;
+
 /* Once it is built nothing of a model changes but by perp_model_set and its like: threads may share it. A copy has a graph and
  * items of its own, which such calls change, and all else in common with the model that it was made from. */
 struct perp_model {
@@ -95,7 +104,7 @@ struct perp_model {
     perp__item *item[PERP_SYMBOL_KINDS];
     double from_value, to_value, step_value; /* of the simulate block, as the parameters are; NaN */
 
-    atomic_int *users; /* of what follows */
+    perp__common *common; /* counts the users of what follows */
     perp__arena arena;
     perp__source source;
     const char *name;

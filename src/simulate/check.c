@@ -84,7 +84,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         if (!isfinite(*y)) *y = 0;
     }
     const perp__elimination *e = perp__step_prepare(s, 1, &bad_row);
-    perp_status status = PERP_OK;
+    perp_status status = !e && s->out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
     if (e) {
         const double *M = e->K + (size_t)(s->ny - e->nz) * (size_t)e->nz;
         perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};

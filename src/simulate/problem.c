@@ -533,17 +533,6 @@ static int compile_tapes(plan *p)
     return ok;
 }
 
-static int make_workspace(perp__step *s)
-{
-    const perp__tape *tapes[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
-                                 &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
-    s->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) + 1, sizeof(double));
-    if (!s->ws) return 0;
-    for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
-        perp__tape_prepare(tapes[i], s->ws, 1);
-    return 1;
-}
-
 /* Sizes and symbols --------------------------------------------------------------------------- */
 
 /* Unknowns and their equations in the order of the model, then those that are assigned. */
@@ -583,12 +572,10 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->np = m->npair + splits;
     s->nrow = s->nown + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
     s->table.input = malloc(((size_t)ninput + 1) * sizeof(int));
-    s->table.hint = calloc((size_t)ninput + 1, sizeof(int));
     s->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
     s->row_start = calloc((size_t)s->nrow + 2, sizeof(int));
-    s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     s->marks.has_h = calloc((size_t)m->nequation + 3 * (size_t)s->ny + 1, 1);
     s->marks.defines =
         malloc((2 * ((size_t)m->nequation + (size_t)m->nfriction) + 1) * sizeof(int));
@@ -598,9 +585,7 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->marks.is_side = s->marks.defined + s->ny;
     s->marks.definition = s->marks.defines + m->nequation;
     s->marks.force_of = s->marks.definition + m->nequation;
-    if (!s->table.input || !s->table.hint || !s->tape.guard_of || !s->pair || !s->cone ||
-        !s->row_start || !s->c)
-        return 0;
+    if (!s->table.input || !s->tape.guard_of || !s->pair || !s->cone || !s->row_start) return 0;
     for (int i = 0; i < ninput; i++) {
         if (m->item[PERP_INPUT][i].table.n > 0) s->table.input[s->table.n++] = i;
     }
@@ -671,7 +656,7 @@ static int build_problem(plan *p)
     if (s->nonlinear && !write_rows(p)) return 0;
     if (!derive_rows(p) || !mark_entries(p)) return 0;
     add_reports(p);
-    return compile_tapes(p) && make_workspace(s) && perp__verdict_allocate(s);
+    return compile_tapes(p) && perp__marks_allocate(s);
 }
 
 static void free_plan(plan *p)
@@ -691,25 +676,17 @@ static void free_plan(plan *p)
     free(p->rate_start);
 }
 
-perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, const int *param, int nparam)
+int perp__problem_build(perp__step *step, const perp_model *model, const int *param, int nparam)
 {
-    memset(step, 0, sizeof *step);
-    step->model = model;
-    step->h = options->step;
-    step->tol = options->tol;
-    step->scheme = perp__scheme_make(perp_integrator_name(options->integrator), options->theta);
     plan p = {.step = step, .model = model, .param = param, .nparam = nparam};
-    perp_status status = PERP_ERR_MEMORY;
+    step->model = model;
     step->sym.varied.n = nparam;
     step->sym.varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
     if (step->sym.varied.param && nparam)
         memcpy(step->sym.varied.param, param, (size_t)nparam * sizeof(int));
-    if (step->sym.varied.param && build_problem(&p))
-        status = perp__step_allocate(step, options->solver);
-    if (status == PERP_OK && nparam) perp__step_revalue(step);
+    int ok = step->sym.varied.param && build_problem(&p);
     free_plan(&p);
-    return status;
+    return ok;
 }
 
 void perp__step_assign(perp__step *s)
@@ -732,23 +709,8 @@ int perp__equation_row(const perp__step *s, int equation)
     return high >= 0 && s->marks.equation[low] == equation ? low : -1;
 }
 
-void perp__step_revalue(perp__step *s)
+void perp__problem_clear(perp__step *step)
 {
-    const perp__varied *v = &s->sym.varied;
-    for (int k = 0; k < v->n; k++)
-        s->ws[perp__step_parameter(s, k)] = s->model->item[PERP_PARAM][v->param[k]].value;
-    perp__tape_eval(&v->tape, s->ws);
-    for (int k = 0; k < v->nentry; k++) s->value[v->entry[k]] = s->ws[v->tape.out[k]];
-    for (int i = s->sym.n; i < perp__tape_end(&v->tape); i++) /* data, as numbers are */
-        s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), 0};
-    perp__step_forget(s);
-    perp__step_fill(s);
-}
-
-void perp__step_clear(perp__step *step)
-{
-    perp__step_free(step);
-    perp__verdict_free(step);
     perp__tape_clear(&step->sym.varied.tape);
     free(step->sym.varied.param);
     free(step->sym.varied.entry);
@@ -760,7 +722,6 @@ void perp__step_clear(perp__step *step)
     perp__tape_clear(&step->tape.guards);
     perp__tape_clear(&step->tape.outputs);
     free(step->table.input);
-    free(step->table.hint);
     free(step->gaps.side);
     free(step->gaps.damped);
     free(step->tape.guard_of);
@@ -769,13 +730,13 @@ void perp__step_clear(perp__step *step)
     free(step->row_start);
     free(step->column);
     free(step->value);
-    free(step->c);
     free(step->entry);
     free(step->marks.is_rate);
     free(step->marks.has_h);
     free(step->marks.defines);
-    free(step->ws);
-    memset(step, 0, sizeof *step);
+    free(step->marks.before);
+    free(step->marks.stands_in);
+    free(step->marks.stands_start);
 }
 
 int perp__step_parameter(const perp__step *step, int k)
@@ -783,12 +744,16 @@ int perp__step_parameter(const perp__step *step, int k)
     return step->sym.n + k;
 }
 
-int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,
+int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
                         perp_expr *row, perp_expr *output, perp_expr *initial)
 {
     const perp_model *m = step->model;
-    plan p = {.step = step, .model = m, .param = param, .nparam = nparam};
-    int ok = allocate_plan(&p) && write_rows(&p);
+    perp__step own = *step; /* what is written with the rows is shared */
+    plan p = {.step = &own, .model = m, .param = param, .nparam = nparam};
+    own.pair = malloc(((size_t)step->np + 1) * sizeof *own.pair);
+    own.cone = malloc(((size_t)step->ncone + 1) * sizeof *own.cone);
+    own.marks.has_h = malloc((size_t)step->nown + 1);
+    int ok = own.pair && own.cone && own.marks.has_h && allocate_plan(&p) && write_rows(&p);
     for (int r = 0; ok && r < step->nrow; r++) row[r] = substitute(&p, p.row[r], p.full);
     for (int i = 0; ok && i < m->nitem[PERP_OUTPUT]; i++)
         output[i] =
@@ -803,5 +768,8 @@ int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__gr
     *graph = p.graph; /* handed over */
     p.graph = (perp__graph){0};
     free_plan(&p);
+    free(own.pair);
+    free(own.cone);
+    free(own.marks.has_h);
     return ok;
 }

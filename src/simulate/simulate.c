@@ -272,6 +272,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
     perp__run_set_initial(sim);
     if (e) return PERP_OK;
+    if (s->out_of_memory) return PERP_ERR_MEMORY;
     if (bad_row >= 0 && bad_row < s->nown) {
         perp_statement q = perp_model_equation(m, s->marks.equation[bad_row]);
         perp__refuse(diag, PERP_ERR_MODEL, (perp__place){m->source.name, q.line, q.column},

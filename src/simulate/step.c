@@ -33,28 +33,30 @@ void perp__step_fill(perp__step *s)
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-static size_t at_least_one(size_t n)
+/* One block each, when they are first used; it begins with T_inverse or S. */
+static int has_elimination(perp__step *s, perp__elimination *e)
 {
-    return n ? n : 1;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    if (e->T_inverse) return 1;
+    e->T_inverse = malloc((ny + np) * ny * sizeof(double) + (ny + np) * sizeof(int) + 2 * np + 1);
+    if (!e->T_inverse) return !(s->out_of_memory = 1);
+    e->K = e->T_inverse + ny * ny;
+    e->row = (int *)(e->K + np * ny);
+    e->pair = e->row + ny;
+    e->key = (char *)(e->pair + np);
+    e->side = e->key + np;
+    return 1;
 }
 
-static int allocate_elimination(perp__elimination *e, size_t ny, size_t np)
+static int has_mode(perp__step *s, perp__mode *m)
 {
-    e->key = malloc(at_least_one(np));
-    e->side = malloc(at_least_one(np));
-    e->row = malloc(at_least_one(ny) * sizeof(int));
-    e->pair = malloc(at_least_one(np) * sizeof(int));
-    e->T_inverse = malloc(at_least_one(ny * ny) * sizeof(double));
-    e->K = malloc(at_least_one(np * ny) * sizeof(double));
-    return e->key && e->side && e->row && e->pair && e->T_inverse && e->K;
-}
-
-static int allocate_mode(perp__mode *m, size_t ny, size_t np)
-{
-    m->key = malloc(at_least_one(np));
-    m->row = malloc(at_least_one(ny) * sizeof(int));
-    m->S = malloc(at_least_one(ny * ny) * sizeof(double));
-    return m->key && m->row && m->S;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    if (m->S) return 1;
+    m->S = malloc(ny * ny * sizeof(double) + ny * sizeof(int) + np + 1);
+    if (!m->S) return !(s->out_of_memory = 1);
+    m->row = (int *)(m->S + ny * ny);
+    m->key = (char *)(m->row + ny);
+    return 1;
 }
 
 /* Slots of a cache whose entries have `bytes`; one is enough when nothing stays the same. */
@@ -78,12 +80,6 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
     s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
     s->cache.elimination = calloc((size_t)s->cache.nelimination, sizeof *s->cache.elimination);
     if (!s->cache.mode || !s->cache.elimination) return PERP_ERR_MEMORY;
-    for (int i = 0; i < s->cache.nmode; i++) {
-        if (!allocate_mode(&s->cache.mode[i], ny, np)) return PERP_ERR_MEMORY;
-    }
-    for (int i = 0; i < s->cache.nelimination; i++) {
-        if (!allocate_elimination(&s->cache.elimination[i], ny, np)) return PERP_ERR_MEMORY;
-    }
     s->lcp.work = malloc((work + ny * ny + 1) * sizeof(double));
     s->lcp.index = malloc((perp__sides_ints(s->ny, s->np) + 2 * ny + 1) * sizeof(int));
     s->lcp.regular = malloc((np * np + 1) * sizeof(double));
@@ -111,20 +107,9 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
 
 void perp__step_free(perp__step *s)
 {
-    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) {
-        free(s->cache.mode[i].key);
-        free(s->cache.mode[i].row);
-        free(s->cache.mode[i].S);
-    }
-    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++) {
-        perp__elimination *e = &s->cache.elimination[i];
-        free(e->key);
-        free(e->side);
-        free(e->row);
-        free(e->pair);
-        free(e->T_inverse);
-        free(e->K);
-    }
+    for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) free(s->cache.mode[i].S);
+    for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
+        free(s->cache.elimination[i].T_inverse);
     free(s->cache.mode);
     free(s->cache.elimination);
     free(s->on);
@@ -268,7 +253,7 @@ static void mode_key(perp__step *s)
     for (int p = 0; p < s->np; p++) s->cache.key[p] = s->on[p] ? s->choice[p] : 2;
 }
 
-/* The matrix of the mode s->cache.key: from the cache, or inverted now. */
+/* The matrix of the mode s->cache.key: from the cache, or inverted now; without memory it counts as singular. */
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
@@ -280,6 +265,8 @@ static perp__mode *find_mode(perp__step *s)
             return &s->cache.mode[i];
     }
     perp__mode *m = &s->cache.mode[s->cache.next_mode];
+    m->singular = 1;
+    if (!has_mode(s, m)) return m;
     s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
     m->used = 1;
     memcpy(m->key, s->cache.key, np);
@@ -412,6 +399,7 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
             return &s->cache.elimination[i];
     }
     perp__elimination *e = &s->cache.elimination[s->cache.next_elimination];
+    if (!has_elimination(s, e)) return NULL;
     int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
     e->used = 0;
     memcpy(e->key, s->on, np);

@@ -120,7 +120,10 @@ typedef struct perp__tables {
     int n, *input, *hint;
 } perp__tables;
 
+typedef struct perp__layout perp__layout; /* layout.c */
+
 typedef struct perp__tapes {
+    perp__layout *layout;    /* owns these and all that is not written to after it is made */
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
     perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
                           bounds of exact cones */
@@ -218,7 +221,11 @@ static inline int perp__cone_row(const perp__step *step, int equation)
     return cone->row + equation - cone->equation;
 }
 
-/* problem.c; these parameters of the model are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
+/* problem.c: make what steps of the same problem share, for step->h and step->scheme; 0 when memory is out. clear in every case. */
+int perp__problem_build(perp__step *step, const perp_model *model, const int *param, int nparam);
+void perp__problem_clear(perp__step *step);
+
+/* layout.c; these parameters of the model are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
                               const perp_simulation_options *options, const int *param, int nparam);
 void perp__step_clear(perp__step *step);
@@ -237,7 +244,7 @@ void perp__step_assign(perp__step *step);
 /* The rows and outputs of a step (nrow, one an output, then one an assigned var) in terms of the workspace's symbols, and the states' initial values,
  * with these parameters of the model as further symbols: perp__step_parameter(step, k) is that of param[k]. The graph is the
  * caller's, also on failure. 0 when memory is out. */
-int perp__step_formulas(perp__step *step, const int *param, int nparam, perp__graph *graph,
+int perp__step_formulas(const perp__step *step, const int *param, int nparam, perp__graph *graph,
                         perp_expr *row, perp_expr *output, perp_expr *initial);
 int perp__step_parameter(const perp__step *step, int k);
 
@@ -279,6 +286,7 @@ typedef struct perp__verdict {
     double off; /* its natural residual */
 } perp__verdict;
 
+int perp__marks_allocate(perp__step *step);
 int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);

@@ -14,10 +14,10 @@ typedef struct judge {
     perp__verdict v;
 } judge;
 
-/* The rows in which each unknown stands. */
-static void transpose(perp__step *s)
+/* The rows in which each unknown stands; next: ny of scratch. */
+static void transpose(perp__step *s, int *next)
 {
-    int nonzeros = s->row_start[s->nrow], *next = s->sizes.in_mode;
+    int nonzeros = s->row_start[s->nrow];
     memset(s->marks.stands_start, 0, ((size_t)s->ny + 1) * sizeof(int));
     for (int k = 0; k < nonzeros; k++) s->marks.stands_start[s->column[k] + 1]++;
     for (int j = 0; j < s->ny; j++) {
@@ -27,6 +27,23 @@ static void transpose(perp__step *s)
     for (int r = 0; r < s->nrow; r++)
         for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
             s->marks.stands_in[next[s->column[k]]++] = r;
+}
+
+int perp__marks_allocate(perp__step *s)
+{
+    size_t nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape);
+    int *next = malloc(((size_t)s->ny + 1) * sizeof(int));
+    s->marks.before = malloc((nsymbol + 1) * sizeof(int));
+    s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
+    s->marks.stands_start = malloc(((size_t)s->ny + 1) * sizeof(int));
+    int ok = next && s->marks.before && s->marks.stands_in && s->marks.stands_start;
+    if (ok) {
+        transpose(s, next);
+        for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
+        for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
+    }
+    free(next);
+    return ok;
 }
 
 /* Was unknown j declared? The others are parts of two-sided pairs and of friction. */
@@ -43,20 +60,14 @@ static const perp__item *item_of(const perp__step *s, int j)
 
 int perp__verdict_allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation,
-           nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape);
+    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation;
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
     s->sizes.own = malloc((7 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
-    s->marks.before = malloc((nsymbol + 1) * sizeof(int));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
-    s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
-    s->marks.stands_start = malloc((3 * ny + 2 * (size_t)s->nrow + 2) * sizeof(int));
+    s->sizes.in_mode = malloc((2 * ny + 2 * (size_t)s->nrow + 1) * sizeof(int));
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
-    if (!s->sizes.term || !s->sizes.own || !s->marks.before || !s->sizes.anchored || !s->side_now ||
-        !s->marks.stands_in || !s->marks.stands_start)
+    if (!s->sizes.term || !s->sizes.own || !s->sizes.anchored || !s->side_now || !s->sizes.in_mode)
         return 0;
-    s->sizes.in_mode = s->marks.stands_start + ny + 1;
-    transpose(s);
     s->sizes.scratch = s->sizes.own + ny;
     s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
     s->sizes.history = s->sizes.scale + ne, s->sizes.declared = s->sizes.history + ny;
@@ -64,8 +75,6 @@ int perp__verdict_allocate(perp__step *s)
     for (int j = 0; j < s->ny; j++)
         s->sizes.declared[j] = is_named(s, j) ? item_of(s, j)->scale : 0;
     memset(s->sizes.history, 0, ny * sizeof(double));
-    for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
-    for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
     return 1;
 }
 
@@ -73,13 +82,10 @@ void perp__verdict_free(perp__step *s)
 {
     free(s->sizes.term);
     free(s->sizes.own);
-    free(s->marks.before);
     free(s->sizes.anchored);
+    free(s->sizes.in_mode);
     free(s->side_now);
-    free(s->marks.stands_in);
-    free(s->marks.stands_start);
-    s->marks.stands_in = s->marks.stands_start = NULL;
-    s->sizes.term = NULL, s->sizes.own = NULL, s->marks.before = NULL, s->sizes.anchored = NULL,
+    s->sizes.term = NULL, s->sizes.own = NULL, s->sizes.anchored = NULL, s->sizes.in_mode = NULL,
     s->side_now = NULL;
 }
 

@@ -1,0 +1,166 @@
+/* The step problem of a model is made once for the same method, step and parameters, and kept by the model: simulations share
+ * what is not written to any more, and have numbers of their own. Threads may create simulations of one model. */
+
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A step without numbers, and what it was made of. */
+struct perp__layout {
+    atomic_int users; /* simulations, and the model while it keeps it */
+    perp__step step;
+    double *key;
+    size_t nkey;
+};
+
+static void release(void *of)
+{
+    perp__layout *layout = of;
+    if (!layout || atomic_fetch_sub(&layout->users, 1) > 1) return;
+    perp__problem_clear(&layout->step);
+    free(layout->key);
+    free(layout);
+}
+
+/* All that the problem is made of and a model's user can change. NULL when memory is out. */
+static double *make_key(const perp_model *m, const perp_simulation_options *o, const int *param,
+                        int nparam, size_t *n)
+{
+    int np = m->nitem[PERP_PARAM], nu = m->nitem[PERP_INPUT];
+    double *key = malloc((4 + (size_t)nparam + 2 * (size_t)(np + nu)) * sizeof *key), *k = key;
+    if (!key) return NULL;
+    *k++ = o->integrator, *k++ = o->theta, *k++ = o->step, *k++ = nparam;
+    for (int i = 0; i < nparam; i++) *k++ = param[i];
+    for (int i = 0; i < np; i++) {
+        const perp__item *item = &m->item[PERP_PARAM][i];
+        int is_number = item->is_set || item->expr < 0;
+        for (int v = 0; v < nparam; v++) is_number &= param[v] != i;
+        *k++ = is_number, *k++ = is_number ? item->value : 0;
+    }
+    for (int i = 0; i < nu; i++) {
+        const perp__item *item = &m->item[PERP_INPUT][i];
+        const perp__node *node = item->expr < 0 ? NULL : &m->graph.node[item->expr];
+        int is_number = node && node->op == PERP__CONST;
+        *k++ = item->table.n > 0 ? 2 : is_number;
+        *k++ = is_number ? node->value : 0;
+    }
+    *n = (size_t)(k - key);
+    return key;
+}
+
+static perp__layout *find(const perp_model *m, const double *key, size_t nkey)
+{
+    pthread_mutex_lock(&m->common->lock);
+    perp__layout *kept = m->common->kept;
+    if (kept && (kept->nkey != nkey || memcmp(kept->key, key, nkey * sizeof *key) != 0))
+        kept = NULL;
+    if (kept) atomic_fetch_add(&kept->users, 1);
+    pthread_mutex_unlock(&m->common->lock);
+    return kept;
+}
+
+/* The model keeps the last. */
+static void keep(const perp_model *m, perp__layout *layout)
+{
+    atomic_fetch_add(&layout->users, 1);
+    pthread_mutex_lock(&m->common->lock);
+    perp__layout *former = m->common->kept;
+    m->common->kept = layout;
+    m->common->release = release;
+    pthread_mutex_unlock(&m->common->lock);
+    release(former);
+}
+
+static perp__layout *make(const perp_model *m, const perp_simulation_options *o, const int *param,
+                          int nparam)
+{
+    perp__layout *layout = calloc(1, sizeof *layout);
+    if (!layout) return NULL;
+    atomic_init(&layout->users, 1);
+    layout->step.h = o->step;
+    layout->step.scheme = perp__scheme_make(perp_integrator_name(o->integrator), o->theta);
+    if (perp__problem_build(&layout->step, m, param, nparam)) return layout;
+    release(layout);
+    return NULL;
+}
+
+static perp__layout *find_or_make(const perp_model *m, const perp_simulation_options *o,
+                                  const int *param, int nparam)
+{
+    size_t n;
+    double *key = make_key(m, o, param, nparam, &n);
+    perp__layout *layout = key ? find(m, key, n) : NULL;
+    if (layout || !key) {
+        free(key);
+        return layout;
+    }
+    layout = make(m, o, param, nparam);
+    if (!layout) {
+        free(key);
+        return NULL;
+    }
+    layout->key = key, layout->nkey = n;
+    keep(m, layout);
+    return layout;
+}
+
+/* The numbers of one simulation. */
+static int take_numbers(perp__step *s, const double *constant)
+{
+    const perp__tape *tapes[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
+                                 &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
+    size_t nonzeros = (size_t)s->row_start[s->nrow];
+    s->c = calloc((size_t)s->nrow + 1, sizeof(double));
+    s->value = malloc((nonzeros + 1) * sizeof(double));
+    s->table.hint = calloc((size_t)s->table.n + 1, sizeof(int));
+    s->ws = calloc((size_t)perp__tape_end(&s->tape.outputs) + 1, sizeof(double));
+    if (!s->c || !s->value || !s->table.hint || !s->ws) return 0;
+    if (nonzeros) memcpy(s->value, constant, nonzeros * sizeof(double));
+    for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
+        perp__tape_prepare(tapes[i], s->ws, 1);
+    return perp__verdict_allocate(s);
+}
+
+perp_status perp__step_create(perp__step *step, const perp_model *model,
+                              const perp_simulation_options *options, const int *param, int nparam)
+{
+    perp__layout *layout = find_or_make(model, options, param, nparam);
+    memset(step, 0, sizeof *step);
+    if (!layout) return PERP_ERR_MEMORY;
+    *step = layout->step;
+    step->tape.layout = layout;
+    step->model = model;
+    step->tol = options->tol;
+    step->value = NULL;
+    if (!take_numbers(step, layout->step.value)) return PERP_ERR_MEMORY;
+    perp_status status = perp__step_allocate(step, options->solver);
+    if (status == PERP_OK && nparam) perp__step_revalue(step);
+    return status;
+}
+
+void perp__step_clear(perp__step *step)
+{
+    perp__step_free(step);
+    perp__verdict_free(step);
+    free(step->table.hint);
+    free(step->value);
+    free(step->c);
+    free(step->ws);
+    release(step->tape.layout);
+    memset(step, 0, sizeof *step);
+}
+
+void perp__step_revalue(perp__step *s)
+{
+    const perp__varied *v = &s->sym.varied;
+    for (int k = 0; k < v->n; k++)
+        s->ws[perp__step_parameter(s, k)] = s->model->item[PERP_PARAM][v->param[k]].value;
+    perp__tape_eval(&v->tape, s->ws);
+    for (int k = 0; k < v->nentry; k++) s->value[v->entry[k]] = s->ws[v->tape.out[k]];
+    for (int i = s->sym.n; i < perp__tape_end(&v->tape); i++) /* data, as numbers are */
+        s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), 0};
+    perp__step_forget(s);
+    perp__step_fill(s);
+}
