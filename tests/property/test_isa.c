@@ -1,0 +1,79 @@
+/* Kernels for wider registers give the bits of the plain ones: every class of problem, with each that this machine runs. */
+
+#include "lcp_classes.h"
+#include "linalg/simd.h"
+#include "unit.h"
+
+#include "perp/lcp.h"
+
+enum { MOST = 200, COUNT = 12 };
+
+static void solve(lcp_class c, perp_lcp_method method, int n, double *z, perp_lcp_info *info)
+{
+    perp_lcp_solver *solver;
+    perp_lcp lcp = lcp_generate(c, n, 3);
+    assert_non_null(lcp.M);
+    assert_in_range(lcp.n, 1, MOST);
+    memset(z, 0, MOST * sizeof *z);
+    assert_int_equal(perp_lcp_solver_create(method, lcp.n, NULL, &solver), PERP_OK);
+    assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, info), PERP_OK);
+    perp_lcp_solver_destroy(solver);
+    free((void *)(size_t)lcp.M);
+}
+
+static void single_solves_have_the_bits_of_the_plain_kernels(void **state)
+{
+    (void)state;
+    static const perp_lcp_method methods[] = {PERP_LCP_LEMKE, PERP_LCP_BPP, PERP_LCP_IPM,
+                                              PERP_LCP_AUTO};
+    static double plain[MOST], wide[MOST];
+    for (int c = 0; c < LCP_NCLASS; c++) {
+        for (int m = 0; m < 4; m++) {
+            for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
+                perp_lcp_info info, plain_info;
+                perp__isa_most = isa;
+                solve((lcp_class)c, methods[m], 40, isa ? wide : plain, isa ? &info : &plain_info);
+                if (isa == 0) continue;
+                if (memcmp(wide, plain, sizeof wide) != 0 || info.outcome != plain_info.outcome)
+                    fail_msg("%s, %s, version %d", lcp_class_name((lcp_class)c),
+                             perp_lcp_method_name(methods[m]), isa);
+            }
+        }
+    }
+}
+
+static void batches_have_the_bits_of_the_plain_kernels(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 6; n++) {
+        double M[COUNT * 36], q[COUNT * 6], z[PERP_ISA_COUNT][COUNT * 6] = {{0}};
+        int solved[PERP_ISA_COUNT];
+        for (int k = 0; k < COUNT; k++) {
+            perp_lcp one = lcp_generate(k % 2 ? LCP_definite : LCP_p_matrix, n, (unsigned)k + 1);
+            memcpy(M + k * n * n, one.M, (size_t)(n * n) * sizeof *M);
+            memcpy(q + k * n, one.q, (size_t)n * sizeof *q);
+            free((void *)(size_t)one.M);
+        }
+        perp_lcp_batch batch = {.count = COUNT, .n = n, .M = M, .q = q};
+        for (int isa = 0; isa < PERP_ISA_COUNT; isa++) {
+            perp_lcp_batch_solver *solver;
+            perp__isa_most = isa;
+            assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_AUTO, n, 1, NULL, &solver),
+                             PERP_OK);
+            assert_int_equal(perp_lcp_solve_batch(solver, &batch, z[isa], NULL, &solved[isa]),
+                             PERP_OK);
+            perp_lcp_batch_solver_destroy(solver);
+            assert_int_equal(solved[isa], solved[0]);
+            assert_memory_equal(z[isa], z[0], sizeof z[0]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_solves_have_the_bits_of_the_plain_kernels),
+        cmocka_unit_test(batches_have_the_bits_of_the_plain_kernels),
+    };
+    return run_all(tests);
+}
