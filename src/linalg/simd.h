@@ -58,13 +58,15 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_LANE(x, l) ((x)[l])
 #define PERP_SELECT(isa, mask, yes, no)                                                            \
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
-#define PERP_ABS(isa, x) ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
+#define PERP_ABS(isa, x)     ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
+#define PERP_JOIN(isa, x, y) ((PERP_LANES(isa))((PERP_MASK(isa))(x) | (PERP_MASK(isa))(y)))
 #else
 #define PERP_LANES(isa)                 double
 #define PERP_MASK(isa)                  long long
 #define PERP_LANE(x, l)                 (x)
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
+#define PERP_JOIN(isa, x, y)            ((x) + (y))
 #endif
 
 /* a < b ? a : b and a > b ? a : b, which some machines have as one instruction; in functions of that isa alone. */
@@ -91,6 +93,7 @@ typedef PERP_MASK(avx2) perp__four_mask;
 enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
+#define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
 
 /* The largest that perp__isa answers; tests set it before anything runs. */
 extern int perp__isa_most;

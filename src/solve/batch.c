@@ -142,7 +142,7 @@ static inline PERP_INLINE void of_hot_row(int n, const mask *hot, const four *x,
     const four zero = (four){0};
     for (int r = 0; r < n; r++) {
         four here = PERP_IF(hot[r], x[r * stride], zero);
-        if (r > 0) here += *out;
+        if (r > 0) here = PERP_EITHER(*out, here);
         *out = here;
     }
 }
@@ -179,7 +179,7 @@ static inline PERP_INLINE void pivot(const lanes *v, pivots *d, int n, const mas
     of_hot_row(n, hot, d->q, 1, &F);
     of_hot_row(n, hot, v->M, n + 1, &m);
     of_hot_row(n, hot, x, 1, &p);
-    m += none, p += none;
+    m = PERP_EITHER(m, none), p = PERP_EITHER(p, none);
     d->is_live = d->is_live & (PERP_IF(leaves, p * m, p) >
                                PERP_IF(leaves, zero + PERP_TOL_PIVOT, PERP_TOL_PIVOT * m));
     four inverse = 1 / p;
