@@ -46,35 +46,43 @@ static const cli_option options[] = {
      .least = 0.5, .most = 1},
     {"pairs", "NAME", "treatment of pairs: scholtes (default), products, l1, fischer-burmeister",
      INTO(o.pairs), .words = treatments, .what = "treatment of pairs"},
-    {"relaxation", "EPS", "of the pairs at first, a b <= EPS (default 10)", INTO(o.relaxation),
-     .is_positive = 1},
-    {"relaxation-min", "EPS", "and at last, before the sides are fixed (default 1e-7)",
+    {"relaxation", "EPS", "first EPS of the pairs' relaxation a b <= EPS (default 10)",
+     INTO(o.relaxation), .is_positive = 1},
+    {"relaxation-min", "EPS",
+     "last EPS, after which one side of each pair is fixed at 0 (default 1e-7)",
      INTO(o.relaxation_min), .is_positive = 1},
-    {"penalty", "W", "weight of the l1 penalty (default 0.1)", INTO(o.penalty), .is_positive = 1},
-    {"tol", "EPS", "of the conditions of a minimum (default 1e-8)", INTO(o.tol), .is_positive = 1},
+    {"penalty", "W", "price on the products a b with --pairs l1 (default 0.1)", INTO(o.penalty),
+     .is_positive = 1},
+    {"tol", "EPS", "tolerance of the optimality conditions (default 1e-8)", INTO(o.tol),
+     .is_positive = 1},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it",
      INTO(o.backend), .words = backends, .what = "back end"},
     {"start", "WHERE", "model (default: its guesses, else straight lines), zeros, random",
      INTO(o.start), .words = starts},
     {"guess", "FILE.csv", "start from a table, such as an earlier plan or a simulation",
      INTO(guess)},
-    {"seed", "N", "of random starts (default 1)", INTO(o.seed)},
-    {"tries", "N", "starts from which the best plan is kept (default 1)", INTO(o.tries),
+    {"seed", "N", "seed of random starts (default 1)", INTO(o.seed)},
+    {"tries", "N", "number of starts; the best plan is kept (default 1)", INTO(o.tries),
      .least = 1},
-    {"restarts", "N", "further starts while no plan is stationary (default 3)", INTO(o.restarts)},
-    {"threads", "N", "for several starts (default: one per processor; the answer is the same)",
+    {"restarts", "N", "at most so many further starts until a plan is stationary (default 3)",
+     INTO(o.restarts)},
+    {"threads", "N",
+     "threads for several starts (default: one per processor; the answer is the same)",
      INTO(o.threads)},
     {"homotopy", "NAME=VALUE",
-     "solve with this value of a parameter first and walk to the model's, such as mu=0",
+     "solve with this value of a parameter first, such as mu=0, then nearer and nearer to the "
+     "model's",
      INTO(homotopy)},
-    {"homotopy-steps", "N", "values on the way (default 4)", INTO(o.homotopy_steps), .least = 1},
-    {"max-iter", "N", "iterations of a run (default 1000)", INTO(o.max_iter), .least = 1},
+    {"homotopy-steps", "N", "so many values of that parameter before the model's (default 4)",
+     INTO(o.homotopy_steps), .least = 1},
+    {"max-iter", "N", "limit of iterations of each solve (default 1000)", INTO(o.max_iter),
+     .least = 1},
     {"o", "OUT.csv",
      "write the plan: the columns of a simulation, inputs, costates; - is standard output",
      INTO(out), .is_output = 1},
     {"log", "FILE.csv", "write every iteration: cost, violations, relaxation", INTO(log),
      .is_output = 1},
-    {"stream", NULL, "write into the file of --log itself, for a program that follows it",
+    {"stream", NULL, "write --log into its file row by row, for a program that reads along",
      INTO(stream)},
     {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report",
      INTO(report), .is_output = 1},
@@ -106,7 +114,7 @@ const cli_command cli_command_plan = {
              "OUT.partial.html",
     CLI_OPTIONS(options)};
 
-/* NAME=VALUE, which is set before the model's value. */
+/* The parameter of --homotopy and its first value. */
 static int take_homotopy(request *r)
 {
     const char *equals = strchr(r->homotopy, '='), *end = NULL;
@@ -125,7 +133,7 @@ static int take_homotopy(request *r)
     return CLI_DONE;
 }
 
-/* The command line over the model's options. */
+/* The model's options, changed by those of the command line. */
 static int take_options(const perp_model *model, request *r)
 {
     r->o = perp_plan_options_default(model);
@@ -218,12 +226,12 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
               perp_model_count(model, PERP_OUTPUT);
     for (int c = first; perp_plan_holds_inputs(plan) && c < end; c++) {
         snprintf(line, sizeof line, "held %s", perp_plan_column_name(plan, c));
-        perp_trajectory_writer_comment(w, line); /* over the step before each row */
+        perp_trajectory_writer_comment(w, line); /* constant over the step that ends at the row */
     }
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
-/* Write the plan; `rows` is then the file that has it: `path`, or the partial file of what is no plan. */
+/* Write the plan. `rows` becomes the name of the file: `path`, or that of the partial file if the plan does not hold. */
 static perp_status write_plan(const perp_model *model, const perp_plan *plan,
                               const perp_plan_result *result, const request *r, const char *path,
                               int in_place, char *rows, perp_diag *diag)
@@ -261,7 +269,7 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
     return status;
 }
 
-/* The page is made from tables: those of -o and --log, or others that are removed again. */
+/* Names of the tables that the page is made from: those of -o and --log, or temporary ones, removed afterwards. */
 typedef struct tables {
     char plan[CLI_PATH_ROOM], log[CLI_PATH_ROOM], page[CLI_PATH_ROOM];
     int plan_is_kept, log_is_kept;
@@ -282,7 +290,7 @@ static void name_tables(tables *t, const request *r)
         snprintf(t->log, sizeof t->log, "%s.%ld.log.csv", beside, (long)getpid());
 }
 
-/* The page of the plan, at `page`; the model takes the values that the plan found. */
+/* Write the page of the plan to `page`. The parameters of the model are set to the values found. */
 static perp_status write_report(perp_model *model, const perp_plan *plan,
                                 const perp_plan_result *result, const request *r, tables *t,
                                 const char *page, perp_diag *diag)
@@ -375,7 +383,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     }
 }
 
-/* Where the text goes. */
+/* The summary's stream: stderr where standard output is taken by a file. */
 static FILE *text_of(const request *r)
 {
     return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
@@ -533,7 +541,7 @@ static perp_status set_guess(perp_plan *plan, const char *file, perp_diag *diag)
     return status;
 }
 
-/* The log of a search that ended is complete, also where it found no plan. */
+/* Close the log: complete if the search ended by itself, with or without a plan; else partial. */
 static perp_status close_log(watch *u, tables *t, perp_status status,
                              const perp_plan_result *result, perp_diag *diag)
 {
@@ -595,7 +603,8 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
         if (!r->quiet && o.replay && holds)
-            cli_exit_code(print_replay(out, model, plan, &o)); /* keeps whether memory is out */
+            cli_exit_code(print_replay(out, model, plan,
+                                       &o)); /* remembers a lack of memory for the exit code */
         if (result.outcome == PERP_PLAN_STOPPED)
             fprintf(stderr, "perp plan: interrupted; this is the best iterate so far\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
@@ -616,7 +625,7 @@ int perp__cmd_plan(int argc, char **argv)
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);
-    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
+    if (code == CLI_DONE && r.report && !perp_report_has_page()) /* said before the search */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
     if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
