@@ -2,6 +2,7 @@
 
 #include "plan/plan.h"
 
+#include "base/tol.h"
 #include "model/plan_block.h"
 
 #include <math.h>
@@ -11,6 +12,16 @@
 static const double STATIONARY = 1e-5; /* every slope is 0 to this, relative to its terms */
 static const double BOTH_ZERO = 1e-5;  /* the larger side of a pair with both sides zero */
 static const double HELD = 1e-3;       /* multipliers below this beside their terms hold nothing */
+static const double CHEAPER = 1e-9;    /* of the cost: what is less than this much cheaper is not */
+
+/* Where a search ends: the barrier, when nothing comes after it, and when sides are fixed then; the violation of a point
+ * from which sides are chosen, and that of a solution with sides that ended short of its tolerance. */
+static const double BARRIER_MIN = 1e-11, BARRIER_MIN_BEFORE_SIDES = 1e-9, TOL_BEFORE_SIDES = 1e-6;
+static const double NEARLY_FEASIBLE = 1e-2, FEASIBLE = 1e-9;
+static const double CLOSED = 1e-12; /* gap, and violation tried for, of a solution with sides */
+static const double SMALL_PAIR =
+    0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
+static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
 
 static int forward_progress(void *context, const perp__ipm_progress *q)
 {
@@ -103,8 +114,8 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     int refines = po->refine && plan->program->npair > 0;
     o.max_iter = po->max_iter;
     o.weight = start == 0 ? 1 : 30; /* another path */
-    o.tol = refines ? 1e-6 : po->tol;
-    o.barrier_min = refines ? fmin(1e-9, 0.1 * last) : 1e-11;
+    o.tol = refines ? TOL_BEFORE_SIDES : po->tol;
+    o.barrier_min = refines ? fmin(BARRIER_MIN_BEFORE_SIDES, 0.1 * last) : BARRIER_MIN;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
     if (start == 0 && plan->has_guess && o.relaxation > 0) {
@@ -203,10 +214,10 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     } tries[] = {{1e-3, 1e-4, 60, 1}, {1e-2, 1e-2, 100, 1}, {0.1, 1, 300, 0}};
     perp__ipm_options o = perp__ipm_options_default();
     int solved = 0;
-    o.gap = 1e-12;
-    o.primal = 1e-12; /* the equations of a phase of hardly any length are multiplied by that */
+    o.gap = CLOSED;
+    o.primal = CLOSED; /* the equations of a phase of hardly any length are multiplied by that */
     o.tol = 0.1 * plan->options.tol;
-    o.barrier_min = 1e-11;
+    o.barrier_min = BARRIER_MIN;
     o.relaxation = relaxation;
     o.relaxation_min = 1e-4 * relaxation;
     o.progress = forward_progress;
@@ -222,7 +233,8 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
         memcpy(plan->w, plan->from.w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->from.p, plan->nP * sizeof *plan->p);
         perp__ipm_result run = run_solver(plan, &o, phase);
-        solved = run.status == IPM_SOLVED || (run.infeasibility < 1e-9 && run.dual < 1e-5);
+        solved =
+            run.status == IPM_SOLVED || (run.infeasibility < FEASIBLE && run.dual < STATIONARY);
     }
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     return solved;
@@ -238,7 +250,7 @@ static int solve_smaller_sides(perp_plan *plan, double *cost)
     memcpy(plan->p, plan->best.p, plan->nP * sizeof *plan->p);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    if (!perp__sides_treat(plan->sides, plan->w, plan->r, 0.01, PERP__SIDE_RELAXED)) return 0;
+    if (!perp__sides_treat(plan->sides, plan->w, plan->r, SMALL_PAIR, PERP__SIDE_RELAXED)) return 0;
     if (!solve_sides(plan, "small pairs relaxed", plan->options.relaxation_min, cost)) return 0;
     perp__sides_choose(plan->sides, plan->w, plan->r);
     return solve_sides(plan, "sides fixed", 0, cost);
@@ -254,7 +266,7 @@ static double side_multiplier(const perp_plan *plan, const perp__plan_pair *pair
         return plan->lambda[at] < 0 ? u->share[at] : -u->share[at];
     }
     size_t at = (size_t)pair->w[side] * K + (size_t)k;
-    return pair->sign[side] * u->slope[at] / (u->size[at] + u->floor[at] + 1e-300);
+    return pair->sign[side] * u->slope[at] / (u->size[at] + u->floor[at] + PERP_TINY);
 }
 
 /* Are the multipliers of both sides nonnegative in every open pair, at the point last evaluated? Then opening it does
@@ -315,7 +327,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
-        double here = stationarity(plan), slack = 1e-9 * (fabs(cost) + plan->kkt->worth);
+        double here = stationarity(plan), slack = CHEAPER * (fabs(cost) + plan->kkt->worth);
         if (!(cost < best - slack)) {
             if (result->weak == 0 || !try_every_side(plan, best - slack)) break;
             continue;
@@ -371,7 +383,7 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
         *solved = perp__plan_run_homotopy(
             plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
         if (!plan->options.refine || plan->program->npair == 0) return 0;
-        if (plan->stopped || !(solved->infeasibility < 1e-2)) return 0;
+        if (plan->stopped || !(solved->infeasibility < NEARLY_FEASIBLE)) return 0;
         keep(plan);
         refined = refine(plan, result);
         if (refined == 0) recall(plan);
@@ -471,7 +483,7 @@ static double way_along(const perp_plan *plan, double sign)
 static int improves(const perp_plan_result *now, const perp_plan_result *before)
 {
     double size = fmax(fabs(now->cost), fabs(before->cost));
-    return now->cost < before->cost - 1e-9 * size;
+    return now->cost < before->cost - CHEAPER * size;
 }
 
 /* Take one step along the direction and solve again, at first with the sides fixed as they are. 1: a cheaper plan;
@@ -739,7 +751,7 @@ static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result
             "%s: no minimum found: the cost falls as the horizon grows, beyond the %.3g s of this "
             "plan; a longest horizon, or a price on time, is missing\n",
             plan->model->source.name, result->horizon);
-    if (result->cost > -1e9) return;
+    if (result->cost > UNBOUNDED) return;
     perp__diag_append(
         diag,
         "%s: the cost falls to %.2g and further; ranges of inputs or states, or a price "

@@ -1,6 +1,7 @@
 /* From the plan block to the program: ranges, conditions at nodes, costs. A condition on one unknown
  * becomes its bound, so that a value that is given is no unknown at all; others become rows. */
 
+#include "base/tol.h"
 #include "plan/transcribe.h"
 
 #include <math.h>
@@ -142,7 +143,7 @@ static int step_at_time(perp__transcriber *t, const perp__plan_condition *c, dou
                         int last)
 {
     const perp__program *g = t->program;
-    double slack = 1e-9 * (1 + fabs(time));
+    double slack = PERP_TOL_WHOLE * (1 + fabs(time));
     for (int q = 0; q < g->phase.nrun; q++) {
         if (g->bound.plo[g->phase.run_p + q] == g->bound.phi[g->phase.run_p + q]) continue;
         perp__plan_error(t, c->at,
@@ -189,7 +190,7 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
 static void intersect(perp__transcriber *t, const perp__plan_condition *c, double *wlo, double *whi,
                       double lo, double hi)
 {
-    double slack = 1e-12 * (1 + fabs(lo));
+    double slack = PERP_TOL_SAME * (1 + fabs(lo));
     if (lo == hi && lo >= *wlo - slack && lo <= *whi + slack) {
         *wlo = *whi = lo;
         return;

@@ -16,8 +16,10 @@
 static const double LITTLE = 1e-3;
 /* An unknown below this part of its range, or of the size that its equations give it, is taken for rounding. */
 static const double NOISE = 1e-9;
-/* Errors up to this are not looked at more closely. */
-static const double SURE = 1e-9;
+/* Errors up to SURE are not looked at more closely, nor an equation whose sides agree to CLOSE: its terms only make it better. */
+static const double SURE = 1e-9, CLOSE = 1e-12;
+/* A node is at a time that is given in digits when it is this near: of its step, or of the time. */
+static const double OF_STEP = 1e-6, OF_TIME = 1e-9;
 
 /* The scales of the conditions (docs/adr/008-verdicts.md), computed when the first one is needed: when a condition does
  * not hold to the last digits. */
@@ -404,7 +406,7 @@ static double equation_error(checker *u, int i)
 {
     const perp__equation *e = &u->m->equation[i];
     double left = u->value[e->left], right = u->value[e->right], r = fabs(left - right);
-    if (r <= 1e-12 * (fabs(left) + fabs(right))) return r == 0 ? 0 : r / (fabs(left) + fabs(right));
+    if (r <= CLOSE * (fabs(left) + fabs(right))) return r == 0 ? 0 : r / (fabs(left) + fabs(right));
     know_terms(u, LITTLE);
     return perp__error_zero(perp__amount_difference(amount(u, e->left), amount(u, e->right)));
 }
@@ -497,7 +499,7 @@ static void check_ranges(checker *u, int c)
 /* Is this node at a time that is given in decimal digits: within rounding of them, and no other node nearer? */
 static int is_time(const checker *u, double time)
 {
-    double h = u->symbol[PERP__SYM_H], slack = fmax(1e-6 * h, 1e-9 * (1 + fabs(time)));
+    double h = u->symbol[PERP__SYM_H], slack = fmax(OF_STEP * h, OF_TIME * (1 + fabs(time)));
     return fabs(u->symbol[PERP__SYM_T] - time) <= fmin(slack, 0.499 * h);
 }
 

@@ -14,6 +14,14 @@
 #include <math.h>
 #include <string.h>
 
+/* Fractions: a ratio is one when it is as near to it as RATIO, a convergent, the rounding of a solve; its denominator is at most
+ * MOST_DENOMINATOR, and the product of all at most MOST_COMMON, so that integers stay far below 2^53. */
+static const double RATIO = 1e-9, MOST_DENOMINATOR = 1e7, MOST_COMMON = 1e12;
+
+/* Nearest point: a generator that gains less is not taken, entries below NOTHING beside the largest are 0, and the push off the
+ * sums that should be 0 is PUSH of the largest: it costs that much of q'u, and covers the rounding of ten digits. */
+static const double GAIN = 1e-12, NOTHING = 1e-11, PUSH = 1e-6;
+
 /* Exact signs ------------------------------------------------------------------------------------ */
 
 /* A sum of doubles without rounding, as parts that do not overlap (Shewchuk 1997): 2098 bits need 40 of them. */
@@ -94,7 +102,7 @@ int perp_lcp_is_infeasible(const perp_lcp *lcp, const double *u, double tol)
 
 /* Candidates ------------------------------------------------------------------------------------- */
 
-/* The fraction near x > 0 of least denominator, up to `most`; 0 where none is within 1e-9 x. */
+/* The fraction near x > 0 of least denominator, up to `most`; 0 where none is within RATIO x. */
 static double denominator_of(double x, double most)
 {
     double p0 = 0, q0 = 1, p = 1, q = 0, rest = x;
@@ -102,7 +110,7 @@ static double denominator_of(double x, double most)
         double a = floor(rest), next_p = a * p + p0, next_q = a * q + q0;
         if (next_q > most) return 0;
         p0 = p, q0 = q, p = next_p, q = next_q;
-        if (fabs(x - p / q) <= 1e-9 * x) return q;
+        if (fabs(x - p / q) <= RATIO * x) return q;
         rest = 1 / (rest - a);
         if (!isfinite(rest)) return 0;
     }
@@ -124,10 +132,10 @@ static int round_to_integers(int n, const double *u, double base, double *out)
     double common = 1;
     for (int i = 0; i < n; i++) {
         if (u[i] == 0) continue;
-        double d = denominator_of(u[i] / base, 1e7);
+        double d = denominator_of(u[i] / base, MOST_DENOMINATOR);
         if (d == 0) return 0;
         common *= d / common_divisor(common, d);
-        if (common > 1e12) return 0;
+        if (common > MOST_COMMON) return 0;
     }
     for (int i = 0; i < n; i++) {
         out[i] = nearbyint(u[i] / base * common);
@@ -210,7 +218,7 @@ static int factor_normal(perp_lcp_solver *s, const scaled *p, int m)
         for (int a = 0; a < m; a++) column[a] = inner(p, s->lu.rows[a], s->z2);
         trace += column[b];
     }
-    return perp__cholesky(m, s->lu.values, m, 1e-13 * trace / m);
+    return perp__cholesky(m, s->lu.values, m, PERP_TOL_SINGULAR * trace / m);
 }
 
 static int least_squares(perp_lcp_solver *s, const scaled *p, int m, double *x)
@@ -238,7 +246,7 @@ static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *
     int n = p->lcp->n;
     double size = 0;
     for (int i = 0; i < n; i++) size = fmax(size, u[i]);
-    for (int a = 0; a < m; a++) x[a] = s->lu.rows[a] < n ? 0 : 1e-6 * size;
+    for (int a = 0; a < m; a++) x[a] = s->lu.rows[a] < n ? 0 : PUSH * size;
     perp__cholesky_solve(m, s->lu.values, m, x);
     for (int a = 0; a < m; a++) {
         for (int i = 0; i < n; i++) u[i] += x[a] * generator(p, s->lu.rows[a], i);
@@ -252,7 +260,7 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
     double *x = s->scratch, *next = s->w2, *u = s->certificate; /* x: weights of rows[] */
     for (int step = 0; step < limit; step++) {
         int best = -1;
-        double largest = 1e-12;
+        double largest = GAIN;
         difference(s, p, m, x, u);
         for (int k = 0; k < 2 * n; k++) { /* the generator that gains most */
             int is_in = 0;
@@ -287,7 +295,7 @@ static void unscale(const scaled *p, const double *u, double *out)
 {
     double size = 0;
     for (int i = 0; i < p->lcp->n; i++) size = fmax(size, u[i]);
-    for (int i = 0; i < p->lcp->n; i++) out[i] = u[i] > 1e-11 * size ? u[i] * p->R[i] : 0;
+    for (int i = 0; i < p->lcp->n; i++) out[i] = u[i] > NOTHING * size ? u[i] * p->R[i] : 0;
 }
 
 static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
