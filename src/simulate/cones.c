@@ -1,10 +1,10 @@
-/* A linearised step with exact friction cones, as a problem of perp/friction.h. Contacts that say the same thing several times
- * over (the four corners of a face at rest) leave the matrix of every mode singular; the methods for friction problems do not
- * mind.
+/* A linearised step with contacts, as a problem of perp/friction.h. Contacts that say the same thing several times over (the four
+ * corners of a face at rest) leave the matrix of every mode singular; the methods for friction problems do not mind.
  *
- * A contact is a pair with the cone whose bound is mu times the pair's force, a pair alone (mu = 0), or a cone whose bound is no
- * such multiple: its normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of all contacts
- * given, the other conditions determine the unknowns,
+ * Friction is an exact cone, or a two-sided pair lo <= f <= hi perp v, whose force is f - (lo + hi)/2 and whose bound is
+ * (hi - lo)/2. A contact is a pair with the friction whose bound is mu times the pair's force, a pair alone (mu = 0), or friction
+ * whose bound is no such multiple: its normal "force" r_n is then the bound itself, by u_n = w (r_n - bound). With the forces of
+ * all contacts given, the other conditions determine the unknowns,
  *
  *     T y = -c + E r,      u = B y + d = W r + q,      W = B inv(T) E,  q = d - B inv(T) c,
  *
@@ -33,7 +33,8 @@ static const struct {
 
 typedef struct contact {
     int pair, side; /* its normal, or -1; the side of the pair that is the force */
-    int cone;       /* its friction, or -1 */
+    int cone,
+        line; /* its friction: a cone, or the first of the two pairs of lo <= f <= hi perp v; or -1 */
     double mu;
 } contact;
 
@@ -46,6 +47,7 @@ struct perp__cones {
 
     int nb, cblock, *block_row, *block_column, crow, ccolumn;
     int *place, *diagonal; /* nc each: the blocks of the present column; of the diagonal */
+    int *pair_of;          /* of each pair of the model: the first of the step */
     double *block, *q, *mu, *r, *u, *scale;
     perp_fc_solver *solver[PERP__CONE_METHODS];
     int blocks[PERP__CONE_METHODS]; /* each was made for so many */
@@ -62,9 +64,11 @@ static int allocate(perp__step *s)
     c->row = malloc((ny + 1) * sizeof(int));
     c->x = malloc((ny + 1) * sizeof(double));
     c->q = calloc(11 * most, sizeof(double));
-    c->place = malloc(2 * most * sizeof(int));
+    c->place = malloc((2 * most + (size_t)s->model->npair) * sizeof(int));
     if (!c->contact || !c->row || !c->x || !c->q || !c->place) return 0;
     c->diagonal = c->place + most;
+    c->pair_of = c->diagonal + most;
+    for (int p = s->np - 1; p >= 0; p--) c->pair_of[s->pair[p].of] = p;
     c->r = c->q + 3 * most;
     c->u = c->r + 3 * most;
     c->mu = c->u + 3 * most;
@@ -161,34 +165,79 @@ static int is_var(const perp__step *s, int row)
 
 /* Contacts ------------------------------------------------------------------------------------ */
 
-/* By what the normal's row is multiplied in the bound's; negative or no number where that cannot be a coefficient of friction now. */
-static double multiple(const perp__step *s, const perp__cone *cone)
+static int has_friction(const contact *k)
 {
-    int bound = cone->row + 4, first = s->row_start[bound];
-    if (first == s->row_start[bound + 1]) return -1;
-    return s->value[first] / entry(s, side_row(s, cone->pair, cone->side), s->column[first]);
+    return k->cone >= 0 || k->line >= 0;
 }
 
-/* All pairs that are on, then the cones, each joined to its normal where that is on and no other's. */
+/* The rows whose mean is the bound of the friction. Returns how many. */
+static int bound_rows(const perp__step *s, const contact *k, int row[2])
+{
+    if (k->cone >= 0) return row[0] = s->cone[k->cone].row + 4, 1;
+    row[0] = s->pair[k->line].a, row[1] = s->pair[k->line + 1].b;
+    return 2;
+}
+
+/* By what the normal's row is multiplied in the bound; negative or no number where that cannot be a coefficient of friction now. */
+static double multiple(const perp__step *s, const contact *k, int normal)
+{
+    int row[2], n = bound_rows(s, k, row), first = s->row_start[normal];
+    double sum = 0;
+    if (first == s->row_start[normal + 1]) return -1;
+    for (int i = 0; i < n; i++) sum += entry(s, row[i], s->column[first]);
+    return sum / n / s->value[first];
+}
+
+static int is_two_sided(const perp__step *s, int p)
+{
+    return s->model->pair[s->pair[p].of].two_sided;
+}
+
+/* The friction k joins the pair that is its normal, with this side the force, where that is on and no other's. */
+static void add_friction(perp__step *s, contact k, int pair, int side)
+{
+    struct perp__cones *c = s->cones;
+    int is_contact = pair >= 0 && s->on[pair] && !is_two_sided(s, pair);
+    contact *normal = is_contact ? &c->contact[c->place[pair]] : NULL;
+    int is_free = normal && !has_friction(normal);
+    double mu = is_free ? multiple(s, &k, side_row(s, pair, side)) : -1;
+    int joins = mu >= 0 && isfinite(mu);
+    k.pair = joins ? pair : -1, k.side = joins ? side : 0, k.mu = joins ? mu : 1;
+    if (joins)
+        *normal = k;
+    else
+        c->contact[c->nc++] = k;
+}
+
+/* The pair of the step that is the normal of line p, and its side; -1 if there is none. */
+static int normal_of(const perp__step *s, int p, int *side)
+{
+    const perp_model *m = s->model;
+    int of = m->pair[s->pair[p].of].contact;
+    const perp__contact *said = of >= 0 ? &m->contact[of] : NULL;
+    if (!said || said->normal < 0 || m->pair[said->normal].two_sided) return -1;
+    *side = said->side;
+    return s->cones->pair_of[said->normal];
+}
+
+/* All pairs that are on, then friction, each joined to its normal. */
 static void list_contacts(perp__step *s)
 {
     struct perp__cones *c = s->cones;
     c->nc = 0;
     for (int p = 0; p < s->np; p++) {
         c->place[p] = c->nc;
-        if (!s->on[p]) continue;
+        if (!s->on[p] || is_two_sided(s, p)) continue;
         int side = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
-        c->contact[c->nc++] = (contact){p, side, -1, 0};
+        c->contact[c->nc++] = (contact){p, side, -1, -1, 0};
     }
-    for (int i = 0; i < s->ncone; i++) {
-        const perp__cone *cone = &s->cone[i];
-        contact *normal =
-            cone->pair >= 0 && s->on[cone->pair] ? &c->contact[c->place[cone->pair]] : NULL;
-        double mu = normal && normal->cone < 0 ? multiple(s, cone) : -1;
-        if (mu >= 0 && isfinite(mu))
-            *normal = (contact){cone->pair, cone->side, i, mu};
-        else
-            c->contact[c->nc++] = (contact){-1, 0, i, 1};
+    for (int i = 0; i < s->ncone; i++)
+        add_friction(s, (contact){.cone = i, .line = -1}, s->cone[i].pair, s->cone[i].side);
+    for (int p = 0; p < s->np; p++) {
+        int side = 0, is_line = is_two_sided(s, p);
+        if (is_line && s->on[p])
+            add_friction(s, (contact){.cone = -1, .line = p}, normal_of(s, p, &side), side);
+        p += is_line;
     }
 }
 
@@ -202,6 +251,7 @@ static int factor_T(perp__step *s)
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
         if (k->pair >= 0) c->row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
+        if (k->line >= 0) c->row[s->nequation + k->line] = s->pair[k->line].a; /* f - lo */
     }
     if (s->sparse) return perp__sparse_factor(s, c->row);
     size_t ny = (size_t)s->ny;
@@ -229,14 +279,47 @@ static int solve_T(perp__step *s, double *x)
 static int condition_of(const perp__step *s, const contact *k, int d)
 {
     if (d == 0) return k->pair >= 0 ? s->nequation + k->pair : -1;
+    if (k->line >= 0) return d == 1 ? s->nequation + k->line : -1;
     return k->cone >= 0 ? s->cone[k->cone].equation + d - 1 : -1;
 }
 
-/* The row of velocity d; of a normal without a pair: the bound's. -1 if there is none. */
-static int velocity_row(const perp__step *s, const contact *k, int d)
+/* Adds force d of size r to the right-hand side x; of a line, f - lo = t + bound. Returns 0 where nothing takes it. */
+static int add_force(const perp__step *s, const contact *k, int d, double r, double *x)
 {
-    if (d == 0) return k->pair >= 0 ? side_row(s, k->pair, !k->side) : s->cone[k->cone].row + 4;
-    return k->cone >= 0 ? s->cone[k->cone].row + 1 + d : -1;
+    int condition = condition_of(s, k, d), bounds = d == 0 && k->line >= 0;
+    if (condition >= 0) x[condition] += r;
+    if (bounds) x[s->nequation + k->line] += k->mu * r;
+    return condition >= 0 || bounds;
+}
+
+/* The rows whose mean is velocity d; of a normal without a pair: the bound. Returns how many. */
+static int velocity_rows(const perp__step *s, const contact *k, int d, int row[2])
+{
+    if (d == 0 && k->pair < 0) return bound_rows(s, k, row);
+    if (d == 0) return row[0] = side_row(s, k->pair, !k->side), 1;
+    if (k->line >= 0 && d == 1) return row[0] = s->pair[k->line].b, 1; /* s+, where s- = 0 */
+    if (k->cone >= 0) return row[0] = s->cone[k->cone].row + 1 + d, 1;
+    return 0;
+}
+
+/* The mean of n rows at x, with their constants. */
+static double mean(const perp__step *s, const int *row, int n, const double *x)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += s->c[row[i]] + product(s, row[i], x);
+    return n > 1 ? sum / n : sum;
+}
+
+/* Force d at y. */
+static double force_at(const perp__step *s, const contact *k, int d, const double *y)
+{
+    int row[2] = {0, 0}, condition = condition_of(s, k, d);
+    if (k->line >= 0 && d == 1) {
+        bound_rows(s, k, row);
+        return (mean(s, row, 1, y) - mean(s, row + 1, 1, y)) / 2;
+    }
+    if (condition >= 0) return mean(s, &s->cones->row[condition], 1, y);
+    return d == 0 ? mean(s, row, velocity_rows(s, k, 0, row), y) : 0;
 }
 
 /* The problem --------------------------------------------------------------------------------- */
@@ -264,15 +347,14 @@ static double *block_of(perp__step *s, int i, int j)
 static int form_column(perp__step *s, int j, int d)
 {
     struct perp__cones *c = s->cones;
-    int condition = condition_of(s, &c->contact[j], d);
-    if (condition < 0) return 1;
     memset(c->x, 0, (size_t)s->ny * sizeof(double));
-    c->x[condition] = 1;
+    if (!add_force(s, &c->contact[j], d, 1, c->x)) return 1;
     if (!solve_T(s, c->x)) return 0;
     for (int i = 0; i < c->nc; i++) {
         for (int e = 0; e < 3; e++) {
-            int row = velocity_row(s, &c->contact[i], e);
-            double u = row >= 0 ? product(s, row, c->x) : 0;
+            int row[2] = {0, 0}, n = velocity_rows(s, &c->contact[i], e, row);
+            double u = n > 0 ? product(s, row[0], c->x) : 0;
+            if (n > 1) u = (u + product(s, row[1], c->x)) / 2;
             if (u == 0) continue;
             double *block = block_of(s, i, j);
             if (!block) return 0;
@@ -302,11 +384,12 @@ static void scale_rows(perp__step *s)
     double rate = 1 / s->ws[SYM_H];
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
-        const double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
+        double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
+        if (k->line >= 0) diagonal[8] = diagonal[4];
         double tangent = (diagonal[4] + diagonal[8]) / 2;
-        c->scale[i] = k->pair < 0    ? -rate * tangent
-                      : k->cone >= 0 ? rate * normal_scale(diagonal)
-                                     : 1;
+        c->scale[i] = k->pair < 0       ? -rate * tangent
+                      : has_friction(k) ? rate * normal_scale(diagonal)
+                                        : 1;
         c->q[3 * i] *= c->scale[i];
         c->q[3 * i + 1] *= rate;
         c->q[3 * i + 2] *= rate;
@@ -319,7 +402,7 @@ static void scale_rows(perp__step *s)
         const contact *k = &c->contact[i];
         double *diagonal = c->block + 9 * (size_t)c->diagonal[i];
         if (k->pair < 0) diagonal[0] += (diagonal[4] + diagonal[8]) / 2;
-        if (k->cone < 0) diagonal[4] = diagonal[8] = diagonal[0] > 0 ? diagonal[0] : 1;
+        if (!has_friction(k)) diagonal[4] = diagonal[8] = diagonal[0] > 0 ? diagonal[0] : 1;
     }
 }
 
@@ -342,13 +425,53 @@ static int form_problem(perp__step *s)
         const contact *k = &c->contact[i];
         c->mu[i] = k->mu;
         for (int d = 0; d < 3; d++) {
-            int row = velocity_row(s, k, d), condition = condition_of(s, k, d);
-            int force = condition >= 0 ? c->row[condition] : d == 0 ? row : -1;
-            c->q[3 * i + d] = row >= 0 ? s->c[row] + product(s, row, c->x) : 0;
-            c->r[3 * i + d] = force >= 0 ? s->c[force] + product(s, force, y) : 0;
+            int row[2] = {0, 0}, n = velocity_rows(s, k, d, row);
+            c->q[3 * i + d] = mean(s, row, n, c->x);
+            c->r[3 * i + d] = force_at(s, k, d, y);
         }
     }
     scale_rows(s);
+    return 1;
+}
+
+/* The sides of contact i that are zero. */
+static void take_mode(perp__step *s, int i)
+{
+    struct perp__cones *c = s->cones;
+    const contact *k = &c->contact[i];
+    const double *r = c->r + 3 * i, *u = c->u + 3 * i;
+    if (k->pair >= 0) s->choice[k->pair] = (char)(r[0] > u[0] ? !k->side : k->side);
+    if (k->line < 0) return;
+    double bound = k->mu * r[0];
+    s->choice[k->line] = bound + r[1] > u[1];
+    s->choice[k->line + 1] = !(bound - r[1] > -u[1]);
+}
+
+/* s+ has a velocity that may be of both signs: s+ and s- are its parts. */
+static void split_velocity(perp__step *s, const contact *k, double *y)
+{
+    double *plus = &y[s->column[s->row_start[s->pair[k->line].b]]],
+           *minus = &y[s->column[s->row_start[s->pair[k->line + 1].a]]], v = *plus;
+    *plus = v > 0 ? v : 0;
+    *minus = v < 0 ? -v : 0;
+}
+
+/* y refined once, where a row of T does not hold to what is asked of the forces. */
+static int refine(perp__step *s, double *y, const double *force)
+{
+    struct perp__cones *c = s->cones;
+    int holds = 1;
+    for (int i = 0; i < s->ny; i++) {
+        int r = c->row[i];
+        double terms = fabs(s->c[r]) + fabs(force[i]);
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+            terms += fabs(s->value[k] * y[s->column[k]]);
+        c->x[i] = s->c[r] + product(s, r, y) - force[i];
+        holds &= fabs(c->x[i]) <= SHARE * s->tol * terms;
+    }
+    if (holds) return 1;
+    if (!solve_T(s, c->x)) return 0;
+    for (int i = 0; i < s->ny; i++) y[i] -= c->x[i];
     return 1;
 }
 
@@ -356,18 +479,18 @@ static int form_problem(perp__step *s)
 static int take_forces(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    double *y = s->ws + s->sym.y;
-    for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[c->row[i]];
+    double *y = s->ws + s->sym.y, *force = s->sizes.scratch;
+    memset(force, 0, (size_t)s->ny * sizeof *force);
     for (int i = 0; i < c->nc; i++) {
-        const contact *k = &c->contact[i];
-        for (int d = 0; d < 3; d++) {
-            int condition = condition_of(s, k, d);
-            if (condition >= 0) y[condition] += c->r[3 * i + d];
-        }
-        if (k->pair >= 0)
-            s->choice[k->pair] = (char)(c->r[3 * i] > c->u[3 * i] ? !k->side : k->side);
+        for (int d = 0; d < 3; d++) add_force(s, &c->contact[i], d, c->r[3 * i + d], force);
+        take_mode(s, i);
     }
-    return solve_T(s, y);
+    for (int i = 0; i < s->ny; i++) y[i] = force[i] - s->c[c->row[i]];
+    if (!solve_T(s, y)) return 0;
+    if (!refine(s, y, force)) return 0;
+    for (int i = 0; i < c->nc; i++)
+        if (c->contact[i].line >= 0) split_velocity(s, &c->contact[i], y);
+    return 1;
 }
 
 int perp__cones_step(perp__step *s, int method, int *solved)

@@ -16,6 +16,9 @@
  * chain of blocks. */
 enum { SPARSE_FROM = 24 };
 
+/* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
+enum { FRICTION_FROM = 200 };
+
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
 /* Row r of the full matrix. */
@@ -750,7 +753,8 @@ static perp__step_result iterate_cones(perp__step *s)
         perp__verdict v = perp__step_verify(s);
         done =
             v.error <= 0.01 * s->tol || (least.error <= s->tol && !(v.error < 0.5 * least.error));
-        method += !isfinite(v.residual) || (!solved && v.error > s->tol);
+        int gained = v.error < 0.5 * least.error;
+        method += !isfinite(v.residual) || (!solved && !gained && v.error > s->tol);
         if (!isfinite(v.residual)) memcpy(y, best, bytes);
         if (!(v.error < least.error)) continue;
         memcpy(best, y, bytes);
@@ -763,16 +767,36 @@ static perp__step_result iterate_cones(perp__step *s)
     return result;
 }
 
-/* A step with exact cones: Newton, whose modes are exact; if that fails, cones, and these at once in the following steps while
- * the same sides stay zero. */
-static perp__step_result solve_with_cones(perp__step *s)
+/* Before the first step nothing is known of the vars: 0, but for those that equations define, as far as these have values. A
+ * product of two that are 0 would have no derivative there. */
+static void begin_vars(perp__step *s)
+{
+    enum { PASSES = 100 };
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym.y;
+    for (int k = 0, more = 1; k < PASSES && more; k++) {
+        evaluate_coefficients(s);
+        more = coefficients_are_finite(s) && perp__step_define(s);
+    }
+    if (all_finite(y, (size_t)s->ny)) memcpy(s->newton.from, y, bytes);
+    memcpy(y, s->newton.from, bytes);
+}
+
+/* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
+ * while the same sides stay zero. */
+static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int is_first)
 {
     enum { MAX_ITERATIONS = 12 };
     double *y = s->ws + s->sym.y;
     perp__step_result newton = {.outcome = PERP_LIMIT};
     s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    if (!s->newton.redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    if (newton_too && !s->newton.redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    if (newton.outcome != PERP_SOLVED && is_first) {
+        memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+        begin_vars(s);
+        newton = iterate_newton(s, MAX_ITERATIONS);
+    }
     s->newton.sparse_only = 0;
     if (newton.outcome == PERP_SOLVED) return newton;
     memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
@@ -789,29 +813,47 @@ static perp__step_result solve_with_cones(perp__step *s)
 }
 
 /* Newton from the last values; where that fails, with the vars moved away from where they were,
- * since a derivative may vanish there (x^2 = 1 from x = 0). On failure y is as before. */
-static perp__step_result solve_newton(perp__step *s)
+ * since a derivative may vanish there (x^2 = 1 from x = 0). */
+static perp__step_result newton_from(perp__step *s, int *solves)
 {
     enum { MAX_ITERATIONS = 50 };
     static const double moves[] = {0, 0.1, 1};
+    double *y = s->ws + s->sym.y;
+    perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
+    for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
+        const double *unit = perp__step_units(s);
+        memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
+        result = iterate_newton(s, MAX_ITERATIONS);
+        *solves += result.solves;
+    }
+    return result;
+}
+
+/* With exact cones, many unknowns, and where contacts were redundant in the last step, contacts come before the dense path; else
+ * where Newton fails. On failure y is as before. */
+static perp__step_result solve_newton(perp__step *s)
+{
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym.y, *start = s->newton.from;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    int solves = 0;
+    int solves = 0, is_first = 0,
+        contacts_first = s->ncone > 0 || s->newton.redundant ||
+                         (s->model->ncontact > 0 && s->sparse && s->ny > FRICTION_FROM);
     for (int i = 0; i < s->ny; i++) {
-        if (!isfinite(y[i])) y[i] = 0; /* vars before the first step */
+        if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
     }
     memcpy(start, y, bytes);
-    if (s->ncone > 0) {
-        result = solve_with_cones(s);
+    if (contacts_first) {
+        result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
     }
-    for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
-        const double *unit = perp__step_units(s);
+    if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
+    if (result.outcome != PERP_SOLVED && !contacts_first && s->np > 0) {
         memcpy(y, start, bytes);
-        for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
-        result = iterate_newton(s, MAX_ITERATIONS);
-        solves += result.solves;
+        perp__step_result contacts = solve_with_contacts(s, 0, is_first);
+        solves += contacts.solves;
+        if (contacts.outcome == PERP_SOLVED) result = contacts;
     }
     result.solves = solves;
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))

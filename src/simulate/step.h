@@ -304,6 +304,9 @@ perp__amount perp__step_row_amount(const perp__step *step, int r, const double *
  * equations define (x = ...) come from the other unknowns. A solve leaves both with the rounding of the rows they act in. */
 void perp__step_settle(perp__step *step, const int *row);
 
+/* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
+int perp__step_define(perp__step *step);
+
 /* After a solved step: does no state move, although a rate is not 0? Then each increment was lost beside the state that it is
  * added to. */
 int perp__step_moves_nothing(perp__step *step);

@@ -297,6 +297,19 @@ void perp__step_settle(perp__step *s, const int *row)
     }
 }
 
+int perp__step_define(perp__step *s)
+{
+    const double *y = s->ws + s->sym.y;
+    int changed = 0;
+    for (int d = 0; d < s->marks.ndefined; d++) {
+        int i = s->marks.definition[d], j = s->marks.defines[i];
+        double before = y[j];
+        solve_row_for(s, i, j);
+        changed |= fabs(y[j] - before) > PERP_ROUNDING * fabs(before);
+    }
+    return changed;
+}
+
 int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
 {
     const double *y = s->ws + s->sym.y;

@@ -36,6 +36,7 @@ typedef struct perp__fc {
     perp__block_lu *lu;
     const perp_fc_options *options;
     int is_stuck; /* Newton stalled before: now short steps raise its shift */
+    int is_exact; /* Newton ended where its map is rounding */
     int max_iter; /* of the method that runs; 0: its own limit */
     int iterations, factorizations;
     perp_fc_method used;

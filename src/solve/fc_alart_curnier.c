@@ -19,6 +19,13 @@
 
 #include <math.h>
 #include <string.h>
+
+/* The weight of a velocity in the map, by the diagonal of W. */
+static double weight_of(double w)
+{
+    return w > PERP_FC_DIAGONAL ? 1 / w : 1;
+}
+
 /* The map at (r, u) of contact i, and where wanted its derivatives: dF = A dr + B du, 3 x 3 row by
  * row. Returns 1 for a closed contact. */
 static int map_contact(const perp__fc *fc, int i, const double *r, const double *u, double *F,
@@ -26,8 +33,7 @@ static int map_contact(const perp__fc *fc, int i, const double *r, const double 
 {
     const double *w = fc->block + 9 * (size_t)fc->diag[i];
     double mu = fc->mu[i];
-    double rn = w[0] > PERP_FC_DIAGONAL ? 1 / w[0] : 1, wt = fmax(w[4], w[8]),
-           rt = wt > PERP_FC_DIAGONAL ? 1 / wt : 1;
+    double rn = weight_of(w[0]), rt = weight_of(fmax(w[4], w[8]));
     double z = r[0] - rn * u[0], y[2] = {r[1] - rt * u[1], r[2] - rt * u[2]};
     if (A) {
         memset(A, 0, 9 * sizeof *A);
@@ -121,6 +127,30 @@ static int newton_step(perp__fc *fc, int is_first, double shift, const double *u
     return 1;
 }
 
+static double size_of(const double *x)
+{
+    return fabs(x[0]) + fabs(x[1]) + fabs(x[2]);
+}
+
+/* The size of the terms in the sums of the map at r: below its rounding no step makes the map smaller. */
+static double terms_of(const perp__fc *fc)
+{
+    double sum = 0;
+    for (int i = 0; i < fc->nc; i++) {
+        const double *w = fc->block + 9 * (size_t)fc->diag[i];
+        double terms = size_of(fc->q + 3 * i);
+        for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
+            const double *b = fc->block + 9 * (size_t)k, *x = fc->r + 3 * (size_t)fc->col[k];
+            for (int a = 0; a < 3; a++)
+                terms +=
+                    fabs(b[3 * a] * x[0]) + fabs(b[3 * a + 1] * x[1]) + fabs(b[3 * a + 2] * x[2]);
+        }
+        terms = fmax(weight_of(w[0]), weight_of(fmax(w[4], w[8]))) * terms + size_of(fc->r + 3 * i);
+        sum += terms * terms;
+    }
+    return sqrt(sum);
+}
+
 /* How many values the line search remembers; first shift and its factors, shift at which to give
  * up. Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half
  * and twice these little changes. */
@@ -140,7 +170,7 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
         if (!newton_step(fc, it == 0, alpha + shift, u, dr)) break;
         fc->iterations++;
         /* the longest step 1, 1/2, 1/4, ... that is better than the worst of the last */
-        double worst = 0, step = 1, value = INFINITY;
+        double worst = 0, step = 1, value = INFINITY, before = norm;
         int halvings = fc->options->newton.line_search, accepted = 0;
         for (int k = 0; k < MEMORY; k++) worst = fmax(worst, past[k]);
         for (int h = 0; h <= halvings && !accepted; h++) {
@@ -164,6 +194,8 @@ double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double 
         if (alpha > 0) continue;
         memcpy(fc->u, u, (size_t)fc->n * sizeof(double));
         if (perp__fc_residual_of_u(fc) <= fc->target) break;
+        fc->is_exact = norm > 0.5 * before && norm <= PERP_ROUNDING * terms_of(fc);
+        if (fc->is_exact) break;
     }
     return first > 0 ? norm / first : 0;
 }

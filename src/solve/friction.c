@@ -757,7 +757,7 @@ static void finish(perp__fc *fc, perp_fc_method method)
     double before = fc->best_residual;
     int spent = fc->iterations, given = fc->max_iter;
     perp_fc_method by = fc->used;
-    if (method == PERP_FC_AUTO || before <= fc->target || fc->out_of_memory) return;
+    if (method == PERP_FC_AUTO || before <= fc->target || fc->is_exact || fc->out_of_memory) return;
     memcpy(fc->r, fc->best, (size_t)fc->n * sizeof(double));
     fc->iterations = 0;
     fc->max_iter = given && given < FINISH ? given : FINISH;
@@ -782,7 +782,7 @@ static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *in
 {
     perp__fc fc = component(s, c);
     fc.target = fc.tol = s->target[c];
-    fc.iterations = fc.factorizations = fc.out_of_memory = fc.is_stuck = 0;
+    fc.iterations = fc.factorizations = fc.out_of_memory = fc.is_stuck = fc.is_exact = 0;
     fc.best_residual = (double)INFINITY;
     fc.used = s->method;
     memcpy(again ? fc.r : fc.best, again ? fc.best : fc.r, (size_t)fc.n * sizeof(double));
