@@ -755,7 +755,7 @@ static long double carried_data(const perp_lcp *lcp, int i, const long double *D
     for (int j = 0; j < lcp->n; j++) {
         long double m = fabsl((long double)entry(lcp, i, j)), size = INFINITY,
                     own = fabsl((long double)entry(lcp, j, j));
-        if (m > 0 && own > 0 && D[j] > 0 && j != i) size = D[j] / own;
+        if (m > 0 && own > 0 && D[j] > 0) size = D[j] / own;
         for (int k = 0; k < lcp->n && m > 0 && size > LDBL_MAX; k++) {
             long double other = fabsl((long double)entry(lcp, k, j));
             if (k != i && other > 0 && D[k] > 0) size = fminl(size, D[k] / other);
