@@ -6,6 +6,7 @@
 
 #ifdef PERP_HAVE_KLU
 
+#include "base/tol.h"
 #include "external/library.h"
 
 #include <klu.h>
@@ -15,6 +16,8 @@ static struct {
     __typeof__(klu_defaults) *defaults;
     __typeof__(klu_analyze) *analyze;
     __typeof__(klu_factor) *factor;
+    __typeof__(klu_refactor) *refactor;
+    __typeof__(klu_rgrowth) *rgrowth;
     __typeof__(klu_tsolve) *tsolve;
     __typeof__(klu_free_symbolic) *free_symbolic;
     __typeof__(klu_free_numeric) *free_numeric;
@@ -26,6 +29,8 @@ static perp_status load(void)
     const perp__symbol symbol[] = {{"klu_defaults", &klu.defaults},
                                    {"klu_analyze", &klu.analyze},
                                    {"klu_factor", &klu.factor},
+                                   {"klu_refactor", &klu.refactor},
+                                   {"klu_rgrowth", &klu.rgrowth},
                                    {"klu_tsolve", &klu.tsolve},
                                    {"klu_free_symbolic", &klu.free_symbolic},
                                    {"klu_free_numeric", &klu.free_numeric}};
@@ -39,6 +44,7 @@ struct perp__sparse_lu {
     klu_common common;
     klu_symbolic *symbolic;
     klu_numeric *numeric;
+    double growth; /* of the last factors with pivoting, its inverse */
 };
 
 int perp__sparse_lu_available(void)
@@ -46,7 +52,7 @@ int perp__sparse_lu_available(void)
     return load() != PERP_ERR_UNAVAILABLE;
 }
 
-perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column)
+perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column, double pivot_share)
 {
     perp__sparse_lu *lu = load() == PERP_OK ? calloc(1, sizeof *lu) : NULL;
     if (!lu) return NULL;
@@ -54,6 +60,7 @@ perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column)
     lu->start = start;
     lu->column = column;
     klu.defaults(&lu->common);
+    if (pivot_share > 0) lu->common.tol = pivot_share;
     lu->symbolic = klu.analyze(n, start, column, &lu->common);
     if (!lu->symbolic || lu->common.status != KLU_OK) {
         perp__sparse_lu_destroy(lu);
@@ -70,11 +77,28 @@ void perp__sparse_lu_destroy(perp__sparse_lu *lu)
     free(lu);
 }
 
+/* The least quotient, over all columns, of the largest entry of the matrix and that of the factors. */
+static double growth(perp__sparse_lu *lu, double *value)
+{
+    return klu.rgrowth(lu->start, lu->column, value, lu->symbolic, lu->numeric, &lu->common)
+               ? lu->common.rgrowth
+               : 0;
+}
+
 int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value)
 {
     klu.free_numeric(&lu->numeric, &lu->common);
     lu->numeric = klu.factor(lu->start, lu->column, value, lu->symbolic, &lu->common);
-    return lu->numeric && lu->common.status == KLU_OK;
+    int ok = lu->numeric && lu->common.status == KLU_OK;
+    lu->growth = ok ? growth(lu, value) : 0;
+    return ok;
+}
+
+int perp__sparse_lu_refactor(perp__sparse_lu *lu, double *value)
+{
+    if (!lu->numeric) return 0;
+    return klu.refactor(lu->start, lu->column, value, lu->symbolic, lu->numeric, &lu->common) &&
+           lu->common.status == KLU_OK && growth(lu, value) >= PERP_TOL_GROWTH * lu->growth;
 }
 
 int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
@@ -98,9 +122,9 @@ int perp__sparse_lu_available(void)
     return 0;
 }
 
-perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column)
+perp__sparse_lu *perp__sparse_lu_create(int n, int *start, int *column, double pivot_share)
 {
-    (void)n, (void)start, (void)column;
+    (void)n, (void)start, (void)column, (void)pivot_share;
     return NULL;
 }
 
@@ -110,6 +134,12 @@ void perp__sparse_lu_destroy(perp__sparse_lu *lu)
 }
 
 int perp__sparse_lu_factor(perp__sparse_lu *lu, double *value)
+{
+    (void)lu, (void)value;
+    return 0;
+}
+
+int perp__sparse_lu_refactor(perp__sparse_lu *lu, double *value)
 {
     (void)lu, (void)value;
     return 0;

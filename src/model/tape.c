@@ -89,10 +89,22 @@ void perp__tape_prepare(const perp__tape *tape, double *ws, int n)
     }
 }
 
+int perp__tape_instructions(const perp__tape *tape, int n)
+{
+    int last = tape->first + tape->nconst - 1;
+    for (int i = 0; i < n; i++) last = tape->out[i] > last ? tape->out[i] : last;
+    return last - (tape->first + tape->nconst) + 1;
+}
+
 void perp__tape_eval(const perp__tape *tape, double *ws)
 {
-    double *result = ws + tape->first + tape->nconst;
-    const perp__instruction *code = tape->code, *end = code + tape->ncode;
+    perp__tape_eval_part(tape, ws, 0, tape->ncode);
+}
+
+void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int last)
+{
+    double *result = ws + tape->first + tape->nconst + first;
+    const perp__instruction *code = tape->code + first, *end = tape->code + last;
     for (; code < end; code++, result++) {
         double a = ws[code->a], b = ws[code->b];
         switch (code->op) { /* the four that fill most tapes first */

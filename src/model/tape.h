@@ -38,6 +38,13 @@ int perp__tape_end(const perp__tape *tape);
 void perp__tape_prepare(const perp__tape *tape, double *ws, int n);
 
 void perp__tape_eval(const perp__tape *tape, double *ws);
+
+/* The instructions from `first` on, before `end`: what precedes them was evaluated for the same symbols. */
+void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int end);
+
+/* How many instructions make the first n roots and all that they are made of. */
+int perp__tape_instructions(const perp__tape *tape, int n);
+
 void perp__tape_eval_many(const perp__tape *tape, double *ws, int n);
 
 /* Evaluate and gather the roots of one point. */

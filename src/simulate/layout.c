@@ -162,5 +162,4 @@ void perp__step_revalue(perp__step *s)
     for (int i = s->sym.n; i < perp__tape_end(&v->tape); i++) /* data, as numbers are */
         s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), 0};
     perp__step_forget(s);
-    perp__step_fill(s);
 }

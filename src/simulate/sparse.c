@@ -18,7 +18,10 @@ enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
 struct perp__sparse {
     int *start, *column, *place; /* where each nonzero of the rows stands in its condition's row */
     double *value, *factor;      /* ny: by what each row was multiplied */
-    int *row; /* ny: the row that each condition has in the factors; [0] is -2: none */
+    int *row;                    /* ny: the row that each condition has in the factors */
+    char *varies;                /* nrow: an entry comes from the tape */
+    enum { CURRENT, SLOPES_CHANGED, NO_FACTORS } state;
+    int in_units; /* the factors are */
     perp__sparse_lu *lu;
 };
 
@@ -67,11 +70,19 @@ static void lay_out_modes(perp__step *s, int *seen)
     s->sparse->start[s->ny] = n;
 }
 
-static int factor_values(perp__step *s)
+/* With the pivots of the last factors, if these were of a mode and still serve. */
+static int factor_values(perp__step *s, int has_pivots)
 {
+    if (has_pivots && perp__sparse_lu_refactor(s->sparse->lu, s->sparse->value)) return 1;
     if (perp__sparse_lu_factor(s->sparse->lu, s->sparse->value)) return 1;
     if (perp__sparse_lu_out_of_memory(s->sparse->lu)) s->out_of_memory = 1;
     return 0;
+}
+
+static void mark_varying(perp__step *s)
+{
+    for (int r = 0, k = 0; r < s->nrow; r++)
+        for (; k < s->nentry && s->entry[k] < s->row_start[r + 1]; k++) s->sparse->varies[r] = 1;
 }
 
 int perp__sparse_allocate(perp__step *s)
@@ -86,12 +97,16 @@ int perp__sparse_allocate(perp__step *s)
         m->factor = malloc((ny + 1) * sizeof(double));
         m->place = malloc(nonzeros * sizeof(int));
         m->row = malloc((ny + 1) * sizeof(int));
+        m->varies = calloc((size_t)s->nrow + 1, 1);
     }
-    int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row;
+    int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row &&
+             m->varies;
     if (ok) {
         lay_out_modes(s, seen);
-        m->row[0] = -2;
-        m->lu = perp__sparse_lu_create(s->ny, m->start, m->column);
+        mark_varying(s);
+        m->state = NO_FACTORS;
+        m->lu =
+            perp__sparse_lu_create(s->ny, m->start, m->column, s->nonlinear ? PERP_PIVOT_SHARE : 0);
         ok = m->lu != NULL;
     }
     free(seen);
@@ -100,7 +115,12 @@ int perp__sparse_allocate(perp__step *s)
 
 void perp__sparse_forget(perp__step *s)
 {
-    if (s->sparse) s->sparse->row[0] = -2;
+    if (s->sparse) s->sparse->state = NO_FACTORS;
+}
+
+void perp__sparse_slopes_changed(perp__step *s)
+{
+    if (s->sparse && s->sparse->state == CURRENT) s->sparse->state = SLOPES_CHANGED;
 }
 
 void perp__sparse_free(perp__step *s)
@@ -114,12 +134,13 @@ void perp__sparse_free(perp__step *s)
     free(m->factor);
     free(m->place);
     free(m->row);
+    free(m->varies);
     free(m);
     s->sparse = NULL;
 }
 
-/* Row `row` as condition i of the matrix. Affine ones in the unknowns' units and times a power of two that makes the largest entry
- * 1/2 to 1; entries that change from step to step are left as they are, since units of the first step say nothing of the last. */
+/* Row `row` as condition i of the matrix: in the unknowns' units, times a power of two that makes the largest entry 1/2 to 1. Not so
+ * the modes of Newton's iteration: there a heap of discs loses the zeros of what does not turn (contacts of the cones' T are fewer). */
 static void put_row(perp__step *s, int i, int row)
 {
     const double *unit = perp__step_units(s);
@@ -127,11 +148,11 @@ static void put_row(perp__step *s, int i, int row)
     int exponent = 0;
     for (int k = s->sparse->start[i]; k < s->sparse->start[i + 1]; k++) s->sparse->value[k] = 0;
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
-        double x = s->nonlinear ? s->value[k] : s->value[k] * unit[s->column[k]];
+        double x = s->sparse->in_units ? s->value[k] * unit[s->column[k]] : s->value[k];
         s->sparse->value[s->sparse->place[k]] = x;
         largest = fmax(largest, fabs(x));
     }
-    if (!s->nonlinear) frexp(largest, &exponent);
+    if (s->sparse->in_units) frexp(largest, &exponent);
     s->sparse->factor[i] = ldexp(1, -exponent);
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
         s->sparse->value[s->sparse->place[k]] *= s->sparse->factor[i];
@@ -145,31 +166,37 @@ static int chosen_row(const perp__step *s, int condition)
     return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
 }
 
-/* Bring the matrix and its factors up to the present mode. 0 if it is singular. */
+/* Bring the matrix and its factors up to the present mode; new slopes in the same mode of Newton's are no other problem to solve.
+ * 0 if it is singular. */
 static int factor_mode(perp__step *s, int *solves)
 {
-    int changed = s->sparse->row[0] == -2;
+    struct perp__sparse *m = s->sparse;
+    m->in_units = !s->nonlinear;
+    int changed = m->state == NO_FACTORS, has_pivots = s->nonlinear && !changed, is_other = changed;
     for (int i = 0; i < s->ny; i++) {
         int row = chosen_row(s, i);
-        if (changed) s->sparse->row[i] = -1;
-        if (s->sparse->row[i] == row) continue;
+        int same = m->state != NO_FACTORS && m->row[i] == row;
+        if (same && !(m->state == SLOPES_CHANGED && m->varies[row])) continue;
         put_row(s, i, row);
-        s->sparse->row[i] = row;
-        changed = 2;
+        m->row[i] = row;
+        changed = 1;
+        is_other |= !same;
     }
+    m->state = CURRENT;
     if (!changed) return 1;
     s->count.eliminations++;
-    ++*solves;
-    if (factor_values(s)) return 1;
+    *solves += is_other || !s->nonlinear;
+    if (factor_values(s, has_pivots)) return 1;
     perp__sparse_forget(s);
     return 0;
 }
 
 int perp__sparse_factor(perp__step *s, const int *row)
 {
+    s->sparse->in_units = 1;
     for (int i = 0; i < s->ny; i++) put_row(s, i, row[i]);
     perp__sparse_forget(s); /* no mode's factors any more */
-    return factor_values(s);
+    return factor_values(s, 0);
 }
 
 /* The row of the side that the mode does not hold at zero. */
@@ -215,7 +242,7 @@ int perp__sparse_solve_rows(perp__step *s, double *x)
     const double *unit = perp__step_units(s);
     for (int i = 0; i < s->ny; i++) x[i] *= s->sparse->factor[i];
     if (!perp__sparse_lu_solve(s->sparse->lu, x)) return 0;
-    for (int j = 0; j < s->ny && !s->nonlinear; j++) x[j] *= unit[j];
+    for (int j = 0; j < s->ny && s->sparse->in_units; j++) x[j] *= unit[j];
     return 1;
 }
 
@@ -234,10 +261,12 @@ int perp__sparse_refine(perp__step *s)
     return 1;
 }
 
-/* y of the mode; with rows that change from step to step, to the last digit. */
-static int solve_mode(perp__step *s)
+/* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change from step to step,
+ * to the last digit; and what is 0 comes out as 0. */
+static int solve_mode(perp__step *s, int is_near)
 {
     double *y = s->ws + s->sym.y;
+    if (is_near) return perp__sparse_refine(s);
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);
@@ -255,7 +284,7 @@ perp__step_result perp__sparse_solve(perp__step *s)
             result.fault = PERP__SINGULAR;
             return result;
         }
-        if (!solve_mode(s)) return result;
+        if (!solve_mode(s, s->newton.is_old && k == 0)) return result;
         if (switch_sides(s, k < ALL_AT_ONCE)) continue;
         result.outcome = PERP_SOLVED;
         result.fault = PERP__FINE;

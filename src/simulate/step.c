@@ -14,7 +14,13 @@
 
 /* Unknowns from which a step is solved with sparse matrices: where the two cost the same on the
  * chain of blocks. */
-enum { SPARSE_FROM = 24 };
+enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
+
+/* A step of Newton with old slopes must make the residual smaller by this. */
+#define SLOW 0.5
+
+/* Where such a step gains nothing, so many roundings are all that is left. */
+#define NEARLY 100
 
 /* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
 enum { FRICTION_FROM = 200 };
@@ -31,7 +37,8 @@ static void fill_row(const perp__step *s, int r)
 
 void perp__step_fill(perp__step *s)
 {
-    for (int r = 0; r < s->nrow && s->A; r++) fill_row(s, r);
+    for (int r = 0; r < s->nrow && !s->newton.has_full; r++) fill_row(s, r);
+    s->newton.has_full = 1;
 }
 
 /* Memory -------------------------------------------------------------------------------------- */
@@ -77,7 +84,6 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
     if (work < 2 * ny * ny) work = 2 * ny * ny;
     s->A = malloc(((size_t)s->nrow * ny + 1) * sizeof(double));
     if (!s->A) return PERP_ERR_MEMORY;
-    perp__step_fill(s);
     s->cache.nmode = slots(s, bytes, MAX_MODES);
     s->cache.nelimination = slots(s, 2 * bytes, MAX_ELIMINATIONS);
     s->cache.mode = calloc((size_t)s->cache.nmode, sizeof *s->cache.mode);
@@ -97,13 +103,15 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
     s->newton.from = calloc(3 * ny + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
+    s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
     s->choice = s->on + np;
     s->cache.key = s->choice + np;
     s->newton.bad = s->cache.key + np;
     s->lcp.z = s->lcp.q + np;
     s->lcp.w = s->lcp.z + np;
-    int is_sparse = s->ny >= SPARSE_FROM && perp__sparse_lu_available();
+    int is_sparse = s->ny >= (s->nonlinear ? SPARSE_FROM_NONLINEAR : SPARSE_FROM) &&
+                    perp__sparse_lu_available();
     if (is_sparse && !perp__sparse_allocate(s)) return PERP_ERR_MEMORY;
     return is_sparse && s->ny > DENSE_UP_TO ? PERP_OK : allocate_dense(s, method);
 }
@@ -156,22 +164,46 @@ static double row_times(const perp__step *s, int r, const double *y)
     return sum;
 }
 
-/* c, and the entries of A that change. */
-static void evaluate_coefficients(perp__step *s)
+/* c: row(y) = c + A y at the present y, where the rows were evaluated. */
+static void take_constants(perp__step *s)
 {
     const int *out = s->tape.coefficients.out;
-    perp__tape_eval(&s->tape.coefficients, s->ws);
+    const double *y = s->ws + s->sym.y;
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
-    if (s->constant) return;
-    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[s->nrow + k]];
-    perp__step_fill(s);
-    if (s->nonlinear) { /* row(y) = c + A y at the present y */
-        const double *y = s->ws + s->sym.y;
-        for (int r = 0; r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
-    }
+    for (int r = 0; s->nonlinear && r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
+}
+
+/* The entries of A that change, after their evaluation. */
+static void take_slopes(perp__step *s)
+{
+    const int *out = s->tape.coefficients.out + s->nrow;
+    for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[k]];
     for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
     for (int i = 0; i < s->cache.nelimination; i++) s->cache.elimination[i].used = 0;
-    perp__sparse_forget(s);
+    s->newton.has_full = 0;
+    s->newton.has_slopes = 1;
+    s->newton.h = s->ws[SYM_H], s->newton.theta = s->ws[SYM_THETA];
+    perp__sparse_slopes_changed(s);
+}
+
+/* Linearise at the present y, where the rows were evaluated: with the slopes of now, or those that A has. */
+static void linearise(perp__step *s, int anew)
+{
+    const perp__tape *tape = &s->tape.coefficients;
+    s->newton.is_old = !anew;
+    if (anew) {
+        perp__tape_eval_part(tape, s->ws, s->newton.nrow_code, tape->ncode);
+        take_slopes(s);
+    }
+    take_constants(s);
+}
+
+static void evaluate_coefficients(perp__step *s)
+{
+    s->newton.is_old = 0;
+    perp__tape_eval(&s->tape.coefficients, s->ws);
+    if (!s->constant) take_slopes(s);
+    take_constants(s);
 }
 
 static int all_finite(const double *x, size_t n)
@@ -334,7 +366,12 @@ static int keep_mode(perp__step *s, perp__verdict *v)
     mode_key(s);
     perp__mode *m = find_mode(s);
     if (m->singular) return 0;
-    solve_mode(s, m);
+    if (s->newton.is_old) { /* a small step: what the rows lack at y */
+        refine(s, m->row, m->S, 0);
+        perp__step_settle(s, m->row);
+    } else {
+        solve_mode(s, m);
+    }
     *v = judge(s);
     if (!(v->error <= s->tol && v->breach <= PERP_TOL_MODE)) return 0;
     s->cache.current = m;
@@ -608,6 +645,8 @@ static perp__step_result solve_anew(perp__step *s)
         .outcome = PERP_BAD_INPUT, .fault = PERP__NOT_FINITE, .residual = NAN, .worst = -1};
     int bad_row;
     if (!coefficients_are_finite(s)) return result;
+    s->newton.has_slopes = 0; /* rows that depend on others are replaced in A */
+    s->newton.has_full = !s->nonlinear;
     result.fault = PERP__SINGULAR;
     perp__elimination *e = find_elimination(s, &bad_row);
     if (!e) return result;
@@ -653,7 +692,7 @@ static perp__step_result solve_sparse(perp__step *s)
     perp__step_result result = perp__sparse_solve(s);
     if (result.outcome != PERP_SOLVED) return result;
     perp__verdict v = judge(s);
-    for (int round = s->nonlinear ? 2 : 0; round < 2 && !(v.error <= s->tol); round++)
+    for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
         if (perp__sparse_refine(s)) v = judge(s);
     return accept_or_not(s, &v, result);
 }
@@ -665,6 +704,7 @@ static perp__step_result solve_affine(perp__step *s)
         perp__step_result result = solve_sparse(s);
         if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only) return result;
     }
+    perp__step_fill(s);
     if (!keep_mode(s, &v)) return solve_anew(s);
     perp__step_result result = {.outcome = PERP_SOLVED, .fault = PERP__FINE};
     keep_verdict(&result, &v);
@@ -673,6 +713,63 @@ static perp__step_result solve_affine(perp__step *s)
 
 /* Newton ------------------------------------------------------------------------------------------
  */
+
+static double row_value(const perp__step *s, int r)
+{
+    return s->ws[s->tape.coefficients.out[r]];
+}
+
+/* The rows at the present y, and the largest natural residual of the conditions as written, each in its unit: what Newton's steps must
+ * reduce. */
+static double evaluate_rows(perp__step *s)
+{
+    perp__tape_eval_part(&s->tape.coefficients, s->ws, 0, s->newton.nrow_code);
+    return perp__step_residual(s);
+}
+
+/* The rounding that there may be in row r, by the |terms| of its last linearisation. */
+static double row_rounding(const perp__step *s, int r)
+{
+    const double *y = s->ws + s->sym.y;
+    double terms = fabs(s->c[r]);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        terms += fabs(s->value[k] * y[s->column[k]]);
+    return PERP_ROUNDING * terms;
+}
+
+/* The same where unknowns count with the sizes that they are judged by: at rest, where what is left is rounding itself. */
+static double sized_rounding(const perp__step *s, int r)
+{
+    return perp__step_row_amount(s, r, s->ws + s->sym.y).rounding;
+}
+
+typedef double rounding_of(const perp__step *s, int r);
+
+/* How many times its rounding is row r off? Only below 0, if asked. */
+static double times_rounding(const perp__step *s, int r, int is_zero, rounding_of *rounding)
+{
+    double x = row_value(s, r);
+    return x == 0 || (!is_zero && x > 0) ? 0 : fabs(x) / rounding(s, r);
+}
+
+/* The same of the worst of all conditions: at most 1 where Newton's iteration cannot gain any more. */
+static double times_rounding_of_all(const perp__step *s, rounding_of *rounding)
+{
+    double worst = 0;
+    for (int i = 0; i < s->nequation; i++)
+        worst = perp__worse(worst, times_rounding(s, i, 1, rounding));
+    for (int p = 0; p < s->np; p++) {
+        int a = s->on[p] ? s->pair[p].a : s->pair[p].off, b = s->on[p] ? s->pair[p].b : a;
+        double x = row_value(s, a), y = row_value(s, b);
+        if (!s->on[p] || x < 0 || y < 0 || (x > 0 && y > 0)) {
+            double below =
+                fmax(times_rounding(s, a, 0, rounding), times_rounding(s, b, 0, rounding));
+            double off = fmin(times_rounding(s, a, 1, rounding), times_rounding(s, b, 1, rounding));
+            worst = perp__worse(worst, fmax(below, off));
+        }
+    }
+    return worst;
+}
 
 /* Go from base towards the present y, halving the way until the original conditions are better
  * satisfied than at the base. Returns the share of the way taken, or 0. */
@@ -683,54 +780,113 @@ static double search_line(perp__step *s, const double *base, const double *full,
     for (double alpha = 1; alpha > 1e-4; alpha /= 2) {
         for (int i = 0; i < s->ny; i++)
             y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
-        *residual = perp__step_residual(s);
+        *residual = evaluate_rows(s);
         if (*residual <= (1 - 1e-4 * alpha) * before) return alpha;
     }
     return 0;
 }
 
-/* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there
- * as far as the natural residual falls. It ends where a full step no longer improves a point that
- * holds, so that what the last mode fixes is exact. */
+/* How far Newton's iteration has come. */
+typedef struct progress {
+    double first, before, residual; /* natural residuals: at the start, before the last step, now */
+    double off;                     /* times_rounding_of_all after the last full step */
+    int anew;                       /* the next step takes slopes of now, not those that A has */
+    perp__verdict v;
+} progress;
+
+static int holds(perp__step *s, progress *p, double tol)
+{
+    p->v = perp__step_verify(s);
+    return p->v.error <= tol;
+}
+
+/* After a full step that gained something: is that all that rounding allows? If not, slopes of now are worth their cost unless the
+ * old ones, which made the residual so much smaller, reach rounding in three more steps. */
+static int is_at_rounding(perp__step *s, progress *p)
+{
+    double ratio = p->residual / p->before;
+    p->off = times_rounding_of_all(s, row_rounding);
+    if (p->off > 1e3 && p->residual <= 1e-8 * p->first) {
+        perp__step_size(s);
+        p->off = times_rounding_of_all(s, sized_rounding);
+    }
+    p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
+    return p->off <= 1 && holds(s, p, s->tol);
+}
+
+/* The full step that solve_affine made with old slopes is taken where it gains; else the next has new ones. Is the iteration at its
+ * end? */
+static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
+{
+    p->residual = evaluate_rows(s);
+    if (p->residual == 0) return holds(s, p, s->tol);
+    if (p->residual <= SLOW * p->before) return is_at_rounding(s, p);
+    memcpy(s->ws + s->sym.y, base, (size_t)s->ny * sizeof(double));
+    p->residual = evaluate_rows(s);
+    p->anew = 1;
+    return p->off <= NEARLY && holds(s, p, 0.01 * s->tol);
+}
+
+/* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for better or worse? */
+static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double *full, int is_late)
+{
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym.y;
+    memcpy(full, y, bytes);
+    double alpha = search_line(s, base, full, p->before, &p->residual);
+    if (alpha == 0) {
+        memcpy(y, base, bytes);
+        if (holds(s, p, s->tol)) return 1;
+        memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
+        p->residual = evaluate_rows(s);
+        return !(p->residual < 1e3 * p->before) || is_late;
+    }
+    if (p->residual == 0 || (alpha == 1 && p->residual > SLOW * p->before))
+        return holds(s, p, s->tol);
+    return alpha == 1 && is_at_rounding(s, p);
+}
+
+/* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there as far as the natural residual
+ * falls. It ends after a full step, so that what the last mode fixes is exact, where each condition holds to its rounding; or where
+ * a full step no longer improves a point that holds. */
 static perp__step_result iterate_newton(perp__step *s, int limit)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym.y, *base = s->newton.from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    int solves = 0;
+    progress p = {.off = (double)INFINITY, .v = {.error = (double)INFINITY, .worst = -1}};
+    int solves = 0, ends = 0;
     if (!s->sizes.has_units) evaluate_coefficients(s), perp__step_units(s);
-    double residual = perp__step_residual(s);
-    perp__verdict v = {.error = (double)INFINITY, .worst = -1};
-    for (int k = 0; k < limit; k++) {
-        double before = residual;
+    p.first = p.residual = evaluate_rows(s);
+    p.anew =
+        !s->newton.has_slopes || s->newton.h != s->ws[SYM_H] || s->newton.theta != s->ws[SYM_THETA];
+    for (int k = p.anew, all = 0; !ends && k <= limit && all < 4 * limit; k += p.anew, all++) {
+        int is_anew = p.anew;
+        p.before = p.residual;
+        p.v.error = (double)INFINITY;
         memcpy(base, y, bytes);
-        evaluate_coefficients(s);
+        linearise(s, is_anew);
         perp__step_result affine = solve_affine(s);
         solves += affine.solves;
+        p.anew = 1;
         if (affine.outcome != PERP_SOLVED) { /* what it left in y is no answer */
-            result = affine;
             memcpy(y, base, bytes);
-            break;
-        }
-        memcpy(full, y, bytes);
-        double alpha = search_line(s, base, full, before, &residual);
-        if (alpha == 0) {
-            memcpy(y, base, bytes);
-            v = perp__step_verify(s);
-            if (v.error <= s->tol) break;
-            memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
-            residual = perp__step_residual(s);
-            if (!(residual < 1e3 * before) || k > limit / 2) break;
-        } else if (residual == 0 || (alpha == 1 && residual > 0.5 * before)) {
-            v = perp__step_verify(s);
-            if (v.error <= s->tol) break;
+            p.residual = evaluate_rows(s);
+            ends = is_anew;
+            if (ends) result = affine;
+        } else if (is_anew) {
+            ends = ends_with_new_slopes(s, &p, base, full, k > limit / 2);
+        } else {
+            ends = ends_with_old_slopes(s, &p, base);
         }
     }
-    if (!(v.error <= s->tol)) v = perp__step_verify(s);
-    if (v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
-    if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED) keep_verdict(&result, &v);
+    if (!(p.v.error <= s->tol)) p.v = perp__step_verify(s);
+    if (p.v.error <= s->tol) result.outcome = PERP_SOLVED, result.fault = PERP__FINE;
+    if (result.fault == PERP__DIVERGED || result.outcome == PERP_SOLVED)
+        keep_verdict(&result, &p.v);
     if (result.fault == PERP__DIVERGED)
-        result.unscaled = perp__step_unscaled(s, v.worst, &result.scale);
+        result.unscaled = perp__step_unscaled(s, p.v.worst, &result.scale);
+    if (result.outcome != PERP_SOLVED) s->newton.has_slopes = 0; /* those of no solution */
     result.solves = solves;
     return result;
 }
@@ -750,6 +906,7 @@ static perp__step_result iterate_cones(perp__step *s)
         evaluate_coefficients(s);
         result.solves++;
         if (!coefficients_are_finite(s) || !perp__cones_step(s, method, &solved)) break;
+        perp__step_settle(s, NULL);
         perp__verdict v = perp__step_verify(s);
         done =
             v.error <= 0.01 * s->tol || (least.error <= s->tol && !(v.error < 0.5 * least.error));
@@ -880,7 +1037,7 @@ void perp__step_forget(perp__step *s)
     memset(s->on, 0, 4 * (size_t)s->np);
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = 0;
     s->cache.current = NULL;
-    s->sizes.has_units = 0;
+    s->sizes.has_units = s->newton.has_slopes = s->newton.has_full = 0;
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
     s->newton.redundant = s->gaps.closed = 0;
     s->cache.next_mode = s->cache.next_elimination = 0;
@@ -892,6 +1049,7 @@ perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)
     evaluate_guards(s);
     if (all_on) memset(s->on, 1, (size_t)s->np);
     evaluate_coefficients(s);
+    perp__step_fill(s);
     return find_elimination(s, bad_row);
 }
 
@@ -903,6 +1061,7 @@ void perp__step_linearise(perp__step *s)
 const perp__mode *perp__step_mode(perp__step *s)
 {
     if (!s->A) return NULL;
+    perp__step_fill(s);
     mode_key(s);
     const perp__mode *m = find_mode(s);
     return m->singular ? NULL : m;

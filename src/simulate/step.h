@@ -77,6 +77,11 @@ typedef struct perp__dense_lcp {
 typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
+    int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
+    int is_old;      /* the present step has the slopes of a former point */
+    int has_slopes; /* A is the Jacobian of a former point, with this h and theta */
+    double h, theta;
+    int has_full;    /* A as a full matrix is up to date */
     char *bad;       /* np: from the last failed choice of sides */
     int sparse_only; /* the dense path is not to be tried */
     int redundant;   /* the last step was solved by cones, with the sides of the one before */
@@ -300,7 +305,7 @@ int perp__step_row_holds(const perp__step *step, int r, double tol, int is_zero)
 void perp__step_size(perp__step *step);
 perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);
 
-/* After the solution of the rows row[ny] of a mode: what one of them holds at a bound (a force at 0) is put there, then vars that
+/* After the solution of the rows row[ny] of a mode (NULL: of others): what one of them holds at a bound (a force at 0) is put there, then vars that
  * equations define (x = ...) come from the other unknowns. A solve leaves both with the rounding of the rows they act in. */
 void perp__step_settle(perp__step *step, const int *row);
 
@@ -343,6 +348,7 @@ int perp__contacts_closed(const perp__step *step);
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
 void perp__sparse_forget(perp__step *step); /* the factors */
+void perp__sparse_slopes_changed(perp__step *step);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
@@ -362,7 +368,7 @@ void perp__cones_free(perp__step *step);
 
 perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
 void perp__step_free(perp__step *step);
-void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, where there is one */
+void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, for the dense path */
 
 perp__step_result perp__step_solve(perp__step *step);
 

@@ -290,7 +290,7 @@ void perp__step_settle(perp__step *s, const int *row)
 {
     char *known = s->sizes.anchored;
     memset(known, 0, (size_t)s->ny);
-    substitute(s, row, known);
+    if (row) substitute(s, row, known);
     for (int d = 0; d < s->marks.ndefined; d++) {
         int i = s->marks.definition[d], j = s->marks.defines[i];
         if (!s->marks.is_side[j] && !known[j]) solve_row_for(s, i, j);

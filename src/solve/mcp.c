@@ -92,7 +92,7 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
     transpose_pattern(s, p);
     if (s->method == PERP_MCP_JOSEPHY) return PERP_OK;
     if (!perp__sparse_lu_available()) return PERP_ERR_UNAVAILABLE;
-    if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column);
+    if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, 0);
     return s->lu || s->n == 0 ? PERP_OK : PERP_ERR_MEMORY;
 }
 

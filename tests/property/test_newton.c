@@ -1,0 +1,97 @@
+/* Where Newton's iteration of a step ends, and what it costs until then: linearisations counted, answers beside closed forms. */
+
+#include "external/sparse_lu.h"
+#include "runs.h"
+
+#include <math.h>
+
+/* A chain of n rods of length 1 and mass 1 that hang from the origin by pins, all at 1 rad: 6 unknowns of motion and 2 forces a rod. */
+static perp_model *chain(int n)
+{
+    char text[4000];
+    int length = snprintf(text, sizeof text, "param n = %d, g = 9.81\nstate x[n] = [", n);
+    for (int i = 0; i < n; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s%.17g", i ? "," : "",
+                           (i + 0.5) * sin(1));
+    length += snprintf(text + length, sizeof text - (size_t)length, "], y[n] = [");
+    for (int i = 0; i < n; i++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%s%.17g", i ? "," : "",
+                           -(i + 0.5) * cos(1));
+    snprintf(text + length, sizeof text - (size_t)length,
+             "], th[n] = 1, vx[n] = 0, vy[n] = 0, w[n] = 0\nvar fx[n+1], fy[n+1]\n"
+             "der(x) = vx\nder(y) = vy\nder(th) = w\nfx[n+1] = 0\nfy[n+1] = 0\n"
+             "for i in 1..n {\n der(vx[i]) = fx[i] - fx[i+1]\n der(vy[i]) = fy[i] - fy[i+1] - g\n"
+             " der(w[i])/12 = -(cos(th[i])*(fx[i] + fx[i+1]) + sin(th[i])*(fy[i] + fy[i+1]))/2\n}\n"
+             "for i in 2..n {\n x[i] - sin(th[i])/2 = x[i-1] + sin(th[i-1])/2\n"
+             " y[i] + cos(th[i])/2 = y[i-1] - cos(th[i-1])/2\n}\n"
+             "x[1] = sin(th[1])/2\ny[1] = -cos(th[1])/2\nsimulate to 0.2 step 1e-3\n");
+    return parse_model(text);
+}
+
+/* The pins hold to the last digit, with at most two linearisations a step; at every size. */
+static void smooth_steps_take_two_linearisations(void **state)
+{
+    (void)state;
+    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
+    for (int n = 2; n <= 20; n += 6) {
+        run r = run_model(chain(n), 0, 0);
+        char x[16], th[16];
+        double at_end = 0;
+        for (int i = 1; i <= n; i++) {
+            snprintf(x, sizeof x, "x[%d]", i);
+            snprintf(th, sizeof th, "th[%d]", i);
+            double half = sin(last(&r, th)) / 2;
+            assert_near(last(&r, x), at_end + half, 1e-15 * i);
+            at_end += 2 * half;
+        }
+        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        assert_in_range(s.eliminations, s.steps / 2, 2 * s.steps + 10);
+        assert_int_equal(s.solves <= 2, 1); /* all steps in one mode */
+        free_run(&r);
+    }
+}
+
+/* At rest nothing is linearised again; the block of a nonlinear model that rests stays where it is, to the bit. */
+static void at_rest_nothing_is_linearised(void **state)
+{
+    (void)state;
+    run r = run_model(parse_model("param m = 1, g = 9.81, mu = 0.3\nstate x = 0, v = 1\nvar f\n"
+                                  "der(x) = v\nm*der(v) = f - 0.1*v*abs(v)\n"
+                                  "-mu*m*g <= f <= mu*m*g perp v\nsimulate to 2 step 1e-3\n"),
+                      0, 0);
+    assert_true(at(&r, 1000, "v") == 0 && at(&r, 1000, "x") == last(&r, "x"));
+    assert_near(last(&r, "f"), 0, 0);
+    free_run(&r);
+}
+
+/* Former pivots: the solution of full pivoting to rounding; refused where they have become small. */
+static void refactored_pivots_are_watched(void **state)
+{
+    (void)state;
+    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
+    int start[] = {0, 3, 6, 9}, column[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    double good[] = {4, 1, 2, 1, 3, 1, 2, 1, 5}, similar[] = {3, 1, 1, 2, 4, 1, 1, 1, 4},
+           small[] = {1e-9, 1, 2, 1, 1e-9, 1, 2, 1, 1e-9}, singular[] = {1, 1, 1, 1, 1, 1, 1, 1, 1},
+           x[3] = {6, 8, 9};
+    perp__sparse_lu *lu = perp__sparse_lu_create(3, start, column, 1);
+    assert_non_null(lu);
+    assert_false(perp__sparse_lu_refactor(lu, good)); /* there are no pivots yet */
+    assert_true(perp__sparse_lu_factor(lu, good));
+    assert_true(perp__sparse_lu_refactor(lu, similar));
+    assert_true(perp__sparse_lu_solve(lu, x));
+    for (int i = 0; i < 3; i++)
+        assert_near(similar[3 * i] * x[0] + similar[3 * i + 1] * x[1] + similar[3 * i + 2] * x[2],
+                    i == 0 ? 6 : 7 + i, 1e-14);
+    assert_false(perp__sparse_lu_refactor(lu, small));
+    assert_true(perp__sparse_lu_factor(lu, small));
+    assert_false(perp__sparse_lu_refactor(lu, singular));
+    perp__sparse_lu_destroy(lu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_steps_take_two_linearisations),
+                                       cmocka_unit_test(at_rest_nothing_is_linearised),
+                                       cmocka_unit_test(refactored_pivots_are_watched)};
+    return run_all(tests);
+}
