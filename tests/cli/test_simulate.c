@@ -576,7 +576,23 @@ static void full_and_read_only_disks_exit_4(void **state)
     assert_null(strstr(r.out, "trajectory:")); /* there is none */
     cli_free(&r);
     expect(1, "the step is longer than the run", "simulate " PARTICLE " --step 10");
-    expect(3, "arithmetic was reached\n", "simulate examples/mechanics/cube.perp --solver murty");
+}
+
+static void a_method_at_its_limit_exits_3(void **state)
+{
+    (void)state;
+    char arguments[512];
+    snprintf(arguments, sizeof arguments, "simulate '%s' --solver murty",
+             cli_file("limit.perp",
+                      "param A[5,5] = [[3, 0, 3, 3, 2], [1, 2, 3, -1, 0], [0, 2, 1, 2, 1],\n"
+                      "  [2, -2, 1, -1, 3], [1, 1, 3, -1, 0]], q[5] = [3, 3, 3, 3, 2]\n"
+                      "state v[5] = [0, 0, 0, 0, 0]\nvar f[5]\n"
+                      "for i in 1..5 {\nder(v[i]) = sum(j in 1..5, A[i,j]*f[j]) - q[i]\n"
+                      "0 <= v[i] perp f[i] >= 0\n}\nsimulate to 0.1 step 0.1\n"));
+    expect(3,
+           "murty ended with 'limit', an iteration limit or the accuracy of the arithmetic was "
+           "reached\n",
+           arguments);
 }
 
 static void standard_output_that_cannot_be_written_exits_4(void **state)
@@ -711,6 +727,7 @@ int main(void)
         cmocka_unit_test(no_solution_exits_3_and_keeps_the_rows_so_far),
         cmocka_unit_test(a_step_that_does_not_converge_exits_3),
         cmocka_unit_test(full_and_read_only_disks_exit_4),
+        cmocka_unit_test(a_method_at_its_limit_exits_3),
         cmocka_unit_test(standard_output_that_cannot_be_written_exits_4),
         cmocka_unit_test(every_signal_that_ends_a_run_keeps_whole_rows),
         cmocka_unit_test(a_file_size_limit_is_an_error),
