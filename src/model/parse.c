@@ -169,6 +169,7 @@ static void items_store(parser *p, items *list, perp__syntax *node)
         memcpy(node->opat, list->opat, n * sizeof *node->opat);
     }
     if (list->failed) p->arena->failed = 1;
+    if (p->arena->failed) p->bad = 1; /* a node without its items is none */
     free(list->item);
     free(list->op);
     free(list->opat);
