@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run install uninstall deb test dev asan tsan bench bench-solvers experiments fuzz fmt clean
+.PHONY: build run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)

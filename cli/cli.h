@@ -75,6 +75,9 @@ double cli_now(void);
 
 int cli_is_dash(const char *path); /* NULL is none */
 
+/* Where summaries go: standard error where one of these has the standard output. */
+FILE *cli_text_stream(const char *out, const char *page);
+
 /* A comment "WHAT WORD WORD ..." of any length. PERP_OK, PERP_ERR_MEMORY */
 perp_status cli_write_words(perp_trajectory_writer *writer, const char *what,
                             const char *const *word, int n);

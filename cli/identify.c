@@ -302,12 +302,6 @@ static int exit_code(const perp_diag *diag, perp_status status)
     return cli_exit_code(status);
 }
 
-/* Where the text goes. */
-static FILE *text_of(const request *r)
-{
-    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-}
-
 /* A line on a terminal that is written over. */
 typedef struct watch {
     double said; /* when */
@@ -344,7 +338,7 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     if (w.said > begun) fprintf(stderr, "\r\033[K");
     if (status == PERP_ERR_STOPPED) return CLI_INTERRUPTED;
     if (status != PERP_OK) return exit_code(diag, status);
-    FILE *out = text_of(r);
+    FILE *out = cli_text_stream(r->out, r->report);
     if (!r->quiet) print_text(out, model, data, &o, &a);
     if (r->json) report_json(r->json, model, data, &o, &a);
     char room[CLI_PATH_ROOM];
@@ -396,7 +390,7 @@ int perp__cmd_identify(int argc, char **argv)
         code = exit_code(&diag, perp_dataset_read(data, r.data.item[i], &diag));
     if (code == CLI_DONE) code = check_outputs(model, data, &r);
     if (code == CLI_DONE) code = identify(model, data, &r, &diag);
-    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
+    if (r.json) code = cli_json_end(r.json, code, &diag, cli_text_stream(r.out, r.report));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_dataset_destroy(data);

@@ -383,12 +383,6 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     }
 }
 
-/* The summary's stream: stderr where standard output is taken by a file. */
-static FILE *text_of(const request *r)
-{
-    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-}
-
 static void add_json(const request *r, const perp_plan *plan, const perp_plan_result *result,
                      double seconds, const char *rows, const char *page)
 {
@@ -595,7 +589,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
-        FILE *out = text_of(r);
+        FILE *out = cli_text_stream(r->out, r->report);
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
@@ -628,7 +622,7 @@ int perp__cmd_plan(int argc, char **argv)
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* said before the search */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
     if (code == CLI_DONE) code = plan_model(model, &r, &diag);
-    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
+    if (r.json) code = cli_json_end(r.json, code, &diag, cli_text_stream(r.out, r.report));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);

@@ -251,8 +251,7 @@ static int print_json(const request *r, int code, perp_diag *diag)
         cJSON_AddItemToArray(list, cJSON_CreateString(r->run.item[i]));
     cli_json_add_text(o, "page", r->html);
     cli_json_add_text(o, "svg", r->svg);
-    return cli_json_end(o, code, diag,
-                        cli_is_dash(r->html) || cli_is_dash(r->svg) ? stderr : stdout);
+    return cli_json_end(o, code, diag, cli_text_stream(r->html, r->svg));
 }
 
 perp_status cli_report_run(const char *html, const char *csv, const char *log,

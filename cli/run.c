@@ -62,6 +62,11 @@ int cli_is_dash(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
+FILE *cli_text_stream(const char *out, const char *page)
+{
+    return cli_is_dash(out) || cli_is_dash(page) ? stderr : stdout;
+}
+
 perp_status cli_write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
                             int n)
 {

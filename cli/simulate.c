@@ -253,12 +253,6 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
     return status == PERP_OK ? kept : status;
 }
 
-/* Where summary and plot go. */
-static FILE *text_of(const request *r)
-{
-    return cli_is_dash(r->out) || cli_is_dash(r->report) ? stderr : stdout;
-}
-
 /* States first, then outputs. */
 static perp_status open_plot(run *u, const perp_model *model, const perp_simulation *sim,
                              const char **names, const char **units)
@@ -271,7 +265,8 @@ static perp_status open_plot(run *u, const perp_model *model, const perp_simulat
         names[i] = perp_simulation_column_name(sim, u->plotted[i]);
         units[i] = perp_simulation_column_unit(sim, u->plotted[i]);
     }
-    u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1, text_of(u->request));
+    u->plot = cli_plot_create(u->nplotted, names, units, u->steps + 1,
+                              cli_text_stream(u->request->out, u->request->report));
     return u->plot ? PERP_OK : PERP_ERR_MEMORY;
 }
 
@@ -453,7 +448,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     }
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out)) {
-        FILE *out = text_of(r);
+        FILE *out = cli_text_stream(r->out, r->report);
         print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
@@ -484,7 +479,7 @@ int perp__cmd_simulate(int argc, char **argv)
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* replaced, and after */
     if (code == CLI_DONE) code = simulate(model, &r, &diag);
-    if (r.json) code = cli_json_end(r.json, code, &diag, text_of(&r));
+    if (r.json) code = cli_json_end(r.json, code, &diag, cli_text_stream(r.out, r.report));
     fflush(stdout);
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A var made of more unknowns than this stays where several conditions read it, since these would fill up; and one that is not
- * reached in so many passes over the equations. */
+/* A var made of more unknowns than this stays, since the conditions that read it would fill up; and one that is not reached in
+ * so many passes over the equations. */
 enum { FEW = 3, PASSES = 8 };
 
 typedef struct search {
@@ -15,7 +15,6 @@ typedef struct search {
     perp__assigned *assigned;
     int *meaning;            /* symbol of the model: a var, or a mark */
     int *may;                /* var: how many equations may yet set it */
-    int *readers;            /* var: how many conditions read it, the one that sets it included */
     int *place;              /* var: which of the assigned it is, or -1 */
     int (*made_of)[FEW + 1]; /* assigned: how many unknowns, and which (symbols) */
     int failed;
@@ -62,29 +61,6 @@ static void keep(search *x, perp_expr e)
 {
     int v = e < 0 ? -1 : var_of(x, e);
     if (v >= 0) x->may[v] = 0;
-}
-
-static void count_readers(search *x, const perp_expr *e, int ne)
-{
-    int n, *symbol = symbols_of(x, e, ne, &n);
-    for (int k = 0; k < n; k++)
-        if (x->meaning[symbol[k]] >= 0) x->readers[x->meaning[symbol[k]]]++;
-    free(symbol);
-}
-
-/* Conditions of friction(...) are among the pairs and equations, but those of exact cones. */
-static void count_all_readers(search *x)
-{
-    const perp_model *m = x->model;
-    for (int v = 0; v < m->nitem[PERP_VAR]; v++) x->readers[v] = 0;
-    for (int i = 0; i < m->nequation; i++)
-        count_readers(x, (perp_expr[]){m->equation[i].left, m->equation[i].right}, 2);
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *p = &m->pair[i];
-        count_readers(x, (perp_expr[]){p->a, p->b, p->lo, p->hi}, p->two_sided ? 4 : 2);
-    }
-    for (int i = 0; i < m->nfriction; i++)
-        if (m->contact[i].kind == PERP__CONTACT_CONE) count_readers(x, m->contact[i].v, 2);
 }
 
 /* Which vars have an equation that could set them, and none of the reasons to stay. */
@@ -163,14 +139,13 @@ int perp__assigned_find(perp__assigned *a, const perp_model *m)
     char *done = calloc((size_t)m->nequation + 1, 1);
     a->n = 0;
     a->var = malloc(2 * nv * sizeof(int));
-    x.meaning = malloc(((size_t)m->nsymbol + 3 * nv) * sizeof(int));
+    x.meaning = malloc(((size_t)m->nsymbol + 2 * nv) * sizeof(int));
     x.made_of = malloc(nv * sizeof *x.made_of);
     int ok = done && a->var && x.meaning && x.made_of;
     if (ok) {
         a->equation = a->var + nv;
-        x.place = x.meaning + m->nsymbol, x.may = x.place + nv, x.readers = x.may + nv;
+        x.place = x.meaning + m->nsymbol, x.may = x.place + nv;
         mark_symbols(&x);
-        count_all_readers(&x);
         find_candidates(&x);
         for (int pass = 0, more = 1; pass < PASSES && more && !x.failed; pass++) {
             more = 0;

@@ -2,7 +2,6 @@
 
 #include "base/tol.h"
 #include "model/inspect.h"
-#include "model/instant.h"
 #include "simulate/run.h"
 
 #include <math.h>
@@ -136,55 +135,74 @@ static void count_coefficients(const perp__step *s, perp_check_report *report)
     for (int k = 0; k < s->nentry; k++) report->changing += s->entry[k] < report->coefficients;
 }
 
-static double initial_value(const void *context, perp_symbol_kind kind, int i, int is_before)
-{
-    const perp_model *m = context;
-    (void)is_before;
-    return kind == PERP_STATE ? m->item[PERP_STATE][i].value : (double)NAN;
-}
-
-/* Side `side` of pair i is x before the first step; by its condition it may not be below lo, or above hi. */
-static void warn_start(const perp__pair *p, int side, double x, double lo, double hi,
-                       double largest, perp__source *findings)
+/* Side `side` of a pair is x before the first step, the sum of such terms; by its condition it may not be below lo, or above hi. */
+static void warn_start(const perp__pair *p, int side, double x, double terms, double lo, double hi,
+                       perp__source *findings)
 {
     double off = x < lo ? lo - x : x > hi ? x - hi : 0;
-    if (!(off > PERP_TOL_STEP *
-                    fmax(largest, fmax(isfinite(lo) ? fabs(lo) : 0, isfinite(hi) ? fabs(hi) : 0))))
-        return;
+    if (isfinite(lo)) terms = fmax(terms, fabs(lo));
+    if (isfinite(hi)) terms = fmax(terms, fabs(hi));
+    if (!(off > PERP_TOL_STEP * terms)) return;
     perp__error(findings, p->at, p->at,
                 "warning: at the start '%s' is %g, %s %g; the first step moves it there at once, "
                 "whatever force that takes",
                 p->side[side], x, x < lo ? "below" : "above", x < lo ? lo : hi);
 }
 
+/* The expressions of the pairs, in this order: a, b, then lo, hi of two-sided ones, then the guard if there is one. */
+static int list_pairs(const perp_model *m, perp_expr *root)
+{
+    int n = 0;
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *p = &m->pair[i];
+        root[n++] = p->a, root[n++] = p->b;
+        if (p->two_sided) root[n++] = p->lo, root[n++] = p->hi;
+        if (p->guard >= 0) root[n++] = p->guard;
+    }
+    return n;
+}
+
+static void judge_start(const perp_model *m, const int *out, const double *value,
+                        const perp__terms *term, perp__source *findings)
+{
+    for (int i = 0; i < m->npair; i++) {
+        const perp__pair *p = &m->pair[i];
+        const int *side = out;
+        out += p->two_sided ? 4 : 2;
+        if (p->guard >= 0 && !(value[*out++] > 0)) continue;
+        double lo = p->two_sided ? value[side[2]] : 0,
+               hi = p->two_sided ? value[side[3]] : (double)INFINITY;
+        for (int k = 0; k < (p->two_sided ? 1 : 2); k++)
+            warn_start(p, k, value[side[k]], term[side[k]].scale, lo, hi, findings);
+    }
+}
+
 /* Conditions that the initial state alone breaks, such as a body that begins inside a wall. 0: memory. */
 static int inspect_start(const perp_simulation *sim, perp__source *findings)
 {
     const perp_model *m = sim->model;
-    const perp_simulation_options *o = &sim->options;
     perp__arena arena = {0};
-    double *symbol, *value, largest = 0;
-    PERP_TAKE(&arena, symbol, m->nsymbol);
-    PERP_TAKE(&arena, value, m->graph.count);
-    int ok = !arena.failed;
-    for (int s = 0; s < m->nsymbol && ok; s++) symbol[s] = NAN;
-    for (int i = 0; i < m->nitem[PERP_PARAM] && ok; i++)
-        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
-    for (int i = 0; i < m->nitem[PERP_STATE]; i++)
-        largest = fmax(largest, fabs(m->item[PERP_STATE][i].value));
-    perp__numbers from = {o->from, o->from, o->step, 1, initial_value, NULL, m};
-    if (ok) perp__put_numbers(m, &from, PERP__AT_START, symbol);
-    if (ok) perp__graph_values(&m->graph, symbol, value);
-    for (int i = 0; i < m->npair && ok; i++) {
-        const perp__pair *p = &m->pair[i];
-        if (p->guard >= 0 && !(value[p->guard] > 0)) continue;
-        if (p->two_sided) {
-            warn_start(p, 0, value[p->a], value[p->lo], value[p->hi], largest, findings);
-            continue;
-        }
-        warn_start(p, 0, value[p->a], 0, INFINITY, largest, findings);
-        warn_start(p, 1, value[p->b], 0, INFINITY, largest, findings);
+    perp__tape tape = {0};
+    perp_expr *root;
+    double *value;
+    perp__terms *term;
+    int ok = PERP_TAKE(&arena, root, 5 * m->npair) != NULL &&
+             perp__tape_compile(&tape, &m->graph, root, list_pairs(m, root), m->nsymbol);
+    if (ok) {
+        PERP_TAKE(&arena, value, perp__tape_end(&tape));
+        PERP_TAKE(&arena, term, perp__tape_end(&tape));
+        ok = !arena.failed;
     }
+    if (ok) {
+        perp__tape_prepare(&tape, value, 1);
+        perp__run_initial_symbols(sim, value);
+        for (int s = 0; s < m->nsymbol; s++)
+            term[s] = (perp__terms){fabs(value[s]), fabs(value[s])};
+        perp__tape_eval(&tape, value);
+        perp__tape_terms(&tape, value, NULL, term);
+        judge_start(m, tape.out, value, term, findings);
+    }
+    perp__tape_clear(&tape);
     perp__arena_clear(&arena);
     return ok;
 }

@@ -30,6 +30,9 @@ double perp__run_time(const perp_simulation *sim, long k);
  * states. */
 void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h);
 
+/* The model's symbols before the first step: parameters and initial states, NaN for the others. */
+void perp__run_initial_symbols(const perp_simulation *sim, double *symbol);
+
 /* The initial row: states known, nothing else. */
 void perp__run_set_initial(perp_simulation *sim);
 

@@ -142,6 +142,17 @@ static double initial_value(const void *context, perp_symbol_kind kind, int i, i
     return kind == PERP_STATE ? m->item[PERP_STATE][i].value : (double)NAN;
 }
 
+void perp__run_initial_symbols(const perp_simulation *sim, double *symbol)
+{
+    const perp_model *m = sim->model;
+    const perp_simulation_options *o = &sim->options;
+    perp__numbers from = {o->from, o->from, o->step, 1, initial_value, NULL, m};
+    for (int s = 0; s < m->nsymbol; s++) symbol[s] = NAN;
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    perp__put_numbers(m, &from, PERP__AT_START, symbol);
+}
+
 /* Symbols of the model as known at the first step: parameters, initial states, inputs and t at its end. */
 static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value,
                                    perp_diag *diag)
@@ -149,11 +160,7 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
     const perp_model *m = sim->model;
     const perp_simulation_options *o = &sim->options;
     perp_status status = PERP_OK;
-    for (int s = 0; s < m->nsymbol; s++) symbol[s] = NAN;
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
-        symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
-    perp__numbers from = {o->from, o->from, o->step, 1, initial_value, NULL, m};
-    perp__put_numbers(m, &from, PERP__AT_START, symbol);
+    perp__run_initial_symbols(sim, symbol);
     perp__put_inputs(m, o->from, PERP__INPUT_PRE, symbol, value);
     perp__put_inputs(m, o->from + o->step, PERP__NOW, symbol, value);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {

@@ -78,7 +78,7 @@ typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
     int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
-    int is_old;      /* the present step has the slopes of a former point */
+    int is_old;     /* the present step has the slopes of a former point */
     int has_slopes; /* A is the Jacobian of a former point, with this h and theta */
     double h, theta;
     int has_full;    /* A as a full matrix is up to date */

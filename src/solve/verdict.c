@@ -744,16 +744,8 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
             }
         }
         if (!(fabs(A[(size_t)pi + (size_t)pj * ld]) > smallest)) break;
-        for (int k = 0; k < nb; k++) {
-            double t = A[(size_t)r + (size_t)k * ld];
-            A[(size_t)r + (size_t)k * ld] = A[(size_t)pi + (size_t)k * ld];
-            A[(size_t)pi + (size_t)k * ld] = t;
-        }
-        for (int k = 0; k < nb; k++) {
-            double t = A[(size_t)k + (size_t)r * ld];
-            A[(size_t)k + (size_t)r * ld] = A[(size_t)k + (size_t)pj * ld];
-            A[(size_t)k + (size_t)pj * ld] = t;
-        }
+        perp__exchange(nb, A + r, A + pi, nb);
+        perp__exchange(nb, A + (size_t)r * ld, A + (size_t)pj * ld, 1);
         int t = s->lu.swap[r], u = s->lu.order[r];
         s->lu.swap[r] = s->lu.swap[pi], s->lu.swap[pi] = t, s->lu.order[r] = s->lu.order[pj],
         s->lu.order[pj] = u;

@@ -196,6 +196,8 @@ static void what_begins_where_it_may_not_be_is_told(void **state)
     char text[512];
     snprintf(text, sizeof text, FALL "\n", "0.5");
     expect(text, "5:1: warning: at the start 'y - 1' is -0.5, below 0", NULL);
+    strcat(text, "state far = 1e12\nder(far) = 0\n"); /* what is large elsewhere hides nothing */
+    expect(text, "at the start 'y - 1' is -0.5, below 0", NULL);
     snprintf(text, sizeof text, FALL "\n", "1");
     expect(text, "0 warnings", "at the start");
     snprintf(text, sizeof text, FALL " when y > 3\n", "0.5"); /* it is not in force yet */
