@@ -101,10 +101,11 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from = calloc(3 * ny + 1, sizeof(double));
+    s->newton.from = calloc(3 * ny + (size_t)s->nrow + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
     s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
+    s->newton.rest = s->newton.from + 3 * ny;
     s->choice = s->on + np;
     s->cache.key = s->choice + np;
     s->newton.bad = s->cache.key + np;
@@ -939,6 +940,38 @@ static void begin_vars(perp__step *s)
     memcpy(y, s->newton.from, bytes);
 }
 
+/* The values of all rows at the present y, into s->newton.rest. Returns whether they were there before, bit for bit. */
+static int rows_are_as_before(perp__step *s)
+{
+    int same = s->newton.rests;
+    perp__tape_eval_part(&s->tape.coefficients, s->ws, 0, s->newton.nrow_code);
+    for (int r = 0; r < s->nrow; r++) {
+        double x = row_value(s, r);
+        same &= memcmp(&s->newton.rest[r], &x, sizeof x) == 0;
+        s->newton.rest[r] = x;
+    }
+    return same;
+}
+
+/* The last step moved nothing: where this one asks the same of the same numbers, they are its answer, too. */
+static int is_at_rest(perp__step *s, perp__step_result *result)
+{
+    if (!s->newton.rests || !rows_are_as_before(s)) return 0;
+    perp__verdict v = perp__step_verify(s);
+    if (!(v.error <= s->tol)) return 0;
+    *result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
+    keep_verdict(result, &v);
+    return 1;
+}
+
+/* Remember the rows of a solved step that moved nothing. */
+static void note_rest(perp__step *s)
+{
+    const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
+    s->newton.rests = memcmp(y, pre, (size_t)s->nx * sizeof(double)) == 0;
+    if (s->newton.rests) rows_are_as_before(s);
+}
+
 /* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
  * while the same sides stay zero. */
 static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int is_first)
@@ -1001,6 +1034,7 @@ static perp__step_result solve_newton(perp__step *s)
         if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
     }
     memcpy(start, y, bytes);
+    if (is_at_rest(s, &result)) return result;
     if (contacts_first) {
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
@@ -1015,7 +1049,10 @@ static perp__step_result solve_newton(perp__step *s)
     result.solves = solves;
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
-    if (result.outcome != PERP_SOLVED) memcpy(y, start, bytes);
+    if (result.outcome == PERP_SOLVED)
+        note_rest(s);
+    else
+        s->newton.rests = 0, memcpy(y, start, bytes);
     return result;
 }
 
@@ -1039,7 +1076,7 @@ void perp__step_forget(perp__step *s)
     s->cache.current = NULL;
     s->sizes.has_units = s->newton.has_slopes = s->newton.has_full = 0;
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->newton.redundant = s->gaps.closed = 0;
+    s->newton.redundant = s->newton.rests = s->gaps.closed = 0;
     s->cache.next_mode = s->cache.next_elimination = 0;
     perp__sparse_forget(s);
 }

@@ -64,6 +64,21 @@ static void at_rest_nothing_is_linearised(void **state)
     free_run(&r);
 }
 
+/* A step that asks the same as the last, which moved nothing, has its answer: a cube at rest costs no linearisation. */
+static void rest_is_recognised(void **state)
+{
+    (void)state;
+    if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
+    run half = run_model(load_model("mechanics/cube.perp"), 0.9, 0),
+        whole = run_model(load_model("mechanics/cube.perp"), 2, 0);
+    long n = perp_simulation_get_summary(half.sim).eliminations;
+    assert_true(n > 100 && at(&half, 400, "w[1]") == last(&half, "w[1]"));
+    assert_int_equal(perp_simulation_get_summary(whole.sim).eliminations, n);
+    assert_true(perp_simulation_get_summary(whole.sim).worst_error <= 1e-9);
+    free_run(&half);
+    free_run(&whole);
+}
+
 /* Former pivots: the solution of full pivoting to rounding; refused where they have become small. */
 static void refactored_pivots_are_watched(void **state)
 {
@@ -92,6 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_steps_take_two_linearisations),
                                        cmocka_unit_test(at_rest_nothing_is_linearised),
+                                       cmocka_unit_test(rest_is_recognised),
                                        cmocka_unit_test(refactored_pivots_are_watched)};
     return run_all(tests);
 }
