@@ -30,7 +30,7 @@ static inline double perp__error_zero(perp__amount x)
     double beyond = fabs(x.value) - x.rounding;
     if (beyond <= 0) return 0;
     double error = beyond / x.scale;
-    return error <= 1e300 ? error : (double)INFINITY;
+    return error <= PERP_HUGE ? error : (double)INFINITY;
 }
 
 /* value >= 0 */
@@ -68,7 +68,7 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
     double step = R / S, x = r[1] - step * u[1], y = r[2] - step * u[2], t = hypot(x, y);
     double shorter = t > mu * r[0] ? mu * r[0] / t : 1;
     double off = hypot(r[1] - shorter * x, r[2] - shorter * y) / R;
-    return error > off ? error : off <= 1e300 ? off : (double)INFINITY;
+    return error > off ? error : off <= PERP_HUGE ? off : (double)INFINITY;
 }
 
 /* Coulomb friction without a normal force of its own, |f| <= bound, and f = -bound v/|v| unless v = 0: each on its own scale, where an
@@ -89,7 +89,7 @@ static inline double perp__error_friction(const perp__amount *f, const perp__amo
     }
     double outside = fmax(perp__error_negative(bound), perp__error_negative(inside));
     double error = fmax(outside, fmin(perp__error_zero(V), perp__error_zero(slides)));
-    return error <= 1e300 ? error : (double)INFINITY;
+    return error <= PERP_HUGE ? error : (double)INFINITY;
 }
 
 /* The larger error; NaN counts as infinite. */

@@ -40,6 +40,9 @@
 /* Added or compared so that nothing is divided by 0; its inverse is finite. */
 #define PERP_TINY 1e-300
 
+/* Larger numbers are not used: products and roots of what is measured could overflow. */
+#define PERP_HUGE 1e300
+
 /* Two numbers that were written apart, or summed apart as t0 + k h, are the same to this: some thousand roundings. */
 #define PERP_TOL_SAME 1e-12
 
@@ -75,6 +78,17 @@
 
 /* Rotations of Jacobi end when what is off the diagonal is below the rounding of what is on it. */
 #define PERP_TOL_JACOBI 1e-17
+
+/* Iterative refinement of a regularised system ends when what is left is below this times the right side. */
+#define PERP_TOL_REFINED 1e-12
+
+/* external ---------------------------------------------------------------------------------------- */
+
+/* IPOPT takes bounds from here on for none. */
+#define PERP_NLP_INFINITE 1e19
+
+/* ... and this is how we write none. */
+#define PERP_NLP_UNBOUNDED 1e20
 
 /* solve ------------------------------------------------------------------------------------------- */
 
@@ -165,6 +179,52 @@
 /* Sizes from this to its inverse can be multiplied with each other's roots and divided without overflow. */
 #define PERP_LEAST_FACTOR 1e-280
 
+/* Data of a row can be squared and divided from this to its inverse. */
+#define PERP_LEAST_ROOT 1e-150
+
+/* Complete pivoting ends where all that is left is below this, in rows and columns of largest entry 1. */
+#define PERP_TOL_RANK 1e-11
+
+/* Corrections of a solution on its basis have come to nothing: the next would be below the rounding of its double. */
+#define PERP_TOL_REFINED_LCP 1e-13
+
+/* A z on its basis is beyond its bounds when by more than this times its size. */
+#define PERP_TOL_OUTSIDE 1e-12
+
+/* ... and is certain when it is known to nine digits. */
+#define PERP_TOL_CERTAIN 1e-9
+
+/* A z that was computed in twice the precision is 0 below this times its size. */
+#define PERP_TOL_FINE_ZERO 1e-24
+
+/* Terms of a ratio are at least this part of max|q|: what is smaller came from cancellation. */
+#define PERP_TOL_TERMS 1e-3
+
+/* Newton's second start divides by diagonals that are above this times the largest entry. */
+#define PERP_NEWTON_DIAGONAL 1e-8
+
+/* The interior point starts as far as max|q| over the largest diagonal says, or over this. */
+#define PERP_IPM_LEAST_SCALE 1e-3
+
+/* Least tolerance that IPOPT is asked for. */
+#define PERP_NLP_TOL_LEAST 1e-12
+
+/* ADMM: its proximal term beside rho (Acary and others), */
+#define PERP_FC_ETA 1e-6
+
+/* ... and rho's least value and the inverse of its largest. */
+#define PERP_FC_RHO 1e-8
+
+/* The proximal term of the proximal point method, at least and at most. */
+#define PERP_FC_ALPHA_LEAST 1e-10
+#define PERP_FC_ALPHA_MOST  1e3
+
+/* Coefficients of friction that are larger have this one: its square must be a number. */
+#define PERP_FC_MU_MOST 1e100
+
+/* Impulses below this part of the largest are what underflow left of 0. */
+#define PERP_FC_UNDERFLOW 1e-200
+
 /* simulate ---------------------------------------------------------------------------------------- */
 
 /* A row, scaled to largest entry 1, whose remainder is smaller depends on the others: far above the rounding of 100 steps of
@@ -180,7 +240,77 @@
 /* Couplings of normal and tangent below this part of the diagonal do not choose the units of a contact. */
 #define PERP_TOL_COUPLED 1e-3
 
+/* Added to the diagonal of a singular M, in turn, beside its largest entry: rounding in q is far below the last. */
+#define PERP_STEP_SHARES                                                                           \
+    {                                                                                              \
+        1e-12, 1e-10, 1e-8                                                                         \
+    }
+
+/* A line search of Newton ends when the step is shorter. */
+#define PERP_STEP_SHORTEST 1e-4
+
+/* So many roundings off, after a fall by this, the sizes of unknowns are computed: they may allow more than the terms do. */
+#define PERP_STEP_FAR  1e3
+#define PERP_STEP_FELL 1e-8
+
+/* A full step across a kink may make the residual larger by this. */
+#define PERP_STEP_WORSE 1e3
+
+/* plan -------------------------------------------------------------------------------------------- */
+
+/* An easier plan (fewer nodes, another method) is a start for the asked one when its conditions hold to this. */
+#define PERP_PLAN_USABLE 1e-3
+
+/* Costs that differ by less, relative, are the same. */
+#define PERP_PLAN_SAME_COST 1e-9
+
+/* A relaxation that begins at what the guess violates begins here at least. */
+#define PERP_PLAN_RELAXED 1e-4
+
+/* A solve that goes on from the last one moves its start so far into the bounds. */
+#define PERP_PLAN_PUSH_WARM 1e-4
+
+/* With some sides fixed, the relaxation of the others is lowered by this. */
+#define PERP_PLAN_LOWERED 1e-4
+
+/* A bound is a room away from an unknown when farther than this times the unknown's extent. */
+#define PERP_PLAN_ROOM 1e-6
+
+/* On the diagonal of what nothing determines: a value that the inertia counts as positive. */
+#define PERP_IPM_LEAST_DIAGONAL 1e-20
+
+/* The start is a stationary point when its gradient is below this part of what curvature makes of it nearby. */
+#define PERP_IPM_STATIONARY 1e-3
+
+/* Rounding beside a bound of 0 is that of numbers of this size. */
+#define PERP_IPM_NEAR_ZERO 1e-3
+
 /* identify ---------------------------------------------------------------------------------------- */
+
+/* Quotients of intervals are whole numbers of steps, and degrees of freedom whole numbers, to this. */
+#define PERP_TOL_STEPS 1e-6
+
+/* A cost that rises by less than this part of the least, or by the second where that is 0, has not risen. */
+#define PERP_TOL_FLAT       1e-9
+#define PERP_TOL_FLAT_LEAST 1e-12
+
+/* A column fits without noise when its residuals are below this part of its scale. */
+#define PERP_TOL_NOISELESS 1e-6
+
+/* Damping of least squares at the start, and in the wide search along the undamped direction. */
+#define PERP_DAMPING_FIRST 1e-3
+#define PERP_DAMPING_LEAST 1e-6
+
+/* Minima are the same when their costs differ by less than this of the variance: a fiftieth is far within the noise. */
+#define PERP_SAME_COST       0.02
+#define PERP_SAME_COST_LEAST 1e-14
+#define PERP_SAME_COST_ROUNDED 1e-6 /* what minimisation leaves of it */
+
+/* An interval is at least as wide as this part of the range when another minimum is looked for outside. */
+#define PERP_TOL_NARROW 1e-6
+
+/* Fits of the bootstrap's sets need not be better: their spread is far larger. */
+#define PERP_TOL_BOOTSTRAP 1e-6
 
 /* A direction counts as not determined when its information is below this share of the largest: the differences that make
  * the Jacobian are good to 1e-5 of its entries, and information is their square. */
@@ -212,5 +342,10 @@
 
 /* A parameter is open when it has at least this part of the vectors that span such a plane. */
 #define PERP_TOL_APART 1e-3
+
+/* report ------------------------------------------------------------------------------------------ */
+
+/* Two rows are a step apart when their times are, to this part of the step: times may be written with few digits. */
+#define PERP_TOL_SAME_STEP 1e-3
 
 #endif

@@ -1,5 +1,6 @@
 /* IPOPT's C interface, loaded when it is first asked for. */
 
+#include "base/tol.h"
 #include "external/nlp.h"
 
 #ifdef PERP_HAVE_IPOPT
@@ -112,7 +113,10 @@ static Bool report(Index mode, Index iteration, Number cost, Number primal, Numb
 /* Copies with what is beyond 1e19 made infinite in IPOPT's terms. */
 static void copy_bounds(int n, const double *from, double *to)
 {
-    for (int i = 0; i < n; i++) to[i] = from[i] < -1e19 ? -2e19 : from[i] > 1e19 ? 2e19 : from[i];
+    for (int i = 0; i < n; i++)
+        to[i] = from[i] < -PERP_NLP_INFINITE  ? -2 * PERP_NLP_INFINITE
+                : from[i] > PERP_NLP_INFINITE ? 2 * PERP_NLP_INFINITE
+                                              : from[i];
 }
 
 static void set_options(IpoptProblem problem, const perp__nlp_options *o)

@@ -12,7 +12,8 @@
  * (value == NULL), then for their values in the same order. */
 typedef struct perp__nlp_problem {
     int n, m, njac, nhess;
-    const double *xlo, *xhi, *glo, *ghi; /* n, n, m, m; beyond 1e19 there is no bound */
+    const double *xlo, *xhi, *glo,
+        *ghi; /* n, n, m, m; beyond PERP_NLP_INFINITE there is no bound */
     int (*f)(void *context, const double *x, double *value);
     int (*gradient)(void *context, const double *x, double *value);
     int (*g)(void *context, const double *x, double *value);

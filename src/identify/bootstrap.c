@@ -2,6 +2,7 @@
  * anew from each, and the spread of the estimates is the standard error. Runs are independent of each other even where the
  * samples of one run are not. */
 
+#include "base/tol.h"
 #include "identify/identify.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ perp_status perp__bootstrap(const perp__study *s, perp__problem *p, const perp__
         draw(s, &state, weight, count);
         p->weight = weight;
         memcpy(m.z, best->z, (size_t)s->np * sizeof(double));
-        perp__minimise(p, &m, ITERATIONS, fmax(s->options.tol, 1e-6));
+        perp__minimise(p, &m, ITERATIONS, fmax(s->options.tol, PERP_TOL_BOOTSTRAP));
         if (!isfinite(m.cost)) continue;
         for (int i = 0; i < s->np; i++) theta[i * sets + done] = m.theta[i];
         done++;

@@ -2,6 +2,7 @@
  * cost over the interval is that of the derivatives, and what is left over looks like noise. Else it is taken back, and each
  * reason is said. */
 
+#include "base/tol.h"
 #include "base/number.h"
 #include "identify/identify.h"
 
@@ -71,7 +72,7 @@ static int is_elsewhere(const judge *j, const double *theta)
 {
     for (int i = 0; i < j->s->np; i++) {
         const perp_estimate *e = &j->result->parameter[i];
-        double width = fmax(e->high - e->low, 1e-6 * (e->hi - e->lo));
+        double width = fmax(e->high - e->low, PERP_TOL_NARROW * (e->hi - e->lo));
         if (e->identifiable && fabs(theta[i] - e->value) > width) return 1;
     }
     return 0;

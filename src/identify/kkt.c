@@ -13,6 +13,7 @@
  * program's point is allowed, sums agree only if all steps do. Fails: as implicit; far off, less often, for t > 0 slopes. Cost:
  * sparse, some hundred variables a step are no obstacle, but each start takes ten solutions. */
 
+#include "base/tol.h"
 #include "identify/inner.h"
 #include "external/nlp.h"
 #include "model/model.h"
@@ -21,8 +22,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LAST 1e-10
-#define FREE 1e20
+/* The last t, IPOPT's tolerance beside t and at least, a neighbour's distance in parts of the range, and the costs that are the same. */
+#define LAST           1e-10
+#define TOL_OF_PRODUCT 1e-3
+#define TOL_LEAST      1e-9
+#define BESIDE         1e-3
+#define SAME           1e-6
+#define FREE           PERP_NLP_UNBOUNDED
 
 /* c x_a x_b in constraint `row` (-1: the cost); a or b -1: that factor is 1. */
 typedef struct term {
@@ -369,7 +375,7 @@ static double solve_program(kkt *k)
     for (double t = 1; t > 0.5 * LAST; t /= 10) {
         for (int i = 0; i < k->m; i++)
             if (k->is_product[i]) k->ghi[i] = t;
-        perp__nlp_options o = {.tol = fmax(1e-9, 1e-3 * t),
+        perp__nlp_options o = {.tol = fmax(TOL_LEAST, TOL_OF_PRODUCT * t),
                                .max_iter = 10 * k->inner.study->options.max_iter,
                                .is_warm = t < 1};
         if (perp__nlp_solve(&p, &o, k->x, k->lambda, k->lower, k->upper, &value) ==
@@ -385,7 +391,7 @@ static int is_least(perp__problem *p, const perp__minimum *m, double error)
     double z[PERP_IDENTIFY_MOST_PARAMETERS];
     for (int i = 0; i < 2 * p->np; i++) {
         memcpy(z, m->z, (size_t)p->np * sizeof(double));
-        z[i / 2] = fmin(1, fmax(0, z[i / 2] + (i % 2 ? 1e-3 : -1e-3)));
+        z[i / 2] = fmin(1, fmax(0, z[i / 2] + (i % 2 ? BESIDE : -BESIDE)));
         if (perp__cost_at(p, z, p->trial) < m->cost - error) return 0;
     }
     return 1;
@@ -407,7 +413,7 @@ static void minimise(perp__problem *p, perp__minimum *m)
         m->theta[i] = s->lo[i] + (s->hi[i] - s->lo[i]) * fmin(1, fmax(0, k->x[i]));
     perp__to_z(p, m->theta, m->z);
     m->cost = perp__cost_at(p, m->z, m->residual);
-    double error = 1e-6 * m->cost + 10 * LAST * k->nproduct;
+    double error = SAME * m->cost + 10 * LAST * k->nproduct;
     if (fabs(value - m->cost) <= error && is_least(p, m, error)) return;
     m->cost = INFINITY;
     k->inner.why = "IPOPT's points do not hold: the steps' own programs have other costs there, "

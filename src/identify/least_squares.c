@@ -2,6 +2,7 @@
  * [0, 1] that run linearly, or in the logarithm, over each parameter's range. A residual that is NaN is a missing sample.
  * Huber's loss is minimised by weights that are kept during a step. */
 
+#include "base/tol.h"
 #include "identify/identify.h"
 #include "linalg/invert.h"
 
@@ -285,7 +286,7 @@ int perp__move_smoothed(perp__problem *p, perp__minimum *m, double width)
     if (!ok) return 0;
     perp__normal_equations(p, m, A, g);
     int n = free_ones(p, m->z, g, A, list);
-    if (n == 0 || !step_from(p, m->z, A, g, list, n, 1e-6, to)) return 0;
+    if (n == 0 || !step_from(p, m->z, A, g, list, n, PERP_DAMPING_LEAST, to)) return 0;
     for (int k = 1; k <= LENGTHS; k++) {
         for (int i = 0; i < p->np; i++)
             z[i] = fmin(fmax(m->z[i] + 0.25 * k * (to[i] - m->z[i]), 0), 1);
@@ -299,7 +300,7 @@ int perp__move_smoothed(perp__problem *p, perp__minimum *m, double width)
 
 void perp__minimise(perp__problem *p, perp__minimum *m, int max_iter, double tol)
 {
-    double damping = 1e-3, gain = 0;
+    double damping = PERP_DAMPING_FIRST, gain = 0;
     m->cost = perp__cost_at(p, m->z, m->residual);
     m->iterations = m->flat = 0;
     m->is_cut = isfinite(m->cost) && max_iter > 0;

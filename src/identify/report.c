@@ -317,7 +317,7 @@ static int report_directions(const perp__study *s, perp__problem *p, const perp_
 {
     int np = s->np, ok = 1, first = 0, known = 0;
     double A[MOST * MOST], V[MOST * MOST], value[MOST];
-    double allowed = variance * quantile * quantile + 1e-9 * m->cost + 1e-12;
+    double allowed = variance * quantile * quantile + PERP_TOL_FLAT * m->cost + PERP_TOL_FLAT_LEAST;
     perp__noise noise;
     if (!perp__noise_create(p, m, s->nm, &noise)) return 0;
     perp__noise_total(&noise, A);
@@ -355,7 +355,7 @@ void perp__fill_intervals(const perp__study *s, const double *dof, perp_identifi
         if (!e->identifiable) continue;
         e->std_error = sqrt(result->covariance[i + i * s->np]);
         double relative = e->std_error / e->value,
-               q = perp__student_quantile(s->options.confidence, (long)(dof[i] + 1e-6));
+               q = perp__student_quantile(s->options.confidence, (long)(dof[i] + PERP_TOL_STEPS));
         e->low = s->log_scale[i] ? e->value * exp(-q * relative) : e->value - q * e->std_error;
         e->high = s->log_scale[i] ? e->value * exp(q * relative) : e->value + q * e->std_error;
         e->low = fmax(e->low, e->lo), e->high = fmin(e->high, e->hi);

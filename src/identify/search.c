@@ -2,6 +2,7 @@
  * so a search from one point may stop anywhere. The cost is looked at in the model's own values and in points spread over the
  * box, and searched from the best of them until two searches agree on the least. */
 
+#include "base/tol.h"
 #include "identify/identify.h"
 
 #include <math.h>
@@ -153,7 +154,8 @@ static int keep_better(perp__problem *p, const perp__minimum *m, perp__minimum *
 double perp__same_cost(const perp__problem *p, double least)
 {
     double dof = fmax(1, (double)(p->n - p->np));
-    return 0.02 * least / dof + 1e-6 * least / dof + 1e-14 * dof;
+    return PERP_SAME_COST * least / dof + PERP_SAME_COST_ROUNDED * least / dof +
+           PERP_SAME_COST_LEAST * dof;
 }
 
 int perp__agreeing(const perp__problem *p, const perp_identification *result, double least)

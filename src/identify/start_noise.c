@@ -2,6 +2,7 @@
  * are; here each is moved by its noise up and down, with signs drawn for each prediction, and the change of the residuals says
  * how far each parameter would go: its covariance, and, from the gradients, its bias (Cook & Stefanski 1994). */
 
+#include "base/tol.h"
 #include "identify/identify.h"
 #include "linalg/invert.h"
 
@@ -35,7 +36,8 @@ static int find_noise(const perp__study *s, const perp_identification *result, d
     for (int j = 0; j < s->nm; j++) {
         const perp__measured *m = &s->measured[j];
         const perp_fit_column *c = &result->column[j];
-        if (m->kind != PERP_STATE || !is_measured(s, m->index) || !(c->rms > 1e-6 * c->scale))
+        if (m->kind != PERP_STATE || !is_measured(s, m->index) ||
+            !(c->rms > PERP_TOL_NOISELESS * c->scale))
             continue;
         sigma[m->index] = m->has_noise ? fmin(m->scale, c->rms) : c->rms;
         found = 1;

@@ -273,7 +273,7 @@ static void choose_step(perp__study *s)
     }
     s->step = interval;
     if (perp_model_get_kind(s->model) == PERP_CONTINUOUS && most < interval)
-        s->step = interval / ceil(interval / most - 1e-6);
+        s->step = interval / ceil(interval / most - PERP_TOL_STEPS);
     else if (most < 0.75 * interval)
         s->step = most; /* a discrete model's equations are those of its step */
     if (!isnan(s->options.step)) s->step = s->options.step;

@@ -1,5 +1,6 @@
 /* Text to tokens. Keywords stay names here; the parser knows them. */
 
+#include "base/tol.h"
 #include "base/number.h"
 #include "model/names.h"
 #include "model/syntax.h"
@@ -135,7 +136,7 @@ static void lex_number(lexer *lex)
                     end - at > 40 ? 40 : end - at, s + at);
     else {
         perp__number_read(s + at, (size_t)(i - at), &token->number);
-        if (token->number > 1e300)
+        if (token->number > PERP_HUGE)
             perp__error(lex->source, at, end, "the number %.*s is too large", i - at, s + at);
     }
     lex->at = end;

@@ -52,7 +52,7 @@ int perp__plan_start_coarse(perp_plan *plan, int start)
     perp__ipm_result run = perp__plan_run_homotopy(coarse, start, plan->options.relaxation_min, 0);
     plan->iterations += coarse->iterations;
     plan->stopped |= coarse->stopped;
-    if (!(run.infeasibility < 1e-3)) return 0;
+    if (!(run.infeasibility < PERP_PLAN_USABLE)) return 0;
     stretch(plan->program, plan->w, coarse->program, coarse->w, coarse->p);
     memcpy(plan->p, coarse->p, plan->nP * sizeof *plan->p);
     return 1;

@@ -1,5 +1,6 @@
 /* The main loop: barrier, steps, and when to stop; ipm_system.c solves for steps, ipm_search.c accepts them. */
 
+#include "base/tol.h"
 #include "plan/ipm_state.h"
 
 #include <string.h>
@@ -11,6 +12,8 @@ enum { LONG = 50, POLISH = 3 };
 static const double NEARLY_FEASIBLE = 1e-2;
 /* The paper's exponent is 1.5; slower here since the relaxation of the pairs is lowered together with mu. */
 static const double THETA_MU = 1.2;
+/* The paper's bounds of the violation: none above THETA_MAX of the first is taken, below THETA_MIN of it the barrier decides. */
+static const double THETA_MAX = 1e4, THETA_MIN = 1e-4;
 perp__ipm_options perp__ipm_options_default(void)
 {
     return (perp__ipm_options){.tol = 1e-9,
@@ -164,7 +167,7 @@ static void scale_cost(perp__ipm *s, double weight)
     perp__ipm_differentiate(s);
     double norm = perp__ipm_norm1(s->values.gradient, s->nW + s->nP);
     double curvature = 0.25 * perp__ipm_sum_curvature(s, by_ranges, NULL);
-    if (!(norm > 1e-3 * curvature)) norm = curvature;
+    if (!(norm > PERP_IPM_STATIONARY * curvature)) norm = curvature;
     s->units.cost = 0.25 * s->K * weight;
     if (isfinite(norm) && norm > 0) s->units.cost /= norm;
 }
@@ -218,8 +221,8 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     }
     int finite = perp__ipm_values(s, s->x, s->r, s->c, &s->cost);
     double theta = perp__ipm_norm1(s->c, s->m);
-    s->filter.theta_max = 1e4 * fmax(1, theta);
-    s->filter.theta_min = 1e-4 * fmax(1, theta);
+    s->filter.theta_max = THETA_MAX * fmax(1, theta);
+    s->filter.theta_min = THETA_MIN * fmax(1, theta);
     perp__ipm_reset_filter(s);
     return finite;
 }

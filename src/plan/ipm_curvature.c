@@ -2,9 +2,13 @@
  * point, without a barrier, says whether there is a direction along which it falls (Gould 1985); inverse
  * iteration finds one. Unknowns are measured by their extents, the curvature by its mean. */
 
+#include "base/tol.h"
 #include "plan/ipm_state.h"
 
 #include <string.h>
+
+/* No curvature that is larger than MOST, in the program's units, is made positive. */
+static const double MOST = 1e12;
 
 static const double REDUNDANT =
     1e-10; /* on the diagonal where conditions that are held repeat each other */
@@ -101,7 +105,7 @@ static double least_margin(perp__ipm *s, double below)
 {
     double above = below;
     while (factor(s, above) != 1)
-        if ((above *= 10) > 1e12) return 0;
+        if ((above *= 10) > MOST) return 0;
     below = 0.1 * above;
     while (above > 1.5 * below) {
         double middle = sqrt(above * below);

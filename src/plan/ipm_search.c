@@ -1,12 +1,23 @@
 /* The filter line search and the restoration of feasibility. */
 
+#include "base/tol.h"
 #include "plan/ipm_state.h"
 
+#include <float.h>
 #include <string.h>
 
 static const double GAMMA_THETA = 1e-5, GAMMA_PHI = 1e-8, ETA = 1e-4, S_THETA = 1.1, S_PHI = 2.3;
 /* Not in the paper: nearer to the solution than this, differences of phi are rounding and do not judge a step. */
 static const double NEARBY = 1e-9;
+/* A point stays two roundings inside its bounds; beside a bound of 0, of numbers of size PERP_IPM_NEAR_ZERO. */
+static const double INSIDE = 4e-16;
+/* Steps are halved down to SHORTEST before restoration begins; those of restoration, which are damped, to SHORTEST_DAMPED. */
+static const double SHORTEST = 1e-13, SHORTEST_DAMPED = 1e-8;
+/* Restoration: the slope's share that a step must keep, damping at first and at most, the barrier beside the violation, the violation
+ * that leaves nothing to restore, and the largest multiplier it hands back. */
+static const double ARMIJO_DAMPED = 1e-3, FIRST_DAMPING = 1e-2, MOST_DAMPING = 1e10,
+                    BARRIER_SHARE = 1e-2, NOTHING_TO_RESTORE = 1e-8, MOST_MULTIPLIER = 1e3;
+
 /* Filter -------------------------------------------------------------------------------------- */
 
 void perp__ipm_reset_filter(perp__ipm *s)
@@ -49,8 +60,8 @@ static void move(perp__ipm *s, double alpha)
     for (size_t i = 0; i < s->n; i++) {
         double x = s->x[i] + alpha * s->d.x[i];
         if (s->is_free[i]) {
-            double lo = s->lo[i] + 4e-16 * larger(1e-3, fabs(s->lo[i]));
-            double hi = s->hi[i] - 4e-16 * larger(1e-3, fabs(s->hi[i]));
+            double lo = s->lo[i] + INSIDE * larger(PERP_IPM_NEAR_ZERO, fabs(s->lo[i]));
+            double hi = s->hi[i] - INSIDE * larger(PERP_IPM_NEAR_ZERO, fabs(s->hi[i]));
             if (x < lo && s->lo[i] > -UNBOUNDED) x = lo;
             if (x > hi && s->hi[i] < UNBOUNDED) x = hi;
         }
@@ -77,7 +88,7 @@ static int accept(perp__ipm *s, const search *from, double alpha, double theta_t
                   int *is_descent)
 {
     double theta = from->theta, phi = from->phi, slope = from->slope;
-    double slack = 10 * 2.3e-16 * fabs(phi);
+    double slack = 10 * DBL_EPSILON * fabs(phi);
     *is_descent = theta <= s->filter.theta_min && slope < 0 &&
                   alpha * pow(-slope, S_PHI) > pow(theta, S_THETA);
     /* so near the solution that differences of phi are rounding: Newton's step as it is */
@@ -139,7 +150,7 @@ double perp__ipm_line_search(perp__ipm *s, double tau)
         if (s->place.r[i] >= 0)
             slope -= s->lambda[i] * (s->system.res_c[i] - s->d.x[s->nW + s->nP + i]);
     search from = {perp__ipm_norm1(s->c, s->m), perp__ipm_barrier(s, s->x, s->cost), slope};
-    for (int try = 0; try < 40 && alpha > 1e-13; try++, alpha *= 0.5) {
+    for (int try = 0; try < 40 && alpha > SHORTEST; try++, alpha *= 0.5) {
         int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent);
         if (!ok && try == 0 && theta_t >= from.theta)
             ok = correct_step(s, &from, alpha, tau, &is_descent);
@@ -170,7 +181,7 @@ static int feasibility_step(perp__ipm *s, double zeta)
     for (size_t i = 0; i < s->n; i++) {
         double scale = fmax(1, fabs(s->x[i])), to_lo = s->x[i] - s->lo[i],
                to_hi = s->hi[i] - s->x[i];
-        s->sigma[i] = 1e-20;
+        s->sigma[i] = PERP_IPM_LEAST_DIAGONAL;
         if (!s->is_free[i]) continue;
         s->sigma[i] = zeta / (scale * scale);
         if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->mu / (to_lo * to_lo);
@@ -193,10 +204,10 @@ static int damped_step(perp__ipm *s, double zeta)
     for (size_t i = 0; i < s->m; i++)
         slope -= (s->c[i] - s->d.lambda[i]) * (s->c[i] - s->d.lambda[i]);
     double alpha = perp__ipm_longest_primal(s, 0.95);
-    for (int try = 0; try < 12 && alpha > 1e-8; try++, alpha *= 0.3) {
+    for (int try = 0; try < 12 && alpha > SHORTEST_DAMPED; try++, alpha *= 0.3) {
         move(s, alpha);
         if (!perp__ipm_values(s, s->trial.x, s->trial.r, s->trial.c, &s->trial.cost)) continue;
-        if (violation(s, s->trial.x, s->trial.c) > before + 1e-3 * alpha * slope) continue;
+        if (violation(s, s->trial.x, s->trial.c) > before + ARMIJO_DAMPED * alpha * slope) continue;
         perp__ipm_adopt_trial(s);
         return alpha > 0.5 ? 2 : 1;
     }
@@ -206,13 +217,13 @@ static int damped_step(perp__ipm *s, double zeta)
 /* Bring the violation down until the filter takes the point again. 0 if that fails. */
 int perp__ipm_restore(perp__ipm *s)
 {
-    double before = perp__ipm_norm1(s->c, s->m), mu = s->mu, zeta = 1e-2,
-           weight = fmin(mu, 1e-2 * before);
+    double before = perp__ipm_norm1(s->c, s->m), mu = s->mu, zeta = FIRST_DAMPING,
+           weight = fmin(mu, BARRIER_SHARE * before);
     double most = weight;
     int found = 0;
-    if (before < 1e-8) return 0;
+    if (before < NOTHING_TO_RESTORE) return 0;
     add_to_filter(s, before, perp__ipm_barrier(s, s->x, s->cost));
-    for (int round = 0; round < 200 && !found && zeta < 1e10; round++) {
+    for (int round = 0; round < 200 && !found && zeta < MOST_DAMPING; round++) {
         s->mu = weight;
         s->restorations++;
         int taken = damped_step(s, zeta);
@@ -226,8 +237,8 @@ int perp__ipm_restore(perp__ipm *s)
     }
     memset(s->lambda, 0, s->m * sizeof *s->lambda);
     for (size_t i = 0; i < s->n; i++) {
-        if (s->zl[i] > 0) s->zl[i] = fmin(1e3, s->mu / (s->x[i] - s->lo[i]));
-        if (s->zu[i] > 0) s->zu[i] = fmin(1e3, s->mu / (s->hi[i] - s->x[i]));
+        if (s->zl[i] > 0) s->zl[i] = fmin(MOST_MULTIPLIER, s->mu / (s->x[i] - s->lo[i]));
+        if (s->zu[i] > 0) s->zu[i] = fmin(MOST_MULTIPLIER, s->mu / (s->hi[i] - s->x[i]));
     }
     return found;
 }

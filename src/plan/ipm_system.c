@@ -1,9 +1,13 @@
 /* Values, derivatives and linear systems of the interior point. Kinds of entries of H and J go by what
  * their columns are. */
 
+#include "base/tol.h"
 #include "plan/ipm_state.h"
 
 #include <string.h>
+
+/* The paper's regularisation of dependent conditions: delta_c = DELTA_C mu^KAPPA_C. */
+static const double DELTA_C = 1e-8, KAPPA_C = 0.25;
 
 /* Structure ----------------------------------------------------------------------------------- */
 
@@ -366,18 +370,19 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
 /* Factor, adding to the diagonal until the inertia is right. 0 if that does not help. */
 int perp__ipm_factor(perp__ipm *s)
 {
-    const double first = 1e-4, least = 1e-20, most = 1e40;
+    /* delta_w^0, delta_w^min and delta_w^max of the paper */
+    const double first = 1e-4, least = PERP_IPM_LEAST_DIAGONAL, most = 1e40;
     s->delta.w = s->delta.c = 0;
     for (size_t i = 0; i < s->n; i++) {
         s->sigma[i] = 0;
         if (!s->is_free[i]) continue;
         if (s->lo[i] > -UNBOUNDED) s->sigma[i] += s->zl[i] / (s->x[i] - s->lo[i]);
         if (s->hi[i] < UNBOUNDED) s->sigma[i] += s->zu[i] / (s->hi[i] - s->x[i]);
-        if (s->sigma[i] == 0) s->sigma[i] = 1e-20;
+        if (s->sigma[i] == 0) s->sigma[i] = PERP_IPM_LEAST_DIAGONAL;
     }
     int ok = perp__ipm_factor_once(s);
     if (ok == 1) return 1;
-    if (ok < 0) s->delta.c = 1e-8 * pow(s->mu, 0.25);
+    if (ok < 0) s->delta.c = DELTA_C * pow(s->mu, KAPPA_C);
     s->delta.w = s->delta.last == 0 ? first : fmax(least, s->delta.last / 3);
     while (s->delta.w < most) {
         ok = perp__ipm_factor_once(s);
@@ -385,7 +390,7 @@ int perp__ipm_factor(perp__ipm *s)
             s->delta.last = s->delta.w;
             return 1;
         }
-        if (ok < 0 && s->delta.c == 0) s->delta.c = 1e-8 * pow(s->mu, 0.25);
+        if (ok < 0 && s->delta.c == 0) s->delta.c = DELTA_C * pow(s->mu, KAPPA_C);
         s->delta.w *= s->delta.last == 0 ? 100 : 8;
     }
     return 0;
@@ -490,7 +495,7 @@ void perp__ipm_direction(perp__ipm *s, const double *c)
             s->system.res_c[i] = s->system.rhs_c[i] - s->system.res_c[i];
         double left =
             fmax(perp__ipm_norm_inf(s->system.res_x, n), perp__ipm_norm_inf(s->system.res_c, s->m));
-        if (left <= 1e-12 * scale || !(left < 0.5 * last)) break;
+        if (left <= PERP_TOL_REFINED * scale || !(left < 0.5 * last)) break;
         last = left;
         perp__ipm_solve_factored(s, s->system.res_x, s->system.res_c);
         for (size_t i = 0; i < n; i++) s->d.x[i] += s->system.res_x[i];

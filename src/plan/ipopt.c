@@ -1,6 +1,7 @@
 /* A plan's program on IPOPT, in the program's units. The relaxation of the pairs is driven down from solve to solve, each
  * starting from the last. */
 
+#include "base/tol.h"
 #include "external/nlp.h"
 #include "plan/nlp.h"
 
@@ -178,7 +179,8 @@ static void lay_out(nlp *u)
     const perp__program *g = u->g;
     const perp__bounds *b = u->pairing.bound;
     for (size_t i = 0; i < (size_t)g->nrow * u->K; i++)
-        u->row_of[i] = b->rlo[i] < -1e19 && b->rhi[i] > 1e19 ? -1 : (long)u->m++;
+        u->row_of[i] =
+            b->rlo[i] < -PERP_NLP_INFINITE && b->rhi[i] > PERP_NLP_INFINITE ? -1 : (long)u->m++;
     for (size_t k = 0; k < u->K; k++) {
         for (int e = 0; e < g->jac.n; e++)
             u->njac += u->row_of[(size_t)g->jac.row[e] * u->K + k] >= 0 &&

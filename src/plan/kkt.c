@@ -1,7 +1,9 @@
 /* The conditions of a minimum, evaluated anew from the program's derivatives. */
 
+#include "base/tol.h"
 #include "plan/kkt.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,6 +16,8 @@ static const double NOTICE = 1e-3;
 /* The least size of an unknown relative to what it could be (size_of_zero), and to its unit in the terms of its own
  * slope. */
 static const double LITTLE = 1e-3, OWN = 0.1;
+/* An unknown that is smaller throughout than MOVES of what it could be has that for its unit; its amplitude is at least AMPLITUDE of it. */
+static const double MOVES = 1e-4, AMPLITUDE = 1e-6;
 
 enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multiplier, with one */
 
@@ -76,9 +80,9 @@ static double size_of_zero(const perp__kkt *u, size_t i)
 static void set_extent(perp__kkt *u, size_t i, double most)
 {
     double zero = size_of_zero(u, i);
-    u->amplitude[i] = fmax(most, 1e-6 * zero);
+    u->amplitude[i] = fmax(most, AMPLITUDE * zero);
     u->extent[i] = fmax(most, LITTLE * zero);
-    u->unit[i] = most > 1e-4 * zero ? most : zero;
+    u->unit[i] = most > MOVES * zero ? most : zero;
 }
 
 static void measure_unknowns(perp__kkt *u, const double *w, const double *p)
@@ -283,7 +287,7 @@ int perp__kkt_second_order(perp__kkt *u, perp__ipm *ipm, int is_new, const doubl
  * entries? */
 static int is_semidefinite(double *A, int n)
 {
-    const double eps = 2.3e-16 * (n + 1);
+    const double eps = DBL_EPSILON * (n + 1);
     for (int k = 0; k < n; k++) {
         double *K = A + k * n, most = 0;
         for (int i = k + 1; i < n; i++) most = fmax(most, fabs(K[i]));

@@ -96,7 +96,7 @@ static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const 
 static double relaxation_of_guess(perp_plan *plan)
 {
     const perp__program *g = plan->program;
-    double most = fmax(1e-4, plan->options.relaxation_min), cost;
+    double most = fmax(PERP_PLAN_RELAXED, plan->options.relaxation_min), cost;
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
@@ -127,7 +127,7 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     if (goes_on) {
         o.relaxation = 100 * o.relaxation_min;
         o.barrier = 10 * o.relaxation_min;
-        o.push = 1e-4;
+        o.push = PERP_PLAN_PUSH_WARM;
         o.is_warm = 1;
     }
     o.progress = forward_progress;
@@ -219,7 +219,7 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     o.tol = 0.1 * plan->options.tol;
     o.barrier_min = BARRIER_MIN;
     o.relaxation = relaxation;
-    o.relaxation_min = 1e-4 * relaxation;
+    o.relaxation_min = PERP_PLAN_LOWERED * relaxation;
     o.progress = forward_progress;
     o.context = plan;
     memcpy(plan->from.w, plan->w, plan->nW * sizeof *plan->w);
@@ -475,7 +475,7 @@ static double way_along(const perp_plan *plan, double sign)
         double unit = is_w ? g->unit.w[j / (size_t)g->K] : g->unit.p[j];
         t = fmin(t, fmax(unit, plan->kkt->extent[i]) / fabs(d));
         double room = d > 0 ? hi - x : x - lo;
-        if (room > 1e-6 * plan->kkt->extent[i]) t = fmin(t, 0.5 * room / fabs(d));
+        if (room > PERP_PLAN_ROOM * plan->kkt->extent[i]) t = fmin(t, 0.5 * room / fabs(d));
     }
     return isfinite(t) ? t : 0;
 }

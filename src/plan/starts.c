@@ -1,6 +1,7 @@
 /* Starts of a plan, several at a time by threads. Each has a plan object of its own. Results and
  * progress are taken in the order of the starts, so both are the same for any number of threads. */
 
+#include "base/tol.h"
 #include "plan/plan.h"
 
 #include "base/arena.h"
@@ -51,7 +52,7 @@ static int is_better(const perp_plan_result *a, const perp_plan_result *b)
 {
     int holds = perp_plan_holds(a->outcome), other = perp_plan_holds(b->outcome);
     if (!holds || !other) return holds;
-    if (fabs(a->cost - b->cost) > 1e-9 * fmax(fabs(a->cost), fabs(b->cost)))
+    if (fabs(a->cost - b->cost) > PERP_PLAN_SAME_COST * fmax(fabs(a->cost), fabs(b->cost)))
         return a->cost < b->cost;
     return a->outcome < b->outcome;
 }

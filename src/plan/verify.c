@@ -18,6 +18,8 @@ static const double LITTLE = 1e-3;
 static const double NOISE = 1e-9;
 /* Errors up to SURE are not looked at more closely, nor an equation whose sides agree to CLOSE: its terms only make it better. */
 static const double SURE = 1e-9, CLOSE = 1e-12;
+/* An unknown enters an equation when LARGE, its value on trial, makes the terms exceed the usual ones so many times. */
+static const double ENTERS = 1e20;
 /* A node is at a time that is given in digits when it is this near: of its step, or of the time. */
 static const double OF_STEP = 1e-6, OF_TIME = 1e-9;
 
@@ -284,7 +286,7 @@ static void add_sizes_by_rows(checker *u, double *size)
             for (int i = 0; i < u->m->nequation; i++) {
                 double *sum = &s->size[g->ns + g->nv + g->nu + i], terms = terms_of(u, i);
                 if (!large) *sum = terms;
-                if (large && terms > 1e20 * *sum) least = fmin(least, *sum / (terms / LARGE));
+                if (large && terms > ENTERS * *sum) least = fmin(least, *sum / (terms / LARGE));
             }
         }
         if (is_state && !is_discrete) least *= h;

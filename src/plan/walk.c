@@ -1,6 +1,7 @@
 /* Homotopy in a parameter of the model, such as a friction coefficient from 0: the relaxed program is solved at
  * one value after the other, each from the solution of the last, up to the model's own value. */
 
+#include "base/tol.h"
 #include "plan/plan.h"
 
 #include "model/plan_block.h"
@@ -104,7 +105,7 @@ int perp__plan_start_easier(perp_plan *plan, int start)
             perp__plan_run_homotopy(easier, start, easier->options.relaxation_min, 0);
         iterations = easier->iterations;
         stopped |= easier->stopped;
-        from = run.infeasibility < 1e-3 ? easier : NULL;
+        from = run.infeasibility < PERP_PLAN_USABLE ? easier : NULL;
     }
     plan->iterations += iterations;
     plan->stopped |= stopped;

@@ -1,5 +1,6 @@
 /* Columns of a run in the places of the model's symbols. */
 
+#include "base/tol.h"
 #include "report/evaluate.h"
 
 #include <math.h>
@@ -146,7 +147,7 @@ static double slope_at(const void *context, int i)
 void perp__rows_get(perp__rows *r, int i, double *values)
 {
     double t = r->time[i], before = at_row(r->time, i - 1), h = t - before;
-    int is_step = isnan(r->step) || fabs(h - r->step) <= 1e-3 * r->step;
+    int is_step = isnan(r->step) || fabs(h - r->step) <= PERP_TOL_SAME_STEP * r->step;
     double start = is_step ? before : (double)NAN;
     r->row = i;
     r->last = is_step ? i - 1 : -1; /* else the row before is not the step before */

@@ -1,6 +1,7 @@
 /* Figures as SVG. Colours are classes of a style sheet in the file, so that it follows the reader's
  * light or dark scheme; sizes are pixels. */
 
+#include "base/tol.h"
 #include "report/text.h"
 #include "report/ticks.h"
 
@@ -495,7 +496,7 @@ static int map_is_valid(const perp_map *m)
 
 static int axis_is_valid(const perp_axis *a)
 {
-    return fabs(a->lo) <= 1e300 && fabs(a->hi) <= 1e300 &&
+    return fabs(a->lo) <= PERP_HUGE && fabs(a->hi) <= PERP_HUGE &&
            (a->scale == PERP_SCALE_LINEAR || !(a->lo < a->hi) || a->lo > 0);
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double LARGEST = 1e300, SMALLEST = 1e-300;
+static const double LARGEST = PERP_HUGE, SMALLEST = PERP_TINY;
 
 /* 1, 2 or 5 times a power of ten, at least x. */
 static double nice_step(double x)
@@ -123,7 +123,7 @@ void perp__range_finish(double *lo, double *hi, perp_scale scale, double room)
         return;
     }
     double size = fmax(fabs(*lo), fabs(*hi)), width = *hi - *lo;
-    if (!(width > 1e-12 * size) || width < SMALLEST) {
+    if (!(width > PERP_TOL_SAME * size) || width < SMALLEST) {
         double half = size > SMALLEST ? 0.1 * size : 1;
         *lo -= half;
         *hi += half;

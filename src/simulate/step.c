@@ -423,7 +423,8 @@ static void multiply_other_sides(perp__step *s, perp__elimination *e)
                 double x = s->value[k] * column[s->column[k]];
                 sum += x, terms += fabs(x);
             }
-            double x = fabs(sum) > 1e-13 * terms ? sum * factor[w] : 0; /* cancelled to nothing */
+            double x = fabs(sum) > PERP_TOL_SINGULAR * terms ? sum * factor[w]
+                                                             : 0; /* cancelled to nothing */
             e->K[(size_t)j * (size_t)nz + (size_t)i] = j < ny - nz ? x : x / factor[e->row[j]];
         }
     }
@@ -560,7 +561,7 @@ static perp__step_result take_answer(perp__step *s, const perp__elimination *e,
 static perp__step_result solve_regularised(perp__step *s, const perp__elimination *e,
                                            perp__step_result result)
 {
-    static const double shares[] = {1e-12, 1e-10, 1e-8};
+    static const double shares[] = PERP_STEP_SHARES;
     size_t nz = (size_t)e->nz;
     const double *M = e->K + ((size_t)s->ny - nz) * nz;
     double largest = 0;
@@ -778,11 +779,11 @@ static double search_line(perp__step *s, const double *base, const double *full,
                           double *residual)
 {
     double *y = s->ws + s->sym.y;
-    for (double alpha = 1; alpha > 1e-4; alpha /= 2) {
+    for (double alpha = 1; alpha > PERP_STEP_SHORTEST; alpha /= 2) {
         for (int i = 0; i < s->ny; i++)
             y[i] = alpha == 1 ? full[i] : base[i] + alpha * (full[i] - base[i]);
         *residual = evaluate_rows(s);
-        if (*residual <= (1 - 1e-4 * alpha) * before) return alpha;
+        if (*residual <= (1 - PERP_ARMIJO * alpha) * before) return alpha;
     }
     return 0;
 }
@@ -807,7 +808,7 @@ static int is_at_rounding(perp__step *s, progress *p)
 {
     double ratio = p->residual / p->before;
     p->off = times_rounding_of_all(s, row_rounding);
-    if (p->off > 1e3 && p->residual <= 1e-8 * p->first) {
+    if (p->off > PERP_STEP_FAR && p->residual <= PERP_STEP_FELL * p->first) {
         perp__step_size(s);
         p->off = times_rounding_of_all(s, sized_rounding);
     }
@@ -840,7 +841,7 @@ static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double
         if (holds(s, p, s->tol)) return 1;
         memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
         p->residual = evaluate_rows(s);
-        return !(p->residual < 1e3 * p->before) || is_late;
+        return !(p->residual < PERP_STEP_WORSE * p->before) || is_late;
     }
     if (p->residual == 0 || (alpha == 1 && p->residual > SLOW * p->before))
         return holds(s, p, s->tol);

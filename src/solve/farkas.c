@@ -49,7 +49,7 @@ static void add_product(exact *e, double a, double b)
 {
     double p = a * b;
     if (a == 0 || b == 0) return;
-    if (!(fabs(p) > PERP_LEAST_FACTOR && fabs(p) < 1e300)) e->is_lost = 1;
+    if (!(fabs(p) > PERP_LEAST_FACTOR && fabs(p) < PERP_HUGE)) e->is_lost = 1;
     add(e, perp__product_error(a, b, p));
     add(e, p);
 }
@@ -70,7 +70,7 @@ static int sign_of_product(int n, const double *x, const double *u, double a, in
         double term = x[i] * (u[i] * a);
         sum += term, terms += fabs(term);
     }
-    if (fabs(sum) > (n + 4) * DBL_EPSILON * terms + n * 1e-300 && terms <= 1e300) {
+    if (fabs(sum) > (n + 4) * DBL_EPSILON * terms + n * PERP_TINY && terms <= PERP_HUGE) {
         *sign = sum > 0 ? 1 : -1;
         return 1;
     }

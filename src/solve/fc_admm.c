@@ -39,7 +39,7 @@ void perp__fc_admm(perp__fc *fc)
     double residual = perp__fc_residual(fc), rho = fc->options->admm.rho;
     if (!(residual > fc->target)) return;
     if (rho == 0) rho = sqrt(fmax(perp__fc_largest_eigenvalue(fc), PERP_FC_RHO_LEAST));
-    double eta = 1e-6;
+    double eta = PERP_FC_ETA;
     if (!perp__block_lu_order(fc->lu, fc->nc, fc->start, fc->col, NULL)) {
         fc->out_of_memory = 1;
         return;
@@ -79,7 +79,7 @@ void perp__fc_admm(perp__fc *fc)
         if (it % 10 == 0 && perp__fc_residual(fc) <= fc->target) return;
         if (fc->options->admm.adapt && it % 20 == 0 && (primal > 10 * dual || dual > 10 * primal)) {
             double f = primal > dual ? 2 : 0.5;
-            if (rho * f < 1e-8 || rho * f > 1e8) continue;
+            if (rho * f < PERP_FC_RHO || rho * f > 1 / PERP_FC_RHO) continue;
             rho *= f;
             for (int k = 0; k < n; k++) y[k] /= f;
             factor(fc, rho + eta);

@@ -47,7 +47,6 @@ static void inner_sweeps(perp__fc *fc, double alpha, const double *center, int l
 
 void perp__fc_proximal_steps(perp__fc *fc, int limit)
 {
-    const double LEAST = 1e-10, MOST = 1e3;
     size_t bytes = (size_t)fc->n * sizeof(double);
     double *center = perp__fc_work(fc, 10), alpha = fc->options->proximal.alpha;
     int stop = fc->iterations + limit;
@@ -66,16 +65,16 @@ void perp__fc_proximal_steps(perp__fc *fc, int limit)
         if (fc->iterations == before) break;
         if (!isfinite(after)) {
             memcpy(fc->r, center, bytes);
-            alpha = fmin(10 * alpha, MOST);
+            alpha = fmin(10 * alpha, PERP_FC_ALPHA_MOST);
             continue;
         }
         if (reduced > 0.1) { /* the inner problem is still too hard: stay near, and let sweeps
                                 settle who slides */
-            alpha = fmin(5 * alpha, MOST);
+            alpha = fmin(5 * alpha, PERP_FC_ALPHA_MOST);
             left = stop - fc->iterations;
             after = perp__fc_sweeps(fc, left < 20 ? left : 20);
         } else if (after < 0.9 * residual) {
-            alpha = fmax(fc->options->proximal.sigma * alpha, LEAST);
+            alpha = fmax(fc->options->proximal.sigma * alpha, PERP_FC_ALPHA_LEAST);
         }
         residual = after;
     }

@@ -635,7 +635,7 @@ static int load(perp_fc_solver *s, const perp_fc *p, const double *r)
         load_blocks(s, p);
     for (int k = 0; k < p->nc; k++) {
         int i = fc->order[k];
-        fc->mu[k] = fmin(p->mu[i], 1e100); /* its square must be a number */
+        fc->mu[k] = fmin(p->mu[i], PERP_FC_MU_MOST);
         for (int e = 0; e < 3; e++) {
             fc->q[3 * k + e] = e < d ? p->q[d * i + e] : 0;
             fc->r[3 * k + e] = e < d && r ? r[d * i + e] : 0;
@@ -773,7 +773,7 @@ static void drop_underflow(const perp__fc *fc)
     double largest = 0;
     for (int i = 0; i < fc->n; i++) largest = larger(largest, fabs(fc->best[i]));
     for (int i = 0; i < fc->n; i++) {
-        if (fabs(fc->best[i]) < 1e-200 * largest) fc->best[i] = 0;
+        if (fabs(fc->best[i]) < PERP_FC_UNDERFLOW * largest) fc->best[i] = 0;
     }
 }
 

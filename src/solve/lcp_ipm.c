@@ -125,7 +125,8 @@ static perp_outcome ipm_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     memset(p.center, 0, N * sizeof(double));
     for (int outer = 0; outer < (attempt > 0 ? OUTER : 1) && n > 0; outer++) {
         for (int i = 0; i < n; i++) size = fmax(size, fabs(p.center[i]));
-        double start = fmax(fmax(1, size), sqrt(perp__lcp_scale(lcp) / fmax(largest, 1e-3)));
+        double start =
+            fmax(fmax(1, size), sqrt(perp__lcp_scale(lcp) / fmax(largest, PERP_IPM_LEAST_SCALE)));
         for (int i = 0; i < n; i++) p.z[i] = p.w[i] = start;
         if (!follow_path(s, &p, lcp, limit, iterations)) break;
         memcpy(p.center, p.z, N * sizeof(double));

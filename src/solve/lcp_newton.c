@@ -5,6 +5,7 @@
  * Fails at local minima of the merit function when M is not P0. Cost: one LU (2 n^3/3) a step, 5-30
  * steps. Takes bounds. A sparse problem is one for perp/mcp.h. */
 
+#include "base/tol.h"
 #include "linalg/dense.h"
 #include "solve/newton.h"
 #include "solve/solver.h"
@@ -77,7 +78,7 @@ static void choose_start(perp_lcp_solver *s, const perp_lcp *lcp, int attempt)
     double scale = perp__lcp_scale(lcp);
     for (int i = 0; i < lcp->n; i++) {
         double m = perp__column(lcp, i)[i], z = s->options.warm_start ? s->start[i] : 0;
-        if (attempt == 1) z = m > 1e-8 * scale ? -lcp->q[i] / m : 1;
+        if (attempt == 1) z = m > PERP_NEWTON_DIAGONAL * scale ? -lcp->q[i] / m : 1;
         s->z[i] = perp__clamp(lcp, i, z);
     }
 }

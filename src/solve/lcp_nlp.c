@@ -5,6 +5,7 @@
  * on IPOPT with exact derivatives. A reference for the other methods: thousands of times slower, and it ends in
  * points that are none where M is not monotone. Its library allocates. */
 
+#include "base/tol.h"
 #include "external/nlp.h"
 #include "solve/solver.h"
 
@@ -142,8 +143,8 @@ static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
     for (int i = 0; i < n; i++) {
         double start = s->options.warm_start ? s->start[i] : 1;
         x[i] = start > 0 ? start : 0, x[n + i] = 1;
-        xlo[i] = xlo[n + i] = 0, xhi[i] = xhi[n + i] = 1e20;
-        glo[i] = -lcp->q[i], glo[n + i] = 0, ghi[i] = ghi[n + i] = 1e20;
+        xlo[i] = xlo[n + i] = 0, xhi[i] = xhi[n + i] = PERP_NLP_UNBOUNDED;
+        glo[i] = -lcp->q[i], glo[n + i] = 0, ghi[i] = ghi[n + i] = PERP_NLP_UNBOUNDED;
     }
     perp__nlp_problem nlp = {.n = 2 * n,
                              .m = 2 * n,
@@ -161,7 +162,8 @@ static perp_outcome nlp_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
                              .hessian = hessian,
                              .progress = count,
                              .context = &p};
-    perp__nlp_options o = {.tol = fmax(1e-12, 0.01 * s->options.tol), .max_iter = limit};
+    perp__nlp_options o = {.tol = fmax(PERP_NLP_TOL_LEAST, 0.01 * s->options.tol),
+                           .max_iter = limit};
     if (n > 0 && n <= MOST)
         s->out_of_memory =
             perp__nlp_solve(&nlp, &o, x, lambda, lower, upper, &cost) == PERP__NLP_MEMORY;

@@ -206,7 +206,8 @@ INLINE int K(ratio_test)(tableau *d, int ld)
     VEC zero = {0}, one = zero + 1, first = zero + tied_row;
     for (int l = 0; l < WIDTH; l++) PERP_LANE(first, l) += lane_number[l];
     for (int pass = 0; pass < 2; pass++) {
-        VEC step = K(all)(limit), floor = K(all)(1e-3 * d->q_scale), count = zero, number = first;
+        VEC step = K(all)(limit), floor = K(all)(PERP_TOL_TERMS * d->q_scale), count = zero,
+            number = first;
         VEC bound = K(all)(-PERP_TOL_PIVOT * largest);
         if (limit == (double)INFINITY) return -1;
         for (int i = 0; i < ld; i += WIDTH) {

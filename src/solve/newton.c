@@ -134,7 +134,7 @@ int perp__newton(const perp__newton_problem *p, perp__ncp kind, double target, i
         for (int k = 0; k < 40; k++, length /= 2) {
             for (size_t i = 0; i < n; i++) s.trial[i] = z[i] + length * s.d[i];
             next = merit(&s, s.trial);
-            if (next <= value + 2e-4 * length * slope) break;
+            if (next <= value + 2 * PERP_ARMIJO * length * slope) break;
         }
         if (!(next < value)) break;
         memcpy(z, s.trial, n * sizeof *z);

@@ -2,6 +2,7 @@
  * method does: R_i brings the data of row i (verdict.c) to [1, 2), C_j the largest entry of column j to (1/2, 1]. What no data
  * reach - z_j in rows without any - is 0 in every answer: such a pair becomes w = z. */
 
+#include "base/tol.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ size_t perp__own_units_doubles(int n)
 static int choose_rows(int n, const double *D, double *R)
 {
     for (int i = 0; i < n; i++) {
-        if (D[i] != 0 && !(D[i] > 1e-150 && D[i] < 1e150)) return 0;
+        if (D[i] != 0 && !(D[i] > PERP_LEAST_ROOT && D[i] < 1 / PERP_LEAST_ROOT)) return 0;
         R[i] = D[i] == 0 ? 0 : 1 / perp__power_below(D[i]);
     }
     return 1;
@@ -47,7 +48,8 @@ perp_lcp perp__own_units(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int j = 0; j < n && fits; j++) {
         scale_column(lcp, j, s->own_R, s->own_C, M + (size_t)j * N);
         q[j] = lcp->q[j] * s->own_R[j];
-        fits = s->own_C[j] == 0 || (s->own_C[j] > 1e-150 && s->own_C[j] < 1e150);
+        fits = s->own_C[j] == 0 ||
+               (s->own_C[j] > PERP_LEAST_ROOT && s->own_C[j] < 1 / PERP_LEAST_ROOT);
     }
     if (!fits || n == 0) {
         s->own_R = s->own_C = NULL;

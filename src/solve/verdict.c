@@ -2,6 +2,7 @@
  * S_i = |q_i| + sum |M_ij z_j|, and the data, D_i = |q_i| + sum |M_ij| |q_j| / |M_jj|, which z's terms may exceed without bound
  * where M is singular. What plain sums leave open is decided by sums in twice the precision and a direct solve on the basis. */
 
+#include "base/tol.h"
 #include "base/holds.h"
 #include "base/twice.h"
 #include "linalg/dense.h"
@@ -665,7 +666,7 @@ static void find_scales(int n, const double *M, int ldm, double *R, double *C)
             double *scale = by_row ? &R[i] : &C[i];
             if (*scale != 0) continue;
             double largest = largest_entry(n, M, ldm, by_row, i, by_row ? C : R);
-            if (!(largest > 1e-300 && largest < 1e300)) continue;
+            if (!(largest > PERP_TINY && largest < PERP_HUGE)) continue;
             *scale = 1 / perp__power_below(largest), found = 1;
         }
     }
@@ -701,8 +702,8 @@ static int gather_scaled(perp_lcp_solver *s, const perp_lcp *lcp)
     int nb = perp__lcp_gather_basis(s, lcp);
     for (int k = 0; k < nb; k++) {
         double S = s->terms[s->lu.rows[k]], size = perp__lcp_size(s, lcp, s->lu.rows[k]);
-        s->lu.row_scale[k] = S > 1e-300 && S < 1e300 ? 1 / perp__power_below(S) : 0;
-        s->lu.column_scale[k] = size > 1e-300 && size < 1e300 ? perp__power_below(size) : 0;
+        s->lu.row_scale[k] = S > PERP_TINY && S < PERP_HUGE ? 1 / perp__power_below(S) : 0;
+        s->lu.column_scale[k] = size > PERP_TINY && size < PERP_HUGE ? perp__power_below(size) : 0;
     }
     perp__equilibrate(nb, s->lu.values, nb, s->lu.row_scale, s->lu.column_scale);
     for (int j = 0; j < nb; j++) {
@@ -730,7 +731,6 @@ void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
 static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    const double smallest = 1e-11;
     int nb = gather_scaled(s, lcp), r = 0;
     double *A = s->lu.values;
     size_t ld = (size_t)nb;
@@ -743,7 +743,7 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
                     pi = i, pj = j;
             }
         }
-        if (!(fabs(A[(size_t)pi + (size_t)pj * ld]) > smallest)) break;
+        if (!(fabs(A[(size_t)pi + (size_t)pj * ld]) > PERP_TOL_RANK)) break;
         perp__exchange(nb, A + r, A + pi, nb);
         perp__exchange(nb, A + (size_t)r * ld, A + (size_t)pj * ld, 1);
         int t = s->lu.swap[r], u = s->lu.order[r];
@@ -808,11 +808,12 @@ static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
             double *z = &s->z2[s->lu.rows[k]], *fine = &s->fine[s->lu.rows[k]], d = *fine - x[k];
             double sum = *z + d;
             *fine = perp__sum_error(*z, d, sum), *z = sum;
-            if (x[k] != 0 && !(fabs(x[k]) <= 1e-13 * perp__lcp_size(s, lcp, s->lu.rows[k])))
+            if (x[k] != 0 &&
+                !(fabs(x[k]) <= PERP_TOL_REFINED_LCP * perp__lcp_size(s, lcp, s->lu.rows[k])))
                 change = perp__worse(change, fabs(x[k]) / fabs(sum));
         }
         kernel[s->isa].twice(lcp, s->z2, s->fine, s->w2, s->terms, s->low);
-        if (change <= 1e-9 && round > 0) return full;
+        if (change <= PERP_TOL_CERTAIN && round > 0) return full;
         if (!(change < 0.1 * last)) return 0;
         last = change;
     }
@@ -826,8 +827,9 @@ static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < lcp->n; i++) {
         double z = s->z2[i], off = fmax(perp__lo(lcp, i) - z, z - perp__hi(lcp, i));
         double v = s->basis[i] ? 0 : violation(lcp, i, z, s->w2[i]);
-        s->wrong[i] = (unsigned char)(s->basis[i] ? off > 1e-12 * perp__lcp_size(s, lcp, i)
-                                                  : v > s->options.tol * s->terms[i]);
+        s->wrong[i] =
+            (unsigned char)(s->basis[i] ? off > PERP_TOL_OUTSIDE * perp__lcp_size(s, lcp, i)
+                                        : v > s->options.tol * s->terms[i]);
         many += s->wrong[i];
     }
     return many;
@@ -858,7 +860,8 @@ static int is_certain(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int k = 0; k < nb; k++) {
         double z = fabs(s->z2[s->lu.rows[k]]),
                error = bound[k] + 2 * off[k] * s->lu.column_scale[k] * worst;
-        double least = z > 0 ? 1e-9 * z : PERP__STRICT * perp__lcp_size(s, lcp, s->lu.rows[k]);
+        double least =
+            z > 0 ? PERP_TOL_CERTAIN * z : PERP__STRICT * perp__lcp_size(s, lcp, s->lu.rows[k]);
         if (!(off[k] <= 0.5 && error <= least)) return 0;
     }
     return 1;
@@ -878,7 +881,7 @@ static double error_within_bounds(perp_lcp_solver *s, const perp_lcp *lcp, int r
 {
     if (!regular) memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     for (int i = 0; i < lcp->n; i++) {
-        double z = fabs(s->z2[i]) <= 1e-24 * perp__lcp_size(s, lcp, i) ? 0 : s->z2[i];
+        double z = fabs(s->z2[i]) <= PERP_TOL_FINE_ZERO * perp__lcp_size(s, lcp, i) ? 0 : s->z2[i];
         z = perp__clamp(lcp, i, regular ? z : s->z2[i]);
         if (z != s->z2[i] || !s->basis[i]) s->fine[i] = 0;
         s->z2[i] = z;
