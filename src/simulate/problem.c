@@ -397,7 +397,7 @@ static int kind_of(plan *p, perp_expr e)
 static int derive_assigned(plan *p)
 {
     int ok = 1;
-    for (int d = 0; d < p->step->sym.assigned.n && ok; d++)
+    for (int d = 0; d < p->step->sym.assigned.nread && ok; d++)
         ok = perp__gradient(&p->graph, p->made[d], p->column, &p->slope[d]) &&
              perp__chain(&p->graph, &p->slope[d], p->step->ny, p->slope);
     return ok;
@@ -421,6 +421,7 @@ static int derive_rows(plan *p)
             perp_expr slope = substitute(p, gradient.entry[k], p->full);
             const perp__node *node = &p->graph.node[slope];
             int is_const = node->op == PERP__CONST;
+            if (is_const && node->value == 0) continue;
             ok = perp__grow(&s->column, &ccolumn, nonzeros + 1, sizeof *s->column) &&
                  perp__grow(&s->value, &cvalue, nonzeros + 1, sizeof *s->value);
             if (!ok) break;

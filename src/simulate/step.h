@@ -110,6 +110,7 @@ typedef struct perp__varied {
  * values have symbols behind those of the unknowns. */
 typedef struct perp__assigned {
     int n, *var, *equation; /* of the model */
+    int nread;              /* the others are not read by any condition, nor by these */
     perp__tape tape;        /* their values */
 } perp__assigned;
 

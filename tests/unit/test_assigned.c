@@ -53,6 +53,44 @@ static void vars_leave_in_triangular_order(void **state)
     perp_model_destroy(m);
 }
 
+/* Whatever they are made of, and where the only ones that read them leave, too, or multiply them by 0. */
+static void what_nobody_reads_leaves(void **state)
+{
+    static const struct {
+        const char *name;
+        int leaves;
+    } var[] = {{"seen", 1}, {"wide", 1}, {"none", 1},  {"torque", 1}, {"rate", 0},
+               {"read", 0}, {"self", 0}, {"twice", 1}, {"arm", 1},    {"lift", 0}};
+    perp_model *m = parse_model(
+        "state x[4] = [1, 2, 3, 4], v = 0\n"
+        "var wide, seen, none, torque, arm, rate, read, self, twice, lift\n"
+        "seen = wide*x[1]\n"
+        "wide = sum(x)\n" /* of four; read by what leaves */
+        "torque = arm*none\n"
+        "none = 0\n"
+        "arm = sum(x) + x[1]^2\n" /* 0 times it is read by der(v) */
+        "rate = der(v)\n"         /* has a derivative */
+        "read = sum(x)\n"
+        "self = sum(x) - self\n"               /* is made of itself */
+        "twice = sum(x) + v\ntwice = 2*lift\n" /* one sets it, the other is a condition */
+        "der(x) = -x\nder(v) = read + torque*arm\n"
+        "output o = seen + lift + torque\nsimulate to 1 step 0.5\n");
+    perp_simulation *sim = create(m);
+    (void)state;
+    for (size_t k = 0; k < sizeof var / sizeof *var; k++)
+        if (is_assigned(sim, var[k].name) != var[k].leaves)
+            fail_msg("%s %s", var[k].name, var[k].leaves ? "stays" : "leaves");
+    perp_simulation_destroy(sim);
+    run r = run_model(m, 0, 0);
+    double x = last(&r, "x[1]");
+    assert_near(x, 4 / 9.0, 1e-15);
+    assert_near(last(&r, "wide"), 10 * x, 1e-14);
+    assert_near(last(&r, "seen"), 10 * x * x, 1e-14);
+    assert_near(last(&r, "arm"), 10 * x + x * x, 1e-14);
+    assert_true(last(&r, "torque") == 0 && last(&r, "none") == 0);
+    free_run(&r);
+}
+
 #define BLOCK(var, is)                                                                             \
     "param k = 3, mu = 0.4\nstate x = 0.1, v = 1, w = 2\nvar n, f\n" var " s" is " sin(x)*v\n" var \
     " p" is " k*s + w\n"                                                                           \
@@ -125,6 +163,7 @@ static void a_var_without_value_is_no_solution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(vars_leave_in_triangular_order),
+                                       cmocka_unit_test(what_nobody_reads_leaves),
                                        cmocka_unit_test(assigned_vars_are_expressions),
                                        cmocka_unit_test(a_var_without_value_is_no_solution)};
     return cmocka_run_group_tests(tests, NULL, NULL);
