@@ -168,6 +168,70 @@ static void bench_creation(void)
     }
 }
 
+/* What a controller in the loop costs beside the steps: two states and a force read, an input set; and what else is done with a run in
+ * the hand. Microseconds. */
+static void bench_hand(void)
+{
+    enum { STEPS = 20000, ROUNDS = 20 };
+    static const char cart[] = "param m = 2, mu = 0.1\ninput F\nstate x = 0, v = 1\nvar f\n"
+                               "der(x) = v\nm*der(v) = F + f\n-mu*m*9.81 <= f <= mu*m*9.81 perp v\n"
+                               "simulate to 1e6 step 1e-3\n";
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_simulation *sim[2], *clone;
+    times time[2] = {{0}}, other[4] = {{0}};
+    if (perp_model_parse(cart, strlen(cart), "cart.perp", &model, &diag) != PERP_OK) exit(2);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.ninput = o.nparameter = PERP_ALL;
+    for (int i = 0; i < 2; i++)
+        if (perp_simulation_create(model, &o, &sim[i], &diag) != PERP_OK ||
+            perp_simulation_set_input(sim[i], 0, 0.25) != PERP_OK)
+            exit(2);
+    size_t size = perp_simulation_snapshot_size(sim[0]);
+    unsigned char *bytes = malloc(size);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 2;
+             i++) { /* 0: steps alone; 1: with the controller, which commands the same */
+            double start = cpu_now(), sum = 0;
+            for (int k = 0; k < STEPS; k++) {
+                if (i) {
+                    sum += perp_simulation_state(sim[1], 0) + perp_simulation_state(sim[1], 1) +
+                           perp_simulation_value(sim[1], 3);
+                    perp_simulation_set_input(sim[1], 0, 0.25 + 0 * (sum > 1e300));
+                }
+                perp_simulation_step(sim[i], NULL, NULL);
+            }
+            times_add(&time[i], (cpu_now() - start) / STEPS);
+        }
+        double start = cpu_now();
+        for (int k = 0; k < 1000; k++) perp_simulation_snapshot(sim[0], bytes, size);
+        times_add(&other[0], (cpu_now() - start) / 1000);
+        start = cpu_now();
+        for (int k = 0; k < 1000; k++) perp_simulation_restore(sim[0], bytes, size, NULL);
+        times_add(&other[1], (cpu_now() - start) / 1000);
+        start = cpu_now();
+        for (int k = 0; k < 1000; k++) {
+            perp_simulation_clone(sim[0], &clone, NULL);
+            perp_simulation_destroy(clone);
+        }
+        times_add(&other[2], (cpu_now() - start) / 1000);
+        start = cpu_now();
+        for (int k = 0; k < 1000; k++) perp_simulation_set_parameter(sim[1], 1, 0.1 + 1e-9 * k);
+        times_add(&other[3], (cpu_now() - start) / 1000);
+    }
+    printf("\n%-42s %14s\n", "a run in the hand (cart with friction)", "us");
+    printf("%-42s %14.3g\n", "step", 1e6 * times_least(&time[0]));
+    printf("%-42s %14.3g   (wanted < 0.1)\n", "loop of a controller beside the step",
+           1e6 * (times_least(&time[1]) - times_least(&time[0])));
+    static const char *const what[] = {"snapshot", "restore", "clone and destroy",
+                                       "set a parameter"};
+    for (int i = 0; i < 4; i++) printf("%-42s %14.3g\n", what[i], 1e6 * times_least(&other[i]));
+    printf("%-42s %14zu\n", "bytes of a snapshot", size);
+    for (int i = 0; i < 2; i++) perp_simulation_destroy(sim[i]);
+    perp_model_destroy(model);
+    free(bytes);
+}
+
 static void bench_command(void)
 {
     times time = {0};
@@ -239,6 +303,7 @@ int main(void)
     bench_models();
     bench_chain();
     bench_creation();
+    bench_hand();
     bench_command();
     bench_lemke();
     return 0;

@@ -8,7 +8,11 @@
 ///
 /// After each step the conditions as they were written are evaluated by code that belongs to no
 /// solver, and a step that does not hold is refused. Typical use: options from the model, create,
-/// step until done, destroy; or perp_simulate.
+/// step until done, destroy; or perp_simulation_run.
+///
+/// A simulation is an object to be held in the hand: between its steps states, inputs and parameters are read and set, it
+/// ends where it is told, goes back to its start, is written to bytes and read again, and copied. States, inputs and parameters are
+/// named by their index in the model (perp_model_find), columns by theirs in a row (perp_simulation_find_column).
 
 #ifndef PERP_SIMULATE_H
 #define PERP_SIMULATE_H
@@ -47,7 +51,16 @@ typedef struct perp_simulation_options {
     double
         tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
     ///< (docs/adr/008-verdicts.md): error <= tol; default 1e-9
+    const char *const *
+        input; ///< names of inputs that perp_simulation_set_input may set; nullable; read by create only
+    int ninput; ///< how many; PERP_ALL: every input of the model; default 0
+    const char *const *
+        parameter; ///< the same of parameters and perp_simulation_set_parameter: none that a size was computed from
+    int nparameter; ///< how many; PERP_ALL: every one whose value is a number (others follow from these); default 0
 } perp_simulation_options;
+
+/// A count that stands for all there are.
+enum { PERP_ALL = -1 };
 
 /// What the last step was. Strings are owned by the simulation.
 typedef struct perp_step_info {
@@ -92,7 +105,7 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
 /// parameters and inputs; check it at the initial state; allocate. Threads may create simulations of one model at once.
 ///
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
-/// @return PERP_OK, PERP_ERR_ARG (step or times out of range), PERP_ERR_MODEL (not affine, division by zero at the
+/// @return PERP_OK, PERP_ERR_ARG (step or times out of range, or a name of the options is none of the model), PERP_ERR_MODEL (not affine, division by zero at the
 ///         initial state, structurally singular), PERP_ERR_DATA (an input without a value, a table that ends before
 ///         the run), PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_create(const perp_model *model,
@@ -100,7 +113,8 @@ PERP_API perp_status perp_simulation_create(const perp_model *model,
                                             perp_simulation **simulation, perp_diag *diag);
 PERP_API void perp_simulation_destroy(perp_simulation *simulation);
 
-/// Number of steps from `from` to `to`: the whole steps that fit.
+/// Number of steps from `from` to `to`: the whole steps that fit; after a shorter one (perp_simulation_advance), those taken and the
+/// whole ones that fit from there.
 PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
@@ -117,11 +131,95 @@ PERP_API int perp_simulation_columns(const perp_simulation *simulation);
 PERP_API const char *perp_simulation_column_name(const perp_simulation *simulation, int column);
 PERP_API const char *perp_simulation_column_unit(const perp_simulation *simulation, int column);
 
-/// The current row. At the start: the initial state, NaN for what has no value yet. Allocates
+/// The column of this name, such as a force; -1: there is none, or NULL.
+PERP_API int perp_simulation_find_column(const perp_simulation *simulation, const char *name);
+
+/// The current row. At the start, and after perp_simulation_set_state: the states, NaN for what has no value yet. Allocates
 /// nothing.
 ///
 /// @param row  perp_simulation_columns entries
 PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row);
+
+/// One entry of the current row; NaN outside the columns. States and vars cost nothing, an output the evaluation of all outputs.
+/// Allocates nothing.
+PERP_API double perp_simulation_value(const perp_simulation *simulation, int column);
+
+/// The time that was reached [s]; NaN for NULL.
+PERP_API double perp_simulation_time(const perp_simulation *simulation);
+
+/// A state now, by its index in the model, in its unit; NaN where there is none.
+PERP_API double perp_simulation_state(const perp_simulation *simulation, int state);
+
+/// From here the run goes on with this value of a state. Vars and outputs have no value until the next step; forces of the last step
+/// are its first guess. Allocates nothing.
+///
+/// @return PERP_OK; PERP_ERR_ARG (no such state, or the value is not finite)
+PERP_API perp_status perp_simulation_set_state(perp_simulation *simulation, int state,
+                                               double value);
+
+/// The value that an input was set to; NaN: it is as the model says, or may not be set.
+PERP_API double perp_simulation_input(const perp_simulation *simulation, int input);
+
+/// What an input is at the end of the next step, and from then on until it is set again. At the beginning of a step it is what it was at the
+/// end of the last, linear between them, as in a table: a run that is driven so is repeated by its own rows (perp simulate --input).
+/// Where the model gives none, the first value holds at the start, too. Allocates nothing.
+///
+/// @param input  index in the model; one that the options name
+/// @param value  in the input's unit; NaN: as the model says again (its table or function of time)
+/// @return PERP_OK; PERP_ERR_ARG (no input that may be set, or infinite)
+PERP_API perp_status perp_simulation_set_input(perp_simulation *simulation, int input,
+                                               double value);
+
+/// The present value of a parameter that may be set; NaN for others.
+PERP_API double perp_simulation_parameter(const perp_simulation *simulation, int parameter);
+
+/// A parameter from here on, and what follows from it; initial values stay as they are. Matrices that the run keeps are made anew.
+/// Allocates nothing.
+///
+/// @param parameter  index in the model; one that the options name
+/// @return PERP_OK; PERP_ERR_ARG (no parameter that may be set, or the value is not finite)
+PERP_API perp_status perp_simulation_set_parameter(perp_simulation *simulation, int parameter,
+                                                   double value);
+
+/// Steps until time `to`: whole ones, then, where `to` lies between two, one that ends there; from then on whole steps are counted from
+/// `to`. Nothing to do where `to` is now, up to rounding. Allocates as perp_simulation_step.
+///
+/// @param to    not before the present time, nor after the options' `to` [s]
+/// @param info  nullable; of the last step
+/// @return as perp_simulation_step; PERP_ERR_ARG also for a `to` out of range
+PERP_API perp_status perp_simulation_advance(perp_simulation *simulation, double to,
+                                             perp_step_info *info, perp_diag *diag);
+
+/// Back to the start: states, parameters and inputs are as after perp_simulation_create, the summary is empty, and what follows is
+/// what followed then, to the last bit. NULL: nothing. Allocates nothing.
+PERP_API void perp_simulation_reset(perp_simulation *simulation);
+
+/// Bytes of a snapshot, the same at all times of a simulation; 0 for NULL.
+PERP_API size_t perp_simulation_snapshot_size(const perp_simulation *simulation);
+
+/// Write all that what follows depends on: time, states, vars, parameters, inputs that were set, the summary, and what the
+/// solvers begin with. Allocates nothing.
+///
+/// @param bytes  at least perp_simulation_snapshot_size
+/// @return PERP_OK; PERP_ERR_ARG (size is too small)
+PERP_API perp_status perp_simulation_snapshot(const perp_simulation *simulation, void *bytes,
+                                              size_t size);
+
+/// Go on from a snapshot of this simulation, or of another of the same model text with the same options, parameters that are numbers and
+/// input tables (`from` and `to` may differ): not a bit of what follows is another than after the snapshot. Bytes are for
+/// the same version of perp and kind of machine. A matrix that the run needs is made again. May allocate room for modes that this
+/// simulation has not met.
+///
+/// @return PERP_OK; PERP_ERR_DATA (diag says why these bytes are none of this simulation; nothing was changed); PERP_ERR_ARG (NULL);
+///         PERP_ERR_MEMORY (only perp_simulation_reset or another restore may follow)
+PERP_API perp_status perp_simulation_restore(perp_simulation *simulation, const void *bytes,
+                                             size_t size, perp_diag *diag);
+
+/// Another simulation at the same place, which goes on alone; the model is shared. Much cheaper than perp_simulation_create.
+///
+/// @return PERP_OK; PERP_ERR_ARG (NULL); PERP_ERR_MEMORY
+PERP_API perp_status perp_simulation_clone(const perp_simulation *simulation,
+                                           perp_simulation **clone, perp_diag *diag);
 
 /// From now on, carry along how the run moves with parameters of the model: the derivatives of each solved step with its
 /// guards, and the side of every pair that is 0, as they are (a solved step is then a smooth function of the states before

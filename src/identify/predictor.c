@@ -172,8 +172,9 @@ static perp_status create_simulation(const perp__predictor *p, worker *w, int fo
     o.step = s->step;
     o.from = first->t[0];
     o.to = o.from + (double)first->at[first->rows - 1] * s->step;
-    perp_status status =
-        perp__simulation_create(w->model, &o, s->np, s->options.parameter, &sim, &w->diag);
+    o.parameter = s->options.parameter;
+    o.nparameter = s->np;
+    perp_status status = perp_simulation_create(w->model, &o, &sim, &w->diag);
     if (status == PERP_OK && follow)
         status = perp_simulation_follow(sim, s->np, s->options.parameter, &w->diag);
     if (status == PERP_OK)

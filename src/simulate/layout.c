@@ -25,25 +25,27 @@ static void release(void *of)
 }
 
 /* All that the problem is made of and a model's user can change. NULL when memory is out. */
-static double *make_key(const perp_model *m, const perp_simulation_options *o, const int *param,
-                        int nparam, size_t *n)
+static double *make_key(const perp_model *m, const perp_simulation_options *o,
+                        const perp__changes *c, size_t *n)
 {
     int np = m->nitem[PERP_PARAM], nu = m->nitem[PERP_INPUT];
-    double *key = malloc((4 + (size_t)nparam + 2 * (size_t)(np + nu)) * sizeof *key), *k = key;
+    double *key = malloc((4 + (size_t)c->nparam + 2 * (size_t)(np + nu)) * sizeof *key), *k = key;
     if (!key) return NULL;
-    *k++ = o->integrator, *k++ = o->theta, *k++ = o->step, *k++ = nparam;
-    for (int i = 0; i < nparam; i++) *k++ = param[i];
+    *k++ = o->integrator, *k++ = o->theta, *k++ = c->nparam;
+    for (int i = 0; i < c->nparam; i++) *k++ = c->param[i];
     for (int i = 0; i < np; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];
         int is_number = item->is_set || item->expr < 0;
-        for (int v = 0; v < nparam; v++) is_number &= param[v] != i;
+        for (int v = 0; v < c->nparam; v++) is_number &= c->param[v] != i;
         *k++ = is_number, *k++ = is_number ? item->value : 0;
     }
     for (int i = 0; i < nu; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         const perp__node *node = item->expr < 0 ? NULL : &m->graph.node[item->expr];
         int is_number = node && node->op == PERP__CONST;
-        *k++ = item->table.n > 0 ? 2 : is_number;
+        int is_set = 0;
+        for (int v = 0; v < c->ninput; v++) is_set |= c->input[v] == i;
+        *k++ = (item->table.n > 0 ? 2 : item->expr < 0 ? 3 : is_number) + 4 * is_set;
         *k++ = is_number ? node->value : 0;
     }
     *n = (size_t)(k - key);
@@ -73,30 +75,29 @@ static void keep(const perp_model *m, perp__layout *layout)
     release(former);
 }
 
-static perp__layout *make(const perp_model *m, const perp_simulation_options *o, const int *param,
-                          int nparam)
+static perp__layout *make(const perp_model *m, const perp_simulation_options *o,
+                          const perp__changes *changes)
 {
     perp__layout *layout = calloc(1, sizeof *layout);
     if (!layout) return NULL;
     atomic_init(&layout->users, 1);
-    layout->step.h = o->step;
     layout->step.scheme = perp__scheme_make(perp_integrator_name(o->integrator), o->theta);
-    if (perp__problem_build(&layout->step, m, param, nparam)) return layout;
+    if (perp__problem_build(&layout->step, m, changes)) return layout;
     release(layout);
     return NULL;
 }
 
 static perp__layout *find_or_make(const perp_model *m, const perp_simulation_options *o,
-                                  const int *param, int nparam)
+                                  const perp__changes *changes)
 {
     size_t n;
-    double *key = make_key(m, o, param, nparam, &n);
+    double *key = make_key(m, o, changes, &n);
     perp__layout *layout = key ? find(m, key, n) : NULL;
     if (layout || !key) {
         free(key);
         return layout;
     }
-    layout = make(m, o, param, nparam);
+    layout = make(m, o, changes);
     if (!layout) {
         free(key);
         return NULL;
@@ -109,8 +110,9 @@ static perp__layout *find_or_make(const perp_model *m, const perp_simulation_opt
 /* The numbers of one simulation. */
 static int take_numbers(perp__step *s, const double *constant)
 {
-    const perp__tape *tapes[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
-                                 &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
+    const perp__tape *tapes[] = {&s->sym.varied.tape, &s->table.tape,  &s->tape.coefficients,
+                                 &s->tape.check,      &s->tape.guards, &s->sym.assigned.tape,
+                                 &s->tape.outputs};
     size_t nonzeros = (size_t)s->row_start[s->nrow];
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     s->value = malloc((nonzeros + 1) * sizeof(double));
@@ -123,21 +125,39 @@ static int take_numbers(perp__step *s, const double *constant)
     return perp__verdict_allocate(s);
 }
 
-perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, const int *param, int nparam)
+/* Takes over this use of the layout, also on failure. */
+static perp_status make_step(perp__step *step, perp__layout *layout, const perp_model *model,
+                             const perp_simulation_options *options)
 {
-    perp__layout *layout = find_or_make(model, options, param, nparam);
-    memset(step, 0, sizeof *step);
-    if (!layout) return PERP_ERR_MEMORY;
     *step = layout->step;
     step->tape.layout = layout;
     step->model = model;
     step->tol = options->tol;
+    step->h = options->step;
     step->value = NULL;
     if (!take_numbers(step, layout->step.value)) return PERP_ERR_MEMORY;
-    perp_status status = perp__step_allocate(step, options->solver);
-    if (status == PERP_OK && nparam) perp__step_revalue(step);
-    return status;
+    return perp__step_allocate(step, options->solver);
+}
+
+perp_status perp__step_create(perp__step *step, const perp_model *model,
+                              const perp_simulation_options *options, const perp__changes *changes)
+{
+    static const perp__changes none;
+    perp__layout *layout = find_or_make(model, options, changes ? changes : &none);
+    memset(step, 0, sizeof *step);
+    if (!layout) return PERP_ERR_MEMORY;
+    perp_status status = make_step(step, layout, model, options);
+    if (status != PERP_OK) return status;
+    perp__step_take_parameters(step);
+    perp__step_revalue(step);
+    return PERP_OK;
+}
+
+perp_status perp__step_share(perp__step *step, const perp__step *of,
+                             const perp_simulation_options *options)
+{
+    atomic_fetch_add(&of->tape.layout->users, 1);
+    return make_step(step, of->tape.layout, of->model, options);
 }
 
 void perp__step_clear(perp__step *step)
@@ -152,14 +172,31 @@ void perp__step_clear(perp__step *step)
     memset(step, 0, sizeof *step);
 }
 
-void perp__step_revalue(perp__step *s)
+const double *perp__step_key(const perp__step *step, size_t *n)
+{
+    *n = step->tape.layout->nkey;
+    return step->tape.layout->key;
+}
+
+void perp__step_take_parameters(perp__step *s)
 {
     const perp__varied *v = &s->sym.varied;
     for (int k = 0; k < v->n; k++)
         s->ws[perp__step_parameter(s, k)] = s->model->item[PERP_PARAM][v->param[k]].value;
+}
+
+void perp__step_put_varied(perp__step *s)
+{
+    const perp__varied *v = &s->sym.varied;
+    s->ws[SYM_H] = s->h;
     perp__tape_eval(&v->tape, s->ws);
     for (int k = 0; k < v->nentry; k++) s->value[v->entry[k]] = s->ws[v->tape.out[k]];
     for (int i = s->sym.n; i < perp__tape_end(&v->tape); i++) /* data, as numbers are */
         s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), 0};
-    perp__step_forget(s);
+}
+
+void perp__step_revalue(perp__step *s)
+{
+    perp__step_put_varied(s);
+    perp__step_forget_factors(s);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What becomes a tape. */
-enum { VARIED, COEFFICIENTS, CHECK, GUARDS, ASSIGNED, OUTPUTS, TAPES };
+enum { VARIED, INPUTS, COEFFICIENTS, CHECK, GUARDS, ASSIGNED, OUTPUTS, TAPES };
 
 typedef struct roots {
     perp_expr *e;
@@ -23,6 +23,7 @@ typedef struct plan {
     const perp_model *model;
     const int *param; /* parameters that are symbols; all others are numbers */
     int nparam;
+    const perp__changes *changes; /* NULL: the step is there */
     perp__graph graph;
     perp__instant end; /* of the step; and for equations that move what a gap reads (contacts.c), */
     perp__instant damped; /* the same with theta as a symbol */
@@ -75,7 +76,7 @@ static int make_instant(plan *p, perp__instant *at)
     if (!perp__instant_create(at, m, g, &s->scheme, rate, rate + s->nx)) return 0;
     at->start = perp__symbol(g, SYM_T_PRE);
     at->time[0] = perp__symbol(g, SYM_T);
-    at->h = s->nonlinear ? perp__symbol(g, SYM_H) : perp__const(g, s->h);
+    at->h = perp__symbol(g, SYM_H);
     at->theta = at == &p->damped ? perp__symbol(g, SYM_THETA) : perp__const(g, s->scheme.theta);
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
         at->known[m->item[PERP_PARAM][i].symbol] = parameter(p, at, i);
@@ -374,19 +375,23 @@ static void add_root(plan *p, int tape, perp_expr e)
 
 enum { CONSTANT, OF_PARAMETERS, OTHER };
 
+/* Does this symbol stay the same until values are put in? The step of an affine model is one, too. */
+static int is_varied(const plan *p, int symbol)
+{
+    const perp__step *s = p->step;
+    if (symbol == SYM_H) return !s->nonlinear;
+    return symbol >= s->sym.n && symbol < perp__step_parameter(s, p->nparam);
+}
+
 /* What a node depends on. */
 static int kind_of(plan *p, perp_expr e)
 {
-    const perp__step *s = p->step;
     if (p->nkind <= e && !perp__grow(&p->kind, &p->ckind, e + 1, 1)) p->graph.failed = 1;
     if (p->graph.failed) return OTHER;
     for (; p->nkind <= e; p->nkind++) {
         const perp__node *node = &p->graph.node[p->nkind];
         int kind = CONSTANT, arity = perp__op_arity(node->op);
-        if (node->op == PERP__SYMBOL)
-            kind = node->a >= s->sym.n && node->a < perp__step_parameter(s, p->nparam)
-                       ? OF_PARAMETERS
-                       : OTHER;
+        if (node->op == PERP__SYMBOL) kind = is_varied(p, node->a) ? OF_PARAMETERS : OTHER;
         if (arity > 0) kind = p->kind[node->a];
         if (arity > 1 && p->kind[node->b] > kind) kind = p->kind[node->b];
         p->kind[p->nkind] = (char)kind;
@@ -428,12 +433,12 @@ static int derive_rows(plan *p)
             s->column[nonzeros] = gradient.column[k];
             s->value[nonzeros++] = is_const ? node->value : 0;
             if (is_const) continue;
-            int is_varied = kind_of(p, slope) == OF_PARAMETERS;
-            int **entry = is_varied ? &s->sym.varied.entry : &s->entry;
-            int *n = is_varied ? &s->sym.varied.nentry : &s->nentry;
-            ok = perp__grow(entry, is_varied ? &cvaried : &centry, *n + 1, sizeof **entry);
+            int varies = kind_of(p, slope) != OF_PARAMETERS;
+            int **entry = varies ? &s->entry : &s->sym.varied.entry;
+            int *n = varies ? &s->nentry : &s->sym.varied.nentry;
+            ok = perp__grow(entry, varies ? &centry : &cvaried, *n + 1, sizeof **entry);
             if (!ok) break;
-            add_root(p, is_varied ? VARIED : COEFFICIENTS, slope);
+            add_root(p, varies ? COEFFICIENTS : VARIED, slope);
             (*entry)[(*n)++] = nonzeros - 1;
         }
     }
@@ -441,6 +446,29 @@ static int derive_rows(plan *p)
     s->constant = s->nentry == 0 && !s->nonlinear;
     perp__sparse_row_clear(&gradient);
     return ok && !p->graph.failed;
+}
+
+/* What the model says of an input at the time that is this symbol. */
+static perp_expr input_at(plan *p, perp_expr e, int time)
+{
+    perp_expr *t = &p->end.known[PERP__SYM_T], result = 0;
+    *t = perp__symbol(&p->graph, time);
+    perp__graph_copy(&p->graph, &p->model->graph, &e, 1, p->end.known, &result);
+    *t = -1;
+    return result;
+}
+
+static void add_inputs(plan *p)
+{
+    const perp__tables *table = &p->step->table;
+    for (int k = 0; k < table->n; k++) {
+        const perp__item *item = &p->model->item[PERP_INPUT][table->input[k]];
+        int has_formula = item->table.n == 0 && item->expr >= 0;
+        table->formula[k] = has_formula ? p->root[INPUTS].n : -1;
+        if (!has_formula) continue;
+        add_root(p, INPUTS, input_at(p, item->expr, SYM_T));
+        add_root(p, INPUTS, input_at(p, item->expr, SYM_T_PRE));
+    }
 }
 
 /* The conditions as they were written, the guards, and the outputs. */
@@ -503,13 +531,13 @@ static int compile_varied(plan *p, int *given)
     perp__tape *tape = &p->step->sym.varied.tape;
     int count = p->graph.count;
     for (int i = 0; i < count; i++) given[i] = -1;
-    for (int i = 0; i < count && p->nparam > 0; i++) {
+    for (int i = 0; i < count; i++) {
         const perp__node *node = &p->graph.node[i];
         int arity = kind_of(p, i) == OTHER ? perp__op_arity(node->op) : 0;
         if (arity > 0) give(p, node->a, given);
         if (arity > 1) give(p, node->b, given);
     }
-    for (int k = COEFFICIENTS; k < TAPES && p->nparam > 0; k++)
+    for (int k = INPUTS; k < TAPES; k++)
         for (int i = 0; i < p->root[k].n; i++) give(p, p->root[k].e[i], given);
     const roots *list = &p->root[VARIED];
     if (p->graph.failed || !perp__tape_compile(tape, &p->graph, list->e, list->n,
@@ -523,13 +551,14 @@ static int compile_varied(plan *p, int *given)
 static int compile_tapes(plan *p)
 {
     perp__step *s = p->step;
-    perp__tape *tape[] = {&s->sym.varied.tape, &s->tape.coefficients, &s->tape.check,
-                          &s->tape.guards,     &s->sym.assigned.tape, &s->tape.outputs};
+    perp__tape *tape[] = {&s->sym.varied.tape, &s->table.tape,  &s->tape.coefficients,
+                          &s->tape.check,      &s->tape.guards, &s->sym.assigned.tape,
+                          &s->tape.outputs};
     int *given = malloc((size_t)p->graph.count * sizeof *given);
     int ok = given && compile_varied(p, given);
-    for (int k = COEFFICIENTS; ok && k < TAPES; k++)
+    for (int k = INPUTS; ok && k < TAPES; k++)
         ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n,
-                                     perp__tape_end(tape[k - 1]), p->nparam ? given : NULL);
+                                     perp__tape_end(tape[k - 1]), given);
     free(given);
     return ok;
 }
@@ -561,7 +590,19 @@ static int number_vars(perp__step *s, const perp_model *m)
     return 1;
 }
 
-static int lay_out(perp__step *s, const perp_model *m)
+/* The inputs that have symbols. */
+static void list_tables(perp__step *s, const perp_model *m, const perp__changes *changes)
+{
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
+        int is_set = 0;
+        for (int k = 0; k < changes->ninput; k++) is_set |= changes->input[k] == i;
+        if (!is_set && m->item[PERP_INPUT][i].table.n == 0) continue;
+        s->table.is_set[s->table.n] = is_set;
+        s->table.input[s->table.n++] = i;
+    }
+}
+
+static int lay_out(perp__step *s, const perp_model *m, const perp__changes *changes)
 {
     int ninput = m->nitem[PERP_INPUT], splits = 0, cones = 0;
     for (int i = 0; i < m->nfriction; i++) cones += m->contact[i].kind == PERP__CONTACT_CONE;
@@ -572,7 +613,7 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->ny = s->nx + s->nv + 2 * splits;
     s->np = m->npair + splits;
     s->nrow = s->nown + splits + 2 * (m->npair - splits) + 5 * splits + 5 * cones;
-    s->table.input = malloc(((size_t)ninput + 1) * sizeof(int));
+    s->table.input = malloc((3 * (size_t)ninput + 1) * sizeof(int));
     s->tape.guard_of = malloc(((size_t)m->npair + 1) * sizeof(int));
     s->pair = malloc(((size_t)s->np + 1) * sizeof *s->pair);
     s->cone = malloc(((size_t)cones + 1) * sizeof *s->cone);
@@ -587,9 +628,9 @@ static int lay_out(perp__step *s, const perp_model *m)
     s->marks.definition = s->marks.defines + m->nequation;
     s->marks.force_of = s->marks.definition + m->nequation;
     if (!s->table.input || !s->tape.guard_of || !s->pair || !s->cone || !s->row_start) return 0;
-    for (int i = 0; i < ninput; i++) {
-        if (m->item[PERP_INPUT][i].table.n > 0) s->table.input[s->table.n++] = i;
-    }
+    s->table.is_set = s->table.input + ninput;
+    s->table.formula = s->table.is_set + ninput;
+    list_tables(s, m, changes);
     s->sym.pre = SYM_PRE;
     s->sym.table = s->sym.pre + s->nx;
     s->sym.table_pre = s->sym.table + s->table.n;
@@ -648,14 +689,14 @@ static int build_problem(plan *p)
 {
     perp__step *s = p->step;
     if (!perp__contacts_find(s, p->model) || !perp__assigned_find(&s->sym.assigned, p->model) ||
-        !lay_out(s, p->model) || !allocate_plan(p))
+        !lay_out(s, p->model, p->changes) || !allocate_plan(p))
         return 0;
     if (!write_rows(p)) return 0;
     int affine = rows_are_affine(p);
     if (affine < 0) return 0;
     s->nonlinear = !affine;
-    if (s->nonlinear && !write_rows(p)) return 0;
     if (!derive_rows(p) || !mark_entries(p)) return 0;
+    add_inputs(p);
     add_reports(p);
     return compile_tapes(p) && perp__marks_allocate(s);
 }
@@ -677,9 +718,11 @@ static void free_plan(plan *p)
     free(p->rate_start);
 }
 
-int perp__problem_build(perp__step *step, const perp_model *model, const int *param, int nparam)
+int perp__problem_build(perp__step *step, const perp_model *model, const perp__changes *changes)
 {
-    plan p = {.step = step, .model = model, .param = param, .nparam = nparam};
+    int nparam = changes->nparam;
+    const int *param = changes->param;
+    plan p = {.step = step, .model = model, .param = param, .nparam = nparam, .changes = changes};
     step->model = model;
     step->sym.varied.n = nparam;
     step->sym.varied.param = malloc(((size_t)nparam + 1) * sizeof(int));
@@ -723,6 +766,7 @@ void perp__problem_clear(perp__step *step)
     perp__tape_clear(&step->tape.guards);
     perp__tape_clear(&step->tape.outputs);
     free(step->table.input);
+    perp__tape_clear(&step->table.tape);
     free(step->gaps.side);
     free(step->gaps.damped);
     free(step->tape.guard_of);

@@ -1,5 +1,5 @@
-/* Internal: the state of a run, shared by the run itself (simulate.c) and the checks before one
- * (check.c). */
+/* Internal: the state of a run, shared by the run itself (simulate.c), what may be changed between its steps (live.c), snapshots
+ * (snapshot.c) and the checks before one (check.c). */
 
 #ifndef PERP_SRC_RUN_H
 #define PERP_SRC_RUN_H
@@ -7,23 +7,38 @@
 #include "simulate/sensitivity.h"
 #include "simulate/step.h"
 
+/* Inputs that the caller sets. During a step they go in a line from what they were at its beginning to what was set; by
+ * the step's tables. */
+typedef struct perp__driven {
+    int *slot;         /* of each input of the model: its place, or -1: it may not be set */
+    double *held;      /* NaN: as the model says */
+    double *from;      /* at the beginning of the step, which goes */
+    double begin, end; /* from this time to this; a part of it may be in hand */
+} perp__driven;
+
 struct perp_simulation {
     const perp_model *model;
     perp_simulation_options options;
     perp__step step;
     perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
-    long nstep;                     /* whole steps that fit */
+    long nstep;                     /* steps taken, and whole ones that still fit */
     long done;
+    double start;    /* steps have been whole since this time, */
+    long since;      /* which was after so many */
+    double *initial; /* states, then varied parameters, as at creation */
+    perp__driven driven;
+    int is_moved;      /* a state was set since the last step */
     double *before;    /* symbols as they were before the step: given back when it fails */
     double *beginning; /* symbols at the beginning of a part of it, for when it is taken again */
     double residual;
     perp_simulation_summary summary;
     long (*sides)[4];
     const char **column_name, **column_unit;
+    double *row; /* ncolumn: scratch */
     int ncolumn;
 };
 
-/* The time after k whole steps. */
+/* The time after k steps, whole ones since sim->since. */
 double perp__run_time(const perp_simulation *sim, long k);
 
 /* Put the times and table values of a step from t0 to t1 into the workspace; the states become pre
@@ -35,5 +50,34 @@ void perp__run_initial_symbols(const perp_simulation *sim, double *symbol);
 
 /* The initial row: states known, nothing else. */
 void perp__run_set_initial(perp_simulation *sim);
+
+/* At the start `from` with these states and parameters, for so many steps; what steps before it left behind is forgotten. */
+void perp__run_restart(perp_simulation *sim, double from, long steps);
+
+/* Is there an input that the caller must set, and has not? Its index in the model, or -1. */
+int perp__run_open_input(const perp_simulation *sim);
+
+/* Parameter *i of this name, if a caller may differentiate by it, or set it. */
+int perp__may_vary(const perp_model *model, const char *name, int *i);
+
+/* The inputs and parameters that the options name, each once; *list is the caller's to free. */
+perp_status perp__run_find_changes(perp_simulation *sim, perp__changes *changes, int **list,
+                                   perp_diag *diag);
+
+/* The names of the row's columns. 0 when memory is out. */
+int perp__run_name_columns(perp_simulation *sim);
+
+/* Memory of a simulation whose model, options and step problem are there. */
+perp_status perp__run_allocate(perp_simulation *sim);
+
+/* Whole steps of this length from a time to another. */
+long perp__whole_steps(double from, double to, double step);
+
+/* One step, of length h, to time t. */
+perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
+                           perp_diag *diag);
+
+/* A row's outputs where no step was taken yet, or a state was set: vars and what was before the step have no value. */
+void perp__run_begin_row(const perp_simulation *sim, double *row);
 
 #endif

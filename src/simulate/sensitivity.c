@@ -11,8 +11,9 @@
  * columns: states before the step (nx), parameters (np), and, for outputs only, unknowns (ny). */
 struct perp__sensitivity {
     perp__step *step;
-    int np, noutput, *param;
-    perp__tape tape; /* the nonzeros, row by row */
+    int np, noutput;
+    int nparam, *param; /* those followed, then others that the step's caller may change */
+    perp__tape tape;    /* the nonzeros, row by row */
     int *start, *column;
     double *ws;         /* the step's symbols, parameters, then the tape */
     double *before;     /* nx x np, by rows */
@@ -45,7 +46,7 @@ static int add_row(perp__sensitivity *x, perp__graph *g, perp_expr e, const int 
 static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula)
 {
     const perp__step *s = x->step;
-    int nsymbol = perp__step_parameter(s, x->np), n = 0, capacity = 0;
+    int nsymbol = perp__step_parameter(s, x->nparam), n = 0, capacity = 0;
     int total = s->nrow + x->noutput + s->nx;
     perp__sparse_row scratch = {0};
     perp_expr *root = NULL;
@@ -84,6 +85,22 @@ static int allocate(perp__sensitivity *x)
     return 1;
 }
 
+/* The parameters that are symbols of the formulas. 0 when memory is out. */
+static int list_parameters(perp__sensitivity *x, const int *param, int np)
+{
+    const perp__varied *varied = &x->step->sym.varied;
+    x->param = malloc(((size_t)np + (size_t)varied->n) * sizeof(int));
+    if (!x->param) return 0;
+    memcpy(x->param, param, (size_t)np * sizeof(int));
+    x->nparam = np;
+    for (int k = 0; k < varied->n; k++) {
+        int is_followed = 0;
+        for (int j = 0; j < np; j++) is_followed |= param[j] == varied->param[k];
+        if (!is_followed) x->param[x->nparam++] = varied->param[k];
+    }
+    return 1;
+}
+
 perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int np)
 {
     const perp_model *m = s->model;
@@ -96,16 +113,14 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int
     if (ok) {
         *x = (perp__sensitivity){.step = s, .np = np, .noutput = noutput};
         x->start = malloc((total + 1) * sizeof(int));
-        x->param = malloc((size_t)np * sizeof(int));
-        ok = x->start && x->param &&
-             perp__step_formulas(s, param, np, &graph, formula, formula + s->nrow,
+        ok = x->start && list_parameters(x, param, np) &&
+             perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
                                  formula + s->nrow + noutput) &&
              derive(x, &graph, formula) && allocate(x);
     }
     perp__graph_clear(&graph);
     free(formula);
     if (ok) {
-        memcpy(x->param, param, (size_t)np * sizeof(int));
         perp__sensitivity_revalue(x);
         return x;
     }
@@ -113,11 +128,38 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int
     return NULL;
 }
 
+/* As the step has it, where it may change there. */
+static double value_of(const perp__step *s, int param)
+{
+    for (int k = 0; k < s->sym.varied.n; k++)
+        if (s->sym.varied.param[k] == param) return s->ws[perp__step_parameter(s, k)];
+    return s->model->item[PERP_PARAM][param].value;
+}
+
 void perp__sensitivity_revalue(perp__sensitivity *x)
 {
-    for (int j = 0; x && j < x->np; j++)
-        x->ws[perp__step_parameter(x->step, j)] =
-            x->step->model->item[PERP_PARAM][x->param[j]].value;
+    for (int j = 0; x && j < x->nparam; j++)
+        x->ws[perp__step_parameter(x->step, j)] = value_of(x->step, x->param[j]);
+}
+
+void perp__sensitivity_set(perp__sensitivity *x, int state)
+{
+    for (int j = 0; x && j < x->np; j++) x->now[state * x->np + j] = 0;
+}
+
+perp__sensitivity *perp__sensitivity_clone(const perp__sensitivity *x, perp__step *step)
+{
+    return perp__sensitivity_create(step, x->param, x->np);
+}
+
+void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
+{
+    size_t np = (size_t)x->np, nx = (size_t)x->step->nx, ny = (size_t)x->step->ny;
+    perp__pass_doubles(pass, x->before, nx * np);
+    perp__pass_doubles(pass, x->now, ny * np);
+    perp__pass_doubles(pass, x->output, (size_t)x->noutput * np);
+    perp__pass_ints(pass, &x->known, 1, 0, 1);
+    if (pass->mode == PERP__LOAD) perp__sensitivity_revalue(x);
 }
 
 void perp__sensitivity_destroy(perp__sensitivity *x)

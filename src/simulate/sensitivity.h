@@ -10,6 +10,7 @@
 #ifndef PERP_SRC_SENSITIVITY_H
 #define PERP_SRC_SENSITIVITY_H
 
+#include "simulate/pass.h"
 #include "simulate/step.h"
 
 typedef struct perp__sensitivity perp__sensitivity;
@@ -18,8 +19,15 @@ typedef struct perp__sensitivity perp__sensitivity;
 perp__sensitivity *perp__sensitivity_create(perp__step *step, const int *param, int nparam);
 void perp__sensitivity_destroy(perp__sensitivity *sensitivity);
 
-/* Put in the values that the parameters have in the model now. NULL: nothing. */
+/* Put in the values that the parameters have now. NULL: nothing. */
 void perp__sensitivity_revalue(perp__sensitivity *sensitivity);
+
+/* The state was set: it depends on no parameter any more. NULL: nothing. */
+void perp__sensitivity_set(perp__sensitivity *sensitivity, int state);
+
+/* The same of another simulation of the problem; and what it knows, for snapshots. */
+perp__sensitivity *perp__sensitivity_clone(const perp__sensitivity *sensitivity, perp__step *step);
+void perp__sensitivity_pass(perp__sensitivity *sensitivity, perp__pass *pass);
 
 /* At the initial state; a state whose initial value was set does not depend on parameters. */
 void perp__sensitivity_restart(perp__sensitivity *sensitivity);

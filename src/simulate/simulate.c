@@ -47,9 +47,9 @@ void perp_simulation_options_fill(perp_simulation_options *options, size_t size,
 
 /* Checks before the run ----------------------------------------------------------------------- */
 
-static long whole_steps(const perp_simulation_options *o)
+long perp__whole_steps(double from, double to, double step)
 {
-    double n = (o->to - o->from) / o->step;
+    double n = (to - from) / step;
     return (long)floor(n * (1 + PERP_TOL_SAME) + PERP_TOL_WHOLE);
 }
 
@@ -78,12 +78,14 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "more than 1e15 steps";
     else if (o->to > o->from && (o->from + o->step == o->from || o->to - o->step == o->to))
         wrong = "the step is lost in the rounding of times as large as these";
-    else if (o->to > o->from && whole_steps(o) == 0)
+    else if (o->to > o->from && perp__whole_steps(o->from, o->to, o->step) == 0)
         wrong = "the step is longer than the run";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
+    else if ((o->ninput > 0 && !o->input) || (o->nparameter > 0 && !o->parameter))
+        wrong = "inputs or parameters that may be set are counted, but not named";
     if (!wrong) return PERP_OK;
     return perp__refuse(diag, PERP_ERR_ARG, perp__in(file), "%s\n", wrong);
 }
@@ -108,6 +110,7 @@ static perp_status check_inputs(const perp_simulation *sim, perp_diag *diag)
         const perp__item *item = &m->item[PERP_INPUT][i];
         const perp__table *table = &item->table;
         int hint = 0;
+        if (sim->driven.slot[i] >= 0) continue; /* the steps will tell */
         if (table->n == 0 && item->expr < 0)
             status = perp__refuse(diag, PERP_ERR_DATA, perp__source_place(&m->source, item->at),
                                   "input '%s' has no value; write 'input %s = expression of "
@@ -153,6 +156,20 @@ void perp__run_initial_symbols(const perp_simulation *sim, double *symbol)
     perp__put_numbers(m, &from, PERP__AT_START, symbol);
 }
 
+/* Does only the caller say what this input is? */
+static int is_open(const perp_simulation *sim, int input)
+{
+    const perp__item *item = &sim->model->item[PERP_INPUT][input];
+    return sim->driven.slot[input] >= 0 && item->table.n == 0 && item->expr < 0;
+}
+
+int perp__run_open_input(const perp_simulation *sim)
+{
+    for (int i = 0; i < sim->model->nitem[PERP_INPUT]; i++)
+        if (is_open(sim, i) && isnan(sim->driven.held[sim->driven.slot[i]])) return i;
+    return -1;
+}
+
 /* Symbols of the model as known at the first step: parameters, initial states, inputs and t at its end. */
 static perp_status initial_symbols(const perp_simulation *sim, double *symbol, double *value,
                                    perp_diag *diag)
@@ -165,7 +182,7 @@ static perp_status initial_symbols(const perp_simulation *sim, double *symbol, d
     perp__put_inputs(m, o->from + o->step, PERP__NOW, symbol, value);
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         double x = symbol[m->item[PERP_INPUT][i].symbol + PERP__NOW];
-        if (isfinite(x) || sim->nstep == 0) continue;
+        if (isfinite(x) || sim->nstep == 0 || is_open(sim, i)) continue;
         say_bad_input(m, i, x, o->from + o->step, 1, diag);
         status = PERP_ERR_DATA;
     }
@@ -201,6 +218,8 @@ static perp_status check_initial_state(const perp_simulation *sim, perp_diag *di
     perp_status status = PERP_ERR_MEMORY;
     if (!roots || !symbol || !value) goto done;
     status = initial_symbols(sim, symbol, value, diag);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
+        if (is_open(sim, i)) goto done;
     if (status != PERP_OK) goto done;
     int node = perp__graph_not_finite(&m->graph, roots, n, symbol);
     if (node == -2) status = PERP_ERR_MEMORY;
@@ -219,7 +238,38 @@ done:
 
 double perp__run_time(const perp_simulation *sim, long k)
 {
-    return sim->options.from + (double)k * sim->options.step;
+    return sim->start + (double)(k - sim->since) * sim->options.step;
+}
+
+/* What the caller set input k of the tables to, on the way there. */
+static double held_at(const perp__driven *driven, int k, double t)
+{
+    double share = (t - driven->begin) / (driven->end - driven->begin);
+    if (t == driven->end || isnan(driven->from[k])) return driven->held[k];
+    return driven->from[k] + share * (driven->held[k] - driven->from[k]);
+}
+
+/* Inputs that are tables, or set. */
+static void put_inputs(perp_simulation *sim, double t0, double t1)
+{
+    perp__step *s = &sim->step;
+    double *before = s->ws + s->sym.table_pre, *now = s->ws + s->sym.table;
+    if (s->table.tape.nout) perp__tape_eval(&s->table.tape, s->ws);
+    for (int k = 0; k < s->table.n; k++) {
+        const perp__table *table = &sim->model->item[PERP_INPUT][s->table.input[k]].table;
+        const int *formula = s->table.tape.out + s->table.formula[k];
+        if (!isnan(sim->driven.held[k])) {
+            before[k] = held_at(&sim->driven, k, t0);
+            now[k] = held_at(&sim->driven, k, t1);
+        } else if (s->table.formula[k] >= 0) {
+            now[k] = s->ws[formula[0]], before[k] = s->ws[formula[1]];
+        } else if (table->n > 0) {
+            before[k] = perp__table_value(table, t0, &s->table.hint[k]);
+            now[k] = perp__table_value(table, t1, &s->table.hint[k]);
+        } else {
+            before[k] = now[k] = (double)NAN;
+        }
+    }
 }
 
 void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
@@ -229,35 +279,39 @@ void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
     memcpy(ws + s->sym.pre, ws + s->sym.y, (size_t)s->nx * sizeof(double));
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;
+    if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
     ws[SYM_H] = h;
     ws[SYM_THETA] = s->gaps.closed ? 1 : s->scheme.theta;
-    for (int i = 0; i < s->table.n; i++) {
-        const perp__table *table = &sim->model->item[PERP_INPUT][s->table.input[i]].table;
-        ws[s->sym.table_pre + i] = perp__table_value(table, t0, &s->table.hint[i]);
-        ws[s->sym.table + i] = perp__table_value(table, t1, &s->table.hint[i]);
-    }
+    if (s->table.n) put_inputs(sim, t0, t1);
 }
 
 void perp__run_set_initial(perp_simulation *sim)
 {
     perp__step *s = &sim->step;
     for (int i = 1; i < s->sym.n; i++) s->ws[i] = NAN;
-    s->ws[0] = sim->options.from;
-    for (int i = 0; i < s->nx; i++) s->ws[s->sym.y + i] = sim->model->item[PERP_STATE][i].value;
-    for (int i = 0; i < s->table.n; i++)
-        s->ws[s->sym.table + i] = perp__table_value(
-            &sim->model->item[PERP_INPUT][s->table.input[i]].table, s->ws[0], &s->table.hint[i]);
+    s->ws[0] = sim->start;
+    for (int i = 0; i < s->nx; i++) s->ws[s->sym.y + i] = sim->initial[i];
+    if (s->table.n) put_inputs(sim, sim->start, sim->start);
+    for (int k = 0; k < s->table.n; k++) s->ws[s->sym.table_pre + k] = NAN;
 }
 
-void perp__simulation_restart(perp_simulation *sim, double from, long steps)
+void perp__run_restart(perp_simulation *sim, double from, long steps)
 {
-    sim->options.from = from;
+    sim->start = from;
     sim->nstep = steps;
-    sim->done = 0;
+    sim->done = sim->since = 0;
+    sim->is_moved = 0;
     sim->residual = NAN;
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);
     if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
+}
+
+void perp__simulation_restart(perp_simulation *sim, double from, long steps)
+{
+    for (int i = 0; i < sim->step.nx; i++) sim->initial[i] = sim->model->item[PERP_STATE][i].value;
+    sim->options.from = from;
+    perp__run_restart(sim, from, steps);
 }
 
 /* Creation ------------------------------------------------------------------------------------ */
@@ -274,7 +328,8 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     perp__step *s = &sim->step;
     const perp_model *m = sim->model;
     int bad_row;
-    if (sim->nstep == 0 || s->nonlinear || !s->A) return PERP_OK; /* the steps will tell */
+    if (sim->nstep == 0 || s->nonlinear || !s->A || perp__run_open_input(sim) >= 0)
+        return PERP_OK; /* the steps will tell */
     perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
     perp__elimination *e = perp__step_prepare(s, 0, &bad_row);
     perp__run_set_initial(sim);
@@ -298,7 +353,7 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
     return PERP_ERR_MODEL;
 }
 
-static int name_columns(perp_simulation *sim)
+int perp__run_name_columns(perp_simulation *sim)
 {
     static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
     const perp_model *m = sim->model;
@@ -306,7 +361,8 @@ static int name_columns(perp_simulation *sim)
     for (int kind = 0; kind < 3; kind++) n += perp_model_count(m, kinds[kind]);
     sim->column_name = malloc((size_t)n * sizeof(char *));
     sim->column_unit = malloc((size_t)n * sizeof(char *));
-    if (!sim->column_name || !sim->column_unit) return 0;
+    sim->row = malloc((size_t)n * sizeof(double));
+    if (!sim->column_name || !sim->column_unit || !sim->row) return 0;
     sim->column_name[k] = "t";
     sim->column_unit[k++] = "s";
     for (int kind = 0; kind < 3; kind++) {
@@ -321,45 +377,48 @@ static int name_columns(perp_simulation *sim)
     return 1;
 }
 
-/* Which parameters of the model these are, in *param (the caller frees it). */
-static perp_status find_parameters(const perp_model *m, int n, const char *const *parameter,
-                                   int **param, perp_diag *diag)
+perp_status perp__run_allocate(perp_simulation *sim)
 {
-    perp_status status = PERP_OK;
-    *param = malloc(((size_t)n + 1) * sizeof **param);
-    if (!*param) return perp__out_of_memory(diag, m->source.name);
-    for (int k = 0; k < n && status == PERP_OK; k++) {
-        perp_symbol_kind kind;
-        if (parameter[k] && perp_model_find(m, parameter[k], &kind, *param + k) &&
-            kind == PERP_PARAM && !m->item[PERP_PARAM][(*param)[k]].is_structural)
-            continue;
-        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
-                              "no parameter '%s' to differentiate with respect to\n",
-                              parameter[k] ? parameter[k] : "");
+    const perp__step *s = &sim->step;
+    size_t nt = (size_t)s->table.n;
+    sim->before = malloc(2 * (size_t)s->sym.n * sizeof(double));
+    sim->initial = malloc(((size_t)s->nx + (size_t)s->sym.varied.n + 1) * sizeof(double));
+    sim->driven.held = malloc((2 * nt + 1) * sizeof(double));
+    if (!sim->before || !sim->initial || !sim->driven.held) return PERP_ERR_MEMORY;
+    sim->beginning = sim->before + s->sym.n;
+    sim->driven.from = sim->driven.held + nt;
+    for (int k = 0; k < s->table.n; k++) {
+        sim->driven.held[k] = sim->driven.from[k] = (double)NAN;
+        if (s->table.is_set[k]) sim->driven.slot[s->table.input[k]] = k;
     }
-    return status;
+    return PERP_OK;
 }
 
-static perp_status make_step(perp_simulation *sim, int n, const char *const *parameter,
-                             perp_diag *diag)
+/* The checks before the run, then the step problem. */
+static perp_status prepare(perp_simulation *sim, perp_diag *diag)
 {
-    int *param;
-    perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
-    if (status == PERP_OK)
-        status = perp__step_create(&sim->step, sim->model, &sim->options, param, n);
-    free(param);
-    return status;
+    const perp_model *m = sim->model;
+    perp__changes changes;
+    int *list = NULL;
+    sim->sides = calloc((size_t)m->npair + 1, sizeof *sim->sides);
+    sim->driven.slot = malloc(((size_t)m->nitem[PERP_INPUT] + 1) * sizeof(int));
+    if (!sim->sides || !sim->driven.slot || !perp__run_name_columns(sim)) return PERP_ERR_MEMORY;
+    perp_status status = perp__run_find_changes(sim, &changes, &list, diag);
+    if (status == PERP_OK) status = check_inputs(sim, diag);
+    if (status == PERP_OK) status = check_initial_state(sim, diag);
+    if (status == PERP_OK) status = perp__step_create(&sim->step, m, &sim->options, &changes);
+    if (status == PERP_OK) status = perp__run_allocate(sim);
+    free(list);
+    if (status != PERP_OK) return status;
+    for (int i = 0; i < sim->step.nx; i++) sim->initial[i] = m->item[PERP_STATE][i].value;
+    memcpy(sim->initial + sim->step.nx, sim->step.ws + perp__step_parameter(&sim->step, 0),
+           (size_t)sim->step.sym.varied.n * sizeof(double));
+    perp__run_set_initial(sim);
+    return check_sides(sim, diag);
 }
 
 perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
                                    perp_simulation **out, perp_diag *diag)
-{
-    return perp__simulation_create(model, options, 0, NULL, out, diag);
-}
-
-perp_status perp__simulation_create(const perp_model *model, const perp_simulation_options *options,
-                                    int n, const char *const *parameter, perp_simulation **out,
-                                    perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -374,23 +433,11 @@ perp_status perp__simulation_create(const perp_model *model, const perp_simulati
     if (!sim) return perp__out_of_memory(diag, model->source.name);
     sim->model = model;
     sim->options = o;
-    sim->nstep = whole_steps(&o);
+    sim->start = o.from;
+    sim->nstep = perp__whole_steps(o.from, o.to, o.step);
     sim->residual = NAN;
-    sim->sides = calloc((size_t)model->npair + 1, sizeof *sim->sides);
-    status = sim->sides && name_columns(sim) ? check_inputs(sim, diag) : PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = check_initial_state(sim, diag);
-    if (status == PERP_OK) status = make_step(sim, n, parameter, diag);
-    if (status == PERP_OK) {
-        sim->before = malloc(2 * (size_t)sim->step.sym.n * sizeof(double));
-        if (!sim->before)
-            status = PERP_ERR_MEMORY;
-        else
-            sim->beginning = sim->before + sim->step.sym.n;
-    }
-    if (status == PERP_OK) {
-        perp__run_set_initial(sim);
-        status = check_sides(sim, diag);
-    }
+    status = prepare(sim, diag);
+    sim->options.input = sim->options.parameter = NULL; /* the caller's */
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
     if (status != PERP_OK) {
         perp_simulation_destroy(sim);
@@ -402,6 +449,7 @@ perp_status perp__simulation_create(const perp_model *model, const perp_simulati
 
 perp_status perp__simulation_revalue(perp_simulation *sim, double from, long steps, perp_diag *diag)
 {
+    perp__step_take_parameters(&sim->step);
     perp__step_revalue(&sim->step);
     perp__sensitivity_revalue(sim->sensitivity);
     perp__simulation_restart(sim, from, steps);
@@ -417,9 +465,13 @@ void perp_simulation_destroy(perp_simulation *sim)
     perp__sensitivity_destroy(sim->sensitivity);
     perp__step_clear(&sim->step);
     free(sim->before);
+    free(sim->initial);
+    free(sim->driven.slot);
+    free(sim->driven.held);
     free(sim->sides);
     free(sim->column_name);
     free(sim->column_unit);
+    free(sim->row);
     free(sim);
 }
 
@@ -429,6 +481,12 @@ long perp_simulation_steps(const perp_simulation *sim)
 }
 
 /* When a step fails --------------------------------------------------------------------------- */
+
+static int is_held(const perp_simulation *sim, int input)
+{
+    int k = sim->driven.slot[input];
+    return k >= 0 && !isnan(sim->driven.held[k]);
+}
 
 /* An input that is not finite at the step's end, or start if the model asks for it. */
 static int bad_input(const perp_simulation *sim, double *x)
@@ -441,12 +499,15 @@ static int bad_input(const perp_simulation *sim, double *x)
     for (int i = 0; symbol && i < m->nsymbol; i++) symbol[i] = NAN;
     for (int i = 0; symbol && i < m->nitem[PERP_PARAM]; i++)
         symbol[m->item[PERP_PARAM][i].symbol] = m->item[PERP_PARAM][i].value;
+    for (int k = 0; k < s->sym.varied.n; k++)
+        symbol[m->item[PERP_PARAM][s->sym.varied.param[k]].symbol] =
+            s->ws[perp__step_parameter(s, k)];
     for (int when = 0; symbol && value && when < 2 && found < 0; when++) {
         symbol[PERP__SYM_T] = s->ws[when];
         perp__graph_values(&m->graph, symbol, value);
         for (int i = 0; i < m->nitem[PERP_INPUT] && found < 0; i++) {
             const perp__item *item = &m->item[PERP_INPUT][i];
-            if (item->expr < 0 || (when == 1 && !uses_start(m, i))) continue;
+            if (item->expr < 0 || (when == 1 && !uses_start(m, i)) || is_held(sim, i)) continue;
             *x = value[item->expr];
             if (!isfinite(*x)) found = i;
         }
@@ -586,8 +647,14 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
 {
     const perp_model *m = sim->model;
     long k = sim->done + 1;
-    double t = perp__run_time(sim, k), x;
+    double t = sim->driven.end, x;
     if (sim->step.out_of_memory) return perp__out_of_memory(diag, m->source.name);
+    int open = perp__run_open_input(sim);
+    if (open >= 0)
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(m->source.name),
+                            "input '%s' has no value at t = %g (step %ld): the model gives none, "
+                            "and none was set\n",
+                            m->item[PERP_INPUT][open].name, t, k);
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
     if (input >= 0) {
         say_bad_input(m, input, x, t, k, diag);
@@ -651,24 +718,20 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     return r;
 }
 
-perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
+perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
+                           perp_diag *diag)
 {
-    if (!sim) return PERP_ERR_ARG;
-    if (sim->done >= sim->nstep)
-        return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
-                            "the run has ended after its %ld steps, at t = %g\n", sim->nstep,
-                            perp__run_time(sim, sim->done));
     perp__step *s = &sim->step;
     long k = sim->done + 1;
+    double t0 = perp__run_time(sim, sim->done);
     size_t symbols = (size_t)s->sym.n * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
     s->out_of_memory = 0;
+    sim->driven.begin = t0, sim->driven.end = t;
+    memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int closed = s->gaps.closed;
-    perp__step_result r = advance(sim, perp__run_time(sim, sim->done), perp__run_time(sim, k),
-                                  sim->options.step, HALVINGS);
-    if (info)
-        *info =
-            (perp_step_info){k, perp__run_time(sim, k), r.outcome, r.residual, r.error, r.solves};
+    perp__step_result r = advance(sim, t0, t, h, HALVINGS);
+    if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
     sim->summary.solves += r.solves;
@@ -682,12 +745,23 @@ perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, per
     }
     perp__step_assign(s);
     sim->done = k;
+    sim->is_moved = 0;
     sim->residual = r.residual;
     if (r.residual > sim->summary.worst_residual || k == 1)
         sim->summary.worst_residual = r.residual, sim->summary.worst_step = k;
     sim->summary.worst_error = fmax(sim->summary.worst_error, r.error);
     count_sides(sim);
     return PERP_OK;
+}
+
+perp_status perp_simulation_step(perp_simulation *sim, perp_step_info *info, perp_diag *diag)
+{
+    if (!sim) return PERP_ERR_ARG;
+    if (sim->done >= sim->nstep)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+                            "the run has ended after its %ld steps, at t = %g\n", sim->nstep,
+                            perp__run_time(sim, sim->done));
+    return perp__run_step(sim, perp__run_time(sim, sim->done + 1), sim->options.step, info, diag);
 }
 
 int perp_simulation_columns(const perp_simulation *sim)
@@ -709,6 +783,10 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
 {
     const perp__step *s = &sim->step;
     const double *y = s->ws + s->sym.y;
+    if (sim->is_moved) {
+        perp__run_begin_row(sim, row);
+        return;
+    }
     *row++ = s->ws[0];
     for (int j = 0; j < s->nx; j++) *row++ = y[j];
     for (int v = 0; v < sim->model->nvar; v++) *row++ = y[s->sym.var_at[v]];
@@ -718,6 +796,22 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
 }
 
 /* Derivatives --------------------------------------------------------------------------------- */
+
+/* Which parameters of the model these are, in *param (the caller frees it). */
+static perp_status find_parameters(const perp_model *m, int n, const char *const *parameter,
+                                   int **param, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    *param = malloc(((size_t)n + 1) * sizeof **param);
+    if (!*param) return perp__out_of_memory(diag, m->source.name);
+    for (int k = 0; k < n && status == PERP_OK; k++) {
+        if (perp__may_vary(m, parameter[k], *param + k)) continue;
+        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
+                              "no parameter '%s' to differentiate with respect to\n",
+                              parameter[k] ? parameter[k] : "");
+    }
+    return status;
+}
 
 perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *const *parameter,
                                    perp_diag *diag)

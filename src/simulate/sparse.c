@@ -20,6 +20,8 @@ struct perp__sparse {
     double *value, *factor;      /* ny: by what each row was multiplied */
     int *row;                    /* ny: the row that each condition has in the factors */
     char *varies;                /* nrow: an entry comes from the tape */
+    double *pivoted;             /* of a nonlinear step: the values that the pivots are of */
+    int is_refactored;           /* the factors are of others, with these pivots */
     enum { CURRENT, SLOPES_CHANGED, NO_FACTORS } state;
     int in_units; /* the factors are */
     perp__sparse_lu *lu;
@@ -73,8 +75,11 @@ static void lay_out_modes(perp__step *s, int *seen)
 /* With the pivots of the last factors, if these were of a mode and still serve. */
 static int factor_values(perp__step *s, int has_pivots)
 {
-    if (has_pivots && perp__sparse_lu_refactor(s->sparse->lu, s->sparse->value)) return 1;
-    if (perp__sparse_lu_factor(s->sparse->lu, s->sparse->value)) return 1;
+    struct perp__sparse *m = s->sparse;
+    m->is_refactored = has_pivots && perp__sparse_lu_refactor(m->lu, m->value);
+    if (m->is_refactored) return 1;
+    if (s->nonlinear) memcpy(m->pivoted, m->value, (size_t)m->start[s->ny] * sizeof(double));
+    if (perp__sparse_lu_factor(m->lu, m->value)) return 1;
     if (perp__sparse_lu_out_of_memory(s->sparse->lu)) s->out_of_memory = 1;
     return 0;
 }
@@ -94,13 +99,14 @@ int perp__sparse_allocate(perp__step *s)
         m->start = malloc((ny + 1) * sizeof(int));
         m->column = malloc(nonzeros * sizeof(int));
         m->value = calloc(nonzeros, sizeof(double));
-        m->factor = malloc((ny + 1) * sizeof(double));
+        m->factor = calloc(ny + 1, sizeof(double));
         m->place = malloc(nonzeros * sizeof(int));
-        m->row = malloc((ny + 1) * sizeof(int));
+        m->row = calloc(ny + 1, sizeof(int));
         m->varies = calloc((size_t)s->nrow + 1, 1);
+        m->pivoted = calloc(s->nonlinear ? nonzeros : 1, sizeof(double));
     }
     int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row &&
-             m->varies;
+             m->varies && m->pivoted;
     if (ok) {
         lay_out_modes(s, seen);
         mark_varying(s);
@@ -135,6 +141,7 @@ void perp__sparse_free(perp__step *s)
     free(m->place);
     free(m->row);
     free(m->varies);
+    free(m->pivoted);
     free(m);
     s->sparse = NULL;
 }
@@ -297,4 +304,31 @@ int perp__sparse_factor_mode(perp__step *s)
 {
     int solves = 0;
     return factor_mode(s, &solves);
+}
+
+/* The factors come back as they were made: with the pivots of the same matrix. */
+static int factor_again(perp__step *s)
+{
+    struct perp__sparse *m = s->sparse;
+    if (m->state == NO_FACTORS) return 1;
+    if (!s->nonlinear) return perp__sparse_lu_factor(m->lu, m->value);
+    return perp__sparse_lu_factor(m->lu, m->pivoted) &&
+           (!m->is_refactored || perp__sparse_lu_refactor(m->lu, m->value));
+}
+
+void perp__sparse_pass(perp__step *s, perp__pass *pass)
+{
+    struct perp__sparse *m = s->sparse;
+    if (!m) return;
+    size_t ny = (size_t)s->ny, nonzeros = (size_t)m->start[s->ny];
+    int state = perp__pass_int(pass, (int)m->state, CURRENT, NO_FACTORS);
+    perp__pass_ints(pass, m->row, ny, 0, s->nrow - 1);
+    perp__pass_ints(pass, &m->in_units, 1, 0, 1);
+    perp__pass_ints(pass, &m->is_refactored, 1, 0, 1);
+    perp__pass_doubles(pass, m->value, nonzeros);
+    perp__pass_doubles(pass, m->factor, ny);
+    if (s->nonlinear) perp__pass_doubles(pass, m->pivoted, nonzeros);
+    if (pass->mode != PERP__LOAD) return;
+    m->state = state;
+    if (!factor_again(s)) m->state = NO_FACTORS, pass->is_bad = 1;
 }

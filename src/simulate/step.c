@@ -44,7 +44,7 @@ void perp__step_fill(perp__step *s)
 /* Memory -------------------------------------------------------------------------------------- */
 
 /* One block each, when they are first used; it begins with T_inverse or S. */
-static int has_elimination(perp__step *s, perp__elimination *e)
+int perp__step_has_elimination(perp__step *s, perp__elimination *e)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     if (e->T_inverse) return 1;
@@ -58,7 +58,7 @@ static int has_elimination(perp__step *s, perp__elimination *e)
     return 1;
 }
 
-static int has_mode(perp__step *s, perp__mode *m)
+int perp__step_has_mode(perp__step *s, perp__mode *m)
 {
     size_t ny = (size_t)s->ny, np = (size_t)s->np;
     if (m->S) return 1;
@@ -293,19 +293,23 @@ static void mode_key(perp__step *s)
 static perp__mode *find_mode(perp__step *s)
 {
     size_t np = (size_t)s->np, ny = (size_t)s->ny;
-    if (s->cache.current && s->cache.current->used &&
+    if (s->cache.current && s->cache.current->used == PERP__MADE &&
         memcmp(s->cache.current->key, s->cache.key, np) == 0)
         return s->cache.current;
-    for (int i = 0; i < s->cache.nmode; i++) {
+    perp__mode *m = NULL;
+    for (int i = 0; i < s->cache.nmode && !m; i++) {
         if (s->cache.mode[i].used && memcmp(s->cache.mode[i].key, s->cache.key, np) == 0)
-            return &s->cache.mode[i];
+            m = &s->cache.mode[i];
     }
-    perp__mode *m = &s->cache.mode[s->cache.next_mode];
-    m->singular = 1;
-    if (!has_mode(s, m)) return m;
-    s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
-    m->used = 1;
-    memcpy(m->key, s->cache.key, np);
+    if (m && m->used == PERP__MADE) return m;
+    if (!m) {
+        m = &s->cache.mode[s->cache.next_mode];
+        m->singular = 1;
+        if (!perp__step_has_mode(s, m)) return m;
+        s->cache.next_mode = (s->cache.next_mode + 1) % s->cache.nmode;
+        memcpy(m->key, s->cache.key, np);
+    }
+    m->used = PERP__MADE;
     for (int i = 0; i < s->nequation; i++) m->row[i] = i;
     for (int p = 0; p < s->np; p++) {
         const perp__rows *rows = &s->pair[p];
@@ -437,11 +441,14 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
     size_t np = (size_t)s->np;
     *bad_row = -1;
     for (int i = 0; i < s->cache.nelimination; i++) {
-        if (s->cache.elimination[i].used && memcmp(s->cache.elimination[i].key, s->on, np) == 0)
-            return &s->cache.elimination[i];
+        perp__elimination *e = &s->cache.elimination[i];
+        if (!e->used || memcmp(e->key, s->on, np) != 0) continue;
+        if (e->used == PERP__TO_MAKE && invert_T(s, e)) multiply_other_sides(s, e);
+        e->used = PERP__MADE;
+        return e;
     }
     perp__elimination *e = &s->cache.elimination[s->cache.next_elimination];
-    if (!has_elimination(s, e)) return NULL;
+    if (!perp__step_has_elimination(s, e)) return NULL;
     int had_sides = e->nz > 0 && memcmp(e->key, s->on, np) == 0;
     e->used = 0;
     memcpy(e->key, s->on, np);
@@ -456,7 +463,7 @@ static perp__elimination *find_elimination(perp__step *s, int *bad_row)
         }
     }
     multiply_other_sides(s, e);
-    e->used = 1;
+    e->used = PERP__MADE;
     s->cache.next_elimination = (s->cache.next_elimination + 1) % s->cache.nelimination;
     s->count.eliminations++;
     return e;
@@ -1067,19 +1074,24 @@ perp__step_result perp__step_solve(perp__step *s)
     return solve_affine(s);
 }
 
-void perp__step_forget(perp__step *s)
+void perp__step_forget_factors(perp__step *s)
 {
     for (int i = 0; s->cache.mode && i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
     for (int i = 0; s->cache.elimination && i < s->cache.nelimination; i++)
         s->cache.elimination[i].used = s->cache.elimination[i].nz = 0;
-    memset(s->on, 0, 4 * (size_t)s->np);
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = 0;
     s->cache.current = NULL;
-    s->sizes.has_units = s->newton.has_slopes = s->newton.has_full = 0;
-    memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->newton.redundant = s->newton.rests = s->gaps.closed = 0;
+    s->sizes.has_units = s->newton.has_slopes = s->newton.has_full = s->newton.rests = 0;
     s->cache.next_mode = s->cache.next_elimination = 0;
     perp__sparse_forget(s);
+}
+
+void perp__step_forget(perp__step *s)
+{
+    perp__step_forget_factors(s);
+    memset(s->on, 0, 4 * (size_t)s->np);
+    memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
+    s->newton.redundant = s->gaps.closed = 0;
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)

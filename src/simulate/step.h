@@ -19,6 +19,7 @@
 #include "model/model.h"
 #include "model/scheme.h"
 #include "model/tape.h"
+#include "simulate/pass.h"
 #include "perp/simulate.h"
 
 /* The first symbols of the workspace. */
@@ -36,10 +37,13 @@ typedef struct perp__cone {
     int pair, side; /* the normal: one of `pair`, or -1, and its side, 0 a or 1 b */
 } perp__cone;
 
+/* What a place of a cache holds; a matrix that is to be made, after perp_simulation_restore, is made when it is first used. */
+enum { PERP__EMPTY, PERP__MADE, PERP__TO_MAKE };
+
 /* A problem eliminated for one pattern of guards: T y + c_T = (0, z) with z the chosen side of each
  * active pair. */
 typedef struct perp__elimination {
-    int used;
+    int used;          /* PERP__TO_MAKE: all but T_inverse and K is known */
     char *key;         /* np: is the pair's guard on? */
     char *side;        /* np: 0 if z is side a, 1 if side b */
     int nz;            /* active pairs */
@@ -51,10 +55,10 @@ typedef struct perp__elimination {
 
 /* The linear map of one mode: y = -S c_row. */
 typedef struct perp__mode {
-    int used, singular;
-    char *key; /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
-    int *row;  /* ny */
-    double *S; /* ny x ny, column-major */
+    int used, singular; /* used: PERP__TO_MAKE: only the key is known */
+    char *key;          /* np: 0 side a is zero, 1 side b is zero, 2 guard off */
+    int *row;           /* ny */
+    double *S;          /* ny x ny, column-major */
 } perp__mode;
 
 /* What the dense path can use again: the last few eliminations and modes. */
@@ -98,8 +102,14 @@ typedef struct perp__gaps {
     int closed; /* was one of them closed at the end of the last step? */
 } perp__gaps;
 
-/* Parameters of the model that are symbols behind the n others; all that are not are numbers. What depends on them alone has a tape
- * of its own, which is evaluated when their values are put in. */
+/* What of a model a simulation may change between its steps: these parameters, and these inputs. */
+typedef struct perp__changes {
+    int nparam, ninput;
+    const int *param, *input;
+} perp__changes;
+
+/* Parameters of the model that are symbols behind the n others; all that are not are numbers. What depends on them alone, and in an
+ * affine model on the length of the step, has a tape of its own, which is evaluated when their values are put in. */
 typedef struct perp__varied {
     int n, *param;
     perp__tape tape;
@@ -123,9 +133,13 @@ typedef struct perp__symbols {
     perp__assigned assigned;
 } perp__symbols;
 
-/* The model's inputs that are tables. */
+/* The model's inputs that are tables, or set by the caller. What the model says of the latter, where that is a function of time, is a
+ * tape: their values at the end of the step, and before it. */
 typedef struct perp__tables {
     int n, *input, *hint;
+    int *is_set;  /* n: may the caller set it? */
+    int *formula; /* n: its first output of the tape, or -1 */
+    perp__tape tape;
 } perp__tables;
 
 typedef struct perp__layout perp__layout; /* layout.c */
@@ -173,7 +187,7 @@ typedef struct perp__sizes {
 
 typedef struct perp__step {
     const perp_model *model;
-    double h;
+    double h; /* of the factors; of a nonlinear model, of whole steps */
     perp__scheme scheme;
     perp__gaps gaps;
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
@@ -230,18 +244,27 @@ static inline int perp__cone_row(const perp__step *step, int equation)
 }
 
 /* problem.c: make what steps of the same problem share, for step->h and step->scheme; 0 when memory is out. clear in every case. */
-int perp__problem_build(perp__step *step, const perp_model *model, const int *param, int nparam);
+int perp__problem_build(perp__step *step, const perp_model *model, const perp__changes *changes);
 void perp__problem_clear(perp__step *step);
 
-/* layout.c; these parameters of the model are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
+/* layout.c; the parameters that may change are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, const int *param, int nparam);
+                              const perp_simulation_options *options, const perp__changes *changes);
+/* Another of the same problem, without what its steps left behind. */
+perp_status perp__step_share(perp__step *step, const perp__step *of,
+                             const perp_simulation_options *options);
 void perp__step_clear(perp__step *step);
 
 /* The row of an equation of the model; -1: it sets an assigned var. */
 int perp__equation_row(const perp__step *step, int equation);
 
-/* Put in the values that the varied parameters have in the model now, and forget earlier steps. */
+/* What the problem was made of: numbers. */
+const double *perp__step_key(const perp__step *step, size_t *n);
+
+/* The varied parameters of the model as they are now; what depends on those in the workspace, and on step->h; the same, and forget what
+ * factors there are. */
+void perp__step_take_parameters(perp__step *step);
+void perp__step_put_varied(perp__step *step);
 void perp__step_revalue(perp__step *step);
 
 /* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values, and those behind a solved step, in the
@@ -352,6 +375,7 @@ int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
 void perp__sparse_forget(perp__step *step); /* the factors */
 void perp__sparse_slopes_changed(perp__step *step);
+void perp__sparse_pass(perp__step *step, perp__pass *pass);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
@@ -369,25 +393,28 @@ enum { PERP__CONE_METHODS = 3 };
 int perp__cones_step(perp__step *step, int method, int *solved);
 void perp__cones_free(perp__step *step);
 
+/* Take the room of a place of the caches. 0 when memory is out. */
+int perp__step_has_mode(perp__step *step, perp__mode *mode);
+int perp__step_has_elimination(perp__step *step, perp__elimination *elimination);
+
 perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
 void perp__step_free(perp__step *step);
 void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, for the dense path */
 
 perp__step_result perp__step_solve(perp__step *step);
 
-/* Forget what earlier steps left behind: the next one is solved as if it were the first. */
+/* Forget what earlier steps left behind: the next one is solved as if it were the first; or only the matrices, as for other values
+ * of parameters. */
 void perp__step_forget(perp__step *step);
+void perp__step_forget_factors(perp__step *step);
 
 /* For derivatives of a solved step (sensitivity.c): linearise a step that is not affine at its solution; and the linear map
  * of the present sides, dense. NULL: singular, or there is no dense path. */
 void perp__step_linearise(perp__step *step);
 const perp__mode *perp__step_mode(perp__step *step);
 
-/* simulate.c: a simulation in which the values of these parameters may change: after perp_model_set, perp__simulation_revalue takes
- * them up and says what creation would have said of them. */
-perp_status perp__simulation_create(const perp_model *model, const perp_simulation_options *options,
-                                    int n, const char *const *parameter,
-                                    perp_simulation **simulation, perp_diag *diag);
+/* simulate.c: after perp_model_set, take up the values of the parameters that may change, and say what creation would have said of
+ * them. */
 perp_status perp__simulation_revalue(perp_simulation *simulation, double from, long steps,
                                      perp_diag *diag);
 

@@ -62,7 +62,7 @@ int perp__verdict_allocate(perp__step *s)
 {
     size_t ny = (size_t)s->ny, ne = (size_t)s->nequation;
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
-    s->sizes.own = malloc((7 * ny + ne + (size_t)s->nrow + 1) * sizeof(double));
+    s->sizes.own = calloc(7 * ny + ne + (size_t)s->nrow + 1, sizeof(double));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
     s->sizes.in_mode = malloc((2 * ny + 2 * (size_t)s->nrow + 1) * sizeof(int));
     s->side_now = calloc((size_t)s->model->npair + 1, 1);
@@ -228,6 +228,7 @@ static void find_terms(perp__step *s)
     const int *out = s->tape.check.out;
     for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){fabs(s->ws[i]), fabs(s->ws[i])};
+    if (!s->nonlinear) s->sizes.term[SYM_H].rounding = 0; /* data, as a number would be */
     for (int j = 0; j < s->ny; j++) {
         double *scale = &s->sizes.term[s->sym.y + j].scale;
         *scale = fmax(*scale, s->sizes.declared[j]);

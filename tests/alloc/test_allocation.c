@@ -181,6 +181,83 @@ static void a_step_whose_coefficients_change_allocates_nothing(void **state)
     perp_model_destroy(model);
 }
 
+/* A controller, a filter: values read and set, parts of steps, snapshots there and back. */
+static void use_in_hand(perp_simulation *sim, unsigned char *bytes, size_t size)
+{
+    perp_simulation_reset(sim);
+    for (int k = 0; k < 90; k++) {
+        double v = perp_simulation_state(sim, 1) + perp_simulation_value(sim, 3);
+        assert_int_equal(perp_simulation_set_input(sim, 1, isnan(v) ? 0 : -v), PERP_OK);
+        if (k == 30) assert_int_equal(perp_simulation_set_parameter(sim, 0, 3), PERP_OK);
+        if (k == 50) assert_int_equal(perp_simulation_set_state(sim, 1, 1), PERP_OK);
+        assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
+        assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
+        assert_true(perp_simulation_find_column(sim, "lam") > 0);
+    }
+    assert_int_equal(perp_simulation_advance(sim, 0.9312, NULL, NULL), PERP_OK);
+}
+
+static void a_loop_of_a_controller_allocates_nothing(void **state)
+{
+    (void)state;
+    perp_model *model;
+    perp_simulation *sim;
+    perp_diag diag = {0};
+    assert_int_equal(perp_model_parse(text, sizeof text - 1, "hand.perp", &model, &diag), PERP_OK);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.ninput = o.nparameter = PERP_ALL;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
+    size_t size = perp_simulation_snapshot_size(sim);
+    unsigned char *bytes = malloc(size);
+    use_in_hand(sim, bytes, size);
+    long before = allocations;
+    use_in_hand(sim, bytes, size);
+    assert_int_equal(allocations, before);
+    free(bytes);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
+/* A copy that finds no memory says so and leaves nothing behind; the next one goes on. */
+static void a_clone_survives_failing_allocations(void **state)
+{
+    (void)state;
+    const char *models[] = {"mechanics/square.perp", "mechanics/stack.perp", "mechanics/disc.perp"};
+    for (int i = 0; i < 3; i++) {
+        perp_model *model;
+        perp_simulation *sim, *clone;
+        perp_diag diag = {0};
+        char path[1024];
+        snprintf(path, sizeof path, PERP_SOURCE_DIR "/examples/%s", models[i]);
+        assert_int_equal(perp_model_load(path, &model, &diag), PERP_OK);
+        assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
+        const char *first = perp_model_symbol(model, PERP_PARAM, 0).name;
+        assert_int_equal(perp_simulation_follow(sim, 1, &first, &diag), PERP_OK);
+        for (int k = 0; k < 40; k++)
+            assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        perp_status status = PERP_ERR_MEMORY;
+        for (long k = 1; status != PERP_OK; k += k < 200 ? 1 : 97) {
+            long before = live;
+            allocations = 0;
+            fail_at = k;
+            status = perp_simulation_clone(sim, &clone, &diag);
+            fail_at = 0;
+            if (status == PERP_OK) break;
+            assert_int_equal(status, PERP_ERR_MEMORY);
+            assert_true(diag.errors || diag.lost);
+            assert_null(clone);
+            perp_diag_clear(&diag);
+            assert_int_equal(live, before);
+            assert_true(k < 100000);
+        }
+        assert_int_equal(perp_simulation_step(clone, NULL, &diag), PERP_OK);
+        perp_simulation_destroy(clone);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
 /* Where there is no room for a mode the step fails, leaves the simulation as it was, and can be taken later. */
 static void a_step_without_memory_can_be_taken_again(void **state)
 {
@@ -370,6 +447,8 @@ int main(void)
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(a_table_in_a_file_survives_failing_allocations),
         cmocka_unit_test(a_step_allocates_nothing_but_new_modes),
+        cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
+        cmocka_unit_test(a_clone_survives_failing_allocations),
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),

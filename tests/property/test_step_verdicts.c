@@ -212,7 +212,7 @@ static void a_scale_is_the_least_size_of_a_side(void **state)
         perp_model *model = parse_model(text);
         perp_simulation_options o = perp_simulation_options_default(model);
         perp__step s = {0};
-        assert_int_equal(perp__step_create(&s, model, &o, NULL, 0), PERP_OK);
+        assert_int_equal(perp__step_create(&s, model, &o, NULL), PERP_OK);
         s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = s.ws[s.sym.y] = 0, s.ws[s.sym.y + 1] = -1e-12;
         perp__step_linearise(&s);
         assert_int_equal(perp__step_verify(&s).error <= s.tol, i == 1);

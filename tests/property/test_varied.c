@@ -35,7 +35,9 @@ static perp_simulation *create(const perp_model *m, perp_integrator integrator, 
     perp_diag diag = {0};
     perp_simulation_options o = perp_simulation_options_default(m);
     o.integrator = integrator;
-    if (perp__simulation_create(m, &o, n, name, &sim, &diag) != PERP_OK)
+    o.parameter = name;
+    o.nparameter = n;
+    if (perp_simulation_create(m, &o, &sim, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     return sim;
 }

@@ -89,18 +89,35 @@ static void what_is_made_of_other_values_is_not(void **state)
     }
 }
 
-static void another_step_or_method_is_another_problem(void **state)
+/* The length of a step is a number of the simulation. */
+static void another_step_is_the_same_problem(void **state)
+{
+    perp_model *m = slider(), *other = slider();
+    perp_simulation *a = create(m, 0), *b = create(m, 0.02), *alone = create(other, 0.02);
+    double row[2][8] = {{0}};
+    (void)state;
+    assert_ptr_equal(problem(a), problem(b));
+    last_row(b, row[0]);
+    last_row(alone, row[1]);
+    assert_memory_equal(row[0], row[1], sizeof row[0]);
+    expect_numbers(a, NULL, 0);
+    perp_simulation_destroy(a);
+    perp_simulation_destroy(b);
+    perp_simulation_destroy(alone);
+    perp_model_destroy(m);
+    perp_model_destroy(other);
+}
+
+static void another_method_is_another_problem(void **state)
 {
     perp_model *m = slider();
-    perp_simulation *a = create(m, 0), *b = create(m, 0.02), *c;
+    perp_simulation *a = create(m, 0), *b, *c;
     perp_simulation_options o = perp_simulation_options_default(m);
     perp_diag diag = {0};
     (void)state;
     o.integrator = PERP_THETA;
     assert_int_equal(perp_simulation_create(m, &o, &c, &diag), PERP_OK);
-    assert_ptr_not_equal(problem(a), problem(b));
-    assert_ptr_not_equal(problem(b), problem(c));
-    perp_simulation_destroy(b);
+    assert_ptr_not_equal(problem(a), problem(c));
     o.theta = 0.7;
     assert_int_equal(perp_simulation_create(m, &o, &b, &diag), PERP_OK);
     assert_ptr_not_equal(problem(b), problem(c));
@@ -134,7 +151,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_same_problem_is_shared),
                                        cmocka_unit_test(what_is_made_of_other_values_is_not),
-                                       cmocka_unit_test(another_step_or_method_is_another_problem),
+                                       cmocka_unit_test(another_step_is_the_same_problem),
+                                       cmocka_unit_test(another_method_is_another_problem),
                                        cmocka_unit_test(an_input_table_makes_another_problem)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

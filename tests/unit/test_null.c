@@ -42,6 +42,13 @@ static void null_is_refused(void **state)
     REFUSES(perp_formulas_create(0, NULL, NULL, NULL, NULL));
     REFUSES(perp_simulation_create(NULL, NULL, NULL, NULL));
     REFUSES(perp_simulation_step(NULL, NULL, NULL));
+    REFUSES(perp_simulation_set_state(NULL, 0, 0));
+    REFUSES(perp_simulation_set_input(NULL, 0, 0));
+    REFUSES(perp_simulation_set_parameter(NULL, 0, 0));
+    REFUSES(perp_simulation_advance(NULL, 0, NULL, NULL));
+    REFUSES(perp_simulation_snapshot(NULL, NULL, 0));
+    REFUSES(perp_simulation_restore(NULL, NULL, 0, NULL));
+    REFUSES(perp_simulation_clone(NULL, NULL, NULL));
     REFUSES(perp_simulation_follow(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_derivatives(NULL, NULL));
     REFUSES(perp_simulation_run(NULL, NULL, NULL, NULL));
@@ -73,6 +80,12 @@ static void the_end_of_nothing_is_fine(void **state)
     perp_model_destroy(NULL);
     perp_formulas_destroy(NULL);
     perp_simulation_destroy(NULL);
+    perp_simulation_reset(NULL);
+    assert_true(isnan(perp_simulation_time(NULL)) && isnan(perp_simulation_state(NULL, 0)));
+    assert_true(isnan(perp_simulation_input(NULL, 0)) && isnan(perp_simulation_parameter(NULL, 0)));
+    assert_true(isnan(perp_simulation_value(NULL, 0)));
+    assert_int_equal(perp_simulation_find_column(NULL, NULL), -1);
+    assert_int_equal(perp_simulation_snapshot_size(NULL), 0);
     perp_plan_destroy(NULL);
     perp_dataset_destroy(NULL);
     perp_identification_clear(NULL);

@@ -1,0 +1,27 @@
+/* Internal: all that a run consists of, listed once for every use of a snapshot: to count its bytes, to write them, to look
+ * whether they could be read, to read them. */
+
+#ifndef PERP_SRC_PASS_H
+#define PERP_SRC_PASS_H
+
+#include <stddef.h>
+
+typedef struct perp__pass {
+    enum { PERP__COUNT, PERP__SAVE, PERP__LOOK, PERP__LOAD } mode;
+    unsigned char *at; /* the next byte; of PERP__COUNT unused */
+    size_t n;          /* bytes passed */
+    int is_bad;        /* PERP__LOOK: a number out of its range; PERP__LOAD: out of memory */
+} perp__pass;
+
+/* data NULL: zeros, which nothing reads. */
+void perp__pass_bytes(perp__pass *pass, void *data, size_t size);
+void perp__pass_doubles(perp__pass *pass, double *x, size_t n);
+void perp__pass_longs(perp__pass *pass, long *x, size_t n);
+/* From lo to hi each. */
+void perp__pass_ints(perp__pass *pass, int *x, size_t n, int lo, int hi);
+void perp__pass_chars(perp__pass *pass, char *x, size_t n, int lo, int hi);
+
+/* An int that is made of others, such as a pointer's index: what was saved is returned, when saving x. */
+int perp__pass_int(perp__pass *pass, int x, int lo, int hi);
+
+#endif

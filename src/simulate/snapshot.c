@@ -1,0 +1,321 @@
+/* Snapshots: all that what follows in a run depends on, as bytes. Matrices are not in them: they are made again from the numbers that
+ * they were made of, with the same pivots, so that not a bit of what follows changes. */
+
+#include "simulate/run.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes ---------------------------------------------------------------------------------------- */
+
+void perp__pass_bytes(perp__pass *pass, void *data, size_t size)
+{
+    if (pass->mode == PERP__SAVE && data && size) memcpy(pass->at, data, size);
+    if (pass->mode == PERP__SAVE && !data) memset(pass->at, 0, size);
+    if (pass->mode == PERP__LOAD && data && size) memcpy(data, pass->at, size);
+    if (pass->mode != PERP__COUNT) pass->at += size;
+    pass->n += size;
+}
+
+void perp__pass_doubles(perp__pass *pass, double *x, size_t n)
+{
+    perp__pass_bytes(pass, x, n * sizeof *x);
+}
+
+void perp__pass_longs(perp__pass *pass, long *x, size_t n)
+{
+    perp__pass_bytes(pass, x, n * sizeof *x);
+}
+
+void perp__pass_ints(perp__pass *pass, int *x, size_t n, int lo, int hi)
+{
+    for (size_t i = 0; i < n && pass->mode == PERP__LOOK; i++) {
+        int value;
+        memcpy(&value, pass->at + i * sizeof value, sizeof value);
+        pass->is_bad |= value < lo || value > hi;
+    }
+    perp__pass_bytes(pass, x, n * sizeof *x);
+}
+
+void perp__pass_chars(perp__pass *pass, char *x, size_t n, int lo, int hi)
+{
+    for (size_t i = 0; i < n && pass->mode == PERP__LOOK; i++) {
+        int value = (signed char)pass->at[i];
+        pass->is_bad |= value < lo || value > hi;
+    }
+    perp__pass_bytes(pass, x, n);
+}
+
+int perp__pass_int(perp__pass *pass, int x, int lo, int hi)
+{
+    int value = x;
+    if (pass->mode == PERP__LOOK) memcpy(&value, pass->at, sizeof value);
+    perp__pass_ints(pass, &value, 1, lo, hi);
+    return value;
+}
+
+/* The list ------------------------------------------------------------------------------------- */
+
+/* A place of a cache that holds nothing has bytes all the same, so that every snapshot has the same size. */
+static void pass_mode(perp__step *s, perp__mode *m, perp__pass *pass)
+{
+    int used = perp__pass_int(pass, m->used ? PERP__TO_MAKE : PERP__EMPTY, 0, PERP__TO_MAKE);
+    if (pass->mode == PERP__LOAD) {
+        m->used = used;
+        m->singular = 0;
+        if (used && !perp__step_has_mode(s, m)) m->used = PERP__EMPTY, pass->is_bad = 1;
+    }
+    perp__pass_chars(pass, m->S ? m->key : NULL, (size_t)s->np, 0, 2);
+}
+
+/* Sides are kept also where nothing else is: they are the first to be tried. */
+static void pass_elimination(perp__step *s, perp__elimination *e, perp__pass *pass)
+{
+    int used = perp__pass_int(pass, e->used ? PERP__TO_MAKE : PERP__EMPTY, 0, PERP__TO_MAKE),
+        nz = perp__pass_int(pass, e->nz, 0, s->np), is_there = pass->mode != PERP__COUNT;
+    if (pass->mode == PERP__LOAD) {
+        e->used = used, e->nz = nz;
+        is_there = !(used || nz) || perp__step_has_elimination(s, e);
+        if (!is_there) e->used = e->nz = 0, pass->is_bad = 1;
+    }
+    is_there = is_there && e->T_inverse && (e->used || e->nz);
+    perp__pass_chars(pass, is_there ? e->key : NULL, (size_t)s->np, 0, 1);
+    perp__pass_chars(pass, is_there ? e->side : NULL, (size_t)s->np, -1, 1);
+}
+
+static void pass_cache(perp__step *s, perp__pass *pass)
+{
+    perp__cache *c = &s->cache;
+    if (!c->mode) return;
+    int current = c->current ? (int)(c->current - c->mode) : -1;
+    current = perp__pass_int(pass, current, -1, c->nmode - 1);
+    if (pass->mode == PERP__LOAD) c->current = current < 0 ? NULL : &c->mode[current];
+    perp__pass_ints(pass, &c->next_mode, 1, 0, c->nmode - 1);
+    perp__pass_ints(pass, &c->next_elimination, 1, 0, c->nelimination - 1);
+    for (int i = 0; i < c->nmode; i++) pass_mode(s, &c->mode[i], pass);
+    for (int i = 0; i < c->nelimination; i++) pass_elimination(s, &c->elimination[i], pass);
+}
+
+static void pass_newton(perp__step *s, perp__pass *pass)
+{
+    perp__pass_ints(pass, &s->newton.has_slopes, 1, 0, 1);
+    perp__pass_ints(pass, &s->newton.redundant, 1, 0, 1);
+    perp__pass_ints(pass, &s->newton.rests, 1, 0, 1);
+    perp__pass_doubles(pass, s->newton.rest, (size_t)s->nrow);
+    perp__pass_doubles(pass, &s->newton.h, 1);
+    perp__pass_doubles(pass, &s->newton.theta, 1);
+    perp__pass_doubles(pass, s->newton.from, (size_t)s->ny);
+    if (pass->mode == PERP__LOAD) s->newton.has_full = 0;
+}
+
+static void pass_step(perp__step *s, perp__pass *pass)
+{
+    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    perp__pass_doubles(pass, &s->h, 1);
+    perp__pass_doubles(pass, s->ws + perp__step_parameter(s, 0), (size_t)s->sym.varied.n);
+    if (pass->mode == PERP__LOAD) perp__step_put_varied(s);
+    perp__pass_doubles(pass, s->ws, (size_t)s->sym.n);
+    perp__pass_doubles(pass, s->value, (size_t)s->row_start[s->nrow]);
+    for (int k = 0; k < s->table.n; k++)
+        perp__pass_ints(pass, &s->table.hint[k], 1, 0,
+                        s->model->item[PERP_INPUT][s->table.input[k]].table.n);
+    perp__pass_chars(pass, s->on, 2 * np, 0, 1);
+    perp__pass_chars(pass, s->cache.key, np, 0, 2);
+    perp__pass_chars(pass, s->side_now, (size_t)s->model->npair, 0, 3);
+    perp__pass_ints(pass, &s->gaps.closed, 1, 0, 1);
+    perp__pass_ints(pass, &s->sizes.has_units, 1, 0, 1);
+    perp__pass_doubles(pass, s->sizes.history, ny);
+    perp__pass_doubles(pass, s->sizes.unit, ny + (size_t)s->nrow);
+    perp__pass_longs(pass, &s->count.eliminations, 1);
+    perp__pass_longs(pass, &s->count.cone_steps, 1);
+    pass_newton(s, pass);
+    pass_cache(s, pass);
+    perp__sparse_pass(s, pass);
+}
+
+static void pass_run(perp_simulation *sim, perp__pass *pass)
+{
+    perp_simulation_summary *summary = &sim->summary;
+    size_t npair = (size_t)sim->model->npair;
+    pass_step(&sim->step, pass);
+    perp__pass_longs(pass, &sim->done, 1);
+    perp__pass_longs(pass, &sim->since, 1);
+    perp__pass_doubles(pass, &sim->start, 1);
+    perp__pass_doubles(pass, &sim->residual, 1);
+    perp__pass_ints(pass, &sim->is_moved, 1, 0, 1);
+    perp__pass_doubles(pass, sim->driven.held, (size_t)sim->step.table.n);
+    perp__pass_longs(pass, &summary->solves, 1);
+    perp__pass_longs(pass, &summary->worst_step, 1);
+    perp__pass_doubles(pass, &summary->worst_residual, 1);
+    perp__pass_doubles(pass, &summary->worst_error, 1);
+    perp__pass_longs(pass, sim->sides[0], 4 * npair);
+    if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
+}
+
+/* The head -------------------------------------------------------------------------------------- */
+
+/* What stands before the bytes of a run. Version: to be raised with every change of the list above. */
+typedef struct head {
+    char magic[8];
+    uint32_t version, order;
+    uint64_t size, problem, sum;
+} head;
+
+enum { VERSION = 1, ORDER = 0x01020304 };
+static const char magic[8] = "perpsnap";
+
+static uint64_t mix(uint64_t sum, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    uint64_t word;
+    for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+        sum ^= sum >> 29;
+    }
+    for (; size > 0; at++, size--) sum = (sum ^ *at) * 0x100000001b3u;
+    return sum;
+}
+
+/* By what two simulations take the same steps: the model's text, what the problem was made of, tables and options. */
+static uint64_t problem_of(const perp_simulation *sim)
+{
+    const perp_model *m = sim->model;
+    const perp_simulation_options *o = &sim->options;
+    const perp__step *s = &sim->step;
+    double number[] = {o->step, o->tol, o->theta, (double)o->integrator, (double)o->solver};
+    size_t n;
+    const double *key = perp__step_key(s, &n);
+    uint64_t sum = mix(VERSION, PERP_VERSION, strlen(PERP_VERSION));
+    sum = mix(sum, m->source.text, strlen(m->source.text));
+    sum = mix(sum, number, sizeof number);
+    sum = mix(sum, key, n * sizeof *key);
+    for (int k = 0; k < s->table.n; k++) {
+        const perp__table *table = &m->item[PERP_INPUT][s->table.input[k]].table;
+        sum = mix(sum, table->time, (size_t)table->n * sizeof(double));
+        sum = mix(sum, table->value, (size_t)table->n * sizeof(double));
+    }
+    if (sim->sensitivity) sum = mix(sum, "followed", 8);
+    return sum;
+}
+
+/* A pass only reads what is const here. */
+static size_t count(const perp_simulation *sim)
+{
+    perp__pass pass = {.mode = PERP__COUNT};
+    pass_run((perp_simulation *)sim, &pass);
+    return pass.n;
+}
+
+size_t perp_simulation_snapshot_size(const perp_simulation *sim)
+{
+    return sim ? sizeof(head) + count(sim) : 0;
+}
+
+static void save(const perp_simulation *sim, unsigned char *bytes)
+{
+    perp__pass pass = {.mode = PERP__SAVE, .at = bytes};
+    pass_run((perp_simulation *)sim, &pass);
+}
+
+static perp_status load(perp_simulation *sim, const unsigned char *bytes)
+{
+    perp__pass pass = {.mode = PERP__LOAD, .at = (unsigned char *)bytes};
+    pass_run(sim, &pass);
+    sim->nstep = sim->done + perp__whole_steps(perp__run_time(sim, sim->done), sim->options.to,
+                                               sim->options.step);
+    if (sim->since == 0)
+        sim->nstep = perp__whole_steps(sim->start, sim->options.to, sim->options.step);
+    return pass.is_bad ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+perp_status perp_simulation_snapshot(const perp_simulation *sim, void *bytes, size_t size)
+{
+    if (!sim || !bytes || size < perp_simulation_snapshot_size(sim)) return PERP_ERR_ARG;
+    size_t n = perp_simulation_snapshot_size(sim);
+    unsigned char *body = (unsigned char *)bytes + sizeof(head);
+    head h = {.version = VERSION, .order = ORDER, .size = n, .problem = problem_of(sim)};
+    memcpy(h.magic, magic, sizeof magic);
+    save(sim, body);
+    h.sum = mix(h.problem, body, n - sizeof h);
+    memcpy(bytes, &h, sizeof h);
+    return PERP_OK;
+}
+
+/* Why these bytes are no snapshot that this simulation can go on from; NULL: they are. */
+static const char *fault_of(const perp_simulation *sim, const unsigned char *bytes, size_t size)
+{
+    head h;
+    if (size < sizeof h) return "too short for a snapshot";
+    memcpy(&h, bytes, sizeof h);
+    if (memcmp(h.magic, magic, sizeof magic) != 0) return "not a snapshot";
+    if (h.order != ORDER || h.version != VERSION)
+        return "a snapshot of another version of perp, or of another kind of machine";
+    if (h.problem != problem_of(sim))
+        return "a snapshot of another model, or of a simulation with other options, parameters or "
+               "input tables";
+    if (h.size != perp_simulation_snapshot_size(sim) || size < h.size)
+        return "a snapshot that is not complete";
+    if (h.sum != mix(h.problem, bytes + sizeof h, (size_t)h.size - sizeof h))
+        return "a snapshot that was damaged";
+    perp__pass pass = {.mode = PERP__LOOK, .at = (unsigned char *)bytes + sizeof h};
+    pass_run((perp_simulation *)sim, &pass);
+    return pass.is_bad ? "a snapshot that was damaged" : NULL;
+}
+
+perp_status perp_simulation_restore(perp_simulation *sim, const void *bytes, size_t size,
+                                    perp_diag *diag)
+{
+    if (!sim || !bytes) return PERP_ERR_ARG;
+    const char *fault = fault_of(sim, bytes, size);
+    if (fault)
+        return perp__refuse(diag, PERP_ERR_DATA, perp__in(sim->model->source.name),
+                            "what is to be restored is %s\n", fault);
+    perp_status status = load(sim, (const unsigned char *)bytes + sizeof(head));
+    return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, sim->model->source.name) : status;
+}
+
+/* Copies ---------------------------------------------------------------------------------------- */
+
+/* All of a simulation but what its steps left behind. */
+static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
+{
+    const perp__step *s = &sim->step;
+    size_t ninput = (size_t)sim->model->nitem[PERP_INPUT];
+    copy->model = sim->model;
+    copy->options = sim->options;
+    copy->sides = calloc((size_t)sim->model->npair + 1, sizeof *copy->sides);
+    copy->driven.slot = malloc((ninput + 1) * sizeof(int));
+    if (!copy->sides || !copy->driven.slot || !perp__run_name_columns(copy)) return PERP_ERR_MEMORY;
+    memcpy(copy->driven.slot, sim->driven.slot, ninput * sizeof(int));
+    perp_status status = perp__step_share(&copy->step, s, &sim->options);
+    if (status == PERP_OK) status = perp__run_allocate(copy);
+    if (status != PERP_OK) return status;
+    memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
+    if (sim->sensitivity)
+        copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);
+    return sim->sensitivity && !copy->sensitivity ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+perp_status perp_simulation_clone(const perp_simulation *sim, perp_simulation **clone,
+                                  perp_diag *diag)
+{
+    if (!clone) return PERP_ERR_ARG;
+    *clone = NULL;
+    if (!sim) return PERP_ERR_ARG;
+    perp_simulation *copy = calloc(1, sizeof *copy);
+    unsigned char *bytes = malloc(count(sim));
+    perp_status status = copy && bytes ? make_copy(sim, copy) : PERP_ERR_MEMORY;
+    if (status == PERP_OK) {
+        save(sim, bytes);
+        status = load(copy, bytes);
+    }
+    free(bytes);
+    if (status == PERP_OK) {
+        *clone = copy;
+        return PERP_OK;
+    }
+    perp_simulation_destroy(copy);
+    return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, sim->model->source.name) : status;
+}

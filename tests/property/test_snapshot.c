@@ -1,0 +1,218 @@
+/* A snapshot holds all that what follows depends on: a simulation that goes on from one takes the steps of the run that it was taken of, to the
+ * last bit, whatever it did before. */
+
+#include "runs.h"
+
+#include <stdio.h>
+
+static const struct {
+    const char *model; /* below examples/, or a scene of the bench */
+    perp_integrator integrator;
+    int steps, places,
+        further; /* steps of the run; snapshots of it; steps that are compared from each */
+} run_of[] = {
+    {"notes/sliding_traditional.perp", PERP_BACKWARD_EULER, 2000, 150, 60},
+    {"notes/particle.perp", PERP_BACKWARD_EULER, 1200, 150, 60},
+    {"notes/sliding_one_line.perp", PERP_THETA, 1000, 100, 60},
+    {"mechanics/square.perp", PERP_BACKWARD_EULER, 600, 100, 40},
+    {"mechanics/square.perp", PERP_THETA, 600, 100, 40},
+    {"mechanics/cube.perp", PERP_BACKWARD_EULER, 400, 60, 25},
+    {"mechanics/chain.perp", PERP_BACKWARD_EULER, 300, 40, 20},
+    {"mechanics/stack.perp", PERP_BACKWARD_EULER, 200, 40, 15},
+    {"mechanics/disc.perp", PERP_BACKWARD_EULER, 400, 60, 25},
+    {"mechanics/table.perp", PERP_BACKWARD_EULER, 200, 40, 15},
+    {"mechanics/stribeck.perp", PERP_BACKWARD_EULER, 600, 60, 25},
+    {"mechanics/slider_crank.perp", PERP_MOREAU, 600, 60, 25},
+    {"circuits/diode_bridge.perp", PERP_BACKWARD_EULER, 600, 60, 25},
+    {"../bench/scenes/plate.perp", PERP_BACKWARD_EULER, 60, 20, 10},
+    {"../bench/scenes/links20.perp", PERP_BACKWARD_EULER, 100, 20, 10},
+};
+
+enum { RUNS = sizeof run_of / sizeof *run_of };
+
+static unsigned long long seed;
+
+static int draw(int n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int)((seed >> 33) % (unsigned)n);
+}
+
+static perp_simulation *create(const perp_model *m, perp_integrator integrator)
+{
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(m);
+    o.integrator = integrator;
+    if (perp_simulation_create(m, &o, &sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+static void step(perp_simulation *sim, double *row)
+{
+    perp_diag diag = {0};
+    if (perp_simulation_step(sim, NULL, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    perp_simulation_row(sim, row);
+}
+
+static void expect_row(const perp_simulation *sim, const char *model, long from, long k,
+                       const double *row, const double *wanted)
+{
+    for (int c = 0; c < perp_simulation_columns(sim); c++)
+        if (memcmp(row + c, wanted + c, sizeof *row) != 0)
+            fail_msg("%s: from step %ld, step %ld, %s: %.17g where the run has %.17g", model, from,
+                     k, perp_simulation_column_name(sim, c), row[c], wanted[c]);
+}
+
+/* Restored into a simulation that is elsewhere, into a fresh one, and copied. */
+static int go_on(perp_simulation *const other[2], int i, const void *bytes, size_t size, long from,
+                 long steps, const double *row, int columns)
+{
+    perp_diag diag = {0};
+    double *now = malloc((size_t)columns * sizeof *now);
+    int further = run_of[i].further;
+    for (int k = 0; k < 2; k++) {
+        if (perp_simulation_restore(other[k], bytes, size, &diag) != PERP_OK)
+            fail_msg("%s: %s", run_of[i].model, perp_diag_text(&diag));
+        assert_int_equal(perp_simulation_get_summary(other[k]).steps, from);
+        for (long at = from + 1; at <= steps && at <= from + further; at++) {
+            step(other[k], now);
+            expect_row(other[k], run_of[i].model, from, at, now, row + at * columns);
+        }
+    }
+    free(now);
+    return 1;
+}
+
+static void restored_runs_take_the_steps_of_the_run(void **state)
+{
+    (void)state;
+    int done = 0;
+    for (int i = 0; i < RUNS; i++) {
+        seed = (unsigned long long)i;
+        perp_model *m = load_model(run_of[i].model);
+        perp_simulation *plain = create(m, run_of[i].integrator),
+                        *other[2] = {create(m, run_of[i].integrator), NULL};
+        long steps = perp_simulation_steps(plain);
+        if (steps > run_of[i].steps) steps = run_of[i].steps;
+        int columns = perp_simulation_columns(plain);
+        size_t size = perp_simulation_snapshot_size(plain),
+               n = (size_t)(steps + 1) * (size_t)columns;
+        double *row = calloc(n, sizeof *row), *now = malloc((size_t)columns * sizeof *now);
+        unsigned char *bytes = malloc(size);
+        assert_true(row && now && bytes);
+        for (long k = 1; k <= steps; k++) step(plain, row + k * columns);
+        perp_simulation_summary whole = perp_simulation_get_summary(plain);
+        perp_simulation_reset(plain);
+        for (long k = 1, left = run_of[i].places; k <= steps; k++) { /* snapshots change nothing */
+            int wanted = draw((int)(steps - k) + 1) < left;
+            if (wanted) {
+                assert_int_equal(perp_simulation_snapshot(plain, bytes, size), PERP_OK);
+                other[1] = NULL;
+                perp_simulation *clone = NULL;
+                assert_int_equal(perp_simulation_clone(plain, &clone, NULL), PERP_OK);
+                step(clone, now);
+                expect_row(clone, run_of[i].model, k - 1, k, now, row + k * columns);
+                other[1] = clone;
+                done += go_on(other, i, bytes, size, k - 1, steps, row, columns);
+                perp_simulation_destroy(clone);
+                left--;
+            }
+            step(plain, now);
+            expect_row(plain, run_of[i].model, 0, k, now, row + k * columns);
+        }
+        perp_simulation_summary again = perp_simulation_get_summary(plain);
+        assert_int_equal(whole.solves, again.solves);
+        assert_int_equal(whole.worst_step, again.worst_step);
+        perp_simulation_destroy(plain);
+        perp_simulation_destroy(other[0]);
+        perp_model_destroy(m);
+        free(row);
+        free(now);
+        free(bytes);
+    }
+    if (done < 1000) fail_msg("only %d places", done);
+}
+
+/* A restored run ends as the run does, derivatives and all. */
+static void derivatives_and_the_end_are_the_same(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("mechanics/square.perp");
+    perp_simulation *a = create(m, PERP_BACKWARD_EULER), *b;
+    const char *name = perp_model_symbol(m, PERP_PARAM, 0).name;
+    int columns = perp_simulation_columns(a);
+    double *d = calloc(4 * (size_t)columns, sizeof *d), *e = d + columns, *row = e + columns;
+    assert_int_equal(perp_simulation_follow(a, 1, &name, NULL), PERP_OK);
+    for (int k = 0; k < 333; k++) step(a, row);
+    assert_int_equal(perp_simulation_clone(a, &b, NULL), PERP_OK);
+    while (perp_simulation_get_summary(a).steps < perp_simulation_steps(a)) {
+        step(a, row);
+        step(b, row + columns);
+        assert_memory_equal(row, row + columns, (size_t)columns * sizeof *row);
+        assert_int_equal(perp_simulation_derivatives(a, d), perp_simulation_derivatives(b, e));
+        assert_memory_equal(d, e, (size_t)columns * sizeof *d);
+    }
+    assert_int_equal(perp_simulation_steps(b), perp_simulation_steps(a));
+    perp_simulation_destroy(a);
+    perp_simulation_destroy(b);
+    perp_model_destroy(m);
+    free(d);
+}
+
+static void expect_refusal(perp_simulation *sim, const void *bytes, size_t size, const char *word)
+{
+    perp_diag diag = {0};
+    assert_int_equal(perp_simulation_restore(sim, bytes, size, &diag), PERP_ERR_DATA);
+    if (!strstr(perp_diag_text(&diag), word))
+        fail_msg("'%s' is not in: %s", word, perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+}
+
+static void what_is_no_snapshot_of_this_simulation_is_refused(void **state)
+{
+    (void)state;
+    perp_model *m = load_model("notes/particle.perp"), *other = load_model("notes/particle.perp");
+    perp_simulation *sim = create(m, PERP_BACKWARD_EULER), *theta = create(m, PERP_THETA), *changed;
+    size_t size = perp_simulation_snapshot_size(sim);
+    unsigned char *bytes = malloc(size), *wrong = malloc(size);
+    double row[2][16];
+    assert_true(bytes && wrong && perp_simulation_columns(sim) <= 16);
+    for (int k = 0; k < 500; k++) step(sim, row[0]);
+    assert_int_equal(perp_simulation_snapshot(sim, bytes, size - 1), PERP_ERR_ARG);
+    assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
+    for (int k = 0; k < 9; k++) step(sim, row[0]);
+    expect_refusal(sim, bytes, 10, "too short");
+    expect_refusal(sim, bytes, size - 1, "not complete");
+    expect_refusal(theta, bytes, size, "another model, or of a simulation with other options");
+    set_value(other, "m", 2);
+    changed = create(other, PERP_BACKWARD_EULER);
+    expect_refusal(changed, bytes, size, "another model");
+    for (size_t i = 0; i < size; i++) { /* each single byte counts */
+        memcpy(wrong, bytes, size);
+        wrong[i] ^= (unsigned char)(1 + i % 255);
+        expect_refusal(sim, wrong, size, "");
+    }
+    step(sim, row[0]); /* nothing was changed */
+    assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
+    for (int k = 0; k < 10; k++) step(sim, row[1]);
+    assert_memory_equal(row[0], row[1], (size_t)perp_simulation_columns(sim) * sizeof(double));
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(theta);
+    perp_simulation_destroy(changed);
+    perp_model_destroy(m);
+    perp_model_destroy(other);
+    free(bytes);
+    free(wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restored_runs_take_the_steps_of_the_run),
+        cmocka_unit_test(derivatives_and_the_end_are_the_same),
+        cmocka_unit_test(what_is_no_snapshot_of_this_simulation_is_refused),
+    };
+    return run_all(tests);
+}
