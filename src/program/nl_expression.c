@@ -17,16 +17,7 @@ typedef struct operator_row {
     int op; /* of the graph */
 } operator_row;
 
-enum {
-    LOG10 = 42,
-    SINH = 40,
-    COSH = 45,
-    ATANH = 47,
-    ASINH = 50,
-    ACOSH = 52,
-    SQUARE = 77,
-    LESS = 6
-};
+enum { LOG10 = 42, ATANH = 47, ASINH = 50, SQUARE = 77, LESS = 6 };
 
 static const operator_row operators[] = {
     {0, "+", 2, OF_GRAPH, PERP__ADD},      {1, "-", 2, OF_GRAPH, PERP__SUB},
@@ -35,13 +26,13 @@ static const operator_row operators[] = {
     {11, "min", 1, LIST, PERP__MIN},       {12, "max", 1, LIST, PERP__MAX},
     {15, "abs", 1, OF_GRAPH, PERP__ABS},   {16, "-", 1, OF_GRAPH, PERP__NEG},
     {37, "tanh", 1, OF_GRAPH, PERP__TANH}, {38, "tan", 1, OF_GRAPH, PERP__TAN},
-    {39, "sqrt", 1, OF_GRAPH, PERP__SQRT}, {SINH, "sinh", 1, FORMULA, 0},
+    {39, "sqrt", 1, OF_GRAPH, PERP__SQRT}, {40, "sinh", 1, OF_GRAPH, PERP__SINH},
     {41, "sin", 1, OF_GRAPH, PERP__SIN},   {LOG10, "log10", 1, FORMULA, 0},
     {43, "log", 1, OF_GRAPH, PERP__LOG},   {44, "exp", 1, OF_GRAPH, PERP__EXP},
-    {COSH, "cosh", 1, FORMULA, 0},         {46, "cos", 1, OF_GRAPH, PERP__COS},
+    {45, "cosh", 1, OF_GRAPH, PERP__COSH}, {46, "cos", 1, OF_GRAPH, PERP__COS},
     {ATANH, "atanh", 1, FORMULA, 0},       {48, "atan2", 2, OF_GRAPH, PERP__ATAN2},
     {49, "atan", 1, OF_GRAPH, PERP__ATAN}, {ASINH, "asinh", 1, FORMULA, 0},
-    {51, "asin", 1, OF_GRAPH, PERP__ASIN}, {ACOSH, "acosh", 1, FORMULA, 0},
+    {51, "asin", 1, OF_GRAPH, PERP__ASIN}, {52, "acosh", 1, FORMULA, 0},
     {53, "acos", 1, OF_GRAPH, PERP__ACOS}, {54, "sum", 1, LIST, PERP__ADD},
     {76, "^", 2, OF_GRAPH, PERP__POW},     {SQUARE, "^2", 1, FORMULA, 0},
     {78, "^", 2, OF_GRAPH, PERP__POW},
@@ -108,19 +99,15 @@ static perp_expr root(perp__graph *g, perp_expr a, double c)
 
 static perp_expr formula(perp__graph *g, int code, perp_expr a, perp_expr b)
 {
-    perp_expr up, down, one = perp__const(g, 1);
+    perp_expr one = perp__const(g, 1);
     switch (code) {
     case LESS: return perp__binary(g, PERP__MAX, perp__sub(g, a, b), perp__const(g, 0));
     case SQUARE: return perp__mul(g, a, a);
     case LOG10: return perp__mul(g, perp__const(g, 1 / log(10.0)), log_of(g, a));
     case ATANH: return half(g, log_of(g, ratio(g, a)));
     case ASINH: return log_of(g, ratio(g, perp__div(g, a, perp__add(g, one, root(g, a, 1)))));
-    case ACOSH: return log_of(g, perp__add(g, a, root(g, a, -1)));
-    default: break;
+    default: return log_of(g, perp__add(g, a, root(g, a, -1))); /* acosh */
     }
-    up = perp__unary(g, PERP__EXP, a);
-    down = perp__unary(g, PERP__EXP, perp__neg(g, a));
-    return half(g, code == SINH ? perp__sub(g, up, down) : perp__add(g, up, down));
 }
 
 /* An operator whose operands are read: how many are wanted and there, and what they make so far. */

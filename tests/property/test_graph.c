@@ -28,8 +28,8 @@ static int below(int n)
 /* A random expression whose functions stay inside their domains for symbols in [0.2, 1.2]. */
 static perp_expr random_expression(perp__graph *g, int depth)
 {
-    static const int smooth[] = {PERP__SIN, PERP__COS,  PERP__TANH,
-                                 PERP__EXP, PERP__ATAN, PERP__NEG};
+    static const int smooth[] = {PERP__SIN,  PERP__COS, PERP__TANH, PERP__EXP,
+                                 PERP__ATAN, PERP__NEG, PERP__SINH, PERP__COSH};
     if (depth == 0 || uniform(0, 1) < 0.15)
         return uniform(0, 1) < 0.7 ? perp__symbol(g, below(NSYM)) : perp__const(g, uniform(-2, 2));
     perp_expr a = random_expression(g, depth - 1), b = random_expression(g, depth - 1);
@@ -45,7 +45,7 @@ static perp_expr random_expression(perp__graph *g, int depth)
     case 7: return perp__unary(g, PERP__LOG, perp__add(g, one, a2));
     case 8: return perp__binary(g, PERP__POW, perp__add(g, one, a2), perp__unary(g, PERP__SIN, b));
     case 9: return perp__binary(g, PERP__ATAN2, a, perp__add(g, one, perp__mul(g, b, b)));
-    default: return perp__unary(g, smooth[below(6)], perp__unary(g, PERP__SIN, a));
+    default: return perp__unary(g, smooth[below(8)], perp__unary(g, PERP__SIN, a));
     }
 }
 
@@ -69,6 +69,8 @@ static double complex evaluate(const perp__graph *g, perp_expr e, const double c
         case PERP__SIN: v[i] = csin(a); break;
         case PERP__COS: v[i] = ccos(a); break;
         case PERP__TANH: v[i] = ctanh(a); break;
+        case PERP__SINH: v[i] = csinh(a); break;
+        case PERP__COSH: v[i] = ccosh(a); break;
         case PERP__EXP: v[i] = cexp(a); break;
         case PERP__ATAN: v[i] = catan(a); break;
         case PERP__LOG: v[i] = clog(a); break;

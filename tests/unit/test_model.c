@@ -45,7 +45,8 @@ static void expressions_have_the_usual_precedence(void **state)
                  {"dot([1, 2], [3, 4])", 11},
                  {"sum([1, 2, 3])", 6},
                  {"sum(i in 1..4, i^2)", 30},
-                 {"tanh(0) + cos(0)", 1}};
+                 {"tanh(0) + cos(0)", 1},
+                 {"cosh(1)^2 - sinh(1)^2", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         snprintf(text, sizeof text, "output y = %s%s", cases[i].text, RUN);
