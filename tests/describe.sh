@@ -38,7 +38,7 @@ offers() { # WORDS...: the last one is being written
 [ "$(offers perp si)" = simulate ] || fail "perp si: $(offers perp si)"
 [ "$(offers perp simulate --the)" = --theta ] || fail "perp simulate --the: $(offers perp simulate --the)"
 [ "$(offers perp simulate --method b)" = backward-euler ] || fail "perp simulate --method b"
-[ "$(offers perp plan x.perp --method radau)" = "radau3 radau5" ] || fail "perp plan --method radau"
+[ "$(offers perp plan x.perp --method radau)" = "radau3 radau5 radau7" ] || fail "perp plan --method radau"
 [ -z "$(offers perp simulate --to 1)" ] || fail "a number is completed"
 [ -z "$(offers perp simulate examp)" ] || fail "files are left to bash"
 [ "$(offers perp completion z)" = zsh ] || fail "perp completion z"

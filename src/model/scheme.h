@@ -3,7 +3,7 @@
 #ifndef PERP_SRC_SCHEME_H
 #define PERP_SRC_SCHEME_H
 
-enum { PERP__MOST_POINTS = 3 };
+enum { PERP__MOST_POINTS = 4 };
 
 typedef struct perp__scheme {
     int npoint;

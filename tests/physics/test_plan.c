@@ -199,6 +199,32 @@ static void theta_is_of_second_order(void **state)
     perp_model_destroy(m);
 }
 
+/* The least integral of x^2 + u^2 from x = 1 over T is tanh T; halving the step takes 2^order of the error. */
+static void radau_methods_have_their_order(void **state)
+{
+    (void)state;
+    static const struct {
+        perp_plan_method method;
+        double order;
+    } cases[] = {{PERP_PLAN_RADAU3, 3}, {PERP_PLAN_RADAU5, 5}, {PERP_PLAN_RADAU7, 7}};
+    perp_model *m = parse_model("input u\nstate x = 1\nder(x) = u\nplan {\n horizon 4\n nodes 9\n"
+                                " minimize integral(x^2 + u^2)\n}\n");
+    for (int i = 0; i < 3; i++) {
+        double error[2];
+        for (int k = 0; k < 2; k++) {
+            perp_plan_options o = perp_plan_options_default(m);
+            perp_plan_result r;
+            o.method = cases[i].method;
+            o.nodes = 5 + 4 * k;
+            perp_plan_destroy(solve(m, &o, &r));
+            assert_int_equal(r.on_mesh, PERP_PLAN_GLOBAL);
+            error[k] = fabs(r.cost - tanh(4));
+        }
+        assert_near(log2(error[0] / error[1]), cases[i].order, 0.2);
+    }
+    perp_model_destroy(m);
+}
+
 /* A weak motor needs more than one swing; the cost falls towards its limit as nodes grow. */
 static void a_pendulum_is_swung_up(void **state)
 {
@@ -663,6 +689,7 @@ int main(void)
         cmocka_unit_test(costates_begin_with_the_plan),
         cmocka_unit_test(solving_again_changes_nothing),
         cmocka_unit_test(theta_is_of_second_order),
+        cmocka_unit_test(radau_methods_have_their_order),
         cmocka_unit_test(a_pendulum_is_swung_up),
         cmocka_unit_test(an_initial_value_follows_what_is_free),
         cmocka_unit_test(conditions_hold_where_phases_begin),
