@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700 /* sigaltstack */
 
 #include "cli.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,12 +108,13 @@ static int run(int argc, char **argv)
     static char help[] = "--help";
     const char *word = argc > 1 ? argv[1] : "--help";
     int asks_help = is_help(word);
-    int most = strcmp(word, "--version") == 0 ? 2 : asks_help ? 3 : argc;
+    int most = strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0 ? 2 : asks_help ? 3 : argc;
     if (argc > most) {
         fprintf(stderr, "perp: '%s' after '%s' has no meaning\n", argv[most], argv[most - 1]);
         return CLI_USAGE;
     }
-    if (strcmp(word, "--version") == 0) {
+    if (cli_is_ampl(argc, argv)) return cli_ampl(argc, argv);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0) {
         printf("perp %s\n", perp_version());
         return CLI_DONE;
     }

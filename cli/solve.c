@@ -4,6 +4,7 @@
 #include "json.h"
 #include "problem_fc.h"
 #include "problem_lcp.h"
+#include "program.h"
 #include "solve.h"
 
 #include "perp/mcp.h"
@@ -19,25 +20,34 @@ enum { MAX_SOLUTIONS = 1000 };
 
 typedef struct request {
     cli_args args;
-    const char *file, *method;
+    const char *file, *method, *sol;
     int all, as_json;
+    perp_program_options program;
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
 
 static const cli_option options[] = {
-    {"", "FILE.json", NULL, INTO(file), .needed = "which problem?"},
+    {"", "FILE", NULL, INTO(file), .needed = "which problem?"},
     {"method", "NAME|all",
      "one method, or a table of all that apply (default: auto); see perp solvers", INTO(method)},
     {"all-solutions", NULL, "every solution of a small linear problem: points, vertices, rays",
      INTO(all)},
     {"json", NULL, "print JSON", INTO(as_json)},
+    {"tries", "N",
+     "of a program in an .nl file: starts from which the best point is kept (default 1)",
+     INTO(program.tries), .least = 1},
+    {"seed", "N", "of its random starts (default 1)", INTO(program.seed)},
+    {"sol", "FILE.sol", "write its answer as modelling languages read it", INTO(sol),
+     .is_output = 1},
 };
 
 const cli_command cli_command_solve = {
     .name = "solve",
-    .usage = "FILE.json [options]",
-    .about = "Solve complementarity problems: {\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
+    .usage = "FILE.json|FILE.nl [options]",
+    .about = "Solve programs that AMPL, Pyomo or JuMP wrote (FILE.nl; docs/programs.md), and "
+             "complementarity problems:\n"
+             "{\"kind\": \"lcp\", \"M\": rows, \"q\": list}, the "
              "same with \"kind\": \"mlcp\" and \"free\":\n"
              "indices, \"lower\", \"upper\": bounds (null: none), nonlinear ones {\"kind\": "
              "\"ncp\", \"F\": [\"x1^2 - 2\"]}\n"
@@ -478,18 +488,25 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
 
 int perp__cmd_solve(int argc, char **argv)
 {
-    request r = {.args = {&cli_command_solve, argc, argv}, .method = "auto"};
+    request r = {.args = {&cli_command_solve, argc, argv},
+                 .method = "auto",
+                 .program = perp_program_options_default()};
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE) code = check_method(r.method);
     if (code != CLI_DONE) return code;
     perp_diag diag = {0};
-    perp_status status;
-    cJSON *json = problem_json_load(r.file, &status, &diag);
+    perp_status status = PERP_OK;
+    int is_program = cli_is_program(r.file);
+    if (!is_program && (r.sol || cli_is_given(&r.args, "tries") || cli_is_given(&r.args, "seed")))
+        return cli_ask(&r.args, "--tries, --seed and --sol are of programs in .nl files;");
+    cJSON *json = is_program ? cJSON_CreateArray() : problem_json_load(r.file, &status, &diag);
     code = json ? CLI_DONE : cli_exit_code(status);
     output out = {.list = json && r.as_json ? cJSON_CreateArray() : NULL,
-                  .one = json && !cJSON_IsArray(json)};
+                  .one = is_program || (json && !cJSON_IsArray(json))};
     if (json && r.as_json && !out.list) code = cli_exit_code(PERP_ERR_MEMORY);
-    if (code == CLI_DONE && out.one) {
+    if (code == CLI_DONE && is_program) {
+        code = solve_program(r.file, r.sol, &r.program, &out, &diag);
+    } else if (code == CLI_DONE && out.one) {
         code = solve_one(json, r.file, r.method, r.all, &out, &diag);
     } else if (code == CLI_DONE) {
         const cJSON *item;

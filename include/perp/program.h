@@ -61,6 +61,68 @@ PERP_API void perp_program_destroy(perp_program *program);
 
 PERP_API perp_program_size perp_program_get_size(const perp_program *program);
 
+/// Fill with perp_program_options_default, then change what you need.
+typedef struct perp_program_options {
+    size_t size;   ///< set by the default; says which fields the caller has
+    double tol;    ///< every condition holds to this, on its own scale. (0, 1e-2], default 1e-6
+    int max_iter;  ///< of a run of the search; default 1000
+    int tries;     ///< starts from which the best point is kept; default 1
+    int restarts;  ///< further starts while no point is stationary; default 3
+    unsigned seed; ///< of the random starts, which are all but the first two; default 1
+    int objective; ///< which objective of the file, from 1; 0: none, any point that keeps the conditions; default 1
+} perp_program_options;
+
+PERP_API void perp_program_options_fill(perp_program_options *options, size_t size);
+static inline perp_program_options perp_program_options_default(void)
+{
+    perp_program_options options;
+    perp_program_options_fill(&options, sizeof options);
+    return options;
+}
+
+/// What was found.
+typedef struct perp_program_result {
+    perp_plan_outcome outcome; ///< global, of a complementarity problem: solved
+    double objective;          ///< of the file, at the point, computed anew
+    const char *method;        ///< "clp", "lcp", "mcp", or "search": the interior point of plans
+    int iterations, starts;
+    double error;                  ///< of the worst condition, on its own scale
+    double rows, pairs, bounds;    ///< and of the worst of each kind
+    int worst_row, worst_variable; ///< which it is, from 0; -1
+    double
+        stationarity; ///< of a search: slope of the Lagrangian, each entry relative to the terms it is made of
+    int both_zero, weak; ///< pairs with both sides 0; those that opened lower the objective
+    int curvature;       ///< as in perp_plan_result
+    int is_unbounded; ///< a ray was shown along which all conditions hold and the objective improves for ever
+} perp_program_result;
+
+/// Solve. Not finding a point is an outcome, not an error.
+///
+/// @param options  nullable: the defaults
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_MEMORY, PERP_ERR_DIM (more than 46000 unknowns, and no class but any),
+///         PERP_ERR_UNAVAILABLE (a library is not there)
+PERP_API perp_status perp_program_solve(perp_program *program, const perp_program_options *options,
+                                        perp_program_result *result, perp_diag *diag);
+
+/// The point found, and the change of the objective with the bound that a row is at; of variables and rows, in the order of
+/// the file. Valid until the next solve; 0 before the first.
+PERP_API const double *perp_program_point(const perp_program *program);
+PERP_API const double *perp_program_duals(const perp_program *program);
+
+/// The word of the outcome: that of plans, "solved" for a complementarity problem, "unbounded" where a ray was shown.
+PERP_API const char *perp_program_word(const perp_program *program,
+                                       const perp_program_result *result);
+
+/// The code of a .sol file: 0 stationary or better, 100 feasible, 200 infeasible, proved, 300 unbounded, 400 nothing was found.
+PERP_API int perp_program_sol_code(const perp_program_result *result);
+
+/// Write the answer as a .sol file, whole or not at all.
+///
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_program_write_sol(const perp_program *program,
+                                            const perp_program_result *result, const char *path,
+                                            perp_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

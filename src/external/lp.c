@@ -19,6 +19,9 @@ static struct {
     __typeof__(Clp_primal) *primal;
     __typeof__(Clp_status) *status;
     __typeof__(Clp_getColSolution) *solution;
+    __typeof__(Clp_getRowPrice) *price;
+    __typeof__(Clp_unboundedRay) *unbounded;
+    __typeof__(Clp_freeRay) *free_ray;
 } clp;
 
 static perp_status load(void)
@@ -31,7 +34,10 @@ static perp_status load(void)
                                    {"Clp_setOptimizationDirection", &clp.set_direction},
                                    {"Clp_primal", &clp.primal},
                                    {"Clp_status", &clp.status},
-                                   {"Clp_getColSolution", &clp.solution}};
+                                   {"Clp_getColSolution", &clp.solution},
+                                   {"Clp_getRowPrice", &clp.price},
+                                   {"Clp_unboundedRay", &clp.unbounded},
+                                   {"Clp_freeRay", &clp.free_ray}};
     return perp__library_load(PERP_HAVE_CLP, sizeof symbol / sizeof *symbol, symbol, &state);
 }
 
@@ -40,7 +46,26 @@ int perp__lp_available(void)
     return load() != PERP_ERR_UNAVAILABLE;
 }
 
+static void take_end(Clp_Simplex *model, const perp__lp *lp, perp__lp_end *end)
+{
+    enum { OPTIMAL, INFEASIBLE, UNBOUNDED };
+    int status = clp.status(model);
+    if (status == OPTIMAL && end->price)
+        memcpy(end->price, clp.price(model), (size_t)lp->nrow * sizeof *end->price);
+    end->is_infeasible = status == INFEASIBLE;
+    double *ray = status == UNBOUNDED ? clp.unbounded(model) : NULL;
+    end->is_unbounded = ray != NULL;
+    if (ray && end->unbounded)
+        memcpy(end->unbounded, ray, (size_t)lp->ncolumn * sizeof *end->unbounded);
+    if (ray) clp.free_ray(model, ray);
+}
+
 perp_status perp__lp_solve(const perp__lp *lp, double *x)
+{
+    return perp__lp_solve_with_end(lp, x, NULL);
+}
+
+perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end *end)
 {
     perp_status status = load();
     if (status != PERP_OK) return status;
@@ -58,6 +83,7 @@ perp_status perp__lp_solve(const perp__lp *lp, double *x)
     clp.primal(model, 0);
     int optimal = clp.status(model) == 0;
     if (optimal) memcpy(x, clp.solution(model), (size_t)lp->ncolumn * sizeof(double));
+    if (end) take_end(model, lp, end);
     clp.destroy(model);
     status = perp__library_lacked_memory() ? PERP_ERR_MEMORY
              : optimal                     ? PERP_OK
@@ -75,8 +101,14 @@ int perp__lp_available(void)
 
 perp_status perp__lp_solve(const perp__lp *lp, double *x)
 {
+    return perp__lp_solve_with_end(lp, x, NULL);
+}
+
+perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end *end)
+{
     (void)lp;
     (void)x;
+    (void)end;
     return PERP_ERR_UNAVAILABLE;
 }
 

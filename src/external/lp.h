@@ -20,7 +20,17 @@ typedef struct perp__lp {
 /* Is Clp in this build and on this machine? The first call loads it; without memory for that, perp__lp_solve says so. */
 int perp__lp_available(void);
 
+/* What else is known at the end: each nullable, filled where it applies. */
+typedef struct perp__lp_end {
+    double *price; /* nrow: d cost / d row bound at a solution */
+    double
+        *infeasible;   /* nrow: multipliers of the rows whose sum no x within its bounds can keep */
+    double *unbounded; /* ncolumn: a direction along which the cost falls for ever */
+    int is_infeasible, is_unbounded; /* by Clp's word */
+} perp__lp_end;
+
 /* PERP_OK and x (ncolumn), PERP_ERR_NO_SOLUTION (infeasible or unbounded), PERP_ERR_MEMORY or PERP_ERR_UNAVAILABLE. */
 perp_status perp__lp_solve(const perp__lp *lp, double *x);
+perp_status perp__lp_solve_with_end(const perp__lp *lp, double *x, perp__lp_end *end);
 
 #endif

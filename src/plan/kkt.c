@@ -19,6 +19,9 @@ static const double LITTLE = 1e-3, OWN = 0.1;
 /* An unknown that is smaller throughout than MOVES of what it could be has that for its unit; its amplitude is at least AMPLITUDE of it. */
 static const double MOVES = 1e-4, AMPLITUDE = 1e-6;
 
+/* Above this many unknowns a step, that a program is convex is not looked for: the matrix is dense. */
+enum { MOST_SQUARE = 2000 };
+
 enum { FREE, WEAK, STRONG }; /* a condition: not active, active without a multiplier, with one */
 
 /* Memory -------------------------------------------------------------------------------------- */
@@ -42,7 +45,8 @@ perp__kkt *perp__kkt_create(perp__arena *arena, perp__program *g, const perp__pa
     PERP_TAKE(arena, u->grad, (size_t)g->grad.n * K);
     PERP_TAKE(arena, u->hess, (size_t)g->hess.n * K);
     PERP_TAKE(arena, u->held, n + u->nR);
-    if (g->npair == 0) PERP_TAKE(arena, u->square, ncol * ncol);
+    int may_be_convex = g->npair == 0 && g->is_affine && g->is_quadratic && ncol <= MOST_SQUARE;
+    if (may_be_convex) PERP_TAKE(arena, u->square, ncol * ncol);
     return arena->failed ? NULL : u;
 }
 
@@ -319,7 +323,7 @@ int perp__kkt_is_convex(perp__kkt *u, const double *w, const double *p)
     int n = g->sym.ncol;
     if (g->npair > 0 || !g->is_affine) return 0;
     if (g->hess.n == 0) return 1;
-    if (!g->is_quadratic) return 0;
+    if (!g->is_quadratic || !u->square) return 0;
     double *A = u->square;
     perp__program_derivatives(u->g, u->pairing, w, p, NULL, 1, u->jac, u->grad, u->hess);
     int convex = 1;

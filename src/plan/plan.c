@@ -157,7 +157,6 @@ static int allocate(perp_plan *plan)
     plan->ipm = perp__ipm_create(arena, g);
     plan->sides = perp__sides_create(arena, g);
     plan->kkt = perp__kkt_create(arena, g, &plan->pairing);
-    name_costates(plan);
     double **of_w[] = {&plan->w,          &plan->best.w, &plan->from.w, &plan->guess.w,
                        &plan->initial.w,  &plan->lower,  &plan->upper,  &plan->best.lower,
                        &plan->best.upper, &plan->kept[0]};
@@ -172,9 +171,33 @@ static int allocate(perp_plan *plan)
     PERP_TAKE(arena, plan->kept[2], K);
     PERP_TAKE(arena, plan->costate, (size_t)g->nx * (K + 1));
     PERP_TAKE(arena, plan->kept[3], (size_t)g->nx * (K + 1));
+    return !arena->failed;
+}
+
+/* What rows of a model's plan need. */
+static int allocate_rows(perp_plan *plan)
+{
+    perp__arena *arena = &plan->arena;
+    name_costates(plan);
     PERP_TAKE(arena, plan->symbol, plan->model->nsymbol + plan->model->plan->nparam);
     PERP_TAKE(arena, plan->value, plan->model->graph.count);
     return !arena->failed;
+}
+
+perp_plan *perp__plan_of_program(perp__program *program, const perp_plan_options *options,
+                                 perp__plan_judge judge)
+{
+    perp_plan *plan = calloc(1, sizeof *plan);
+    if (!plan) {
+        perp__program_destroy(program);
+        return NULL;
+    }
+    plan->options = *options;
+    plan->program = program;
+    plan->judge = judge;
+    if (allocate(plan)) return plan;
+    perp_plan_destroy(plan);
+    return NULL;
 }
 
 /* The start from the table that the block names. */
@@ -213,8 +236,8 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
                                .pairs = options->pairs,
                                .from = options->from};
     plan->program = perp__program_create(model, &o, &status, diag);
-    if (plan->program &&
-        (!allocate(plan) || !perp__program_guess(plan->program, plan->initial.w, plan->initial.p)))
+    if (plan->program && (!allocate(plan) || !allocate_rows(plan) ||
+                          !perp__program_guess(plan->program, plan->initial.w, plan->initial.p)))
         status = PERP_ERR_MEMORY;
     if (status == PERP_OK && model->plan->simulates &&
         !perp__plan_guess_simulate(options, plan->program, plan->initial.w, plan->initial.p, diag))

@@ -7,6 +7,12 @@
 #include "plan/nlp.h"
 #include "plan/verify.h"
 
+/* How far the conditions of a program that is no model's are from holding at w, as perp__plan_verify. 0: memory. */
+typedef struct perp__plan_judge {
+    int (*at)(const void *context, const double *w, perp__plan_check *check);
+    const void *context;
+} perp__plan_judge;
+
 struct perp_plan {
     const perp_model *model;
     perp_plan_options options;
@@ -37,6 +43,7 @@ struct perp_plan {
     double *kept[4];            /* the best plan so far: w, p, residual, costate */
     double *symbol, *value;     /* of the model, for rows */
     char **costate_name;        /* nx */
+    perp__plan_judge judge;     /* of a program that is no model's; else at is NULL */
     const char *phase;
     int iterations, stopped;
     int is_b;          /* no choice of sides lowers the cost, though opening them would */
@@ -45,6 +52,10 @@ struct perp_plan {
     perp__arena arena;
 };
 
+/* The search of plans for a program that was made by other means: one stage, no model. It takes the program over, and starts from
+ * initial.w. NULL: memory. */
+perp_plan *perp__plan_of_program(perp__program *program, const perp_plan_options *options,
+                                 perp__plan_judge judge);
 /* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many
  * nodes interpolated from the solution on a coarser mesh (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);

@@ -297,6 +297,12 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     return 1;
 }
 
+/* The number of stages, from k0 on, that are evaluated at once. */
+static int chunk_of(const perp__program *g, int k0)
+{
+    return g->K - k0 < CHUNK ? g->K - k0 : CHUNK;
+}
+
 /* Compilation --------------------------------------------------------------------------------- */
 
 typedef struct roots {
@@ -368,8 +374,11 @@ static int derive_second(perp__transcriber *t, roots *list, const int *column_of
     }
     ok = ok && perp__hessian(graph, L, column_of, g->sym.ncol, &row) &&
          push_entries(g, &g->hess, list, &row, 0);
-    for (int k = 0; k < row.count && ok; k++)
-        g->is_quadratic &= perp__degree(graph, row.entry[k], column_of, NULL) == 0;
+    for (int k = 0; k < row.count && ok; k++) {
+        int degree = perp__degree(graph, row.entry[k], column_of, NULL);
+        ok = degree >= 0;
+        g->is_quadratic &= degree == 0;
+    }
     for (int k = 0; k < g->hess.n && ok; k++) {
         g->hess.row[k] = g->hess.col[k] / g->sym.ncol;
         g->hess.col[k] %= g->sym.ncol;
@@ -386,7 +395,7 @@ static double *ones(perp__arena *arena, int n)
     return x;
 }
 
-static int compile(perp__transcriber *t)
+int perp__program_compile(perp__transcriber *t)
 {
     perp__program *g = t->program;
     roots list = {0};
@@ -403,7 +412,8 @@ static int compile(perp__transcriber *t)
     g->unit.w = ones(&g->arena, g->nw);
     g->unit.p = ones(&g->arena, g->np);
     g->unit.r = ones(&g->arena, g->nrow);
-    PERP_TAKE(&g->arena, g->tape.ws, (size_t)perp__tape_end(&g->tape.derivatives) * CHUNK);
+    PERP_TAKE(&g->arena, g->tape.ws,
+              (size_t)perp__tape_end(&g->tape.derivatives) * (size_t)chunk_of(g, 0));
     free(list.e);
     return ok && !g->arena.failed;
 }
@@ -421,7 +431,7 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
     int ok = lay_out(&t, options);
     if (ok && !t.errors) perp__transcribe(&t);
     if (t.errors && !t.failed && !g->tape.graph.failed) *status = PERP_ERR_MODEL;
-    if (ok && !t.failed && !t.errors && compile(&t)) *status = PERP_OK;
+    if (ok && !t.failed && !t.errors && perp__program_compile(&t)) *status = PERP_OK;
 done:
     perp__instant_clear(&t.at);
     free(t.row);
@@ -510,11 +520,6 @@ static void load_symbols(perp__program *g, const perp__pairing *pairing, const d
     slot += n;
     fill(slot, n, pairing ? pairing->relaxation : 0);
     fill(slot + n, n, pairing ? pairing->penalty : 0);
-}
-
-static int chunk_of(const perp__program *g, int k0)
-{
-    return g->K - k0 < CHUNK ? g->K - k0 : CHUNK;
 }
 
 long perp__program_place(const perp__program *g, int col, int k)

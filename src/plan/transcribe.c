@@ -219,9 +219,8 @@ static perp_expr equation_row(perp__transcriber *t, int i, int c)
     return row;
 }
 
-/* One side of a pair, `e` >= 0: where it is one unknown less a number, a bound; else a row. */
-static void add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
-                     const perp__pair *of, double sign, perp_expr unknown, double offset)
+void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
+                    const perp__pair *of, double sign, perp_expr unknown, double offset)
 {
     perp__program *g = t->program;
     const perp__node *node = unknown >= 0 ? &t->graph->node[unknown] : NULL;
@@ -245,9 +244,8 @@ static double number_or_nan(const perp__transcriber *t, perp_expr e)
     return t->graph->node[e].op == PERP__CONST ? t->graph->node[e].value : (double)NAN;
 }
 
-/* The row or the cost that holds a pair together. */
-static void add_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
-                        const perp__pair *of)
+void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
+                      const perp__pair *of)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
@@ -270,7 +268,7 @@ static void add_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr a
     }
 }
 
-static void push_pair(perp__transcriber *t, perp__plan_pair pair)
+void perp__push_pair(perp__transcriber *t, perp__plan_pair pair)
 {
     perp__program *g = t->program;
     if (perp__arena_grow(&g->arena, &g->pair, &t->cpair, g->npair + 1, sizeof *g->pair))
@@ -293,10 +291,10 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
         return;
     }
     if (!of->two_sided) {
-        add_side(t, &pair, 0, a, of, 1, a, 0);
-        add_side(t, &pair, 1, b, of, 1, b, 0);
-        add_product(t, &pair, a, b, of);
-        push_pair(t, pair);
+        perp__add_side(t, &pair, 0, a, of, 1, a, 0);
+        perp__add_side(t, &pair, 1, b, of, 1, b, 0);
+        perp__join_sides(t, &pair, a, b, of);
+        perp__push_pair(t, pair);
         return;
     }
     perp_expr lo = perp__translate_at(t, of->lo, of->at),
@@ -308,15 +306,15 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     double width = number_or_nan(t, hi) - number_or_nan(t, lo);
     if (width > 0 && width < 1) pair.scale = width;
     pair.parts = perp__add_row(t, parts, 0, 0, of->text, of->at, -1);
-    add_side(t, &pair, 0, above, of, 1, a, number_or_nan(t, lo));
-    add_side(t, &pair, 1, plus, of, 1, plus, 0);
-    add_product(t, &pair, above, plus, of);
-    push_pair(t, pair);
+    perp__add_side(t, &pair, 0, above, of, 1, a, number_or_nan(t, lo));
+    perp__add_side(t, &pair, 1, plus, of, 1, plus, 0);
+    perp__join_sides(t, &pair, above, plus, of);
+    perp__push_pair(t, pair);
     pair.half = 1;
-    add_side(t, &pair, 0, below, of, -1, a, number_or_nan(t, hi));
-    add_side(t, &pair, 1, minus, of, 1, minus, 0);
-    add_product(t, &pair, below, minus, of);
-    push_pair(t, pair);
+    perp__add_side(t, &pair, 0, below, of, -1, a, number_or_nan(t, hi));
+    perp__add_side(t, &pair, 1, minus, of, 1, minus, 0);
+    perp__join_sides(t, &pair, below, minus, of);
+    perp__push_pair(t, pair);
 }
 
 static void add_conditions_of_model(perp__transcriber *t)

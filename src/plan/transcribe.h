@@ -51,4 +51,15 @@ void perp__transcribe_costs(perp__transcriber *t);
 int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const char *text, int at,
                   int condition);
 
+/* One side of a pair, `e` >= 0: where it is sign (unknown - offset), a bound; else (unknown -1) a row. */
+void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
+                    const perp__pair *of, double sign, perp_expr unknown, double offset);
+/* The row or the cost that holds a pair together; then the pair itself is one of the program's. */
+void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
+                      const perp__pair *of);
+void perp__push_pair(perp__transcriber *t, perp__plan_pair pair);
+
+/* Take the derivatives of the rows and the cost, and compile all. 0: memory. (program.c) */
+int perp__program_compile(perp__transcriber *t);
+
 #endif

@@ -4,16 +4,39 @@
 #define PERP_SRC_PROGRAM_STATE_H
 
 #include "perp/program.h"
+#include "program/functions.h"
+#include "program/judge.h"
 #include "program/nl.h"
 
 struct perp_program {
     perp__nl *nl;
     perp_program_class kind;
+    perp_program_options options;
     int objective; /* which is solved for; -1: none */
+    double
+        sign; /* of the objective: -1 where it is maximised, so that sign * objective is minimised */
+    double *x, *dual;
+    perp__judge judge;
+    perp__functions functions;
+    int has_functions;
     perp__arena arena;
 };
 
 /* classes.c: what the program is, for the objective that is chosen. 0: memory. */
 int perp__program_classify(perp_program *p);
+
+/* programs.c: judge p->x, and put errors and the objective into the result. Do its conditions hold? */
+void perp__program_check(perp_program *p, perp_program_result *result);
+int perp__program_holds(const perp_program *p, const perp_program_result *result);
+
+/* Each leaves its answer in p->x and p->dual, judged; an outcome of limit where it found none.
+ * linear.c: a linear program by Clp. PERP_ERR_UNAVAILABLE without it. */
+perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result);
+/* Is it shown that no point keeps the affine rows, bounds and pairs? -1: memory. */
+int perp__program_is_infeasible(perp_program *p);
+/* equilibrium.c: a complementarity problem, by the methods of perp/lcp.h and perp/mcp.h. */
+perp_status perp__program_solve_equilibrium(perp_program *p, perp_program_result *result);
+/* search.c: any program by the search of plans. */
+perp_status perp__program_search(perp_program *p, perp_program_result *result);
 
 #endif

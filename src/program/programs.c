@@ -72,6 +72,21 @@ perp_status perp_program_read(const char *path, perp_program **program, perp_dia
     return status;
 }
 
+/* What is solved for, from 1; 0: nothing. 0: memory. */
+static int choose_objective(perp_program *p, int objective)
+{
+    p->objective = objective <= p->nl->nobj ? objective - 1 : -1;
+    p->sign = p->objective >= 0 && p->nl->maximise[p->objective] ? -1 : 1;
+    return perp__program_classify(p);
+}
+
+static int take_arrays(perp_program *p)
+{
+    PERP_TAKE(&p->arena, p->x, p->nl->nvar);
+    PERP_TAKE(&p->arena, p->dual, p->nl->ncon);
+    return !p->arena.failed;
+}
+
 perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
                                perp_program **program, perp_diag *diag)
 {
@@ -82,8 +97,8 @@ perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
     perp_program *p = calloc(1, sizeof *p);
     if (!p) return perp__out_of_memory(diag, name);
     p->nl = perp__nl_read(bytes, n, name ? name : "program", &status, diag);
-    if (p->nl) p->objective = p->nl->nobj > 0 ? 0 : -1;
-    if (p->nl && !perp__program_classify(p)) status = perp__out_of_memory(diag, name);
+    if (p->nl && (!take_arrays(p) || !choose_objective(p, 1)))
+        status = perp__out_of_memory(diag, name);
     if (status == PERP_OK)
         *program = p;
     else
@@ -94,6 +109,8 @@ perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
 void perp_program_destroy(perp_program *p)
 {
     if (!p) return;
+    perp__judge_clear(&p->judge);
+    perp__functions_clear(&p->functions);
     perp__nl_destroy(p->nl);
     perp__arena_clear(&p->arena);
     free(p);
@@ -105,4 +122,87 @@ perp_program_size perp_program_get_size(const perp_program *p)
     perp_program_size size = {p->kind, nl->nvar, nl->ncon, nl->nobj, nl->pairs.n, 0};
     for (int i = 0; i < nl->ncon; i++) size.nonzeros += nl->linear.count[i];
     return size;
+}
+
+/* Solving --------------------------------------------------------------------------------------- */
+
+void perp_program_options_fill(perp_program_options *options, size_t size)
+{
+    perp_program_options own = {
+        .tol = 1e-6, .max_iter = 1000, .tries = 1, .restarts = 3, .seed = 1, .objective = 1};
+    perp__options_give(options, size, &own, sizeof own);
+}
+
+const double *perp_program_point(const perp_program *p)
+{
+    return p->x;
+}
+
+const double *perp_program_duals(const perp_program *p)
+{
+    return p->dual;
+}
+
+void perp__program_check(perp_program *p, perp_program_result *result)
+{
+    perp__judgement j = perp__judge_point(&p->judge, p->x);
+    result->rows = j.rows;
+    result->pairs = j.pairs;
+    result->bounds = j.bounds;
+    result->error = j.worst;
+    result->worst_row = j.worst_row;
+    result->worst_variable = j.worst_variable;
+    result->objective = perp__judge_objective(&p->judge, p->objective, p->x);
+}
+
+int perp__program_holds(const perp_program *p, const perp_program_result *result)
+{
+    return result->error <= p->options.tol;
+}
+
+/* The judge and the functions, for the objective that is chosen. 0: memory. */
+static int prepare(perp_program *p, int objective)
+{
+    if (!p->judge.ws && !perp__judge_create(&p->judge, &p->arena, p->nl)) return 0;
+    if (!choose_objective(p, objective)) return 0;
+    if (p->functions.nl && p->functions.objective == p->objective) return 1;
+    perp__functions_clear(&p->functions);
+    return perp__functions_create(&p->functions, &p->arena, p->nl, p->objective);
+}
+
+static perp_status solve(perp_program *p, perp_program_result *result)
+{
+    perp_status status = PERP_ERR_UNAVAILABLE;
+    if (p->kind == PERP_PROGRAM_LP) status = perp__program_solve_linear(p, result);
+    if (p->kind == PERP_PROGRAM_LP && status != PERP_ERR_UNAVAILABLE) return status;
+    if (p->kind == PERP_PROGRAM_LCP || p->kind == PERP_PROGRAM_MCP) {
+        status = perp__program_solve_equilibrium(p, result);
+        if (status == PERP_ERR_MEMORY || result->outcome != PERP_PLAN_LIMIT) return status;
+    }
+    status = perp__program_search(p, result);
+    if (status != PERP_OK || perp_plan_holds(result->outcome)) return status;
+    int infeasible = perp__program_is_infeasible(p);
+    if (infeasible > 0) result->outcome = PERP_PLAN_INFEASIBLE;
+    return infeasible < 0 ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+perp_status perp_program_solve(perp_program *p, const perp_program_options *options,
+                               perp_program_result *result, perp_diag *diag)
+{
+    if (!p || !result) return PERP_ERR_ARG;
+    perp_program_options_fill(&p->options, sizeof p->options);
+    if (!perp__options_take(&p->options, sizeof p->options, options)) return PERP_ERR_ARG;
+    const perp_program_options *o = &p->options;
+    if (!(o->tol > 0 && o->tol <= 1e-2) || o->max_iter < 1 || o->tries < 1 || o->restarts < 0 ||
+        o->objective < 0)
+        return PERP_ERR_ARG;
+    *result =
+        (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};
+    perp_status status = prepare(p, o->objective) ? solve(p, result) : PERP_ERR_MEMORY;
+    if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, p->nl->name);
+    if (status == PERP_ERR_DIM)
+        perp__refuse(diag, status, perp__in(p->nl->name),
+                     "%d variables and %d pairs are more than the search takes\n", p->nl->nvar,
+                     p->nl->pairs.n);
+    return status;
 }

@@ -1,0 +1,149 @@
+/* Programs in .nl files. A modelling language calls `perp STUB -AMPL key=value ..`, with more keys in the environment's
+ * perp_options, and reads STUB.sol. */
+
+#include "program.h"
+
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_is_program(const char *file)
+{
+    size_t length = strlen(file);
+    return length > 3 && strcmp(file + length - 3, ".nl") == 0;
+}
+
+int solve_program(const char *file, const char *sol, const perp_program_options *options,
+                  output *out, perp_diag *diag)
+{
+    perp_program *program;
+    perp_program_result r;
+    double start = cli_now();
+    perp_status status = perp_program_read(file, &program, diag);
+    if (status == PERP_OK) status = perp_program_solve(program, options, &r, diag);
+    if (status == PERP_OK) {
+        int holds = perp_plan_holds(r.outcome), is_equilibrium = r.outcome == PERP_PLAN_GLOBAL;
+        answer a = {.name = file,
+                    .outcome = perp_program_word(program, &r),
+                    .method = r.method,
+                    .z = perp_program_point(program),
+                    .n = perp_program_get_size(program).variables,
+                    .iterations = r.iterations,
+                    .residual = holds ? r.error : (double)NAN,
+                    .error = r.error,
+                    .has_error = holds,
+                    .time_us = 1e6 * (cli_now() - start),
+                    .holds = holds,
+                    .is_stationary = is_equilibrium || r.outcome <= PERP_PLAN_STATIONARY_B,
+                    .has_objective = 1,
+                    .objective = r.objective};
+        solve_emit(out, &a, 0);
+        if (sol) status = perp_program_write_sol(program, &r, sol, diag);
+    }
+    perp_program_destroy(program);
+    return cli_exit_code(status);
+}
+
+/* As a modelling language's solver -------------------------------------------------------------- */
+
+int cli_is_ampl(int argc, char **argv)
+{
+    return argc > 2 && strcmp(argv[2], "-AMPL") == 0;
+}
+
+typedef struct settings {
+    perp_program_options program;
+    int is_quiet;
+} settings;
+
+/* The keys, with the range of each. `wantsol` is what AMPL adds by itself; it is taken and means nothing here. */
+static const struct {
+    const char *key;
+    double least, most;
+    int is_whole;
+} keys[] = {{"tol", 1e-15, 1e-2, 0}, {"max_iter", 1, 1e9, 1}, {"tries", 1, 1e6, 1},
+            {"restarts", 0, 1e6, 1}, {"seed", 0, 4e9, 1},     {"objno", 0, 1e6, 1},
+            {"outlev", 0, 1, 1},     {"wantsol", 0, 15, 1},   {"timing", 0, 3, 1}};
+enum { TOL, MAX_ITER, TRIES, RESTARTS, SEED, OBJNO, OUTLEV, WANTSOL, TIMING, NKEY };
+
+static void put_key(settings *s, int key, double x)
+{
+    perp_program_options *o = &s->program;
+    switch (key) {
+    case TOL: o->tol = x; break;
+    case MAX_ITER: o->max_iter = (int)x; break;
+    case TRIES: o->tries = (int)x; break;
+    case RESTARTS: o->restarts = (int)x; break;
+    case SEED: o->seed = (unsigned)x; break;
+    case OBJNO: o->objective = (int)x; break;
+    case OUTLEV: s->is_quiet = x == 0; break;
+    default: break;
+    }
+}
+
+/* One word key=value of length n. 0 after saying what is wrong. */
+static int take_key(settings *s, const char *word, size_t n)
+{
+    const char *names[NKEY], *rest;
+    char key[64], text[400];
+    const char *equals = memchr(word, '=', n);
+    size_t length = equals ? (size_t)(equals - word) : n;
+    if (length >= sizeof key) length = sizeof key - 1;
+    memcpy(key, word, length);
+    key[length] = 0;
+    for (int k = 0; k < NKEY; k++) {
+        names[k] = keys[k].key;
+        if (strcmp(key, keys[k].key) != 0) continue;
+        double x = equals ? perp_number_read(equals + 1, &rest) : (double)NAN;
+        int ok = equals && rest == word + n && x >= keys[k].least && x <= keys[k].most &&
+                 (!keys[k].is_whole || x == floor(x));
+        if (ok) put_key(s, k, x);
+        if (!ok)
+            fprintf(stderr, "perp: '%.*s': %s needs a %snumber from %g to %g\n", (int)n, word, key,
+                    keys[k].is_whole ? "whole " : "", keys[k].least, keys[k].most);
+        return ok;
+    }
+    fprintf(stderr, "perp: %s\n",
+            perp_unknown_word("option", key, names, NKEY, NULL, text, sizeof text));
+    return 0;
+}
+
+/* All words of a text, parted by blanks. */
+static int take_keys(settings *s, const char *text)
+{
+    while (*text) {
+        size_t blank = strspn(text, " \t\n"), n = strcspn(text + blank, " \t\n");
+        if (n > 0 && !take_key(s, text + blank, n)) return 0;
+        text += blank + n;
+    }
+    return 1;
+}
+
+int cli_ampl(int argc, char **argv)
+{
+    settings s = {.program = perp_program_options_default()};
+    const char *stub = argv[1], *given = getenv("perp_options");
+    char path[CLI_PATH_ROOM];
+    perp_program *program = NULL;
+    perp_program_result r;
+    perp_diag diag = {0};
+    if (given && !take_keys(&s, given)) return CLI_USAGE;
+    for (int i = 3; i < argc; i++)
+        if (!take_key(&s, argv[i], strlen(argv[i]))) return CLI_USAGE;
+    int length = (int)strlen(stub) - (cli_is_program(stub) ? 3 : 0);
+    int fits = snprintf(path, sizeof path, "%.*s.sol", length, stub) < (int)sizeof path;
+    if (!fits) return fprintf(stderr, "perp: the name of the stub is too long\n"), CLI_FILE;
+    perp_status status = perp_program_read(stub, &program, &diag);
+    if (status == PERP_OK) status = perp_program_solve(program, &s.program, &r, &diag);
+    if (status == PERP_OK) status = perp_program_write_sol(program, &r, path, &diag);
+    if (status == PERP_OK && !s.is_quiet)
+        printf("perp %s: %s; objective %.10g\n", perp_version(), perp_program_word(program, &r),
+               r.objective);
+    cli_print_diag(&diag, stderr);
+    perp_diag_clear(&diag);
+    perp_program_destroy(program);
+    return cli_exit_code(status);
+}

@@ -1,0 +1,21 @@
+/* Programs in .nl files: for perp solve, and as the solver that a modelling language calls. */
+
+#ifndef PERP_CLI_PROGRAM_H
+#define PERP_CLI_PROGRAM_H
+
+#include "solve.h"
+
+#include "perp/program.h"
+
+/* Does the name end in .nl? */
+int cli_is_program(const char *file);
+
+/* Solve one and print the answer. sol: where it is written, too; nullable. Returns an exit code. */
+int solve_program(const char *file, const char *sol, const perp_program_options *options,
+                  output *out, perp_diag *diag);
+
+/* perp STUB -AMPL [key=value ..]: solve STUB.nl, write STUB.sol. */
+int cli_is_ampl(int argc, char **argv);
+int cli_ampl(int argc, char **argv);
+
+#endif

@@ -1,0 +1,71 @@
+/* Memory: when any single allocation fails, reading and solving a program says so and leaks nothing. */
+
+#include "failing_malloc.h"
+#include "unit.h"
+
+#include "perp/program.h"
+
+#include <stdio.h>
+
+/* What a user does; the first status that is not PERP_OK. */
+static perp_status solve_it(const char *bytes, size_t n, perp_plan_outcome expected,
+                            perp_diag *diag)
+{
+    perp_program *program = NULL;
+    perp_program_result result = {.outcome = PERP_PLAN_LIMIT};
+    perp_program_options o = perp_program_options_default();
+    o.restarts = 0;
+    perp_status status = perp_program_parse(bytes, n, "memory.nl", &program, diag);
+    if (status == PERP_OK) status = perp_program_solve(program, &o, &result, diag);
+    if (status == PERP_OK) assert_int_equal(result.outcome, expected);
+    perp_program_destroy(program);
+    return status;
+}
+
+static void fail_each(const char *name, perp_plan_outcome expected)
+{
+    char path[512], bytes[1 << 14];
+    snprintf(path, sizeof path, PERP_SOURCE_DIR "/tests/data/nl/%s.nl", name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    perp_diag first = {0};
+    assert_int_equal(solve_it(bytes, n, expected, &first), PERP_OK); /* loads libraries, for good */
+    perp_status status = PERP_ERR_MEMORY;
+    long k = 0;
+    while (status != PERP_OK) {
+        perp_diag diag = {0};
+        long before = live;
+        allocations = 0;
+        fail_at = ++k;
+        status = solve_it(bytes, n, expected, &diag);
+        int reached = allocations >= k;
+        fail_at = 0;
+        perp_diag_clear(&diag);
+        if (live != before)
+            fail_msg("%s, allocation %ld: %ld blocks leaked", name, k, live - before);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("%s, allocation %ld: %s", name, k, perp_status_name(status));
+        if (status == PERP_OK && reached) fail_msg("%s, allocation %ld was not missed", name, k);
+    }
+    assert_true(k > 20);
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    fail_each("toll", PERP_PLAN_LOCAL_MINIMUM);
+    fail_each("rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
+    fail_each("market_big", PERP_PLAN_GLOBAL);
+    fail_each("dry_friction", PERP_PLAN_GLOBAL);
+    fail_each("infeasible_pair", PERP_PLAN_INFEASIBLE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+    };
+    return run_all(tests);
+}
