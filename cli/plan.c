@@ -64,7 +64,7 @@ static const cli_option options[] = {
     {"seed", "N", "seed of random starts (default 1)", INTO(o.seed)},
     {"tries", "N", "number of starts; the best plan is kept (default 1)", INTO(o.tries),
      .least = 1},
-    {"restarts", "N", "at most so many further starts until a plan is stationary (default 3)",
+    {"restarts", "N", "at most so many further starts until a plan is stationary (default 4)",
      INTO(o.restarts)},
     {"threads", "N",
      "threads for several starts (default: one per processor; the answer is the same)",
@@ -340,6 +340,26 @@ static void print_plot(const perp_model *model, const perp_plan *plan, FILE *out
     free(row);
 }
 
+/* What each start came to, where there was more than one: the same start and word are counted. */
+static void print_attempts(FILE *out, const perp_plan *plan)
+{
+    int n = perp_plan_attempts(plan);
+    if (n < 2) return;
+    fprintf(out, "tried:");
+    for (int i = 0, same; i < n; i += same) {
+        perp_plan_attempt a = perp_plan_get_attempt(plan, i), b;
+        for (same = 1; i + same < n; same++) {
+            b = perp_plan_get_attempt(plan, i + same);
+            if (strcmp(a.start, b.start) != 0 || a.outcome != b.outcome) break;
+        }
+        fprintf(out, "%s %s", i ? ";" : "", a.start);
+        if (same > 1) fprintf(out, " (%d times)", same);
+        fprintf(out, ": %s", perp_plan_outcome_name(a.outcome));
+        if (perp_plan_holds(a.outcome) && same == 1) fprintf(out, " %.6g", a.cost);
+    }
+    fprintf(out, "\n");
+}
+
 static void print_summary(FILE *out, const perp_model *model, const perp_plan *plan,
                           const perp_plan_result *r, const perp_plan_options *o, double seconds)
 {
@@ -355,6 +375,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     fprintf(out, "%s: cost %.10g, horizon %.10g s; %d iterations, %d start%s, %.3g s\n",
             r->outcome == PERP_PLAN_FEASIBLE_ON_MESH ? "" : word, r->cost, r->horizon,
             r->iterations, r->starts, r->starts == 1 ? "" : "s", seconds);
+    print_attempts(out, plan);
     fprintf(out,
             "checked as written: equations %.1e, pairs %.1e, ranges %.1e, conditions of the plan "
             "%.1e\n",
@@ -393,13 +414,22 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
         FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),  FIELD(replay),
         FIELD(replay_by)};
 #undef FIELD
-    cJSON *o = r->json, *freed;
+    cJSON *o = r->json, *freed, *tried;
     perp_plan_size size = perp_plan_get_size(plan);
     cJSON_AddStringToObject(o, "outcome", perp_plan_outcome_name(result->outcome));
     cJSON_AddStringToObject(o, "on_mesh", perp_plan_outcome_name(result->on_mesh));
     cJSON_AddBoolToObject(o, "holds", perp_plan_holds(result->outcome));
     cli_json_add(o, fields, CLI_JSON_COUNT(fields), result);
     cli_json_add_size(cJSON_AddObjectToObject(o, "size"), &size);
+    tried = cJSON_AddArrayToObject(o, "tried");
+    for (int i = 0; i < perp_plan_attempts(plan); i++) {
+        perp_plan_attempt a = perp_plan_get_attempt(plan, i);
+        cJSON *one = cJSON_CreateObject();
+        cJSON_AddStringToObject(one, "start", a.start);
+        cJSON_AddStringToObject(one, "outcome", perp_plan_outcome_name(a.outcome));
+        cli_json_add_number(one, "cost", a.cost);
+        cJSON_AddItemToArray(tried, one);
+    }
     freed = cJSON_AddObjectToObject(o, "free");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         cli_json_add_number(freed, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));

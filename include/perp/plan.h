@@ -138,7 +138,7 @@ typedef struct perp_plan_options {
     double verify_tol; ///< every condition as written holds to this, on its own scale; default 1e-6
     int max_iter;      ///< of a run of the solver; default 1000
     int tries;         ///< starts from which the best plan is kept; default 1
-    int restarts;      ///< further starts while no plan is stationary; default 3
+    int restarts;      ///< further starts while no plan is stationary; default 4
     int threads;       ///< of starts; 0 (default): one per processor; the answer is the same
     const char *
         homotopy; ///< at each start: homotopy in this parameter, from `homotopy_from` to its value,
@@ -216,6 +216,18 @@ PERP_API perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory 
 ///
 /// @return PERP_OK, PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag);
+
+/// A start that the last solve has tried, and what came of it: starts are tried in order until one of them ends well.
+typedef struct perp_plan_attempt {
+    const char *start;         ///< in words: "the model's guess"
+    perp_plan_outcome outcome; ///< before the replay
+    double cost;
+    int iterations;
+} perp_plan_attempt;
+
+PERP_API int perp_plan_attempts(const perp_plan *plan);
+/// @param i  from 0; out of range: outcome limit, cost NaN
+PERP_API perp_plan_attempt perp_plan_get_attempt(const perp_plan *plan, int i);
 
 /// Size of the program: unknowns, rows of conditions, entries of its derivatives.
 typedef struct perp_plan_size {

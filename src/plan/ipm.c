@@ -10,8 +10,8 @@ static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA 
  * NEARLY_FEASIBLE. */
 enum { LONG = 50, POLISH = 3 };
 static const double NEARLY_FEASIBLE = 1e-2;
-/* The paper's exponent is 1.5; slower here since the relaxation of the pairs is lowered together with mu. */
-static const double THETA_MU = 1.2;
+/* The paper's exponent is 1.5; slower where the relaxation of pairs is lowered together with mu. */
+static const double THETA_MU = 1.5, THETA_MU_OF_PAIRS = 1.2;
 /* The paper's bounds of the violation: none above THETA_MAX of the first is taken, below THETA_MIN of it the barrier decides. */
 static const double THETA_MAX = 1e4, THETA_MIN = 1e-4;
 perp__ipm_options perp__ipm_options_default(void)
@@ -252,7 +252,8 @@ static void reset_multipliers(perp__ipm *s)
 /* Lower the barrier, and the relaxation with it; 0 when both are at their last. */
 static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 {
-    double mu = fmax(o->barrier_min, fmin(KAPPA_MU * s->mu, pow(s->mu, THETA_MU)));
+    double faster = s->g->npair > 0 ? THETA_MU_OF_PAIRS : THETA_MU;
+    double mu = fmax(o->barrier_min, fmin(KAPPA_MU * s->mu, pow(s->mu, faster)));
     double relaxation = fmax(o->relaxation_min, o->relaxation * mu / o->barrier);
     if (mu == s->mu && relaxation == s->pairing.relaxation) return 0;
     s->mu = mu;
@@ -343,7 +344,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         }
         double alpha_z = perp__ipm_longest_dual(s, tau);
         perp__ipm_adopt_trial(s);
-        for (size_t i = 0; i < s->m; i++) s->lambda[i] += alpha * s->d.lambda[i];
+        for (size_t i = 0; i < s->m; i++) s->lambda[i] += fmin(alpha, 1) * s->d.lambda[i];
         for (size_t i = 0; i < s->n; i++) {
             s->zl[i] += alpha_z * s->d.zl[i];
             s->zu[i] += alpha_z * s->d.zu[i];

@@ -121,7 +121,7 @@ static int correct_step(perp__ipm *s, const search *from, double alpha, double t
     for (int round = 0; round < 4; round++) {
         for (size_t i = 0; i < s->m; i++) s->soc.c[i] = step * s->soc.c[i] + s->trial.c[i];
         perp__ipm_direction(s, s->soc.c);
-        step = perp__ipm_longest_primal(s, tau);
+        step = perp__ipm_longest_primal(s, tau, 1);
         if (try_step(s, from, step, alpha, &theta_t, is_descent)) return 1;
         if (!(theta_t <= 0.99 * last)) break;
         last = theta_t;
@@ -132,11 +132,34 @@ static int correct_step(perp__ipm *s, const search *from, double alpha, double t
     return 0;
 }
 
+/* Where the cost is not convex the full step is short, as what was added to the diagonal makes it: double it as long as that pays. The
+ * trial point is at its end. */
+static double lengthen(perp__ipm *s, const search *from, double tau, int *is_descent)
+{
+    enum { MOST_DOUBLED = 6 };
+    double alpha = 1, most = perp__ipm_longest_primal(s, tau, 1 << MOST_DOUBLED), theta;
+    double best = perp__ipm_barrier(s, s->trial.x, s->trial.cost);
+    for (int was = *is_descent; 2 * alpha <= most; alpha *= 2) {
+        double phi = best;
+        int ok = try_step(s, from, 2 * alpha, 2 * alpha, &theta, is_descent);
+        if (ok) phi = perp__ipm_barrier(s, s->trial.x, s->trial.cost);
+        if (ok && phi < best) {
+            best = phi;
+            was = *is_descent;
+            continue;
+        }
+        try_step(s, from, alpha, alpha, &theta, is_descent);
+        *is_descent = was;
+        break;
+    }
+    return alpha;
+}
+
 /* Take a step along the direction, with second-order corrections of the first try. The length, or 0.
  */
 double perp__ipm_line_search(perp__ipm *s, double tau)
 {
-    double alpha = perp__ipm_longest_primal(s, tau), theta_t = 0, slope = 0;
+    double alpha = perp__ipm_longest_primal(s, tau, 1), theta_t = 0, slope = 0;
     int is_descent = 0;
     for (size_t i = 0; i < s->n; i++) {
         if (!s->is_free[i]) continue;
@@ -151,10 +174,12 @@ double perp__ipm_line_search(perp__ipm *s, double tau)
             slope -= s->lambda[i] * (s->system.res_c[i] - s->d.x[s->nW + s->nP + i]);
     search from = {perp__ipm_norm1(s->c, s->m), perp__ipm_barrier(s, s->x, s->cost), slope};
     for (int try = 0; try < 40 && alpha > SHORTEST; try++, alpha *= 0.5) {
-        int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent);
+        int ok = try_step(s, &from, alpha, alpha, &theta_t, &is_descent), corrected = !ok;
         if (!ok && try == 0 && theta_t >= from.theta)
             ok = correct_step(s, &from, alpha, tau, &is_descent);
         if (!ok) continue;
+        if (alpha == 1 && try == 0 && s->delta.w > 0 && s->g->npair == 0 && !corrected)
+            alpha = lengthen(s, &from, tau, &is_descent);
         if (!is_descent) add_to_filter(s, from.theta, from.phi);
         return alpha;
     }
@@ -203,7 +228,7 @@ static int damped_step(perp__ipm *s, double zeta)
         if (s->is_free[i]) slope -= s->sigma[i] * s->d.x[i] * s->d.x[i];
     for (size_t i = 0; i < s->m; i++)
         slope -= (s->c[i] - s->d.lambda[i]) * (s->c[i] - s->d.lambda[i]);
-    double alpha = perp__ipm_longest_primal(s, 0.95);
+    double alpha = perp__ipm_longest_primal(s, 0.95, 1);
     for (int try = 0; try < 12 && alpha > SHORTEST_DAMPED; try++, alpha *= 0.3) {
         move(s, alpha);
         if (!perp__ipm_values(s, s->trial.x, s->trial.r, s->trial.c, &s->trial.cost)) continue;

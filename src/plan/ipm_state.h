@@ -166,8 +166,8 @@ int perp__ipm_factor(perp__ipm *s);
 void perp__ipm_direction(perp__ipm *s, const double *c);
 /* dzl and dzu for dx. */
 void perp__ipm_bound_multiplier_steps(perp__ipm *s);
-/* Largest step that keeps a fraction 1 - tau of the distance to the bounds. */
-double perp__ipm_longest_primal(const perp__ipm *s, double tau);
+/* Largest step up to `most` that keeps a fraction 1 - tau of the distance to the bounds. */
+double perp__ipm_longest_primal(const perp__ipm *s, double tau, double most);
 double perp__ipm_longest_dual(const perp__ipm *s, double tau);
 
 /* ipm_search.c -------------------------------------------------------------------------------- */

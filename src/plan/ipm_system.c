@@ -510,10 +510,10 @@ void perp__ipm_direction(perp__ipm *s, const double *c)
     perp__ipm_bound_multiplier_steps(s);
 }
 
-/* Largest step that keeps a fraction tau from the bounds. */
-double perp__ipm_longest_primal(const perp__ipm *s, double tau)
+/* Largest step up to `most` that keeps a fraction tau from the bounds. */
+double perp__ipm_longest_primal(const perp__ipm *s, double tau, double most)
 {
-    double alpha = 1;
+    double alpha = most;
     for (size_t i = 0; i < s->n; i++) {
         if (!s->is_free[i]) continue;
         if (s->d.x[i] < 0 && s->lo[i] > -UNBOUNDED)

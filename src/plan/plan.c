@@ -58,7 +58,7 @@ static perp_plan_options default_options(const perp_model *model)
                            .verify_tol = 1e-6,
                            .max_iter = 1000,
                            .tries = 1,
-                           .restarts = 3,
+                           .restarts = 4,
                            .homotopy_steps = 4,
                            .refine = 1,
                            .replay = 1};
@@ -262,9 +262,21 @@ void perp_plan_destroy(perp_plan *plan)
     perp_plan_destroy(plan->coarse);
     for (int i = 0; i < plan->neasier; i++) perp_plan_destroy(plan->easier[i]);
     perp__program_destroy(plan->program);
+    free(plan->attempt.made);
     perp__arena_clear(&plan->arena);
     perp_model_destroy(plan->own_model);
     free(plan);
+}
+
+int perp_plan_attempts(const perp_plan *plan)
+{
+    return plan->attempt.n;
+}
+
+perp_plan_attempt perp_plan_get_attempt(const perp_plan *plan, int i)
+{
+    perp_plan_attempt none = {"", PERP_PLAN_LIMIT, NAN, 0};
+    return i >= 0 && i < plan->attempt.n ? plan->attempt.made[i] : none;
 }
 
 /* Rows ---------------------------------------------------------------------------------------- */

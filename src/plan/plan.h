@@ -13,6 +13,12 @@ typedef struct perp__plan_judge {
     const void *context;
 } perp__plan_judge;
 
+/* What the starts of the last solve came to. */
+typedef struct perp__attempts {
+    perp_plan_attempt *made;
+    int n, capacity;
+} perp__attempts;
+
 struct perp_plan {
     const perp_model *model;
     perp_plan_options options;
@@ -48,6 +54,8 @@ struct perp_plan {
     int iterations, stopped;
     int is_b;          /* no choice of sides lowers the cost, though opening them would */
     int is_not_finite; /* the last run had no numbers to start from */
+    int is_idle;       /* the plan holds, and no state moves */
+    perp__attempts attempt;
     int out_of_memory; /* IPOPT had none */
     perp__arena arena;
 };
@@ -56,6 +64,8 @@ struct perp_plan {
  * initial.w. NULL: memory. */
 perp_plan *perp__plan_of_program(perp__program *program, const perp_plan_options *options,
                                  perp__plan_judge judge);
+/* What run number `run` starts from, in words (ladder.c). */
+const char *perp__plan_start_name(const perp_plan *plan, int run);
 /* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many
  * nodes interpolated from the solution on a coarser mesh (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);

@@ -17,6 +17,9 @@ enum { FINER = 4 }; /* steps of the simulation in one of the plan */
  * motion. DIVERGES: more than any impact makes; the replay itself has failed. */
 static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 
+/* A state that is less than this of its unit throughout is taken for rounding. */
+static const double NOISE = 1e-9;
+
 typedef struct replay {
     const perp_plan *plan;
     const double *amplitude; /* ns: the largest size of each state in the plan */
@@ -185,6 +188,7 @@ perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, p
         amplitude[i] = fabs(perp__program_pre(g, plan->w, plan->p, i, 0));
         for (int k = 0; k < g->K; k++)
             amplitude[i] = fmax(amplitude[i], fabs(state_at(plan, i, k)));
+        amplitude[i] = fmax(amplitude[i], NOISE * g->unit.w[i]);
     }
     u.amplitude = amplitude;
     perp_status status = replay_both(&u, &why);

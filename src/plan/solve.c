@@ -19,8 +19,11 @@ static const double CHEAPER = 1e-9;    /* of the cost: what is less than this mu
 static const double BARRIER_MIN = 1e-11, BARRIER_MIN_BEFORE_SIDES = 1e-9, TOL_BEFORE_SIDES = 1e-6;
 static const double NEARLY_FEASIBLE = 1e-2, FEASIBLE = 1e-9;
 static const double CLOSED = 1e-12; /* gap, and violation tried for, of a solution with sides */
+static const double CLOSED_WITHOUT_PAIRS = 1e-9; /* the same where there are no sides to fix */
 static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
+static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
+static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
 static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
 
 static int forward_progress(void *context, const perp__ipm_progress *q)
@@ -34,42 +37,6 @@ static int forward_progress(void *context, const perp__ipm_progress *q)
                             q->barrier,  q->step};
     plan->stopped |= o->progress(o->context, &p);
     return plan->stopped;
-}
-
-static double uniform(unsigned long long *state, double lo, double hi)
-{
-    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
-    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
-}
-
-static double within(double x, double lo, double hi)
-{
-    return fmax(lo, fmin(hi, x));
-}
-
-void perp__plan_set_start(perp_plan *plan, int run)
-{
-    perp_plan_start start = plan->options.start;
-    unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
-    if (run > 0) start = run == 1 ? PERP_PLAN_START_MODEL : PERP_PLAN_START_RANDOM;
-    if (perp__plan_start_easier(plan, run)) return;
-    if (run == 0 && plan->has_guess) {
-        memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);
-        memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
-        return;
-    }
-    if (perp__plan_start_coarse(plan, run)) return;
-    memcpy(plan->w, plan->initial.w, plan->nW * sizeof *plan->w);
-    memcpy(plan->p, plan->initial.p, plan->nP * sizeof *plan->p);
-    for (size_t i = 0; i < plan->nW + plan->nP && start != PERP_PLAN_START_MODEL; i++) {
-        int is_p = i >= plan->nW;
-        size_t j = is_p ? i - plan->nW : i;
-        double lo = is_p ? plan->pairing.bound->plo[j] : plan->pairing.bound->wlo[j],
-               hi = is_p ? plan->pairing.bound->phi[j] : plan->pairing.bound->whi[j];
-        double x =
-            start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
-        *(is_p ? &plan->p[j] : &plan->w[j]) = within(x, lo, hi);
-    }
 }
 
 static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const char *phase)
@@ -116,6 +83,7 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     o.weight = start == 0 ? 1 : 30; /* another path */
     o.tol = refines ? TOL_BEFORE_SIDES : po->tol;
     o.barrier_min = refines ? fmin(BARRIER_MIN_BEFORE_SIDES, 0.1 * last) : BARRIER_MIN;
+    if (!refines) o.gap = CLOSED_WITHOUT_PAIRS;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
     if (start == 0 && plan->has_guess && o.relaxation > 0) {
@@ -571,7 +539,8 @@ static int has_cost(const perp_plan *plan)
     return has;
 }
 
-/* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? */
+/* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? Or has it grown so far already that no
+ * slope says anything? */
 static int falls_with_horizon(const perp_plan *plan)
 {
     const perp__program *g = plan->program;
@@ -579,8 +548,9 @@ static int falls_with_horizon(const perp_plan *plan)
     int falls = 0;
     for (int q = 0; q < g->phase.nrun; q++) {
         size_t at = u->nW + (size_t)(g->phase.run_p + q);
+        int ran_away = plan->p[g->phase.run_p + q] > RUN_AWAY * plan->initial.p[g->phase.run_p + q];
         falls |= plan->pairing.bound->phi[g->phase.run_p + q] == (double)INFINITY &&
-                 u->slope[at] < -0.1 * u->size[at];
+                 (u->slope[at] < -0.1 * u->size[at] || ran_away);
     }
     return falls;
 }
@@ -588,10 +558,27 @@ static int falls_with_horizon(const perp_plan *plan)
 static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result, int is_refined)
 {
     if (!has_cost(plan)) return PERP_PLAN_GLOBAL;
-    if (!is_refined || !(result->stationarity <= STATIONARY)) return PERP_PLAN_FEASIBLE;
+    if (!is_refined || !(result->stationarity <= STATIONARY) || result->falls)
+        return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p)) return PERP_PLAN_GLOBAL;
     if (result->weak > 0) return plan->is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
+}
+
+/* No state moves, and that is not free of cost: where nothing touches what should be moved, the cost has no slope. */
+static int does_nothing(const perp_plan *plan, const perp_plan_result *result)
+{
+    const perp__program *g = plan->program;
+    if (g->ns == 0 || result->outcome == PERP_PLAN_GLOBAL || result->cost == 0 ||
+        plan->model->kind == PERP_DISCRETE)
+        return 0;
+    for (int i = 0; i < g->ns; i++) {
+        double from = perp__program_pre(g, plan->w, plan->p, i, 0);
+        const double *x = plan->w + (size_t)((g->npoint - 1) * g->nb + i) * (size_t)g->K;
+        for (int k = 0; k < g->K; k++)
+            if (!(fabs(x[k] - from) <= STILL * fmax(fabs(from), g->unit.w[i]))) return 0;
+    }
+    return 1;
 }
 
 /* If the guess itself is feasible and costs less than the plan found from it (or none was found), it is the plan,
@@ -657,6 +644,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     result->outcome = plan->stopped ? PERP_PLAN_STOPPED
                       : !holds      ? PERP_PLAN_LIMIT
                                     : word_of(plan, result, is_refined);
+    plan->is_idle = perp_plan_holds(result->outcome) && does_nothing(plan, result);
     return 1;
 }
 
@@ -761,11 +749,21 @@ static void warn_unbounded(const perp_plan *plan, const perp_plan_result *result
         plan->model->source.name, result->cost);
 }
 
+static void warn_idle(const perp_plan *plan, const perp_plan_result *result, perp_diag *diag)
+{
+    perp__diag_append(diag,
+                      "%s: the plan does nothing, at a cost of %.4g: no state moves. What is not "
+                      "touched gives the cost no "
+                      "slope; a guess, or more starts (tries), may find a plan that acts\n",
+                      plan->model->source.name, result->cost);
+}
+
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
     perp_status status = perp__plan_run_starts(plan, result);
     if (status != PERP_OK) return status;
+    if (plan->is_idle) warn_idle(plan, result, diag);
     warn_unbounded(plan, result, diag);
     result->on_mesh = result->outcome;
     result->replay = (double)NAN;

@@ -35,6 +35,7 @@ typedef struct starts {
     int taken; /* starts, over all waves */
     int iterations;
     int enough, stopped, failed;
+    int is_idle; /* the best plan does nothing */
 } starts;
 
 /* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
@@ -90,16 +91,32 @@ static int on_progress(void *context, const perp_plan_progress *p)
 
 /* Runs ---------------------------------------------------------------------------------------- */
 
+/* What run `taken` came to. */
+static void note(starts *s, const slot *one)
+{
+    perp_plan *plan = s->plan;
+    if (!perp__grow(&plan->attempt.made, &plan->attempt.capacity, plan->attempt.n + 1,
+                    sizeof *plan->attempt.made)) {
+        s->failed = 1;
+        return;
+    }
+    plan->attempt.made[plan->attempt.n++] =
+        (perp_plan_attempt){perp__plan_start_name(plan, s->taken), one->result.outcome,
+                            one->result.cost, one->plan->iterations};
+}
+
 static void take(starts *s, const slot *one)
 {
     s->iterations += one->plan->iterations;
     s->plan->is_not_finite = one->plan->is_not_finite;
+    note(s, one);
     if (s->taken++ == 0 || is_better(&one->result, s->best)) {
         *s->best = one->result;
+        s->is_idle = one->plan->is_idle;
         copy_answer(s->plan, one->plan, 1);
     }
     s->enough = s->taken >= s->options.tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
-                s->best->curvature >= 0;
+                s->best->curvature >= 0 && !s->is_idle;
 }
 
 /* Take what is done, in order; the next one reports from now on. */
@@ -186,11 +203,13 @@ perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
     s->plan = plan;
     s->options = plan->options;
     s->best = result;
+    plan->attempt.n = 0;
     pthread_mutex_init(&s->lock, NULL);
     *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT};
     perp_status status = run_waves(s);
     plan->options = s->options;
     plan->iterations = s->iterations;
+    plan->is_idle = s->is_idle;
     plan->stopped = s->stopped;
     if (status == PERP_OK) copy_answer(plan, plan, 0);
     if (s->stopped) result->outcome = PERP_PLAN_STOPPED;

@@ -1,6 +1,6 @@
 /* Scaling: powers of two by which a program's unknowns and rows come near 1, for the interior point and for comparing
  * the two sides of a pair. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
- * guess. A program whose unknowns are all near 1 is not scaled; a soft one, which compares misses of all kinds, always is, by
+ * guess. A program with pairs whose unknowns are all near 1 is not scaled; a soft one, which compares misses of all kinds, always is, by
  * all bounds. */
 
 #include "plan/program.h"
@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude. */
+/* With pairs, sizes within this factor of 1 are not scaled: a guess gives no more than an order of magnitude, and their relaxation,
+ * in the units of the search, is what decides between plans. */
 static const double FAR = 512;
 
 enum { SAMPLES = 8 }; /* steps at which the derivatives are looked at, and the last */
@@ -42,7 +43,8 @@ static double finite_or_0(double x)
 
 static double range_of(const perp__program *g, int j)
 {
-    size_t at = (size_t)j * (size_t)g->K;
+    size_t at =
+        (size_t)((g->npoint - 1) * g->nb + j) * (size_t)g->K; /* a held input is free there alone */
     return fmax(fabs(g->bound.wlo[at]), fabs(g->bound.whi[at]));
 }
 
@@ -56,7 +58,7 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
         double *size = &u->size[j % g->nb];
         for (size_t k = 0; k < K; k++) *size = fmax(*size, finite_or_0(w[(size_t)j * K + k]));
     }
-    for (int j = 0; j < g->nb - g->nu; j++)
+    for (int j = 0; j < g->nb - g->nu && g->npair > 0; j++)
         if (u->size[j] == 0 && range_of(g, j) < 1 / FAR) u->size[j] = range_of(g, j);
     for (int i = 0; i < g->np; i++) {
         double *size = &u->size[kind_of(g, g->nx + g->nw + i)];
@@ -92,7 +94,8 @@ static void keep_in_ranges(sizer *u)
     const perp__program *g = u->g;
     for (int j = 0; j < g->nb; j++) {
         double range = range_of(g, j);
-        if (u->size[j] > range || (u->size[j] == 0 && range < 1 / FAR)) u->size[j] = range;
+        int is_given = g->npair > 0 ? range < 1 / FAR : isfinite(range);
+        if (u->size[j] > range || (u->size[j] == 0 && is_given)) u->size[j] = range;
     }
 }
 
@@ -170,7 +173,7 @@ static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, 
 static void set_units(sizer *u)
 {
     perp__program *g = u->g;
-    g->unit.differ |= is_soft(g);
+    g->unit.differ |= is_soft(g) || g->npair == 0;
     for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
     if (!g->unit.differ) return;
     for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(u->size[kind_of(g, g->nx + j)]);
@@ -211,6 +214,7 @@ static int find_sizes(sizer *u, perp__arena *arena, const double *w, const doubl
     for (size_t s = 0; s <= SAMPLES; s++) measure_step(u, jac, (K - 1) * s / SAMPLES);
     while (size_by_rows(u)) continue;
     keep_in_ranges(u);
+    while (size_by_rows(u)) continue; /* by those that have nothing but their range */
     return 1;
 }
 

@@ -568,6 +568,74 @@ static void curvature_is_judged_where_the_slope_is_zero(void **state)
     }
 }
 
+/* The driven cart touches nothing: it has no reason to move, and the price on the others' places no slope. */
+static void a_plan_that_does_nothing_is_left_or_said(void **state)
+{
+    (void)state;
+    for (int restarts = 0; restarts <= 4; restarts += 4) {
+        perp_model *m = NULL;
+        perp_plan *plan;
+        perp_plan_result r;
+        perp_diag diag = {0};
+        assert_int_equal(
+            perp_model_load(PERP_SOURCE_DIR "/tests/data/plans/three_carts.perp", &m, NULL),
+            PERP_OK);
+        perp_plan_options o = perp_plan_options_default(m);
+        o.restarts = restarts;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, &diag), PERP_OK);
+        int said =
+            strstr(perp_diag_text(&diag), "the plan does nothing, at a cost of 8400") != NULL;
+        assert_int_equal(said, restarts == 0);
+        if (restarts == 0) assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM); /* which it is */
+        if (restarts > 0) assert_true(r.cost < 170 && r.starts > 1);
+        assert_int_equal(perp_plan_attempts(plan), r.starts);
+        perp_plan_attempt first = perp_plan_get_attempt(plan, 0);
+        assert_string_equal(first.start, "the model's guess");
+        assert_int_equal(first.outcome, PERP_PLAN_LOCAL_MINIMUM);
+        assert_near(first.cost, 8400, 1e-3);
+        assert_true(isnan(perp_plan_get_attempt(plan, r.starts).cost));
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+        perp_diag_clear(&diag);
+    }
+}
+
+/* A free length that shrinks as long as there is no motion is held first, and a start in which everything is alike is shaken. */
+static void starts_are_tried_one_after_the_other(void **state)
+{
+    static const struct {
+        const char *text, *start;
+        double cost;
+    } cases[] = {{"input u in [-1, 1]\nstate x = 8, v = 0\nder(x) = v\nder(v) = -x + u\nplan {\n "
+                  "horizon free "
+                  "in [1, 40]\n nodes 25\n method radau5\n inputs held\n minimize time\n at end: x "
+                  "= 0, v = 0\n}\n",
+                  "the model's guess, lengths held at first", 13.07},
+                 {"input u in [-10, 10], w in [-10, 10]\nstate x = 0, y = 0\nder(x) = u\nder(y) = "
+                  "w\nplan {\n "
+                  "horizon 1\n nodes 41\n minimize integral(u^2 + w^2)\n (x - 0.5)^2 + y^2 >= "
+                  "0.2^2\n at end: x = 1, "
+                  "y = 0\n}\n",
+                  "the model's guess, shaken", 1.169}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_model *m = NULL;
+        perp_plan *plan;
+        perp_plan_result r;
+        assert_int_equal(
+            perp_model_parse(cases[i].text, strlen(cases[i].text), "ladder.perp", &m, NULL),
+            PERP_OK);
+        perp_plan_options o = perp_plan_options_default(m);
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_near(r.cost, cases[i].cost, 0.01 * cases[i].cost);
+        assert_string_equal(perp_plan_get_attempt(plan, r.starts - 1).start, cases[i].start);
+        perp_plan_destroy(plan);
+        perp_model_destroy(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -590,6 +658,8 @@ int main(void)
         cmocka_unit_test(a_guess_is_not_dropped),
         cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
         cmocka_unit_test(curvature_is_judged_where_the_slope_is_zero),
+        cmocka_unit_test(a_plan_that_does_nothing_is_left_or_said),
+        cmocka_unit_test(starts_are_tried_one_after_the_other),
     };
     return run_all(tests);
 }

@@ -1,0 +1,93 @@
+/* Where the runs of a plan start, one after the other: as asked for; the model's guess with the cost weighed more; the
+ * model's guess with free lengths held at first; the model's guess, shaken; random points. */
+
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum rung { ASKED, COST_FIRST, LENGTHS_HELD, SHAKEN, RANDOM } rung;
+
+static const double SHAKE = 0.1; /* of an unknown's unit */
+
+static rung rung_of(const perp_plan *plan, int run)
+{
+    if (run == 0) return ASKED;
+    if (run == 1) return COST_FIRST;
+    int has_lengths = plan->program->phase.nrun > 0;
+    if (run == 2 && has_lengths) return LENGTHS_HELD;
+    return run == 2 + has_lengths ? SHAKEN : RANDOM;
+}
+
+const char *perp__plan_start_name(const perp_plan *plan, int run)
+{
+    static const char *const asked[] = {"the model's guess", "zeros", "a random point"};
+    switch (rung_of(plan, run)) {
+    case COST_FIRST: return "the model's guess, the cost before the barrier";
+    case LENGTHS_HELD: return "the model's guess, lengths held at first";
+    case SHAKEN: return "the model's guess, shaken";
+    case RANDOM: return "a random point";
+    default: return plan->has_guess ? "the table" : asked[plan->options.start];
+    }
+}
+
+static double uniform(unsigned long long *state, double lo, double hi)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return lo + (hi - lo) * (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static double within(double x, double lo, double hi)
+{
+    return fmax(lo, fmin(hi, x));
+}
+
+/* Find a motion of the guessed lengths first: a free horizon may shrink faster than a motion is found. */
+static void hold_lengths(perp_plan *plan, int run)
+{
+    const perp__program *g = plan->program;
+    double *lo = plan->best.p, *hi = plan->from.p; /* which no search needs yet */
+    for (int q = 0; q < g->phase.nrun; q++) {
+        size_t at = (size_t)(g->phase.run_p + q);
+        lo[q] = g->bound.plo[at], hi[q] = g->bound.phi[at];
+        g->bound.plo[at] = g->bound.phi[at] = plan->p[at];
+    }
+    perp__plan_run_homotopy(plan, run, plan->options.relaxation_min, 0);
+    for (int q = 0; q < g->phase.nrun; q++) {
+        size_t at = (size_t)(g->phase.run_p + q);
+        g->bound.plo[at] = lo[q], g->bound.phi[at] = hi[q];
+    }
+}
+
+void perp__plan_set_start(perp_plan *plan, int run)
+{
+    perp_plan_start start = plan->options.start;
+    unsigned long long state = plan->options.seed + 1000003ULL * (unsigned)run;
+    const perp__program *g = plan->program;
+    size_t K = (size_t)g->K;
+    rung way = rung_of(plan, run);
+    if (way != ASKED) start = way == RANDOM ? PERP_PLAN_START_RANDOM : PERP_PLAN_START_MODEL;
+    if (perp__plan_start_easier(plan, run)) return;
+    if (run == 0 && plan->has_guess) {
+        memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);
+        memcpy(plan->p, plan->guess.p, plan->nP * sizeof *plan->p);
+        return;
+    }
+    if (perp__plan_start_coarse(plan, run)) return;
+    memcpy(plan->w, plan->initial.w, plan->nW * sizeof *plan->w);
+    memcpy(plan->p, plan->initial.p, plan->nP * sizeof *plan->p);
+    for (size_t i = 0; i < plan->nW + plan->nP && (start != PERP_PLAN_START_MODEL || way == SHAKEN);
+         i++) {
+        int is_p = i >= plan->nW;
+        size_t j = is_p ? i - plan->nW : i;
+        double lo = is_p ? plan->pairing.bound->plo[j] : plan->pairing.bound->wlo[j],
+               hi = is_p ? plan->pairing.bound->phi[j] : plan->pairing.bound->whi[j];
+        double *x = is_p ? &plan->p[j] : &plan->w[j];
+        if (way == SHAKEN)
+            *x += uniform(&state, -SHAKE, SHAKE) * (is_p ? g->unit.p[j] : g->unit.w[j / K]);
+        else
+            *x = start == PERP_PLAN_START_ZEROS ? 0 : uniform(&state, fmax(lo, -10), fmin(hi, 10));
+        *x = within(*x, lo, hi);
+    }
+    if (way == LENGTHS_HELD) hold_lengths(plan, run);
+}
