@@ -75,6 +75,9 @@ int perp__plan_guess_simulate(const perp_plan_options *options, const perp__prog
                               double *w, const double *p, perp_diag *diag);
 /* All phases from where the plan stands. The outcome is in result; 0: memory. */
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
+/* At a point whose derivatives were taken last (kkt), with biactive pairs open in plan->sides: 1: B-stationary; 0: a direction of
+ * descent, with the sides that stay 0 along it in plan->sides; -1: neither is shown, or there is no Clp; -2: memory (certify.c). */
+int perp__plan_certify(perp_plan *plan, double *direction);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */

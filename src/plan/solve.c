@@ -281,10 +281,35 @@ static int try_every_side(perp_plan *plan, double below)
     return 0;
 }
 
+/* The kept plan is not strongly stationary: show that it is B-stationary (is_b), or go on along a direction of descent, with the sides
+ * that stay 0 along it. 1: a plan that costs less than `below`, the present point; 0: none; -1: out of memory. */
+static int certify_or_leave(perp_plan *plan, double below)
+{
+    static const double ways[] = {0.1, 1e-3};
+    double cost;
+    recall(plan);
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+    plan->pairing.bound = perp__sides_fix(plan->sides);
+    stationarity(plan);
+    int found = perp__plan_certify(plan, plan->direction);
+    plan->is_b = found == 1;
+    if (found == 1) return 0;
+    if (found == -2) return -1;
+    for (size_t k = 0; k < sizeof ways / sizeof *ways && found == 0 && !plan->stopped; k++) {
+        recall(plan);
+        for (size_t i = 0; i < plan->nW; i++) plan->w[i] += ways[k] * plan->direction[i];
+        for (size_t i = 0; i < plan->nP; i++) plan->p[i] += ways[k] * plan->direction[plan->nW + i];
+        if (solve_sides(plan, "along a descent", 0, &cost) && cost < below) return 1;
+    }
+    return try_every_side(plan, below);
+}
+
 /* Fix the smaller side of each pair and solve. Biactive pairs (both sides 0) whose multipliers are not both >= 0 are
  * then opened, which asks for both sides >= 0 only: if the cost stays as it is the point is strongly stationary
- * (Scheel and Scholtes 2000); if it falls, the smaller sides of the opened solution are tried, and then every
- * choice. 1: an answer; 0: none; -1: out of memory. */
+ * (Scheel and Scholtes 2000); if it falls, the smaller sides of the opened solution are tried, and then those of a direction of
+ * descent, if there is one. 1: an answer; 0: none; -1: out of memory. */
 static int refine(perp_plan *plan, perp_plan_result *result)
 {
     enum { MAX_ROUNDS = 20 };
@@ -297,7 +322,9 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
         double here = stationarity(plan), slack = CHEAPER * (fabs(cost) + plan->kkt->worth);
         if (!(cost < best - slack)) {
-            if (result->weak == 0 || !try_every_side(plan, best - slack)) break;
+            int left = result->weak ? certify_or_leave(plan, best - slack) : 0;
+            if (left < 0) return -1;
+            if (left == 0) break;
             continue;
         }
         result->stationarity = here;

@@ -16,15 +16,25 @@ static const struct {
     double objective;
     int code;
 } known[] = {
-    {"b_not_s", "stationary (B)", 0, 0},   {"m_and_b", "stationary (B)", 0, 0},
-    {"s_minimum", "local minimum", 0, 0},  {"c_trap", "local minimum", 1, 0},
-    {"m_trap", "local minimum", 0, 0},     {"w_trap", "local minimum", 0, 0},
-    {"ridge", "local minimum", 0.5, 0},    {"bilevel_bard", "local minimum", 17, 0},
-    {"toll", "local minimum", 1.125, 0},   {"truss_contact", "local minimum", 2.875, 0},
-    {"cournot", "solved", 0, 0},           {"market", "solved", 0, 0},
-    {"dry_friction", "solved", 0, 0},      {"string", "solved", 0, 0},
-    {"quadratic", "global", 2.0 / 3, 0},   {"hs71", "local minimum", 17.0140172891563, 0},
-    {"rosenbrock", "local minimum", 0, 0}, {"functions", "local minimum", 0.1, 0},
+    {"b_not_s", "stationary (B)", 0, 0},
+    {"b_not_s_6", "stationary (B)", 0, 0},
+    {"m_and_b", "stationary (B)", 0, 0},
+    {"s_minimum", "local minimum", 0, 0},
+    {"c_trap", "local minimum", 1, 0},
+    {"m_trap", "local minimum", 0, 0},
+    {"w_trap", "local minimum", 0, 0},
+    {"ridge", "local minimum", 0.5, 0},
+    {"bilevel_bard", "local minimum", 17, 0},
+    {"toll", "local minimum", 1.125, 0},
+    {"truss_contact", "local minimum", 2.875, 0},
+    {"cournot", "solved", 0, 0},
+    {"market", "solved", 0, 0},
+    {"dry_friction", "solved", 0, 0},
+    {"string", "solved", 0, 0},
+    {"quadratic", "global", 2.0 / 3, 0},
+    {"hs71", "local minimum", 17.0140172891563, 0},
+    {"rosenbrock", "local minimum", 0, 0},
+    {"functions", "local minimum", 0.1, 0},
 };
 
 /* Linear programs, and proofs, need Clp. */
