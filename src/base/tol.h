@@ -140,7 +140,13 @@
 /* ... or its steps have come to nothing. */
 #define PERP_IPM_STEP 1e-12
 
-/* Proximal term of its second attempt, beside the largest diagonal entry. */
+/* Its first attempt ends here: the basis is decided, and the direct solve on it does the rest. */
+#define PERP_IPM_GAP_ON_BASIS 1e-12
+
+/* Its start, beside what the size of the problem suggests: solutions are mostly smaller. */
+#define PERP_IPM_START 0.3
+
+/* Proximal term of its third attempt, beside the largest diagonal entry. */
 #define PERP_IPM_SHIFT 1e-6
 
 /* Pivots of W + rho I, which is regular: only what has overflowed is smaller; */

@@ -7,9 +7,10 @@
  *
  * 2. First with sigma = 0; the length it reaches sets sigma, and its second-order term is put
  * right in a second solve with the same factors.
- * 3. Steps stop at 0.995 of the way to the boundary. The driver then computes the solution
- * from the basis of those i whose z_i is larger than w_i, each relative to its own size.
- * 4. Where the solutions are unbounded there is no path to follow. The second attempt is a proximal point
+ * 3. Steps stop at max(0.995, 1 - mu) of the way to the boundary, so that the end is quadratic. From mu = 1e-12 on the
+ * driver computes the solution from the basis of those i whose z_i is larger than w_i. Where that does not hold the
+ * second attempt goes on to what rounding allows.
+ * 4. Where the solutions are unbounded there is no path to follow. The third attempt is a proximal point
  * iteration: M + d I, q - d z_k, with d = 1e-6 of the largest diagonal entry, a few times.
  *
  * Succeeds for positive semidefinite M when a solution exists, in 10-40 steps whatever n. Cost: one LU
@@ -24,7 +25,7 @@
 
 static size_t ipm_doubles(int n)
 {
-    return 6 * (size_t)n;
+    return 7 * (size_t)n;
 }
 
 static size_t ipm_ints(int n)
@@ -82,8 +83,8 @@ static double step_length(const point *p, double share)
     return length;
 }
 
-/* From the point at hand to the end of the path, or until nothing moves; 0 when numbers run away. */
-static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, int limit,
+/* From the point at hand along the path until mu is `gap`, or nothing moves; 0 when numbers run away. */
+static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, double gap, int limit,
                        int *iterations)
 {
     double scale = perp__lcp_scale(lcp);
@@ -91,7 +92,7 @@ static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, int li
         double mu = 0, after = 0, infeasible = infeasibility(p, lcp);
         for (int i = 0; i < p->n; i++) mu += p->z[i] * p->w[i] / p->n;
         if (!isfinite(mu) || !isfinite(infeasible)) return 0;
-        if (infeasible <= PERP_IPM_FEASIBLE * scale && mu <= PERP_IPM_GAP * scale * scale) break;
+        if (infeasible <= PERP_IPM_FEASIBLE * scale && mu <= gap * scale * scale) break;
         ++*iterations;
         if (!factor(s, p, lcp)) break;
         for (int i = 0; i < p->n; i++) p->c[i] = -p->z[i] * p->w[i];
@@ -103,7 +104,7 @@ static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, int li
         for (int i = 0; i < p->n; i++)
             p->c[i] = sigma * mu - p->z[i] * p->w[i] - p->dz[i] * p->dw[i];
         direction(s, p);
-        length = step_length(p, 0.995);
+        length = step_length(p, fmax(0.995, 1 - mu));
         if (!(length > PERP_IPM_STEP)) break;
         for (int i = 0; i < p->n; i++) {
             p->z[i] += length * p->dz[i];
@@ -113,23 +114,39 @@ static int follow_path(perp_lcp_solver *s, point *p, const perp_lcp *lcp, int li
     return 1;
 }
 
-static perp_outcome ipm_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+/* The proximal points, each from a start as large as the one before. */
+static void iterate_proximally(perp_lcp_solver *s, point *p, const perp_lcp *lcp, double start,
+                               int limit, int *iterations)
 {
     enum { OUTER = 8 };
+    for (int outer = 0; outer < OUTER; outer++) {
+        double size = fmax(1, start);
+        for (int i = 0; i < p->n; i++) size = fmax(size, fabs(p->center[i]));
+        for (int i = 0; i < p->n; i++) p->z[i] = p->w[i] = size;
+        if (!follow_path(s, p, lcp, PERP_IPM_GAP, limit, iterations)) break;
+        memcpy(p->center, p->z, (size_t)p->n * sizeof(double));
+    }
+}
+
+static perp_outcome ipm_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
+{
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 100;
     size_t N = (size_t)n;
-    double *b = s->work, largest = 0, size = 0;
+    double *b = s->work, *reached = b + 6 * N, largest = 0;
     point p = {n, s->z, b, b + N, b + 2 * N, b + 3 * N, b + 4 * N, b + 5 * N, 0};
     for (int j = 0; j < n; j++) largest = fmax(largest, fabs(perp__column(lcp, j)[j]));
-    if (attempt > 0) p.shift = PERP_IPM_SHIFT * (largest > 0 ? largest : 1);
-    memset(p.center, 0, N * sizeof(double));
-    for (int outer = 0; outer < (attempt > 0 ? OUTER : 1) && n > 0; outer++) {
-        for (int i = 0; i < n; i++) size = fmax(size, fabs(p.center[i]));
-        double start =
-            fmax(fmax(1, size), sqrt(perp__lcp_scale(lcp) / fmax(largest, PERP_IPM_LEAST_SCALE)));
-        for (int i = 0; i < n; i++) p.z[i] = p.w[i] = start;
-        if (!follow_path(s, &p, lcp, limit, iterations)) break;
-        memcpy(p.center, p.z, N * sizeof(double));
+    double start = sqrt(perp__lcp_scale(lcp) / fmax(largest, PERP_IPM_LEAST_SCALE));
+    if (attempt != 1) memset(p.center, 0, N * sizeof(double));
+    if (attempt == 0) {
+        for (int i = 0; i < n; i++) p.z[i] = p.w[i] = PERP_IPM_START * fmax(1, start);
+        follow_path(s, &p, lcp, PERP_IPM_GAP_ON_BASIS, limit, iterations);
+        memcpy(reached, p.z, N * sizeof(double));
+    } else if (attempt == 1) {
+        memcpy(p.z, reached, N * sizeof(double));
+        follow_path(s, &p, lcp, PERP_IPM_GAP, limit, iterations);
+    } else {
+        p.shift = PERP_IPM_SHIFT * (largest > 0 ? largest : 1);
+        iterate_proximally(s, &p, lcp, start, limit, iterations);
     }
     for (int i = 0; i < n; i++) {
         if (!isfinite(p.z[i])) p.z[i] = 0;
@@ -144,5 +161,5 @@ const perp__solver perp__ipm = {
     .ints = ipm_ints,
     .solve = ipm_solve,
     .in_own_units = 1,
-    .attempts = 2,
+    .attempts = 3,
 };
