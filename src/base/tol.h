@@ -128,6 +128,11 @@
 /* The step of a projected fixed point is not shortened below this times its start. */
 #define PERP_RHO_LEAST 1e-8
 
+/* Semismooth Newton on a linear problem ends at this residual beside 1 + max|q|, its rounding; Fischer's function first where the
+ * basis is decided, and the direct solve on it does the rest. */
+#define PERP_NEWTON_END      1e-14
+#define PERP_NEWTON_ON_BASIS 1e-10
+
 /* A diagonal entry below this times the largest is replaced by that in the step of a projected fixed point. */
 #define PERP_RHO_DIAGONAL 1e-12
 
@@ -308,8 +313,8 @@
 #define PERP_DAMPING_LEAST 1e-6
 
 /* Minima are the same when their costs differ by less than this of the variance: a fiftieth is far within the noise. */
-#define PERP_SAME_COST       0.02
-#define PERP_SAME_COST_LEAST 1e-14
+#define PERP_SAME_COST         0.02
+#define PERP_SAME_COST_LEAST   1e-14
 #define PERP_SAME_COST_ROUNDED 1e-6 /* what minimisation leaves of it */
 
 /* An interval is at least as wide as this part of the range when another minimum is looked for outside. */

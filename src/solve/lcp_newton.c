@@ -15,7 +15,7 @@
 
 static size_t newton_doubles(int n)
 {
-    return PERP__NEWTON_WORK * (size_t)n;
+    return (PERP__NEWTON_WORK + 1) * (size_t)n;
 }
 
 static size_t newton_ints(int n)
@@ -72,37 +72,47 @@ static void transposed(void *context, const double *v, double *out)
     }
 }
 
-/* From the guess or the nearest point to zero; then from the least z a diagonal M would have. */
-static void choose_start(perp_lcp_solver *s, const perp_lcp *lcp, int attempt)
+/* The guess or the nearest point to zero; or the least z a diagonal M would have. */
+static void choose_start(perp_lcp_solver *s, const perp_lcp *lcp, int diagonal)
 {
     double scale = perp__lcp_scale(lcp);
     for (int i = 0; i < lcp->n; i++) {
         double m = perp__column(lcp, i)[i], z = s->options.warm_start ? s->start[i] : 0;
-        if (attempt == 1) z = m > PERP_NEWTON_DIAGONAL * scale ? -lcp->q[i] / m : 1;
+        if (diagonal) z = m > PERP_NEWTON_DIAGONAL * scale ? -lcp->q[i] / m : 1;
         s->z[i] = perp__clamp(lcp, i, z);
     }
 }
 
-static perp_outcome run(perp_lcp_solver *s, const perp_lcp *lcp, perp__ncp kind, int attempt,
-                        int *iterations)
+/* From s->z on, until the residual is `target` in the scale of the problem. */
+static void run(perp_lcp_solver *s, const perp_lcp *lcp, perp__ncp kind, double target,
+                int *iterations)
 {
     int limit = s->options.max_iter ? s->options.max_iter : 200;
     dense d = {s, lcp};
     perp__newton_problem p = {lcp->n,    lcp->lo, lcp->hi, &d,        evaluate,
                               linearize, factor,  solve,   transposed};
-    choose_start(s, lcp, attempt);
-    *iterations += perp__newton(&p, kind, 1e-14 * perp__lcp_scale(lcp), limit, s->z, s->work);
-    return PERP_LIMIT; /* the driver's residual decides */
+    *iterations += perp__newton(&p, kind, target * perp__lcp_scale(lcp), limit, s->z, s->work);
 }
 
+/* The second attempt goes on where the first ended: its basis did not hold. */
 static perp_outcome fb_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
-    return run(s, lcp, PERP__NCP_FB, attempt, iterations);
+    double *reached = s->work + PERP__NEWTON_WORK * (size_t)lcp->n;
+    size_t bytes = (size_t)lcp->n * sizeof(double);
+    if (attempt == 1)
+        memcpy(s->z, reached, bytes);
+    else
+        choose_start(s, lcp, attempt > 0);
+    run(s, lcp, PERP__NCP_FB, attempt == 0 ? PERP_NEWTON_ON_BASIS : PERP_NEWTON_END, iterations);
+    memcpy(reached, s->z, bytes);
+    return PERP_LIMIT; /* the driver's residual decides */
 }
 
 static perp_outcome min_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt, int *iterations)
 {
-    return run(s, lcp, PERP__NCP_MIN, attempt, iterations);
+    choose_start(s, lcp, attempt > 0);
+    run(s, lcp, PERP__NCP_MIN, PERP_NEWTON_END, iterations);
+    return PERP_LIMIT; /* the driver's residual decides */
 }
 
 const perp__solver perp__fb = {
@@ -110,7 +120,7 @@ const perp__solver perp__fb = {
     .ints = newton_ints,
     .solve = fb_solve,
     .in_own_units = 1,
-    .attempts = 2,
+    .attempts = 3,
     .takes_bounds = 1,
 };
 const perp__solver perp__min = {
