@@ -193,14 +193,19 @@ static double generator(const scaled *p, int k, int i)
     return k < n ? (i == k ? 1.0 : 0.0) : -perp__column(p->lcp, k - n)[i] * p->R[i] * p->C[k - n];
 }
 
+/* g'x of generator k, x given as R x. */
 static double inner(const scaled *p, int k, const double *x)
 {
-    double sum = 0;
-    int n = p->lcp->n;
-    if (k < n) return x[k];
+    enum { STRANDS = 4 };
+    int n = p->lcp->n, i = 0;
+    if (k < n) return x[k] / p->R[k];
     const double *column = perp__column(p->lcp, k - n);
-    for (int i = 0; i < n; i++) sum -= column[i] * p->R[i] * x[i];
-    return sum * p->C[k - n];
+    double sum[STRANDS] = {0};
+    for (; i + STRANDS <= n; i += STRANDS) {
+        for (int l = 0; l < STRANDS; l++) sum[l] += column[i + l] * x[i + l];
+    }
+    for (; i < n; i++) sum[0] += column[i] * x[i];
+    return -(sum[0] + sum[1] + sum[2] + sum[3]) * p->C[k - n];
 }
 
 static double given(const scaled *p, int i)
@@ -208,36 +213,70 @@ static double given(const scaled *p, int i)
     return p->lcp->q[i] * p->R[i] / p->unit;
 }
 
-/* Normal equations of the generators in rows[0 .. m-1], factored; 0 if they are dependent. */
-static int factor_normal(perp_lcp_solver *s, const scaled *p, int m)
+/* One more generator in the normal equations, which stay factored: L in s->lu.values, what they ask in s->fine. 0 if it depends on
+ * those before. */
+static int take(perp_lcp_solver *s, const scaled *p, int k, int m)
 {
-    double trace = 0;
-    for (int b = 0; b < m; b++) {
-        double *column = s->lu.values + (size_t)b * (size_t)m;
-        for (int i = 0; i < p->lcp->n; i++) s->z2[i] = generator(p, s->lu.rows[b], i);
-        for (int a = 0; a < m; a++) column[a] = inner(p, s->lu.rows[a], s->z2);
-        trace += column[b];
+    int n = p->lcp->n;
+    double *L = s->lu.values, *row = s->w2, *x = s->z2;
+    size_t ld = (size_t)n;
+    for (int i = 0; i < n; i++) x[i] = given(p, i) * p->R[i];
+    s->fine[m] = inner(p, k, x);
+    for (int i = 0; i < n; i++) x[i] = generator(p, k, i) * p->R[i];
+    double square = inner(p, k, x), pivot = square;
+    for (int a = 0; a < m; a++) row[a] = inner(p, s->lu.rows[a], x);
+    for (int a = 0; a < m; a++) {
+        const double *column = L + (size_t)a * ld;
+        double f = row[a] /= column[a];
+        for (int i = a + 1; i < m; i++) row[i] -= f * column[i];
+        L[(size_t)m + (size_t)a * ld] = f, pivot -= f * f;
     }
-    return perp__cholesky(m, s->lu.values, m, PERP_TOL_SINGULAR * trace / m);
-}
-
-static int least_squares(perp_lcp_solver *s, const scaled *p, int m, double *x)
-{
-    if (!factor_normal(s, p, m)) return 0;
-    for (int i = 0; i < p->lcp->n; i++) s->z2[i] = given(p, i);
-    for (int b = 0; b < m; b++) x[b] = inner(p, s->lu.rows[b], s->z2);
-    perp__cholesky_solve(m, s->lu.values, m, x);
+    if (!(pivot > PERP_TOL_SINGULAR * square)) return 0;
+    L[(size_t)m + (size_t)m * ld] = sqrt(pivot);
+    s->lu.rows[m] = k;
     return 1;
 }
 
-/* u = nearest - q for the weights x of m generators; x is corrected once for the rounding of the normal equations. */
-static void difference(const perp_lcp_solver *s, const scaled *p, int m, const double *x, double *u)
+/* Generator r of m leaves: the rows below move up, and rotations of two columns make them a triangle again. */
+static void leave(perp_lcp_solver *s, int n, int m, int r, double *x)
+{
+    size_t ld = (size_t)n;
+    for (int a = r; a + 1 < m; a++) {
+        s->lu.rows[a] = s->lu.rows[a + 1], x[a] = x[a + 1], s->fine[a] = s->fine[a + 1];
+        for (int c = 0; c <= a + 1; c++) {
+            double *column = s->lu.values + (size_t)c * ld;
+            column[a] = column[a + 1];
+        }
+    }
+    for (int k = r; k + 1 < m; k++) {
+        double *left = s->lu.values + (size_t)k * ld, *right = left + ld;
+        double size = hypot(left[k], right[k]), c = left[k] / size, f = right[k] / size;
+        for (int i = k; i + 1 < m; i++) {
+            double a = left[i], b = right[i];
+            left[i] = c * a + f * b, right[i] = c * b - f * a;
+        }
+    }
+}
+
+static void least_squares(const perp_lcp_solver *s, int n, int m, double *x)
+{
+    memcpy(x, s->fine, (size_t)m * sizeof *x);
+    perp__cholesky_solve(m, s->lu.values, n, x);
+}
+
+/* u += generator k times f */
+static void add_generator(const scaled *p, int k, double f, double *u)
 {
     int n = p->lcp->n;
-    for (int i = 0; i < n; i++) {
-        u[i] = -given(p, i);
-        for (int a = 0; a < m; a++) u[i] += x[a] * generator(p, s->lu.rows[a], i);
-    }
+    if (k < n) u[k] += f;
+    for (int i = 0; i < n && k >= n; i++) u[i] += f * generator(p, k, i);
+}
+
+/* u = nearest - q for the weights x of m generators. */
+static void difference(const perp_lcp_solver *s, const scaled *p, int m, const double *x, double *u)
+{
+    for (int i = 0; i < p->lcp->n; i++) u[i] = -given(p, i);
+    for (int a = 0; a < m; a++) add_generator(p, s->lu.rows[a], x[a], u);
 }
 
 /* u off the generators it should be at right angles to: u += d with g'd = 1e-6 for the columns of -M, e'd = 0 for the units. */
@@ -247,10 +286,24 @@ static void push(perp_lcp_solver *s, const scaled *p, int m, double *x, double *
     double size = 0;
     for (int i = 0; i < n; i++) size = fmax(size, u[i]);
     for (int a = 0; a < m; a++) x[a] = s->lu.rows[a] < n ? 0 : PUSH * size;
-    perp__cholesky_solve(m, s->lu.values, m, x);
-    for (int a = 0; a < m; a++) {
-        for (int i = 0; i < n; i++) u[i] += x[a] * generator(p, s->lu.rows[a], i);
+    perp__cholesky_solve(m, s->lu.values, n, x);
+    for (int a = 0; a < m; a++) add_generator(p, s->lu.rows[a], x[a], u);
+}
+
+/* The generator that u = nearest - q asks for most; -1 where none gains. */
+static int most_wanted(const perp_lcp_solver *s, const scaled *p, int m, const double *u)
+{
+    int n = p->lcp->n, best = -1;
+    double largest = GAIN, *x = s->z2;
+    for (int i = 0; i < n; i++) x[i] = u[i] * p->R[i];
+    for (int k = 0; k < 2 * n; k++) {
+        int is_in = 0;
+        double gain = -inner(p, k, x);
+        if (!(gain > largest)) continue;
+        for (int a = 0; a < m; a++) is_in |= s->lu.rows[a] == k;
+        if (!is_in) largest = gain, best = k;
     }
+    return best;
 }
 
 /* The generators that span nearest into rows, their number; -1 where they are dependent. */
@@ -259,21 +312,15 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
     int n = p->lcp->n, m = 0, limit = 3 * n + 10;
     double *x = s->scratch, *next = s->w2, *u = s->certificate; /* x: weights of rows[] */
     for (int step = 0; step < limit; step++) {
-        int best = -1;
-        double largest = GAIN;
         difference(s, p, m, x, u);
-        for (int k = 0; k < 2 * n; k++) { /* the generator that gains most */
-            int is_in = 0;
-            double gain = -inner(p, k, u);
-            for (int a = 0; a < m; a++) is_in |= s->lu.rows[a] == k;
-            if (!is_in && gain > largest) largest = gain, best = k;
-        }
+        int best = most_wanted(s, p, m, u);
         if (best < 0 || m == n) break;
-        s->lu.rows[m] = best, x[m] = 0, m++;
-        for (;;) {
+        if (!take(s, p, best, m)) return -1;
+        x[m++] = 0;
+        while (m > 0) {
             double length = 1;
             int leaving = -1;
-            if (!least_squares(s, p, m, next)) return -1;
+            least_squares(s, n, m, next);
             for (int a = 0; a < m; a++) {
                 if (next[a] > 0) continue;
                 double ratio = x[a] / (x[a] - next[a]);
@@ -281,9 +328,7 @@ static int nearest(perp_lcp_solver *s, const scaled *p)
             }
             if (leaving < 0) break;
             for (int a = 0; a < m; a++) x[a] += length * (next[a] - x[a]);
-            m--;
-            for (int a = leaving; a < m; a++) s->lu.rows[a] = s->lu.rows[a + 1], x[a] = x[a + 1];
-            if (m == 0) break;
+            leave(s, n, m--, leaving, x);
         }
         if (m > 0) memcpy(x, next, (size_t)m * sizeof *x);
     }
@@ -314,7 +359,7 @@ static int search_proves(perp_lcp_solver *s, const perp_lcp *lcp)
     /* ratios are simplest either in the scaled rows or in the problem's own */
     unscale(&p, u, s->certificate);
     if (proves(s, lcp)) return 1;
-    if (m == 0 || !factor_normal(s, &p, m)) return 0;
+    if (m == 0) return 0;
     push(s, &p, m, x, u);
     unscale(&p, u, s->certificate);
     return perp_lcp_is_infeasible(lcp, s->certificate, 0);
