@@ -12,33 +12,44 @@
 #include <math.h>
 #include <string.h>
 
-static size_t no_work(int n)
+static size_t psor_doubles(int n)
+{
+    return (size_t)n;
+}
+
+static size_t no_ints(int n)
 {
     (void)n;
     return 0;
 }
 
+/* Sweeps end where no row moves by more than `enough` beside what it has seen, |q_i| and the largest |M_ii z_i|: these change with
+ * the units as the moves do. */
 static perp_outcome sweep(perp_lcp_solver *s, const perp_lcp *lcp, double omega, int *iterations)
 {
-    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000;
-    double *z = s->z, *restrict w = s->w;
-    double enough = 0.1 * s->options.tol * perp__lcp_scale(lcp);
-    for (int i = 0; i < n; i++) z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 2000, moves = 1;
+    double *z = s->z, *restrict w = s->w, *seen = s->work, enough = 0.1 * s->options.tol;
+    for (int i = 0; i < n; i++) {
+        z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+        seen[i] = 0;
+    }
     for (int i = 0; i < n; i++) {
         if (!(perp__column(lcp, i)[i] > 0)) return PERP_LIMIT;
     }
-    for (int k = 0; k < limit; k++) {
-        double largest = 0;
+    for (int k = 0; k < limit && moves; k++) {
+        moves = 0;
         if (k % 50 == 0) perp_lcp_residual(lcp, z, w); /* anew, against drift */
         for (int i = 0; i < n; i++) {
             const double *column = perp__column(lcp, i);
             double next = perp__clamp(lcp, i, z[i] - omega * w[i] / column[i]), d = next - z[i];
-            largest = fmax(largest, fabs(d * column[i]));
+            if (d == 0) continue;
+            double size = fabs(next * column[i]);
+            if (size > seen[i]) seen[i] = size;
+            moves |= fabs(d * column[i]) > enough * (fabs(lcp->q[i]) + seen[i]);
             z[i] = next;
-            for (int j = 0; j < n && d != 0; j++) w[j] += column[j] * d;
+            for (int j = 0; j < n; j++) w[j] += column[j] * d;
         }
         ++*iterations;
-        if (!(largest > enough) || !isfinite(largest)) break;
     }
     for (int i = 0; i < n; i++) {
         if (!isfinite(z[i])) z[i] = 0;
@@ -60,18 +71,16 @@ static perp_outcome pgs_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attem
 }
 
 const perp__solver perp__psor = {
-    .doubles = no_work,
-    .ints = no_work,
+    .doubles = psor_doubles,
+    .ints = no_ints,
     .solve = psor_solve,
-    .in_own_units = 1,
     .attempts = 1,
     .takes_bounds = 1,
 };
 const perp__solver perp__pgs = {
-    .doubles = no_work,
-    .ints = no_work,
+    .doubles = psor_doubles,
+    .ints = no_ints,
     .solve = pgs_solve,
-    .in_own_units = 1,
     .attempts = 1,
     .takes_bounds = 1,
 };
