@@ -212,6 +212,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
              perp_model_name(model), perp_model_file(model),
              perp_plan_outcome_name(result->outcome), result->cost, result->horizon);
     perp_trajectory_writer_comment(w, line);
+    cli_write_parameters(w, model);
     for (int i = 0; perp_plan_free_name(plan, i); i++) {
         snprintf(line, sizeof line, "free %s = %.17g", perp_plan_free_name(plan, i),
                  perp_plan_free_value(plan, i));
@@ -290,17 +291,24 @@ static void name_tables(tables *t, const request *r)
         snprintf(t->log, sizeof t->log, "%s.%ld.log.csv", beside, (long)getpid());
 }
 
-/* Write the page of the plan to `page`. The parameters of the model are set to the values found. */
-static perp_status write_report(perp_model *model, const perp_plan *plan,
+/* The parameters of the model become the values found. */
+static perp_status take_parameters(perp_model *model, const perp_plan *plan, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
+        status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
+                                diag);
+    return status;
+}
+
+/* Write the page of the plan to `page`. */
+static perp_status write_report(const perp_model *model, const perp_plan *plan,
                                 const perp_plan_result *result, const request *r, tables *t,
                                 const char *page, perp_diag *diag)
 {
     perp_status status = PERP_OK;
     char rows[CLI_PATH_ROOM];
     if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, 1, rows, diag);
-    for (int i = 0; status == PERP_OK && perp_plan_free_name(plan, i); i++)
-        status = perp_model_set(model, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i),
-                                diag);
     const char *log = !r->log || cli_is_plain_file(r->log) ? t->log : NULL;
     if (status == PERP_OK) status = cli_report_run(page, t->plan, log, model, diag);
     return status;
@@ -608,6 +616,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     if (u.shown > 0) fprintf(stderr, "\r%78s\r", "");
     perp_status closed = close_log(&u, &t, status, &result, diag);
     if (status == PERP_OK) status = closed;
+    if (status == PERP_OK) status = take_parameters(model, plan, diag);
     if (status == PERP_OK && r->out)
         status = write_plan(model, plan, &result, r, r->out, 0, rows, diag);
     if (t.plan_is_kept) memcpy(t.plan, rows, sizeof rows);

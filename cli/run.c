@@ -67,6 +67,18 @@ FILE *cli_text_stream(const char *out, const char *page)
     return cli_is_dash(out) || cli_is_dash(page) ? stderr : stdout;
 }
 
+void cli_write_parameters(perp_trajectory_writer *w, const perp_model *model)
+{
+    char line[8192], value[PERP_NUMBER_SIZE];
+    for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
+        perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
+        perp_number_write(s.value, value);
+        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, value, s.unit[0] ? " " : "",
+                 s.unit);
+        perp_trajectory_writer_comment(w, line);
+    }
+}
+
 perp_status cli_write_words(perp_trajectory_writer *w, const char *what, const char *const *word,
                             int n)
 {

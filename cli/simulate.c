@@ -194,12 +194,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
                                                          : perp_integrator_name(o->integrator),
              perp_lcp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
-    for (int i = 0; i < perp_model_count(model, PERP_PARAM); i++) {
-        perp_symbol s = perp_model_symbol(model, PERP_PARAM, i);
-        snprintf(line, sizeof line, "param %s = %s%s%s", s.name, number(s.value, a),
-                 s.unit[0] ? " " : "", s.unit);
-        perp_trajectory_writer_comment(w, line);
-    }
+    cli_write_parameters(w, model);
     for (int i = 0; status == PERP_OK && i < r->input.n; i++)
         status = cli_write_words(w, "input", &r->input.item[i], 1);
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
@@ -257,7 +252,8 @@ static perp_status close_writers(run *u, const char *reason, perp_diag *diag)
 static perp_status open_plot(run *u, const perp_model *model, const perp_simulation *sim,
                              const char **names, const char **units)
 {
-    int ns = perp_model_count(model, PERP_STATE), nv = perp_model_count(model, PERP_VAR),
+    int ns = perp_model_count(model, PERP_STATE),
+        nv = perp_model_count(model, PERP_VAR) + perp_model_count(model, PERP_INPUT),
         no = perp_model_count(model, PERP_OUTPUT);
     for (int i = 0; i < ns + no && u->nplotted < MAX_PLOTTED; i++)
         u->plotted[u->nplotted++] = 1 + (i < ns ? i : i + nv);

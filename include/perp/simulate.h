@@ -126,7 +126,7 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
                                           perp_diag *diag);
 
-/// Columns of a row: t, states, vars, outputs, residual.
+/// Columns of a row: t, states, vars, inputs, outputs, residual, as in a plan.
 PERP_API int perp_simulation_columns(const perp_simulation *simulation);
 PERP_API const char *perp_simulation_column_name(const perp_simulation *simulation, int column);
 PERP_API const char *perp_simulation_column_unit(const perp_simulation *simulation, int column);
@@ -226,7 +226,8 @@ PERP_API perp_status perp_simulation_clone(const perp_simulation *simulation,
 /// it and of the parameters). Call before the first step.
 ///
 /// @param parameter  n names
-/// @return PERP_OK, PERP_ERR_ARG (a name that is no parameter, or sets the model's size: named; steps were taken), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (a name that is no parameter, sets the model's size, or that a function of time depends on which is an
+///         input that may be set: named; steps were taken), PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
                                             const char *const *parameter, perp_diag *diag);
 

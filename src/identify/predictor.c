@@ -46,7 +46,7 @@ enum { PART = 4 }; /* runs that are enough to tell good points from bad ones */
 
 static perp_status create_worker(const perp__study *s, worker *w)
 {
-    int columns = 2;
+    int columns = 2 + perp_model_count(s->model, PERP_INPUT);
     for (int k = PERP_STATE; k <= PERP_OUTPUT; k++)
         columns += perp_model_count(s->model, (perp_symbol_kind)k);
     w->row = malloc((size_t)columns * sizeof(double));

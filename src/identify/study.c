@@ -170,12 +170,13 @@ static perp_status match_measured(perp__study *s, int run)
     return PERP_OK;
 }
 
-/* Column of a symbol in a row of the simulation: t, states, vars, outputs. */
+/* Column of a symbol in a row of the simulation: t, states, vars, inputs, outputs. */
 static int simulated_column(const perp_model *model, perp_symbol_kind kind, int index)
 {
     int n = 1 + index;
     if (kind != PERP_STATE) n += perp_model_count(model, PERP_STATE);
-    if (kind == PERP_OUTPUT) n += perp_model_count(model, PERP_VAR);
+    if (kind == PERP_OUTPUT)
+        n += perp_model_count(model, PERP_VAR) + perp_model_count(model, PERP_INPUT);
     return n;
 }
 

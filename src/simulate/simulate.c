@@ -355,17 +355,17 @@ static perp_status check_sides(perp_simulation *sim, perp_diag *diag)
 
 int perp__run_name_columns(perp_simulation *sim)
 {
-    static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_OUTPUT};
+    static const perp_symbol_kind kinds[] = {PERP_STATE, PERP_VAR, PERP_INPUT, PERP_OUTPUT};
     const perp_model *m = sim->model;
     int n = 2, k = 0;
-    for (int kind = 0; kind < 3; kind++) n += perp_model_count(m, kinds[kind]);
+    for (int kind = 0; kind < 4; kind++) n += perp_model_count(m, kinds[kind]);
     sim->column_name = malloc((size_t)n * sizeof(char *));
     sim->column_unit = malloc((size_t)n * sizeof(char *));
     sim->row = malloc((size_t)n * sizeof(double));
     if (!sim->column_name || !sim->column_unit || !sim->row) return 0;
     sim->column_name[k] = "t";
     sim->column_unit[k++] = "s";
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         for (int i = 0; i < perp_model_count(m, kinds[kind]); i++) {
             sim->column_name[k] = m->item[kinds[kind]][i].name;
             sim->column_unit[k++] = m->item[kinds[kind]][i].unit;
@@ -813,12 +813,47 @@ static perp_status find_parameters(const perp_model *m, int n, const char *const
     return status;
 }
 
+/* Does the expression read this parameter, or others that are made of it? Out of memory: it may. */
+static int reads_parameter(const perp_model *m, perp_expr e, int param)
+{
+    int n, reads = 0, *reach = perp__graph_reach(&m->graph, &e, 1, &n);
+    for (int k = 0; reach && k < n; k++) {
+        const perp__node *node = &m->graph.node[reach[k]];
+        for (int i = 0; node->op == PERP__SYMBOL && i < m->nitem[PERP_PARAM]; i++) {
+            const perp__item *item = &m->item[PERP_PARAM][i];
+            if (item->symbol != node->a) continue;
+            reads |= i == param || (i > param && !item->is_set && item->expr >= 0 &&
+                                    reads_parameter(m, item->expr, param));
+        }
+    }
+    free(reach);
+    return reads || !reach;
+}
+
+/* An input that may be set is data: how the model's function of time moves with a parameter would be lost. */
+static perp_status check_followed(const perp_simulation *sim, int n, const int *param,
+                                  perp_diag *diag)
+{
+    const perp_model *m = sim->model;
+    for (int j = 0; j < n; j++)
+        for (int k = 0; k < sim->step.table.n; k++) {
+            const perp__item *input = &m->item[PERP_INPUT][sim->step.table.input[k]];
+            if (sim->step.table.formula[k] >= 0 && reads_parameter(m, input->expr, param[j]))
+                return perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
+                                    "no derivatives with respect to '%s': input '%s' depends on "
+                                    "it, and may be set\n",
+                                    m->item[PERP_PARAM][param[j]].name, input->name);
+        }
+    return PERP_OK;
+}
+
 perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *const *parameter,
                                    perp_diag *diag)
 {
     if (!sim || n < 1 || !parameter || sim->done > 0) return PERP_ERR_ARG;
     int *param;
     perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
+    if (status == PERP_OK) status = check_followed(sim, n, param, diag);
     perp__sensitivity *made =
         status == PERP_OK ? perp__sensitivity_create(&sim->step, param, n) : NULL;
     free(param);

@@ -193,6 +193,7 @@ typedef struct perp__step {
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
+    int nreport;    /* inputs and outputs, the outputs of tape.outputs */
     int nown, nequation, np,
         nrow; /* rows 0 .. nown-1 are equations of the model, those up to nequation-1 splits; those of
                                       the cones come last */

@@ -379,9 +379,32 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
 #undef PHASE
 }
 
+/* The file of a plan has all parameters: those left free as they were found, and what follows from them. */
+static void parameters_are_in_the_file(void **state)
+{
+    (void)state;
+    const char *out = cli_path("free.csv");
+    cli_result r =
+        cli_run("plan '%s' -o '%s' --quiet",
+                cli_file("free.perp", "param k = 1 in [0, 9], twice = 2*k, g = 9.81 \"m/s^2\"\n"
+                                      "input F\nstate x = 0\nder(x) = k\n"
+                                      "plan {\n horizon 1\n nodes 5\n free k\n"
+                                      " minimize integral(F^2)\n at end: x = 3\n}\n"),
+                out);
+    if (r.code != 0) fail_msg("%s%s", r.out, r.err);
+    cli_free(&r);
+    char *text = cli_read(out);
+    const char *k = strstr(text, "\n# param k = "), *twice = strstr(text, "\n# param twice = ");
+    assert_true(k && twice && strstr(text, "\n# param g = 9.81 m/s^2\n"));
+    assert_near(atof(k + strlen("\n# param k = ")), 3, 1e-8);
+    assert_near(atof(twice + strlen("\n# param twice = ")), 6, 1e-8);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_in_the_file),
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
         cmocka_unit_test(a_replay_that_goes_elsewhere_is_told),
         cmocka_unit_test(theta_means_what_it_means_in_a_simulation),

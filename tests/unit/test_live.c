@@ -326,6 +326,47 @@ static void reset_goes_back_to_the_start(void **state)
     perp_model_destroy(m);
 }
 
+/* Rows have the inputs, tables and functions of time, and their derivatives where these depend on parameters. */
+static void inputs_are_columns(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"t", "x", "f", "u", "w", "e", "residual"};
+    perp_model *m =
+        parse_model("param k = 2\ninput u = k*sin(t), w\nstate x = 1\nvar f\nder(x) = f\n"
+                    "f = u + w\noutput e = x^2\nsimulate to 1 step 0.1\n");
+    static const char csv[] = "t,w\n0,1\n1,3\n";
+    const char *k = "k";
+    double row[7], slope[7];
+    perp_trajectory *table;
+    perp_simulation *sim;
+    assert_int_equal(perp_trajectory_parse(csv, strlen(csv), "w.csv", &table, NULL), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(m, "w", table, NULL, "w.csv", NULL), PERP_OK);
+    for (int set = 0; set < 2; set++) {
+        sim = set ? create(m, PERP_THETA) : create_plain(m, PERP_THETA);
+        assert_int_equal(perp_simulation_columns(sim), 7);
+        for (int c = 0; c < 7; c++)
+            assert_string_equal(perp_simulation_column_name(sim, c), name[c]);
+        perp_diag diag = {0};
+        assert_int_equal(perp_simulation_follow(sim, 1, &k, &diag), set ? PERP_ERR_ARG : PERP_OK);
+        if (set) assert_non_null(strstr(perp_diag_text(&diag), "input 'u' depends on it"));
+        perp_diag_clear(&diag);
+        perp_simulation_row(sim, row);
+        assert_true(row[3] == 0 && row[4] == 1 && row[5] == 1);
+        for (int i = 0; i < 5; i++) step(sim);
+        perp_simulation_row(sim, row);
+        assert_true(near(row[3], 2 * sin(0.5), 1e-15) && near(row[4], 2, 1e-15));
+        assert_true(near(row[5], row[1] * row[1], 1e-15));
+        if (!set) {
+            assert_int_equal(perp_simulation_derivatives(sim, slope), PERP_OK);
+            assert_true(near(slope[3], sin(0.5), 1e-15) && slope[4] == 0);
+            assert_true(near(slope[5], 2 * row[1] * slope[1], 1e-14));
+        }
+        perp_simulation_destroy(sim);
+    }
+    perp_trajectory_destroy(table);
+    perp_model_destroy(m);
+}
+
 static void columns_are_found_by_name(void **state)
 {
     (void)state;
@@ -406,6 +447,7 @@ int main(void)
         cmocka_unit_test(derivatives_follow_what_is_set),
         cmocka_unit_test(advance_ends_where_it_is_told),
         cmocka_unit_test(reset_goes_back_to_the_start),
+        cmocka_unit_test(inputs_are_columns),
         cmocka_unit_test(columns_are_found_by_name),
         cmocka_unit_test(what_cannot_be_set_is_refused),
     };
