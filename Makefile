@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
+.PHONY: build python run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -44,6 +44,11 @@ dev asan tsan: setup
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@ -j $(JOBS)
 	@ctest --preset $@ -j2
+
+# The Python package in build/python, and its tests; `pip install .` installs it.
+python: setup
+	@$(MAKE) build
+	@ctest --preset release -R '^python$$' --output-on-failure
 
 bench: setup
 	@$(MAKE) build

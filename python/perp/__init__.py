@@ -1,0 +1,49 @@
+"""perp: systems with unilateral contact and Coulomb friction, stated as complementarity, 0 <= lambda perp gap >= 0.
+
+    import perp
+    m = perp.Model("block.perp")
+    run = m.simulate(to=5, step=1e-3, mu=0.3)
+    run.t, run["x"]
+
+Model      a model of the language: simulate, start, plan, identify, check
+lcp, mcp, friction, lcp_batch      arrays in, answer out
+read       a table: a run, a plan, recorded data
+
+What cannot be done raises a perp.Error, with file, line and column where there are; what a search came to is a word, `outcome`.
+Every step, plan and answer was verified by code that belongs to no solver.
+"""
+
+from ._library import ArgumentError, DataError, Error, FileError, ModelError, NoSolutionError, UnavailableError
+from ._library import lib as _lib
+from ._library import text as _text
+from ._table import Table, read
+from .identification import Fit
+from .model import Model, Run, Symbol
+from .planning import Plan
+from .problems import Solution, friction, lcp, lcp_batch, mcp
+from .simulation import Simulation
+
+__version__: str = _text(_lib.perp_version())
+
+__all__ = [
+    "ArgumentError",
+    "DataError",
+    "Error",
+    "FileError",
+    "Fit",
+    "Model",
+    "ModelError",
+    "NoSolutionError",
+    "Plan",
+    "Run",
+    "Simulation",
+    "Solution",
+    "Symbol",
+    "Table",
+    "UnavailableError",
+    "friction",
+    "lcp",
+    "lcp_batch",
+    "mcp",
+    "read",
+]

@@ -1,0 +1,135 @@
+"""The C library: calls, words, and errors as exceptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _perp
+
+ffi: Any = _perp.ffi
+lib: Any = _perp.lib
+
+Array = NDArray[np.float64]
+
+
+class Error(Exception):
+    """What perp refuses. `message` is the first sentence; file, line and column are where, as far as it is known."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.rstrip("\n"))
+        place = re.match(r"(?P<file>.*?):(?P<line>\d+):(?:(?P<column>\d+):)? *(?P<message>.*)", text)
+        known = place.groupdict() if place else {}
+        self.file: str | None = known.get("file")
+        self.line: int | None = int(known["line"]) if known.get("line") else None
+        self.column: int | None = int(known["column"]) if known.get("column") else None
+        self.message: str = known.get("message") or (text.splitlines() or [""])[0]
+
+
+class ArgumentError(Error, ValueError):
+    """A name that does not exist, a number out of its range."""
+
+
+class ModelError(Error):
+    """The model is wrong, or cannot be used for what was asked."""
+
+
+class DataError(Error):
+    """Data do not fit the model or each other."""
+
+
+class FileError(Error):
+    """A file cannot be read or written."""
+
+
+class UnavailableError(Error):
+    """A method that needs a library which is not installed."""
+
+
+class NoSolutionError(Error):
+    """A step without a verified solution. `run` is what was computed before it, None where there is none."""
+
+    run: Any = None
+
+
+_errors: dict[int, type[Error]] = {
+    lib.PERP_ERR_ARG: ArgumentError,
+    lib.PERP_ERR_DIM: ArgumentError,
+    lib.PERP_ERR_FILE: FileError,
+    lib.PERP_ERR_MODEL: ModelError,
+    lib.PERP_ERR_DATA: DataError,
+    lib.PERP_ERR_UNAVAILABLE: UnavailableError,
+    lib.PERP_ERR_NO_SOLUTION: NoSolutionError,
+}
+
+
+Function = TypeVar("Function", bound=Callable[..., int])
+
+
+def called_by_c(function: Function) -> Function:
+    """One of the functions that the library calls back; declarations.py lists them."""
+    ffi.def_extern()(function)
+    return function
+
+
+def text(c_string: Any) -> str:
+    """A C string, "" for NULL."""
+    return ffi.string(c_string).decode() if c_string else ""
+
+
+def c_text(value: str) -> Any:
+    return ffi.new("char[]", value.encode())
+
+
+class Diagnostics:
+    """Sentences of one or more calls; `check` raises them."""
+
+    def __init__(self) -> None:
+        self.c = ffi.gc(ffi.new("perp_diag *"), lib.perp_diag_clear)
+
+    def take(self) -> str:
+        """All that was said, once."""
+        said = text(lib.perp_diag_text(self.c))
+        lib.perp_diag_clear(self.c)
+        return said
+
+    def check(self, status: int) -> None:
+        if status == lib.PERP_OK:
+            return
+        said = self.take()
+        if status == lib.PERP_ERR_MEMORY:
+            raise MemoryError(said or "perp: out of memory")
+        raise _errors.get(status, Error)(said or text(lib.perp_status_message(status)))
+
+
+def find(what: str, word: str, look_up: Callable[[Any], int], count: int, name: Callable[[int], Any]) -> int:
+    """The value of an enum by its word, or an error that says which words there are."""
+    value = look_up(c_text(word))
+    if value != count:
+        return int(value)
+    keep = [name(i) for i in range(count)]
+    words, said = ffi.new("const char *[]", keep), ffi.new("char[512]")
+    raise ArgumentError(text(lib.perp_unknown_word(c_text(what), c_text(word), words, count, ffi.NULL, said, 512)))
+
+
+def doubles(array: Array) -> Any:
+    """The numbers of an array as C has them; the array must outlive the use."""
+    return ffi.from_buffer("double[]", array)
+
+
+def vector(name: str, value: ArrayLike, n: int | None = None) -> Array:
+    """A contiguous copy of n numbers."""
+    array = np.array(value, dtype=np.float64, order="C", ndmin=1)
+    if array.ndim != 1 or (n is not None and array.shape[0] != n):
+        raise ArgumentError(f"{name} must be {'a vector' if n is None else f'{n} numbers'}, not of shape {array.shape}")
+    return array
+
+
+def names(words: Sequence[str]) -> tuple[Any, list[Any]]:
+    """An array of C strings, and what keeps them alive."""
+    keep = [c_text(word) for word in words]
+    return ffi.new("const char *[]", keep), keep
