@@ -17,7 +17,7 @@ grep -nE '^#include "[a-z]+/[a-z_]+\.(h|def)"' src/*/*.[ch] | awk -F'[:"/.]' '
         else if (place[to] > place[from]) { print "FAILED: " $0; faults++ }
     }
     END { if (!faults) print "ok: " NR " includes"; exit faults > 0 }'
-for header in klu.h IpStdCInterface.h Clp_C_Interface.h; do
+for header in klu.h IpStdCInterface.h Clp_C_Interface.h dmumps_c.h; do
     n=$(grep -l "include <.*$header>" src/*/*.[ch] cli/*.[ch] | wc -l)
     [ "$n" = 1 ] || { echo "FAILED: $header is included by $n files"; exit 1; }
 done

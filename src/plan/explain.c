@@ -251,6 +251,7 @@ int perp__plan_explain(const perp__program *hard, const perp__program_options *o
         result = explain(&u, hard, ipm_options, &arena);
     else if (status != PERP_ERR_MEMORY && status != PERP_OK)
         result = 0;
+    perp__ipm_destroy(u.ipm);
     perp__arena_clear(&arena);
     perp__program_destroy(u.g);
     return result;

@@ -61,7 +61,10 @@ static void allocate(perp__ipm *s, perp__arena *arena)
     PERP_TAKE(arena, s->place.w, s->nW);
     PERP_TAKE(arena, s->place.r, s->m);
     PERP_TAKE(arena, s->place.p, s->nP);
-    s->stages = perp__stages_create(arena, g->K, g->nw + g->nrow, g->nx, g->np);
+    if (perp__ipm_sparse_create(s, arena) && !s->factors.sparse)
+        s->stages = perp__stages_create(arena, g->K, g->nw + g->nrow, g->nx, g->np);
+    else if (!s->factors.sparse)
+        arena->failed = 1;
 }
 
 perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
@@ -80,7 +83,9 @@ perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
     allocate(s, arena);
-    return arena->failed ? NULL : s;
+    if (!arena->failed) return s;
+    perp__ipm_destroy(s);
+    return NULL;
 }
 
 const double *perp__ipm_lambda(const perp__ipm *s)
@@ -352,6 +357,7 @@ perp__ipm_result perp__ipm_solve(perp__ipm *s, const perp__ipm_options *o, doubl
         reset_multipliers(s);
     }
     error e = optimality_error(s, 0);
+    if (perp__ipm_lacked_memory(s)) result.status = IPM_MEMORY;
     result.iterations = iteration + s->restorations;
     result.cost = s->cost / s->units.cost;
     result.infeasibility = e.primal;

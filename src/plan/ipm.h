@@ -13,7 +13,7 @@ typedef enum perp__ipm_status {
     IPM_STALLED,    /* no step is accepted any more */
     IPM_STOPPED,    /* by the callback */
     IPM_NOT_FINITE, /* values are not finite at the start */
-    IPM_MEMORY      /* of IPOPT */
+    IPM_MEMORY      /* of a library */
 } perp__ipm_status;
 
 typedef struct perp__ipm_progress {
@@ -50,6 +50,7 @@ typedef struct perp__ipm perp__ipm;
 
 perp__ipm_options perp__ipm_options_default(void);
 perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *program); /* NULL: memory */
+void perp__ipm_destroy(perp__ipm *ipm); /* what is not the arena's */
 
 /* Solve from w (nw * K), p (np), which become the answer. The program's bounds may have changed
  * since the last call. */

@@ -84,7 +84,7 @@ static int factor(perp__ipm *s, double margin)
     for (size_t i = 0; i < s->nW + s->nP; i++) s->sigma[i] = margin;
     s->delta.w = 0;
     s->delta.c = s->is_redundant ? REDUNDANT : 0;
-    int first = margin == s->factors.margin ? first_changed(s) : 0;
+    int first = margin == s->factors.margin ? first_changed(s) : 0; /* of stages */
     for (size_t i = 0; i < s->n; i++) s->factors.was_held[i] = (char)is_held(s, i);
     s->factors.margin = margin;
     int ok = perp__ipm_factor_from(s, first);

@@ -56,6 +56,7 @@ struct perp__ipm {
         int *negative_before;          /* negative eigenvalues before each stage */
         int stages;                    /* up to which it went */
         char *was_held;
+        struct perp__ipm_sparse *sparse; /* in place of the stages, where one is large; else NULL */
     } factors;
     struct {
         double *x, *zl, *zu, *lambda;
@@ -169,6 +170,15 @@ void perp__ipm_bound_multiplier_steps(perp__ipm *s);
 /* Largest step up to `most` that keeps a fraction 1 - tau of the distance to the bounds. */
 double perp__ipm_longest_primal(const perp__ipm *s, double tau, double most);
 double perp__ipm_longest_dual(const perp__ipm *s, double tau);
+
+/* ipm_sparse.c --------------------------------------------------------------------------------- */
+
+/* Set s->factors.sparse where that is the way to go. 0: memory. */
+int perp__ipm_sparse_create(perp__ipm *s, perp__arena *arena);
+/* As perp__ipm_factor_once and perp__ipm_solve_factored. */
+int perp__ipm_sparse_factor(perp__ipm *s);
+void perp__ipm_sparse_solve(perp__ipm *s, double *bx, double *bc);
+int perp__ipm_lacked_memory(const perp__ipm *s); /* did the library? */
 
 /* ipm_search.c -------------------------------------------------------------------------------- */
 

@@ -49,6 +49,7 @@ void perp__ipm_place(perp__ipm *s)
             size_t at = (size_t)i * K + k;
             s->place.r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
         }
+        if (s->factors.sparse) continue;
         b->n[k] = n;
         for (int i = 0; i < s->nx; i++)
             b->link[k * (size_t)s->nx + (size_t)i] =
@@ -334,6 +335,7 @@ int perp__ipm_factor_once(perp__ipm *s)
 
 int perp__ipm_factor_from(perp__ipm *s, int first)
 {
+    if (s->factors.sparse) return perp__ipm_sparse_factor(s);
     perp__stages *b = s->stages;
     size_t nmax = (size_t)b->nmax, nb = (size_t)b->nborder;
     int wanted = 0;
@@ -427,6 +429,10 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
 
 void perp__ipm_solve_factored(perp__ipm *s, double *bx, double *bc)
 {
+    if (s->factors.sparse) {
+        perp__ipm_sparse_solve(s, bx, bc);
+        return;
+    }
     perp__stages *b = s->stages;
     size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
     for (int i = 0; i < s->nw; i++)

@@ -52,11 +52,13 @@ struct perp_plan {
     perp__plan_judge judge;     /* of a program that is no model's; else at is NULL */
     const char *phase;
     int iterations, stopped;
-    int is_b;          /* no choice of sides lowers the cost, though opening them would */
-    int is_not_finite; /* the last run had no numbers to start from */
-    int is_idle;       /* the plan holds, and no state moves */
+    struct {
+        int is_b;          /* no choice of sides lowers the cost, though opening them would */
+        int is_not_finite; /* the last run had no numbers to start from */
+        int out_of_memory; /* a library had none */
+    } last;                /* run */
+    int is_idle;           /* the plan holds, and no state moves */
     perp__attempts attempt;
-    int out_of_memory; /* IPOPT had none */
     perp__arena arena;
 };
 

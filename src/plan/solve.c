@@ -55,7 +55,7 @@ static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const 
     }
     plan->pairing.relaxation = result.relaxation;
     plan->iterations += result.iterations;
-    plan->out_of_memory |= result.status == IPM_MEMORY;
+    plan->last.out_of_memory |= result.status == IPM_MEMORY;
     return result;
 }
 
@@ -270,13 +270,13 @@ static int try_every_side(perp_plan *plan, double below)
         return 0;
     for (size_t at = 0; at < npair; at++)
         if (plan->sides->side[at] == PERP__SIDE_OPEN) list[n++] = at;
-    plan->is_b = 1;
+    plan->last.is_b = 1;
     for (int choice = 0; choice < 1 << n && !plan->stopped; choice++) {
         recall(plan);
         for (size_t i = 0; i < n; i++) plan->sides->side[list[i]] = (choice >> i) & 1;
         int solved = solve_sides(plan, "each side", 0, &cost);
         if (solved && cost < below) return 1;
-        plan->is_b &= solved;
+        plan->last.is_b &= solved;
     }
     return 0;
 }
@@ -294,7 +294,7 @@ static int certify_or_leave(perp_plan *plan, double below)
     plan->pairing.bound = perp__sides_fix(plan->sides);
     stationarity(plan);
     int found = perp__plan_certify(plan, plan->direction);
-    plan->is_b = found == 1;
+    plan->last.is_b = found == 1;
     if (found == 1) return 0;
     if (found == -2) return -1;
     for (size_t k = 0; k < sizeof ways / sizeof *ways && found == 0 && !plan->stopped; k++) {
@@ -316,7 +316,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     perp__program *g = plan->program;
     double cost, opened, best = INFINITY;
     int found = 0;
-    plan->is_b = 0;
+    plan->last.is_b = 0;
     perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     for (int round = 1; round <= MAX_ROUNDS && !plan->stopped; round++) {
         if (!solve_smaller_sides(plan, &cost) || plan->stopped) break;
@@ -588,7 +588,7 @@ static perp_plan_outcome word_of(perp_plan *plan, const perp_plan_result *result
     if (!is_refined || !(result->stationarity <= STATIONARY) || result->falls)
         return PERP_PLAN_FEASIBLE;
     if (perp__kkt_is_convex(plan->kkt, plan->w, plan->p)) return PERP_PLAN_GLOBAL;
-    if (result->weak > 0) return plan->is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
+    if (result->weak > 0) return plan->last.is_b ? PERP_PLAN_STATIONARY_B : PERP_PLAN_FEASIBLE;
     return result->curvature > 0 ? PERP_PLAN_LOCAL_MINIMUM : PERP_PLAN_STATIONARY_S;
 }
 
@@ -647,7 +647,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     perp__ipm_result solved = {0};
     int refined = run_phases(plan, start, &solved, result);
     double cost;
-    plan->is_not_finite = solved.status == IPM_NOT_FINITE;
+    plan->last.is_not_finite = solved.status == IPM_NOT_FINITE;
     if (refined <= 0) result->weak = result->both_zero = 0;
     if (refined == 0 && solved.status != IPM_NOT_FINITE) {
         perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
@@ -660,7 +660,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         if (fell > 0) holds = verify(plan, result);
         if (fell < 0) holds = -1;
     }
-    if (refined < 0 || holds < 0 || plan->out_of_memory || (!refined && !find_costates(plan)))
+    if (refined < 0 || holds < 0 || plan->last.out_of_memory || (!refined && !find_costates(plan)))
         return 0;
     int is_refined = refined > 0 || plan->program->npair == 0;
     int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
@@ -798,7 +798,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
         status = perp__plan_replay(plan, result, diag);
     if (status != PERP_OK) return status;
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
-    if (plan->is_not_finite)
+    if (plan->last.is_not_finite)
         say_not_finite(plan, diag);
     else
         status = explain(plan, result, diag);

@@ -108,7 +108,7 @@ static void note(starts *s, const slot *one)
 static void take(starts *s, const slot *one)
 {
     s->iterations += one->plan->iterations;
-    s->plan->is_not_finite = one->plan->is_not_finite;
+    s->plan->last.is_not_finite = one->plan->last.is_not_finite;
     note(s, one);
     if (s->taken++ == 0 || is_better(&one->result, s->best)) {
         *s->best = one->result;

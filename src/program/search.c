@@ -105,7 +105,12 @@ static int lay_out(builder *b)
     g->sym.lambda = g->sym.n = g->sym.sigma + 1;
     PERP_TAKE(&g->arena, g->bound.wlo, g->nw);
     PERP_TAKE(&g->arena, g->bound.whi, g->nw);
-    if (g->arena.failed) return 0;
+    PERP_TAKE(&g->arena, g->bound.plo, g->np); /* there are none: not NULL */
+    PERP_TAKE(&g->arena, g->bound.phi, g->np);
+    PERP_TAKE(&g->arena, g->cost.time, g->np);
+    g->bound.rlo = malloc(sizeof *g->bound.rlo); /* there may be no rows */
+    g->bound.rhi = malloc(sizeof *g->bound.rhi);
+    if (g->arena.failed || !g->bound.rlo || !g->bound.rhi) return 0;
     for (int j = 0; j < g->nw; j++) {
         g->bound.wlo[j] = j < nl->nvar ? nl->lo[j] : 0;
         g->bound.whi[j] = j < nl->nvar ? nl->hi[j] : (double)INFINITY;
