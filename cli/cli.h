@@ -33,6 +33,20 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
 int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
                      perp_diag *diag);
 
+/* Where a run starts: a time, or a row of an earlier run (its file and table; NULL: there is none). */
+typedef struct cli_start {
+    double time;
+    char *file;
+    perp_trajectory *table;
+} cli_start;
+
+/* --from T, FILE or FILE:T: the model's initial values become those of the file's last row, or of that at T, after its model and columns were
+ * looked at. The same codes. And say on standard error which parameters were others in that run. */
+int cli_begin_at(perp_model *model, const char *command, const char *from, cli_start *start,
+                 perp_diag *diag);
+void cli_note_parameters(const perp_model *model, const cli_start *start);
+void cli_start_clear(cli_start *start);
+
 /* Can it be read again once it is written: a regular file, also one that is not there yet? */
 int cli_is_plain_file(const char *path);
 

@@ -15,7 +15,8 @@ enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
     cli_args args;
-    const char *file, *out, *report;
+    const char *file, *out, *report, *from;
+    cli_start start; /* --from */
     perp_simulation_options o;
     long every;
     int quiet, plot, stream, as_json;
@@ -43,7 +44,10 @@ static const char *const solvers[] = {
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
-    {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
+    {"from", "T|RUN[:T]",
+     "start time [s] (default: the model's, else 0); or the file of a run of this model, whose "
+     "last row, or that at T, is the start",
+     INTO(from)},
     {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
      INTO(set)},
@@ -85,7 +89,8 @@ const cli_command cli_command_simulate = {
              "  perp simulate examples/notes/particle.perp -o particle.csv\n"
              "  perp simulate examples/notes/sliding_traditional.perp --set mu=0.3 --to 10\n"
              "  perp simulate examples/mechanics/square.perp --report square.html\n"
-             "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n\n"
+             "  perp simulate examples/notes/sliding_traditional.perp --input u=force.csv\n"
+             "  perp simulate examples/notes/particle.perp --from particle.csv --to 5\n\n"
              "exit codes: 0 done, 1 usage, 2 bad model or data, 3 no verified solution at some "
              "step (the rows so far are in OUT.csv.partial),\n"
              "4 file or memory, 130 interrupted (the same)",
@@ -400,6 +405,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
     r->o = perp_simulation_options_default(model);
     cli_read_again(&r->args, r);
+    if (r->from) r->o.from = r->start.time;
     const perp_simulation_options o = r->o;
     int step_is_the_files = !cli_is_given(&r->args, "step") && !cli_is_given(&r->args, "to") &&
                             !cli_is_given(&r->args, "from");
@@ -459,7 +465,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
 
 static int check_outputs(const perp_model *model, const request *r)
 {
-    return cli_check_outputs(&r->args, r, model, NULL, 0);
+    return cli_check_outputs(&r->args, r, model, (const char *const *)&r->start.file, 1);
 }
 
 int perp__cmd_simulate(int argc, char **argv)
@@ -470,7 +476,9 @@ int perp__cmd_simulate(int argc, char **argv)
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE && r.from) code = cli_begin_at(model, "simulate", r.from, &r.start, &diag);
     if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
+    if (code == CLI_DONE && !r.quiet) cli_note_parameters(model, &r.start);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* before the model's own tables are */
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* replaced, and after */
@@ -480,6 +488,7 @@ int perp__cmd_simulate(int argc, char **argv)
     cli_print_diag(&diag, stderr);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
+    cli_start_clear(&r.start);
     free(r.set.item);
     free(r.input.item);
     return code;

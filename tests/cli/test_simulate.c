@@ -699,9 +699,65 @@ static void a_plot_is_printed_unless_there_is_to_be_none(void **state)
     }
 }
 
+/* From the middle of a run to its end, the numbers of the whole; what cannot be begun at is named. */
+static void a_run_goes_on_from_a_row(void **state)
+{
+    (void)state;
+    char whole[1024], half[1024], rest[1024];
+    snprintf(whole, sizeof whole, "%s", cli_path("whole.csv"));
+    snprintf(half, sizeof half, "%s", cli_path("half.csv"));
+    snprintf(rest, sizeof rest, "%s", cli_path("rest.csv"));
+    char *text[2];
+    cli_free((cli_result[]){cli_run("simulate " PARTICLE " --quiet -o '%s'", whole)});
+    cli_free((cli_result[]){cli_run("simulate " PARTICLE " --quiet --to 0.5 -o '%s'", half)});
+    for (int k = 0; k < 2; k++) {
+        cli_result r = cli_run(k ? "simulate " PARTICLE " --no-plot --from '%s':0.5 -o '%s'"
+                                 : "simulate " PARTICLE " --no-plot --from '%s' -o '%s'",
+                               k ? whole : half, rest);
+        if (r.code != 0 || !strstr(r.out, "700 steps")) fail_msg("%s%s", r.out, r.err);
+        assert_null(strstr(r.err, "note"));
+        cli_free(&r);
+        text[0] = cli_read(whole), text[1] = cli_read(rest);
+        double x[2][4];
+        for (int i = 0; i < 2; i++) {
+            const char *row = strstr(text[i], "\n# complete");
+            assert_non_null(row);
+            while (row[-1] != '\n') row--;
+            assert_int_equal(sscanf(row, "%lf,%lf,%lf,%lf", &x[i][0], &x[i][1], &x[i][2], &x[i][3]),
+                             4);
+            free(text[i]);
+        }
+        for (int c = 0; c < 4; c++) assert_near(x[0][c], x[1][c], 1e-12);
+    }
+    const char *wrong[][3] = {
+        {"none.csv", NULL, "--from"},
+        {"other.csv", "# model: ball (ball.perp, continuous)\nt,x\n0,1\n# complete: 1 rows\n",
+         "this is a run of the model 'ball', not of 'particle'"},
+        {"open.csv", "t,x,z,vx,vz\n0,1,1,1,1\n0.25,1,1,1,1\n", "open.csv:0.25"},
+        {"short.csv", "t,x,z,vx\n0,1,1,1\n# complete: 1 rows\n", "there is no column 'vz'"},
+        {"nan.csv", "t,x,z,vx,vz\n0,1,nan,1,1\n# complete: 1 rows\n", "the state 'z' has no value"},
+        {"empty.csv", "t,x,z,vx,vz\n# complete: 0 rows\n", "there is no row to begin at"},
+        {"untimed.csv", "x,z,vx,vz\n1,1,1,1\n# complete: 1 rows\n", "there is no column 't'"},
+    };
+    char arguments[4096];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *file = wrong[i][1] ? cli_file(wrong[i][0], wrong[i][1]) : cli_path(wrong[i][0]);
+        snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s'", file);
+        expect(wrong[i][1] ? 2 : 1, wrong[i][2], arguments);
+    }
+    snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s':0.12345", whole);
+    expect(2, "there is no row at t = 0.12345; they go from 0 to 1.2", arguments);
+    snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s' --to 2 -o '%s'", whole,
+             whole);
+    expect(1, "which this run reads", arguments);
+    snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s':0.5 --set m=3", whole);
+    expect(0, "note: m was 10 in ", arguments);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_goes_on_from_a_row),
         cmocka_unit_test(every_may_be_larger_than_an_int),
         cmocka_unit_test(a_plot_is_printed_unless_there_is_to_be_none),
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
