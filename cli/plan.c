@@ -534,8 +534,8 @@ static perp_status replay_phase(replay *u, int q, int first, int ni, const perp_
 static perp_status print_replay(FILE *out, const perp_model *model, const perp_plan *plan,
                                 const perp_plan_options *o)
 {
-    if (perp_integrator_find(perp_plan_method_name(o->method)) == PERP_INTEGRATOR_COUNT)
-        return PERP_OK;
+    if (o->method != PERP_PLAN_BACKWARD_EULER && o->method != PERP_PLAN_THETA)
+        return PERP_OK; /* the inputs at inner points are in no table */
     int ns = perp_model_count(model, PERP_STATE), n = perp_plan_columns(plan);
     int first = 1 + ns + perp_model_count(model, PERP_VAR),
         ni = n - 1 - first - ns - perp_model_count(model, PERP_OUTPUT);

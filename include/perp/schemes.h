@@ -21,12 +21,12 @@
         "equations of motion weighted by theta; order 2 for smooth motion at 1/2")                 \
     ROW(X, MOREAU, "moreau", 1, 0, (1), (1), 1,                                                    \
         "theta; the name for laws of impact at velocity level under a guard")                      \
-    ROW(X, RADAU3, "radau3", 0, 1, (1.0 / 3, 1), (0.75, 0.25), 0,                                  \
+    ROW(X, RADAU3, "radau3", 1, 1, (1.0 / 3, 1), (0.75, 0.25), 0,                                  \
         "Radau IIA of two points; order 3 where the motion is smooth")                             \
-    ROW(X, RADAU5, "radau5", 0, 1, ((4 - PERP_SQRT6) / 10, (4 + PERP_SQRT6) / 10, 1),              \
+    ROW(X, RADAU5, "radau5", 1, 1, ((4 - PERP_SQRT6) / 10, (4 + PERP_SQRT6) / 10, 1),              \
         ((16 - PERP_SQRT6) / 36, (16 + PERP_SQRT6) / 36, 1.0 / 9), 0,                              \
         "Radau IIA of three points; order 5 where the motion is smooth")                           \
-    ROW(X, RADAU7, "radau7", 0, 1,                                                                 \
+    ROW(X, RADAU7, "radau7", 1, 1,                                                                 \
         (0.088587959512703947, 0.40946686444073471, 0.78765946176084706, 1),                       \
         (0.22046221117676838, 0.38819346884317188, 0.32884431998005974, 0.0625), 0,                \
         "Radau IIA of four points; order 7 where the motion is smooth")

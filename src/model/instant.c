@@ -104,7 +104,9 @@ static void map_inputs(perp__instant *at, perp__reading reading, perp_expr *map)
             now = before;
         }
         map[item->symbol + PERP__NOW] = weigh(at, reading, now, before);
-        map[item->symbol + PERP__INPUT_PRE] = reading == PERP__AT_BEGIN ? -1 : before;
+        map[item->symbol + PERP__INPUT_PRE] = reading == PERP__AT_BEGIN ? -1
+                                              : at->is_limit            ? now
+                                                                        : before;
     }
 }
 
@@ -135,7 +137,9 @@ static void map_states(perp__instant *at, perp__reading reading, perp_expr *map)
         perp_expr *x = map + m->item[PERP_STATE][i].symbol, pre = at->before[i],
                   now = at->state[at->point * n + i];
         x[PERP__NEXT] = has_point(reading) ? now : -1;
-        x[PERP__PRE] = reading == PERP__AT_BEGIN ? -1 : pre;
+        x[PERP__PRE] = reading == PERP__AT_BEGIN            ? -1
+                       : at->is_limit && has_point(reading) ? now
+                                                            : pre;
         x[PERP__NOW] = is_bare_before(m, reading) ? pre : weigh(at, reading, now, pre);
         x[PERP__DER] = derivative(at, reading, i);
     }
@@ -152,7 +156,9 @@ const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int
     int is_begin = reading == PERP__AT_BEGIN, nv = m->nitem[PERP_VAR];
     memcpy(map, at->known, (size_t)m->nsymbol * sizeof *map);
     map[PERP__SYM_T] = has_point(reading) ? at->time[point] : at->start;
-    map[PERP__SYM_T_PRE] = is_begin ? -1 : at->start;
+    map[PERP__SYM_T_PRE] = is_begin                              ? -1
+                           : at->is_limit && has_point(reading) ? at->time[point]
+                                                                : at->start;
     map[PERP__SYM_H] = is_begin ? -1 : at->h;
     map_inputs(at, reading, map);
     map[PERP__SYM_T] = weigh(at, reading, map[PERP__SYM_T], at->start);

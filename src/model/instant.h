@@ -35,7 +35,8 @@ typedef struct perp__instant {
     int rate; /* symbol of the first state's derivative in the graph; those of the others follow */
     int *rate_column;         /* symbol of the graph -> state whose derivative it is, or -1 */
     perp_expr *without_rates; /* symbol of the graph -> itself, 0 for derivatives */
-    int point;                /* which all that follows is for */
+    int is_limit; /* pre(x) is the value just before the point, not that at the start: that of the point, where nothing jumps */
+    int point;    /* which all that follows is for */
     perp_expr *map[PERP__READINGS];
     char is_made[PERP__READINGS];
 } perp__instant;

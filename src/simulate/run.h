@@ -21,6 +21,7 @@ struct perp_simulation {
     perp_simulation_options options;
     perp__step step;
     perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
+    struct perp__events *events;    /* NULL: the method does not locate events (events.c) */
     long nstep;                     /* steps taken, and whole ones that still fit */
     long done;
     double start;    /* steps have been whole since this time, */

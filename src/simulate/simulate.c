@@ -5,7 +5,7 @@
 #include "base/words.h"
 #include "model/inspect.h"
 #include "model/instant.h"
-#include "simulate/run.h"
+#include "simulate/events.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -304,6 +304,7 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
     sim->residual = NAN;
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);
+    perp__events_forget(sim->events);
     if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
 }
 
@@ -394,6 +395,26 @@ perp_status perp__run_allocate(perp_simulation *sim)
     return PERP_OK;
 }
 
+static perp_status no_changes(const perp_simulation *sim, perp_diag *diag)
+{
+    return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+                        "%s has no inputs and parameters that are set or followed through its events; "
+                        "backward-euler and theta have\n",
+                        perp_integrator_name(sim->options.integrator));
+}
+
+/* Points of a method that locates events are judged as steps of backward Euler. */
+static perp_status make_step(perp_simulation *sim, const perp__changes *changes, perp_diag *diag)
+{
+    perp_simulation_options o = sim->options;
+    int has_events = perp__events_wanted(sim->model, o.integrator);
+    if (has_events && (changes->nparam || changes->ninput)) return no_changes(sim, diag);
+    if (has_events) o.integrator = PERP_BACKWARD_EULER;
+    perp_status status = perp__step_create(&sim->step, sim->model, &o, changes);
+    if (status != PERP_OK || !has_events) return status;
+    return perp__events_create(sim->model, &sim->options, &sim->events, diag);
+}
+
 /* The checks before the run, then the step problem. */
 static perp_status prepare(perp_simulation *sim, perp_diag *diag)
 {
@@ -406,7 +427,7 @@ static perp_status prepare(perp_simulation *sim, perp_diag *diag)
     perp_status status = perp__run_find_changes(sim, &changes, &list, diag);
     if (status == PERP_OK) status = check_inputs(sim, diag);
     if (status == PERP_OK) status = check_initial_state(sim, diag);
-    if (status == PERP_OK) status = perp__step_create(&sim->step, m, &sim->options, &changes);
+    if (status == PERP_OK) status = make_step(sim, &changes, diag);
     if (status == PERP_OK) status = perp__run_allocate(sim);
     free(list);
     if (status != PERP_OK) return status;
@@ -463,6 +484,7 @@ void perp_simulation_destroy(perp_simulation *sim)
 {
     if (!sim) return;
     perp__sensitivity_destroy(sim->sensitivity);
+    perp__events_destroy(sim->events);
     perp__step_clear(&sim->step);
     free(sim->before);
     free(sim->initial);
@@ -614,6 +636,12 @@ static void say_outcome(const perp_simulation *sim, const perp__step_result *r, 
     say_pairs_at_fault(sim, r, diag);
 }
 
+static void say_not_passed(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
+{
+    (void)r;
+    perp__events_say(sim, diag);
+}
+
 /* What is said of a fault: "WHAT at step ..: WHY", and more. */
 static const struct {
     const char *what, *why;
@@ -638,6 +666,7 @@ static const struct {
                          "the conditions hold only with numbers so large beside their data that "
                          "rounding decides; the system is singular or nearly so there\n",
                          NULL},
+    [PERP__NOT_PASSED] = {"no verified solution", "", say_not_passed},
     [PERP__LINEARISED] = {"no solution found",
                           "Newton's iteration ends where the linearised conditions have no "
                           "solution, which proves nothing of the conditions themselves; ",
@@ -730,7 +759,8 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int closed = s->gaps.closed;
-    perp__step_result r = advance(sim, t0, t, h, HALVINGS);
+    perp__step_result r = sim->events ? perp__events_advance(sim, t0, t)
+                                      : advance(sim, t0, t, h, HALVINGS);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
@@ -740,6 +770,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
                                               : explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
         s->gaps.closed = closed;
+        perp__events_forget(sim->events);
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
@@ -851,6 +882,7 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
                                    perp_diag *diag)
 {
     if (!sim || n < 1 || !parameter || sim->done > 0) return PERP_ERR_ARG;
+    if (sim->events) return no_changes(sim, diag);
     int *param;
     perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
     if (status == PERP_OK) status = check_followed(sim, n, param, diag);

@@ -1,7 +1,7 @@
 /* Snapshots: all that what follows in a run depends on, as bytes. Matrices are not in them: they are made again from the numbers that
  * they were made of, with the same pivots, so that not a bit of what follows changes. */
 
-#include "simulate/run.h"
+#include "simulate/events.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -151,6 +151,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_doubles(pass, &summary->worst_error, 1);
     perp__pass_longs(pass, sim->sides[0], 4 * npair);
     if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
+    if (sim->events) perp__events_pass(sim->events, pass, pass_step);
 }
 
 /* The head -------------------------------------------------------------------------------------- */
@@ -293,6 +294,8 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     if (status == PERP_OK) status = perp__run_allocate(copy);
     if (status != PERP_OK) return status;
     memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
+    if (sim->events) status = perp__events_share(sim->events, &sim->options, &copy->events);
+    if (status != PERP_OK) return status;
     if (sim->sensitivity)
         copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);
     return sim->sensitivity && !copy->sensitivity ? PERP_ERR_MEMORY : PERP_OK;

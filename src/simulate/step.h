@@ -152,6 +152,7 @@ typedef struct perp__tapes {
     perp__tape guards; /* one per guarded pair of the model */
     perp__tape outputs;
     int *guard_of; /* model pair -> output of the guards tape, or -1 */
+    const char *held; /* pairs of the model whose guards are on whatever they say (events.c); NULL: none */
 } perp__tapes;
 
 /* What the verdicts know of the rows' structure. */
@@ -306,6 +307,7 @@ typedef enum perp__step_fault {
     PERP__UNVERIFIED,       /* the solver's answer does not hold */
     PERP__UNDECIDED,        /* it holds only by numbers so large that rounding decides */
     PERP__BELOW_RESOLUTION, /* the first step moves nothing, though rates are not 0 */
+    PERP__NOT_PASSED,       /* an event, or the time up to it (events.c) */
     PERP__LINEARISED /* the conditions, linearised where Newton's iteration stands, have no solution */
 } perp__step_fault;
 

@@ -258,6 +258,49 @@ static void a_clone_survives_failing_allocations(void **state)
     }
 }
 
+/* Load, create, run through impacts, copy: everything of a method that locates events. */
+static perp_status story_with_events(const char *name, perp_diag *diag)
+{
+    perp_model *model = NULL;
+    perp_simulation *sim = NULL, *copy = NULL;
+    char path[1024];
+    snprintf(path, sizeof path, PERP_SOURCE_DIR "/tests/data/events/%s.perp", name);
+    perp_status status = perp_model_load(path, &model, diag);
+    if (status == PERP_OK) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        o.step = 0.05, o.to = 1.3;
+        status = perp_simulation_create(model, &o, &sim, diag);
+    }
+    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
+    if (status == PERP_OK) status = perp_simulation_clone(sim, &copy, diag);
+    perp_simulation_destroy(copy);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void events_survive_failing_allocations(void **state)
+{
+    (void)state;
+    const char *models[] = {"ball", "balls"}; /* of a dense matrix, of a sparse one */
+    for (int i = 0; i < 2; i++) {
+        int failed = 1;
+        for (long k = 1; failed; k += k < 300 ? 1 : i ? 997 : 7) {
+            perp_diag diag = {0};
+            long before = live;
+            allocations = 0, fail_at = k;
+            perp_status status = story_with_events(models[i], &diag);
+            failed = allocations >= k;
+            fail_at = 0;
+            if (status != PERP_OK && status != PERP_ERR_MEMORY)
+                fail_msg("%s, allocation %ld: %s", models[i], k, perp_diag_text(&diag));
+            if (status != PERP_OK) assert_true(diag.errors || diag.lost);
+            perp_diag_clear(&diag);
+            if (live != before) fail_msg("%s, allocation %ld: leaks", models[i], k);
+        }
+    }
+}
+
 /* Where there is no room for a mode the step fails, leaves the simulation as it was, and can be taken later. */
 static void a_step_without_memory_can_be_taken_again(void **state)
 {
@@ -449,6 +492,7 @@ int main(void)
         cmocka_unit_test(a_step_allocates_nothing_but_new_modes),
         cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
         cmocka_unit_test(a_clone_survives_failing_allocations),
+        cmocka_unit_test(events_survive_failing_allocations),
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),

@@ -262,7 +262,7 @@ static void usage_faults_exit_1(void **state)
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     expect(1,
-           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau\n",
+           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau radau3 radau5 radau7\n",
            "simulate " PARTICLE " --method thta");
     expect(1, "unknown solver 'leke'; did you mean 'lemke'?",
            "simulate " PARTICLE " --solver leke");

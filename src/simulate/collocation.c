@@ -1,0 +1,609 @@
+/* A step of a method with inner points, the zero side of every pair given: write the rows of all points, derive them, solve them by
+ * Newton's iteration to rounding. */
+
+#include "simulate/collocation.h"
+
+#include "base/tol.h"
+#include "linalg/dense.h"
+#include "model/instant.h"
+#include "simulate/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unknowns from which the matrix is factored as a sparse one. */
+enum { COLLOCATION_SPARSE_FROM = 40, START = 0, LENGTH = 1, BEFORE = 2 };
+
+/* What is needed only while the rows are written. */
+typedef struct writing {
+    perp__collocation *at;
+    perp__graph graph;
+    perp__instant instant;
+    perp_expr *row, *map;
+    int *column,
+        *of_positions;   /* symbol -> column of the unknowns; of states and time at a point */
+    char *moves_by_vars; /* state -> an equation with its derivative has a var */
+    double step;
+    struct {
+        perp_expr *e;
+        int n, capacity;
+    } root;
+} writing;
+
+static int point_size(const perp__collocation *a)
+{
+    return a->nx + a->nv;
+}
+
+/* Rows ------------------------------------------------------------------------------------------ */
+
+static int make_instant(writing *w)
+{
+    perp__collocation *a = w->at;
+    const perp_model *m = a->model;
+    perp__instant *at = &w->instant;
+    perp__graph *g = &w->graph;
+    if (!perp__instant_create(at, m, g, &a->scheme, a->nsymbol, a->nsymbol + a->nx)) return 0;
+    at->is_limit = 1;
+    at->start = perp__symbol(g, START);
+    at->h = perp__symbol(g, LENGTH);
+    at->theta = perp__const(g, 1);
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
+        at->known[m->item[PERP_PARAM][i].symbol] = perp__instant_param(at, i);
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++) at->input_before[i] = -1;
+    for (int i = 0; i < a->nx; i++) at->before[i] = perp__symbol(g, a->before + i);
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        int y = a->y + c * point_size(a);
+        at->time[c] = perp__symbol(g, a->time + c);
+        for (int i = 0; i < m->nitem[PERP_INPUT]; i++) at->input[c * m->nitem[PERP_INPUT] + i] = -1;
+        for (int k = 0; k < a->ntable; k++)
+            at->input[c * m->nitem[PERP_INPUT] + a->table[k]] =
+                perp__symbol(g, a->at_table + c * a->ntable + k);
+        for (int i = 0; i < a->nx; i++) at->state[c * a->nx + i] = perp__symbol(g, y + i);
+        for (int i = 0; i < a->nv; i++) at->var[c * a->nv + i] = perp__symbol(g, y + a->nx + i);
+    }
+    return 1;
+}
+
+/* A guard as a number that is >= 0 where it holds: b - a for a <= b, least and greatest of these for `and` and `or`. The length of a
+ * step in it, as in z + h v <= 0, is 0 at an instant. */
+static perp_expr switching(writing *w, perp_expr e, int c)
+{
+    const perp_model *m = w->at->model;
+    perp__graph *g = &w->graph;
+    const perp__node node = m->graph.node[e];
+    if (node.op == PERP__MIN || node.op == PERP__MAX)
+        return perp__binary(g, node.op, switching(w, node.a, c), switching(w, node.b, c));
+    perp_expr of[2] = {node.a, node.b}, to[2] = {0, 0};
+    if (node.op != PERP__LE && node.op != PERP__LT) of[0] = of[1] = e;
+    memcpy(w->map, perp__instant_map(&w->instant, PERP__AT_POINT, c),
+           (size_t)m->nsymbol * sizeof *w->map);
+    w->map[PERP__SYM_H] = perp__const(g, 0);
+    perp__graph_copy(g, &m->graph, of, 2, w->map, to);
+    return node.op == PERP__LE || node.op == PERP__LT
+               ? perp__sub(g, to[1], to[0])
+               : perp__sub(g, to[0], perp__const(g, 0.5)); /* of 0 or 1 */
+}
+
+/* h times the slope of state i at point c */
+static perp_expr slope(writing *w, int c, int i)
+{
+    const perp__collocation *a = w->at;
+    perp__graph *g = &w->graph;
+    const double *D = a->scheme.D[c];
+    perp_expr sum = perp__mul(g, perp__const(g, D[0]), w->instant.before[i]);
+    for (int j = 0; j < a->scheme.npoint; j++)
+        sum = perp__add(g, sum,
+                        perp__mul(g, perp__const(g, D[j + 1]), w->instant.state[j * a->nx + i]));
+    return sum;
+}
+
+/* h times the derivative of e at point c. Is e made of positions, and the time, alone? */
+static perp_expr rate_of(writing *w, perp_expr e, int c, int *is_of_positions)
+{
+    perp__collocation *a = w->at;
+    perp__graph *g = &w->graph;
+    perp__sparse_row d = {0};
+    perp_expr sum = perp__const(g, 0);
+    for (int i = 0; i < a->nsymbol; i++) w->of_positions[i] = -1;
+    for (int i = 0; i < point_size(a); i++) w->of_positions[a->y + c * point_size(a) + i] = i;
+    w->of_positions[a->time + c] = point_size(a);
+    if (!perp__gradient(g, e, w->of_positions, &d)) g->failed = 1;
+    *is_of_positions = d.count > 0 && d.column[0] < a->nx;
+    for (int k = 0; k < d.count && !g->failed; k++) {
+        int i = d.column[k], is_time = i == point_size(a);
+        *is_of_positions &= is_time || (i < a->nx && !w->moves_by_vars[i]);
+        if (i >= a->nx && !is_time) continue;
+        perp_expr rate = is_time ? w->instant.h : slope(w, c, i);
+        sum = perp__add(g, sum, perp__mul(g, d.entry[k], rate));
+    }
+    perp__sparse_row_clear(&d);
+    return sum;
+}
+
+/* h (d/dt side + side before / H); the side itself where it is not made of positions. */
+static perp_expr rate_row(writing *w, perp_expr of, perp_expr side, int c, int *is_gap)
+{
+    perp__graph *g = &w->graph;
+    perp_expr rate = rate_of(w, side, c, is_gap);
+    const perp_expr *start = perp__instant_map(&w->instant, PERP__AT_START, c);
+    *is_gap = *is_gap && perp__instant_has(&w->instant, start, of);
+    if (!*is_gap) return side;
+    perp_expr before = perp__instant_read(&w->instant, of, PERP__AT_START, c);
+    perp_expr share = perp__mul(g, w->instant.h, perp__const(g, 1 / w->step));
+    return perp__add(g, rate, perp__mul(g, share, before));
+}
+
+static void write_pair(writing *w, int c, int p, perp_expr *row)
+{
+    perp__collocation *a = w->at;
+    const perp__pair *pair = &a->model->pair[p];
+    perp__graph *g = &w->graph;
+    perp__instant *at = &w->instant;
+    int is_gap = 0, any;
+    perp_expr lo = pair->two_sided ? perp__instant_read(at, pair->lo, PERP__AT_POINT, c) : 0,
+              hi = pair->two_sided ? perp__instant_read(at, pair->hi, PERP__AT_POINT, c) : 0;
+    row[PERP__ROW_A] = perp__instant_read(at, pair->a, PERP__AT_POINT, c);
+    row[PERP__ROW_B] = perp__instant_read(at, pair->b, PERP__AT_POINT, c);
+    row[PERP__ROW_LO] = pair->two_sided ? perp__sub(g, row[PERP__ROW_A], lo) : row[PERP__ROW_A];
+    row[PERP__ROW_HI] = pair->two_sided ? perp__sub(g, hi, row[PERP__ROW_A]) : row[PERP__ROW_A];
+    row[PERP__ROW_GUARD] = pair->guard < 0 ? perp__const(g, 1) : switching(w, pair->guard, c);
+    row[PERP__ROW_GUARD_RATE] = rate_of(w, row[PERP__ROW_GUARD], c, &any);
+    row[PERP__ROW_RATE] = row[PERP__ROW_A];
+    for (int side = 0; side < 2 && !pair->two_sided && !is_gap; side++) {
+        row[PERP__ROW_RATE] = rate_row(w, side ? pair->b : pair->a,
+                                       row[side ? PERP__ROW_B : PERP__ROW_A], c, &is_gap);
+        a->gap[p] = (char)(is_gap ? side + 1 : 0);
+    }
+}
+
+/* States whose derivative stands in an equation with a var are velocities; the others, positions. */
+static void find_velocities(writing *w)
+{
+    const perp__collocation *a = w->at;
+    const perp_model *m = a->model;
+    for (int i = 0; i < m->nequation; i++) {
+        perp_expr root[2] = {m->equation[i].left, m->equation[i].right};
+        int n, has_var = 0, *reach = perp__graph_reach(&m->graph, root, 2, &n);
+        if (!reach) w->graph.failed = 1;
+        for (int pass = 0; reach && pass < 1 + has_var; pass++) {
+            for (int k = 0; k < n; k++) {
+                const perp__node *node = &m->graph.node[reach[k]];
+                if (node->op != PERP__SYMBOL) continue;
+                for (int v = 0; v < a->nv; v++) has_var |= m->item[PERP_VAR][v].symbol == node->a;
+                for (int x = 0; x < a->nx && pass; x++)
+                    w->moves_by_vars[x] |= m->item[PERP_STATE][x].symbol + PERP__DER == node->a;
+            }
+        }
+        free(reach);
+    }
+}
+
+static void write_rows(writing *w)
+{
+    perp__collocation *a = w->at;
+    const perp_model *m = a->model;
+    find_velocities(w);
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        perp_expr *row = w->row + c * a->nrow;
+        for (int i = 0; i < m->nequation; i++)
+            if (perp__instant_row(&w->instant, &m->equation[i], c, row + i, NULL) < 0)
+                w->graph.failed = 1;
+        for (int p = 0; p < m->npair; p++)
+            write_pair(w, c, p, row + m->nequation + PERP__PAIR_ROWS * p);
+    }
+}
+
+static void add_root(writing *w, perp_expr e)
+{
+    if (!perp__grow(&w->root.e, &w->root.capacity, w->root.n + 1, sizeof *w->root.e))
+        w->graph.failed = 1;
+    else
+        w->root.e[w->root.n++] = e;
+}
+
+/* The rows, then their slopes; those that are constant go into `value`. */
+static int derive(writing *w, int **column, double **value, int **entry)
+{
+    perp__collocation *a = w->at;
+    int nrow = a->scheme.npoint * a->nrow, n = 0, ccolumn = 0, cvalue = 0, centry = 0, ok = 1;
+    perp__sparse_row d = {0};
+    for (int r = 0; r < nrow; r++) add_root(w, w->row[r]);
+    for (int r = 0; ok && r < nrow; r++) {
+        a->start[r] = n;
+        ok = perp__gradient(&w->graph, w->row[r], w->column, &d) &&
+             perp__grow(column, &ccolumn, n + d.count + 1, sizeof **column) &&
+             perp__grow(value, &cvalue, n + d.count + 1, sizeof **value) &&
+             perp__grow(entry, &centry, a->nentry + d.count + 1, sizeof **entry);
+        for (int k = 0; ok && k < d.count; k++, n++) {
+            const perp__node *node = &w->graph.node[d.entry[k]];
+            (*column)[n] = d.column[k];
+            (*value)[n] = node->op == PERP__CONST ? node->value : 0;
+            if (node->op == PERP__CONST) continue;
+            add_root(w, d.entry[k]);
+            (*entry)[a->nentry++] = n;
+        }
+    }
+    a->start[nrow] = n;
+    perp__sparse_row_clear(&d);
+    return ok && !w->graph.failed &&
+           perp__tape_compile(&a->tape, &w->graph, w->root.e, w->root.n, a->nsymbol);
+}
+
+/* Memory ---------------------------------------------------------------------------------------- */
+
+static void lay_out(perp__collocation *a)
+{
+    const perp_model *m = a->model;
+    int s = a->scheme.npoint;
+    a->nx = m->nitem[PERP_STATE], a->nv = m->nitem[PERP_VAR];
+    a->neq = m->nequation, a->nrow = m->nequation + PERP__PAIR_ROWS * m->npair;
+    PERP_TAKE(&a->arena, a->table, m->nitem[PERP_INPUT] + 1);
+    PERP_TAKE(&a->arena, a->start, s * a->nrow + 1);
+    PERP_TAKE(&a->arena, a->gap, m->npair + 1);
+    if (a->arena.failed) return;
+    for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
+        if (m->item[PERP_INPUT][i].table.n > 0) a->table[a->ntable++] = i;
+    a->n = s * point_size(a);
+    a->before = BEFORE, a->time = a->before + a->nx, a->at_table = a->time + s;
+    a->y = a->at_table + s * a->ntable, a->nsymbol = a->y + a->n;
+}
+
+/* The largest numbers of entries that the rows of a mode can have. */
+static int most_entries(const perp__collocation *a)
+{
+    int sum = 0;
+    for (int r = 0; r < a->scheme.npoint * a->nrow; r++) sum += a->start[r + 1] - a->start[r];
+    return sum;
+}
+
+static int keep_rows(perp__collocation *a, const int *column, const double *value, const int *entry)
+{
+    size_t entries = (size_t)most_entries(a);
+    double *constant;
+    PERP_TAKE(&a->arena, a->column, entries + 1);
+    PERP_TAKE(&a->arena, constant, entries + 1);
+    PERP_TAKE(&a->arena, a->entry, a->nentry + 1);
+    if (a->arena.failed) return 0;
+    if (entries) memcpy(a->column, column, entries * sizeof *column);
+    if (entries) memcpy(constant, value, entries * sizeof *value);
+    if (a->nentry) memcpy(a->entry, entry, (size_t)a->nentry * sizeof *entry);
+    a->constant = constant;
+    return 1;
+}
+
+/* Mark the columns of row r. */
+static void mark_row(const perp__collocation *a, int r, char *mark)
+{
+    for (int k = a->start[r]; k < a->start[r + 1]; k++) mark[a->column[k]] = 1;
+}
+
+/* The pattern of all modes: of each pair the rows that can be 0. Written where there is a column array; returns how many entries. */
+static int write_pattern(perp__collocation *a, int *start, int *column)
+{
+    int n = 0, entries = 0;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        for (int i = 0; i < a->neq + a->model->npair; i++) {
+            int r = c * a->nrow + i, first = r - i + a->neq + PERP__PAIR_ROWS * (i - a->neq);
+            memset(a->known, 0, (size_t)a->n);
+            if (i < a->neq) mark_row(a, r, a->known);
+            for (int k = 0; i >= a->neq && k < PERP__PAIR_ROWS; k++)
+                if (k != PERP__ROW_GUARD && k != PERP__ROW_GUARD_RATE)
+                    mark_row(a, first + k, a->known);
+            if (column) start[n++] = entries;
+            for (int j = 0; j < a->n; j++) {
+                if (!a->known[j]) continue;
+                if (column) column[entries] = j;
+                entries++;
+            }
+        }
+    }
+    if (column) start[n] = entries;
+    return entries;
+}
+
+static int take_sparse(perp__collocation *a)
+{
+    int entries = write_pattern(a, NULL, NULL);
+    PERP_TAKE(&a->arena, a->lu_start, a->n + 2);
+    PERP_TAKE(&a->arena, a->lu_column, entries + 1);
+    PERP_TAKE(&a->arena, a->lu_value, entries + 1);
+    if (a->arena.failed) return 0;
+    write_pattern(a, a->lu_start, a->lu_column);
+    a->lu = perp__sparse_lu_create(a->n, a->lu_start, a->lu_column, PERP_PIVOT_SHARE);
+    return a->lu != NULL;
+}
+
+static int take_numbers(perp__collocation *a)
+{
+    size_t entries = (size_t)most_entries(a), n = (size_t)a->n;
+    int is_sparse = a->n >= COLLOCATION_SPARSE_FROM && perp__sparse_lu_available();
+    PERP_TAKE(&a->arena, a->hint, a->ntable + 1);
+    PERP_TAKE(&a->arena, a->value, entries + 1);
+    PERP_TAKE(&a->arena, a->ws, perp__tape_end(&a->tape) + 1);
+    PERP_TAKE(&a->arena, a->size, a->nx + 1);
+    PERP_TAKE(&a->arena, a->row_of, n + 1);
+    PERP_TAKE(&a->arena, a->rest, n + 1);
+    PERP_TAKE(&a->arena, a->known, n + 1);
+    PERP_TAKE(&a->arena, a->active, n + 1);
+    PERP_TAKE(&a->arena, a->swap, n + 1);
+    PERP_TAKE(&a->arena, a->dense, (is_sparse ? 0 : n * n) + 1);
+    if (a->arena.failed) return 0;
+    if (entries) memcpy(a->value, a->constant, entries * sizeof(double));
+    perp__tape_prepare(&a->tape, a->ws, 1);
+    return !is_sparse || take_sparse(a);
+}
+
+static int allocate_writing(writing *w)
+{
+    const perp__collocation *a = w->at;
+    size_t n = (size_t)a->nsymbol + (size_t)a->nx + 1;
+    w->row = calloc((size_t)(a->scheme.npoint * a->nrow) + 1, sizeof *w->row);
+    w->map = malloc(((size_t)a->model->nsymbol + 1) * sizeof *w->map);
+    w->column = malloc(2 * n * sizeof *w->column);
+    w->moves_by_vars = calloc((size_t)a->nx + 1, 1);
+    if (!w->row || !w->map || !w->column || !w->moves_by_vars) return 0;
+    w->of_positions = w->column + n;
+    for (size_t i = 0; i < 2 * n; i++) w->column[i] = -1;
+    for (int i = 0; i < a->n; i++) w->column[a->y + i] = i;
+    return perp__graph_init(&w->graph);
+}
+
+perp__collocation *perp__collocation_create(const perp_model *model, const perp__scheme *scheme,
+                                            double step)
+{
+    perp__collocation *a = calloc(1, sizeof *a);
+    writing w = {.at = a, .step = step};
+    int *column = NULL, *entry = NULL, ok = 0;
+    double *value = NULL;
+    if (!a) return NULL;
+    atomic_init(&a->users, 1);
+    a->model = model, a->scheme = *scheme;
+    lay_out(a);
+    if (!a->arena.failed && allocate_writing(&w) && make_instant(&w)) {
+        write_rows(&w);
+        ok = !w.graph.failed && derive(&w, &column, &value, &entry) &&
+             keep_rows(a, column, value, entry) && take_numbers(a);
+    }
+    perp__instant_clear(&w.instant);
+    perp__graph_clear(&w.graph);
+    free(w.root.e), free(w.row), free(w.map), free(w.column), free(w.moves_by_vars);
+    free(column), free(value), free(entry);
+    if (ok) return a;
+    perp__collocation_destroy(a);
+    return NULL;
+}
+
+perp__collocation *perp__collocation_share(perp__collocation *a)
+{
+    perp__collocation *copy = malloc(sizeof *copy), *of = a->of ? a->of : a;
+    if (!copy) return NULL;
+    *copy = *of;
+    atomic_fetch_add(&of->users, 1);
+    copy->of = of;
+    copy->lu = NULL;
+    copy->arena = (perp__arena){0};
+    if (take_numbers(copy)) return copy;
+    perp__collocation_destroy(copy);
+    return NULL;
+}
+
+static void release(perp__collocation *a)
+{
+    if (atomic_fetch_sub(&a->users, 1) > 1) return;
+    perp__sparse_lu_destroy(a->lu);
+    perp__tape_clear(&a->tape);
+    perp__arena_clear(&a->arena);
+    free(a);
+}
+
+void perp__collocation_destroy(perp__collocation *a)
+{
+    if (!a) return;
+    perp__collocation *of = a->of;
+    if (of) {
+        perp__sparse_lu_destroy(a->lu);
+        perp__arena_clear(&a->arena);
+        free(a);
+    }
+    release(of ? of : a);
+}
+
+/* Newton ---------------------------------------------------------------------------------------- */
+
+/* The row that is 0 where row `zero` of pair p is: for a side made of positions that of its rate. */
+static int active_row(const perp__collocation *a, int c, int p, int zero)
+{
+    int is_rate = a->gap[p] == zero + 1;
+    return c * a->nrow + a->neq + PERP__PAIR_ROWS * p + (is_rate ? PERP__ROW_RATE : zero);
+}
+
+static void take_mode(perp__collocation *a, const char *mode)
+{
+    int n = 0;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        for (int i = 0; i < a->neq; i++) a->active[n++] = c * a->nrow + i;
+        for (int p = 0; p < a->model->npair; p++) a->active[n++] = active_row(a, c, p, mode[p]);
+    }
+}
+
+static double row_value(const perp__collocation *a, int r)
+{
+    return a->ws[a->tape.out[r]];
+}
+
+static double row_terms(const perp__collocation *a, int r)
+{
+    const double *y = a->ws + a->y;
+    double rest = row_value(a, r), sum = 0;
+    for (int k = a->start[r]; k < a->start[r + 1]; k++) {
+        int j = a->column[k], i = j % point_size(a);
+        double size = fmax(fabs(y[j]), i < a->nx ? a->size[i] : 0);
+        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * size;
+    }
+    return sum + fabs(rest);
+}
+
+/* The largest row of the mode, in roundings of its terms; -1: something is not a number. */
+static double evaluate(perp__collocation *a)
+{
+    int nrow = a->scheme.npoint * a->nrow;
+    double worst = 0;
+    perp__tape_eval(&a->tape, a->ws);
+    for (int k = 0; k < a->nentry; k++) a->value[a->entry[k]] = a->ws[a->tape.out[nrow + k]];
+    for (int i = 0; i < a->n; i++) {
+        double x = a->row_of[i] = row_value(a, a->active[i]);
+        double terms = row_terms(a, a->active[i]);
+        if (!isfinite(x) || !isfinite(terms)) return -1;
+        if (x != 0) worst = fmax(worst, fabs(x) / (PERP_ROUNDING * terms));
+    }
+    return worst;
+}
+
+/* Entry k of active row i, scaled, goes into the matrix; *at: where the one before it stands. */
+static void put_entry(perp__collocation *a, int i, int k, double x, int *at)
+{
+    if (!a->lu) {
+        a->dense[(size_t)a->column[k] * (size_t)a->n + (size_t)i] = x;
+        return;
+    }
+    while (a->lu_column[*at] != a->column[k]) ++*at;
+    a->lu_value[*at] = x;
+}
+
+/* Factor with rows of largest entry 1; the residual is scaled with them. */
+static int factor(perp__collocation *a)
+{
+    size_t n = (size_t)a->n;
+    if (a->lu)
+        memset(a->lu_value, 0, (size_t)a->lu_start[n] * sizeof(double));
+    else
+        memset(a->dense, 0, n * n * sizeof(double));
+    for (int i = 0; i < a->n; i++) {
+        int first = a->start[a->active[i]], end = a->start[a->active[i] + 1];
+        int at = a->lu ? a->lu_start[i] : 0;
+        double largest = 0;
+        for (int k = first; k < end; k++) largest = fmax(largest, fabs(a->value[k]));
+        if (!(largest > 0)) return 0;
+        a->row_of[i] /= largest;
+        for (int k = first; k < end; k++) put_entry(a, i, k, a->value[k] / largest, &at);
+    }
+    if (a->lu) return perp__sparse_lu_factor(a->lu, a->lu_value);
+    return perp__lu(a->n, a->dense, a->n, a->swap) == 0;
+}
+
+static int solve_linear(perp__collocation *a)
+{
+    if (a->lu) return perp__sparse_lu_solve(a->lu, a->row_of);
+    double *x = a->row_of;
+    perp__lu_solve(a->n, a->dense, a->n, a->swap, x);
+    return perp__are_finite(a->n, x);
+}
+
+/* The only unknown of active row i that is not known, as an entry; -1: there are none or several. */
+static int only_unknown(const perp__collocation *a, int i)
+{
+    int only = -1;
+    for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++) {
+        if (a->known[a->column[k]] || a->value[k] == 0) continue;
+        if (only >= 0) return -1;
+        only = k;
+    }
+    return only;
+}
+
+/* What rows determine one after the other, a force that is 0, then the friction that it bounds, is put there: a solve leaves the
+ * rounding of other rows in it. */
+static void settle(perp__collocation *a)
+{
+    double *y = a->ws + a->y;
+    memset(a->known, 0, (size_t)a->n);
+    for (int i = 0; i < a->n; i++) { /* the rest of each row is constant, so near to its end */
+        a->rest[i] = row_value(a, a->active[i]);
+        for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++)
+            a->rest[i] -= a->value[k] * y[a->column[k]];
+    }
+    for (int more = 1; more;) {
+        more = 0;
+        for (int i = 0; i < a->n; i++) {
+            int only = only_unknown(a, i);
+            if (only < 0) continue;
+            double sum = a->rest[i];
+            for (int k = a->start[a->active[i]]; k < a->start[a->active[i] + 1]; k++)
+                if (k != only) sum += a->value[k] * y[a->column[k]];
+            y[a->column[only]] = (0.0 - sum) / a->value[only];
+            more = a->known[a->column[only]] = 1;
+        }
+    }
+    evaluate(a);
+}
+
+static void begin(perp__collocation *a, double t0, double h, const double *x)
+{
+    double *ws = a->ws;
+    ws[START] = t0, ws[LENGTH] = h;
+    memcpy(ws + a->before, x, (size_t)a->nx * sizeof *x);
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        double t = ws[a->time + c] = t0 + a->scheme.c[c] * h;
+        for (int k = 0; k < a->ntable; k++)
+            ws[a->at_table + c * a->ntable + k] =
+                perp__table_value(&a->model->item[PERP_INPUT][a->table[k]].table, t, &a->hint[k]);
+    }
+}
+
+perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double h, const double *x,
+                                         const char *mode)
+{
+    enum { MAX_ITERATIONS = 25 };
+    const double nearly = 1e4; /* roundings: what a step that gains nothing may leave */
+    double *y = a->ws + a->y, before = (double)INFINITY;
+    take_mode(a, mode);
+    begin(a, t0, h, x);
+    for (int k = 0; k < MAX_ITERATIONS; k++) {
+        double now = evaluate(a);
+        if (now < 0) return PERP__HAS_NO_VALUE;
+        if (k > 0 && (now <= 0.25 || (now <= nearly && now > 0.5 * before))) {
+            settle(a);
+            return PERP__COLLOCATED;
+        }
+        before = now;
+        if (!factor(a) || !solve_linear(a))
+            return a->lu && perp__sparse_lu_out_of_memory(a->lu) ? PERP__HAS_NO_MEMORY
+                                                                 : PERP__HAS_NO_MATRIX;
+        for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
+    }
+    return PERP__HAS_NO_END;
+}
+
+void perp__collocation_guess(perp__collocation *a, const double *x, const double *var)
+{
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        double *y = a->ws + a->y + c * point_size(a);
+        if (a->nx) memcpy(y, x, (size_t)a->nx * sizeof *x);
+        if (a->nv) memcpy(y + a->nx, var, (size_t)a->nv * sizeof *var);
+    }
+}
+
+double perp__collocation_side(const perp__collocation *a, int c, int p, int k)
+{
+    return row_value(a, c * a->nrow + a->neq + PERP__PAIR_ROWS * p + k);
+}
+
+double perp__collocation_terms(const perp__collocation *a, int c, int p, int k)
+{
+    return row_terms(a, c * a->nrow + a->neq + PERP__PAIR_ROWS * p + k);
+}
+
+double perp__collocation_slope(const perp__collocation *a, int c, int i, double *terms)
+{
+    const double *D = a->scheme.D[c];
+    double sum = 0, x0 = a->ws[a->before + i], h = a->ws[LENGTH];
+    *terms = 0;
+    for (int j = 0; j < a->scheme.npoint; j++) { /* of x0 alone it is 0 */
+        double x = perp__collocation_point(a, j)[i];
+        sum += D[j + 1] * (x - x0);
+        *terms += fabs(D[j + 1]) * fmax(fabs(x), fabs(x0)) / h;
+    }
+    return sum / h;
+}

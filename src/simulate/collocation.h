@@ -1,0 +1,86 @@
+/* Internal: a step of a method with inner points in which the zero side of every pair stays what it is: equations and zero sides
+ * at all points as one smooth system. Which sides these are, and where that ends, is for events.c (docs/adr/016-events.md). */
+
+#ifndef PERP_SRC_COLLOCATION_H
+#define PERP_SRC_COLLOCATION_H
+
+#include "external/sparse_lu.h"
+#include "base/arena.h"
+#include "model/model.h"
+#include "model/scheme.h"
+#include "model/tape.h"
+
+/* Which row of a pair is 0, and what else is known of it: of a two-sided pair lo <= a <= hi perp b all five. A one-sided pair is
+ * open with A (or off: the same), closed with B; a two-sided one off with A, between its bounds with B. */
+enum {
+    PERP__ROW_A,
+    PERP__ROW_B,
+    PERP__ROW_LO,         /* a - lo */
+    PERP__ROW_HI,         /* hi - a */
+    PERP__ROW_GUARD,      /* >= 0 where the guard holds */
+    PERP__ROW_GUARD_RATE, /* h times the derivative of that */
+    PERP__ROW_RATE, /* of a side made of positions: h times its derivative, and what takes back its drift */
+    PERP__PAIR_ROWS
+};
+
+typedef enum perp__collocated {
+    PERP__COLLOCATED,
+    PERP__HAS_NO_VALUE,  /* a row, or a slope, is not a number */
+    PERP__HAS_NO_MATRIX, /* the system is singular */
+    PERP__HAS_NO_MEMORY,
+    PERP__HAS_NO_END     /* Newton's iteration does not converge */
+} perp__collocated;
+
+typedef struct perp__collocation perp__collocation;
+struct perp__collocation {
+    perp__collocation *of; /* whose rows these are, too; NULL: they are its own, */
+    atomic_int users;      /* ... and those of so many */
+    const perp_model *model;
+    perp__scheme scheme;
+    int nx, nv, n; /* states, vars, unknowns: of each point the states, then the vars */
+    int neq, nrow; /* rows of a point: the equations, then PERP__PAIR_ROWS of each pair */
+    int ntable, *table, *hint; /* inputs that are tables */
+    int before, time, at_table, y,
+        nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
+    perp__tape tape; /* the rows of all points, then the slopes that are not constant */
+    int *start, *column, nentry, *entry; /* of all rows */
+    char *
+        gap; /* pair -> 1 or 2 where its side a or b is made of positions, and has a row of its rate */
+    const double *constant; /* the slopes that are */
+    double *value, *ws;
+    double
+        *size; /* the caller's: the largest that each state has been; rounding is counted of that */
+    double *row_of, *rest; /* n: residual; scratch */
+    char *known;           /* n: scratch */
+    int *active, *lu_start, *lu_column, *swap;
+    double *lu_value, *dense;
+    perp__sparse_lu *lu;
+    perp__arena arena;
+};
+
+/* NULL when memory is out. step: the usual length of one, by which drift is taken back. */
+perp__collocation *perp__collocation_create(const perp_model *model, const perp__scheme *scheme,
+                                            double step);
+/* Another for the same rows; it may outlive this one. */
+perp__collocation *perp__collocation_share(perp__collocation *at);
+void perp__collocation_destroy(perp__collocation *at);
+
+/* Solve a step of length h from t0 and states x with row mode[p] of each pair 0, from what the unknowns are now. */
+perp__collocated perp__collocation_solve(perp__collocation *at, double t0, double h,
+                                         const double *x, const char *mode);
+
+/* All points of the unknowns at these states and vars: where Newton's iteration begins. */
+void perp__collocation_guess(perp__collocation *at, const double *x, const double *var);
+
+/* Row k of pair p at point c, and the sum of the |terms| of its linearisation. */
+double perp__collocation_side(const perp__collocation *at, int c, int p, int k);
+double perp__collocation_terms(const perp__collocation *at, int c, int p, int k);
+
+/* States and, behind them, vars at point c; the slope of state i there with the sum of its |terms|. */
+static inline const double *perp__collocation_point(const perp__collocation *at, int c)
+{
+    return at->ws + at->y + c * (at->nx + at->nv);
+}
+double perp__collocation_slope(const perp__collocation *at, int c, int i, double *terms);
+
+#endif

@@ -1,0 +1,763 @@
+/* Time between events is stepped by collocation with the zero sides as they are (collocation.c); where a condition on the other sides
+ * changes its sign, the step ends there. Which sides are zero behind it, and how velocities jump, a short step of backward Euler says
+ * (step.c), twice, for its limit. */
+
+#include "simulate/events.h"
+
+#include "base/tol.h"
+#include "simulate/collocation.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A short step has this part of a step. The limit of two has an error of the order of its square. */
+#define PROBE 1e-5
+
+/* A state jumps whose change in half a short step is more than this part of that in a whole one: else it is one half, or less. */
+#define JUMP 0.75
+
+/* A side is negative below this part of its terms, */
+#define NEGATIVE 1e-13
+
+/* A guard stands still whose rate is below this part of what it is made of. */
+#define STANDS 1e-9
+
+/* ... between two points of a step where its polynomial is below this part of its terms. */
+#define DIPS 1e-7
+
+/* Events of one pair that are nearer to each other than so many short steps, so many times, accumulate. */
+enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
+
+enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30 };
+
+struct perp__events {
+    perp__collocation *at;
+    const perp_model *model;
+    perp__step probe[2]; /* short steps, of h and h/2 */
+    double short_h, step;
+    int is_short;                       /* the last that was done were short steps */
+    int has_mode, was_in_mode, has_pre; /* was: `mode` held up to e->t */
+    char *mode, *former, *held;         /* held: guards that are on, whatever their gaps drifted */
+    double t, *x, *var;
+    double *at_lo; /* CHECKS of each pair, where the search has no event */
+    double *last;  /* pair -> the time of its last event, */
+    int *quick;    /* ... and how many came in a row so near to each other */
+    int flips,
+        at_once; /* sides changed without progress; the pair whose event came at once, or -1 */
+    int pass;    /* short steps to be taken past the next accumulation */
+    int hit, hit_check; /* the pair and the check of it that ended the step, or -1 */
+    long located, passed;
+    const char *why; /* of a failure; and the condition, as perp__verdict.worst */
+    int worst;
+    perp__arena arena;
+};
+
+/* Creation -------------------------------------------------------------------------------------- */
+
+int perp__events_wanted(const perp_model *model, perp_integrator integrator)
+{
+    if (model->kind == PERP_DISCRETE || (unsigned)integrator >= PERP_INTEGRATOR_COUNT) return 0;
+    return perp__scheme_make(perp_integrator_name(integrator), 1).npoint > 1;
+}
+
+/* Does a condition of the model read this symbol? */
+static int reads(const perp_model *m, const int *is_asked)
+{
+    int found = 0;
+    for (int i = 0; i < m->nequation + m->npair; i++) {
+        const perp__equation *e = i < m->nequation ? &m->equation[i] : NULL;
+        const perp__pair *p = e ? NULL : &m->pair[i - m->nequation];
+        perp_expr root[4] = {e ? e->left : p->a, e ? e->right : p->b};
+        int two = p && p->two_sided, n;
+        if (two) root[2] = p->lo, root[3] = p->hi;
+        int *reach = perp__graph_reach(&m->graph, root, two ? 4 : 2, &n);
+        for (int k = 0; reach && k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            found |= node->op == PERP__SYMBOL && is_asked[node->a];
+        }
+        if (!reach) return -1;
+        free(reach);
+    }
+    return found;
+}
+
+/* What an instant has no meaning for. */
+static perp_status check_model(perp__events *e, perp_integrator integrator, perp_diag *diag)
+{
+    const perp_model *m = e->model;
+    const char *word = perp_integrator_name(integrator);
+    int *asked = calloc((size_t)m->nsymbol + 1, sizeof *asked);
+    if (!asked) return PERP_ERR_MEMORY;
+    asked[PERP__SYM_H] = 1;
+    int has_h = reads(m, asked);
+    asked[PERP__SYM_H] = 0;
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++)
+        asked[m->item[PERP_STATE][i].symbol + PERP__PRE] = 1;
+    e->has_pre = reads(m, asked);
+    free(asked);
+    if (has_h < 0 || e->has_pre < 0) return PERP_ERR_MEMORY;
+    for (int i = 0; i < m->nfriction; i++)
+        if (m->contact[i].kind == PERP__CONTACT_CONE)
+            return perp__refuse(
+                diag, PERP_ERR_MODEL, perp__source_place(&m->source, m->contact[i].at),
+                "%s locates events of pairs, and a round friction cone has none; state it with "
+                "facets, or take theta\n",
+                word);
+    if (has_h)
+        return perp__refuse(
+            diag, PERP_ERR_MODEL, perp__in(m->source.name),
+            "%s takes conditions at instants, where the step h that one of them reads "
+            "has no length; only guards may read it\n",
+            word);
+    return PERP_OK;
+}
+
+static int take_memory(perp__events *e)
+{
+    int np = e->model->npair;
+    PERP_TAKE(&e->arena, e->mode, np + 1);
+    PERP_TAKE(&e->arena, e->former, np + 1);
+    PERP_TAKE(&e->arena, e->held, np + 1);
+    PERP_TAKE(&e->arena, e->x, e->model->nitem[PERP_STATE] + 1);
+    PERP_TAKE(&e->arena, e->var, e->model->nitem[PERP_VAR] + 1);
+    PERP_TAKE(&e->arena, e->at_lo, CHECKS * np + 1);
+    PERP_TAKE(&e->arena, e->last, np + 1);
+    PERP_TAKE(&e->arena, e->quick, np + 1);
+    return !e->arena.failed;
+}
+
+perp_status perp__events_create(const perp_model *model, const perp_simulation_options *options,
+                                perp__events **events, perp_diag *diag)
+{
+    perp__events *e = *events = calloc(1, sizeof *e);
+    if (!e) return PERP_ERR_MEMORY;
+    perp__scheme scheme = perp__scheme_make(perp_integrator_name(options->integrator), 1);
+    perp_simulation_options o = *options;
+    e->model = model, e->step = o.step, e->short_h = PROBE * o.step;
+    perp_status status = take_memory(e) ? check_model(e, o.integrator, diag) : PERP_ERR_MEMORY;
+    if (status != PERP_OK) return status;
+    o.integrator = PERP_BACKWARD_EULER;
+    for (int k = 0; k < 2 && status == PERP_OK; k++) {
+        o.step = e->short_h / (1 + k);
+        status = perp__step_create(&e->probe[k], model, &o, NULL);
+    }
+    for (int k = 0; k < 2; k++) e->probe[k].tape.held = e->held;
+    if (status != PERP_OK) return status;
+    e->at = perp__collocation_create(model, &scheme, e->step);
+    if (!e->at) return PERP_ERR_MEMORY;
+    perp__events_forget(e);
+    return PERP_OK;
+}
+
+perp_status perp__events_share(const perp__events *of, const perp_simulation_options *options,
+                               perp__events **events)
+{
+    perp__events *e = *events = calloc(1, sizeof *e);
+    perp_simulation_options o = *options;
+    if (!e) return PERP_ERR_MEMORY;
+    e->model = of->model, e->step = of->step, e->short_h = of->short_h, e->has_pre = of->has_pre;
+    perp_status status = take_memory(e) ? PERP_OK : PERP_ERR_MEMORY;
+    for (int k = 0; k < 2 && status == PERP_OK; k++) {
+        o.step = e->short_h / (1 + k);
+        status = perp__step_share(&e->probe[k], &of->probe[k], &o);
+        e->probe[k].tape.held = e->held;
+    }
+    if (status == PERP_OK) e->at = perp__collocation_share(of->at);
+    if (status != PERP_OK || !e->at) return PERP_ERR_MEMORY;
+    perp__events_forget(e);
+    return PERP_OK;
+}
+
+void perp__events_pass(perp__events *e, perp__pass *pass,
+                       void (*pass_step)(perp__step *step, perp__pass *pass))
+{
+    int np = e->model->npair;
+    for (int k = 0; k < 2; k++) pass_step(&e->probe[k], pass);
+    perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
+    perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
+    perp__pass_chars(pass, e->mode, (size_t)np, 0, PERP__ROW_HI);
+    perp__pass_doubles(pass, e->var, (size_t)e->at->nv);
+    perp__pass_doubles(pass, e->at->size, (size_t)e->at->nx);
+    perp__pass_doubles(pass, e->last, (size_t)np);
+    perp__pass_ints(pass, e->quick, (size_t)np, 0, INT_MAX);
+    perp__pass_ints(pass, &e->flips, 1, 0, INT_MAX);
+    perp__pass_ints(pass, &e->at_once, 1, -1, np - 1);
+    perp__pass_ints(pass, &e->hit, 1, -1, np - 1);
+    perp__pass_ints(pass, &e->hit_check, 1, 0, CHECKS - 1);
+    perp__pass_ints(pass, &e->pass, 1, PASS, INT_MAX);
+    perp__pass_longs(pass, &e->located, 1);
+    perp__pass_longs(pass, &e->passed, 1);
+}
+
+void perp__events_destroy(perp__events *e)
+{
+    if (!e) return;
+    for (int k = 0; k < 2; k++) perp__step_clear(&e->probe[k]);
+    perp__collocation_destroy(e->at);
+    perp__arena_clear(&e->arena);
+    free(e);
+}
+
+void perp__events_forget(perp__events *e)
+{
+    if (!e) return;
+    for (int k = 0; k < 2; k++) perp__step_forget(&e->probe[k]);
+    for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
+    memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
+    memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
+    e->has_mode = e->was_in_mode = e->is_short = e->flips = 0, e->at_once = e->hit = -1;
+    e->pass = PASS;
+}
+
+/* Short steps ----------------------------------------------------------------------------------- */
+
+static void put_tables(perp__step *s, double t0, double t1)
+{
+    for (int i = 0; i < s->table.n; i++) {
+        const perp__table *table = &s->model->item[PERP_INPUT][s->table.input[i]].table;
+        s->ws[s->sym.table_pre + i] = perp__table_value(table, t0, &s->table.hint[i]);
+        s->ws[s->sym.table + i] = perp__table_value(table, t1, &s->table.hint[i]);
+    }
+}
+
+static void put_vars(perp__step *s, const double *var)
+{
+    for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) s->ws[s->sym.y + s->sym.var_at[v]] = var[v];
+}
+
+/* A step of backward Euler of length h from here, by problem k. */
+static perp__step_result probe(perp__events *e, int k, double h)
+{
+    perp__step *s = &e->probe[k];
+    double *ws = s->ws;
+    if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
+    memcpy(ws + s->sym.pre, e->x, (size_t)s->nx * sizeof(double));
+    memcpy(ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
+    put_vars(s, e->var);
+    for (int j = s->nx + s->nv; j < s->ny; j++) ws[s->sym.y + j] = 0;
+    ws[SYM_T] = e->t + h, ws[SYM_T_PRE] = e->t, ws[SYM_H] = h, ws[SYM_THETA] = 1;
+    put_tables(s, e->t, e->t + h);
+    s->out_of_memory = 0;
+    perp__step_result r = perp__step_solve(s);
+    if (r.outcome == PERP_SOLVED) perp__step_assign(s);
+    return r;
+}
+
+static void read_vars(perp__events *e, const perp__step *s)
+{
+    for (int v = 0; v < e->model->nitem[PERP_VAR]; v++)
+        e->var[v] = s->ws[s->sym.y + s->sym.var_at[v]];
+}
+
+/* The zero sides of a short step. */
+static void read_mode(perp__events *e, const perp__step *s)
+{
+    for (int q = 0; q < s->np; q++) {
+        int p = s->pair[q].of;
+        char *mode = &e->mode[p];
+        if (!s->on[q])
+            *mode = PERP__ROW_A;
+        else if (!e->model->pair[p].two_sided)
+            *mode = s->choice[q] ? PERP__ROW_B : PERP__ROW_A;
+        else
+            *mode = s->choice[q] == 0  ? PERP__ROW_LO
+                    : s->choice[q + 1] ? PERP__ROW_HI
+                                       : PERP__ROW_B;
+        if (e->model->pair[p].two_sided) q++;
+    }
+}
+
+/* A contact stated by positions makes velocities of the rounding of its gap: no jump is less than that. */
+static double least_jump(const perp__events *e)
+{
+    double largest = 0;
+    int has_gap = 0;
+    for (int p = 0; p < e->model->npair; p++) has_gap |= e->at->gap[p] == e->mode[p] + 1;
+    for (int i = 0; i < e->at->nx && has_gap; i++)
+        largest = fmax(largest, e->probe[0].sizes.history[i]);
+    return 64 * DBL_EPSILON * largest / e->short_h;
+}
+
+/* Add to the states what two short steps say that they do at once. Was there such a thing? */
+static int jump(perp__events *e)
+{
+    const double *a = e->probe[0].ws + e->probe[0].sym.y, *b = e->probe[1].ws + e->probe[1].sym.y;
+    int jumped = 0;
+    double least = least_jump(e);
+    for (int i = 0; i < e->at->nx; i++) {
+        double x = e->x[i], at_once = 2 * b[i] - a[i] - x;
+        double size = fmax(fabs(x), e->probe[0].sizes.history[i]);
+        if (fabs(b[i] - x) <= JUMP * fabs(a[i] - x) ||
+            fabs(at_once) <= 16 * DBL_EPSILON * size + least)
+            continue;
+        e->x[i] = 2 * b[i] - a[i];
+        jumped = 1;
+    }
+    return jumped;
+}
+
+/* The row whose terms say what is nothing beside check k. */
+static int row_of_check(const perp__events *e, int p, int k)
+{
+    int two = e->model->pair[p].two_sided, mode = e->mode[p];
+    if (!two) return mode == PERP__ROW_A ? PERP__ROW_B : k ? PERP__ROW_GUARD : PERP__ROW_A;
+    if (mode == PERP__ROW_A || k == 2) return PERP__ROW_GUARD;
+    return mode != PERP__ROW_B ? PERP__ROW_B : k ? PERP__ROW_HI : PERP__ROW_LO;
+}
+
+/* Pairs that were closed up to here have their guards on, but the one whose guard ended that. */
+static void hold_guards(perp__events *e)
+{
+    for (int p = 0; p < e->model->npair; p++) {
+        int is_opened = e->hit == p && row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
+        e->held[p] = (char)(e->was_in_mode && e->mode[p] != PERP__ROW_A && !is_opened);
+    }
+}
+
+/* Past an accumulation of events by short steps, at most to t1. */
+static perp__step_result pass(perp__events *e, double t1)
+{
+    perp__step_result r = {.outcome = PERP_SOLVED};
+    perp__step *s = &e->probe[0];
+    memset(e->held, 0, (size_t)e->model->npair);
+    e->was_in_mode = 0;
+    for (int k = 0; k < e->pass && e->t < t1; k++) {
+        double t = fmin(e->t + e->short_h, t1);
+        r = probe(e, 0, t - e->t);
+        if (r.outcome != PERP_SOLVED) return r;
+        memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
+        read_vars(e, s);
+        e->t = t;
+    }
+    e->passed++;
+    e->is_short = 1;
+    e->pass = e->pass < 1 << 20 ? 2 * e->pass : e->pass;
+    memset(e->quick, 0, (size_t)e->model->npair * sizeof *e->quick);
+    return r;
+}
+
+/* The sides that are zero from now on; impacts, one after the other, until there is none. */
+static perp__step_result find_mode(perp__events *e, double t1)
+{
+    size_t np = (size_t)e->model->npair;
+    perp__step_result r = {.outcome = PERP_SOLVED};
+    int solves = 0, is_settled = np == 0;
+    hold_guards(e);
+    for (int k = 0; !is_settled; k++) {
+        for (int i = 0; i < 2; i++) {
+            r = probe(e, i, e->short_h / (1 + i));
+            solves += r.solves;
+            if (r.outcome != PERP_SOLVED) return r;
+        }
+        memcpy(e->former, e->mode, np);
+        read_mode(e, &e->probe[1]);
+        read_vars(e, &e->probe[1]);
+        is_settled = !jump(e);
+        if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
+            return pass(e, t1); /* in contact, and not at rest in it */
+    }
+    e->has_mode = e->was_in_mode = 1;
+    r.solves = solves;
+    return r;
+}
+
+/* Events ---------------------------------------------------------------------------------------- */
+
+/* Are the bounds of a two-sided pair the same, so that its other side is free? */
+static int is_narrow(const perp__events *e, int c, int p)
+{
+    double width = perp__collocation_side(e->at, c, p, PERP__ROW_LO) +
+                   perp__collocation_side(e->at, c, p, PERP__ROW_HI);
+    return width <= NEGATIVE * (perp__collocation_terms(e->at, c, p, PERP__ROW_LO) +
+                                perp__collocation_terms(e->at, c, p, PERP__ROW_HI));
+}
+
+/* What must be >= 0 of pair p at point c while the mode stays what it is; a check that it does not have is infinite. */
+static double check(const perp__events *e, int c, int p, int k)
+{
+    const perp__collocation *at = e->at;
+    const perp__pair *pair = &e->model->pair[p];
+    const double none = (double)INFINITY;
+    double guard = pair->guard < 0 ? none : perp__collocation_side(at, c, p, PERP__ROW_GUARD);
+    double b = perp__collocation_side(at, c, p, PERP__ROW_B);
+    if (!pair->two_sided) {
+        if (e->mode[p] == PERP__ROW_A) return k ? none : isinf(guard) ? b : fmax(-guard, b);
+        return k == 0 ? perp__collocation_side(at, c, p, PERP__ROW_A) : k == 1 ? guard : none;
+    }
+    if (e->mode[p] == PERP__ROW_A) return k ? none : -guard;
+    if (k == 2) return guard;
+    if (e->mode[p] != PERP__ROW_B && is_narrow(e, c, p)) return none;
+    switch (e->mode[p]) {
+    case PERP__ROW_LO: return k ? none : b;
+    case PERP__ROW_HI: return k ? none : -b;
+    default: return perp__collocation_side(at, c, p, k ? PERP__ROW_HI : PERP__ROW_LO);
+    }
+}
+
+/* A guard of a closed pair opens where it moves: a gap that the pair keeps as it is drifts by what steps leave, at no rate. */
+static int is_opening(const perp__events *e, int c, int p)
+{
+    double rate = perp__collocation_side(e->at, c, p, PERP__ROW_GUARD_RATE);
+    return rate < -STANDS * perp__collocation_terms(e->at, c, p, PERP__ROW_GUARD_RATE);
+}
+
+static int is_violated(const perp__events *e, int c, int p, int k)
+{
+    double value = check(e, c, p, k);
+    if (!(value < 0)) return 0;
+    int row = row_of_check(e, p, k), is_open = e->mode[p] == PERP__ROW_A;
+    if (row == PERP__ROW_GUARD && !is_open && !is_opening(e, c, p)) return 0;
+    double side = row == PERP__ROW_B && is_open
+                      ? perp__collocation_side(e->at, c, p, row) /* not the guard beside it */
+                      : value;
+    return side < -NEGATIVE * perp__collocation_terms(e->at, c, p, row);
+}
+
+/* The first point at which a check is violated, and which; -1: none is. At the last point it is the one that was >= 0 for longest
+ * by linear interpolation from the shorter step of at_lo. */
+static int first_violated(perp__events *e, int has_lo)
+{
+    int last = e->at->scheme.npoint - 1;
+    for (int c = 0; c <= last; c++) {
+        double least = 2;
+        for (int i = 0; i < CHECKS * e->model->npair; i++) {
+            int p = i / CHECKS, k = i % CHECKS;
+            if (!is_violated(e, c, p, k)) continue;
+            double before = has_lo && c == last ? e->at_lo[i] : c > 0 ? check(e, c - 1, p, k) : 0;
+            double share = before > 0 ? before / (before - check(e, c, p, k)) : 1;
+            if (share < least) least = share, e->hit = p, e->hit_check = k;
+        }
+        if (least < 2) return c;
+    }
+    return -1;
+}
+
+/* Where between the points, as a part of the step, a check seems to be violated, by the polynomial through its values there; 1: nowhere. */
+static double dip(const perp__events *e)
+{
+    enum { SAMPLES = 8 };
+    const perp__scheme *scheme = &e->at->scheme;
+    double value[PERP__MOST_POINTS], first = 1;
+    for (int i = 0; i < CHECKS * e->model->npair; i++) {
+        int row = row_of_check(e, i / CHECKS, i % CHECKS);
+        double largest = 0, nothing = 0;
+        if (row == PERP__ROW_GUARD && e->mode[i / CHECKS] != PERP__ROW_A) continue; /* drifts */
+        for (int c = 0; c < scheme->npoint; c++) {
+            nothing = fmax(nothing, DIPS * perp__collocation_terms(e->at, c, i / CHECKS, row));
+            value[c] = check(e, c, i / CHECKS, i % CHECKS);
+            largest = fmax(largest, fabs(value[c]));
+        }
+        for (int k = 1; k < SAMPLES && isfinite(largest); k++) {
+            double share = scheme->c[0] + (1 - scheme->c[0]) * k / SAMPLES;
+            double x = perp__scheme_between(scheme, value, share);
+            if (x < -nothing) first = fmin(first, share);
+        }
+    }
+    return first;
+}
+
+static perp__collocated solve(perp__events *e, double h)
+{
+    return perp__collocation_solve(e->at, e->t, h, e->x, e->mode);
+}
+
+static void keep_lo(perp__events *e)
+{
+    int last = e->at->scheme.npoint - 1;
+    for (int i = 0; i < CHECKS * e->model->npair; i++)
+        e->at_lo[i] = check(e, last, i / CHECKS, i % CHECKS);
+}
+
+/* Is what the check lacks at the end of the step no more than its rounding? */
+static int is_at_zero(const perp__events *e, double value)
+{
+    int last = e->at->scheme.npoint - 1, row = row_of_check(e, e->hit, e->hit_check);
+    return fabs(value) <= PERP_ROUNDING * perp__collocation_terms(e->at, last, e->hit, row);
+}
+
+/* In a step of length h a check is violated: the longest step that ends where the first one changes its sign, on the far side. By
+ * the Illinois method on the length of the step, whose end is of the full order. 0 where steps are not solved. */
+static double locate(perp__events *e, double h)
+{
+    int last = e->at->scheme.npoint - 1, has_lo = 0, c = first_violated(e, 0);
+    double lo = 0, hi = h, at_lo = 0, at_hi = 0, length = h;
+    int hit = -1, hit_check = -1, side = 0, ok = 1;
+    for (int i = 0; i < 200; i++) {
+        double next = (lo + hi) / 2;
+        if (ok && c < 0 && hit >= 0 && check(e, last, hit, hit_check) < 0)
+            c = last, e->hit = hit, e->hit_check = hit_check; /* by its sign, to the last bit */
+        if (!ok || (c >= 0 && c < last)) { /* an event before the end, or none can be seen */
+            hi = length, hit = -1;
+            if (ok && e->at->scheme.c[c] * length > lo) next = e->at->scheme.c[c] * length;
+        } else if (c < 0) {
+            lo = length, has_lo = 1;
+            keep_lo(e);
+            if (hit >= 0) at_lo = e->at_lo[CHECKS * hit + hit_check];
+            if (side < 0) at_hi /= 2;
+            side = -1;
+        } else {
+            int is_same = hit == e->hit && hit_check == e->hit_check;
+            hi = length, hit = e->hit, hit_check = e->hit_check;
+            at_hi = check(e, last, hit, hit_check);
+            if (is_at_zero(e, at_hi)) return hi;
+            if (!is_same) at_lo = has_lo ? e->at_lo[CHECKS * hit + hit_check] : 0;
+            if (is_same && side > 0) at_lo /= 2;
+            side = is_same ? 1 : 0;
+        }
+        if (hi - lo <= 2 * DBL_EPSILON * fmax(fabs(e->t), hi)) break;
+        if (i > 0 && has_lo && hit >= 0 && at_lo > 0 && at_hi < 0)
+            next = lo + (hi - lo) * (at_lo / (at_lo - at_hi));
+        if (!(next > lo && next < hi)) next = (lo + hi) / 2;
+        length = next;
+        ok = solve(e, length) == PERP__COLLOCATED;
+        c = ok ? first_violated(e, has_lo) : -1;
+    }
+    if (length != hi && (length = hi, solve(e, hi) != PERP__COLLOCATED)) return 0;
+    if (hit < 0) first_violated(e, has_lo);
+    return hi;
+}
+
+/* Points as steps of backward Euler: the conditions of a point are those of one that ends there with the same slopes ------------- */
+
+static void put_point(perp_simulation *sim, int c, double h)
+{
+    const perp__events *e = sim->events;
+    const perp__collocation *at = e->at;
+    perp__step *s = &sim->step;
+    const double *y = perp__collocation_point(at, c);
+    double *ws = s->ws, t = ws[SYM_T] = at->ws[at->time + c];
+    int split = s->sym.y + s->nx + s->nv;
+    ws[SYM_T_PRE] = t - h, ws[SYM_H] = h, ws[SYM_THETA] = 1;
+    for (int i = 0; i < s->nx; i++) {
+        double terms;
+        ws[s->sym.y + i] = y[i];
+        ws[s->sym.pre + i] = y[i] - h * perp__collocation_slope(at, c, i, &terms);
+        at->size[i] = fmax(at->size[i], fabs(y[i]));
+        s->sizes.history[i] = fmax(at->size[i], 2 * h * terms); /* what rounding is counted of */
+    }
+    put_vars(s, y + at->nx);
+    put_tables(s, t, t);
+    perp__tape_eval(&s->tape.guards, ws);
+    for (int p = 0; p < s->model->npair; p++) {
+        const perp__pair *pair = &s->model->pair[p];
+        double b = perp__collocation_side(at, c, p, PERP__ROW_B);
+        int g = s->tape.guard_of[p], is_on = e->mode[p] != PERP__ROW_A;
+        if (pair->two_sided) ws[split++] = fmax(b, 0), ws[split++] = fmax(-b, 0);
+        if (g >= 0 && (ws[s->tape.guards.out[g]] > 0) != is_on) ws[s->tape.guards.out[g]] = is_on;
+    }
+}
+
+/* Do the conditions hold at all points? */
+static int holds(perp_simulation *sim, perp__step_result *r)
+{
+    const perp__events *e = sim->events;
+    perp__step *s = &sim->step;
+    double h = s->nonlinear && e->has_pre ? 1e-4 * e->step : e->step;
+    int last = e->at->scheme.npoint - 1;
+    for (int c = 0; c <= last; c++) {
+        put_point(sim, c, h);
+        perp__step_linearise(s);
+        perp__verdict v = perp__step_verify(s);
+        r->worst = v.worst, r->off = v.off;
+        if (!(v.error <= s->tol)) return 0;
+        r->error = fmax(r->error, v.error);
+        r->residual = fmax(r->residual, v.residual);
+    }
+    if (h != e->step) put_point(sim, last, e->step);
+    return 1;
+}
+
+/* One step -------------------------------------------------------------------------------------- */
+
+static int fails(perp__events *e, const char *why, int worst)
+{
+    e->why = why, e->worst = worst;
+    return 0;
+}
+
+/* A step so short that forces in it are rounding. */
+static int is_nothing(const perp__events *e, double h)
+{
+    return h <= PERP_TOL_SAME * e->step;
+}
+
+static int take_step(perp__events *e, double h, int has_vars)
+{
+    const double *y = perp__collocation_point(e->at, e->at->scheme.npoint - 1);
+    memcpy(e->x, y, (size_t)e->at->nx * sizeof(double));
+    if (has_vars) memcpy(e->var, y + e->at->nx, (size_t)e->at->nv * sizeof(double));
+    e->t += h;
+    return 1;
+}
+
+/* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
+static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
+{
+    static const char *const faults[] = {
+        [PERP__HAS_NO_VALUE] = "a coefficient is not a number",
+        [PERP__HAS_NO_MATRIX] =
+            "with the sides that are zero there the unknowns are not determined",
+        [PERP__HAS_NO_MEMORY] = "there is no memory",
+        [PERP__HAS_NO_END] = "Newton's iteration does not converge, with steps however short"};
+    perp__events *e = sim->events;
+    double h = end - e->t, whole = h;
+    for (int k = 0; k <= HALVINGS; k++, h /= 2) {
+        e->hit = -1;
+        perp__collocation_guess(e->at, e->x, e->var);
+        perp__collocated is = solve(e, h);
+        r->solves++;
+        sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
+        fails(e, faults[is], -1);
+        if (is != PERP__COLLOCATED) continue;
+        double share = first_violated(e, 0) < 0 ? dip(e) : 1;
+        h *= share;
+        if (share < 1 && solve(e, h) != PERP__COLLOCATED) continue;
+        double taken = first_violated(e, 0) >= 0 ? locate(e, h) : h;
+        if (taken == 0) continue;
+        if (is_nothing(e, taken)) return take_step(e, taken, 0);
+        fails(e, "what was found does not hold, with steps however short; furthest off is", -1);
+        int ok = holds(sim, r);
+        if (!ok) e->worst = r->worst;
+        if (!ok) continue;
+        take_step(e, taken, 1);
+        if (e->hit < 0 && h == whole) e->t = end;
+        return 1;
+    }
+    return 0;
+}
+
+/* A check is violated as soon as time moves: the other side of its pair is zero. */
+static int flip(perp__events *e)
+{
+    char *mode = &e->mode[e->hit];
+    int two = e->model->pair[e->hit].two_sided, row = row_of_check(e, e->hit, e->hit_check);
+    if (++e->flips > 2 * e->model->npair + 2)
+        return fails(e, "no side of this pair stays zero behind it", e->model->nequation + e->hit);
+    if (row == PERP__ROW_GUARD)
+        *mode = *mode == PERP__ROW_A ? PERP__ROW_B : PERP__ROW_A;
+    else if (!two || *mode != PERP__ROW_B)
+        *mode = *mode == PERP__ROW_B ? PERP__ROW_A : PERP__ROW_B;
+    else
+        *mode = e->hit_check ? PERP__ROW_HI : PERP__ROW_LO;
+    return 1;
+}
+
+/* Count the event that has just ended a step. Does its pair's accumulate? */
+static int accumulates(perp__events *e)
+{
+    int p = e->hit;
+    double since = e->t - e->last[p];
+    if (e->at_once >= 0) return 0;
+    e->last[p] = e->t;
+    e->quick[p] = since < QUICK * e->short_h ? e->quick[p] + 1 : 0;
+    e->located++;
+    return e->quick[p] >= QUICK_TIMES;
+}
+
+/* The next time at which a table has a kink. */
+static double next_kink(const perp__events *e, double t1)
+{
+    for (int k = 0; k < e->at->ntable; k++) {
+        const perp__table *table = &e->model->item[PERP_INPUT][e->at->table[k]].table;
+        for (int i = 0; i < table->n && table->time[i] < t1; i++)
+            if (table->time[i] > e->t + PERP_TOL_SAME * (fabs(e->t) + e->step)) t1 = table->time[i];
+    }
+    return t1;
+}
+
+/* After the step that ended at an event. One at once says that a side was taken wrongly: it is found again, from a little behind the
+ * event, and where that does not help it is the other one. */
+static perp__step_result go_on(perp__events *e, double taken, double t1)
+{
+    perp__step_result r = {.outcome = PERP_SOLVED};
+    int is_again = is_nothing(e, taken) && e->at_once == e->hit;
+    e->at_once = is_nothing(e, taken) && !is_again ? e->hit : -1;
+    if (!is_nothing(e, taken)) e->flips = 0;
+    if (is_again) {
+        if (!flip(e)) r.outcome = PERP_LIMIT, r.fault = PERP__NOT_PASSED;
+        return r;
+    }
+    e->has_mode = 0;
+    return accumulates(e) ? pass(e, t1) : r;
+}
+
+static void add(perp__step_result *sum, perp__step_result r)
+{
+    r.solves += sum->solves;
+    r.error = fmax(r.error, sum->error), r.residual = fmax(r.residual, sum->residual);
+    *sum = r;
+}
+
+/* The row of a time that short steps led to. */
+static void put_short_step(perp_simulation *sim)
+{
+    const perp__events *e = sim->events;
+    const perp__step *of = &e->probe[0];
+    perp__step *s = &sim->step;
+    double *ws = s->ws, rate = e->step / of->ws[SYM_H];
+    memcpy(ws, of->ws, (size_t)s->sym.n * sizeof(double));
+    ws[SYM_H] = e->step;
+    for (int i = 0; i < s->nx; i++) {
+        double *y = ws + s->sym.y + i, *pre = ws + s->sym.pre + i;
+        *pre = *y - rate * (*y - *pre);
+    }
+    memcpy(s->side_now, of->side_now, (size_t)e->model->npair);
+}
+
+/* Until the next event, table row or the end. */
+static perp__step_result advance_once(perp_simulation *sim, double t1)
+{
+    perp__events *e = sim->events;
+    double before = e->t;
+    perp__step_result r = {.outcome = PERP_SOLVED, .worst = -1};
+    if (!e->has_mode) r = find_mode(e, t1);
+    if (r.outcome != PERP_SOLVED || !e->has_mode) return r;
+    e->is_short = 0;
+    if (!advance_in_mode(sim, next_kink(e, t1), &r)) {
+        r.outcome = PERP_LIMIT, r.fault = PERP__NOT_PASSED;
+    } else if (e->hit >= 0) {
+        add(&r, go_on(e, e->t - before, t1));
+    } else {
+        e->flips = 0, e->at_once = -1;
+    }
+    return r;
+}
+
+perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1)
+{
+    perp__events *e = sim->events;
+    perp__step *s = &sim->step;
+    perp__step_result sum = {.outcome = PERP_SOLVED, .worst = -1};
+    memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
+    e->t = t0;
+    if (sim->is_moved) e->has_mode = e->was_in_mode = 0;
+    while (!is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED)
+        add(&sum, advance_once(sim, t1));
+    for (int k = 0; k < 2; k++) s->out_of_memory |= e->probe[k].out_of_memory;
+    if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);
+    memcpy(s->ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
+    s->ws[SYM_T] = t1;
+    return sum;
+}
+
+void perp__events_say(const perp_simulation *sim, perp_diag *diag)
+{
+    const perp__events *e = sim->events;
+    const perp_model *m = sim->model;
+    perp__diag_append(diag, "at t = %.10g %s", e->t, e->why);
+    if (e->worst < 0) {
+        perp__diag_append(diag, "\n");
+        return;
+    }
+    perp_statement s = e->worst < m->nequation ? perp_model_equation(m, e->worst)
+                                               : perp_model_pair(m, e->worst - m->nequation);
+    perp__diag_append(diag, ":\n  %s:%d: %s\n", m->source.name, s.line, s.text);
+}
+
+void perp__events_count(const perp__events *e, long *located, long *passed)
+{
+    *located = e->located, *passed = e->passed;
+}

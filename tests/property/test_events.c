@@ -1,0 +1,332 @@
+/* Radau's methods in the simulator: their order where motion is smooth and through events, against closed forms or much finer steps. */
+
+#include "runs.h"
+
+#include <math.h>
+
+enum { MOST_STEPS = 5, MOST_COLUMNS = 8 };
+
+static perp_model *load_data(const char *name)
+{
+    char path[1024];
+    perp_diag diag = {0};
+    perp_model *model;
+    snprintf(path, sizeof path, "%s/tests/data/events/%s.perp", PERP_SOURCE_DIR, name);
+    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+static run run_by(perp_model *model, perp_integrator by, double to, double step)
+{
+    perp_diag diag = {0};
+    run r = {.model = model};
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = by;
+    if (to > 0) o.to = to;
+    o.step = step;
+    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK ||
+        (r.ncolumn = perp_simulation_columns(r.sim),
+         perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK))
+        fail_msg("h = %g: %s", step, perp_diag_text(&diag));
+    return r;
+}
+
+/* The states at the end. */
+static void end_of(perp_model *model, perp_integrator by, double to, double step, double *state)
+{
+    run r = run_by(model, by, to, step);
+    int n = perp_model_count(model, PERP_STATE);
+    for (int i = 0; i < n; i++) state[i] = r.value[(r.nrow - 1) * r.ncolumn + 1 + i];
+    assert_true(fabs(r.value[(r.nrow - 1) * r.ncolumn] - to) < 1e-9);
+    perp_simulation_destroy(r.sim);
+    free(r.value);
+}
+
+/* The slope of a line through (log h, log error), and the errors, for steps h, h/2, ..; against steps of h/2^n/4. */
+static double fit_order(perp_model *model, perp_integrator by, double to, double h, int n,
+                        double *error)
+{
+    double reference[MOST_COLUMNS * 4], x[MOST_COLUMNS * 4], sx = 0, sy = 0, sxx = 0, sxy = 0;
+    int ns = perp_model_count(model, PERP_STATE);
+    assert_true(ns <= MOST_COLUMNS * 4 && n <= MOST_STEPS);
+    end_of(model, by, to, ldexp(h, -n - 1), reference);
+    for (int k = 0; k < n; k++) {
+        error[k] = 0;
+        end_of(model, by, to, ldexp(h, -k), x);
+        for (int i = 0; i < ns; i++) error[k] = fmax(error[k], fabs(x[i] - reference[i]));
+        double lx = -k * log(2), ly = log(fmax(error[k], 1e-300));
+        sx += lx, sy += ly, sxx += lx * lx, sxy += lx * ly;
+    }
+    return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+}
+
+/* Where motion is smooth -------------------------------------------------------------------------- */
+
+static const char pendulum[] = "state th = 2, w = 0\nder(th) = w\nder(w) = -9.81*sin(th)\n";
+static const char stribeck[] =
+    "state x = 1, v = 0\nder(x) = v\n"
+    "der(v) = -4*x - tanh(20*v)*(0.1 + 0.2*exp(-(v/0.3)^2)) + cos(3*t)\n";
+static const char two_pendulums[] =
+    "param g = 9.81\nstate a = 2, b = 1, u = 0, w = 0\nder(a) = u\nder(b) = w\n"
+    "2*der(u) + cos(a - b)*der(w) = -sin(a - b)*w^2 - 2*g*sin(a)\n"
+    "cos(a - b)*der(u) + der(w) = sin(a - b)*u^2 - g*sin(b)\n";
+
+static void smooth_motion_has_the_order_of_the_method(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double to, h[2]; /* of radau3, radau5 */
+    } cases[] = {
+        {pendulum, 1, {0.02, 0.05}}, {stribeck, 1, {8e-3, 2e-2}}, {two_pendulums, 1, {4e-3, 0.02}}};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            perp_model *model = parse_model(cases[i].text);
+            double error[MOST_STEPS];
+            double order = fit_order(model, k ? PERP_RADAU5 : PERP_RADAU3, cases[i].to,
+                                     cases[i].h[k], 4, error);
+            if (!(order > (k ? 4.6 : 2.8)))
+                fail_msg("case %d, radau%d: order %g, errors %g .. %g", i, k ? 5 : 3, order,
+                         error[0], error[3]);
+            perp_model_destroy(model);
+        }
+    }
+}
+
+/* A pendulum from 2 rad: energy at the end, and the time of a quarter of its period, K(sin 1) sqrt(l/g). */
+static void a_pendulum_keeps_its_energy_and_its_period(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(pendulum);
+    double a = 1, b = cos(1), x[2];
+    while (fabs(a - b) > 1e-15) { /* the arithmetic-geometric mean */
+        double mean = (a + b) / 2;
+        b = sqrt(a * b), a = mean;
+    }
+    double quarter = 3.141592653589793 / 2 / a / sqrt(9.81);
+    end_of(model, PERP_RADAU5, quarter, quarter / 100, x);
+    assert_true(fabs(x[0]) < 1e-10);
+    assert_true(fabs(x[1] + sqrt(2 * 9.81 * (1 - cos(2)))) < 1e-10);
+    perp_model_destroy(model);
+}
+
+/* Through events ---------------------------------------------------------------------------------- */
+
+static void events_keep_the_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double to, h;
+        int n;
+    } cases[] = {{"ball", 2.4, 0.2, 4},  {"oscillator", 12, 0.4, 4},
+                 {"discs", 1.2, 0.1, 4}, {"rocking", 1.5, 0.1, 5},
+                 {"wheel", 6.4, 0.4, 5}, {"woodpecker", 0.1, 1e-3, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_model *model = load_data(cases[i].name);
+        double error[MOST_STEPS];
+        double order = fit_order(model, PERP_RADAU5, cases[i].to, cases[i].h, cases[i].n, error);
+        if (!(order >= 4 && error[cases[i].n - 1] <= 1e-8))
+            fail_msg("%s: order %g, errors %g .. %g", cases[i].name, order, error[0],
+                     error[cases[i].n - 1]);
+        perp_model_destroy(model);
+    }
+}
+
+/* A ball with e = 0.8 that slides while it bounces: at rest from T0 = v0/g (1 + 2 e/(1 - e)) on, when friction, whose impulses are mu
+ * times those of the contact, has taken mu g T. */
+static void a_ball_comes_to_rest_through_infinitely_many_impacts(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param g = 9.81, mu = 0.1\nstate z = 1, v = 0, x = 0, u = 10\nvar p, f\n"
+        "der(z) = v\nder(v) = p - g\nder(x) = u\nder(u) = f\n"
+        "0 <= p perp v + 0.8*pre(v) >= 0 when z <= 0\n-mu*p <= f <= mu*p perp u\n";
+    perp_model *model = parse_model(text);
+    double x[4], T = 5;
+    for (double h = 0.05; h > 0.004; h /= 2) {
+        end_of(model, PERP_RADAU5, T, h, x);
+        assert_true(fabs(x[0]) < 1e-8 && fabs(x[1]) < 1e-8);
+        if (!(fabs(x[3] - (10 - 0.1 * 9.81 * T)) < 1e-8))
+            fail_msg("h = %g: u off by %g", h, x[3] - (10 - 0.981 * T));
+    }
+    perp_model_destroy(model);
+}
+
+/* m x'' = -k x -+ F from x = 1: extremes 1, -0.7, 0.4, -0.1 after half periods, and there it sticks. */
+static void a_mass_on_a_spring_stops_where_friction_holds_it(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 1, v = 0\nvar f\nder(x) = v\nder(v) = f - x\n"
+                                    "-0.15 <= f <= 0.15 perp v\n");
+    double x[2];
+    end_of(model, PERP_RADAU5, 12, 0.1, x);
+    assert_true(fabs(x[0] + 0.1) < 1e-7 && x[1] == 0);
+    end_of(model, PERP_RADAU5, 12, 0.01, x);
+    assert_true(fabs(x[0] + 0.1) < 1e-11 && x[1] == 0);
+    perp_model_destroy(model);
+}
+
+/* The same with the force of a stop stated by positions: it closes without rebound and opens where the force is 0. */
+static void a_stop_closes_and_opens(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 1, v = 0\nvar p\nder(x) = v\n"
+                                    "der(v) = p - x + 0.5*sin(t - 1)\n0 <= p perp x + 0.2 >= 0\n");
+    double error[MOST_STEPS], order = fit_order(model, PERP_RADAU5, 9.6, 0.2, 4, error);
+    if (!(order >= 4 && error[3] < 1e-8))
+        fail_msg("order %g, errors %g .. %g", order, error[0], error[3]);
+    perp_model_destroy(model);
+}
+
+/* Off the end of a table at x = 1: a guard opens while its pair carries a force. */
+static void a_block_falls_off_its_table(void **state)
+{
+    (void)state;
+    perp_model *model =
+        parse_model("param g = 9.81\nstate x = 0, z = 0, u = 2, v = 0\nvar p\nder(x) = u\n"
+                    "der(z) = v\nder(u) = 0\nder(v) = p - g\n"
+                    "0 <= p perp v >= 0 when z <= 0 and x <= 1\n");
+    double x[4];
+    end_of(model, PERP_RADAU5, 0.8, 0.08, x);
+    assert_true(fabs(x[1] + 9.81 * 0.09 / 2) < 1e-8 && fabs(x[3] + 9.81 * 0.3) < 1e-8);
+    perp_model_destroy(model);
+}
+
+/* z = (t - 0.82)^2 - 0.01 is negative between two points of a step of 1, and at none of them. */
+static void what_happens_between_points_is_seen(void **state)
+{
+    (void)state;
+    perp_model *model =
+        parse_model("state z = 0.6624, v = -1.64\nvar p\nder(z) = v\nder(v) = p + 2\n"
+                    "0 <= p perp z >= 0\n");
+    double x[2];
+    end_of(model, PERP_RADAU5, 1, 1, x);
+    assert_true(fabs(x[0] - 0.28 * 0.28) < 1e-8 && fabs(x[1] - 0.56) < 1e-8);
+    perp_model_destroy(model);
+}
+
+static double largest_drift(const run *r, const char *name)
+{
+    double first = at(r, 0, name), worst = 0;
+    for (long k = 0; k < r->nrow; k++) worst = fmax(worst, fabs(at(r, k, name) - first));
+    return worst / fabs(first);
+}
+
+/* The bouncing test of SimBenchmark. */
+static void elastic_balls_keep_their_energy(void **state)
+{
+    (void)state;
+    run r = run_by(load_data("balls"), PERP_RADAU5, 20, 1e-2);
+    double off = largest_drift(&r, "E");
+    if (!(off < 1e-10)) fail_msg("energy off by %g of itself", off);
+    free_run(&r);
+}
+
+/* A force that a table gives, with kinks between the steps: x is cubic between them. */
+static void tables_have_no_kink_within_a_step(void **state)
+{
+    (void)state;
+    static const char rows[] = "t,u\n0,0\n0.33,1\n1,0\n";
+    double x[2];
+    perp_model *model = parse_model("input u\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\n");
+    perp_trajectory *table = NULL;
+    assert_int_equal(perp_trajectory_parse(rows, strlen(rows), "test", &table, NULL), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(model, "u", table, NULL, "test", NULL), PERP_OK);
+    end_of(model, PERP_RADAU5, 1, 0.1, x);
+    assert_true(fabs(x[1] - 0.5) < 1e-13);
+    perp_trajectory_destroy(table);
+    perp_model_destroy(model);
+}
+
+/* Snapshots and copies, at every step of a run with impacts: not a bit of what follows is another. */
+static void a_run_goes_on_from_a_snapshot(void **state)
+{
+    (void)state;
+    const char *names[] = {"ball", "oscillator", "rocking", "balls"};
+    for (int k = 0; k < 4; k++) {
+        perp_model *model = load_data(names[k]);
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim, *other, *copy;
+        double row[2][256];
+        o.to = k == 3 ? 0.7 : 4.5, o.step = 0.02;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_create(model, &o, &other, NULL), PERP_OK);
+        size_t size = perp_simulation_snapshot_size(sim),
+               bytes = (size_t)perp_simulation_columns(sim) * sizeof(double);
+        void *snapshot = malloc(size);
+        assert_true(bytes <= sizeof row[0]);
+        while (perp_simulation_time(sim) < o.to - 0.01) {
+            assert_int_equal(perp_simulation_snapshot(sim, snapshot, size), PERP_OK);
+            assert_int_equal(perp_simulation_restore(other, snapshot, size, NULL), PERP_OK);
+            assert_int_equal(perp_simulation_clone(sim, &copy, NULL), PERP_OK);
+            assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+            perp_simulation_row(sim, row[0]);
+            perp_simulation *next[] = {other, copy};
+            for (int i = 0; i < 2; i++) {
+                assert_int_equal(perp_simulation_step(next[i], NULL, NULL), PERP_OK);
+                perp_simulation_row(next[i], row[1]);
+                if (memcmp(row[0], row[1], bytes) != 0)
+                    fail_msg("%s: differs after t = %g", names[k], row[0][0]);
+            }
+            perp_simulation_destroy(copy);
+        }
+        free(snapshot);
+        perp_simulation_destroy(other);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+/* What is refused --------------------------------------------------------------------------------- */
+
+static void expect_refusal(const char *text, const char *words)
+{
+    perp_model *model = parse_model(text);
+    perp_simulation *sim = NULL;
+    perp_diag diag = {0};
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = PERP_RADAU5, o.to = 2, o.step = 0.1;
+    perp_status status = perp_simulation_create(model, &o, &sim, &diag);
+    if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, &diag);
+    if (status == PERP_OK || !strstr(perp_diag_text(&diag), words))
+        fail_msg("expected '%s' in: %s", words, perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
+static void what_has_no_instant_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal("state x = 1\nvar p\nder(x) = p\n0 <= p perp x/h + 1 >= 0\n", "the step h");
+    expect_refusal("state v[2] = 1\nvar f[2]\nder(v) = f\nfriction(f = f, v = v, bound = 1)\n",
+                   "round friction cone");
+}
+
+/* x is pushed through its bound at t = 1. */
+static void what_cannot_go_on_is_told_with_its_time(void **state)
+{
+    (void)state;
+    expect_refusal("state x = 0\nvar p\nder(x) = 1\n0 <= p perp 1 - x >= 0\n", "t = 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(smooth_motion_has_the_order_of_the_method),
+        cmocka_unit_test(a_pendulum_keeps_its_energy_and_its_period),
+        cmocka_unit_test(events_keep_the_order),
+        cmocka_unit_test(a_ball_comes_to_rest_through_infinitely_many_impacts),
+        cmocka_unit_test(a_mass_on_a_spring_stops_where_friction_holds_it),
+        cmocka_unit_test(a_stop_closes_and_opens),
+        cmocka_unit_test(a_block_falls_off_its_table),
+        cmocka_unit_test(what_happens_between_points_is_seen),
+        cmocka_unit_test(elastic_balls_keep_their_energy),
+        cmocka_unit_test(tables_have_no_kink_within_a_step),
+        cmocka_unit_test(a_run_goes_on_from_a_snapshot),
+        cmocka_unit_test(what_has_no_instant_is_refused),
+        cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
+    };
+    return run_all(tests);
+}
