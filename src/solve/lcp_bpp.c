@@ -82,12 +82,12 @@ static perp_outcome pivot(perp_lcp_solver *s, const perp_lcp *lcp, int *iteratio
         double z_scale = 0;
         ++*iterations;
         if (!solve_basis(s, lcp)) return PERP_LIMIT;
-        for (int i = 0; i < n; i++) z_scale = fmax(z_scale, fabs(s->z[i]));
+        for (int i = 0; i < n; i++) z_scale = fabs(s->z[i]) > z_scale ? fabs(s->z[i]) : z_scale;
         for (int i = n - 1; i >= 0; i--) {
             if (is_infeasible(s, i, z_scale, w_scale)) count++, first = i;
         }
         if (count == 0) {
-            for (int i = 0; i < n; i++) s->z[i] = fmax(s->z[i], 0);
+            for (int i = 0; i < n; i++) s->z[i] = s->z[i] > 0 ? s->z[i] : 0;
             return PERP_SOLVED;
         }
         if (count < best)

@@ -27,7 +27,7 @@ static size_t murty_ints(int n)
 static int exchange(int n, double *D, double *q, int r)
 {
     double *restrict pc = D + (size_t)r * (size_t)n, p = pc[r], largest = 0;
-    for (int i = 0; i < n; i++) largest = fmax(largest, fabs(pc[i]));
+    for (int i = 0; i < n; i++) largest = fabs(pc[i]) > largest ? fabs(pc[i]) : largest;
     if (!(fabs(p) > PERP_TOL_MURTY_PIVOT * largest)) return 0;
     for (int j = 0; j <= n; j++) {
         double *restrict column = j < n ? D + (size_t)j * (size_t)n : q;
@@ -50,7 +50,7 @@ static perp_outcome murty_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
     for (int j = 0; j < n; j++) {
         memcpy(D + (size_t)j * (size_t)n, perp__column(lcp, j), (size_t)n * sizeof(double));
         q[j] = lcp->q[j];
-        scale = fmax(scale, fabs(q[j]));
+        scale = fabs(q[j]) > scale ? fabs(q[j]) : scale;
     }
     memset(s->basis, 0, (size_t)n + 1);
     perp_outcome outcome = PERP_LIMIT;
@@ -65,7 +65,7 @@ static perp_outcome murty_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
         s->basis[r] = !s->basis[r];
         ++*iterations;
     }
-    for (int i = 0; i < n; i++) s->z[i] = s->basis[i] ? fmax(q[i], 0) : 0;
+    for (int i = 0; i < n; i++) s->z[i] = s->basis[i] && q[i] > 0 ? q[i] : 0;
     s->has_basis = outcome == PERP_SOLVED;
     return outcome;
 }

@@ -24,7 +24,9 @@ typedef struct newton {
 /* a + b - sqrt(a^2 + b^2) and its derivatives. */
 static double fischer_burmeister(double a, double b, double *by_a, double *by_b)
 {
-    double r = hypot(a, b);
+    double square =
+        a * a + b * b; /* hypot costs more, and is for squares that overflow or vanish */
+    double r = square > 1e-280 && square < 1e280 ? sqrt(square) : hypot(a, b);
     *by_a = r > 0 ? 1 - a / r : 1 - sqrt(0.5);
     *by_b = r > 0 ? 1 - b / r : 1 - sqrt(0.5);
     /* without cancellation where both are positive */
@@ -72,7 +74,8 @@ static double natural_residual(const newton *s)
     double largest = 0;
     for (int i = 0; i < s->p->n; i++) {
         double lo = s->p->lo ? s->p->lo[i] : 0, hi = s->p->hi ? s->p->hi[i] : infinity;
-        largest = fmax(largest, fabs(perp__natural(s->z[i], s->w[i], lo, hi)));
+        double size = fabs(perp__natural(s->z[i], s->w[i], lo, hi));
+        largest = size > largest ? size : largest;
     }
     return largest;
 }

@@ -219,18 +219,37 @@ perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_
     return outcome;
 }
 
-/* Does the first index know all others? Then there is but one connected component. */
-static inline int is_dense(const perp_lcp *lcp)
+/* Is M seen to be one connected component at little cost? Up to 64 indices by sets of bits; else where the first knows all. */
+static int is_connected(const perp_lcp *lcp)
 {
-    int i = 1;
-    while (i < lcp->n && perp__is_entry(lcp->M[i], lcp->M[(size_t)i * (size_t)lcp->ldm])) i++;
-    return i >= lcp->n;
+    int n = lcp->n, i = 1;
+    size_t ld = (size_t)lcp->ldm;
+    const double *column = lcp->M, *row = lcp->M;
+    while (i < n && perp__is_entry(column[i], row[(size_t)i * ld])) i++;
+#ifdef __GNUC__
+    if (i >= n || n > 64) return i >= n;
+    uint64_t left = (n < 64 ? (uint64_t)1 << n : 0) - 2,
+             next = 1; /* not reached yet; reached, and not seen from */
+    while (next && left) {
+        int j = __builtin_ctzll(next);
+        column = lcp->M + (size_t)j * ld, row = lcp->M + j;
+        next &= next - 1;
+        for (uint64_t rest = left; rest; rest &= rest - 1) {
+            i = __builtin_ctzll(rest);
+            uint64_t bit = rest & -rest;
+            if (perp__is_entry(column[i], row[(size_t)i * ld])) next |= bit, left ^= bit;
+        }
+    }
+    return left == 0;
+#else
+    return i >= n;
+#endif
 }
 
 /* Whatever begins from an earlier answer does so for the whole. */
 static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
-    if (s->options.warm_start || is_dense(lcp) || perp__lcp_parts_find(s, lcp) == 1)
+    if (s->options.warm_start || is_connected(lcp) || perp__lcp_parts_find(s, lcp) == 1)
         return perp__lcp_solve_part(s, lcp, info);
     return perp__lcp_parts_solve(s, lcp, info);
 }
@@ -245,7 +264,7 @@ static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info 
     int guessed = perp__lemke_guess(s, lcp, &info->iterations);
     s->guessed = guessed > 0 ? 1 : -1;
     /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
-    if (guessed == 0 || (guessed == 2 && !is_dense(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
+    if (guessed == 0 || (guessed == 2 && !is_connected(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
         !perp__lcp_is_shown(s, lcp))
         return 0;
     s->answered = info->method = PERP_LCP_LEMKE;

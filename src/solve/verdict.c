@@ -564,7 +564,7 @@ int perp__lcp_needs_fine(const perp_lcp_solver *s, int n)
     for (int i = 0; i < n; i++) {
         double S = s->terms[i];
         is_refined |= s->fine[i] != 0;
-        is_coarse |= DBL_EPSILON * S > s->options.tol * fmin(S, s->data[i]);
+        is_coarse |= DBL_EPSILON * S > s->options.tol * (s->data[i] < S ? s->data[i] : S);
     }
     return is_refined && is_coarse;
 }
@@ -579,13 +579,13 @@ static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const doub
     int is_fine = perp__lcp_needs_fine(s, lcp->n);
     for (int i = 0; i < lcp->n; i++) {
         double S = s->terms[i], v = distance(lcp, i, z[i], w[i]) + rho * S;
-        double scale = fmin(S, s->data[i]),
-               own = fmax(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
+        double D = s->data[i], scale = D < S ? D : S;
+        double own = larger(fabs(lcp->q[i]), 8 * rho / s->options.tol * S);
         if (!(S <= DBL_MAX) || is_lost(lcp, z, i, S)) return (double)INFINITY;
         if (S == 0) continue;
         if (v > MORE_THAN_ROUNDING * rounding_of_sum(lcp->n) * S)
             scale = fmin(scale, least_data(lcp, z, s->data, i));
-        perp__amount off = {v <= 0 ? 0 : v, is_fine ? fmin(scale, own) : scale, 0};
+        perp__amount off = {v <= 0 ? 0 : v, is_fine && own < scale ? own : scale, 0};
         error = perp__worse(error, perp__error_zero(off));
     }
     return error;
@@ -728,6 +728,21 @@ void perp__lcp_solve_basis(const perp_lcp_solver *s, double *x)
     for (int k = 0; k < s->lu.n; k++) x[k] *= s->lu.column_scale[k];
 }
 
+/* max |x_i| */
+static double largest_of(int n, const double *x)
+{
+    four most = (four){0};
+    double largest = 0;
+    int i = 0;
+    for (; i + PERP_FOUR <= n; i += PERP_FOUR) {
+        four size = PERP_SIZE(GIVEN(x + i));
+        most = LARGER_FOUR(size, most);
+    }
+    for (int l = 0; l < PERP_FOUR; l++) largest = larger(PERP_LANE(most, l), largest);
+    for (; i < n; i++) largest = larger(fabs(x[i]), largest);
+    return largest;
+}
+
 /* Where M_bb is singular: elimination with complete pivoting, to the rank. Row k of it is swap[k], column k is order[k]. */
 static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
 {
@@ -737,13 +752,13 @@ static void factor_to_rank(perp_lcp_solver *s, const perp_lcp *lcp)
     for (int i = 0; i < nb; i++) s->lu.swap[i] = s->lu.order[i] = i;
     for (; r < nb; r++) {
         int pi = r, pj = r;
+        double largest = 0;
         for (int j = r; j < nb; j++) {
-            for (int i = r; i < nb; i++) {
-                if (fabs(A[(size_t)i + (size_t)j * ld]) > fabs(A[(size_t)pi + (size_t)pj * ld]))
-                    pi = i, pj = j;
-            }
+            double size = largest_of(nb - r, A + (size_t)r + (size_t)j * ld);
+            if (size > largest) largest = size, pj = j;
         }
-        if (!(fabs(A[(size_t)pi + (size_t)pj * ld]) > PERP_TOL_RANK)) break;
+        if (!(largest > PERP_TOL_RANK)) break;
+        while (fabs(A[(size_t)pi + (size_t)pj * ld]) != largest) pi++;
         perp__exchange(nb, A + r, A + pi, nb);
         perp__exchange(nb, A + (size_t)r * ld, A + (size_t)pj * ld, 1);
         int t = s->lu.swap[r], u = s->lu.order[r];
