@@ -6,7 +6,8 @@
  * everything: for symmetric positive definite M the Jacobi iteration contracts below 2/lambda_max
  * and diverges above; perp_rho lists the choices. Adaptive as in fc_prox.c (Khobotov 1987).
  *
- * Linear convergence, hundreds to thousands of iterations. Cost: n^2 each. Schindler, Nguyen & Trinkle
+ * Linear convergence, hundreds to thousands of iterations. With the adaptive rho and n <= 64 the driver tries the
+ * direct solve on the basis on the way, after two and five digits. Cost: n^2 each. Schindler, Nguyen & Trinkle
  * 2011. */
 
 #include "base/tol.h"
@@ -17,13 +18,13 @@
 
 static size_t prox_doubles(int n)
 {
-    return 3 * (size_t)n;
+    return 4 * (size_t)n + 1;
 }
 
 static size_t prox_ints(int n)
 {
     (void)n;
-    return 0;
+    return 1; /* iterations so far */
 }
 
 /* Largest eigenvalue of M scaled to diagonal 1, rho_i M: power iteration. x, y: scratch. */
@@ -96,36 +97,53 @@ static double stretch(const perp_lcp *lcp, const double *z, const double *w, con
     return change_z > 0 ? factor * sqrt(change_w / change_z) : 0;
 }
 
+/* Of the attempts all but the last end early, for the driver to try the basis; each goes on where the one before ended. Of large
+ * problems a direct solve costs as much as many iterations: they have one attempt. */
+enum { ATTEMPTS = 3, TRY_UP_TO = 64 };
+
+static void begin(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    int n = lcp->n;
+    choose_rho(s, lcp, s->work, s->work + n, s->work + 2 * n);
+    for (int i = 0; i < n; i++)
+        s->z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+    s->work[4 * n] = 1; /* factor */
+    s->index[0] = 0;
+}
+
 static perp_outcome prox_solve(perp_lcp_solver *s, const perp_lcp *lcp, int attempt,
                                int *iterations)
 {
-    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 5000;
-    double *rho = s->work, *next = rho + n, *wnext = next + n, factor = 1;
+    static const double ends[ATTEMPTS] = {1e-2, 1e-5, 0};
+    int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 5000, *k = s->index;
+    double *rho = s->work, *next = rho + n, *wnext = next + n, *reached = wnext + n;
+    double *factor = reached + n;
     int adaptive = s->options.prox.strategy == PERP_RHO_ADAPTIVE;
     size_t bytes = (size_t)n * sizeof(double);
-    (void)attempt;
-    choose_rho(s, lcp, rho, next, wnext);
-    for (int i = 0; i < n; i++)
-        s->z[i] = perp__clamp(lcp, i, s->options.warm_start ? s->start[i] : 0);
+    if (attempt == 0)
+        begin(s, lcp);
+    else
+        memcpy(s->z, reached, bytes);
     double residual = perp_lcp_residual(lcp, s->z, s->w), last = residual;
-    double enough = 0.1 * s->options.tol * perp__lcp_scale(lcp);
-    for (int k = 0; k < limit && residual > enough; k++) {
+    double end = fmax(0.1 * s->options.tol, adaptive && n <= TRY_UP_TO ? ends[attempt] : 0);
+    double enough = end * perp__lcp_scale(lcp);
+    for (; *k < limit && residual > enough; ++*k) {
         ++*iterations;
         if (s->options.prox.gauss_seidel) {
-            gauss_seidel(lcp, s->z, s->w, rho, factor);
-            if (k % 5 < 4 && k + 1 < limit) continue;
+            gauss_seidel(lcp, s->z, s->w, rho, *factor);
+            if (*k % 5 < 4 && *k + 1 < limit) continue;
             residual = perp_lcp_residual(lcp, s->z, s->w);
-            if (adaptive) factor = residual > 1.2 * last ? factor / 1.5 : fmin(1, 1.05 * factor);
+            if (adaptive) *factor = residual > 1.2 * last ? *factor / 1.5 : fmin(1, 1.05 * *factor);
             last = residual;
         } else {
-            for (int i = 0; i < n; i++) next[i] = move(lcp, i, s->z, s->w, factor * rho[i]);
+            for (int i = 0; i < n; i++) next[i] = move(lcp, i, s->z, s->w, *factor * rho[i]);
             double after = perp_lcp_residual(lcp, next, wnext);
-            double ratio = adaptive ? stretch(lcp, s->z, s->w, next, wnext, rho, factor) : 0;
-            if (adaptive && ratio > 0.9 && factor > PERP_RHO_LEAST) {
-                factor *= 2.0 / 3;
+            double ratio = adaptive ? stretch(lcp, s->z, s->w, next, wnext, rho, *factor) : 0;
+            if (adaptive && ratio > 0.9 && *factor > PERP_RHO_LEAST) {
+                *factor *= 2.0 / 3;
                 continue;
             }
-            if (adaptive && ratio < 0.6) factor *= 1.2;
+            if (adaptive && ratio < 0.6) *factor *= 1.2;
             memcpy(s->z, next, bytes);
             memcpy(s->w, wnext, bytes);
             residual = after;
@@ -135,6 +153,8 @@ static perp_outcome prox_solve(perp_lcp_solver *s, const perp_lcp *lcp, int atte
     for (int i = 0; i < n; i++) {
         if (!isfinite(s->z[i])) s->z[i] = perp__clamp(lcp, i, 0);
     }
+    memcpy(reached, s->z, bytes);
+    s->is_exhausted = *k >= limit || !isfinite(residual) || end <= 0.1 * s->options.tol;
     return PERP_LIMIT; /* the driver's residual decides */
 }
 
@@ -143,6 +163,6 @@ const perp__solver perp__prox = {
     .ints = prox_ints,
     .solve = prox_solve,
     .in_own_units = 1,
-    .attempts = 1,
+    .attempts = ATTEMPTS,
     .takes_bounds = 1,
 };

@@ -157,7 +157,8 @@ perp_outcome perp__lcp_run(perp_lcp_solver *s, const perp__solver *method, const
 {
     perp_outcome outcome = PERP_LIMIT; /* a ray, if any attempt ends on one */
     int own = method->in_own_units && !s->options.warm_start && !lcp->lo && !lcp->hi;
-    for (int attempt = 0; attempt < method->attempts; attempt++) {
+    s->is_exhausted = 0;
+    for (int attempt = 0; attempt < method->attempts && !s->is_exhausted; attempt++) {
         s->has_basis = 0;
         s->lu.n = -1;
         perp_outcome word = own ? perp__solve_in_own_units(s, method, lcp, attempt, iterations)

@@ -47,6 +47,7 @@ struct perp_lcp_solver {
     int n;      /* size of the last problem that was solved; -1 if none */
     int has_basis, has_ray, has_certificate;
     int guessed; /* lemke's guess of this solve: 1 it is in z, -1 it led nowhere, 0 there was none */
+    int is_exhausted;       /* the method says that its further attempts would change nothing */
     int out_of_memory;      /* a method could not do its work (nlp) */
     double residual, error; /* of z */
 
