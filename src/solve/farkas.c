@@ -384,7 +384,7 @@ int perp__lcp_prove(perp_lcp_solver *s, const perp_lcp *lcp, int search)
     perp__to_own_units(s, lcp->n, s->ray);
     int found = find_proof(s, &own, search);
     perp__from_own_units(s, lcp->n, s->ray);
-    for (int i = 0; i < lcp->n && found && s->own_R; i++) s->certificate[i] *= s->own_R[i];
+    for (int i = 0; i < lcp->n && found && s->own.R; i++) s->certificate[i] *= s->own.R[i];
     s->has_certificate = found && perp_lcp_is_infeasible(lcp, s->certificate, 0);
     return s->has_certificate;
 }

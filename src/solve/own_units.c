@@ -41,18 +41,18 @@ perp_lcp perp__own_units(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, fits;
     size_t N = (size_t)n;
-    double *M = s->own, *q = M + N * N;
-    s->own_R = q + n, s->own_C = s->own_R + n;
+    double *M = s->own.block, *q = M + N * N;
+    s->own.R = q + n, s->own.C = s->own.R + n;
     perp__lcp_data(s, lcp);
-    fits = choose_rows(n, s->data, s->own_R);
+    fits = choose_rows(n, s->data, s->own.R);
     for (int j = 0; j < n && fits; j++) {
-        scale_column(lcp, j, s->own_R, s->own_C, M + (size_t)j * N);
-        q[j] = lcp->q[j] * s->own_R[j];
-        fits = s->own_C[j] == 0 ||
-               (s->own_C[j] > PERP_LEAST_ROOT && s->own_C[j] < 1 / PERP_LEAST_ROOT);
+        scale_column(lcp, j, s->own.R, s->own.C, M + (size_t)j * N);
+        q[j] = lcp->q[j] * s->own.R[j];
+        fits = s->own.C[j] == 0 ||
+               (s->own.C[j] > PERP_LEAST_ROOT && s->own.C[j] < 1 / PERP_LEAST_ROOT);
     }
     if (!fits || n == 0) {
-        s->own_R = s->own_C = NULL;
+        s->own.R = s->own.C = NULL;
         return *lcp;
     }
     return (perp_lcp){n, M, n, q, NULL, NULL};
@@ -60,12 +60,12 @@ perp_lcp perp__own_units(perp_lcp_solver *s, const perp_lcp *lcp)
 
 void perp__to_own_units(const perp_lcp_solver *s, int n, double *z)
 {
-    for (int i = 0; i < n && s->own_C; i++) z[i] = s->own_C[i] == 0 ? 0 : z[i] / s->own_C[i];
+    for (int i = 0; i < n && s->own.C; i++) z[i] = s->own.C[i] == 0 ? 0 : z[i] / s->own.C[i];
 }
 
 void perp__from_own_units(const perp_lcp_solver *s, int n, double *z)
 {
-    for (int i = 0; i < n && s->own_C; i++) z[i] *= s->own_C[i];
+    for (int i = 0; i < n && s->own.C; i++) z[i] *= s->own.C[i];
 }
 
 perp_outcome perp__solve_in_own_units(perp_lcp_solver *s, const perp__solver *method,

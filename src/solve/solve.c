@@ -52,10 +52,10 @@ static int allocate(perp_lcp_solver *s)
     s->z = calloc(16 * n + n * n, sizeof(double));
     s->basis = calloc(2 * n, 1);
     s->lu.swap = calloc(3 * n, sizeof(int));
-    s->own = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
+    s->own.block = malloc(perp__own_units_doubles(s->n_max) * sizeof(double));
     s->work_block = malloc((method->doubles(s->n_max) + 8) * sizeof(double));
     s->index = calloc(method->ints(s->n_max) + 1, sizeof(int));
-    if (!s->z || !s->basis || !s->lu.swap || !s->own || !s->work_block || !s->index) return 0;
+    if (!s->z || !s->basis || !s->lu.swap || !s->own.block || !s->work_block || !s->index) return 0;
     /* whole cache lines: kernels work on aligned columns */
     s->work = (double *)(((uintptr_t)s->work_block + 63) / 64 * 64);
     s->w = s->z + n, s->z2 = s->w + n, s->w2 = s->z2 + n, s->start = s->w2 + n;
@@ -111,7 +111,7 @@ void perp_lcp_solver_destroy(perp_lcp_solver *s)
     free(s->z);
     free(s->basis);
     free(s->lu.swap);
-    free(s->own);
+    free(s->own.block);
     free(s->work_block);
     free(s->index);
     free(s->mixed);

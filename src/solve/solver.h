@@ -56,8 +56,10 @@ struct perp_lcp_solver {
     double *mixed;          /* its M, q and what maps it back */
     int *mixed_index;
     perp__lcp_parts *parts; /* lcp_parts.c */
-    double *own, *own_R,
-        *own_C; /* own_units.c: M and q in units of their own; R and C, NULL where all are 1 */
+    struct {
+        double *block; /* M and q */
+        double *R, *C; /* NULL where all are 1 */
+    } own;             /* own_units.c: the problem in units of its own */
 };
 
 typedef struct perp__solver {
