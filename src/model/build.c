@@ -168,6 +168,18 @@ static void report_not_finite(perp__builder *b, const perp__statement *s, const 
     free(symbol);
 }
 
+/* Is a parameter that the value reads at fault? It was reported where it is declared. */
+static int rests_on_fault(perp__builder *b, const perp__item *item)
+{
+    int n, found = 0, *reach = perp__graph_reach(b->graph, &item->expr, 1, &n);
+    for (int k = 0; reach && k < n; k++) {
+        const perp__node *node = &b->graph->node[reach[k]];
+        found |= node->op == PERP__SYMBOL && node->a != item->symbol && isnan(b->symbol[node->a]);
+    }
+    free(reach);
+    return found;
+}
+
 static void declare_param(perp__builder *b, const perp__statement *s)
 {
     perp__declared *d = declare(b, s);
@@ -180,7 +192,7 @@ static void declare_param(perp__builder *b, const perp__statement *s)
         perp__item *item = perp__item_at(b, PERP_PARAM, i);
         if (item->expr < 0) continue;
         b->symbol[item->symbol] = item->value = perp__constant_value(b, item->expr, 0);
-        if (!isfinite(item->value)) report_not_finite(b, s, item);
+        if (!isfinite(item->value) && !rests_on_fault(b, item)) report_not_finite(b, s, item);
     }
 }
 

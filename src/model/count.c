@@ -119,6 +119,35 @@ static int condition_place(const perp_model *m, int i, const char **text)
     return i < m->nequation ? m->equation[i].at : m->pair[i - m->nequation].at;
 }
 
+/* Say where the rate of one state is given twice, der(x) = ...; 1 if it is somewhere. */
+static int report_rates_given_twice(perp_model *m)
+{
+    int *by = calloc((size_t)m->nsymbol + 1, sizeof *by), said = 0; /* the equation, from 1 */
+    int is_discrete = m->kind == PERP_DISCRETE, rate = is_discrete ? PERP__NEXT : PERP__DER;
+    for (int s = 0; by && s < m->nitem[PERP_STATE]; s++) {
+        const perp__item *state = &m->item[PERP_STATE][s];
+        by[state->symbol + rate] = -1;
+    }
+    for (int i = 0; by && i < m->nequation && said < 10; i++) {
+        const perp__equation *e = &m->equation[i];
+        const perp__node *left = &m->graph.node[e->left];
+        int *first = left->op == PERP__SYMBOL ? &by[left->a] : NULL;
+        if (!first || *first == 0) continue;
+        if (*first < 0) {
+            *first = i + 1;
+            continue;
+        }
+        const perp__equation *other = &m->equation[*first - 1];
+        int line = (int)perp__source_place(&m->source, other->at).line;
+        perp__error(&m->source, e->at, e->at + 1,
+                    "a second equation for the same %s: line %d has '%s'",
+                    is_discrete ? "next value" : "rate", line, other->text);
+        said++;
+    }
+    free(by);
+    return said > 0;
+}
+
 static void report_left_over(perp_model *m, const int *owner, const int *owned, const incidence *in)
 {
     for (int u = 0, said = 0; u < in->nunknown && said < 10; u++) {
@@ -132,6 +161,9 @@ static void report_left_over(perp_model *m, const int *owner, const int *owned, 
                     in->ncondition == 1 ? "equation or pair" : "equations and pairs");
         said++;
     }
+    int is_left = 0;
+    for (int i = 0; i < in->ncondition; i++) is_left |= owned[i] < 0;
+    if (is_left && report_rates_given_twice(m)) return;
     for (int i = 0, said = 0; i < in->ncondition && said < 10; i++) {
         if (owned[i] >= 0) continue;
         const char *text;

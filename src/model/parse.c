@@ -102,7 +102,7 @@ static void expected(parser *p, const char *what)
         perp__error(p->source, t->at, t->end, "expected %s, found the end of the file", what);
     else if (t->kind == TOKEN_NEWLINE)
         perp__error(p->source, t->at, t->at, "expected %s, found the end of the line", what);
-    else
+    else if (!perp__source_has_error(p->source, t->at)) /* else no token of the language: said */
         perp__error(p->source, t->at, t->end, "expected %s, found '%.*s'%s", what,
                     t->end - t->at > 40 ? 40 : t->end - t->at, p->source->text + t->at, hint(p));
 }

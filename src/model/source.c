@@ -43,6 +43,13 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
     source->message[source->nmessage++] = (perp__message){at, end, text};
 }
 
+int perp__source_has_error(const perp__source *source, int at)
+{
+    int found = 0;
+    for (int i = 0; i < source->nmessage; i++) found |= source->message[i].at == at;
+    return found;
+}
+
 int perp__source_lost(const perp__source *source)
 {
     return source->nmessage < (source->nerror < MOST_MESSAGES ? source->nerror : MOST_MESSAGES);

@@ -32,6 +32,9 @@ int perp__source_lines(perp__source *source, perp__arena *arena);
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
 
+/* Is there one at this place? */
+int perp__source_has_error(const perp__source *source, int at);
+
 /* A word of the text; NULL: not said. */
 typedef struct perp__said {
     const char *text;

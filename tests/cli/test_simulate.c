@@ -34,6 +34,18 @@ static void expect_model(int code, const char *says, const char *text)
     cli_free(&r);
 }
 
+/* Nothing is said of what follows from the fault. */
+static void expect_one_fault(const char *says, const char *text)
+{
+    cli_result r = cli_run("simulate '%s'", cli_file("model.perp", text));
+    assert_int_equal(r.code, 2);
+    assert_non_null(strstr(r.err, says));
+    const char *first = strstr(r.err, "model.perp:");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "model.perp:"));
+    cli_free(&r);
+}
+
 static void the_csv_has_metadata_header_rows_and_an_end(void **state)
 {
     (void)state;
@@ -335,6 +347,13 @@ static void faults_of_the_model_exit_2_and_say_where(void **state)
                  HEAD "der(v) = lam - 10" TAIL);
     expect_model(2, "this pair is left over",
                  HEAD "der(v) = lam\n0 <= lam perp x >= 0\n0 <= lam perp v >= 0" TAIL);
+    expect_model(2,
+                 "model.perp:6:1: a second equation for the same rate: line 5 has 'der(v) = lam'",
+                 HEAD "der(v) = lam\nder(v) = 2*lam\n0 <= lam perp x >= 0" TAIL);
+    expect_one_fault("model.perp:1:11: expected an expression",
+                     "param k = \nparam m = 3*k\nstate x = 0\nder(x) = m" TAIL);
+    expect_one_fault("model.perp:1:5: '3g' is not a number",
+                     "var 3g\nstate x = 0\nder(x) = 1" TAIL);
     expect_model(2, "var 'lam' is never used", HEAD "der(v) = 1" TAIL);
     expect_model(2, "state 'v' has no equation", "state v = 1\nvar a\na = 1" TAIL);
     expect_model(2, "model.perp:5:5: der('lam'): 'lam' is a var; only a state has a derivative",
