@@ -107,6 +107,40 @@ static double column_sum(const perp__lp *lp, int j, const double *u, double *ter
     return sum;
 }
 
+/* Open bounds that follow from rows one by one, by the bounds of the other unknowns: lo and hi (ncolumn) begin as given. Widened by rounding.
+ * sum, size: of each row, nrow. 1: one was found. */
+static int bound_by_rows(const perp__lp *lp, double *lo, double *hi, double *least, double *most,
+                         double *size)
+{
+    int better = 0;
+    memset(least, 0, (size_t)lp->nrow * sizeof *least);
+    memset(most, 0, (size_t)lp->nrow * sizeof *most);
+    memset(size, 0, (size_t)lp->nrow * sizeof *size);
+    for (int j = 0; j < lp->ncolumn; j++)
+        for (int e = lp->start[j]; e < lp->start[j + 1]; e++) {
+            double a = lp->value[e], x = fmin(a * lo[j], a * hi[j]), y = fmax(a * lo[j], a * hi[j]);
+            int i = lp->index[e];
+            least[i] += x, most[i] += y;
+            size[i] += isfinite(x) ? fabs(x) : 0;
+            size[i] += isfinite(y) ? fabs(y) : 0;
+        }
+    for (int j = 0; j < lp->ncolumn; j++)
+        for (int e = lp->start[j]; e < lp->start[j + 1] && (isinf(lo[j]) || isinf(hi[j])); e++) {
+            int i = lp->index[e], is_upper = lp->value[e] * (isinf(hi[j]) ? hi[j] : lo[j]) > 0;
+            double a = lp->value[e], bound = is_upper ? lp->row_hi[i] : lp->row_lo[i],
+                   others = is_upper ? least[i] : most[i],
+                   own = is_upper ? fmin(a * lo[j], a * hi[j]) : fmax(a * lo[j], a * hi[j]);
+            if (!isfinite(bound) || !isfinite(others) || !isfinite(own)) continue;
+            double reach = bound - (others - own), slack = MARGIN * (size[i] + fabs(bound));
+            double x = (reach + (is_upper ? slack : -slack)) / a;
+            if (isinf(hi[j]) && (a > 0) == is_upper)
+                hi[j] = fmax(x, lo[j]), better = 1;
+            else if (isinf(lo[j]) && (a < 0) == is_upper)
+                lo[j] = fmin(x, hi[j]), better = 1;
+        }
+    return better;
+}
+
 /* The least of s x for lo <= x <= hi; s is known up to `slack`. */
 static double least_of(double s, double slack, double lo, double hi)
 {
@@ -119,8 +153,8 @@ static double least_of(double s, double slack, double lo, double hi)
     return isfinite(at) ? s * at - slack * fabs(at) : -(double)INFINITY;
 }
 
-/* Farkas: for all x within the bounds sum u_i r_i(x) is more than the rows allow. */
-static int proves(const perp__lp *lp, const double *u)
+/* Farkas: for all x within the bounds lo .. hi sum u_i r_i(x) is more than the rows allow. */
+static int proves(const perp__lp *lp, const double *lo, const double *hi, const double *u)
 {
     double sum = 0, size = 0;
     for (int i = 0; i < lp->nrow; i++) {
@@ -133,14 +167,14 @@ static int proves(const perp__lp *lp, const double *u)
         int is_exact;
         double s = column_sum(lp, j, u, &terms, &is_exact),
                slack = is_exact ? 0 : (lp->nrow + 2) * DBL_EPSILON * terms;
-        double least = least_of(s, slack, lp->lo[j], lp->hi[j]);
+        double least = least_of(s, slack, lo[j], hi[j]);
         sum += least, size += fabs(least);
     }
     return isfinite(sum) && sum > MARGIN * size;
 }
 
 /* Try the multipliers, of either sign, as they are and as small whole numbers, whose sums are not rounded. */
-static int is_proof(const perp__lp *lp, double *u)
+static int is_proof(const perp__lp *lp, const double *lo, const double *hi, double *u)
 {
     enum { MOST_COMMON = 240 };
     double most = 0;
@@ -155,11 +189,33 @@ static int is_proof(const perp__lp *lp, double *u)
         for (int sign = 1; sign >= -1; sign -= 2) {
             for (int i = 0; i < lp->nrow && k > 0; i++) u[i] = round(k * u[i]) / k;
             for (int i = 0; i < lp->nrow; i++) u[i] *= k > 0 ? sign * k : sign;
-            if (proves(lp, u)) return 1;
+            if (proves(lp, lo, hi, u)) return 1;
             for (int i = 0; i < lp->nrow; i++) u[i] /= k > 0 ? sign * k : sign;
         }
     }
     return 0;
+}
+
+/* The same with all bounds that follow from rows. -1: memory. */
+static int is_proof_within(const perp__lp *lp, double *u)
+{
+    enum { MOST_PASSES = 20 };
+    perp__arena arena = {0};
+    double *lo, *hi, *row[3];
+    size_t n = (size_t)lp->ncolumn;
+    PERP_TAKE(&arena, lo, n);
+    PERP_TAKE(&arena, hi, n);
+    for (int k = 0; k < 3; k++) PERP_TAKE(&arena, row[k], lp->nrow);
+    int found = arena.failed ? -1 : 0;
+    if (found == 0) {
+        memcpy(lo, lp->lo, n * sizeof *lo);
+        memcpy(hi, lp->hi, n * sizeof *hi);
+        for (int k = 0; k < MOST_PASSES && bound_by_rows(lp, lo, hi, row[0], row[1], row[2]); k++)
+            continue;
+        found = is_proof(lp, lo, hi, u);
+    }
+    perp__arena_clear(&arena);
+    return found;
 }
 
 /* Clp says that there is no point: a proof is sought in the prices of the linear program whose rows may be missed, at a cost of
@@ -195,7 +251,7 @@ static int is_empty_by_proof(const perp__lp *lp, double *u)
         status = perp__lp_solve_with_end(&soft, x, &(perp__lp_end){.price = u});
     }
     perp__arena_clear(&arena);
-    return status == PERP_ERR_MEMORY ? -1 : status == PERP_OK && is_proof(lp, u);
+    return status == PERP_ERR_MEMORY ? -1 : status == PERP_OK ? is_proof_within(lp, u) : 0;
 }
 
 /* The cost can nowhere be less than at the vertex, by its prices. */

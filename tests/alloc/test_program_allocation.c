@@ -25,7 +25,7 @@ static perp_status solve_it(const char *bytes, size_t n, perp_plan_outcome expec
 static void fail_each(const char *name, perp_plan_outcome expected)
 {
     char path[512], bytes[1 << 14];
-    snprintf(path, sizeof path, PERP_SOURCE_DIR "/tests/data/nl/%s.nl", name);
+    snprintf(path, sizeof path, PERP_SOURCE_DIR "/%s.nl", name);
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t n = fread(bytes, 1, sizeof bytes, file);
@@ -55,11 +55,11 @@ static void fail_each(const char *name, perp_plan_outcome expected)
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
-    fail_each("toll", PERP_PLAN_LOCAL_MINIMUM);
-    fail_each("rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
-    fail_each("market_big", PERP_PLAN_GLOBAL);
-    fail_each("dry_friction", PERP_PLAN_GLOBAL);
-    fail_each("infeasible_pair", PERP_PLAN_INFEASIBLE);
+    fail_each("examples/programs/toll", PERP_PLAN_LOCAL_MINIMUM);
+    fail_each("tests/data/nl/rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
+    fail_each("tests/data/nl/market_big", PERP_PLAN_GLOBAL);
+    fail_each("tests/data/nl/dry_friction", PERP_PLAN_GLOBAL);
+    fail_each("tests/data/nl/infeasible_pair", PERP_PLAN_INFEASIBLE);
 }
 
 int main(void)

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-#define DATA PERP_SOURCE_DIR "/tests/data/nl/"
+#define DATA     PERP_SOURCE_DIR "/tests/data/nl/"
+#define EXAMPLES PERP_SOURCE_DIR "/examples/programs/"
 
 static perp__nl *parse(const char *text, size_t n)
 {
@@ -25,6 +26,10 @@ static perp__nl *load(const char *name)
     char path[512], bytes[1 << 14];
     snprintf(path, sizeof path, DATA "%s", name);
     FILE *file = fopen(path, "rb");
+    if (!file) {
+        snprintf(path, sizeof path, EXAMPLES "%s", name);
+        file = fopen(path, "rb");
+    }
     assert_non_null(file);
     size_t n = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -225,17 +230,17 @@ static void classes_are_recognised(void **state)
 {
     (void)state;
     static const struct {
-        const char *file;
+        const char *folder, *file;
         perp_program_class kind;
-    } cases[] = {{"linear", PERP_PROGRAM_LP},        {"quadratic", PERP_PROGRAM_QP},
-                 {"hs71", PERP_PROGRAM_NLP},         {"cournot", PERP_PROGRAM_LCP},
-                 {"dry_friction", PERP_PROGRAM_LCP}, {"market", PERP_PROGRAM_MCP},
-                 {"toll", PERP_PROGRAM_MPCC},        {"rosenbrock", PERP_PROGRAM_NLP}};
+    } cases[] = {{DATA, "linear", PERP_PROGRAM_LP},        {DATA, "quadratic", PERP_PROGRAM_QP},
+                 {DATA, "hs71", PERP_PROGRAM_NLP},         {DATA, "cournot", PERP_PROGRAM_LCP},
+                 {DATA, "dry_friction", PERP_PROGRAM_LCP}, {EXAMPLES, "market", PERP_PROGRAM_MCP},
+                 {EXAMPLES, "toll", PERP_PROGRAM_MPCC},    {DATA, "rosenbrock", PERP_PROGRAM_NLP}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[512];
         perp_program *program;
         perp_diag diag = {0};
-        snprintf(path, sizeof path, DATA "%s", cases[i].file); /* the ending may be left out */
+        snprintf(path, sizeof path, "%s%s", cases[i].folder, cases[i].file); /* without .nl */
         assert_int_equal(perp_program_read(path, &program, &diag), PERP_OK);
         if (perp_program_get_size(program).kind != cases[i].kind)
             fail_msg("%s is taken for %s", cases[i].file,
