@@ -4,6 +4,8 @@
 #include "model/builder.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { MAX_UNROLLED = 200000 };
 
@@ -62,6 +64,46 @@ static const char *side_text(perp__builder *b, const perp__side *side)
              : perp__text_of(b, side->e[0]->at, side->e[side->n - 1]->end);
 }
 
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The index of the innermost loop that has this name, or -1. */
+static int find_loop(const perp__builder *b, const char *name, size_t n)
+{
+    int i = b->nloop - 1;
+    while (i >= 0 && (strlen(b->loop[i].name) != n || memcmp(b->loop[i].name, name, n) != 0)) i--;
+    return i;
+}
+
+/* The text with the values of loop indices; returns its length. `out` may be NULL. */
+static size_t put_turn(const perp__builder *b, const char *text, char *out)
+{
+    size_t length = 0;
+    for (size_t n; *text; text += n) {
+        char number[16];
+        n = 1;
+        while (is_letter(text[0]) && is_letter(text[n])) n++;
+        int loop = find_loop(b, text, n);
+        size_t size = loop < 0 ? n : (size_t)sprintf(number, "%d", b->loop[loop].value);
+        if (out) memcpy(out + length, loop < 0 ? text : number, size);
+        length += size;
+    }
+    if (out) out[length] = 0;
+    return length;
+}
+
+/* A text at this turn of the loops around it: "r[i,3]" is "r[2,3]". */
+static const char *at_this_turn(perp__builder *b, const char *text)
+{
+    if (!b->nloop) return text;
+    char *out = perp__arena_alloc(b->arena, put_turn(b, text, NULL) + 1);
+    if (!out) return b->failed = 1, text;
+    put_turn(b, text, out);
+    return out;
+}
+
 static int common_size(perp__builder *b, const perp__statement *s, const perp__value *v, int n,
                        int *size)
 {
@@ -111,7 +153,8 @@ static void add_pairs(perp__builder *b, const perp__statement *s)
         return;
     }
     const char *text = perp__text_of(b, s->at, s->end),
-               *sides[2] = {side_text(b, first), side_text(b, second)};
+               *sides[2] = {side_text(b, first), side_text(b, second)},
+               *shown[2] = {at_this_turn(b, sides[0]), at_this_turn(b, sides[1])};
     for (int i = 0; i < size; i++) {
         m->pair[m->npair++] = (perp__pair){two_sided,
                                            perp__element(&v[0], i),
@@ -122,6 +165,7 @@ static void add_pairs(perp__builder *b, const perp__statement *s)
                                            s->at,
                                            text,
                                            {sides[0], sides[1]},
+                                           {shown[0], shown[1]},
                                            -1};
     }
 }
@@ -179,6 +223,7 @@ static void push_pair(perp__builder *b, perp_expr x, perp_expr y, perp_expr hi, 
                                            c->guard,
                                            c->at,
                                            c->text,
+                                           {a_name, b_name},
                                            {a_name, b_name},
                                            m->ncontact - 1};
 }

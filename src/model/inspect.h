@@ -9,6 +9,11 @@
 /* Units that do not match: both sides are named. */
 int perp__inspect_units(const perp_model *model, perp__source *findings);
 
+/* The units of n expressions as far as the declared ones tell: "" where they do not. 0 when memory is out. */
+enum { PERP__UNIT_SIZE = 80 };
+int perp__units_of(const perp_model *model, const perp_expr *expressions, int n,
+                   char (*unit)[PERP__UNIT_SIZE]);
+
 /* The unit of a table's column must be that of the model; where one is empty or not understood it is taken for it.
  * PERP_ERR_DATA after saying so. */
 perp_status perp__check_unit(const perp_trajectory *table, int column, const char *ours,

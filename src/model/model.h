@@ -56,7 +56,7 @@ typedef struct perp__pair {
     perp_expr a, b, lo, hi;
     perp_expr guard; /* -1 none */
     int at;
-    const char *text, *side[2];
+    const char *text, *side[2], *shown[2]; /* the sides as written, and with the values of loop indices */
     int contact; /* it is one of the pairs that state this contact; -1 none */
 } perp__pair;
 

@@ -254,24 +254,52 @@ static void check_conditions(inspection *in)
     }
 }
 
+/* The unit of every node behind the roots; what is found on the way goes to the findings. 0 when memory is out. */
+static int inspect(inspection *in, const perp_expr *roots, int nroot)
+{
+    const perp_model *m = in->m;
+    int n = 0;
+    int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
+    in->reach = reach;
+    in->n = n;
+    in->symbol = malloc((size_t)m->nsymbol * sizeof(unit));
+    in->node = malloc(((size_t)n + 1) * sizeof(unit));
+    int ok = reach && in->symbol && in->node && read_units(in);
+    for (int k = 0; ok && k < n; k++) in->node[k] = unit_of_node(in, &m->graph.node[reach[k]]);
+    return ok;
+}
+
+static void clear(inspection *in)
+{
+    free((int *)in->reach);
+    free(in->symbol);
+    free(in->node);
+}
+
 int perp__inspect_units(const perp_model *m, perp__source *findings)
 {
-    int nroot, n = 0;
+    int nroot;
     perp_expr *roots = perp__condition_roots(m, &nroot);
-    int *reach = roots ? perp__graph_reach(&m->graph, roots, nroot, &n) : NULL;
-    inspection in = {m,
-                     findings,
-                     malloc((size_t)m->nsymbol * sizeof(unit)),
-                     malloc(((size_t)n + 1) * sizeof(unit)),
-                     reach,
-                     n};
-    int ok = reach && in.symbol && in.node && read_units(&in);
-    for (int k = 0; ok && k < n; k++) in.node[k] = unit_of_node(&in, &m->graph.node[reach[k]]);
+    inspection in = {.m = m, .findings = findings};
+    int ok = inspect(&in, roots, nroot);
     if (ok) check_conditions(&in);
     free(roots);
-    free(reach);
-    free(in.symbol);
-    free(in.node);
+    clear(&in);
+    return ok;
+}
+
+int perp__units_of(const perp_model *m, const perp_expr *e, int n, char (*text)[PERP__UNIT_SIZE])
+{
+    perp__source unheard = {0};
+    inspection in = {.m = m, .findings = &unheard};
+    int ok = inspect(&in, e, n);
+    for (int k = 0; k < n; k++) {
+        unit u = ok ? unit_at(&in, e[k]) : anything;
+        text[k][0] = 0;
+        if (u.known == 1) unit_text(&u, text[k], PERP__UNIT_SIZE);
+    }
+    perp__source_clear(&unheard);
+    clear(&in);
     return ok;
 }
 

@@ -3,6 +3,7 @@
 #include "report/modes.h"
 
 #include "base/tol.h"
+#include "model/inspect.h"
 #include "report/evaluate.h"
 
 #include <math.h>
@@ -29,26 +30,32 @@ enum { F1, F2, V1, V2, BOUND, SWITCH, CONTACT_ROOTS };
 
 /* Names --------------------------------------------------------------------------------------- */
 
-/* The declared name behind an expression, or NULL if it is more than a name. */
-static const char *name_of(const perp_model *m, perp_expr e)
+/* The declared item behind an expression, or NULL if it is more than a name. */
+static const perp__item *item_of(const perp_model *m, perp_expr e)
 {
     if (m->graph.node[e].op != PERP__SYMBOL) return NULL;
     int symbol = m->graph.node[e].a;
     for (int i = 0; i < m->nvar; i++) {
-        if (m->item[PERP_VAR][i].symbol == symbol) return m->item[PERP_VAR][i].name;
+        if (m->item[PERP_VAR][i].symbol == symbol) return &m->item[PERP_VAR][i];
     }
     for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
         int k = symbol - m->item[PERP_STATE][i].symbol;
-        if (k == PERP__NOW || k == PERP__NEXT) return m->item[PERP_STATE][i].name;
+        if (k == PERP__NOW || k == PERP__NEXT) return &m->item[PERP_STATE][i];
     }
     return NULL;
+}
+
+static const char *name_of(const perp_model *m, perp_expr e)
+{
+    const perp__item *item = item_of(m, e);
+    return item ? item->name : NULL;
 }
 
 static const char *side_name(const perp_model *m, int pair, int side)
 {
     const perp__pair *p = &m->pair[pair];
     const char *name = name_of(m, side ? p->b : p->a);
-    return name ? name : p->side[side];
+    return name ? name : p->shown[side];
 }
 
 static const char *join(perp__arena *arena, const char *a, const char *between, const char *b)
@@ -83,9 +90,10 @@ static int add_law(finder *f, const char *label, int is_planar)
     size_t bytes = (size_t)out->rows * sizeof(double) + 1;
     if (out->nlaw == PERP__MAX_LAWS) return -1;
     perp__law *law = &out->law[out->nlaw];
-    *law =
-        (perp__law){label, is_planar, perp__arena_alloc(&out->arena, bytes),
-                    perp__arena_alloc(&out->arena, bytes), perp__arena_alloc(&out->arena, bytes)};
+    *law = (perp__law){.label = label, .f_unit = "", .v_unit = "", .is_planar = is_planar};
+    law->v = perp__arena_alloc(&out->arena, bytes);
+    law->f = perp__arena_alloc(&out->arena, bytes);
+    law->bound = perp__arena_alloc(&out->arena, bytes);
     return law->v && law->f && law->bound ? out->nlaw++ : -1;
 }
 
@@ -264,6 +272,33 @@ static int walk(finder *f, const perp_trajectory *run, int time)
     return ok;
 }
 
+/* As declared, else as it follows from what is. */
+static const char *unit_of(finder *f, perp_expr e, const char *derived)
+{
+    const perp__item *item = item_of(f->model, e);
+    return item && item->unit[0] ? item->unit : join(&f->out->arena, derived, "", "");
+}
+
+static int name_units(finder *f)
+{
+    perp_expr e[2 * PERP__MAX_LAWS];
+    char unit[2 * PERP__MAX_LAWS][PERP__UNIT_SIZE];
+    int n = 2 * f->out->nlaw;
+    for (int i = 0; i < f->model->ncontact; i++) {
+        int law = f->contact[i].law;
+        if (law < 0) continue;
+        e[2 * law] = f->model->contact[i].f[0];
+        e[2 * law + 1] = f->model->contact[i].v[0];
+    }
+    if (!n) return 1;
+    if (!perp__units_of(f->model, e, n, unit)) return 0;
+    for (int k = 0; k < f->out->nlaw; k++) {
+        f->out->law[k].f_unit = unit_of(f, e[2 * k], unit[2 * k]);
+        f->out->law[k].v_unit = unit_of(f, e[2 * k + 1], unit[2 * k + 1]);
+    }
+    return 1;
+}
+
 int perp__mode_end(const signed char *mode, int i, int rows)
 {
     int end = i + 1;
@@ -281,7 +316,7 @@ int perp__modes_find(perp__modes *out, const perp_model *model, const perp_traje
     f.contact = calloc((size_t)model->ncontact + 1, sizeof *f.contact);
     int ok = f.pair && f.contact && gather(&f);
     if (ok) choose(&f);
-    ok = ok && !out->arena.failed && walk(&f, run, time);
+    ok = ok && !out->arena.failed && name_units(&f) && walk(&f, run, time);
     free(f.pair);
     free(f.contact);
     free(f.root);

@@ -21,7 +21,7 @@ typedef struct perp__mode_row {
 /* A contact with Coulomb friction: -bound <= f <= bound against the velocity of slip; in the plane
  * their lengths. Columns as long as the run. */
 typedef struct perp__law {
-    const char *label;
+    const char *label, *f_unit, *v_unit; /* "" where the model does not tell */
     int is_planar;
     double *v, *f, *bound;
 } perp__law;

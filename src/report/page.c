@@ -139,6 +139,8 @@ static void put_laws(perp__text *out, sheet *s)
         const perp__law *law = &s->modes.law[k];
         perp__text_format(out, "%s{\"planar\":%s", k ? "," : "", law->is_planar ? "true" : "false");
         put_string(out, "label", law->label);
+        put_string(out, "fUnit", law->f_unit);
+        put_string(out, "vUnit", law->v_unit);
         key(out, "v");
         put_column(out, s, law->v);
         key(out, "f");
@@ -245,6 +247,16 @@ static void put_notes(perp__text *out, const perp_trajectory *t)
     perp__text_put(out, "]");
 }
 
+static void put_names(perp__text *out, const char *what, const perp_model *m, perp_symbol_kind kind)
+{
+    key(out, what);
+    for (int i = 0; i < perp_model_count(m, kind); i++) {
+        perp__text_put(out, i ? "," : "[");
+        perp__text_json(out, m->item[kind][i].name);
+    }
+    perp__text_put(out, perp_model_count(m, kind) ? "]" : "[]");
+}
+
 static void put_model(perp__text *out, const perp_model *m)
 {
     key(out, "model");
@@ -256,12 +268,9 @@ static void put_model(perp__text *out, const perp_model *m)
     perp__text_json(out, m->name);
     put_string(out, "file", m->source.name);
     put_string(out, "text", m->source.text);
-    perp__text_put(out, ",\"states\":[");
-    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
-        if (i) perp__text_put(out, ",");
-        perp__text_json(out, m->item[PERP_STATE][i].name);
-    }
-    perp__text_put(out, "]}");
+    put_names(out, "states", m, PERP_STATE);
+    put_names(out, "vars", m, PERP_VAR);
+    perp__text_put(out, "}");
 }
 
 /* All columns of a table that has no more rows than fit: the log of a planner. */

@@ -26,16 +26,16 @@ static const char style[] =
     ".l{fill:none;stroke-width:1.5;stroke-linejoin:round}.d{stroke-dasharray:6 4}"
     ".w{stroke-width:6;opacity:.3;stroke-linecap:round}\n"
     ".b{fill:#fff}text{fill:#222}.m{fill:#666}.g{stroke:#e4e6ea}.a{stroke:#666}"
-    ".s1{stroke:#1769c4}.f1{fill:#1769c4}.s2{stroke:#d2600a}.f2{fill:#d2600a}"
-    ".s3{stroke:#1c8a4b}.f3{fill:#1c8a4b}.s4{stroke:#8a46c2}.f4{fill:#8a46c2}"
-    ".s5{stroke:#c22f45}.f5{fill:#c22f45}.s6{stroke:#0b8596}.f6{fill:#0b8596}"
-    ".s7{stroke:#8a6a22}.f7{fill:#8a6a22}.s8{stroke:#70757d}.f8{fill:#70757d}\n"
+    ".s1{stroke:#1a5fb4}.f1{fill:#1a5fb4}.s2{stroke:#d27a12}.f2{fill:#d27a12}"
+    ".s3{stroke:#98014c}.f3{fill:#98014c}.s4{stroke:#e94953}.f4{fill:#e94953}"
+    ".s5{stroke:#172d92}.f5{fill:#172d92}.s6{stroke:#299ebd}.f6{fill:#299ebd}"
+    ".s7{stroke:#85430e}.f7{fill:#85430e}.s8{stroke:#888e92}.f8{fill:#888e92}\n"
     "@media(prefers-color-scheme:dark){"
     ".b{fill:#15181d}text{fill:#e6e8eb}.m{fill:#a0a6ae}.g{stroke:#2c323a}.a{stroke:#a0a6ae}"
-    ".s1{stroke:#62a8f5}.f1{fill:#62a8f5}.s2{stroke:#f0954a}.f2{fill:#f0954a}"
-    ".s3{stroke:#57c98a}.f3{fill:#57c98a}.s4{stroke:#bf8cf0}.f4{fill:#bf8cf0}"
-    ".s5{stroke:#f0788a}.f5{fill:#f0788a}.s6{stroke:#4cc3d3}.f6{fill:#4cc3d3}"
-    ".s7{stroke:#cfae60}.f7{fill:#cfae60}.s8{stroke:#a0a6ae}.f8{fill:#a0a6ae}}\n";
+    ".s1{stroke:#74b3f8}.f1{fill:#74b3f8}.s2{stroke:#c8691c}.f2{fill:#c8691c}"
+    ".s3{stroke:#dbe864}.f3{fill:#dbe864}.s4{stroke:#5a875b}.f4{fill:#5a875b}"
+    ".s5{stroke:#26faec}.f5{fill:#26faec}.s6{stroke:#bb63ab}.f6{fill:#bb63ab}"
+    ".s7{stroke:#a5e396}.f7{fill:#a5e396}.s8{stroke:#b29ea6}.f8{fill:#b29ea6}}\n";
 
 /* Where a panel's axes stand, and what they span. */
 typedef struct frame {

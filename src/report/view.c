@@ -64,10 +64,16 @@ static int read_runs(perp__view *v)
 
 /* Columns ------------------------------------------------------------------------------------- */
 
+/* A table without units may hold anything: it is taken for what has the name. */
+static int agree(const char *unit, const char *other)
+{
+    return !unit[0] || !other[0] || strcmp(unit, other) == 0;
+}
+
 static int find_shown(const perp__view *v, const char *name, const char *unit)
 {
     for (int k = 0; k < v->nshown; k++) {
-        if (strcmp(v->shown[k].name, name) == 0 && strcmp(v->shown[k].unit, unit) == 0) return k;
+        if (strcmp(v->shown[k].name, name) == 0 && agree(v->shown[k].unit, unit)) return k;
     }
     return -1;
 }
@@ -123,7 +129,12 @@ static int collect_columns(perp__view *v, const perp_report_options *o)
         int each = elements_that_fit(t, o->max_columns);
         for (int c = 0; c < perp_trajectory_columns(t); c++) {
             const char *name = perp_trajectory_name(t, c), *unit = perp_trajectory_unit(t, c);
-            if (c == v->time[r] || !is_wanted(o, name) || find_shown(v, name, unit) >= 0) continue;
+            if (c == v->time[r] || !is_wanted(o, name)) continue;
+            int known = find_shown(v, name, unit);
+            if (known >= 0) {
+                if (unit[0]) v->shown[known].unit = unit;
+                continue;
+            }
             if (!o->columns && strcmp(name, residual) == 0) continue;
             if (!o->columns && (v->nshown >= o->max_columns || place_in_array(t, c) >= each)) {
                 v->left_out++;
@@ -167,7 +178,7 @@ static int group_columns(perp__view *v)
         for (int k = 0; k < v->nshown; k++) {
             const perp_trajectory *t = v->runs[r].trajectory;
             int c = perp_trajectory_find(t, v->shown[k].name);
-            int is_same = c >= 0 && strcmp(perp_trajectory_unit(t, c), v->shown[k].unit) == 0;
+            int is_same = c >= 0 && agree(perp_trajectory_unit(t, c), v->shown[k].unit);
             v->column[r * v->nshown + k] = is_same ? c : -1;
         }
     }

@@ -43,7 +43,15 @@ export function show(v) {
     return String(Number(v.toPrecision(6)));
 }
 
-// The same for marks of an axis, which have little room.
+// "m s^-1" as it is written by hand: "m/s".
+export function readable(unit) {
+    const under = (unit || '').split(' ').filter(part => /\^-/.test(part)),
+        over = (unit || '').split(' ').filter(part => !/\^-/.test(part));
+    if (!under.length || /[/*]/.test(unit)) return unit;
+    return `${over.join(' ') || 1}/${under.map(part => part.replace('^-1', '').replace('^-', '^')).join('/')}`;
+}
+
+// The same as show for marks of an axis, which have little room.
 export function mark(v) {
     return Math.abs(v) >= 1e5 ? v.toExponential().replace('e+', 'e') : show(v);
 }
@@ -58,6 +66,18 @@ export function nearest(array, x) {
         else hi = middle;
     }
     return hi >= 0 && Math.abs(array[hi] - x) < Math.abs(array[lo] - x) ? hi : lo;
+}
+
+// Index of the first entry of an ascending array that is not below x.
+export function lower(array, x) {
+    let lo = 0,
+        hi = array.length;
+    while (lo < hi) {
+        const middle = (lo + hi) >> 1;
+        if (array[middle] < x) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
 }
 
 // 1, 2 or 5 times powers of ten between lo and hi, about `target` of them.

@@ -1,16 +1,19 @@
 // Puts the page together.
 
-import {nearest, range, read, show} from './data.js';
+import {nearest, range, read, readable, show} from './data.js';
+import {saveCsv} from './figure.js';
+import {residualFigures, residuals, rootMeanSquare} from './fit.js';
+import {dashOf} from './look.js';
 import {phaseNote} from './phases.js';
 import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
+import {differences, estimates, facts, grid, isOurs, noPlan, outcome} from './summary.js';
 import {axisLabel, emptyNote, plots, timePlot} from './time.js';
 import {Curves} from './xy.js';
 
-const dashes = [undefined, [7, 4], [2, 3], [9, 3, 2, 3]];
-const main = document.getElementById('main');
 const data = read();
+let main = document.getElementById('main');
 
 function message(text) {
     document.getElementById('messages').append(element('p', {text}));
@@ -50,10 +53,15 @@ function seriesOf(name, values, color, only) {
                 label: label(name, run),
                 values: list,
                 color: only ? color + r : color,
-                dash: dashes[(data.runs.length > 1 && !only ? r : Math.floor(color / 8)) % 4],
+                dash: dashOf(data.runs.length > 1 && !only ? r : Math.floor(color / 8)),
             },
         ];
     });
+}
+
+// Inputs that a plan holds over a step, and with them what acts in the step, such as forces.
+function isHeld(run, name) {
+    return run.held.includes(name) || (run.held.length > 0 && run.model !== null && run.model.vars.includes(name));
 }
 
 // Time plots ------------------------------------------------------------------------------------
@@ -66,7 +74,7 @@ function timePlots() {
         const series = columns.flatMap((c, i) =>
             seriesOf(c.name, run => run.data[c.k], i, columns.length === 1).map(s => ({
                 ...s,
-                held: data.runs[s.run].held.includes(c.name),
+                held: isHeld(data.runs[s.run], c.name),
             })),
         );
         if (!series.length) continue;
@@ -74,7 +82,7 @@ function timePlots() {
             plot = plotHost(host, `over time, ${unit || 'without unit'}`);
         const note = emptyNote(series);
         if (note) plot.append(note);
-        timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : ''});
+        timePlot(plot, data.runs, series, {label: unit ? `[${unit}]` : '', unit});
     }
     const phases = data.runs
         .filter(run => !run.problem)
@@ -173,12 +181,14 @@ function friction() {
         const host = twoColumns(),
             plot = plotHost(host, `friction ${name}`);
         const f = law.planar ? `|${name}|` : name,
-            v = law.planar ? 'speed of slip' : 'velocity of slip';
+            v = law.planar ? 'speed of slip' : 'velocity of slip',
+            fLabel = axisLabel(f, readable(law.fUnit)),
+            vLabel = axisLabel(v, readable(law.vUnit));
         plot.append(element('h2', {text: `Friction ${name} against the ${v}`}));
         parts.curves.push(
             new Curves(plot, {
-                xLabel: v,
-                yLabel: changes ? `${f} / bound` : f,
+                xLabel: vLabel,
+                yLabel: changes ? `${f} / bound` : fLabel,
                 series: found.map(x => ({
                     label: data.runs.length > 1 ? x.run.name : '',
                     color: x.r,
@@ -196,17 +206,17 @@ function friction() {
             twin,
             data.runs,
             found.flatMap(x => [
-                {run: x.r, label: label(f, x.run), values: x.law.f, color: 2 * x.r, dash: dashes[x.r % 4]},
+                {run: x.r, label: label(f, x.run), values: x.law.f, color: 2 * x.r, dash: dashOf(x.r)},
                 {
                     run: x.r,
                     label: label(v, x.run),
                     values: x.law.v,
                     color: 2 * x.r + 1,
-                    dash: dashes[x.r % 4],
+                    dash: dashOf(x.r),
                     scale: 'right',
                 },
             ]),
-            {label: f, right: v, height: 320},
+            {label: fLabel, right: vLabel, height: 320, unit: readable(law.fUnit), rightUnit: readable(law.vUnit)},
         );
     }
     if (free.length)
@@ -241,7 +251,7 @@ function iterations() {
             return {
                 name: run.name,
                 t: counts ? first.data : first.data.map((v, i) => i),
-                time: counts ? first.name : 'row',
+                time: counts ? first.name : 'iteration, counted through',
                 timeUnit: '',
                 columns: columns.filter(c => c.data.some(v => v !== 0 && v !== 1)),
             }; // no flags
@@ -254,7 +264,7 @@ function iterations() {
             label: label(c.name, run),
             values: c.data,
             color: k,
-            dash: dashes[r % 4],
+            dash: dashOf(r),
             scale: isLog(c) ? 'right' : 'y',
         })),
     );
@@ -270,23 +280,6 @@ function iterations() {
 
 // Where it came from ------------------------------------------------------------------------------
 
-function facts(rows) {
-    const table = element('table', {class: 'facts'});
-    for (const [name, value] of rows)
-        table.append(element('tr', {}, element('th', {text: name}), element('td', {text: value})));
-    return table;
-}
-
-// "infeasible", "limit" or "stopped" where a planner found no plan.
-function noPlan(run) {
-    return run.notes.map(n => n.match(/^plan: (infeasible|limit|stopped)/)).find(Boolean)?.[1];
-}
-
-// Tables that perp wrote say when they are complete.
-function isOurs(run) {
-    return run.notes.some(n => /^perp \d|^stopped:/.test(n));
-}
-
 function origin(run) {
     const host = section(data.runs.length > 1 ? `Parameters and origin of ${run.name}` : 'Parameters and origin');
     const notes = run.notes.filter(n => !n.startsWith('unit '));
@@ -301,7 +294,11 @@ function origin(run) {
     if (params.length)
         host.append(
             params.length > 12
-                ? element('div', {class: 'many'}, ...params.map(p => element('span', {text: p.join(' = ')})))
+                ? element(
+                      'div',
+                      {class: 'many', tabindex: 0, role: 'group', 'aria-label': 'parameters'},
+                      ...params.map(p => element('span', {text: p.join(' = ')})),
+                  )
                 : facts(params),
         );
     host.append(
@@ -317,10 +314,13 @@ function origin(run) {
             ['written', run.complete ? 'completely' : isOurs(run) ? 'not completely' : 'by another program'],
             ['report', `perp ${data.perp}`],
         ]),
-        element('pre', {text: notes.filter(n => !n.startsWith('param ')).join('\n')}),
+        element('pre', {tabindex: 0, text: notes.filter(n => !n.startsWith('param ')).join('\n')}),
     );
     if (run.model)
-        host.append(element('h2', {text: `Model ${run.model.name}`}), element('pre', {text: run.model.text}));
+        host.append(
+            element('h2', {text: `Model ${run.model.name}`}),
+            element('pre', {tabindex: 0, text: run.model.text}),
+        );
 }
 
 // Keys and buttons --------------------------------------------------------------------------------
@@ -330,6 +330,15 @@ function step(rows) {
         t = run.t;
     const i = state.time === null ? 0 : nearest(t, state.time) + rows;
     setTime(t[Math.min(Math.max(i, 0), t.length - 1)]);
+    tell(run);
+}
+
+// The row of the cursor, for those who do not see it.
+function tell(run) {
+    const i = nearest(run.t, state.time),
+        values = data.columns.flatMap((c, k) => (run.data[k] ? [`${c.name} ${show(run.data[k][i])} ${c.unit}`] : []));
+    document.getElementById('said').textContent =
+        `${run.time} ${show(run.t[i])} ${run.timeUnit}: ${values.slice(0, 8).join(', ')}`;
 }
 
 function zoomBy(factor) {
@@ -385,9 +394,8 @@ function controls(drawn) {
 const parts = {data, plots, state, curves: [], setTime, setZoom, show};
 window.perpReport = parts;
 
-function build() {
-    document.title = document.getElementById('title').textContent = data.title;
-    setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+// What needs a reader's eye before anything else.
+function warnings() {
     for (const run of data.runs) {
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
         else if (noPlan(run))
@@ -397,20 +405,105 @@ function build() {
             message(`${run.name} was not written to its end: ${why}`);
         }
     }
-    const drawn = data.runs.filter(run => !run.problem);
+}
+
+// The measured and the predicted run of an identification; null for other pages.
+function fitOf() {
+    const predicted = data.runs.find(run => run.notes.some(n => n.startsWith('predicted for '))),
+        measured = data.runs.find(run => run !== predicted);
+    return predicted && measured && !predicted.problem && !measured.problem ? {measured, predicted} : null;
+}
+
+function leftOver(fit) {
+    return data.columns
+        .map((c, k) => ({...c, values: residuals(fit.measured, fit.predicted, k)}))
+        .filter(c => c.values && c.values.some(Number.isFinite));
+}
+
+function summary(fit) {
+    if (fit) {
+        const found = estimates(fit.predicted);
+        if (found.length)
+            section('Estimates').append(grid(['parameter', 'estimate', 'unit', 'interval of 95 %'], found));
+        section('What is left over').append(
+            grid(
+                ['column', 'root mean square of measured − predicted', 'unit'],
+                leftOver(fit).map(c => [c.name, show(rootMeanSquare(c.values)), c.unit]),
+            ),
+        );
+        return;
+    }
+    if (data.runs.length > 1) {
+        const rows = differences(data.runs);
+        section('What differs').append(
+            rows.length
+                ? grid(['quantity', ...data.runs.map(run => run.name)], rows)
+                : element('p', {text: 'Parameters, method and outcome are the same.'}),
+        );
+    } else section('Outcome').append(facts(outcome(data.runs[0]).filter(row => row[1])));
+}
+
+function leftOverPlots(fit) {
+    const host = section('Measured − predicted');
+    for (const c of leftOver(fit)) {
+        const plot = plotHost(host, `${c.name} measured − predicted`);
+        timePlot(
+            plot,
+            data.runs,
+            [{run: data.runs.indexOf(fit.measured), label: `${c.name} left over`, values: c.values, color: 0}],
+            {label: axisLabel(c.name, c.unit), unit: c.unit, height: 170},
+        );
+        residualFigures(host, c.name, c.unit, c.values);
+    }
+}
+
+function csvButtons() {
+    const nav = document.getElementById('theme').parentElement;
+    for (const run of data.runs.filter(r => !r.problem)) {
+        const columns = data.columns.map((c, k) => ({...c, values: run.data[k]})).filter(c => c.values);
+        const write = () =>
+            saveCsv(
+                run.name,
+                [run.time, ...columns.map(c => c.name)],
+                [run.timeUnit, ...columns.map(c => c.unit)],
+                [run.t, ...columns.map(c => c.values)],
+            );
+        const title = `save the rows of ${run.name} that are in this page`;
+        nav.prepend(element('button', {class: 'csv', text: label('CSV', run), title, onclick: write}));
+    }
+}
+
+// The motion stays beside the plots where there is room for both.
+function twoSides(drawn) {
+    const aside = element('div', {class: 'motion'}),
+        rest = element('div', {class: 'rest'});
+    main.append(element('div', {class: 'beside'}, aside, rest));
+    main = aside;
+    parts.stage = new Stage(
+        section('Motion'),
+        drawn.filter(run => run.drawing),
+    );
+    main = rest;
+}
+
+function build() {
+    document.title = document.getElementById('title').textContent = data.title;
+    setTheme(matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+    warnings();
+    const drawn = data.runs.filter(run => !run.problem),
+        fit = fitOf();
+    summary(fit);
     if (drawn.length) {
         state.whole = range(drawn.map(run => run.t));
         if (state.whole[0] === state.whole[1]) state.whole = [state.whole[0] - 0.5, state.whole[1] + 0.5];
-        if (drawn.some(run => run.drawing))
-            parts.stage = new Stage(
-                section('Motion'),
-                drawn.filter(run => run.drawing),
-            );
+        if (drawn.some(run => run.drawing)) twoSides(drawn);
         timePlots();
+        if (fit) leftOverPlots(fit);
         modes(main);
         phase(twoColumns());
         friction();
         accuracy();
+        csvButtons();
     }
     iterations();
     for (const run of data.runs) origin(run);

@@ -1,6 +1,7 @@
 // Drawings in the plane.
 
-import {color, seriesColor} from './state.js';
+import {seriesColor} from './look.js';
+import {color} from './state.js';
 import {at} from './stage.js';
 
 // Points that must be in view, of one shape at one frame.

@@ -1,6 +1,7 @@
 // Drawings in space: parallel projection, faces painted from far to near, the third coordinate up.
 
-import {color, seriesColor} from './state.js';
+import {seriesColor} from './look.js';
+import {color} from './state.js';
 import {at} from './stage.js';
 
 const sub = (a, b) => a.map((v, k) => v - b[k]);

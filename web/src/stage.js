@@ -1,9 +1,10 @@
 // The model's drawing in motion: play, pause, scrub, speed. Its time is the cursor of the plots.
 
 import {show} from './data.js';
+import {fileName, onGround, save} from './figure.js';
 import {Plane} from './plane.js';
 import {Space} from './space.js';
-import {element, listen, setTime, state} from './state.js';
+import {color, element, listen, setTime, state} from './state.js';
 
 const speeds = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 
@@ -79,9 +80,10 @@ export class Stage {
             this.speed.append(element('option', {value: s, text: `${s} ×`, ...(s === fit ? {selected: ''} : {})}));
         this.clock = element('output', {text: ''});
         host.append(this.canvas, element('div', {class: 'controls'}, this.button, this.scrub, this.speed, this.clock));
+        host.append(this.saving());
         if (runs[0].drawing.space) {
             this.turn();
-            host.append(element('p', {class: 'hint', text: 'Drag to turn the view.'}));
+            host.append(element('p', {class: 'hint', text: 'Drag to turn the view, or the arrow keys on it.'}));
         }
         listen('time', () => this.draw());
         listen('theme', () => this.draw());
@@ -109,11 +111,71 @@ export class Stage {
 
     stop() {
         this.playing = false;
+        if (this.recorder) setTimeout(() => this.recorder?.state === 'recording' && this.recorder.stop(), 300);
         this.button.textContent = '▶ play';
+    }
+
+    // The frame as PNG; the motion from its start, at the chosen speed, as WebM where the browser can.
+    saving() {
+        const size = () => [this.canvas.clientWidth, this.canvas.clientHeight],
+            frame = () => onGround(this.canvas, ...size(), []);
+        const png = () => frame().toBlob(blob => save(`${fileName('motion')}.png`, blob));
+        const tools = element(
+            'span',
+            {class: 'tools'},
+            element('button', {text: 'PNG', 'aria-label': 'save this frame as PNG', onclick: png}),
+        );
+        if (window.MediaRecorder && this.canvas.captureStream)
+            tools.append(
+                element('button', {
+                    text: 'WebM',
+                    'aria-label': 'save the motion as WebM',
+                    onclick: () => this.record(),
+                }),
+            );
+        return tools;
+    }
+
+    record() {
+        if (this.recorder) return;
+        this.stop();
+        setTime(this.from);
+        const film = onGround(this.canvas, this.canvas.clientWidth, this.canvas.clientHeight, []),
+            ctx = film.getContext('2d'),
+            parts = [];
+        const stream = film.captureStream(0),
+            track = stream.getVideoTracks()[0],
+            recorder = (this.recorder = new MediaRecorder(stream, {mimeType: 'video/webm', videoBitsPerSecond: 8e6}));
+        film.className = 'heard'; // a canvas outside of the page gives no frames
+        film.setAttribute('aria-hidden', 'true');
+        this.host.append(film);
+        this.onFrame = () => {
+            ctx.fillStyle = color('b');
+            ctx.fillRect(0, 0, film.width, film.height);
+            ctx.drawImage(this.canvas, 0, 0, film.width, film.height);
+            track.requestFrame();
+        };
+        recorder.ondataavailable = e => parts.push(e.data);
+        recorder.onstop = () => {
+            this.recorder = this.onFrame = null;
+            film.remove();
+            save(`${fileName('motion')}.webm`, new Blob(parts, {type: 'video/webm'}));
+        };
+        recorder.start();
+        this.toggle();
     }
 
     // Drag turns a drawing in space.
     turn() {
+        const steps = {ArrowLeft: [-20, 0], ArrowRight: [20, 0], ArrowUp: [0, -20], ArrowDown: [0, 20]};
+        this.canvas.tabIndex = 0;
+        this.canvas.addEventListener('keydown', e => {
+            if (!steps[e.key]) return;
+            e.preventDefault();
+            e.stopPropagation();
+            this.scene.turn(...steps[e.key]);
+            this.draw();
+        });
         this.canvas.style.cursor = 'grab';
         this.canvas.style.touchAction = 'none';
         this.canvas.addEventListener('pointerdown', e => this.canvas.setPointerCapture(e.pointerId));
@@ -144,6 +206,7 @@ export class Stage {
             this.scene.runs.map(run => frameAt(run.drawing.t, time)),
             this.force,
         );
+        if (this.onFrame) this.onFrame();
         this.scrub.value = Math.round(((time - this.from) / (this.to - this.from || 1)) * 1000);
         this.clock.textContent = `${this.runs[0].time} = ${show(time)} ${this.runs[0].timeUnit}`;
     }

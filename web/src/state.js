@@ -49,10 +49,6 @@ export function color(name) {
     return colors.get(name);
 }
 
-export function seriesColor(k) {
-    return color((k % 8) + 1);
-}
-
 export function element(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
@@ -60,6 +56,15 @@ export function element(tag, attributes = {}, ...children) {
         else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
         else node.setAttribute(name, value);
     }
+    node.append(...children);
+    return node;
+}
+
+export function svg(tag, attributes = {}, ...children) {
+    const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [name, value] of Object.entries(attributes))
+        if (name === 'text') node.textContent = value;
+        else node.setAttribute(name, value);
     node.append(...children);
     return node;
 }

@@ -1,9 +1,11 @@
 // The mode strip: for each contact or pair a bar over time, coloured by its mode.
 
-import {color, element, seriesColor} from './state.js';
+import {seriesColor} from './look.js';
+import {element} from './state.js';
 import {timePlot} from './time.js';
 
-const row = 34;
+const row = 34,
+    thickness = [13, 9, 9, 4]; // of modes, so that they differ in grey, too
 
 // The mode at each kept row, for the legend.
 function modeAt(run, strip) {
@@ -15,32 +17,28 @@ function modeAt(run, strip) {
     });
 }
 
-function draw(u, strips) {
-    const ctx = u.ctx,
-        box = u.bbox,
-        scale = devicePixelRatio;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(box.left, box.top, box.width, box.height);
-    ctx.clip();
-    ctx.textAlign = 'left';
-    ctx.textBaseline = 'alphabetic';
-    ctx.font = `${11 * scale}px system-ui, sans-serif`;
+// Bars and their names, in pixels.
+function shapes(u, strips) {
+    const ratio = devicePixelRatio || 1,
+        left = u.bbox.left / ratio,
+        top = u.bbox.top / ratio,
+        right = left + u.bbox.width / ratio,
+        list = [];
     strips.forEach(({run, strip, label}, i) => {
-        const y = box.top + (i * row + 4) * scale;
-        ctx.fillStyle = color('t');
-        ctx.fillText(label, box.left + 2 * scale, y + 10 * scale);
+        const y = top + i * row + 4;
+        list.push({x: left + 2, y: y + 10, text: label});
         let from = run.t[0];
         for (let k = 0; k < strip.end.length; k++) {
-            const x = u.valToPos(from, 'x', true),
-                to = u.valToPos(strip.end[k], 'x', true);
+            const x = left + u.valToPos(from, 'x'),
+                to = left + u.valToPos(strip.end[k], 'x'),
+                mode = Number(strip.mode[k]);
             from = strip.end[k];
-            if (strip.mode[k] === '-' || to < box.left || x > box.left + box.width) continue;
-            ctx.fillStyle = seriesColor(Number(strip.mode[k]));
-            ctx.fillRect(x, y + 14 * scale, Math.max(to - x, 1), 13 * scale);
+            if (strip.mode[k] === '-' || to < left || x > right) continue;
+            const height = thickness[mode];
+            list.push({x, y: y + 14 + 13 - height, width: Math.max(to - x, 1), height, color: seriesColor(mode)});
         }
     });
-    ctx.restore();
+    return list;
 }
 
 // What the colours mean, for each kind of bar that occurs.
@@ -104,7 +102,8 @@ export function stripPlot(host, runs) {
     const plot = timePlot(host, runs, series, {
         strip: true,
         height: strips.length * row + 64,
-        draw: u => draw(u, strips),
+        shapes: u => shapes(u, strips),
+        title: 'modes',
     });
     plot.root.classList.add('strip');
     return true;

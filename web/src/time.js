@@ -1,9 +1,12 @@
 // Plots over time, with cursors and zoom that all of them share.
 
 import uPlot from 'uplot';
-import {gaps, mark, show} from './data.js';
+import {gaps, mark, range, show} from './data.js';
+import {saveButtons} from './figure.js';
+import {robust} from './limits.js';
+import {sample, seriesColor} from './look.js';
 import {drawPhases} from './phases.js';
-import {color, element, listen, seriesColor, setTime, setZoom, shownRange, state} from './state.js';
+import {color, element, listen, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
 const steps = uPlot.paths.stepped({align: -1}); // a row has the value of the step before it
@@ -57,17 +60,147 @@ function nearestRow(u, s, i) {
     return i;
 }
 
-function legendByKeyboard(u) {
-    for (const head of u.root.querySelectorAll('.u-legend .u-series th')) {
+// Names are buttons, with a piece of their line before them.
+function dressLegend(u, order) {
+    u.root.querySelectorAll('.u-legend .u-series').forEach((line, k) => {
+        const head = line.querySelector('th'),
+            marker = line.querySelector('.u-marker');
+        if (k === 0) return;
+        const pressed = () => head.setAttribute('aria-pressed', String(u.series[k].show));
+        if (order[k - 1].words) marker.remove();
+        else marker.replaceWith(sample(order[k - 1].color, order[k - 1].dash));
         head.tabIndex = 0;
+        head.setAttribute('role', 'button');
         head.addEventListener('keydown', e => {
             if (e.key === 'Enter') head.click();
         });
+        head.addEventListener('click', () => setTimeout(pressed));
+        pressed();
+    });
+    for (const table of u.root.querySelectorAll('.u-legend')) table.setAttribute('role', 'presentation');
+    for (const part of u.root.querySelectorAll('.u-legend tr, .u-legend td'))
+        part.setAttribute('role', 'presentation');
+}
+
+// The range of a linear axis, and the button that says what lies beyond it.
+class Limits {
+    constructor(host, units) {
+        this.whole = false;
+        this.beyond = {};
+        this.units = units; // of each scale
+        this.button = element('button', {
+            class: 'spikes',
+            'aria-pressed': 'false',
+            onclick: () => {
+                this.whole = !this.whole;
+                this.plot.setData(this.plot.data);
+            },
+        });
+        this.button.hidden = true;
+        host.append(this.button);
+    }
+
+    range(u, lo, hi, scale) {
+        if (lo === null || lo === undefined) return uPlot.rangeNum(0, 1, 0.1, true);
+        const t = u.data[0],
+            lists = u.series.flatMap((s, k) => (k && s.scale === scale && s.show ? [{t, y: u.data[k]}] : []));
+        const found = robust(lists, ...shownRange(), lo, hi);
+        this.beyond[scale] = found ? (hi - found[1] > found[0] - lo ? hi : lo) : undefined;
+        if (found && !this.whole) [lo, hi] = found;
+        return uPlot.rangeNum(lo, hi, 0.1, true);
+    }
+
+    tell() {
+        const [scale, spike] = Object.entries(this.beyond).find(([, v]) => v !== undefined) || [],
+            unit = this.units[scale],
+            reach = `spikes to ${show(spike)}${unit ? ' ' + unit : ''}`;
+        this.button.hidden = spike === undefined;
+        this.button.textContent = this.whole ? `cut off ${reach}` : `show ${reach}`;
+        this.button.setAttribute('aria-pressed', String(this.whole));
     }
 }
 
-// options: label and right name the axes; log, rightLog their scales; own: not over the time of the
-// run, so nothing is shared. series: [{run, label, values, color, dash, scale, words}], all over the times of their
+// What stands in a plot, in words.
+function inWords(series) {
+    return series
+        .filter(s => !s.words)
+        .slice(0, 40)
+        .map(s => {
+            const pair = range([s.values]);
+            return pair ? `${s.label}: ${show(pair[0])} to ${show(pair[1])}, at the end ${show(s.values.at(-1))}` : '';
+        })
+        .filter(Boolean)
+        .join('; ');
+}
+
+function drawShapes(u, shapes) {
+    const ctx = u.ctx,
+        scale = devicePixelRatio || 1;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    ctx.clip();
+    ctx.scale(scale, scale);
+    ctx.textAlign = 'left';
+    ctx.textBaseline = 'alphabetic';
+    ctx.font = font;
+    for (const s of shapes) {
+        ctx.fillStyle = s.color || color('t');
+        if (s.text !== undefined) ctx.fillText(s.text, s.x, s.y);
+        else ctx.fillRect(s.x, s.y, s.width, s.height);
+    }
+    ctx.restore();
+}
+
+function marksOf(u, k, place) {
+    const axis = u.axes[k];
+    return (axis._splits || [])
+        .map((v, i) => ({at: place(v), text: axis._values[i]}))
+        .filter(m => m.text !== '' && m.text !== null && m.text !== undefined);
+}
+
+function shownLegend(u, order) {
+    return order
+        .filter((s, k) => u.series[k + 1].show && !s.words)
+        .map(s => ({label: s.label, color: seriesColor(s.color), dash: s.dash}));
+}
+
+// As figure.js wants it.
+function figureOf(u, order, options) {
+    const ratio = devicePixelRatio || 1,
+        box = {left: u.bbox.left / ratio, top: u.bbox.top / ratio};
+    box.width = u.bbox.width / ratio;
+    box.height = u.bbox.height / ratio;
+    const x = v => box.left + u.valToPos(v, 'x'),
+        y = scale => v => box.top + u.valToPos(v, scale);
+    const points = k =>
+        Array.from(u.data[0], (t, i) => [t, u.data[k][i]])
+            .filter(([t, v]) => v !== undefined && t >= u.scales.x.min && t <= u.scales.x.max)
+            .map(([t, v]) => (v === null ? null : [x(t), y(u.series[k].scale)(v)]));
+    return {
+        width: u.width,
+        height: u.height,
+        box,
+        x: marksOf(u, 0, x),
+        y: options.strip ? [] : marksOf(u, 1, y('y')),
+        right: u.axes[2] ? marksOf(u, 2, y('right')) : [],
+        xLabel: u.axes[0].label,
+        yLabel: options.label || '',
+        rightLabel: options.right || '',
+        curves: options.strip
+            ? []
+            : order.flatMap((s, k) =>
+                  u.series[k + 1].show
+                      ? [{color: seriesColor(s.color), dash: s.dash, points: points(k + 1), steps: s.held}]
+                      : [],
+              ),
+        shapes: options.shapes ? options.shapes(u) : [],
+        legend: shownLegend(u, order),
+    };
+}
+
+// options: title; label and right name the axes; log, rightLog their scales; own: not over the time of the
+// run, so nothing is shared; shapes: what is drawn besides, in pixels. series: [{run, label, values, color, dash, scale, words}], all over the times of their
 // run. words: values are indices of words, for the legend.
 export function timePlot(host, runs, series, options = {}) {
     const used = [...new Set(series.map(s => s.run))];
@@ -77,10 +210,15 @@ export function timePlot(host, runs, series, options = {}) {
     const first = runs[used[0]],
         log = {distr: 3, log: 10, clamp: (u, v, min) => min, range: decades};
     const few = data[0].length <= 200;
-    const width = Math.max(300, host.clientWidth);
+    const width = Math.max(300, host.clientWidth),
+        limits =
+            options.own || options.log || options.strip
+                ? null
+                : new Limits(host, {y: options.unit, right: options.rightUnit}),
+        free = limits ? {range: (u, lo, hi, scale) => limits.range(u, lo, hi, scale)} : {};
     const scales = {
         x: options.own ? {time: false} : {time: false, range: () => shownRange()},
-        y: options.log ? log : {},
+        y: options.log ? log : {...free},
     };
     const axes = [
         axis({label: axisLabel(first.time, first.timeUnit), size: 36, space: 80}),
@@ -92,7 +230,7 @@ export function timePlot(host, runs, series, options = {}) {
         }),
     ];
     if (options.right !== undefined) {
-        scales.right = options.rightLog ? {...log} : {};
+        scales.right = options.rightLog ? {...log} : {...free};
         axes.push(
             axis({
                 scale: 'right',
@@ -115,6 +253,7 @@ export function timePlot(host, runs, series, options = {}) {
     const opts = {
         width,
         height: options.height || 230,
+        pxAlign: 0, // slanted lines are no staircases
         scales,
         axes,
         padding: [8, options.right === undefined ? 16 : 0, 0, 0],
@@ -138,7 +277,7 @@ export function timePlot(host, runs, series, options = {}) {
             y: false,
         },
         hooks: options.own
-            ? {ready: [legendByKeyboard]}
+            ? {ready: [u => dressLegend(u, order)]}
             : {
                   setCursor: [
                       u => {
@@ -160,14 +299,27 @@ export function timePlot(host, runs, series, options = {}) {
                           setZoom([from, to]);
                       },
                   ],
-                  ready: [legendByKeyboard],
+                  ready: [u => dressLegend(u, order)],
                   draw: [
-                      ...(options.draw ? [options.draw] : []),
+                      () => limits && limits.tell(),
+                      ...(options.shapes ? [u => drawShapes(u, options.shapes(u))] : []),
                       u => used.forEach((r, i) => drawPhases(u, runs[r].phases, i === 0 && !options.strip)),
                   ],
               },
     };
     self = new uPlot(opts, data, host);
+    if (limits) limits.plot = self;
+    const title = options.title || host.getAttribute('aria-label') || 'plot';
+    host.append(
+        saveButtons(
+            title,
+            () => figureOf(self, order, options),
+            () => self.ctx.canvas,
+        ),
+        element('p', {class: 'heard', text: inWords(order)}),
+    );
+    self.ctx.canvas.setAttribute('role', 'img');
+    self.ctx.canvas.setAttribute('aria-label', title);
     listen('theme', () => self.redraw(false, true));
     new ResizeObserver(() => {
         const now = Math.max(300, host.clientWidth);

@@ -1,7 +1,9 @@
 // Curves y over x with time along them: phase portraits, and friction against velocity.
 
 import {mark, range, show, ticks} from './data.js';
-import {color, element, listen, seriesColor, setTime, shownRange, state} from './state.js';
+import {saveButtons} from './figure.js';
+import {seriesColor} from './look.js';
+import {color, element, listen, setTime, shownRange, state} from './state.js';
 
 const piece = 250,
     few = 200;
@@ -20,7 +22,16 @@ export class Curves {
         Object.assign(this, {host, xLabel, yLabel, series, ghosts, height});
         this.canvas = element('canvas', {role: 'img', 'aria-label': `${yLabel} against ${xLabel}`});
         this.readout = element('div', {class: 'readout'});
-        host.append(this.canvas, this.readout);
+        const title = host.getAttribute('aria-label') || `${yLabel} against ${xLabel}`;
+        host.append(
+            this.canvas,
+            this.readout,
+            saveButtons(
+                title,
+                () => this.figure(),
+                () => this.canvas,
+            ),
+        );
         this.canvas.addEventListener('mousemove', e => this.hover(e));
         listen('time', () => this.drawNow());
         for (const what of ['zoom', 'theme']) listen(what, () => this.draw());
@@ -110,6 +121,34 @@ export class Curves {
         ctx.stroke();
         ctx.setLineDash([]);
         ctx.globalAlpha = 1;
+    }
+
+    // As figure.js wants it.
+    figure() {
+        const f = this.f,
+            box = {left: margin.left, top: margin.top, width: f.width - margin.left - margin.right};
+        box.height = this.height - margin.top - margin.bottom;
+        const points = s =>
+            Array.from(s.x, (x, i) =>
+                Number.isFinite(x) && Number.isFinite(s.y[i]) ? [f.toX(x), f.toY(s.y[i])] : null,
+            );
+        const curve = (s, ink, more) => ({points: points(s), color: ink, dash: s.dash, ...more});
+        return {
+            width: f.width,
+            height: this.height,
+            box,
+            x: ticks(f.x0, f.x1, Math.max(2, f.width / 90)).map(v => ({at: f.toX(v), text: mark(v)})),
+            y: ticks(f.y0, f.y1, this.height / 50).map(v => ({at: f.toY(v), text: mark(v)})),
+            xLabel: this.xLabel,
+            yLabel: this.yLabel,
+            curves: [
+                ...this.ghosts.map(g => curve(g, color('8'), {width: 7, opacity: 0.35})),
+                ...this.series.map(s => curve(s, seriesColor(s.color))),
+            ],
+            legend: this.series
+                .filter(s => s.label)
+                .map(s => ({label: s.label, color: seriesColor(s.color), dash: s.dash})),
+        };
     }
 
     // The nodes of a plan, or few samples.

@@ -1,126 +1,25 @@
-// Browser tests of the page: node page.mjs PERP SOURCE_DIR SCRATCH_DIR
-// Runs perp, opens what it wrote in Chromium, and looks at it as a reader would.
+// Browser tests of what the page shows and does; see browser.mjs.
 
-import {execFileSync} from 'node:child_process';
-import {existsSync, mkdirSync, readFileSync, statSync, writeFileSync} from 'node:fs';
-import {join} from 'node:path';
-
-const [, , perp, source, scratch] = process.argv;
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
-if (!chromium) {
-    console.log('skipped: there is no chromium; scripts/setup installs it');
-    process.exit(0);
-}
-const playwright = await import('playwright-core');
-mkdirSync(scratch, {recursive: true});
-
-// Helpers -----------------------------------------------------------------------------------------
-
-let failures = 0,
-    checks = 0;
-
-function check(what, condition, detail = '') {
-    checks++;
-    if (condition) return;
-    failures++;
-    console.log(`FAILED: ${what} ${detail}`);
-}
-
-function run(...args) {
-    return execFileSync(perp, args, {cwd: source, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']});
-}
-
-function scratchFile(name, text) {
-    const path = join(scratch, name);
-    if (text !== undefined) writeFileSync(path, text);
-    return path;
-}
-
-// A report reads the model of a run only beside the run.
-function copyBeside(model) {
-    writeFileSync(join(scratch, model.split('/').pop()), readFileSync(join(source, model)));
-}
-
-function simulate(model, ...more) {
-    copyBeside(model);
-    const csv = scratchFile(model.replaceAll(/[/.]/g, '_') + '.csv');
-    run('simulate', model, '-o', csv, '--quiet', ...more);
-    return csv;
-}
-
-function report(name, ...args) {
-    const html = scratchFile(name + '.html');
-    run('report', ...args, '-o', html);
-    return html;
-}
-
-// The table of a CSV file: names, and rows of numbers.
-function table(csv) {
-    const lines = readFileSync(csv, 'utf8')
-        .split('\n')
-        .filter(l => l && !l.startsWith('#'));
-    const names = [...lines[0].matchAll(/"([^"]*)"|([^,]+)/g)].map(m => m[1] ?? m[2]);
-    return {names, rows: lines.slice(1).map(l => l.split(',').map(x => (x === 'nan' ? NaN : Number(x))))};
-}
-
-const shown = v => (Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '–');
-const browser = await playwright.chromium.launch({
-    executablePath: chromium,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-});
-
-async function open(html, options = {}) {
-    const page = await browser.newPage({viewport: {width: 1100, height: 900}, ...options});
-    page.faults = [];
-    page.on('console', m => {
-        if (m.type() === 'error' || m.type() === 'warning') page.faults.push(m.text());
-    });
-    page.on('pageerror', e => page.faults.push(e.message));
-    page.on('request', r => {
-        if (!r.url().startsWith('file:') && !r.url().startsWith('data:')) page.faults.push('fetched ' + r.url());
-    });
-    await page.goto('file://' + html);
-    await page.waitForTimeout(120);
-    return page;
-}
-
-function quiet(page, name) {
-    check(`${name}: no console error, nothing fetched`, page.faults.length === 0, page.faults.join('; '));
-}
-
-// Distinct colours of a canvas: 1 when nothing is on it.
-function colors(locator) {
-    return locator.evaluate(canvas => {
-        const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data,
-            seen = new Set();
-        for (let i = 0; i < data.length; i += 4)
-            seen.add((data[i] << 24) ^ (data[i + 1] << 16) ^ (data[i + 2] << 8) ^ data[i + 3]);
-        return seen.size;
-    });
-}
-
-async function noEmptyPanel(page, name) {
-    const canvases = await page.locator('canvas').all();
-    check(`${name}: has panels`, canvases.length >= 3, String(canvases.length));
-    for (const [i, canvas] of canvases.entries())
-        check(`${name}: panel ${i} is not empty`, (await colors(canvas)) > 3);
-}
-
-// Hover at a share of the width of a time plot; the values of its legend by name.
-async function hover(page, plot, share) {
-    await plot.scrollIntoViewIfNeeded();
-    const box = await plot.locator('.u-over').boundingBox();
-    await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
-    await page.waitForTimeout(60);
-    return legend(plot);
-}
-
-async function legend(plot) {
-    const entries = await plot.locator('.u-legend .u-series').all(),
-        values = {};
-    for (const e of entries) values[await e.locator('.u-label').innerText()] = await e.locator('.u-value').innerText();
-    return values;
-}
+import {readFileSync, statSync} from 'node:fs';
+import {
+    browser,
+    check,
+    colors,
+    copyBeside,
+    finish,
+    hover,
+    legend,
+    noEmptyPanel,
+    open,
+    quiet,
+    report,
+    run,
+    scratchFile,
+    shown,
+    simulate,
+    table,
+    test,
+} from './browser.mjs';
 
 // Tests -------------------------------------------------------------------------------------------
 
@@ -396,9 +295,9 @@ async function planIsShown() {
                 .flatMap(p => p.plot.series)
                 .find(s => s.label === label)
                 .paths.toString();
-        return [of('F') === of('x'), of('lp') === of('x')];
+        return ['F', 'lp', 'v'].map(name => of(name) === of('x'));
     });
-    check('plan: the input has steps, friction has not', !paths[0] && paths[1], String(paths));
+    check('plan: input and force act in steps, a state does not', String(paths) === 'false,false,true', String(paths));
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
     await page.close();
@@ -550,40 +449,36 @@ async function wideRunsStaySmall() {
 
 // -------------------------------------------------------------------------------------------------
 
-try {
-    const block = simulate('examples/notes/sliding_one_line.perp'),
-        square = simulate('examples/mechanics/square.perp');
-    const traditional = simulate('examples/notes/sliding_traditional.perp', '--set', 'mu=0.3');
-    const blockPage = report('block', block),
-        squarePage = report('square', square);
+const block = simulate('examples/notes/sliding_one_line.perp'),
+    square = simulate('examples/mechanics/square.perp'),
+    traditional = simulate('examples/notes/sliding_traditional.perp', '--set', 'mu=0.3'),
+    blockPage = report('block', block),
+    squarePage = report('square', square);
+await test('a page without data is small', () =>
     check(
         'size: under 1 MB besides the data',
         statSync(report('small', scratchFile('small.csv', 't,x\n0,1\n1,2\n'))).size < 2e5,
-    );
-    await hoverValuesEqualTheCsv(block, blockPage, 'block');
-    await hoverValuesEqualTheCsv(traditional, report('traditional', traditional), 'traditional');
-    await panelsAreNotEmpty(blockPage, 'block', true);
-    await panelsAreNotEmpty(squarePage, 'square', true);
-    await cursorAndZoomAreShared(blockPage);
-    await playMovesTheDrawing(squarePage);
-    await spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3')));
-    await firstFrameIsWhole();
-    await modesAreNamed(blockPage, block);
-    await severalRunsOverlay(block, traditional);
-    await faultsAreMessages();
-    await textsAreEscaped();
-    await iterationsAreShown(block);
-    await planIsShown();
-    await phasesAreShown();
-    await fitIsShown();
-    await darkAndLight(blockPage);
-    await policyHolds(blockPage);
-    await longRunsStaySmall();
-    await wideRunsStaySmall();
-} catch (error) {
-    failures++;
-    console.log(error.stack);
-}
-await browser.close();
-console.log(failures ? `${failures} of ${checks} checks failed` : `ok: ${checks} checks`);
-process.exit(failures ? 1 : 0);
+    ));
+await test('values under the cursor are those of the table', () => hoverValuesEqualTheCsv(block, blockPage, 'block'));
+await test('the same of another model', () =>
+    hoverValuesEqualTheCsv(traditional, report('traditional', traditional), 'traditional'));
+await test('panels are drawn', () => panelsAreNotEmpty(blockPage, 'block', true));
+await test('panels of the square are drawn', () => panelsAreNotEmpty(squarePage, 'square', true));
+await test('cursor and zoom are shared', () => cursorAndZoomAreShared(blockPage));
+await test('play moves the drawing', () => playMovesTheDrawing(squarePage));
+await test('a drawing in space turns', () =>
+    spaceTurns(report('cube', simulate('examples/mechanics/cube.perp', '--to', '0.3'))));
+await test('the first frame is whole', firstFrameIsWhole);
+await test('modes are named', () => modesAreNamed(blockPage, block));
+await test('several runs lie over each other', () => severalRunsOverlay(block, traditional));
+await test('faults are messages', faultsAreMessages);
+await test('texts are escaped', textsAreEscaped);
+await test('iterations are shown', () => iterationsAreShown(block));
+await test('a plan is shown', planIsShown);
+await test('phases are shown', phasesAreShown);
+await test('a fit is shown', fitIsShown);
+await test('dark and light', () => darkAndLight(blockPage));
+await test('the policy holds', () => policyHolds(blockPage));
+await test('long runs stay small', longRunsStaySmall);
+await test('wide runs stay small', wideRunsStaySmall);
+await finish();
