@@ -1,5 +1,5 @@
 // Bundle the page and write it as C: node build.mjs OUT.c [OUT.html]
-// The page is split at the place of the data: perp__page_head, data, perp__page_tail.
+// The page is split where the data and all rows go: perp__page_head, data, perp__page_middle, rows, perp__page_tail.
 
 import {build} from 'esbuild';
 import {createHash} from 'node:crypto';
@@ -50,15 +50,16 @@ const page = readFileSync(join(here, 'src/page.html'), 'utf8')
     .replace('perp-policy', () => policy)
     .replace('/*perp-style*/', () => style)
     .replace('/*perp-script*/', () => program);
-const parts = page.split('/*perp-data*/');
-if (parts.length !== 2) throw new Error('page.html must have one /*perp-data*/');
+const parts = page.split(/\/\*perp-(?:data|rows)\*\//);
+if (parts.length !== 3) throw new Error('page.html must have one /*perp-data*/ and, after it, one /*perp-rows*/');
 
 mkdirSync(dirname(out), {recursive: true});
 writeFileSync(
     out + '.part',
     '/* Made by web/build.mjs. */\n#include <stddef.h>\n' +
         array('perp__page_head', parts[0]) +
-        array('perp__page_tail', parts[1]),
+        array('perp__page_middle', parts[1]) +
+        array('perp__page_tail', parts[2]),
 );
 renameSync(out + '.part', out);
 if (html) writeFileSync(html, page);

@@ -130,6 +130,8 @@ typedef struct perp_report_options {
     int max_columns; ///< that are shown when none are named; default 40
     int max_rows; ///< rows of all runs in a page; longer runs keep, in every stretch of time, the
                   ///< rows where a column is largest or smallest; default 50000
+    size_t max_all; ///< bytes of all rows, which a page of longer runs carries for those who zoom
+                    ///< in; a page whose rows take more is without them; default 2e8, 0: none
 } perp_report_options;
 
 /// The defaults; _fill as in perp/base.h.

@@ -3,6 +3,7 @@
  * the last bit. */
 
 #include "report/modes.h"
+#include "report/rows.h"
 #include "report/text.h"
 #include "report/thin.h"
 #include "report/view.h"
@@ -20,8 +21,9 @@ enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, FRAMES = 2000 };
 enum { MAX_VALUES = 1400000, MAX_DRAWN = 300000 };
 
 #ifdef PERP_HAVE_PAGE
-extern const unsigned char perp__page_head[], perp__page_tail[];
-extern const size_t perp__page_head_size, perp__page_tail_size;
+/* Of web/src/page.html: before the data, between them and all rows, after those. */
+extern const unsigned char perp__page_head[], perp__page_middle[], perp__page_tail[];
+extern const size_t perp__page_head_size, perp__page_middle_size, perp__page_tail_size;
 #endif
 
 int perp_report_has_page(void)
@@ -33,6 +35,12 @@ int perp_report_has_page(void)
 #endif
 }
 
+/* All rows of all runs, in blocks, and how long they may become. */
+typedef struct stack {
+    perp__text text;
+    size_t most;
+} stack;
+
 /* What goes onto the page of one run. */
 typedef struct sheet {
     const perp_report_run *run;
@@ -41,6 +49,7 @@ typedef struct sheet {
     int *row; /* the rows that are kept */
     double *gathered;
     perp__modes modes;
+    stack *all;
 } sheet;
 
 static void key(perp__text *out, const char *name)
@@ -234,6 +243,42 @@ static int put_drawing(perp__text *out, const perp_model *m, const perp_trajecto
     return ok;
 }
 
+/* All rows ------------------------------------------------------------------------------------ */
+
+/* A column in blocks behind what there is; where they begin goes to the data. */
+static void put_blocks(perp__text *out, const sheet *s, const double *x)
+{
+    if (!x) {
+        perp__text_put(out, "null");
+        return;
+    }
+    for (int i = 0; i < s->rows && s->all->text.length <= s->all->most; i += PERP__BLOCK_ROWS) {
+        int left = s->rows - i;
+        perp__text_format(out, "%s%zu", i ? "," : "[", s->all->text.length);
+        perp__rows_put(&s->all->text, x + i, left < PERP__BLOCK_ROWS ? left : PERP__BLOCK_ROWS);
+    }
+    perp__text_format(out, ",%zu]", s->all->text.length);
+}
+
+/* Of a run that is not on the page with all its rows: all of them, for those who look closer; without, if they are too many. */
+static void put_all_rows(perp__text *out, const sheet *s, const perp__view *v, int r)
+{
+    size_t before = s->all->text.length, data = out->length;
+    key(out, "all");
+    perp__text_format(out, "{\"block\":%d,\"t\":", PERP__BLOCK_ROWS);
+    put_blocks(out, s, s->time);
+    perp__text_put(out, ",\"data\":[");
+    for (int k = 0; k < v->nshown; k++) {
+        if (k) perp__text_put(out, ",");
+        put_blocks(out, s, perp__view_values(v, r, k));
+    }
+    perp__text_put(out, "]}");
+    if (s->all->text.length <= s->all->most || out->failed) return;
+    s->all->text.length = before;
+    out->length = data;
+    if (s->all->most) perp__text_format(out, ",\"tooMany\":%zu", s->all->most);
+}
+
 /* A run --------------------------------------------------------------------------------------- */
 
 static void put_notes(perp__text *out, const perp_trajectory *t)
@@ -318,10 +363,10 @@ static int choose_rows(sheet *s, const perp__view *v, int r, const double *resid
     return s->row && s->gathered;
 }
 
-static int put_values(perp__text *out, const perp__view *v, int r, int most)
+static int put_values(perp__text *out, stack *all, const perp__view *v, int r, int most)
 {
     const perp_report_run *run = &v->runs[r];
-    sheet s = {.run = run, .rows = perp_trajectory_rows(run->trajectory)};
+    sheet s = {.run = run, .rows = perp_trajectory_rows(run->trajectory), .all = all};
     s.time = perp__view_times(v, r);
     const double *residual =
         perp_trajectory_column(run->trajectory, perp_trajectory_find(run->trajectory, "residual"));
@@ -338,6 +383,7 @@ static int put_values(perp__text *out, const perp__view *v, int r, int most)
         perp__text_put(out, "]");
         key(out, "residual");
         put_column(out, &s, residual);
+        if (s.kept < s.rows) put_all_rows(out, &s, v, r);
         put_strips(out, &s);
         put_laws(out, &s);
         if (run->model && run->model->draw && run->model->draw->nshape)
@@ -349,7 +395,7 @@ static int put_values(perp__text *out, const perp__view *v, int r, int most)
     return ok;
 }
 
-static int put_run(perp__text *out, const perp__view *v, int r, int most)
+static int put_run(perp__text *out, stack *all, const perp__view *v, int r, int most)
 {
     const perp_report_run *run = &v->runs[r];
     const perp_trajectory *t = run->trajectory;
@@ -363,14 +409,14 @@ static int put_run(perp__text *out, const perp__view *v, int r, int most)
     put_notes(out, t);
     put_model(out, run->model);
     put_iterations(out, run->iterations);
-    if (!v->problem[r]) ok = put_values(out, v, r, most);
+    if (!v->problem[r]) ok = put_values(out, all, v, r, most);
     perp__text_put(out, "}");
     return ok;
 }
 
 /* The page ------------------------------------------------------------------------------------ */
 
-static int put_data(perp__text *out, const perp__view *v, const perp_report_options *o)
+static int put_data(perp__text *out, stack *all, const perp__view *v, const perp_report_options *o)
 {
     int ok = 1, most = o->max_rows / v->nruns;
     perp__text_put(out, "{\"perp\":");
@@ -386,24 +432,28 @@ static int put_data(perp__text *out, const perp__view *v, const perp_report_opti
     perp__text_put(out, "],\"runs\":[");
     for (int r = 0; r < v->nruns && ok; r++) {
         if (r) perp__text_put(out, ",");
-        ok = put_run(out, v, r, most < 100 ? 100 : most);
+        ok = put_run(out, all, v, r, most < 100 ? 100 : most);
     }
     perp__text_put(out, "]}");
-    return ok && !out->failed;
+    return ok && !out->failed && !all->text.failed;
 }
 
-static perp_status write_page(const perp__text *data, const char *path, perp_diag *diag)
+static perp_status write_page(const perp__text *data, const perp__text *all, const char *path,
+                              perp_diag *diag)
 {
 #ifdef PERP_HAVE_PAGE
     perp__text page = {0};
     perp__text_bytes(&page, (const char *)perp__page_head, perp__page_head_size);
     perp__text_bytes(&page, data->at, data->length);
+    perp__text_bytes(&page, (const char *)perp__page_middle, perp__page_middle_size);
+    perp__text_bytes(&page, all->at, all->length);
     perp__text_bytes(&page, (const char *)perp__page_tail, perp__page_tail_size);
     perp_status status = perp__text_write(&page, path, diag);
     perp__text_clear(&page);
     return status;
 #else
     (void)data;
+    (void)all;
     (void)path;
     return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
                         "this build has no page: it was built without node. Run scripts/setup, "
@@ -418,13 +468,15 @@ perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
 {
     perp_report_options o = perp_report_options_default();
     if (!path || !perp__options_take(&o, sizeof o, options) || o.max_rows < 2) return PERP_ERR_ARG;
-    if (!perp_report_has_page()) return write_page(NULL, path, diag);
+    if (!perp_report_has_page()) return write_page(NULL, NULL, path, diag);
     perp__view view;
     perp__text data = {0};
+    stack all = {.most = o.max_all};
     perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
-    if (status == PERP_OK && !put_data(&data, &view, &o)) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = write_page(&data, path, diag);
+    if (status == PERP_OK && !put_data(&data, &all, &view, &o)) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = write_page(&data, &all.text, path, diag);
     perp__text_clear(&data);
+    perp__text_clear(&all.text);
     perp__view_clear(&view);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct plots {
 
 void perp_report_options_fill(perp_report_options *options, size_t size)
 {
-    perp_report_options own = {.max_columns = 40, .max_rows = 50000};
+    perp_report_options own = {.max_columns = 40, .max_rows = 50000, .max_all = 200000000};
     perp__options_give(options, size, &own, sizeof own);
 }
 

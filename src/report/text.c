@@ -133,6 +133,16 @@ static void put_base64(char *to, const unsigned char *bytes, size_t n)
     to[3] = n > 2 ? letter[word & 63] : '=';
 }
 
+void perp__text_base64(perp__text *text, const unsigned char *bytes, size_t n)
+{
+    if (!reserve(text, (n + 2) / 3 * 4)) return;
+    for (size_t k = 0; k < n; k += 3) {
+        put_base64(text->at + text->length, bytes + k, n - k);
+        text->length += 4;
+    }
+    text->at[text->length] = 0;
+}
+
 static void little_endian(const double *x, unsigned char *bytes)
 {
     uint64_t bits;
@@ -143,15 +153,11 @@ static void little_endian(const double *x, unsigned char *bytes)
 void perp__text_doubles(perp__text *text, const double *x, size_t n)
 {
     perp__text_put(text, "\"");
-    if (!reserve(text, n * 11 + 8)) return;
     for (size_t i = 0; i < n; i += 3) { /* 24 bytes are 32 letters */
         unsigned char bytes[24];
-        size_t count = n - i < 3 ? n - i : 3, size = 8 * count;
+        size_t count = n - i < 3 ? n - i : 3;
         for (size_t k = 0; k < count; k++) little_endian(&x[i + k], bytes + 8 * k);
-        for (size_t k = 0; k < size; k += 3) {
-            put_base64(text->at + text->length, bytes + k, size - k);
-            text->length += 4;
-        }
+        perp__text_base64(text, bytes, 8 * count);
     }
     perp__text_put(text, "\"");
 }

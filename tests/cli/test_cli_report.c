@@ -87,6 +87,8 @@ static void a_page_is_written_or_refused_with_the_way_to_it(void **state)
     char *html = cli_read(cli_path("square.html"));
     assert_non_null(strstr(html, "\"drawing\":{"));
     assert_non_null(strstr(html, "\"kind\":\"contact\""));
+    assert_non_null(
+        strstr(html, "\"fUnit\":\"N\",\"vUnit\":\"m s^-1\"")); /* vx - gap*om: derived */
     assert_null(strstr(html, "src=\"http"));
     assert_null(strstr(html, "href=\"http"));
     int scripts = occurrences(html, "</script");
@@ -96,6 +98,27 @@ static void a_page_is_written_or_refused_with_the_way_to_it(void **state)
     assert_int_equal(r.code, 0);
     assert_int_equal(occurrences(r.out, "</script"), scripts);
     cli_free(&r);
+}
+
+/* Of nested loops, the indices of the turn; not what only begins like one. */
+static void names_have_the_values_of_loop_indices(void **state)
+{
+    (void)state;
+    if (!perp_report_has_page()) skip_because("no page in this build");
+    cli_file("loops.perp", "model loops\n"
+                           "state x[2,2] = 1\nvar f[2,2]\nparam ib = 1\n"
+                           "for i in 1..2 { for k in 1..2 {\n"
+                           "der(x[i,k]) = f[i,k] - 1\n"
+                           "0 <= f[i,k] perp x[i,k] + ib*i >= 0 } }\n"
+                           "simulate to 0.1 step 0.01\n");
+    cli_result r = cli_run("simulate '%s' --quiet -o '%s' --report '%s'", cli_path("loops.perp"),
+                           cli_path("loops.csv"), cli_path("loops.html"));
+    assert_int_equal(r.code, 0);
+    cli_free(&r);
+    char *html = cli_read(cli_path("loops.html"));
+    assert_non_null(strstr(html, "f[1,2] \xE2\x9F\x82 x[1,2] + ib*1\""));
+    assert_non_null(strstr(html, "f[2,1] \xE2\x9F\x82 x[2,1] + ib*2\""));
+    free(html);
 }
 
 /* Two runs of 2000 rows in a page of 600: all of the first would be 2000, 100 are the least of each. */
@@ -122,6 +145,20 @@ static void runs_share_the_rows_of_a_page(void **state)
         for (; (at = strstr(at, "\"kept\":")) != NULL; n++) kept += atoi(at += 7);
         assert_int_equal(n, 2);
         assert_true(kept > most[k] / 2 && kept <= (most[k] < 200 ? 200 : most[k]));
+        assert_int_equal(occurrences(html, "\"all\":{"), 2);
+        assert_null(strstr(html, "\"tooMany\":"));
+        free(html);
+    }
+    const int says[] = {1, 2, 0};
+    const size_t all[] = {20000, 1000, 0}; /* room for the rows of one run, of none; not asked for */
+    for (int k = 0; k < 3; k++) {
+        perp_report_options o = perp_report_options_default();
+        o.max_rows = 600;
+        o.max_all = all[k];
+        assert_int_equal(perp_report_write_html(runs, 2, &o, cli_path("two.html"), NULL), PERP_OK);
+        char *html = cli_read(cli_path("two.html"));
+        assert_int_equal(occurrences(html, "\"all\":{"), k == 0);
+        assert_int_equal(occurrences(html, "\"tooMany\":"), says[k]);
         free(html);
     }
     perp_trajectory_destroy(t);
@@ -236,6 +273,7 @@ int main(void)
         cmocka_unit_test(svg_has_a_panel_for_each_unit),
         cmocka_unit_test(modes_follow_each_other_without_a_gap),
         cmocka_unit_test(a_page_is_written_or_refused_with_the_way_to_it),
+        cmocka_unit_test(names_have_the_values_of_loop_indices),
         cmocka_unit_test(runs_share_the_rows_of_a_page),
         cmocka_unit_test(parameters_of_the_run_reach_the_model),
         cmocka_unit_test(faults_are_named),

@@ -1,11 +1,13 @@
 /* Figures: what is drawn is what was given, and nothing given breaks the file. */
 
 #include "perp/report.h"
+#include "report/rows.h"
 #include "report/thin.h"
 #include "report/ticks.h"
 #include "unit.h"
 
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -128,6 +130,30 @@ static void a_page_keeps_the_extremes_of_each_column(void **state)
     int all, *row = perp__thin(column, 2, MOST, MOST, &all);
     assert_int_equal(all, MOST); /* few enough: every row */
     free(row);
+}
+
+/* Never more than 12 letters a value, and next to none where the value goes on as before. */
+static void rows_are_short(void **state)
+{
+    (void)state;
+    enum { ROWS = PERP__BLOCK_ROWS };
+    static double x[ROWS];
+    static const double most[] = {12, 1, 1, 8};
+    for (int kind = 0; kind < 4; kind++) {
+        uint64_t bits = 7;
+        for (int i = 0; i < ROWS; i++) {
+            bits = bits * 6364136223846793005u + 1442695040888963407u;
+            memcpy(&x[i], &bits, sizeof bits);
+            if (kind == 1) x[i] = 0.1;
+            if (kind == 2) x[i] = 4096 + i * 0x1p-20;
+            if (kind == 3) x[i] = sin(0.001 * i);
+        }
+        perp__text text = {0};
+        perp__rows_put(&text, x, ROWS);
+        assert_int_equal(text.failed, 0);
+        assert_true((double)text.length <= most[kind] * ROWS);
+        perp__text_clear(&text);
+    }
 }
 
 static void texts_are_escaped(void **state)
@@ -255,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_nan_interrupts_the_line),
         cmocka_unit_test(long_series_are_thinned_and_keep_their_extremes),
         cmocka_unit_test(a_page_keeps_the_extremes_of_each_column),
+        cmocka_unit_test(rows_are_short),
         cmocka_unit_test(texts_are_escaped),
         cmocka_unit_test(values_without_a_logarithm_lie_on_the_lower_edge),
         cmocka_unit_test(any_finite_values_can_be_drawn),

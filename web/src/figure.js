@@ -165,24 +165,24 @@ export function saveButtons(title, figure, canvas) {
     );
 }
 
-// Rows as CSV, as perp reads it: all digits, nan where there is no number.
-export function csvText(names, units, columns) {
-    const quoted = name => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name),
-        lines = names.map((name, k) => (units[k] ? `# unit ${name} = ${units[k]}` : null)).filter(Boolean);
-    lines.push(names.map(quoted).join(','));
-    for (let i = 0; i < columns[0].length; i++) {
-        let line = '';
-        for (let k = 0; k < columns.length; k++) {
-            const v = columns[k][i];
-            line += (k ? ',' : '') + (v === null || Number.isNaN(v) ? 'nan' : String(v).replace('Infinity', 'inf'));
-        }
-        lines.push(line);
-    }
-    return lines.join('\n') + '\n';
+const quoted = name => (/[",\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
+const written = v => (Number.isNaN(v) ? 'nan' : String(v).replace('Infinity', 'inf'));
+
+// The head of a table, as perp reads it.
+export function csvHead(names, units) {
+    const lines = names.map((name, k) => (units[k] ? `# unit ${name} = ${units[k]}\n` : ''));
+    return lines.join('') + names.map(quoted).join(',') + '\n';
 }
 
-export function saveCsv(title, names, units, columns) {
-    save(`${fileName(title)}.csv`, new Blob([csvText(names, units, columns)], {type: 'text/csv'}));
+// Rows, with all digits.
+export function csvRows(columns) {
+    const lines = [];
+    for (let i = 0; i < columns[0].length; i++) lines.push(columns.map(x => written(x[i])).join(',') + '\n');
+    return lines.join('');
+}
+
+export function saveCsv(title, parts) {
+    save(`${fileName(title)}.csv`, new Blob(parts, {type: 'text/csv'}));
 }
 
 export {fileName};

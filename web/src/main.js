@@ -1,10 +1,11 @@
 // Puts the page together.
 
 import {nearest, range, read, readable, show} from './data.js';
-import {saveCsv} from './figure.js';
+import {csvHead, csvRows, saveCsv} from './figure.js';
 import {residualFigures, residuals, rootMeanSquare} from './fit.js';
 import {dashOf} from './look.js';
 import {phaseNote} from './phases.js';
+import {eachBlock, shownRows} from './rows.js';
 import {Stage} from './stage.js';
 import {element, listen, setTheme, setTime, setZoom, shownRange, state} from './state.js';
 import {stripPlot} from './strip.js';
@@ -75,6 +76,7 @@ function timePlots() {
             seriesOf(c.name, run => run.data[c.k], i, columns.length === 1).map(s => ({
                 ...s,
                 held: isHeld(data.runs[s.run], c.name),
+                column: c.k,
             })),
         );
         if (!series.length) continue;
@@ -280,6 +282,12 @@ function iterations() {
 
 // Where it came from ------------------------------------------------------------------------------
 
+function howMany(run) {
+    if (run.kept === run.rows) return String(run.rows);
+    const shown = `${run.rows}, of which ${run.kept} are shown (extremes kept)`;
+    return run.all ? `${shown}; zooming in shows all of them` : shown;
+}
+
 function origin(run) {
     const host = section(data.runs.length > 1 ? `Parameters and origin of ${run.name}` : 'Parameters and origin');
     const notes = run.notes.filter(n => !n.startsWith('unit '));
@@ -305,12 +313,7 @@ function origin(run) {
         element('h2', {text: 'Run'}),
         facts([
             ['file', run.name],
-            [
-                'rows',
-                run.kept < run.rows
-                    ? `${run.rows}, of which ${run.kept} are in this page (extremes kept)`
-                    : String(run.rows),
-            ],
+            ['rows', howMany(run)],
             ['written', run.complete ? 'completely' : isOurs(run) ? 'not completely' : 'by another program'],
             ['report', `perp ${data.perp}`],
         ]),
@@ -327,7 +330,7 @@ function origin(run) {
 
 function step(rows) {
     const run = data.runs.find(r => !r.problem),
-        t = run.t;
+        {t} = shownRows(run);
     const i = state.time === null ? 0 : nearest(t, state.time) + rows;
     setTime(t[Math.min(Math.max(i, 0), t.length - 1)]);
     tell(run);
@@ -335,10 +338,11 @@ function step(rows) {
 
 // The row of the cursor, for those who do not see it.
 function tell(run) {
-    const i = nearest(run.t, state.time),
-        values = data.columns.flatMap((c, k) => (run.data[k] ? [`${c.name} ${show(run.data[k][i])} ${c.unit}`] : []));
+    const rows = shownRows(run),
+        i = nearest(rows.t, state.time),
+        values = data.columns.flatMap((c, k) => (run.data[k] ? [`${c.name} ${show(rows.data(k)[i])} ${c.unit}`] : []));
     document.getElementById('said').textContent =
-        `${run.time} ${show(run.t[i])} ${run.timeUnit}: ${values.slice(0, 8).join(', ')}`;
+        `${run.time} ${show(rows.t[i])} ${run.timeUnit}: ${values.slice(0, 8).join(', ')}`;
 }
 
 function zoomBy(factor) {
@@ -397,6 +401,11 @@ window.perpReport = parts;
 // What needs a reader's eye before anything else.
 function warnings() {
     for (const run of data.runs) {
+        if (run.tooMany)
+            message(
+                `All ${run.rows} rows of ${run.name} would take more than ${show(run.tooMany / 1e6)} MB: ${run.kept} are ` +
+                    'here, with all extremes. With fewer columns (perp report --columns A,B,...) the page has every row.',
+            );
         if (run.problem) message(`${run.name} cannot be drawn: ${run.problem}.`);
         else if (noPlan(run))
             message(`${run.name} is not a plan that holds (${noPlan(run)}): this is where the search ended.`);
@@ -460,15 +469,16 @@ function leftOverPlots(fit) {
 function csvButtons() {
     const nav = document.getElementById('theme').parentElement;
     for (const run of data.runs.filter(r => !r.problem)) {
-        const columns = data.columns.map((c, k) => ({...c, values: run.data[k]})).filter(c => c.values);
-        const write = () =>
-            saveCsv(
-                run.name,
-                [run.time, ...columns.map(c => c.name)],
-                [run.timeUnit, ...columns.map(c => c.unit)],
-                [run.t, ...columns.map(c => c.values)],
-            );
-        const title = `save the rows of ${run.name} that are in this page`;
+        const index = data.columns.map((c, k) => k).filter(k => run.data[k]),
+            columns = index.map(k => data.columns[k]);
+        const write = () => {
+            const parts = [
+                csvHead([run.time, ...columns.map(c => c.name)], [run.timeUnit, ...columns.map(c => c.unit)]),
+            ];
+            eachBlock(run, index, (t, values) => parts.push(csvRows([t, ...values])));
+            saveCsv(run.name, parts);
+        };
+        const title = `save the ${run.all ? run.rows : run.kept} rows of ${run.name} that are in this page`;
         nav.prepend(element('button', {class: 'csv', text: label('CSV', run), title, onclick: write}));
     }
 }

@@ -6,6 +6,7 @@ import {saveButtons} from './figure.js';
 import {robust} from './limits.js';
 import {sample, seriesColor} from './look.js';
 import {drawPhases} from './phases.js';
+import {shownRows} from './rows.js';
 import {color, element, listen, setTime, setZoom, shownRange, state} from './state.js';
 
 export const plots = [];
@@ -204,8 +205,15 @@ function figureOf(u, order, options) {
 // run. words: values are indices of words, for the legend.
 export function timePlot(host, runs, series, options = {}) {
     const used = [...new Set(series.map(s => s.run))];
-    const tables = used.map(r => [Array.from(runs[r].t), ...series.filter(s => s.run === r).map(s => gaps(s.values))]);
-    const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
+    const columnsOf = r => series.filter(s => s.run === r),
+        isClose = used.some(r => runs[r].all && columnsOf(r).every(s => s.column !== undefined));
+    // Where a run has more rows than the page opens with, those of the stretch that is shown.
+    const tableOf = r => {
+        const rows = isClose ? shownRows(runs[r]) : {t: runs[r].t};
+        return [Array.from(rows.t), ...columnsOf(r).map(s => gaps(rows.data ? rows.data(s.column) : s.values))];
+    };
+    const collect = () => (used.length > 1 ? uPlot.join(used.map(tableOf)) : tableOf(used[0]));
+    const data = collect();
     const order = used.flatMap(r => series.filter(s => s.run === r));
     const first = runs[used[0]],
         log = {distr: 3, log: 10, clamp: (u, v, min) => min, range: decades};
@@ -332,7 +340,10 @@ export function timePlot(host, runs, series, options = {}) {
     plots.push({plot: self, onTime, series: order});
     listen('time', onTime);
     requestAnimationFrame(onTime); // the drawing stands at the start already
-    listen('zoom', () => self.setScale('x', {min: shownRange()[0], max: shownRange()[1]}));
+    listen('zoom', () => {
+        if (isClose) self.setData(collect(), false);
+        self.setScale('x', {min: shownRange()[0], max: shownRange()[1]});
+    });
     return self;
 }
 
