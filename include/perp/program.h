@@ -2,7 +2,7 @@
 ///
 ///     lo <= x <= hi,   rlo <= r(x) <= rhi,   and pairs such as   0 <= x_j - lo_j  perp  r_i(x) >= 0.
 ///
-/// Come back here with an .nl file of AMPL, Pyomo or JuMP. Linear programs, linear and nonlinear complementarity problems go to the
+/// Come back here with an .nl file of AMPL, Pyomo or JuMP, or with formulas. Linear programs, linear and nonlinear complementarity problems go to the
 /// methods that are made for them, all others to the interior point of perp/plan.h. A method's word is not taken: each condition
 /// is computed anew from the file's own expressions and judged on a scale of its own, and the words are those of plans.
 
@@ -57,6 +57,28 @@ PERP_API perp_status perp_program_read(const char *path, perp_program **program,
 /// @param name  of the file in messages
 PERP_API perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
                                         perp_program **program, perp_diag *diag);
+
+/// A program by formulas in x1, x2, .., as the model language has them: "x1^2 + exp(x2) - 3". Derivatives are taken of them.
+typedef struct perp_program_formulas {
+    int variables;
+    const double *lo, *hi, *start; ///< of variables; NULL: none, none, 0
+    const char *objective;         ///< NULL: none
+    int maximise;                  ///< 1: it is maximised
+    int rows;
+    const char *const *row;
+    const double *row_lo, *row_hi; ///< of rows that complement nothing; NULL: none
+    const int *
+        complements; ///< of each row, the variable (from 0) whose finite bounds it complements: row >= 0 where the variable
+                     ///< is at its lower bound, <= 0 at its upper, else 0; -1: none. NULL: none
+} perp_program_formulas;
+
+/// Nothing that is given is needed afterwards.
+///
+/// @param name  in messages
+/// @return PERP_OK, PERP_ERR_ARG (a count below 0, a formula that is NULL, a variable that is none), PERP_ERR_MODEL (diag names the
+///         formula), PERP_ERR_MEMORY
+PERP_API perp_status perp_program_create(const perp_program_formulas *formulas, const char *name,
+                                         perp_program **program, perp_diag *diag);
 PERP_API void perp_program_destroy(perp_program *program);
 
 PERP_API perp_program_size perp_program_get_size(const perp_program *program);

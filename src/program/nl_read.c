@@ -251,9 +251,8 @@ static int read_segment(perp__nl_reader *r, char *has_rows, char *has_bounds)
     return perp__nl_fail(r, "byte 0x%02x behind it begins no segment", (unsigned char)mark);
 }
 
-static int allocate(perp__nl_reader *r)
+int perp__nl_allocate(perp__nl *nl)
 {
-    perp__nl *nl = r->nl;
     perp__arena *a = &nl->arena;
     PERP_TAKE(a, nl->row, nl->ncon);
     PERP_TAKE(a, nl->objective, nl->nobj);
@@ -268,16 +267,19 @@ static int allocate(perp__nl_reader *r)
     PERP_TAKE(a, nl->pairs.upper, nl->ncon);
     PERP_TAKE(a, nl->linear.first, (size_t)nl->ncon + (size_t)nl->nobj);
     PERP_TAKE(a, nl->linear.count, (size_t)nl->ncon + (size_t)nl->nobj);
-    r->seen = calloc((size_t)nl->nvar + 1, sizeof *r->seen);
+    if (a->failed || !perp__graph_init(&nl->graph)) return 0;
+    perp_expr zero = perp__const(&nl->graph, 0);
+    for (int i = 0; i < nl->ncon; i++) nl->row[i] = zero, nl->pairs.var[i] = -1;
+    for (int i = 0; i < nl->nobj; i++) nl->objective[i] = zero;
+    return !nl->graph.failed;
+}
+
+static int allocate(perp__nl_reader *r)
+{
+    r->seen = calloc((size_t)r->nl->nvar + 1, sizeof *r->seen);
     r->defined = malloc(((size_t)r->ndefined + 1) * sizeof *r->defined);
     for (int i = 0; i < r->ndefined && r->defined; i++) r->defined[i] = -1;
-    for (int i = 0; i < nl->ncon && nl->pairs.var; i++) nl->pairs.var[i] = -1;
-    int ok = !a->failed && r->seen && r->defined && perp__graph_init(&nl->graph);
-    if (!ok) return perp__nl_no_memory(r);
-    perp_expr zero = perp__const(&nl->graph, 0);
-    for (int i = 0; i < nl->ncon; i++) nl->row[i] = zero;
-    for (int i = 0; i < nl->nobj; i++) nl->objective[i] = zero;
-    return !nl->graph.failed || perp__nl_no_memory(r);
+    return (r->seen && r->defined && perp__nl_allocate(r->nl)) || perp__nl_no_memory(r);
 }
 
 /* The bound that a pair speaks of must be there. */

@@ -22,6 +22,10 @@ struct perp_program {
     perp__arena arena;
 };
 
+/* formulas.c: a program as perp_program_create is given it. NULL: *status says why. */
+perp__nl *perp__nl_of_formulas(const perp_program_formulas *formulas, const char *name,
+                               perp_status *status, perp_diag *diag);
+
 /* classes.c: what the program is, for the objective that is chosen. 0: memory. */
 int perp__program_classify(perp_program *p);
 

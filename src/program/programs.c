@@ -87,6 +87,22 @@ static int take_arrays(perp_program *p)
     return !p->arena.failed;
 }
 
+/* What was read becomes a program, or the end of it. */
+static perp_status take_over(perp__nl *nl, perp_status status, const char *name,
+                             perp_program **program, perp_diag *diag)
+{
+    if (!nl) return status;
+    perp_program *p = calloc(1, sizeof *p);
+    if (!p) perp__nl_destroy(nl);
+    if (p) p->nl = nl;
+    if (!p || !take_arrays(p) || !choose_objective(p, 1)) {
+        perp_program_destroy(p);
+        return perp__out_of_memory(diag, name);
+    }
+    *program = p;
+    return PERP_OK;
+}
+
 perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
                                perp_program **program, perp_diag *diag)
 {
@@ -94,16 +110,23 @@ perp_status perp_program_parse(const char *bytes, size_t n, const char *name,
     if (!program) return PERP_ERR_ARG;
     *program = NULL;
     if (!bytes || n > INT_MAX) return PERP_ERR_ARG;
-    perp_program *p = calloc(1, sizeof *p);
-    if (!p) return perp__out_of_memory(diag, name);
-    p->nl = perp__nl_read(bytes, n, name ? name : "program", &status, diag);
-    if (p->nl && (!take_arrays(p) || !choose_objective(p, 1)))
-        status = perp__out_of_memory(diag, name);
-    if (status == PERP_OK)
-        *program = p;
-    else
-        perp_program_destroy(p);
-    return status;
+    if (!name) name = "program";
+    perp__nl *nl = perp__nl_read(bytes, n, name, &status, diag);
+    return take_over(nl, status, name, program, diag);
+}
+
+perp_status perp_program_create(const perp_program_formulas *formulas, const char *name,
+                                perp_program **program, perp_diag *diag)
+{
+    perp_status status;
+    if (!program) return PERP_ERR_ARG;
+    *program = NULL;
+    if (!formulas || formulas->variables < 0 || formulas->rows < 0 ||
+        (formulas->rows > 0 && !formulas->row))
+        return PERP_ERR_ARG;
+    if (!name) name = "program";
+    perp__nl *nl = perp__nl_of_formulas(formulas, name, &status, diag);
+    return take_over(nl, status, name, program, diag);
 }
 
 void perp_program_destroy(perp_program *p)

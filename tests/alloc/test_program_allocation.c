@@ -22,6 +22,42 @@ static perp_status solve_it(const char *bytes, size_t n, perp_plan_outcome expec
     return status;
 }
 
+/* The same by formulas. */
+static perp_status create_it(perp_diag *diag)
+{
+    const char *const row[] = {"x1 + exp(x2) - 3"};
+    const int complements[] = {0};
+    const double lo[] = {0, -1};
+    const perp_program_formulas f = {.variables = 2,
+                                     .lo = lo,
+                                     .objective = "x1^2 + x2^2",
+                                     .rows = 1,
+                                     .row = row,
+                                     .complements = complements};
+    perp_program *program;
+    perp_status status = perp_program_create(&f, "formulas", &program, diag);
+    perp_program_destroy(program);
+    return status;
+}
+
+static void creation_without_memory_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    perp_status status = PERP_ERR_MEMORY;
+    for (long k = 1; status != PERP_OK; k++) {
+        perp_diag diag = {0};
+        long before = live;
+        allocations = 0;
+        fail_at = k;
+        status = create_it(&diag);
+        fail_at = 0;
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld: %ld blocks leaked", k, live - before);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld: %s", k, perp_status_name(status));
+    }
+}
+
 static void fail_each(const char *name, perp_plan_outcome expected)
 {
     char path[512], bytes[1 << 14];
@@ -65,6 +101,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(creation_without_memory_is_reported_and_leaks_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
     };
     return run_all(tests);
