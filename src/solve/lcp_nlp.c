@@ -176,6 +176,7 @@ const perp__solver perp__nlp = {
     .doubles = nlp_doubles,
     .ints = nlp_ints,
     .solve = nlp_solve,
+    .in_own_units = 1,
     .attempts = 1,
     .is_available = perp__nlp_available,
 };

@@ -46,6 +46,38 @@ static void problems_with_bounds_are_solved(void **state)
     }
 }
 
+/* Rows and columns times powers of two: the same word and numbers; the program goes to IPOPT in units of its own. */
+static void the_nonlinear_program_knows_no_units(void **state)
+{
+    (void)state;
+    enum { N = 4 };
+    perp_lcp_solver *solver;
+    if (perp_lcp_solver_create(PERP_LCP_NLP, N, NULL, &solver) != PERP_OK)
+        skip_because("there is no IPOPT here");
+    for (unsigned seed = 1; seed <= 10; seed++) {
+        perp_lcp lcp = lcp_generate(LCP_box, N, seed);
+        double M[N * N], q[N], z[N], scaled[N];
+        perp_lcp other = {.n = N, .M = M, .ldm = N, .q = q};
+        perp_lcp_info info, same;
+        int row[N], column[N];
+        for (int i = 0; i < N; i++) {
+            row[i] = (int)(seed * 17 + (unsigned)i * 29) % 61 - 30;
+            column[i] = (int)(seed * 23 + (unsigned)i * 31) % 61 - 30;
+        }
+        for (int i = 0; i < N; i++) {
+            q[i] = ldexp(lcp.q[i], row[i]);
+            for (int j = 0; j < N; j++) M[i + N * j] = ldexp(lcp.M[i + N * j], row[i] + column[j]);
+        }
+        perp_lcp_solve(solver, &lcp, z, NULL, &info);
+        perp_lcp_solve(solver, &other, scaled, NULL, &same);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_int_equal(same.outcome, PERP_SOLVED);
+        for (int i = 0; i < N; i++) assert_true(ldexp(scaled[i], column[i]) == z[i]);
+        free_problem(&lcp);
+    }
+    perp_lcp_solver_destroy(solver);
+}
+
 /* A w of 1 beside a z of 1e20 counts, whether or not there are bounds, and whether or not w is asked for. */
 static void a_small_w_beside_a_large_z_is_seen(void **state)
 {
@@ -574,6 +606,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_gives_back_the_best_point),
         cmocka_unit_test(problems_with_bounds_are_solved),
+        cmocka_unit_test(the_nonlinear_program_knows_no_units),
         cmocka_unit_test(a_small_w_beside_a_large_z_is_seen),
         cmocka_unit_test(a_solve_stands_alone),
         cmocka_unit_test(a_warm_start_that_leads_nowhere_is_dropped),
