@@ -1,5 +1,5 @@
 // Bundle the page and write it as C: node build.mjs OUT.c [OUT.html]
-// The page is split where the data and all rows go: perp__page_head, data, perp__page_middle, rows, perp__page_tail.
+// The page is split where what is seen without scripts, the data and all rows go.
 
 import {build} from 'esbuild';
 import {createHash} from 'node:crypto';
@@ -50,16 +50,16 @@ const page = readFileSync(join(here, 'src/page.html'), 'utf8')
     .replace('perp-policy', () => policy)
     .replace('/*perp-style*/', () => style)
     .replace('/*perp-script*/', () => program);
-const parts = page.split(/\/\*perp-(?:data|rows)\*\//);
-if (parts.length !== 3) throw new Error('page.html must have one /*perp-data*/ and, after it, one /*perp-rows*/');
+const parts = page.split(/\/\*perp-(?:still|data|rows)\*\//),
+    names = ['head', 'body', 'middle', 'tail'];
+if (parts.length !== names.length)
+    throw new Error('page.html must have one still, one data and one rows, each /*perp-...*/');
 
 mkdirSync(dirname(out), {recursive: true});
 writeFileSync(
     out + '.part',
     '/* Made by web/build.mjs. */\n#include <stddef.h>\n' +
-        array('perp__page_head', parts[0]) +
-        array('perp__page_middle', parts[1]) +
-        array('perp__page_tail', parts[2]),
+        names.map((name, k) => array(`perp__page_${name}`, parts[k])).join(''),
 );
 renameSync(out + '.part', out);
 if (html) writeFileSync(html, page);

@@ -15,15 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, FRAMES = 2000 };
+enum { MAX_SPANS = 4000, BINS = 2000, MAX_NOTES = 20000, MAX_STILL_NOTES = 100, FRAMES = 2000 };
 
 /* Numbers of all runs in a page, at 11 bytes each: it stays under 20 MB. */
 enum { MAX_VALUES = 1400000, MAX_DRAWN = 300000 };
 
 #ifdef PERP_HAVE_PAGE
-/* Of web/src/page.html: before the data, between them and all rows, after those. */
-extern const unsigned char perp__page_head[], perp__page_middle[], perp__page_tail[];
-extern const size_t perp__page_head_size, perp__page_middle_size, perp__page_tail_size;
+/* Pieces of web/src/page.html; between them come what is seen without scripts, the data, and all rows. */
+extern const unsigned char perp__page_head[], perp__page_body[], perp__page_middle[],
+    perp__page_tail[];
+extern const size_t perp__page_head_size, perp__page_body_size, perp__page_middle_size,
+    perp__page_tail_size;
 #endif
 
 int perp_report_has_page(void)
@@ -438,12 +440,36 @@ static int put_data(perp__text *out, stack *all, const perp__view *v, const perp
     return ok && !out->failed && !all->text.failed;
 }
 
-static perp_status write_page(const perp__text *data, const perp__text *all, const char *path,
-                              perp_diag *diag)
+/* What is seen where scripts are off: what made the runs, and the columns over time. */
+static perp_status put_still(perp__text *out, const perp__view *v, const perp_report_options *o)
 {
+    perp__text svg = {0};
+    const char *line;
+    for (int r = 0; r < v->nruns; r++) {
+        const perp_trajectory *t = v->runs[r].trajectory;
+        perp__text_put(out, "<h2>");
+        perp__text_xml(out, v->name[r]);
+        perp__text_put(out, "</h2><pre>");
+        for (int i = 0; i < MAX_STILL_NOTES && (line = perp_trajectory_comment(t, i)); i++) {
+            perp__text_xml(out, line);
+            perp__text_put(out, "\n");
+        }
+        perp__text_put(out, "</pre>");
+    }
+    perp_status status = perp__plots_svg(v, o, 0, &svg);
+    if (svg.at) perp__text_bytes(out, svg.at, svg.length);
+    perp__text_clear(&svg);
+    return out->failed ? PERP_ERR_MEMORY : status;
+}
+
 #ifdef PERP_HAVE_PAGE
+static perp_status write_page(const perp__text *still, const perp__text *data,
+                              const perp__text *all, const char *path, perp_diag *diag)
+{
     perp__text page = {0};
     perp__text_bytes(&page, (const char *)perp__page_head, perp__page_head_size);
+    perp__text_bytes(&page, still->at, still->length);
+    perp__text_bytes(&page, (const char *)perp__page_body, perp__page_body_size);
     perp__text_bytes(&page, data->at, data->length);
     perp__text_bytes(&page, (const char *)perp__page_middle, perp__page_middle_size);
     perp__text_bytes(&page, all->at, all->length);
@@ -451,16 +477,18 @@ static perp_status write_page(const perp__text *data, const perp__text *all, con
     perp_status status = perp__text_write(&page, path, diag);
     perp__text_clear(&page);
     return status;
+}
 #else
-    (void)data;
-    (void)all;
-    (void)path;
+static perp_status write_page(const perp__text *still, const perp__text *data,
+                              const perp__text *all, const char *path, perp_diag *diag)
+{
+    (void)still, (void)data, (void)all, (void)path;
     return perp__refuse(diag, PERP_ERR_UNAVAILABLE, perp__in(NULL),
                         "this build has no page: it was built without node. Run scripts/setup, "
                         "which installs nodejs, npm and the page's packages, then cmake "
                         "--preset release and make build. --svg works without\n");
-#endif
 }
+#endif
 
 perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
                                    const perp_report_options *options, const char *path,
@@ -468,13 +496,15 @@ perp_status perp_report_write_html(const perp_report_run *runs, int nruns,
 {
     perp_report_options o = perp_report_options_default();
     if (!path || !perp__options_take(&o, sizeof o, options) || o.max_rows < 2) return PERP_ERR_ARG;
-    if (!perp_report_has_page()) return write_page(NULL, NULL, path, diag);
+    if (!perp_report_has_page()) return write_page(NULL, NULL, NULL, path, diag);
     perp__view view;
-    perp__text data = {0};
+    perp__text still = {0}, data = {0};
     stack all = {.most = o.max_all};
     perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
+    if (status == PERP_OK) status = put_still(&still, &view, &o);
     if (status == PERP_OK && !put_data(&data, &all, &view, &o)) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = write_page(&data, &all.text, path, diag);
+    if (status == PERP_OK) status = write_page(&still, &data, &all.text, path, diag);
+    perp__text_clear(&still);
     perp__text_clear(&data);
     perp__text_clear(&all.text);
     perp__view_clear(&view);

@@ -159,8 +159,8 @@ static perp_status add_modes(plots *p, const perp__view *v, perp__modes *modes)
     return PERP_OK;
 }
 
-static perp_status draw(const perp__view *v, const perp_report_options *o, const char *path,
-                        perp_diag *diag)
+perp_status perp__plots_svg(const perp__view *v, const perp_report_options *o, int with_modes,
+                            perp__text *out)
 {
     plots p = {.panels = calloc((size_t)v->ngroup + 2 + KINDS, sizeof(perp_panel))};
     perp__modes *modes = calloc((size_t)v->nruns, sizeof *modes);
@@ -169,18 +169,16 @@ static perp_status draw(const perp__view *v, const perp_report_options *o, const
     p.time = (perp_axis){.label = perp_trajectory_name(first, v->time[0]),
                          .unit = perp_trajectory_unit(first, v->time[0])};
     for (int g = 0; g < v->ngroup && status == PERP_OK; g++) add_group(&p, v, g);
-    if (status == PERP_OK && !o->columns) status = add_modes(&p, v, modes);
+    if (status == PERP_OK && !o->columns && with_modes) status = add_modes(&p, v, modes);
     if (status == PERP_OK && !o->columns) add_residual(&p, v);
     if (p.arena.failed) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK && p.npanels == 0)
-        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL), "there is nothing to draw\n");
-    if (status == PERP_OK) {
+    if (status == PERP_OK && p.npanels) {
         perp_figure figure = {.title = o->title        ? o->title
                                        : v->nruns == 1 ? v->name[0]
                                                        : NULL,
                               .panels = p.panels,
                               .npanels = p.npanels};
-        status = perp_figure_write_svg(&figure, path, diag);
+        status = perp_figure_svg(&figure, &out->at, &out->length);
     }
     for (int r = 0; r < v->nruns && modes; r++) perp__modes_clear(&modes[r]);
     free(modes);
@@ -196,8 +194,13 @@ perp_status perp_report_write_svg(const perp_report_run *runs, int nruns,
     perp_report_options o = perp_report_options_default();
     if (!path || !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
     perp__view view;
+    perp__text text = {0};
     perp_status status = perp__view_make(&view, runs, nruns, &o, diag);
-    if (status == PERP_OK) status = draw(&view, &o, path, diag);
+    if (status == PERP_OK) status = perp__plots_svg(&view, &o, 1, &text);
+    if (status == PERP_OK && !text.at)
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(NULL), "there is nothing to draw\n");
+    if (status == PERP_OK) status = perp__text_write(&text, path, diag);
+    perp__text_clear(&text);
     perp__view_clear(&view);
     return status;
 }

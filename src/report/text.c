@@ -35,7 +35,7 @@ static int reserve(perp__text *text, size_t more)
 void perp__text_bytes(perp__text *text, const char *bytes, size_t n)
 {
     if (!reserve(text, n)) return;
-    memcpy(text->at + text->length, bytes, n);
+    if (n) memcpy(text->at + text->length, bytes, n);
     text->length += n;
     text->at[text->length] = 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "perp/report.h"
+#include "report/text.h"
 
 /* A name that at least one run has a column of. */
 typedef struct perp__shown {
@@ -31,6 +32,10 @@ typedef struct perp__view {
 perp_status perp__view_make(perp__view *view, const perp_report_run *runs, int nruns,
                             const perp_report_options *options, perp_diag *diag);
 void perp__view_clear(perp__view *view);
+
+/* plots.c: the main plots as SVG; nothing is appended where there is nothing to draw. PERP_OK, PERP_ERR_MEMORY. */
+perp_status perp__plots_svg(const perp__view *view, const perp_report_options *options,
+                            int with_modes, perp__text *out);
 
 /* Values of shown column k of a run; NULL if it has none. */
 const double *perp__view_values(const perp__view *view, int run, int k);

@@ -15,6 +15,7 @@ import {Curves} from './xy.js';
 
 const data = read();
 let main = document.getElementById('main');
+main.replaceChildren(); // what is for readers without scripts
 
 function message(text) {
     document.getElementById('messages').append(element('p', {text}));
@@ -60,9 +61,11 @@ function seriesOf(name, values, color, only) {
     });
 }
 
-// Inputs that a plan holds over a step, and with them what acts in the step, such as forces.
-function isHeld(run, name) {
-    return run.held.includes(name) || (run.held.length > 0 && run.model !== null && run.model.vars.includes(name));
+// Inputs that a plan holds over a step, and with them the forces that act in it: vars in units that no state has.
+function isHeld(run, column) {
+    if (run.held.includes(column.name)) return true;
+    if (!run.held.length || !run.model || !run.model.vars.includes(column.name)) return false;
+    return !data.columns.some(c => c.unit === column.unit && run.model.states.includes(c.name));
 }
 
 // Time plots ------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ function timePlots() {
         const series = columns.flatMap((c, i) =>
             seriesOf(c.name, run => run.data[c.k], i, columns.length === 1).map(s => ({
                 ...s,
-                held: isHeld(data.runs[s.run], c.name),
+                held: isHeld(data.runs[s.run], c),
                 column: c.k,
             })),
         );

@@ -426,6 +426,28 @@ async function motionIsSaved() {
     await page.close();
 }
 
+// Without scripts ------------------------------------------------------------------------------------
+
+async function stillWithoutScripts() {
+    const evil = scratchFile('still.csv', '# param m = </noscript><b>bold</b>\nt,"</noscript><i>x"\n0,1\n1,2\n'),
+        page = await browser.newPage({javaScriptEnabled: false, viewport: {width: 1000, height: 900}});
+    await page.goto('file://' + squarePage);
+    const text = await page.locator('body').innerText();
+    check('still: told', text.includes('Scripts are off here'));
+    check('still: what made the run', text.includes('param mu = 0.4'), text.slice(0, 300));
+    check('still: the name', (await page.locator('noscript h2').innerText()) === squareCsv.split('/').pop());
+    const svg = await page.locator('noscript svg').boundingBox();
+    check('still: the plots', svg.width > 700 && svg.height > 1000, JSON.stringify(svg));
+    check('still: curves', (await page.locator('noscript svg path').count()) >= 23);
+    await page.goto('file://' + report('still', evil));
+    check('still: texts are escaped', (await page.locator('b, i').count()) === 0);
+    check('still: and shown', (await page.locator('body').innerText()).includes('</noscript><b>bold</b>'));
+    await page.close();
+    const live = await open(squarePage);
+    check('still: not with scripts', (await live.locator('main > *').first().innerText()).startsWith('Outcome'));
+    await live.close();
+}
+
 // Access --------------------------------------------------------------------------------------------
 
 async function findings(page) {
@@ -589,6 +611,7 @@ await test('plots as SVG', plotsAreSavedAsSvg);
 await test('plots as PNG', plotsAreSavedAsPng);
 await test('data as CSV', dataAreSavedAsCsv);
 await test('motion as WebM', motionIsSaved);
+await test('a still page without scripts', stillWithoutScripts);
 await test('axe finds what is wrong', axeFinds);
 await test('axe: motion, modes, friction', () => isAccessible(squarePage, {viewport: {width: 1500, height: 900}}));
 await test('axe: dark', () => isAccessible(squarePage, {colorScheme: 'dark'}));

@@ -295,9 +295,13 @@ async function planIsShown() {
                 .flatMap(p => p.plot.series)
                 .find(s => s.label === label)
                 .paths.toString();
-        return ['F', 'lp', 'v'].map(name => of(name) === of('x'));
+        return ['F', 'lp', 'v', 'gamma'].map(name => of(name) === of('x'));
     });
-    check('plan: input and force act in steps, a state does not', String(paths) === 'false,false,true', String(paths));
+    check(
+        'plan: input and force act in steps, velocities do not',
+        String(paths) === 'false,false,true,true',
+        String(paths),
+    );
     await noEmptyPanel(page, 'plan');
     quiet(page, 'plan');
     await page.close();
