@@ -296,6 +296,11 @@
 /* Rounding beside a bound of 0 is that of numbers of this size. */
 #define PERP_IPM_NEAR_ZERO 1e-3
 
+/* Interior points of a step end when the mean product of the slacks is below this times the first: the smaller slack of a pair is
+ * then far below the other; or when they come this little further. */
+#define PERP_INSIDE_GAP 1e-14
+#define PERP_INSIDE_STEP 1e-4
+
 /* identify ---------------------------------------------------------------------------------------- */
 
 /* Quotients of intervals are whole numbers of steps, and degrees of freedom whole numbers, to this. */

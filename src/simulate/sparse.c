@@ -1,7 +1,6 @@
-/* A step with many unknowns. The matrix of a mode is factored sparsely; where the mode's answer
- * makes a side negative, that pair changes sides, all at once: semismooth Newton on min(a, b) = 0
- * (Kanzow 1996; Hintermueller, Ito, Kunisch 2003). When that does not settle, one pair at a time,
- * the first violated (Murty's rule, finite for P-matrices). */
+/* A step with many unknowns. The matrix of a mode is factored sparsely; pairs whose sides come out negative change them, all at once:
+ * semismooth Newton on min(a, b) = 0 (Kanzow 1996; Hintermueller, Ito, Kunisch 2003). Singular modes are shifted, and where it does not
+ * settle soon interior points find the mode (docs/adr/021-shifted-modes.md). At last one pair at a time (Murty; finite for P-matrices). */
 
 #include "base/tol.h"
 #include "external/sparse_lu.h"
@@ -11,7 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_AT_ONCE = 40, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
+enum { ALL_AT_ONCE = 40, INSIDE_AFTER = 10, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
+
+/* The part of a force in the condition that determines it, in the units in which the entries of all rows are near 1: the first, and
+ * the least. It is lowered by a factor where a step leaves more than a part of the one before. */
+static const double SHIFT_FIRST = 1e-8, SHIFT_LEAST = 1e-14, SHIFT_DOWN = 1e-2, SHIFT_SLOW = 1e-2;
+
+/* Steps to a shifted mode's answer end when they are this part of the first, or after so many. */
+static const double SHIFTED_ENOUGH = 1e-8;
+enum { SHIFTED_STEPS = 8 };
 
 /* The matrix of a mode, with the union of the patterns of the rows that a condition can take (equations, then pairs), and its
  * factors. */
@@ -24,6 +31,11 @@ struct perp__sparse {
     int is_refactored;           /* the factors are of others, with these pivots */
     enum { CURRENT, SLOPES_CHANGED, NO_FACTORS } state;
     int in_units; /* the factors are */
+    char *force;  /* np: the side that is a force, or stands where one would: 0 a, 1 b */
+    double
+        shift; /* 0: modes are as they are; else this part of each force is in the condition that determines it */
+    int *singular;             /* ny: the rows of the last mode that was */
+    double *slack_a, *slack_b; /* np each: of interior points */
     perp__sparse_lu *lu;
 };
 
@@ -72,6 +84,29 @@ static void lay_out_modes(perp__step *s, int *seen)
     s->sparse->start[s->ny] = n;
 }
 
+/* Pairs p and p + 1 state lo <= f <= hi perp v: f - lo perp s+, s- perp hi - f. */
+static int is_line(const perp__step *s, int p)
+{
+    return s->model->pair[s->pair[p].of].two_sided && p + 1 < s->np &&
+           s->pair[p + 1].of == s->pair[p].of;
+}
+
+static int is_var(const perp__step *s, int row)
+{
+    int k = s->row_start[row];
+    return s->row_start[row + 1] == k + 1 && s->column[k] >= s->nx;
+}
+
+static void find_forces(perp__step *s)
+{
+    for (int p = 0; p < s->np; p++) {
+        s->sparse->force[p] = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
+        if (!is_line(s, p)) continue;
+        s->sparse->force[p] = 0, s->sparse->force[p + 1] = 1;
+        p++;
+    }
+}
+
 /* With the pivots of the last factors, if these were of a mode and still serve. */
 static int factor_values(perp__step *s, int has_pivots)
 {
@@ -104,12 +139,17 @@ int perp__sparse_allocate(perp__step *s)
         m->row = calloc(ny + 1, sizeof(int));
         m->varies = calloc((size_t)s->nrow + 1, 1);
         m->pivoted = calloc(s->nonlinear ? nonzeros : 1, sizeof(double));
+        m->force = calloc((size_t)s->np + 1, 1);
+        m->singular = calloc(ny + 1, sizeof(int));
+        m->slack_a = calloc(2 * (size_t)s->np + 1, sizeof(double));
     }
     int ok = seen && m && m->start && m->column && m->value && m->factor && m->place && m->row &&
-             m->varies && m->pivoted;
+             m->varies && m->pivoted && m->force && m->singular && m->slack_a;
     if (ok) {
         lay_out_modes(s, seen);
+        m->slack_b = m->slack_a + s->np;
         mark_varying(s);
+        find_forces(s);
         m->state = NO_FACTORS;
         m->lu =
             perp__sparse_lu_create(s->ny, m->start, m->column, s->nonlinear ? PERP_PIVOT_SHARE : 0);
@@ -121,7 +161,7 @@ int perp__sparse_allocate(perp__step *s)
 
 void perp__sparse_forget(perp__step *s)
 {
-    if (s->sparse) s->sparse->state = NO_FACTORS;
+    if (s->sparse) s->sparse->state = NO_FACTORS, s->sparse->shift = 0;
 }
 
 void perp__sparse_slopes_changed(perp__step *s)
@@ -141,6 +181,9 @@ void perp__sparse_free(perp__step *s)
     free(m->place);
     free(m->row);
     free(m->varies);
+    free(m->force);
+    free(m->singular);
+    free(m->slack_a);
     free(m->pivoted);
     free(m);
     s->sparse = NULL;
@@ -165,6 +208,25 @@ static void put_row(perp__step *s, int i, int row)
         s->sparse->value[s->sparse->place[k]] *= s->sparse->factor[i];
 }
 
+/* `part` of another row added to condition i, in the units that it was put in. */
+static void add_row(perp__step *s, int i, int row, double part)
+{
+    const double *unit = perp__step_units(s);
+    part *= s->sparse->factor[i];
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+        s->sparse->value[s->sparse->place[k]] +=
+            part * s->value[k] * (s->sparse->in_units ? unit[s->column[k]] : 1);
+}
+
+/* The row of the force that condition i determines when it has this row: of a closed contact, of friction that holds, of a cone; or -1. */
+static int force_of(const perp__step *s, int i, int row)
+{
+    int p = i - s->nequation;
+    if (p < 0) return perp__cone_row(s, i);
+    int force = s->sparse->force[p] ? s->pair[p].b : s->pair[p].a;
+    return s->on[p] && force != row ? force : -1;
+}
+
 static int chosen_row(const perp__step *s, int condition)
 {
     if (condition < s->nequation) return condition;
@@ -173,9 +235,19 @@ static int chosen_row(const perp__step *s, int condition)
     return !s->on[p] ? pair->off : s->choice[p] ? pair->b : pair->a;
 }
 
+/* Condition i of a mode: its row, and where modes are shifted a part of its force, so that the matrix is regular also where
+ * contacts say the same thing several times over: W + shift I instead of W. */
+static void put_condition(perp__step *s, int i, int row)
+{
+    const double *factor = perp__step_row_units(s);
+    int force = s->sparse->shift > 0 ? force_of(s, i, row) : -1;
+    put_row(s, i, row);
+    if (force >= 0) add_row(s, i, force, s->sparse->shift * factor[force] / factor[row]);
+}
+
 /* Bring the matrix and its factors up to the present mode; new slopes in the same mode of Newton's are no other problem to solve.
  * 0 if it is singular. */
-static int factor_mode(perp__step *s, int *solves)
+static int factor_chosen(perp__step *s, int *solves)
 {
     struct perp__sparse *m = s->sparse;
     m->in_units = !s->nonlinear;
@@ -184,7 +256,7 @@ static int factor_mode(perp__step *s, int *solves)
         int row = chosen_row(s, i);
         int same = m->state != NO_FACTORS && m->row[i] == row;
         if (same && !(m->state == SLOPES_CHANGED && m->varies[row])) continue;
-        put_row(s, i, row);
+        put_condition(s, i, row);
         m->row[i] = row;
         changed = 1;
         is_other |= !same;
@@ -194,7 +266,37 @@ static int factor_mode(perp__step *s, int *solves)
     s->count.eliminations++;
     *solves += is_other || !s->nonlinear;
     if (factor_values(s, has_pivots)) return 1;
-    perp__sparse_forget(s);
+    m->state = NO_FACTORS;
+    return 0;
+}
+
+/* Is there no other path for this step's modes but contacts as a friction problem? */
+static int is_last(const perp__step *s)
+{
+    return !s->A || s->newton.sparse_only;
+}
+
+static void set_shift(perp__step *s, double shift)
+{
+    if (s->sparse->shift != shift) s->sparse->state = NO_FACTORS;
+    s->sparse->shift = shift;
+}
+
+/* The same; a mode that is singular is shifted, where no other path is to decide. */
+static int factor_mode(perp__step *s, int *solves)
+{
+    if (factor_chosen(s, solves)) return 1;
+    if (s->sparse->shift > 0 || s->out_of_memory || !is_last(s)) return 0;
+    memcpy(s->sparse->singular, s->sparse->row, (size_t)s->ny * sizeof(int));
+    set_shift(s, SHIFT_FIRST);
+    return factor_chosen(s, solves);
+}
+
+/* Is the present mode another than the one for which modes are shifted? Then it may be regular. */
+static int has_left_singular(const perp__step *s)
+{
+    for (int i = s->nequation; i < s->ny; i++)
+        if (chosen_row(s, i) != s->sparse->singular[i]) return 1;
     return 0;
 }
 
@@ -202,7 +304,7 @@ int perp__sparse_factor(perp__step *s, const int *row)
 {
     s->sparse->in_units = 1;
     for (int i = 0; i < s->ny; i++) put_row(s, i, row[i]);
-    perp__sparse_forget(s); /* no mode's factors any more */
+    s->sparse->state = NO_FACTORS; /* of no mode */
     return factor_values(s, 0);
 }
 
@@ -221,6 +323,59 @@ static int same_facets(const perp__step *s, int first, int p)
            m->contact[contact].kind == PERP__CONTACT_FACETS;
 }
 
+/* How far the side of pair p that the mode does not hold at zero is below it; 0 where that is rounding. */
+static double violation(perp__step *s, int p, int *has_sizes)
+{
+    int row = other_side(s, p);
+    if (!s->on[p] || perp__step_row_holds(s, row, PERP_TOL_MODE, 0)) return 0;
+    if (!*has_sizes) perp__step_size(s), *has_sizes = 1;
+    perp__amount x = perp__step_row_amount(s, row, s->ws + s->sym.y);
+    return x.value < 0 && perp__error_negative(x) > PERP_TOL_MODE ? -x.value : 0;
+}
+
+/* Row r at the present y. */
+static double row_at(const perp__step *s, int r)
+{
+    const double *y = s->ws + s->sym.y;
+    double sum = s->c[r];
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += s->value[k] * y[s->column[k]];
+    return sum;
+}
+
+/* May friction that slides at one bound of line p slide at the other at once? Where there is nothing between them. */
+static int is_thin(perp__step *s, int p, double off)
+{
+    const double *factor = perp__step_row_units(s);
+    int lo = s->pair[p].a, hi = s->pair[p + 1].b;
+    double width = row_at(s, lo) * factor[lo] + row_at(s, hi) * factor[hi];
+    return width <= PERP_TOL_STEP * off * factor[s->pair[p].b];
+}
+
+/* The friction of pairs p, p + 1 holds, slides at lo, or at hi. Change that if it is violated. Returns whether it is. */
+static int switch_line(perp__step *s, int p, int change, int *has_sizes)
+{
+    char *at_lo = s->choice + p, *at_hi = at_lo + 1; /* 0: f = lo; 1: f = hi */
+    double below = violation(s, p, has_sizes), above = violation(s, p + 1, has_sizes);
+    int is_both = !*at_lo && *at_hi;
+    if (!s->on[p] || (below == 0 && above == 0 && !is_both)) return 0;
+    if (!change) return 1;
+    if (is_both) {
+        *at_hi = 0;
+    } else if (!*at_lo) {
+        *at_lo = 1;
+        *at_hi = (char)is_thin(s, p, below);
+    } else if (*at_hi) {
+        *at_hi = 0;
+        *at_lo = (char)!is_thin(s, p, above);
+    } else if (below > above) {
+        *at_lo = 0;
+    } else {
+        *at_hi = 1;
+    }
+    return 1;
+}
+
 /* Change the sides of violated pairs: all of them, but of one contact only the slip speed's or else the worst facet's (two
  * facets that face the motion would both have to stop it); or the first. Returns how many were violated. */
 static int switch_sides(perp__step *s, int all)
@@ -229,13 +384,14 @@ static int switch_sides(perp__step *s, int all)
     for (int p = 0, next; p < s->np; p = next) {
         double worst = 0;
         int at = -1;
+        next = p + 2;
+        if (is_line(s, p)) {
+            violated += switch_line(s, p, all || !violated, &has_sizes);
+            continue;
+        }
         for (next = p; next < s->np && (next == p || same_facets(s, p, next)); next++) {
-            if (!s->on[next] || at == p) continue;
-            if (perp__step_row_holds(s, other_side(s, next), PERP_TOL_MODE, 0)) continue;
-            if (!has_sizes) perp__step_size(s), has_sizes = 1;
-            perp__amount x = perp__step_row_amount(s, other_side(s, next), s->ws + s->sym.y);
-            if (x.value < worst && perp__error_negative(x) > PERP_TOL_MODE)
-                worst = x.value, at = next;
+            double off = at == p ? 0 : violation(s, next, &has_sizes);
+            if (off > worst) worst = off, at = next;
         }
         if (at < 0) continue;
         if (all || !violated) s->choice[at] = !s->choice[at];
@@ -253,27 +409,71 @@ int perp__sparse_solve_rows(perp__step *s, double *x)
     return 1;
 }
 
-int perp__sparse_refine(perp__step *s)
+/* What the rows of the mode lack at y; returns the largest, in units in which their entries are near 1. */
+static double lack_of_mode(perp__step *s, double *lack)
 {
-    double *y = s->ws + s->sym.y, *r = s->sizes.scratch;
+    const double *factor = perp__step_row_units(s);
+    double largest = 0;
     for (int i = 0; i < s->ny; i++) {
         int row = s->sparse->row[i];
-        r[i] = s->c[row];
-        for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
-            r[i] += s->value[k] * y[s->column[k]];
+        lack[i] = row_at(s, row);
+        largest = fmax(largest, fabs(lack[i]) * factor[row]);
     }
-    if (!perp__sparse_solve_rows(s, r)) return 0;
-    for (int i = 0; i < s->ny; i++) y[i] -= r[i];
+    return largest;
+}
+
+/* y without what its mode's rows lack. */
+static int take_off(perp__step *s, double *lack)
+{
+    double *y = s->ws + s->sym.y;
+    if (!perp__sparse_solve_rows(s, lack)) return 0;
+    for (int i = 0; i < s->ny; i++) y[i] -= lack[i];
     perp__step_settle(s, s->sparse->row);
+    return 1;
+}
+
+int perp__sparse_refine(perp__step *s)
+{
+    double *lack = s->sizes.scratch;
+    for (int i = 0; i < s->ny; i++) lack[i] = row_at(s, s->sparse->row[i]);
+    return take_off(s, lack);
+}
+
+/* The largest unknown in its unit, at least 1. */
+static double reach(perp__step *s)
+{
+    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
+    double largest = 1;
+    for (int i = 0; i < s->ny; i++) largest = fmax(largest, fabs(y[i]) / unit[i]);
+    return largest;
+}
+
+/* Proximal steps (Rockafellar 1976): each lacks the shift times what the forces change, so that they converge to forces that obey the
+ * mode, and of these to those near the former ones. */
+static int solve_shifted(perp__step *s, int *solves)
+{
+    double *lack = s->sizes.scratch, first = lack_of_mode(s, lack), before = first;
+    for (int k = 0; k < SHIFTED_STEPS; k++) {
+        if (!take_off(s, lack)) return 0;
+        double now = lack_of_mode(s, lack);
+        if (k > 0 && (now <= SHIFTED_ENOUGH * first || now <= PERP_TOL_MODE * reach(s))) break;
+        if (now > SHIFT_SLOW * before && now > PERP_TOL_MODE * reach(s) &&
+            s->sparse->shift > SHIFT_LEAST) {
+            set_shift(s, fmax(SHIFT_LEAST, SHIFT_DOWN * s->sparse->shift));
+            if (!factor_chosen(s, solves)) return 0;
+        }
+        before = now;
+    }
     return 1;
 }
 
 /* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change from step to step,
  * to the last digit; and what is 0 comes out as 0. */
-static int solve_mode(perp__step *s, int is_near)
+static int solve_mode(perp__step *s, int is_near, int *solves)
 {
     double *y = s->ws + s->sym.y;
     if (is_near) return perp__sparse_refine(s);
+    if (s->sparse->shift > 0) return solve_shifted(s, solves);
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
     if (!perp__sparse_solve_rows(s, y)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);
@@ -281,17 +481,135 @@ static int solve_mode(perp__step *s, int is_near)
     return 1;
 }
 
+/* Interior points -------------------------------------------------------------------------------- */
+
+/* Condition p of Newton's matrix at the slacks x, z > 0 of its sides: x z = target, and each slack is its side. Returns what it lacks. */
+static double put_interior(perp__step *s, int p, double target)
+{
+    const double *factor = perp__step_row_units(s);
+    int a = s->pair[p].a, b = s->pair[p].b, i = s->nequation + p;
+    double x = s->sparse->slack_a[p], z = s->sparse->slack_b[p], sum = x + z;
+    put_row(s, i, a);
+    for (int k = s->sparse->start[i]; k < s->sparse->start[i + 1]; k++)
+        s->sparse->value[k] *= z / sum * factor[a];
+    add_row(s, i, b, x / sum * factor[b]);
+    return (x * z - target + z * (factor[a] * row_at(s, a) - x) +
+            x * (factor[b] * row_at(s, b) - z)) /
+           sum;
+}
+
+/* Newton's step from an interior point, negative; 0 if its matrix is singular. */
+static int step_inside(perp__step *s, double target, int has_pivots, double *step)
+{
+    const double *factor = perp__step_row_units(s);
+    s->sparse->in_units = 1;
+    for (int i = 0; i < s->ny; i++) {
+        int p = i - s->nequation;
+        if (p >= 0 && s->on[p]) {
+            step[i] = put_interior(s, p, target);
+            continue;
+        }
+        int row = p < 0 ? i : s->pair[p].off, force = p < 0 ? perp__cone_row(s, i) : -1;
+        put_row(s, i, row);
+        if (force >= 0) add_row(s, i, force, SHIFT_FIRST * factor[force] / factor[row]);
+        step[i] = row_at(s, row);
+    }
+    return factor_values(s, has_pivots) && perp__sparse_solve_rows(s, step);
+}
+
+/* Slacks that begin at the sides, but no lower than the largest violation. */
+static void begin_slacks(perp__step *s)
+{
+    const double *factor = perp__step_row_units(s);
+    double *x = s->sparse->slack_a, *z = s->sparse->slack_b, least = 0;
+    for (int p = 0; p < s->np; p++) {
+        x[p] = factor[s->pair[p].a] * row_at(s, s->pair[p].a);
+        z[p] = factor[s->pair[p].b] * row_at(s, s->pair[p].b);
+        if (s->on[p]) least = fmax(least, fmax(-x[p], -z[p]));
+    }
+    for (int p = 0; p < s->np; p++) x[p] = fmax(x[p], least), z[p] = fmax(z[p], least);
+}
+
+/* The slack that a full step would make of this one. */
+static double slack_after(const perp__step *s, int row, double factor, const double *step)
+{
+    double sum = row_at(s, row);
+    for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
+        sum -= s->value[k] * step[s->column[k]];
+    return sum * factor;
+}
+
+/* The part of a step that leaves a slack positive. */
+static double part_inside(double from, double to)
+{
+    return to < 0.05 * from ? 0.95 * from / (from - to) : 1;
+}
+
+/* Go along the step as far as all slacks stay positive. Returns how far. */
+static double go_inside(perp__step *s, const double *step)
+{
+    const double *factor = perp__step_row_units(s);
+    double *y = s->ws + s->sym.y, *x = s->sparse->slack_a, *z = s->sparse->slack_b, part = 1;
+    for (int p = 0; p < s->np; p++) {
+        int a = s->pair[p].a, b = s->pair[p].b;
+        if (!s->on[p]) continue;
+        part = fmin(part, part_inside(x[p], slack_after(s, a, factor[a], step)));
+        part = fmin(part, part_inside(z[p], slack_after(s, b, factor[b], step)));
+    }
+    for (int p = 0; p < s->np; p++) {
+        int a = s->pair[p].a, b = s->pair[p].b;
+        if (!s->on[p]) continue;
+        x[p] += part * (slack_after(s, a, factor[a], step) - x[p]);
+        z[p] += part * (slack_after(s, b, factor[b], step) - z[p]);
+    }
+    for (int i = 0; i < s->ny; i++) y[i] -= part * step[i];
+    return part;
+}
+
+/* The mean product of the slacks. */
+static double gap_inside(const perp__step *s)
+{
+    double sum = 0;
+    int n = 0;
+    for (int p = 0; p < s->np; p++)
+        if (s->on[p]) sum += s->sparse->slack_a[p] * s->sparse->slack_b[p], n++;
+    return n ? sum / n : 0;
+}
+
+/* The mode from interior points: the side whose slack is smaller is 0. */
+static void find_mode_inside(perp__step *s, int *solves)
+{
+    enum { STEPS = 60 };
+    double *step = s->sizes.scratch, part = 0;
+    begin_slacks(s);
+    double first = gap_inside(s), gap = first;
+    for (int k = 0; k < STEPS && gap > PERP_INSIDE_GAP * first; k++) {
+        double sigma = part > 0.9 ? 0.1 : part > 0.5 ? 0.3 : 0.6;
+        s->count.eliminations++;
+        ++*solves;
+        if (!step_inside(s, sigma * gap, k > 0, step)) break;
+        part = go_inside(s, step);
+        gap = gap_inside(s);
+        if (!(part > PERP_INSIDE_STEP)) break;
+    }
+    s->sparse->state = NO_FACTORS;
+    for (int p = 0; p < s->np; p++)
+        if (s->on[p]) s->choice[p] = s->sparse->slack_a[p] > s->sparse->slack_b[p];
+}
+
 perp__step_result perp__sparse_solve(perp__step *s)
 {
     perp__step_result result = {
         .outcome = PERP_LIMIT, .fault = PERP__NO_ANSWER, .residual = (double)NAN, .worst = -1};
-    int most = ALL_AT_ONCE + (s->A ? ONE_BY_ONE_BEFORE_DENSE : ONE_BY_ONE);
-    for (int k = 0; k < most; k++) {
+    int one_by_one = s->newton.sparse_only ? 0 : s->A ? ONE_BY_ONE_BEFORE_DENSE : ONE_BY_ONE;
+    if (s->sparse->shift > 0 && (!is_last(s) || has_left_singular(s))) set_shift(s, 0);
+    for (int k = 0; k < ALL_AT_ONCE + one_by_one; k++) {
+        if (k == INSIDE_AFTER && (!s->nonlinear || is_last(s))) find_mode_inside(s, &result.solves);
         if (!factor_mode(s, &result.solves)) {
             result.fault = PERP__SINGULAR;
             return result;
         }
-        if (!solve_mode(s, s->newton.is_old && k == 0)) return result;
+        if (!solve_mode(s, s->newton.is_old && k == 0, &result.solves)) return result;
         if (switch_sides(s, k < ALL_AT_ONCE)) continue;
         result.outcome = PERP_SOLVED;
         result.fault = PERP__FINE;
@@ -303,7 +621,8 @@ perp__step_result perp__sparse_solve(perp__step *s)
 int perp__sparse_factor_mode(perp__step *s)
 {
     int solves = 0;
-    return factor_mode(s, &solves);
+    set_shift(s, 0);
+    return factor_chosen(s, &solves);
 }
 
 /* The factors come back as they were made: with the pivots of the same matrix. */
@@ -327,6 +646,8 @@ void perp__sparse_pass(perp__step *s, perp__pass *pass)
     perp__pass_ints(pass, &m->is_refactored, 1, 0, 1);
     perp__pass_doubles(pass, m->value, nonzeros);
     perp__pass_doubles(pass, m->factor, ny);
+    perp__pass_doubles(pass, &m->shift, 1);
+    perp__pass_ints(pass, m->singular, ny, 0, s->nrow - 1);
     if (s->nonlinear) perp__pass_doubles(pass, m->pivoted, nonzeros);
     if (pass->mode != PERP__LOAD) return;
     m->state = state;

@@ -25,6 +25,9 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
 /* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
 enum { FRICTION_FROM = 200 };
 
+/* A verdict this far below the tolerance leaves room for what rounding adds. */
+#define AMPLY 0.01
+
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
 /* Row r of the full matrix. */
@@ -691,7 +694,7 @@ static perp__step_result solve_anew(perp__step *s)
     return result;
 }
 
-/* The sparse answer, held to the same conditions as the dense one. */
+/* The sparse answer, held to the same conditions as the dense one; with contacts Newton's next point tells. */
 static perp__step_result solve_sparse(perp__step *s)
 {
     if (!coefficients_are_finite(s))
@@ -700,7 +703,7 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .residual = (double)NAN,
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
-    if (result.outcome != PERP_SOLVED) return result;
+    if (result.outcome != PERP_SOLVED || s->newton.sparse_only) return result;
     perp__verdict v = judge(s);
     for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
         if (perp__sparse_refine(s)) v = judge(s);
@@ -800,6 +803,7 @@ static double search_line(perp__step *s, const double *base, const double *full,
 typedef struct progress {
     double first, before, residual; /* natural residuals: at the start, before the last step, now */
     double off;                     /* times_rounding_of_all after the last full step */
+    double error;                   /* of the verdict after the last whole step */
     int anew;                       /* the next step takes slopes of now, not those that A has */
     perp__verdict v;
 } progress;
@@ -821,7 +825,7 @@ static int is_at_rounding(perp__step *s, progress *p)
         p->off = times_rounding_of_all(s, sized_rounding);
     }
     p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
-    return p->off <= 1 && holds(s, p, s->tol);
+    return p->off <= 1 && holds(s, p, s->newton.sparse_only ? AMPLY * s->tol : s->tol);
 }
 
 /* The full step that solve_affine made with old slopes is taken where it gains; else the next has new ones. Is the iteration at its
@@ -834,7 +838,7 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
     memcpy(s->ws + s->sym.y, base, (size_t)s->ny * sizeof(double));
     p->residual = evaluate_rows(s);
     p->anew = 1;
-    return p->off <= NEARLY && holds(s, p, 0.01 * s->tol);
+    return p->off <= NEARLY && holds(s, p, AMPLY * s->tol);
 }
 
 /* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for better or worse? */
@@ -856,6 +860,17 @@ static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double
     return alpha == 1 && is_at_rounding(s, p);
 }
 
+/* With contacts the step is taken whole: one that closes lets the residual rise for a step. It is the end where what is left is far below the
+ * tolerance, or holds and does not become less. */
+static int ends_with_whole_step(perp__step *s, progress *p)
+{
+    double before = p->error;
+    p->residual = evaluate_rows(s);
+    int is_below = holds(s, p, s->tol);
+    p->error = p->v.error;
+    return p->error <= AMPLY * s->tol || (is_below && !(p->error < 0.5 * before));
+}
+
 /* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there as far as the natural residual
  * falls. It ends after a full step, so that what the last mode fixes is exact, where each condition holds to its rounding; or where
  * a full step no longer improves a point that holds. */
@@ -864,7 +879,9 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym.y, *base = s->newton.from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    progress p = {.off = (double)INFINITY, .v = {.error = (double)INFINITY, .worst = -1}};
+    progress p = {.off = (double)INFINITY,
+                  .error = (double)INFINITY,
+                  .v = {.error = (double)INFINITY, .worst = -1}};
     int solves = 0, ends = 0;
     if (!s->sizes.has_units) evaluate_coefficients(s), perp__step_units(s);
     p.first = p.residual = evaluate_rows(s);
@@ -884,6 +901,8 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
             p.residual = evaluate_rows(s);
             ends = is_anew;
             if (ends) result = affine;
+        } else if (is_anew && s->newton.sparse_only) {
+            ends = ends_with_whole_step(s, &p);
         } else if (is_anew) {
             ends = ends_with_new_slopes(s, &p, base, full, k > limit / 2);
         } else {
@@ -990,15 +1009,18 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     perp__step_result newton = {.outcome = PERP_LIMIT};
     s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    if (newton_too && !s->newton.redundant) newton = iterate_newton(s, MAX_ITERATIONS);
+    if (newton_too && (s->sparse || !s->newton.redundant))
+        newton = iterate_newton(s, MAX_ITERATIONS);
     if (newton.outcome != PERP_SOLVED && is_first) {
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
         begin_vars(s);
         newton = iterate_newton(s, MAX_ITERATIONS);
     }
     s->newton.sparse_only = 0;
-    if (newton.outcome == PERP_SOLVED) return newton;
-    memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+    int is_rough =
+        s->ncone > 0 && newton.error > AMPLY * s->tol; /* at the edge of a cone Newton is slow */
+    if (newton.outcome == PERP_SOLVED && !is_rough) return newton;
+    if (newton.outcome != PERP_SOLVED) memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
     mode_key(s);
     perp__step_result result = iterate_cones(s);
     result.solves += newton.solves;

@@ -87,7 +87,7 @@ typedef struct perp__newton {
     double h, theta;
     int has_full;    /* A as a full matrix is up to date */
     char *bad;       /* np: from the last failed choice of sides */
-    int sparse_only; /* the dense path is not to be tried */
+    int sparse_only; /* with contacts: steps are whole, singular modes shifted, the dense path is not tried */
     int rests;       /* the last step moved nothing; `rest` has the values of its rows */
     double *rest;    /* nrow */
     int redundant;   /* the last step was solved by cones, with the sides of the one before */

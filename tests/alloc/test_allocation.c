@@ -333,15 +333,15 @@ static void a_step_without_memory_can_be_taken_again(void **state)
     perp_diag_clear(&diag);
 }
 
-/* Three pads in one place: a friction problem at each step. When an allocation fails the run goes on by other means, or says so;
+/* Two pads in one place: a friction problem at each step. When an allocation fails the run goes on by other means, or says so;
  * nothing leaks. */
 static void redundant_cones_survive_failing_allocations(void **state)
 {
     (void)state;
     const char *source =
-        "state v[2] = 0\nvar f[2], k[2], l[2]\nder(v[1]) = f[1] + k[1] + l[1] + t\n"
-        "der(v[2]) = f[2] + k[2] + l[2] + t\nfriction(f = f, v = v, bound = 1)\n"
-        "friction(f = k, v = v, bound = 1)\nfriction(f = l, v = v, bound = 1)\n"
+        "state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\n"
+        "der(v[2]) = f[2] + k[2] + t\nfriction(f = f, v = v, bound = 1)\n"
+        "friction(f = k, v = v, bound = 1)\n"
         "simulate to 2 step 0.1\n";
     perp_diag diag = {0};
     perp_model *model;
@@ -363,7 +363,7 @@ static void redundant_cones_survive_failing_allocations(void **state)
         fail_at = 0;
         assert_true(status == PERP_OK || status == PERP_ERR_MEMORY);
         out_of_memory += status == PERP_ERR_MEMORY;
-        if (!failed) assert_true(perp_simulation_get_summary(sim).friction_problems > 10);
+        if (!failed) assert_true(perp_simulation_get_summary(sim).friction_problems > 3);
         perp_simulation_destroy(sim);
         perp_diag_clear(&diag);
         assert_int_equal(live, before);

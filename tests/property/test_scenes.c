@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 20000 };
+enum { MOST = 200000 };
 
 static void append(char *text, const char *format, double x)
 {
@@ -55,6 +55,11 @@ static double level(int i)
     return i + 0.5;
 }
 
+static double height(int i)
+{
+    return i;
+}
+
 /* Boxes on each other stay where they are. */
 static void boxes_rest(const char *name, int boxes, const char *facets, long steps)
 {
@@ -74,7 +79,7 @@ static void a_stack_in_the_plane_rests(void **state)
 {
     (void)state;
     boxes_rest("stack_plane", 26, "", 20);
-    boxes_rest("stack_plane", 100, "", 3);
+    boxes_rest("stack_plane", 100, "", 20);
 }
 
 static void a_stack_in_space_rests(void **state)
@@ -82,8 +87,8 @@ static void a_stack_in_space_rests(void **state)
     (void)state;
     boxes_rest("stack_space", 2, "4", 20);
     boxes_rest("stack_space", 2, "exact", 20);
-    boxes_rest("stack_space", 10, "4", 1);
-    boxes_rest("stack_space", 10, "exact", 3);
+    boxes_rest("stack_space", 10, "4", 20);
+    boxes_rest("stack_space", 10, "exact", 20);
 }
 
 /* Discs in rows of four, each a little to a side. */
@@ -98,17 +103,17 @@ static double row(int i)
 }
 
 /* Discs fall into a box and come to rest on each other; no two overlap. */
-static void a_heap_of_discs_comes_to_rest(void **state)
+static void discs_fall(int discs, long steps)
 {
-    (void)state;
-    char *x = calloc(MOST, 1), *y = calloc(MOST, 1);
-    list(x, 12, column);
-    list(y, 12, row);
-    const char *const values[] = {"n", "12", "W", "0.475", "x", x, "y", y, NULL};
-    run r = run_model(scene("heap", values), 0.5, 2e-3);
-    assert_int_equal(r.nrow, 251);
-    for (int i = 1; i <= 12; i++)
-        for (int j = i + 1; j <= 12; j++) {
+    char n[16], *x = calloc(MOST, 1), *y = calloc(MOST, 1);
+    snprintf(n, sizeof n, "%d", discs);
+    list(x, discs, column);
+    list(y, discs, row);
+    const char *const values[] = {"n", n, "W", "0.475", "x", x, "y", y, NULL};
+    run r = run_model(scene("heap", values), (double)steps * 2e-3, 2e-3);
+    assert_int_equal(r.nrow, steps + 1);
+    for (int i = 1; i <= discs; i++)
+        for (int j = i + 1; j <= discs; j++) {
             char a[4][16];
             for (int k = 0; k < 4; k++)
                 snprintf(a[k], sizeof a[k], "%s[%d]", k % 2 ? "y" : "x", k < 2 ? i : j);
@@ -120,12 +125,58 @@ static void a_heap_of_discs_comes_to_rest(void **state)
     free_run(&r);
 }
 
+static void a_heap_of_discs_comes_to_rest(void **state)
+{
+    (void)state;
+    discs_fall(12, 250);
+    discs_fall(20, 100);
+}
+
+/* n points, each on the one below, meet the floor: all contacts close in one step, and not one after the other. */
+static void a_column_closes_at_once(void **state)
+{
+    (void)state;
+    for (int n = 10; n <= 3000; n *= 10) {
+        char number[16], *levels = calloc(MOST, 1);
+        snprintf(number, sizeof number, "%d", n);
+        list(levels, n, height);
+        const char *const values[] = {"n", number, "level", levels, "speed", "-1", NULL};
+        run r = run_model(scene("column", values), 0.02, 1e-2);
+        assert_int_equal(r.nrow, 3);
+        assert_near(last(&r, "top"), 0, 1e-9);
+        assert_near(last(&r, "load"), 9.81 * n, 1e-6 * n);
+        assert_true(perp_simulation_get_summary(r.sim).eliminations < 100);
+        free(levels);
+        free_run(&r);
+    }
+}
+
+/* Cubes slide side by side: as many factorisations for many as for one, and no friction problem. */
+static void cubes_slide_side_by_side(void **state)
+{
+    (void)state;
+    long eliminations = 0;
+    for (int n = 1; n <= 30; n += 29) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", n);
+        const char *const values[] = {"n", number, "facets", "exact", NULL};
+        run r = run_model(scene("cubes", values), 0.1, 1e-3);
+        assert_int_equal(r.nrow, 101);
+        assert_near(last(&r, "speed"), 3 - 0.3 * 9.81 * 0.1 * 3 / hypot(3, 1), 1e-2);
+        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        assert_int_equal(s.friction_problems, 0);
+        if (n == 1) eliminations = s.eliminations;
+        assert_true(s.eliminations <= eliminations + 5);
+        free_run(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stack_in_the_plane_rests),
-        cmocka_unit_test(a_stack_in_space_rests),
-        cmocka_unit_test(a_heap_of_discs_comes_to_rest),
+        cmocka_unit_test(a_stack_in_the_plane_rests),    cmocka_unit_test(a_stack_in_space_rests),
+        cmocka_unit_test(a_heap_of_discs_comes_to_rest), cmocka_unit_test(a_column_closes_at_once),
+        cmocka_unit_test(cubes_slide_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
