@@ -427,12 +427,15 @@ async function longRunsOpenQuickly() {
     check('long: at most 12 bytes a value', size < 12 * 3 * rows + 3e6, String(size));
     check('long: fewer where values go smoothly', size < 8 * 3 * rows + 3e6, String(size));
     const page = await browser.newPage(),
+        session = await page.context().newCDPSession(page),
         started = Date.now();
+    await session.send('Performance.enable', {timeDomain: 'threadTicks'});
     await page.goto('file://' + html);
     await page.waitForFunction(() => window.perpReport?.plots.length > 0);
-    const took = Date.now() - started;
-    console.log(`a million rows open in ${took} ms, ${(size / 1e6).toFixed(1)} MB`);
-    check('long: opens quickly', took < 5000, `${took} ms`); // twice and more what it takes alone
+    const {metrics} = await session.send('Performance.getMetrics'),
+        busy = metrics.find(m => m.name === 'TaskDuration').value;
+    console.log(`a million rows: ${Date.now() - started} ms, ${busy} s of them busy, ${(size / 1e6).toFixed(1)} MB`);
+    check('long: opens in less than 2 s of its thread', busy > 0.01 && busy < 2, `${busy} s`);
     const [most, kept] = await page.evaluate(() => [
         Math.max(...perpReport.data.runs[0].data[0]),
         perpReport.data.runs[0].kept,
