@@ -242,6 +242,19 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 /// What was done so far; `sides` points into the simulation.
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 
+/// How far the states now are from those of the motion: beside the same run by a method of higher order that ends steps at events
+/// (radau5; beside radau5, radau7), with longer steps, and with steps twice as long, which tell of its own error. For runs from the
+/// model's initial state, in which nothing was set; the model as it is now. Costs two such runs; allocates.
+///
+/// @param longer  steps of the other run are about so many times as long as those of this one, at least 16 in all: 100 is cheap, 25 careful
+/// @param error   a state each, in its unit: the difference; an estimate where it is well above `unsure`, else the error is below
+///                the sum of both
+/// @param unsure  a state each: the most that the other run may itself be off by
+/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, radau7, inputs that may be set); what
+///         the other run ended with (conditions that its method has not: diag)
+PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int longer,
+                                              double *error, double *unsure, perp_diag *diag);
+
 /// Called with each row, the initial one included. Return PERP_OK to go on; anything else stops the
 /// run with it.
 typedef perp_status (*perp_row_fn)(void *context, long step, const double *row);

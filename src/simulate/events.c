@@ -31,7 +31,7 @@
 /* Events of one pair that are nearer to each other than so many short steps, so many times, accumulate. */
 enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
 
-enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30 };
+enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, MOST_PARTS = 1000 };
 
 struct perp__events {
     perp__collocation *at;
@@ -478,7 +478,13 @@ static int is_at_zero(const perp__events *e, double value)
     return fabs(value) <= PERP_ROUNDING * perp__collocation_terms(e->at, last, e->hit, row);
 }
 
-/* In a step of length h a check is violated: the longest step that ends where the first one changes its sign, on the far side. By
+/* A guard must have changed where the step ends; a force, or a gap, is better not negative there. */
+static int is_far(const perp__events *e)
+{
+    return e->model->pair[e->hit].guard >= 0;
+}
+
+/* In a step of length h a check is violated: the longest step that ends where the first one changes its sign. By
  * the Illinois method on the length of the step, whose end is of the full order. 0 where steps are not solved. */
 static double locate(perp__events *e, double h)
 {
@@ -495,14 +501,18 @@ static double locate(perp__events *e, double h)
         } else if (c < 0) {
             lo = length, has_lo = 1;
             keep_lo(e);
-            if (hit >= 0) at_lo = e->at_lo[CHECKS * hit + hit_check];
+            if (hit >= 0) {
+                at_lo = e->at_lo[CHECKS * hit + hit_check];
+                e->hit = hit, e->hit_check = hit_check;
+                if (!is_far(e) && is_at_zero(e, at_lo)) return lo;
+            }
             if (side < 0) at_hi /= 2;
             side = -1;
         } else {
             int is_same = hit == e->hit && hit_check == e->hit_check;
             hi = length, hit = e->hit, hit_check = e->hit_check;
             at_hi = check(e, last, hit, hit_check);
-            if (is_at_zero(e, at_hi)) return hi;
+            if (is_far(e) && is_at_zero(e, at_hi)) return hi;
             if (!is_same) at_lo = has_lo ? e->at_lo[CHECKS * hit + hit_check] : 0;
             if (is_same && side > 0) at_lo /= 2;
             side = is_same ? 1 : 0;
@@ -515,9 +525,13 @@ static double locate(perp__events *e, double h)
         ok = solve(e, length) == PERP__COLLOCATED;
         c = ok ? first_violated(e, has_lo) : -1;
     }
-    if (length != hi && (length = hi, solve(e, hi) != PERP__COLLOCATED)) return 0;
-    if (hit < 0) first_violated(e, has_lo);
-    return hi;
+    double end = has_lo && hit >= 0 && !is_far(e) ? lo : hi;
+    if (length != end && solve(e, end) != PERP__COLLOCATED) return 0;
+    if (hit < 0)
+        first_violated(e, has_lo);
+    else
+        e->hit = hit, e->hit_check = hit_check;
+    return end;
 }
 
 /* Points as steps of backward Euler: the conditions of a point are those of one that ends there with the same slopes ------------- */

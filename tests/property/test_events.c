@@ -278,6 +278,37 @@ static void a_run_goes_on_from_a_snapshot(void **state)
     }
 }
 
+/* Against closed forms: backward Euler on a spring, x = cos t; and a run that is right to rounding. */
+static void the_error_of_a_run_is_estimated(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state x = 1, v = 0\nder(x) = v\nder(v) = -x\n");
+    double error[2], unsure[2];
+    run r = run_by(model, PERP_BACKWARD_EULER, 10, 1e-3);
+    assert_int_equal(perp_simulation_estimate(r.sim, 100, error, unsure, NULL), PERP_OK);
+    for (int i = 0; i < 2; i++) {
+        double right = fabs(perp_simulation_state(r.sim, i) - (i ? -sin(10) : cos(10)));
+        assert_true(fabs(error[i] - right) < 0.01 * right && unsure[i] < 0.01 * right);
+    }
+    perp_simulation_destroy(r.sim);
+    free(r.value);
+    r = run_by(model, PERP_RADAU7, 10, 1e-1);
+    assert_int_equal(perp_simulation_estimate(r.sim, 2, error, unsure, NULL), PERP_ERR_ARG);
+    free_run(&r);
+}
+
+/* The currents of a rectifier fall to 0, and are not negative by rounding there. */
+static void currents_end_at_zero(void **state)
+{
+    (void)state;
+    perp_model *model = load_model("circuits/diode_bridge.perp");
+    double u[1], half[1];
+    end_of(model, PERP_RADAU5, 0.079, 1e-4, u);
+    end_of(model, PERP_RADAU5, 0.079, 5e-5, half);
+    assert_true(fabs(u[0] - half[0]) < 1e-8);
+    perp_model_destroy(model);
+}
+
 /* What is refused --------------------------------------------------------------------------------- */
 
 static void expect_refusal(const char *text, const char *words)
@@ -325,6 +356,8 @@ int main(void)
         cmocka_unit_test(elastic_balls_keep_their_energy),
         cmocka_unit_test(tables_have_no_kink_within_a_step),
         cmocka_unit_test(a_run_goes_on_from_a_snapshot),
+        cmocka_unit_test(the_error_of_a_run_is_estimated),
+        cmocka_unit_test(currents_end_at_zero),
         cmocka_unit_test(what_has_no_instant_is_refused),
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
     };
