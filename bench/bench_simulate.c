@@ -232,6 +232,65 @@ static void bench_hand(void)
     free(bytes);
 }
 
+/* 4096 copies of the block, each pushed and rubbed in its own way, beside as many runs alone; in lanes, and on two threads. */
+static void bench_batch(void)
+{
+    enum { COUNT = 4096, STEPS = 500, ROUNDS = 4 };
+    static const char *const model_path = "examples/notes/sliding_traditional.perp";
+    static double mu[COUNT], v[COUNT], u[COUNT];
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_batch *batch;
+    perp_symbol_kind kind;
+    int parameter;
+    times alone = {0}, lanes = {0}, one_at_a_time = {0}, wall[2] = {{0}}, all[2] = {{0}};
+    if (perp_model_load(model_path, &model, &diag) != PERP_OK) exit(2);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.nparameter = o.ninput = PERP_ALL;
+    perp_model_find(model, "mu", &kind, &parameter);
+    for (int i = 0; i < COUNT; i++)
+        mu[i] = uniform(0.2, 0.6), v[i] = uniform(-2, 2), u[i] = uniform(-9, 9);
+    for (int threads = 2; threads >= 1; threads--) {
+        if (perp_batch_create(model, &o, COUNT, threads, &batch, &diag) != PERP_OK) exit(2);
+        for (int round = 0; round < ROUNDS; round++) {
+            perp_batch_reset(batch, NULL);
+            perp_batch_set_parameter(batch, parameter, mu);
+            perp_batch_set_state(batch, 1, v);
+            perp_batch_set_input(batch, 0, u);
+            double start = cpu_now(), began = wall_now(), before = process_now();
+            if (perp_batch_step(batch, STEPS, &diag) != PERP_OK) exit(2);
+            times_add(&wall[threads - 1], (wall_now() - began) / STEPS / COUNT);
+            times_add(&all[threads - 1], (process_now() - before) / STEPS / COUNT);
+            if (threads == 2) continue;
+            times_add(&lanes, (cpu_now() - start) / STEPS / COUNT);
+            start = cpu_now();
+            for (int k = 0; k < STEPS; k++) perp_batch_step(batch, 1, NULL);
+            times_add(&one_at_a_time, (cpu_now() - start) / STEPS / COUNT);
+            perp_batch_reset(batch, NULL);
+            perp_batch_set_parameter(batch, parameter, mu);
+            perp_batch_set_state(batch, 1, v);
+            perp_batch_set_input(batch, 0, u);
+            start = cpu_now();
+            for (int i = 0; i < COUNT; i++)
+                for (int k = 0; k < STEPS; k++)
+                    perp_simulation_step(perp_batch_simulation(batch, i), NULL, NULL);
+            times_add(&alone, (cpu_now() - start) / STEPS / COUNT);
+        }
+        perp_batch_destroy(batch);
+    }
+    printf("\n%-42s %14s\n", "4096 copies of the block", "ns/step");
+    printf("%-42s %14.3g\n", "alone, one run after the other", 1e9 * times_least(&alone));
+    printf("%-42s %14.3g   %.2f times as fast (wanted >= 3)\n", "in lanes, 500 steps a call",
+           1e9 * times_least(&lanes), times_least(&alone) / times_least(&lanes));
+    printf("%-42s %14.3g   %.2f times\n", "in lanes, one step a call",
+           1e9 * times_least(&one_at_a_time), times_least(&alone) / times_least(&one_at_a_time));
+    printf("%-42s %14.3g   %.2f times 1 thread (wanted >= 1.8); %.2f by what both computed\n",
+           "2 threads, wall clock", 1e9 * times_least(&wall[1]),
+           times_least(&wall[0]) / times_least(&wall[1]),
+           2 * times_least(&all[0]) / times_least(&all[1]));
+    perp_model_destroy(model);
+}
+
 static void bench_command(void)
 {
     times time = {0};
@@ -304,6 +363,7 @@ int main(void)
     bench_chain();
     bench_creation();
     bench_hand();
+    bench_batch();
     bench_command();
     bench_lemke();
     return 0;

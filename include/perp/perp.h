@@ -10,6 +10,7 @@
 #include "perp/trajectory.h"
 #include "perp/model.h"
 #include "perp/simulate.h"
+#include "perp/batch.h"
 #include "perp/plan.h"
 #include "perp/program.h"
 #include "perp/report.h"

@@ -521,7 +521,8 @@ static void add_reports(plan *p)
             add_root(p, GUARDS, translate(p, m->pair[i].guard, PERP__AT_POINT));
     }
     for (int d = 0; d < s->sym.assigned.n; d++) add_root(p, ASSIGNED, p->made[d]);
-    for (int i = 0; i < s->nreport; i++) add_root(p, OUTPUTS, reported(p, i));
+    for (int i = 0; i < m->nitem[PERP_INPUT] + m->nitem[PERP_OUTPUT]; i++)
+        add_root(p, OUTPUTS, reported(p, i));
 }
 
 /* Node e is wanted by a tape of each step: a result of the parameters alone goes to their tape. given[e] is then 0. */
@@ -617,7 +618,6 @@ static int lay_out(perp__step *s, const perp_model *m, const perp__changes *chan
     for (int i = 0; i < m->npair; i++) splits += m->pair[i].two_sided;
     s->nx = m->nitem[PERP_STATE];
     s->nv = m->nitem[PERP_VAR] - s->sym.assigned.n;
-    s->nreport = m->nitem[PERP_INPUT] + m->nitem[PERP_OUTPUT];
     s->nown = m->nequation - s->sym.assigned.n;
     s->ny = s->nx + s->nv + 2 * splits;
     s->np = m->npair + splits;
@@ -809,10 +809,10 @@ int perp__step_formulas(const perp__step *step, const int *param, int nparam, pe
     own.marks.has_h = malloc((size_t)step->nown + 1);
     int ok = own.pair && own.cone && own.marks.has_h && allocate_plan(&p) && write_rows(&p);
     for (int r = 0; ok && r < step->nrow; r++) row[r] = substitute(&p, p.row[r], p.full);
-    for (int i = 0; ok && i < step->nreport; i++)
+    for (int i = 0; ok && i < step->tape.outputs.nout; i++)
         output[i] = substitute(&p, reported(&p, i), p.full);
     for (int d = 0; ok && d < step->sym.assigned.n; d++)
-        output[step->nreport + d] = p.full[step->sym.y + step->ny + d];
+        output[step->tape.outputs.nout + d] = p.full[step->sym.y + step->ny + d];
     for (int i = 0; ok && i < step->nx; i++) {
         const perp__item *state = &m->item[PERP_STATE][i];
         initial[i] = state->expr < 0 ? 0 : translate(&p, state->expr, PERP__AT_POINT);

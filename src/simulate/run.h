@@ -55,6 +55,9 @@ void perp__run_set_initial(perp_simulation *sim);
 /* At the start `from` with these states and parameters, for so many steps; what steps before it left behind is forgotten. */
 void perp__run_restart(perp_simulation *sim, double from, long steps);
 
+/* Is there an input that may be set, and is a function of time now? */
+int perp__run_follows(const perp_simulation *sim);
+
 /* Is there an input that the caller must set, and has not? Its index in the model, or -1. */
 int perp__run_open_input(const perp_simulation *sim);
 

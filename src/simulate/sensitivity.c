@@ -103,7 +103,7 @@ static int list_parameters(perp__sensitivity *x, const int *param, int np)
 
 perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int np)
 {
-    int noutput = s->nreport + s->sym.assigned.n;
+    int noutput = s->tape.outputs.nout + s->sym.assigned.n;
     size_t total = (size_t)s->nrow + (size_t)noutput + (size_t)s->nx;
     perp__graph graph = {0};
     perp__sensitivity *x = calloc(1, sizeof *x);

@@ -249,12 +249,20 @@ static double held_at(const perp__driven *driven, int k, double t)
     return driven->from[k] + share * (driven->held[k] - driven->from[k]);
 }
 
+int perp__run_follows(const perp_simulation *sim)
+{
+    int follows = 0;
+    for (int k = 0; k < sim->step.table.n; k++)
+        follows |= sim->step.table.formula[k] >= 0 && isnan(sim->driven.held[k]);
+    return follows;
+}
+
 /* Inputs that are tables, or set. */
 static void put_inputs(perp_simulation *sim, double t0, double t1)
 {
     perp__step *s = &sim->step;
     double *before = s->ws + s->sym.table_pre, *now = s->ws + s->sym.table;
-    if (s->table.tape.nout) perp__tape_eval(&s->table.tape, s->ws);
+    if (perp__run_follows(sim)) perp__tape_eval(&s->table.tape, s->ws);
     for (int k = 0; k < s->table.n; k++) {
         const perp__table *table = &sim->model->item[PERP_INPUT][s->table.input[k]].table;
         const int *formula = s->table.tape.out + s->table.formula[k];

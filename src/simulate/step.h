@@ -147,12 +147,13 @@ typedef struct perp__layout perp__layout; /* layout.c */
 typedef struct perp__tapes {
     perp__layout *layout;    /* owns these and all that is not written to after it is made */
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
-    perp__tape check;  /* left, right of each equation; a, b, lo, hi of each pair of the model; the
+    perp__tape check;   /* left, right of each equation; a, b, lo, hi of each pair of the model; the
                           bounds of exact cones */
-    perp__tape guards; /* one per guarded pair of the model */
-    perp__tape outputs;
-    int *guard_of; /* model pair -> output of the guards tape, or -1 */
-    const char *held; /* pairs of the model whose guards are on whatever they say (events.c); NULL: none */
+    perp__tape guards;  /* one per guarded pair of the model */
+    perp__tape outputs; /* what rows report beside unknowns: the model's inputs and outputs */
+    int *guard_of;      /* model pair -> output of the guards tape, or -1 */
+    const char
+        *held; /* pairs of the model whose guards are on whatever they say (events.c); NULL: none */
 } perp__tapes;
 
 /* What the verdicts know of the rows' structure. */
@@ -194,7 +195,6 @@ typedef struct perp__step {
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
-    int nreport;    /* inputs and outputs, the outputs of tape.outputs */
     int nown, nequation, np,
         nrow; /* rows 0 .. nown-1 are equations of the model, those up to nequation-1 splits; those of
                                       the cones come last */
@@ -337,6 +337,10 @@ perp__amount perp__step_row_amount(const perp__step *step, int r, const double *
 /* After the solution of the rows row[ny] of a mode (NULL: of others): what one of them holds at a bound (a force at 0) is put there, then vars that
  * equations define (x = ...) come from the other unknowns. A solve leaves both with the rounding of the rows they act in. */
 void perp__step_settle(perp__step *step, const int *row);
+
+/* The same as a list: the row and the unknown of each substitution, in order (2 * (ny + ndefined) ints). How many is returned. Writes over
+ * the unknowns. */
+int perp__step_settling(perp__step *step, const int *row, int *order);
 
 /* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
 int perp__step_define(perp__step *step);

@@ -268,9 +268,11 @@ static int unknown_in(const perp__step *s, int r, const char *known)
     return last;
 }
 
-/* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. */
-static void substitute(perp__step *s, const int *row, char *known)
+/* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. order (nullable): the
+ * row and the unknown of each, how many is returned. */
+static int substitute(perp__step *s, const int *row, char *known, int *order)
 {
+    int solved = 0;
     int *left = s->sizes.in_mode, *queue = left + s->nrow, n = 0;
     for (int r = 0; r < s->nrow; r++) left[r] = -1;
     for (int i = 0; i < s->ny; i++) {
@@ -281,21 +283,38 @@ static void substitute(perp__step *s, const int *row, char *known)
         int j = unknown_in(s, queue[i], known);
         if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
+        if (order) order[2 * solved] = queue[i], order[2 * solved + 1] = j;
+        solved++;
         for (int k = s->marks.stands_start[j]; k < s->marks.stands_start[j + 1]; k++)
             if (left[s->marks.stands_in[k]] > 0 && --left[s->marks.stands_in[k]] == 1)
                 queue[n++] = s->marks.stands_in[k];
     }
+    return solved;
 }
 
 void perp__step_settle(perp__step *s, const int *row)
 {
     char *known = s->sizes.anchored;
     memset(known, 0, (size_t)s->ny);
-    if (row) substitute(s, row, known);
+    if (row) substitute(s, row, known, NULL);
     for (int d = 0; d < s->marks.ndefined; d++) {
         int i = s->marks.definition[d], j = s->marks.defines[i];
         if (!s->marks.is_side[j] && !known[j]) solve_row_for(s, i, j);
     }
+}
+
+int perp__step_settling(perp__step *s, const int *row, int *order)
+{
+    char *known = s->sizes.anchored;
+    memset(known, 0, (size_t)s->ny);
+    int n = substitute(s, row, known, order);
+    for (int d = 0; d < s->marks.ndefined; d++) {
+        int i = s->marks.definition[d], j = s->marks.defines[i];
+        if (s->marks.is_side[j] || known[j] || !solve_row_for(s, i, j)) continue;
+        order[2 * n] = i, order[2 * n + 1] = j;
+        n++;
+    }
+    return n;
 }
 
 int perp__step_define(perp__step *s)

@@ -301,6 +301,42 @@ static void events_survive_failing_allocations(void **state)
     }
 }
 
+/* The same of a batch; its steps allocate nothing once modes are there. */
+static void a_batch_survives_failing_allocations(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    perp_model *model;
+    perp_batch *batch;
+    perp_diag diag = {0};
+    perp_status status = PERP_ERR_MEMORY;
+    assert_int_equal(
+        perp_model_load(PERP_SOURCE_DIR "/examples/notes/sliding_traditional.perp", &model, &diag),
+        PERP_OK);
+    assert_int_equal(perp_batch_create(model, NULL, COUNT, 1, &batch, &diag), PERP_OK);
+    perp_batch_destroy(batch); /* the model keeps what all share */
+    for (long k = 1; status != PERP_OK; k++) {
+        long before = live;
+        allocations = 0;
+        fail_at = k;
+        status = perp_batch_create(model, NULL, COUNT, 1, &batch, &diag);
+        fail_at = 0;
+        if (status == PERP_OK) break;
+        assert_int_equal(status, PERP_ERR_MEMORY);
+        assert_true(diag.errors || diag.lost);
+        perp_diag_clear(&diag);
+        assert_null(batch);
+        assert_int_equal(live, before);
+    }
+    assert_int_equal(perp_batch_step(batch, 3000, &diag), PERP_OK);
+    perp_batch_reset(batch, NULL);
+    long before = allocations;
+    assert_int_equal(perp_batch_step(batch, 3000, &diag), PERP_OK);
+    assert_int_equal(allocations, before);
+    perp_batch_destroy(batch);
+    perp_model_destroy(model);
+}
+
 /* Where there is no room for a mode the step fails, leaves the simulation as it was, and can be taken later. */
 static void a_step_without_memory_can_be_taken_again(void **state)
 {
@@ -493,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
         cmocka_unit_test(a_clone_survives_failing_allocations),
         cmocka_unit_test(events_survive_failing_allocations),
+        cmocka_unit_test(a_batch_survives_failing_allocations),
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),

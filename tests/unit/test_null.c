@@ -49,6 +49,13 @@ static void null_is_refused(void **state)
     REFUSES(perp_simulation_snapshot(NULL, NULL, 0));
     REFUSES(perp_simulation_restore(NULL, NULL, 0, NULL));
     REFUSES(perp_simulation_clone(NULL, NULL, NULL));
+    REFUSES(perp_batch_create(NULL, NULL, 1, 1, NULL, NULL));
+    REFUSES(perp_batch_set_state(NULL, 0, NULL));
+    REFUSES(perp_batch_set_input(NULL, 0, NULL));
+    REFUSES(perp_batch_set_parameter(NULL, 0, NULL));
+    REFUSES(perp_batch_step(NULL, 0, NULL));
+    REFUSES(perp_batch_status(NULL, 0));
+    REFUSES(perp_batch_gather(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_follow(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_derivatives(NULL, NULL));
     REFUSES(perp_simulation_run(NULL, NULL, NULL, NULL));
@@ -81,6 +88,10 @@ static void the_end_of_nothing_is_fine(void **state)
     perp_formulas_destroy(NULL);
     perp_simulation_destroy(NULL);
     perp_simulation_reset(NULL);
+    perp_batch_destroy(NULL);
+    perp_batch_reset(NULL, NULL);
+    assert_int_equal(perp_batch_count(NULL), 0);
+    assert_null(perp_batch_simulation(NULL, 0));
     assert_true(isnan(perp_simulation_time(NULL)) && isnan(perp_simulation_state(NULL, 0)));
     assert_true(isnan(perp_simulation_input(NULL, 0)) && isnan(perp_simulation_parameter(NULL, 0)));
     assert_true(isnan(perp_simulation_value(NULL, 0)));

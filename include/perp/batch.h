@@ -1,0 +1,74 @@
+/// perp/batch.h - many copies of a model stepped at once, each with states, inputs and parameters of its own: for Monte Carlo, filters,
+/// learning.
+///
+/// Copies are simulations (perp/simulate.h) that share their model. They are stepped by several threads; those of a small model whose step is
+/// affine with constant coefficients go in lanes: one instruction does the same for several copies, as long as they keep their modes. A
+/// copy takes the steps that it would take alone, to the last bit, whatever the number of threads and copies. Typical use: create with options that name the inputs
+/// and parameters to be set, set arrays of `count` values, step, gather columns, reset those that have ended.
+
+#ifndef PERP_BATCH_H
+#define PERP_BATCH_H
+
+#include "perp/simulate.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct perp_batch perp_batch;
+
+/// `count` copies of a simulation that would be made of this model and these options.
+///
+/// @param model    must outlive the batch
+/// @param options  nullable; as for perp_simulation_create
+/// @param count    > 0
+/// @param threads  that step; 0: one for each processor
+/// @return as perp_simulation_create
+PERP_API perp_status perp_batch_create(const perp_model *model,
+                                       const perp_simulation_options *options, int count,
+                                       int threads, perp_batch **batch, perp_diag *diag);
+PERP_API void perp_batch_destroy(perp_batch *batch);
+
+/// How many copies; 0 for NULL.
+PERP_API int perp_batch_count(const perp_batch *batch);
+
+/// Copy i, the batch's own: to be read, set, saved and restored between steps, not destroyed. NULL where there is none.
+PERP_API perp_simulation *perp_batch_simulation(perp_batch *batch, int i);
+
+/// One state, input or parameter of all copies.
+///
+/// @param state  its index in the model, as for perp_simulation_set_state; inputs and parameters likewise
+/// @param value  count values
+/// @return PERP_OK; PERP_ERR_ARG (as for one copy; copies before the first bad value are set)
+PERP_API perp_status perp_batch_set_state(perp_batch *batch, int state, const double *value);
+PERP_API perp_status perp_batch_set_input(perp_batch *batch, int input, const double *value);
+PERP_API perp_status perp_batch_set_parameter(perp_batch *batch, int parameter,
+                                              const double *value);
+
+/// So many steps of each copy. A copy whose step fails stays at its last verified step; the others go on. Allocates as
+/// perp_simulation_step, and the stacks of threads.
+///
+/// @param steps  >= 0
+/// @param diag   nullable; what is said of the first copy that failed
+/// @return PERP_OK; else the status of the first copy that failed
+PERP_API perp_status perp_batch_step(perp_batch *batch, long steps, perp_diag *diag);
+
+/// How the last perp_batch_step ended for copy i; PERP_ERR_ARG where there is none.
+PERP_API perp_status perp_batch_status(const perp_batch *batch, int i);
+
+/// Columns of all copies' rows (perp_simulation_row).
+///
+/// @param column  n indices (perp_simulation_find_column)
+/// @param value   count x n, row by row: value[i * n + j] is column j of copy i
+/// @return PERP_OK; PERP_ERR_ARG (NULL, or no such column)
+PERP_API perp_status perp_batch_gather(perp_batch *batch, int n, const int *column, double *value);
+
+/// perp_simulation_reset of the copies with which[i] != 0.
+///
+/// @param which  count; nullable: all
+PERP_API void perp_batch_reset(perp_batch *batch, const unsigned char *which);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

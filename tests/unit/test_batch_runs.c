@@ -1,0 +1,206 @@
+/* A batch takes the steps that its copies would take alone, to the last bit, whatever the number of threads and copies. */
+
+#include "runs.h"
+
+#include "perp/batch.h"
+
+#include <stdio.h>
+
+static const char cart[] = "model cart\n"
+                           "param m = 2, mu = 0.1, g = 9.81\n"
+                           "input F, wind = 3*sin(4*t)\n"
+                           "state x = 0, v = 1\n"
+                           "var f\n"
+                           "der(x) = v\n"
+                           "m*der(v) = F + wind + f\n"
+                           "-mu*m*g <= f <= mu*m*g perp v\n"
+                           "output power = F*v, way = x^2\n"
+                           "simulate to 20 step 0.01\n";
+
+static double uniform(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / (1 << 24);
+}
+
+static perp_simulation_options live(const perp_model *m, perp_integrator integrator)
+{
+    perp_simulation_options o = perp_simulation_options_default(m);
+    o.integrator = integrator;
+    o.ninput = o.nparameter = PERP_ALL;
+    return o;
+}
+
+static void expect_rows(perp_batch *b, perp_simulation *const *alone, const char *what, long step)
+{
+    enum { MOST = 4096 };
+    int n = perp_simulation_columns(alone[0]), column[MOST];
+    static double row[MOST];
+    double *value = malloc((size_t)(n * perp_batch_count(b)) * sizeof *value);
+    assert_true(n <= MOST);
+    for (int c = 0; c < n; c++) column[c] = c;
+    assert_int_equal(perp_batch_gather(b, n, column, value), PERP_OK);
+    for (int i = 0; i < perp_batch_count(b); i++) {
+        perp_simulation_row(alone[i], row);
+        for (int c = 0; c < n; c++)
+            if (memcmp(row + c, value + i * n + c, sizeof *row) != 0 &&
+                !(isnan(row[c]) && isnan(value[i * n + c])))
+                fail_msg("%s, copy %d, step %ld, %s: %.17g where alone it is %.17g", what, i, step,
+                         perp_simulation_column_name(alone[i], c), value[i * n + c], row[c]);
+    }
+    free(value);
+}
+
+/* Copies with states, friction and forces of their own; the mass of some is another, so that they have other matrices. */
+static void run_both(int count, int threads, perp_integrator integrator, int masses, long chunk)
+{
+    unsigned seed = (unsigned)count;
+    perp_diag diag = {0};
+    perp_model *m = parse_model(cart);
+    perp_simulation_options o = live(m, integrator);
+    perp_batch *b;
+    perp_simulation **alone = calloc((size_t)count, sizeof *alone);
+    double *value = malloc((size_t)count * sizeof *value);
+    if (perp_batch_create(m, &o, count, threads, &b, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    assert_int_equal(perp_batch_count(b), count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(perp_simulation_create(m, &o, &alone[i], NULL), PERP_OK);
+    for (int k = 0; k < 2; k++) { /* x, then v */
+        for (int i = 0; i < count; i++) value[i] = 4 * uniform(&seed) - 2;
+        assert_int_equal(perp_batch_set_state(b, k, value), PERP_OK);
+        for (int i = 0; i < count; i++) perp_simulation_set_state(alone[i], k, value[i]);
+    }
+    for (int k = 0; k < 2; k++) { /* m, then mu */
+        for (int i = 0; i < count; i++)
+            value[i] = k ? 0.4 * uniform(&seed) : masses && i % 3 == 0 ? 2.5 : 2;
+        assert_int_equal(perp_batch_set_parameter(b, k, value), PERP_OK);
+        for (int i = 0; i < count; i++) perp_simulation_set_parameter(alone[i], k, value[i]);
+    }
+    for (long step = 0; step < 300; step += chunk) {
+        for (int i = 0; i < count; i++) value[i] = 8 * uniform(&seed) - 4;
+        assert_int_equal(perp_batch_set_input(b, 0, value), PERP_OK);
+        if (step == 100) perp_simulation_set_input(perp_batch_simulation(b, 0), 1, 0.5);
+        if (perp_batch_step(b, chunk, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        for (int i = 0; i < count; i++) {
+            perp_simulation_set_input(alone[i], 0, value[i]);
+            if (step == 100 && i == 0) perp_simulation_set_input(alone[i], 1, 0.5);
+            for (long k = 0; k < chunk; k++)
+                assert_int_equal(perp_simulation_step(alone[i], NULL, NULL), PERP_OK);
+        }
+        expect_rows(b, alone, "cart", step + chunk);
+    }
+    for (int i = 0; i < count; i++) {
+        perp_simulation_summary p = perp_simulation_get_summary(alone[i]),
+                                q = perp_simulation_get_summary(perp_batch_simulation(b, i));
+        assert_true(p.steps == q.steps && p.worst_residual == q.worst_residual &&
+                    p.worst_step == q.worst_step && p.worst_error == q.worst_error &&
+                    p.solves == q.solves);
+        assert_memory_equal(p.sides, q.sides, sizeof *p.sides);
+        perp_simulation_destroy(alone[i]);
+    }
+    perp_batch_destroy(b);
+    perp_model_destroy(m);
+    free(alone);
+    free(value);
+}
+
+static void copies_take_the_steps_that_they_take_alone(void **state)
+{
+    (void)state;
+    run_both(200, 2, PERP_BACKWARD_EULER, 0, 1);
+    run_both(131, 1, PERP_BACKWARD_EULER, 0, 20);
+    run_both(70, 3, PERP_BACKWARD_EULER, 1, 5);
+    run_both(65, 2, PERP_THETA, 0, 10);
+    run_both(1, 1, PERP_BACKWARD_EULER, 0, 10);
+}
+
+/* Models of every kind of step, of one text, with other initial values. */
+static void models_that_go_in_no_lanes_are_stepped_too(void **state)
+{
+    static const struct {
+        const char *model;
+        int steps;
+    } of[] = {{"notes/particle.perp", 400},
+               {"notes/sliding_one_line.perp", 200},
+               {"notes/sliding_traditional.perp", 200},
+               {"blog/particle.perp", 200},
+               {"mechanics/square.perp", 60},
+               {"mechanics/disc.perp", 40},
+               {"mechanics/chain.perp", 20},
+               {"circuits/diode_bridge.perp", 100},
+               {"mechanics/conveyor.perp", 100}};
+    enum { COUNT = 9 };
+    (void)state;
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        perp_model *m = load_model(of[k].model);
+        perp_simulation *alone[COUNT];
+        perp_batch *b;
+        double value[COUNT];
+        assert_int_equal(perp_batch_create(m, NULL, COUNT, 2, &b, NULL), PERP_OK);
+        for (int i = 0; i < COUNT; i++) {
+            assert_int_equal(perp_simulation_create(m, NULL, &alone[i], NULL), PERP_OK);
+            value[i] = perp_simulation_state(alone[i], 0) * (1 + 0.001 * i);
+            perp_simulation_set_state(alone[i], 0, value[i]);
+        }
+        assert_int_equal(perp_batch_set_state(b, 0, value), PERP_OK);
+        for (long at = 0; at < of[k].steps; at += 10) {
+            if (perp_batch_step(b, 10, NULL) != PERP_OK) fail_msg("%s", of[k].model);
+            for (int i = 0; i < COUNT; i++)
+                for (int j = 0; j < 10; j++)
+                    assert_int_equal(perp_simulation_step(alone[i], NULL, NULL), PERP_OK);
+            expect_rows(b, alone, of[k].model, at + 10);
+        }
+        for (int i = 0; i < COUNT; i++) perp_simulation_destroy(alone[i]);
+        perp_batch_destroy(b);
+        perp_model_destroy(m);
+    }
+}
+
+/* A copy without a solution stays where it was and is named; the others go on, and it may begin again. */
+static void a_copy_that_fails_is_named(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model("state x = 1\ninput u = 0\nvar f\nder(x) = u\n0 <= f perp 1 - x - 0*f >= 0\n"
+                    "simulate to 1 step 0.1\n");
+    perp_simulation_options o = live(m, PERP_BACKWARD_EULER);
+    perp_batch *b;
+    perp_diag diag = {0};
+    double u[5] = {-1, 0, 3, -2, 3}, x[5];
+    int column = 1;
+    unsigned char which[5] = {0, 0, 1, 0, 1};
+    assert_int_equal(perp_batch_create(m, &o, 5, 1, &b, &diag), PERP_OK);
+    for (int round = 0; round < 2; round++) {
+        if (round) u[2] = u[4] = -3;
+        assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
+        perp_status status = perp_batch_step(b, 3, &diag);
+        assert_int_equal(status, round ? PERP_OK : PERP_ERR_NO_SOLUTION);
+        if (!round) assert_non_null(strstr(perp_diag_text(&diag), "copy 2: "));
+        assert_int_equal(perp_batch_status(b, 2), status);
+        assert_int_equal(perp_batch_status(b, 3), PERP_OK);
+        assert_int_equal(perp_batch_gather(b, 1, &column, x), PERP_OK);
+        assert_true(near(x[0], round ? 0.4 : 0.7, 1e-12) && (round || x[2] == 1));
+        if (round) assert_true(near(x[2], 0.1, 1e-12));
+        perp_batch_reset(b, which);
+    }
+    column = 9;
+    assert_int_equal(perp_batch_gather(b, 1, &column, x), PERP_ERR_ARG);
+    assert_int_equal(perp_batch_set_state(b, 7, x), PERP_ERR_ARG);
+    assert_null(perp_batch_simulation(b, 5));
+    assert_int_equal(perp_batch_status(b, 5), PERP_ERR_ARG);
+    assert_int_equal(perp_batch_step(b, 100, &diag), PERP_ERR_ARG); /* the run has ended */
+    perp_diag_clear(&diag);
+    perp_batch_destroy(b);
+    perp_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_take_the_steps_that_they_take_alone),
+        cmocka_unit_test(models_that_go_in_no_lanes_are_stepped_too),
+        cmocka_unit_test(a_copy_that_fails_is_named),
+    };
+    return run_all(tests);
+}
