@@ -179,6 +179,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_ints(pass, &e->has_mode, 1, 0, 1);
     perp__pass_ints(pass, &e->was_in_mode, 1, 0, 1);
     perp__pass_chars(pass, e->mode, (size_t)np, 0, PERP__ROW_HI);
+    perp__pass_chars(pass, e->held, (size_t)np, 0, 2);
     perp__pass_doubles(pass, e->var, (size_t)e->at->nv);
     perp__pass_doubles(pass, e->at->size, (size_t)e->at->nx);
     perp__pass_doubles(pass, e->last, (size_t)np);
@@ -207,6 +208,7 @@ void perp__events_forget(perp__events *e)
     for (int k = 0; k < 2; k++) perp__step_forget(&e->probe[k]);
     for (int p = 0; p < e->model->npair; p++) e->last[p] = -(double)INFINITY, e->quick[p] = 0;
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
+    memset(e->held, 0, (size_t)e->model->npair);
     memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
     e->has_mode = e->was_in_mode = e->is_short = e->flips = 0, e->at_once = e->hit = -1;
     e->pass = PASS;
@@ -308,13 +310,17 @@ static int row_of_check(const perp__events *e, int p, int k)
     return mode != PERP__ROW_B ? PERP__ROW_B : k ? PERP__ROW_HI : PERP__ROW_LO;
 }
 
-/* Pairs that were closed up to here have their guards on, but the one whose guard ended that. */
+/* Pairs that were closed up to here have their guards on, but the one whose guard ended that; and so have others with the same guard. */
 static void hold_guards(perp__events *e)
 {
-    for (int p = 0; p < e->model->npair; p++) {
+    const perp_model *m = e->model;
+    for (int p = 0; p < m->npair; p++) {
         int is_opened = e->hit == p && row_of_check(e, p, e->hit_check) == PERP__ROW_GUARD;
         e->held[p] = (char)(e->was_in_mode && e->mode[p] != PERP__ROW_A && !is_opened);
     }
+    for (int p = 0; p < m->npair; p++)
+        for (int q = 0; q < m->npair && !e->held[p] && m->pair[p].guard >= 0; q++)
+            e->held[p] = m->pair[q].guard == m->pair[p].guard && e->held[q] == 1 ? 2 : 0;
 }
 
 /* Past an accumulation of events by short steps, at most to t1. */
@@ -384,7 +390,8 @@ static double check(const perp__events *e, int c, int p, int k)
     double guard = pair->guard < 0 ? none : perp__collocation_side(at, c, p, PERP__ROW_GUARD);
     double b = perp__collocation_side(at, c, p, PERP__ROW_B);
     if (!pair->two_sided) {
-        if (e->mode[p] == PERP__ROW_A) return k ? none : isinf(guard) ? b : fmax(-guard, b);
+        int is_on = isinf(guard) || e->held[p];
+        if (e->mode[p] == PERP__ROW_A) return k ? none : is_on ? b : fmax(-guard, b);
         return k == 0 ? perp__collocation_side(at, c, p, PERP__ROW_A) : k == 1 ? guard : none;
     }
     if (e->mode[p] == PERP__ROW_A) return k ? none : -guard;
@@ -558,7 +565,7 @@ static void put_point(perp_simulation *sim, int c, double h)
     for (int p = 0; p < s->model->npair; p++) {
         const perp__pair *pair = &s->model->pair[p];
         double b = perp__collocation_side(at, c, p, PERP__ROW_B);
-        int g = s->tape.guard_of[p], is_on = e->mode[p] != PERP__ROW_A;
+        int g = s->tape.guard_of[p], is_on = e->mode[p] != PERP__ROW_A || e->held[p];
         if (pair->two_sided) ws[split++] = fmax(b, 0), ws[split++] = fmax(-b, 0);
         if (g >= 0 && (ws[s->tape.guards.out[g]] > 0) != is_on) ws[s->tape.guards.out[g]] = is_on;
     }

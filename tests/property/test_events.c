@@ -297,6 +297,21 @@ static void the_error_of_a_run_is_estimated(void **state)
     free_run(&r);
 }
 
+/* A block whose friction is stated by pairs with the guard of its contact: it bounces dead, slides and stops at 1.0194 s, after the
+ * impulse m sqrt(2 g) and the weight have taken 1 m/s. */
+static void friction_keeps_the_guard_of_its_contact(void **state)
+{
+    (void)state;
+    perp_model *model = load_model("notes/particle.perp");
+    double x[4], fall = sqrt(2 / 9.81), u = 1 - 0.1 * sqrt(2 * 9.81);
+    for (double h = 1e-2; h > 5e-4; h /= 2) {
+        end_of(model, PERP_RADAU5, 1.2, h, x);
+        if (!(fabs(x[0] - fall - u * u / (2 * 0.981)) < 1e-8 && x[2] == 0))
+            fail_msg("h = %g: x off by %g", h, x[0] - fall - u * u / (2 * 0.981));
+    }
+    perp_model_destroy(model);
+}
+
 /* The currents of a rectifier fall to 0, and are not negative by rounding there. */
 static void currents_end_at_zero(void **state)
 {
@@ -357,6 +372,7 @@ int main(void)
         cmocka_unit_test(tables_have_no_kink_within_a_step),
         cmocka_unit_test(a_run_goes_on_from_a_snapshot),
         cmocka_unit_test(the_error_of_a_run_is_estimated),
+        cmocka_unit_test(friction_keeps_the_guard_of_its_contact),
         cmocka_unit_test(currents_end_at_zero),
         cmocka_unit_test(what_has_no_instant_is_refused),
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
