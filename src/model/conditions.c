@@ -4,7 +4,6 @@
 #include "model/builder.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_UNROLLED = 200000 };
@@ -69,38 +68,47 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The index of the innermost loop that has this name, or -1. */
-static int find_loop(const perp__builder *b, const char *name, size_t n)
+/* The innermost loop that has the name text[0..n), or -1. */
+static int find_loop(const perp__builder *b, const char *text, size_t n)
 {
     int i = b->nloop - 1;
-    while (i >= 0 && (strlen(b->loop[i].name) != n || memcmp(b->loop[i].name, name, n) != 0)) i--;
+    while (i >= 0 && (strncmp(b->loop[i].name, text, n) != 0 || b->loop[i].name[n])) i--;
     return i;
 }
 
-/* The text with the values of loop indices; returns its length. `out` may be NULL. */
-static size_t put_turn(const perp__builder *b, const char *text, char *out)
+/* The number, without a zero behind it; returns its end. Conditions in loops are many: sprintf would be half of this. */
+static char *put_integer(char *end, int value)
 {
-    size_t length = 0;
-    for (size_t n; *text; text += n) {
-        char number[16];
-        n = 1;
-        while (is_letter(text[0]) && is_letter(text[n])) n++;
-        int loop = find_loop(b, text, n);
-        size_t size = loop < 0 ? n : (size_t)sprintf(number, "%d", b->loop[loop].value);
-        if (out) memcpy(out + length, loop < 0 ? text : number, size);
-        length += size;
-    }
-    if (out) out[length] = 0;
-    return length;
+    char digit[12];
+    int n = 0;
+    unsigned left = value < 0 ? 0u - (unsigned)value : (unsigned)value;
+    do digit[n++] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0) *end++ = '-';
+    while (n) *end++ = digit[--n];
+    return end;
 }
 
 /* A text at this turn of the loops around it: "r[i,3]" is "r[2,3]". */
 static const char *at_this_turn(perp__builder *b, const char *text)
 {
+    enum { DIGITS = 11 };
+    size_t words = 0, length = 0, n;
     if (!b->nloop) return text;
-    char *out = perp__arena_alloc(b->arena, put_turn(b, text, NULL) + 1);
+    for (const char *c = text; *c; c++, length++) words += is_letter(c[0]) && !is_letter(c[1]);
+    char *out = perp__arena_alloc(b->arena, length + DIGITS * words + 1), *end = out;
     if (!out) return b->failed = 1, text;
-    put_turn(b, text, out);
+    for (; *text; text += n) {
+        for (n = 0; is_letter(text[n]); n++) end[n] = text[n];
+        int loop = n ? find_loop(b, text, n) : -1;
+        if (loop >= 0)
+            end = put_integer(end, b->loop[loop].value);
+        else if (n)
+            end += n;
+        else
+            *end++ = text[0], n = 1;
+    }
+    *end = 0;
     return out;
 }
 

@@ -106,10 +106,11 @@ static void names_have_the_values_of_loop_indices(void **state)
     (void)state;
     if (!perp_report_has_page()) skip_because("no page in this build");
     cli_file("loops.perp", "model loops\n"
-                           "state x[2,2] = 1\nvar f[2,2]\nparam ib = 1\n"
+                           "state x[2,2] = 1\nvar f[2,2], g[2]\nparam ib = 1\n"
                            "for i in 1..2 { for k in 1..2 {\n"
                            "der(x[i,k]) = f[i,k] - 1\n"
                            "0 <= f[i,k] perp x[i,k] + ib*i >= 0 } }\n"
+                           "for i in -10..-9 { 0 <= g[i+11] perp g[i+11] - i >= 0 }\n"
                            "simulate to 0.1 step 0.01\n");
     cli_result r = cli_run("simulate '%s' --quiet -o '%s' --report '%s'", cli_path("loops.perp"),
                            cli_path("loops.csv"), cli_path("loops.html"));
@@ -118,6 +119,7 @@ static void names_have_the_values_of_loop_indices(void **state)
     char *html = cli_read(cli_path("loops.html"));
     assert_non_null(strstr(html, "f[1,2] \xE2\x9F\x82 x[1,2] + ib*1\""));
     assert_non_null(strstr(html, "f[2,1] \xE2\x9F\x82 x[2,1] + ib*2\""));
+    assert_non_null(strstr(html, "g[2] \xE2\x9F\x82 g[-9+11] - -9\""));
     free(html);
 }
 
@@ -150,7 +152,8 @@ static void runs_share_the_rows_of_a_page(void **state)
         free(html);
     }
     const int says[] = {1, 2, 0};
-    const size_t all[] = {20000, 1000, 0}; /* room for the rows of one run, of none; not asked for */
+    const size_t all[] = {20000, 1000,
+                          0}; /* room for the rows of one run, of none; not asked for */
     for (int k = 0; k < 3; k++) {
         perp_report_options o = perp_report_options_default();
         o.max_rows = 600;
