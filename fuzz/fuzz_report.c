@@ -36,8 +36,8 @@ static void write_both(const perp_report_run *run, perp_diag *diag)
     perp_report_write_svg(run, 1, NULL, path, diag);
     remove(path);
     if (perp_report_has_page() && perp_report_write_html(run, 1, NULL, path, diag) == PERP_OK &&
-        count_script_ends(path) != 2) {
-        fprintf(stderr, "not true: the page has its own two scripts\n");
+        count_script_ends(path) != 3) {
+        fprintf(stderr, "not true: the page has its own three scripts\n");
         abort();
     }
     remove(path);
