@@ -194,7 +194,8 @@ static inline perp_plan_options perp_plan_options_default(const perp_model *mode
 
 /// Transcribe the model's plan block and derive it; allocate everything.
 ///
-/// @param model  must outlive the plan; nothing may be set in it until the plan is solved
+/// @param model  must outlive the plan. Initial values that are set in it later take effect at the next solve; a solve after a
+/// parameter was set is refused: see perp_plan_set_parameter
 /// @return PERP_OK, PERP_ERR_ARG (options out of range), PERP_ERR_MODEL (no plan block, or one that
 /// cannot be transcribed: diag says where), PERP_ERR_FILE and PERP_ERR_DATA (the table of guesses),
 /// PERP_ERR_UNAVAILABLE (no such back end in this build), PERP_ERR_MEMORY
@@ -212,10 +213,41 @@ PERP_API void perp_plan_destroy(perp_plan *plan);
 PERP_API perp_status perp_plan_set_guess(perp_plan *plan, const perp_trajectory *table,
                                          const char *name, perp_diag *diag);
 
+/// Start from arrays: states, vars and inputs at a node as perp_plan_row has them (NaN: as it is now; what comes behind the
+/// inputs is not read). In order of the nodes; inner points of a step follow.
+///
+/// @return PERP_OK, PERP_ERR_ARG
+PERP_API perp_status perp_plan_set_guess_row(perp_plan *plan, int node, const double *row);
+
 /// Solve. Not finding a plan is an outcome, not an error; diag then says what is known about it.
 ///
-/// @return PERP_OK, PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (a parameter of the model was set since), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag);
+
+/// In a control loop: state i (as the model counts them) begins at this value from now on.
+///
+/// @return PERP_OK, PERP_ERR_ARG: outside of its range, chosen by the plan, or given by a condition at the start
+PERP_API perp_status perp_plan_set_state(perp_plan *plan, int state, double value, perp_diag *diag);
+
+/// A parameter that the plan block calls free is given this value, until another one; NaN: it is free again.
+///
+/// @return PERP_OK, PERP_ERR_ARG: not free, or outside of its range
+PERP_API perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, double value,
+                                             perp_diag *diag);
+
+/// Move the last answer so many steps earlier; the last step is repeated.
+///
+/// @return PERP_OK, PERP_ERR_ARG: there is no answer
+PERP_API perp_status perp_plan_shift(perp_plan *plan, int steps);
+
+/// Solve again from the last answer, its multipliers and the sides of its pairs; other sides are searched where these have become
+/// dearer. One start, no replay and no test of the second order, so that `stationary (S)` is the best word unless the program is
+/// convex; every condition is verified as in perp_plan_solve. Where nothing is found (limit), the next call goes on from there.
+///
+/// @param max_iter  iterations in all, which bounds the time; 0: no limit but the options'
+/// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,
+                                           perp_diag *diag);
 
 /// A start that the last solve has tried, and what came of it: starts are tried in order until one of them ends well.
 typedef struct perp_plan_attempt {

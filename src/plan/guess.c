@@ -122,7 +122,7 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
 
 /* The parts of two-sided pairs: what their second side is at the guess, above 0 and below. They enter one row
  * alone, second side - above + below = 0. 0: memory. */
-static int guess_parts(perp__program *g, double *w, const double *p)
+int perp__program_guess_parts(perp__program *g, double *w, const double *p)
 {
     size_t K = (size_t)g->K;
     double cost, *r = malloc(((size_t)g->nrow * K + 1) * sizeof *r);
@@ -234,6 +234,6 @@ int perp__program_guess_table(perp__program *g, const perp_trajectory *table, do
             p[at] = clip(column_at(t, x, n, 0), g->bound.plo[at], g->bound.phi[at]);
         }
     }
-    if (!guess_parts(g, w, p)) return -1;
+    if (!perp__program_guess_parts(g, w, p)) return -1;
     return found;
 }

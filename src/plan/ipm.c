@@ -208,6 +208,7 @@ static int start(perp__ipm *s, const perp__ipm_options *o, const double *w, cons
     memcpy(s->x + s->nW, p, s->nP * sizeof *s->x);
     for (size_t i = 0; i < s->nW + s->nP && s->g->unit.differ; i++) s->x[i] /= s->units.of[i];
     for (size_t i = 0; i < s->nW + s->nP; i++) push_inside(s, i, push, push);
+    if (o->is_warm && o->lambda) memcpy(s->lambda, o->lambda, s->m * sizeof *s->lambda);
     if (!o->is_warm) scale_cost(s, o->weight);
     perp__ipm_rows(s, s->x, s->r, &s->cost);
     for (size_t i = 0; i < s->m; i++) {
@@ -257,7 +258,7 @@ static void reset_multipliers(perp__ipm *s)
 /* Lower the barrier, and the relaxation with it; 0 when both are at their last. */
 static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 {
-    double faster = s->g->npair > 0 ? THETA_MU_OF_PAIRS : THETA_MU;
+    double faster = o->relaxation > 0 && s->g->npair > 0 ? THETA_MU_OF_PAIRS : THETA_MU;
     double mu = fmax(o->barrier_min, fmin(KAPPA_MU * s->mu, pow(s->mu, faster)));
     double relaxation = fmax(o->relaxation_min, o->relaxation * mu / o->barrier);
     if (mu == s->mu && relaxation == s->pairing.relaxation) return 0;

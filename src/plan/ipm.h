@@ -34,6 +34,7 @@ typedef struct perp__ipm_options {
     double weight;                     /* of the cost against the barrier, default 1 */
     double push;                       /* how far inside its bounds a start is moved, default 0.1 */
     int is_warm;                       /* multipliers are given; stay near the point */
+    const double *lambda;              /* those of rows; NULL: the last solve's */
     int (*progress)(void *context, const perp__ipm_progress *progress); /* not 0: stop; nullable */
     void *context;
 } perp__ipm_options;

@@ -171,6 +171,7 @@ static int allocate(perp_plan *plan)
     PERP_TAKE(arena, plan->kept[2], K);
     PERP_TAKE(arena, plan->costate, (size_t)g->nx * (K + 1));
     PERP_TAKE(arena, plan->kept[3], (size_t)g->nx * (K + 1));
+    PERP_TAKE(arena, plan->kept[4], plan->nR);
     return !arena->failed;
 }
 
@@ -246,6 +247,10 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
     if (status == PERP_OK &&
         !perp__program_find_units(plan->program, plan->initial.w, plan->initial.p))
         status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && PERP_TAKE(&plan->arena, plan->again.seen,
+                                       model->nitem[PERP_STATE] + model->nitem[PERP_PARAM]))
+        perp__plan_look(plan);
+    if (plan->arena.failed) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_coarse(plan);
     if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {

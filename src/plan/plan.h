@@ -13,11 +13,30 @@ typedef struct perp__plan_judge {
     const void *context;
 } perp__plan_judge;
 
+/* A guess that was given row by row: parts of two-sided pairs are still missing. */
+enum { PERP__GUESS_IN_ROWS = 2 };
+
+typedef struct perp__point {
+    double *w, *p;
+} perp__point;
+typedef struct perp__answer {
+    double *w, *p, *lambda, *lower, *upper;
+} perp__answer;
+
 /* What the starts of the last solve came to. */
 typedef struct perp__attempts {
     perp_plan_attempt *made;
     int n, capacity;
 } perp__attempts;
+
+/* Of a plan that is solved again. */
+typedef struct perp__again {
+    int has_answer; /* w, p and lambda are one to go on from */
+    int is_on;      /* a search goes on from it */
+    int budget;     /* of iterations; 0: none */
+    double cost;    /* the least since sides were searched */
+    double *seen;   /* the model's states and parameters when they were looked at; NULL: no model */
+} perp__again;
 
 struct perp_plan {
     const perp_model *model;
@@ -30,28 +49,25 @@ struct perp_plan {
     int neasier;
     perp_model *own_model; /* of an easier plan: with its value */
     size_t nW, nP, nR;
-    double *w, *p; /* the iterate */
+    double *w, *p;     /* the iterate */
+    perp__point from;  /* where a phase starts */
+    perp__answer best; /* so far */
     struct {
         double *w, *p;
-    } from; /* where a phase starts */
-    struct {
-        double *w, *p, *lambda, *lower, *upper;
-    } best; /* the best answer so far */
-    struct {
-        double *w, *p;
-    } guess, initial; /* from a table; the model's guesses */
-    int has_guess;
+    } guess, initial;      /* from a table; the model's guesses */
+    int has_guess;         /* 1, or PERP__GUESS_IN_ROWS */
     perp__pairing pairing; /* which the last solve ended with, without a penalty */
     double *r, *lambda, *lower, *upper;
     double *direction; /* along which the cost falls */
     perp__kkt *kkt;
     double *residual, *costate; /* K; nx * (K + 1) */
-    double *kept[4];            /* the best plan so far: w, p, residual, costate */
+    double *kept[5];            /* the best plan so far: w, p, residual, costate, lambda */
     double *symbol, *value;     /* of the model, for rows */
     char **costate_name;        /* nx */
     perp__plan_judge judge;     /* of a program that is no model's; else at is NULL */
     const char *phase;
     int iterations, stopped;
+    perp__again again;
     struct {
         int is_b;          /* no choice of sides lowers the cost, though opening them would */
         int is_not_finite; /* the last run had no numbers to start from */
@@ -80,10 +96,18 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
 /* At a point whose derivatives were taken last (kkt), with biactive pairs open in plan->sides: 1: B-stationary; 0: a direction of
  * descent, with the sides that stay 0 along it in plan->sides; -1: neither is shown, or there is no Clp; -2: memory (certify.c). */
 int perp__plan_certify(perp_plan *plan, double *direction);
+/* From the last answer, which is the present point (solve.c). 0: memory. */
+int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
+/* again.c: remember the model's values; start where another plan of the same program does; take what was set in the model since. */
+void perp__plan_look(perp_plan *plan);
+void perp__plan_start_as(perp_plan *plan, const perp_plan *other);
+perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
+/* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
+void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep);
 /* Make plan->coarse where there are many steps. */
 perp_status perp__plan_create_coarse(perp_plan *plan);
 /* The initial guess interpolated from the solution of the coarser program; 0 if there is none. */
@@ -91,8 +115,9 @@ int perp__plan_start_coarse(perp_plan *plan, int run);
 /* The same for a homotopy in a parameter (walk.c). */
 perp_status perp__plan_create_easier(perp_plan *plan, perp_diag *diag);
 int perp__plan_start_easier(perp_plan *plan, int start);
-/* Homotopy: solve with pairs relaxed to a b <= eps for falling eps, down to `last`; from the start, or (goes_on) from
- * the present point. */
+/* Homotopy: solve with pairs relaxed to a b <= eps for falling eps, down to `last`; from the start, or on from the present point,
+ * which solves the program with little less eps, or one nearby. */
+enum { PERP__FROM_START, PERP__GOES_ON, PERP__NEARBY };
 perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last, int goes_on);
 
 #endif

@@ -114,6 +114,9 @@ static int choose_unknowns(perp__transcriber *t)
     int most = g->ns + m->nitem[PERP_INPUT];
     PERP_TAKE(arena, is_free, g->ns);
     PERP_TAKE(arena, g->initial.given, g->ns);
+    PERP_TAKE(arena, g->initial.is_set, g->ns);
+    PERP_TAKE(arena, g->param.lo, m->nitem[PERP_PARAM]);
+    PERP_TAKE(arena, g->param.hi, m->nitem[PERP_PARAM]);
     PERP_TAKE(arena, g->input_item, m->nitem[PERP_INPUT]);
     PERP_TAKE(arena, g->param.item, m->nitem[PERP_PARAM]);
     PERP_TAKE(arena, g->start.item, most);
@@ -136,6 +139,7 @@ static int choose_unknowns(perp__transcriber *t)
         if (item->is_structural)
             perp__plan_error(t, t->block->at, "'%s' sets the size of the model and cannot be free",
                              item->name);
+        g->param.lo[g->param.n] = (double)NAN;
         g->param.item[g->param.n++] = i;
     }
     if (g->scheme.is_weighted) g->nx += g->nu;

@@ -49,6 +49,7 @@ typedef struct perp__entries {
 /* Items of the model that the plan chooses, and where their values are in p. */
 typedef struct perp__chosen {
     int n, *item, p;
+    double *lo, *hi; /* of free parameters: their ranges, once one is set; else NaN */
 } perp__chosen;
 
 /* Of w and of rows at each step, of p. */
@@ -97,9 +98,10 @@ typedef struct perp__program {
 
     /* numbers */
     struct {
-        double *x;   /* nx: initial states where fixed */
-        int *p;      /* nx: place in p, or -1 */
-        char *given; /* ns: at the model's initial value */
+        double *x;    /* nx: initial states where fixed */
+        int *p;       /* nx: place in p, or -1 */
+        char *given;  /* ns: at the model's initial value... */
+        char *is_set; /* ns: ...or, set later, at x */
     } initial;
     perp__bounds bound;
     struct {
@@ -150,6 +152,9 @@ int perp__program_guess(const perp__program *program, double *w, double *p);
 /* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
 int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,
                               double *p);
+
+/* The parts of two-sided pairs, by what their conditions make of w. 0: memory. */
+int perp__program_guess_parts(perp__program *program, double *w, const double *p);
 
 /* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and its rows at a guess. 0: memory. */
 int perp__program_size_conditions(perp__program *program, const double *w, const double *p,

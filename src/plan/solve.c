@@ -22,6 +22,9 @@ static const double CLOSED = 1e-12; /* gap, and violation tried for, of a soluti
 static const double CLOSED_WITHOUT_PAIRS = 1e-9; /* the same where there are no sides to fix */
 static const double SMALL_PAIR =
     0.01; /* the larger side of a pair that is relaxed once more before its side is chosen */
+/* Of a plan that is solved again: by so much of the last cost must it be dearer for other sides to be searched; the last relaxation of that. */
+static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
+enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is near it is quick */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
 static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
 static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
@@ -42,8 +45,10 @@ static int forward_progress(void *context, const perp__ipm_progress *q)
 static perp__ipm_result run_solver(perp_plan *plan, perp__ipm_options *o, const char *phase)
 {
     perp__ipm_result result;
+    int left = plan->again.budget - plan->iterations;
     plan->phase = phase;
     o->bound = plan->pairing.bound;
+    if (plan->again.budget > 0 && o->max_iter > left) o->max_iter = left > 1 ? left : 1;
     if (plan->options.backend == PERP_PLAN_IPOPT) {
         result = perp__ipopt_solve(plan->program, o, plan->w, plan->p, plan->lambda, plan->lower,
                                    plan->upper);
@@ -92,11 +97,19 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
             sqrt(o.relaxation); /* no farther from its pairs than they are relaxed */
         o.push = fmin(0.1, o.push);
     }
-    if (goes_on) {
+    if (goes_on == PERP__GOES_ON) {
         o.relaxation = 100 * o.relaxation_min;
         o.barrier = 10 * o.relaxation_min;
         o.push = PERP_PLAN_PUSH_WARM;
         o.is_warm = 1;
+    }
+    if (goes_on == PERP__NEARBY) {
+        o.relaxation = 0.1;
+        o.barrier = o.push = 0.01;
+        o.barrier_min = 0.05 * last;
+        if (o.max_iter > MOST_NEARBY) o.max_iter = MOST_NEARBY;
+        o.is_warm = 1;
+        o.lambda = plan->best.lambda;
     }
     o.progress = forward_progress;
     o.context = plan;
@@ -181,7 +194,10 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
         int max_iter, is_warm;
     } tries[] = {{1e-3, 1e-4, 60, 1}, {1e-2, 1e-2, 100, 1}, {0.1, 1, 300, 0}};
     perp__ipm_options o = perp__ipm_options_default();
-    int solved = 0;
+    int solved = 0, most = plan->options.max_iter,
+        is_quick = plan->again.is_on && plan->program->npair > 0;
+    size_t ways = is_quick ? 1 : sizeof tries / sizeof *tries;
+    if (is_quick && most > MOST_NEARBY) most = MOST_NEARBY;
     o.gap = CLOSED;
     o.primal = CLOSED; /* the equations of a phase of hardly any length are multiplied by that */
     o.tol = 0.1 * plan->options.tol;
@@ -193,11 +209,12 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
     memcpy(plan->from.w, plan->w, plan->nW * sizeof *plan->w);
     memcpy(plan->from.p, plan->p, plan->nP * sizeof *plan->p);
     plan->pairing.bound = perp__sides_fix(plan->sides);
-    for (size_t k = 0; k < sizeof tries / sizeof *tries && !solved && !plan->stopped; k++) {
+    for (size_t k = 0; k < ways && !solved && !plan->stopped; k++) {
         o.push = tries[k].push;
         o.barrier = tries[k].barrier;
-        o.max_iter = tries[k].max_iter;
+        o.max_iter = tries[k].max_iter < most ? tries[k].max_iter : most;
         o.is_warm = tries[k].is_warm;
+        o.lambda = k == 0 && plan->again.is_on ? plan->best.lambda : NULL;
         memcpy(plan->w, plan->from.w, plan->nW * sizeof *plan->w);
         memcpy(plan->p, plan->from.p, plan->nP * sizeof *plan->p);
         perp__ipm_result run = run_solver(plan, &o, phase);
@@ -337,6 +354,11 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         result->both_zero =
             perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
         if (result->both_zero == 0 || holds_both_sides(plan)) break;
+        if (plan->again
+                .is_on) { /* what opening them would give is not looked for in a control loop */
+            result->weak = result->both_zero;
+            break;
+        }
         if (solve_sides(plan, "both zero opened", 0, &opened) && opened >= best - slack) break;
         result->weak = result->both_zero;
     }
@@ -642,6 +664,72 @@ static int fall_back(perp_plan *plan, perp_plan_result *result, int *refined)
     return 1;
 }
 
+static int is_spent(const perp_plan *plan)
+{
+    return plan->again.budget > 0 && plan->iterations >= plan->again.budget;
+}
+
+/* From an answer with these sides, which cost more than they did before, or from the present point, which has none: others by a homotopy
+ * from a small relaxation. The cheaper plan counts. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
+static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *result)
+{
+    perp_plan_result other = {.outcome = PERP_PLAN_LIMIT};
+    double now = INFINITY;
+    if (isfinite(cost)) perp__plan_copy_answer(plan, plan, 1);
+    perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
+    keep(plan);
+    int refined = plan->stopped ? 0 : refine(plan, &other);
+    if (refined > 0)
+        perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &now);
+    if (refined > 0 && now < cost) *result = other;
+    plan->again.cost = fmin(now, cost);
+    if (refined < 0 || now < cost || !isfinite(cost)) return refined;
+    perp__plan_copy_answer(plan, plan, 0);
+    return 1;
+}
+
+/* From the present point, which solves a program nearby, with the sides that it has; others where these cost more than they did; a search from
+ * the model's guess where there are none. 1: solved with sides fixed; 0: it is not; -1: out of memory. */
+static int run_from_here(perp_plan *plan, perp_plan_result *result)
+{
+    double cost = INFINITY;
+    perp__ipm_result solved;
+    plan->again.is_on = 1;
+    keep(plan);
+    if (plan->program->npair == 0) {
+        solve_sides(plan, "again", 0, &cost);
+        plan->pairing.bound = &plan->program->bound;
+        plan->again.is_on = 0;
+        return 0;
+    }
+    int refined = refine(plan, result);
+    plan->again.is_on = 0;
+    if (refined > 0)
+        perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    if (refined == 0) recall(plan);
+    if (refined >= 0 && !plan->stopped && !is_spent(plan) &&
+        !(cost <= plan->again.cost + DEARER * fabs(plan->again.cost)))
+        refined = find_other_sides(plan, cost, result);
+    if (refined != 0 || plan->stopped || is_spent(plan)) return refined;
+    perp__plan_set_start(plan, 0);
+    return run_phases(plan, 0, &solved, result);
+}
+
+int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
+{
+    int refined = run_from_here(plan, result);
+    if (refined <= 0) result->weak = result->both_zero = 0;
+    if (refined == 0) result->stationarity = stationarity(plan);
+    int holds = verify(plan, result);
+    if (refined < 0 || holds < 0 || plan->last.out_of_memory || (!refined && !find_costates(plan)))
+        return 0;
+    result->outcome = plan->stopped ? PERP_PLAN_STOPPED
+                      : !holds      ? PERP_PLAN_LIMIT
+                               : word_of(plan, result, refined > 0 || plan->program->npair == 0);
+    if (holds && result->cost < plan->again.cost) plan->again.cost = result->cost;
+    return 1;
+}
+
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
@@ -788,8 +876,15 @@ static void warn_idle(const perp_plan *plan, const perp_plan_result *result, per
 perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result) return PERP_ERR_ARG;
-    perp_status status = perp__plan_run_starts(plan, result);
+    perp_status status = perp__plan_follow_model(plan, diag);
+    if (status == PERP_OK && plan->has_guess == PERP__GUESS_IN_ROWS)
+        status = perp__program_guess_parts(plan->program, plan->guess.w, plan->guess.p)
+                     ? PERP_OK
+                     : PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = perp__plan_run_starts(plan, result);
     if (status != PERP_OK) return status;
+    plan->again.has_answer = perp_plan_holds(result->outcome);
+    plan->again.cost = result->cost;
     if (plan->is_idle) warn_idle(plan, result, diag);
     warn_unbounded(plan, result, diag);
     result->on_mesh = result->outcome;

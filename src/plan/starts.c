@@ -38,13 +38,13 @@ typedef struct starts {
     int is_idle; /* the best plan does nothing */
 } starts;
 
-/* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
-static void copy_answer(perp_plan *to, const perp_plan *from, int keep)
+void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
 {
-    size_t K = (size_t)to->program->K, n[] = {to->nW, to->nP, K, (size_t)to->program->nx * (K + 1)};
-    double *now[] = {to->w, to->p, to->residual, to->costate},
-           *other[] = {from->w, from->p, from->residual, from->costate};
-    for (int i = 0; i < 4; i++)
+    size_t K = (size_t)to->program->K,
+           n[] = {to->nW, to->nP, K, (size_t)to->program->nx * (K + 1), to->nR};
+    double *now[] = {to->w, to->p, to->residual, to->costate, to->lambda},
+           *other[] = {from->w, from->p, from->residual, from->costate, from->lambda};
+    for (int i = 0; i < 5; i++)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
@@ -113,7 +113,7 @@ static void take(starts *s, const slot *one)
     if (s->taken++ == 0 || is_better(&one->result, s->best)) {
         *s->best = one->result;
         s->is_idle = one->plan->is_idle;
-        copy_answer(s->plan, one->plan, 1);
+        perp__plan_copy_answer(s->plan, one->plan, 1);
     }
     s->enough = s->taken >= s->options.tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
                 s->best->curvature >= 0 && !s->is_idle;
@@ -168,6 +168,7 @@ static perp_status add_slot(starts *s, int i)
     one->plan->options.context = one;
     one->plan->has_guess = s->plan->has_guess;
     if (i > 0) {
+        perp__plan_start_as(one->plan, s->plan);
         memcpy(one->plan->guess.w, s->plan->guess.w, s->plan->nW * sizeof *one->plan->guess.w);
         memcpy(one->plan->guess.p, s->plan->guess.p, s->plan->nP * sizeof *one->plan->guess.p);
     }
@@ -211,7 +212,7 @@ perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
     plan->iterations = s->iterations;
     plan->is_idle = s->is_idle;
     plan->stopped = s->stopped;
-    if (status == PERP_OK) copy_answer(plan, plan, 0);
+    if (status == PERP_OK) perp__plan_copy_answer(plan, plan, 0);
     if (s->stopped) result->outcome = PERP_PLAN_STOPPED;
     result->starts = s->taken;
     result->iterations = s->iterations;

@@ -577,6 +577,7 @@ static void check_initial(checker *u)
         const perp__item *item = &u->m->item[PERP_STATE][i];
         double x = perp__program_pre(g, u->w, u->p, i, 0), given = item->value;
         if (!item->is_set && item->expr >= 0) given = u->value[item->expr];
+        if (g->initial.is_set[i]) given = g->initial.x[i];
         if (g->initial.given[i])
             note(u, &u->check->conditions, range_error(u, x, given, given, i), item->at);
         if (g->initial.p[i] < 0)

@@ -37,6 +37,8 @@ static perp_status plan_it(const char *model_text, size_t length, perp_plan_outc
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
     if (status == PERP_OK && !fail_at) assert_int_equal(result.on_mesh, expected);
+    if (status == PERP_OK && perp_plan_shift(plan, 1) == PERP_OK)
+        status = perp_plan_solve_again(plan, 0, &result, diag);
     if (status == PERP_OK) {
         double row[32];
         assert_true(perp_plan_columns(plan) <= 32);

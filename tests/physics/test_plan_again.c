@@ -1,0 +1,204 @@
+/* Plans that are solved again in a control loop: the answers are those of plans that are made anew. */
+
+#include "runs.h"
+
+static const char cart[] =
+    "param m = 1\ninput F in [-20, 20]\nstate x = 0 in [-3, 3], v = 0\nvar f\nder(x) = v\n"
+    "m*der(v) = F + f\n-1 <= f <= 1 perp v\n"
+    "plan {\nhorizon 2\nnodes 21\nminimize integral(F^2) + 100*end((x - 1)^2 + v^2)\n"
+    "free m in [0.5, 2]\n}\n";
+static const char pulled[] =
+    "input u in [-1, 1]\nstate x = 1, v = 0\nder(x) = v\nder(v) = u\nplan {\nhorizon 4\nnodes 21\n"
+    "minimize integral(x^2 + 0.1*v^2 + 0.1*u^2) + 10*end(x^2 + v^2)\n}\n";
+
+static perp_plan *make(perp_model *m, perp_plan_result *r)
+{
+    perp_diag diag = {0};
+    perp_plan *plan = NULL;
+    perp_plan_options o = perp_plan_options_default(m);
+    o.replay = o.restarts = 0;
+    if (perp_plan_create(m, &o, &plan, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    if (r) assert_int_equal(perp_plan_solve(plan, r, &diag), PERP_OK);
+    perp_diag_clear(&diag);
+    return plan;
+}
+
+/* What a plan that is made now costs. */
+static perp_plan_result anew(perp_model *m)
+{
+    perp_plan_result r;
+    perp_plan_destroy(make(m, &r));
+    return r;
+}
+
+static void set_state(perp_plan *plan, int state, double value)
+{
+    perp_diag diag = {0};
+    if (perp_plan_set_state(plan, state, value, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+}
+
+static void refused(perp_status status, perp_diag *diag, const char *says)
+{
+    assert_int_equal(status, PERP_ERR_ARG);
+    if (!strstr(perp_diag_text(diag), says))
+        fail_msg("expected '%s' in '%s'", says, perp_diag_text(diag));
+    perp_diag_clear(diag);
+}
+
+static void a_loop_finds_what_plans_made_anew_find(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(pulled);
+    perp_plan_result first, r;
+    double row[16];
+    int again = 0, iterations = 0;
+    perp_plan *plan = make(m, &first);
+    for (int k = 0; k < 10; k++) {
+        perp_plan_row(plan, 1, row);
+        assert_int_equal(perp_plan_shift(plan, 1), PERP_OK);
+        set_state(plan, 0, row[1] + 0.001 * k);
+        set_state(plan, 1, row[2]);
+        set_value(m, "x", row[1] + 0.001 * k); /* takes effect in this plan, too, and is the same */
+        set_value(m, "v", row[2]);
+        assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_OK);
+        perp_plan_result fresh = anew(m);
+        assert_int_equal(r.outcome, PERP_PLAN_GLOBAL);
+        assert_near(r.cost, fresh.cost, 1e-8 * fresh.cost);
+        again += r.iterations;
+        iterations += fresh.iterations;
+    }
+    assert_true(again < 0.7 * iterations);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static void sides_are_kept_or_found_anew(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(cart);
+    perp_plan_result first, r;
+    perp_plan *plan = make(m, NULL);
+    assert_int_equal(perp_plan_set_parameter(plan, "m", 1, NULL), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &first, NULL), PERP_OK);
+    for (int k = 0; k < 8; k++) { /* behind the last one the cart slides backwards, far off */
+        double row[16];
+        perp_plan_row(plan, 1, row);
+        double x = k < 7 ? row[1] + 1e-3 : -1, v = k < 7 ? row[2] : -1;
+        assert_int_equal(perp_plan_shift(plan, 1), PERP_OK);
+        set_state(plan, 0, x);
+        set_state(plan, 1, v);
+        assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_OK);
+        assert_true(r.outcome <= PERP_PLAN_FEASIBLE);
+        assert_true(r.complementarity <= 1e-8 && r.defect <= 1e-7 && r.conditions <= 1e-8);
+        set_value(m, "x", x);
+        set_value(m, "v", v);
+        perp_plan *other = make(m, NULL);
+        perp_plan_result fresh;
+        assert_int_equal(perp_plan_set_parameter(other, "m", 1, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(other, &fresh, NULL), PERP_OK);
+        if (k < 7 && !(r.cost <= 1.5 * fresh.cost))
+            fail_msg("%d: %g, made anew %g", k, r.cost, fresh.cost);
+        perp_plan_destroy(other);
+    }
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static void a_free_parameter_is_set_and_freed(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(cart);
+    perp_diag diag = {0};
+    perp_plan_result r, heavy, light;
+    perp_plan *plan = make(m, &r);
+    assert_near(perp_plan_free_value(plan, 0), 0.5, 1e-6); /* the lightest is the cheapest */
+    assert_int_equal(perp_plan_set_parameter(plan, "m", 2, &diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &heavy, &diag), PERP_OK);
+    assert_true(perp_plan_free_value(plan, 0) == 2 && heavy.cost > r.cost);
+    assert_int_equal(perp_plan_set_parameter(plan, "m", NAN, &diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(plan, &light, &diag), PERP_OK);
+    assert_near(light.cost, r.cost, 1e-6 * r.cost);
+    refused(perp_plan_set_parameter(plan, "m", 3, &diag), &diag, "outside of its range");
+    refused(perp_plan_set_parameter(plan, "mu", 3, &diag), &diag, "'free mu'");
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static void what_is_set_in_the_model_takes_effect_or_is_refused(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(cart);
+    perp_diag diag = {0};
+    perp_plan_result before, after;
+    perp_plan *plan = make(m, &before);
+    set_value(m, "x", 0.5);
+    assert_int_equal(perp_plan_solve(plan, &after, &diag), PERP_OK);
+    perp_plan_result fresh = anew(m);
+    assert_true(after.cost < before.cost);
+    assert_near(after.cost, fresh.cost, 1e-9 * fresh.cost);
+    double row[16];
+    perp_plan_row(plan, 0, row);
+    assert_true(row[1] == 0.5);
+    set_value(m, "m", 1.5);
+    refused(perp_plan_solve(plan, &after, &diag), &diag, "'m' was set after the plan was made");
+    refused(perp_plan_solve_again(plan, 0, &after, &diag), &diag, "'m' was set");
+    refused(perp_plan_set_state(plan, 0, 9, &diag), &diag, "outside of its range");
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static void rows_are_a_guess(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(cart);
+    perp_plan_result r, r2;
+    double row[16];
+    perp_plan *plan = make(m, &r), *other = make(m, NULL);
+    for (int k = 0; k < perp_plan_rows(plan); k++) {
+        perp_plan_row(plan, k, row);
+        assert_int_equal(perp_plan_set_guess_row(other, k, row), PERP_OK);
+    }
+    assert_int_equal(perp_plan_solve(other, &r2, NULL), PERP_OK);
+    assert_near(r2.cost, r.cost, 1e-7 * r.cost);
+    assert_true(r2.iterations < r.iterations);
+    assert_int_equal(perp_plan_set_guess_row(other, -1, row), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_set_guess_row(other, 21, row), PERP_ERR_ARG);
+    perp_plan_destroy(plan);
+    perp_plan_destroy(other);
+    perp_model_destroy(m);
+}
+
+static void there_is_nothing_to_go_on_from_at_first(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(pulled);
+    perp_plan_result r;
+    perp_plan *plan = make(m, NULL);
+    assert_int_equal(perp_plan_shift(plan, 1), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+    assert_int_equal(perp_plan_shift(plan, 21), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_shift(plan, -1), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_set_state(plan, 2, 0, NULL), PERP_ERR_ARG);
+    set_state(plan, 0, 0.9);
+    assert_int_equal(perp_plan_solve_again(plan, 2, &r, NULL), PERP_OK); /* two iterations in all */
+    assert_true(r.iterations <= 4);
+    assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_OK);
+    assert_int_equal(r.outcome, PERP_PLAN_GLOBAL);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_finds_what_plans_made_anew_find),
+        cmocka_unit_test(sides_are_kept_or_found_anew),
+        cmocka_unit_test(a_free_parameter_is_set_and_freed),
+        cmocka_unit_test(what_is_set_in_the_model_takes_effect_or_is_refused),
+        cmocka_unit_test(rows_are_a_guess),
+        cmocka_unit_test(there_is_nothing_to_go_on_from_at_first),
+    };
+    return run_all(tests);
+}
