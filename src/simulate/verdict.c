@@ -270,7 +270,7 @@ static int unknown_in(const perp__step *s, int r, const char *known)
 
 /* What the rows of a mode determine one after the other: a force that is 0, the torque that it is part of, the velocity. order (nullable): the
  * row and the unknown of each, how many is returned. */
-static int substitute(perp__step *s, const int *row, char *known, int *order)
+static inline int substitute(perp__step *s, const int *row, char *known, int *order)
 {
     int solved = 0;
     int *left = s->sizes.in_mode, *queue = left + s->nrow, n = 0;
@@ -283,8 +283,7 @@ static int substitute(perp__step *s, const int *row, char *known, int *order)
         int j = unknown_in(s, queue[i], known);
         if (j < 0 || !solve_row_for(s, queue[i], j)) continue;
         known[j] = 1;
-        if (order) order[2 * solved] = queue[i], order[2 * solved + 1] = j;
-        solved++;
+        if (order) order[2 * solved] = queue[i], order[2 * solved + 1] = j, solved++;
         for (int k = s->marks.stands_start[j]; k < s->marks.stands_start[j + 1]; k++)
             if (left[s->marks.stands_in[k]] > 0 && --left[s->marks.stands_in[k]] == 1)
                 queue[n++] = s->marks.stands_in[k];
