@@ -179,6 +179,19 @@ static void a_stop_closes_and_opens(void **state)
     perp_model_destroy(model);
 }
 
+/* A bead on the outside of a hoop, held by a position: it slides and leaves where p is 0. */
+static void a_bead_slides_down_a_hoop_and_leaves_it(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model(
+        "state x = 0, y = 1, u = 1, w = 0\nvar p\nder(x) = u\nder(y) = w\nder(u) = p*x\n"
+        "der(w) = p*y - 9.81\n0 <= p perp x^2 + y^2 - 1 >= 0\n");
+    double error[MOST_STEPS];
+    fit_order(model, PERP_RADAU5, 0.4, 0.04, 2, error);
+    if (!(error[0] < 2e-8)) fail_msg("error %g with steps of 0.04", error[0]);
+    perp_model_destroy(model);
+}
+
 /* Off the end of a table at x = 1: a guard opens while its pair carries a force. */
 static void a_block_falls_off_its_table(void **state)
 {
@@ -366,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_ball_comes_to_rest_through_infinitely_many_impacts),
         cmocka_unit_test(a_mass_on_a_spring_stops_where_friction_holds_it),
         cmocka_unit_test(a_stop_closes_and_opens),
+        cmocka_unit_test(a_bead_slides_down_a_hoop_and_leaves_it),
         cmocka_unit_test(a_block_falls_off_its_table),
         cmocka_unit_test(what_happens_between_points_is_seen),
         cmocka_unit_test(elastic_balls_keep_their_energy),
