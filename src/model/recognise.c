@@ -134,12 +134,31 @@ static perp_expr side_of(perp__graph *g, const perp__pair *pair, int side)
     return side ? perp__sub(g, pair->hi, pair->a) : perp__sub(g, pair->a, pair->lo);
 }
 
+/* Leave out terms that cancel: a split's bound is written as what is left of it, plus p, plus q. */
+static void cancel(perp__graph *g, sum *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        for (int k = i + 1; k < s->n; k++) {
+            if (!terms_cancel(g, s->term[i], s->term[k], s->sign[i] * s->sign[k])) continue;
+            s->n -= 2;
+            for (int j = i; j < s->n; j++) {
+                int from = j + 1 < k ? j + 1 : j + 2;
+                s->term[j] = s->term[from], s->sign[j] = s->sign[from];
+            }
+            i--;
+            break;
+        }
+    }
+}
+
 /* What of e reads unknowns, as a product; -1: nothing. Of a sum whose terms have that in common, what they have. */
 static perp_expr core_of(perp__graph *g, perp_expr e, const char *reads)
 {
     sum s = {.n = 0};
     double c;
     if (!reads[e] || !add_terms(g, e, 1, &s)) return -1;
+    cancel(g, &s);
+    if (s.n == 0) return -1;
     perp_expr core = product_of(g, s.term[0], reads, &c);
     for (int i = 1; i < s.n; i++)
         if (product_of(g, s.term[i], reads, &c) != core) return product_of(g, e, reads, &c);

@@ -13,13 +13,25 @@ struct perp__layout {
     perp__step step;
     double *key;
     size_t nkey;
+    perp_simulation_options made_with;
+    perp__layout *
+        smaller; /* those without some contacts (reduced.c), one after the other by next; under the model's lock */
+    perp__layout *next;
+    char *out;        /* of such a one: the groups that have left, */
+    perp_model model; /* and its conditions */
 };
 
 static void release(void *of)
 {
     perp__layout *layout = of;
     if (!layout || atomic_fetch_sub(&layout->users, 1) > 1) return;
+    for (perp__layout *s = layout->smaller, *next; s; s = next) {
+        next = s->next;
+        release(s);
+    }
     perp__problem_clear(&layout->step);
+    if (layout->out) perp__reduced_clear(&layout->model);
+    free(layout->out);
     free(layout->key);
     free(layout);
 }
@@ -103,6 +115,7 @@ static perp__layout *find_or_make(const perp_model *m, const perp_simulation_opt
         return NULL;
     }
     layout->key = key, layout->nkey = n;
+    layout->made_with = *o;
     keep(m, layout);
     return layout;
 }
@@ -134,9 +147,11 @@ static perp_status make_step(perp__step *step, perp__layout *layout, const perp_
     step->model = model;
     step->tol = options->tol;
     step->h = options->step;
+    step->lcp.method = options->solver;
     step->value = NULL;
     if (!take_numbers(step, layout->step.value)) return PERP_ERR_MEMORY;
-    return perp__step_allocate(step, options->solver);
+    perp_status status = perp__step_allocate(step, options->solver);
+    return status == PERP_OK && !perp__open_make(step) ? PERP_ERR_MEMORY : status;
 }
 
 perp_status perp__step_create(perp__step *step, const perp_model *model,
@@ -160,8 +175,87 @@ perp_status perp__step_share(perp__step *step, const perp__step *of,
     return make_step(step, of->tape.layout, of->model, options);
 }
 
+/* Contacts that leave -------------------------------------------------------------------------- */
+
+static perp__layout *find_smaller(const perp__step *s, const char *out)
+{
+    perp__common *common = s->model->common;
+    pthread_mutex_lock(&common->lock);
+    perp__layout *l = s->tape.layout->smaller;
+    while (l && memcmp(l->out, out, (size_t)s->groups.n) != 0) l = l->next;
+    if (l) atomic_fetch_add(&l->users, 1);
+    pthread_mutex_unlock(&common->lock);
+    return l;
+}
+
+/* Is the model what it was when the layout was made? -1 when memory is out. */
+static int is_as_it_was(const perp__step *s, const perp__changes *changes)
+{
+    const perp__layout *of = s->tape.layout;
+    size_t n;
+    double *key = make_key(s->model, &of->made_with, changes, &n);
+    int same = key ? n == of->nkey && memcmp(key, of->key, n * sizeof *key) == 0 : -1;
+    free(key);
+    return same;
+}
+
+/* A new one, kept by the whole's layout; NULL when memory is out. */
+static perp__layout *make_smaller(const perp__step *s, const char *out,
+                                  const perp__changes *changes)
+{
+    perp__common *common = s->model->common;
+    perp__layout *l = calloc(1, sizeof *l), *whole = s->tape.layout;
+    if (!l) return NULL;
+    atomic_init(&l->users, 1);
+    l->out = malloc((size_t)s->groups.n + 1);
+    if (!l->out || !perp__reduced_build(&l->step, &l->model, s, out, changes)) {
+        release(l);
+        return NULL;
+    }
+    memcpy(l->out, out, (size_t)s->groups.n);
+    atomic_fetch_add(&l->users, 1);
+    pthread_mutex_lock(&common->lock);
+    l->next = whole->smaller;
+    whole->smaller = l;
+    pthread_mutex_unlock(&common->lock);
+    return l;
+}
+
+/* The same may change as in the whole; *l: its layout, NULL without. */
+static perp_status find_or_make_smaller(const perp__step *s, const char *out, perp__layout **l)
+{
+    *l = find_smaller(s, out);
+    if (*l) return PERP_OK;
+    int *input = malloc(((size_t)s->table.n + 1) * sizeof *input), n = 0;
+    if (!input) return PERP_ERR_MEMORY;
+    for (int k = 0; k < s->table.n; k++)
+        if (s->table.is_set[k]) input[n++] = s->table.input[k];
+    perp__changes changes = {s->sym.varied.n, n, s->sym.varied.param, input};
+    int same = is_as_it_was(s, &changes);
+    if (same > 0) *l = make_smaller(s, out, &changes);
+    free(input);
+    return *l ? PERP_OK : same == 0 ? PERP_ERR_UNAVAILABLE : PERP_ERR_MEMORY;
+}
+
+perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const perp__step *s,
+                                      const char *out)
+{
+    perp__layout *l;
+    perp_status status = find_or_make_smaller(s, out, &l);
+    if (status != PERP_OK) return status;
+    const perp_model *shape = &l->model;
+    perp_simulation_options o = {.tol = s->tol, .step = s->h, .solver = s->lcp.method};
+    *model = *s->model;
+    model->equation = shape->equation, model->nequation = shape->nequation;
+    model->pair = shape->pair, model->npair = shape->npair;
+    model->contact = shape->contact, model->ncontact = shape->ncontact;
+    model->nfriction = shape->nfriction;
+    return make_step(to, l, model, &o);
+}
+
 void perp__step_clear(perp__step *step)
 {
+    perp__open_free(step);
     perp__step_free(step);
     perp__verdict_free(step);
     free(step->table.hint);

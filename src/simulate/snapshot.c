@@ -102,7 +102,9 @@ static void pass_newton(perp__step *s, perp__pass *pass)
     perp__pass_ints(pass, &s->newton.has_slopes, 1, 0, 1);
     perp__pass_ints(pass, &s->newton.redundant, 1, 0, 1);
     perp__pass_ints(pass, &s->newton.rests, 1, 0, 1);
-    perp__pass_doubles(pass, s->newton.rest, (size_t)s->nrow);
+    perp__pass_doubles(pass, s->newton.rest,
+                       (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout));
+    perp__pass_bytes(pass, &s->newton.verdict, sizeof s->newton.verdict);
     perp__pass_doubles(pass, &s->newton.h, 1);
     perp__pass_doubles(pass, &s->newton.theta, 1);
     perp__pass_doubles(pass, s->newton.from, (size_t)s->ny);
@@ -111,7 +113,7 @@ static void pass_newton(perp__step *s, perp__pass *pass)
 
 static void pass_step(perp__step *s, perp__pass *pass)
 {
-    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np, before = pass->n;
     perp__pass_doubles(pass, &s->h, 1);
     perp__pass_doubles(pass, s->ws + perp__step_parameter(s, 0), (size_t)s->sym.varied.n);
     if (pass->mode == PERP__LOAD) perp__step_put_varied(s);
@@ -132,6 +134,17 @@ static void pass_step(perp__step *s, perp__pass *pass)
     pass_newton(s, pass);
     pass_cache(s, pass);
     perp__sparse_pass(s, pass);
+    perp__open_pass(s, pass, pass->n - before, pass_step);
+}
+
+size_t perp__step_bytes(perp__step *s)
+{
+    perp__pass pass = {.mode = PERP__COUNT};
+    int groups = s->groups.n;
+    s->groups.n = 0; /* the step alone */
+    pass_step(s, &pass);
+    s->groups.n = groups;
+    return pass.n;
 }
 
 static void pass_run(perp_simulation *sim, perp__pass *pass)
@@ -163,7 +176,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 1, ORDER = 0x01020304 };
+enum { VERSION = 2, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)

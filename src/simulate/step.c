@@ -101,10 +101,11 @@ static perp_status allocate_dense(perp__step *s, perp_lcp_method method)
 
 perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
 {
-    size_t ny = (size_t)s->ny, np = (size_t)s->np;
+    size_t ny = (size_t)s->ny, np = (size_t)s->np,
+           rest = (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout);
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from = calloc(3 * ny + (size_t)s->nrow + 1, sizeof(double));
+    s->newton.from = calloc(3 * ny + rest + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
     s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
@@ -185,7 +186,7 @@ static void take_slopes(perp__step *s)
     for (int k = 0; k < s->nentry; k++) s->value[s->entry[k]] = s->ws[out[k]];
     for (int i = 0; i < s->cache.nmode; i++) s->cache.mode[i].used = 0;
     for (int i = 0; i < s->cache.nelimination; i++) s->cache.elimination[i].used = 0;
-    s->newton.has_full = 0;
+    s->newton.has_full = s->newton.is_behind = 0;
     s->newton.has_slopes = 1;
     s->newton.h = s->ws[SYM_H], s->newton.theta = s->ws[SYM_THETA];
     perp__sparse_slopes_changed(s);
@@ -934,7 +935,8 @@ static perp__step_result iterate_cones(perp__step *s)
     while (!done && result.solves < MAX_ITERATIONS && method < PERP__CONE_METHODS) {
         evaluate_coefficients(s);
         result.solves++;
-        if (!coefficients_are_finite(s) || !perp__cones_step(s, method, &solved)) break;
+        if (!coefficients_are_finite(s)) break;
+        if (!perp__cones_step(s, method, &solved)) break;
         perp__step_settle(s, NULL);
         perp__verdict v = perp__step_verify(s);
         done =
@@ -968,36 +970,51 @@ static void begin_vars(perp__step *s)
     memcpy(y, s->newton.from, bytes);
 }
 
-/* The values of all rows at the present y, into s->newton.rest. Returns whether they were there before, bit for bit. */
-static int rows_are_as_before(perp__step *s)
+/* The roots of a tape, into `before`. Returns whether they were there, bit for bit. */
+static int roots_are_as_before(const perp__step *s, const perp__tape *tape, int n, double *before)
 {
-    int same = s->newton.rests;
-    perp__tape_eval_part(&s->tape.coefficients, s->ws, 0, s->newton.nrow_code);
-    for (int r = 0; r < s->nrow; r++) {
-        double x = row_value(s, r);
-        same &= memcmp(&s->newton.rest[r], &x, sizeof x) == 0;
-        s->newton.rest[r] = x;
+    int same = 1;
+    for (int r = 0; r < n; r++) {
+        double x = s->ws[tape->out[r]];
+        same &= memcmp(&before[r], &x, sizeof x) == 0;
+        before[r] = x;
     }
     return same;
 }
 
-/* The last step moved nothing: where this one asks the same of the same numbers, they are its answer, too. */
+/* The same of guards, rows and conditions as they were written, at the present y. */
+static int all_is_as_before(perp__step *s)
+{
+    const perp__tape *rows = &s->tape.coefficients, *check = &s->tape.check,
+                     *guards = &s->tape.guards;
+    double *before = s->newton.rest;
+    perp__tape_eval_part(rows, s->ws, 0, s->newton.nrow_code);
+    perp__tape_eval(check, s->ws);
+    int same = roots_are_as_before(s, rows, s->nrow, before);
+    same &= roots_are_as_before(s, check, check->nout, before + s->nrow);
+    return same & roots_are_as_before(s, guards, guards->nout, before + s->nrow + check->nout);
+}
+
+/* The last step moved nothing: where this one asks the same of the same numbers, they are its answer, too, and judged as they were. */
 static int is_at_rest(perp__step *s, perp__step_result *result)
 {
-    if (!s->newton.rests || !rows_are_as_before(s)) return 0;
-    perp__verdict v = perp__step_verify(s);
-    if (!(v.error <= s->tol)) return 0;
+    if (!s->newton.rests || s->tape.held || !all_is_as_before(s)) return 0;
     *result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
-    keep_verdict(result, &v);
+    keep_verdict(result, &s->newton.verdict);
     return 1;
 }
 
-/* Remember the rows of a solved step that moved nothing. */
-static void note_rest(perp__step *s)
+/* Remember a solved step that moved nothing. */
+static void note_rest(perp__step *s, const perp__step_result *result)
 {
     const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
-    s->newton.rests = memcmp(y, pre, (size_t)s->nx * sizeof(double)) == 0;
-    if (s->newton.rests) rows_are_as_before(s);
+    s->newton.rests = !s->tape.held && memcmp(y, pre, (size_t)s->nx * sizeof(double)) == 0;
+    if (!s->newton.rests) return;
+    all_is_as_before(s);
+    s->newton.verdict = (perp__verdict){.error = result->error,
+                                        .residual = result->residual,
+                                        .worst = result->worst,
+                                        .off = result->off};
 }
 
 /* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
@@ -1066,6 +1083,11 @@ static perp__step_result solve_newton(perp__step *s)
     }
     memcpy(start, y, bytes);
     if (is_at_rest(s, &result)) return result;
+    if (!is_first && perp__open_solve(s, &result)) {
+        perp__open_note(s);
+        note_rest(s, &result);
+        return result;
+    }
     if (contacts_first) {
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
@@ -1081,7 +1103,7 @@ static perp__step_result solve_newton(perp__step *s)
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome == PERP_SOLVED)
-        note_rest(s);
+        perp__open_note(s), note_rest(s, &result);
     else
         s->newton.rests = 0, memcpy(y, start, bytes);
     return result;
@@ -1114,7 +1136,8 @@ void perp__step_forget(perp__step *s)
     perp__step_forget_factors(s);
     memset(s->on, 0, 4 * (size_t)s->np);
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
-    s->newton.redundant = s->gaps.closed = 0;
+    s->newton.redundant = s->newton.is_behind = s->gaps.closed = 0;
+    perp__open_forget(s);
 }
 
 perp__elimination *perp__step_prepare(perp__step *s, int all_on, int *bad_row)

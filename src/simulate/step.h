@@ -10,7 +10,7 @@
  *     e = s+ - s-,   0 <= y - lo  perp  s+ >= 0,   0 <= s-  perp  hi - y >= 0
  *
  * problem.c builds it from the model, step.c solves it (sparse.c where there are many unknowns),
- * sides.c chooses the complementary variables; cones.c takes the steps with exact friction cones
+ * reduced.c leaves out contacts that are open; sides.c chooses the complementary variables; cones.c takes the steps with exact friction cones
  * that step.c cannot. */
 
 #ifndef PERP_SRC_STEP_H
@@ -71,11 +71,21 @@ typedef struct perp__cache {
 
 /* The complementarity problem of an elimination, and scratch for it. */
 typedef struct perp__dense_lcp {
+    perp_lcp_method method;
     perp_lcp_solver *solver;
     double *q, *z, *w, *work;
     double *regular; /* np x np: M with a little on its diagonal */
     int *index;
 } perp__dense_lcp;
+
+/* verdict.c: the conditions as they were written, at the point in the workspace (docs/adr/008-verdicts.md). */
+typedef struct perp__verdict {
+    double error;    /* the largest |violation| / scale: what decides */
+    double breach;   /* the same of the inequalities alone: 0 in the right mode, but for rounding */
+    double residual; /* the largest natural residual, absolute: for reading */
+    int worst;  /* the condition with the largest error, equations first, then pairs; -1: none */
+    double off; /* its natural residual */
+} perp__verdict;
 
 /* Newton's iteration, whose steps are affine. */
 typedef struct perp__newton {
@@ -85,12 +95,14 @@ typedef struct perp__newton {
     int is_old;     /* the present step has the slopes of a former point */
     int has_slopes; /* A is the Jacobian of a former point, with this h and theta */
     double h, theta;
-    int has_full;    /* A as a full matrix is up to date */
-    char *bad;       /* np: from the last failed choice of sides */
+    int has_full; /* A as a full matrix is up to date */
+    char *bad;    /* np: from the last failed choice of sides */
     int sparse_only; /* with contacts: steps are whole, singular modes shifted, the dense path is not tried */
-    int rests;       /* the last step moved nothing; `rest` has the values of its rows */
-    double *rest;    /* nrow */
-    int redundant;   /* the last step was solved by cones, with the sides of the one before */
+    int is_behind;         /* the slopes and c are of an earlier step */
+    int rests;             /* the last step moved nothing: */
+    double *rest;          /* all that was asked at its end, */
+    perp__verdict verdict; /* and how that was judged */
+    int redundant;         /* the last step was solved by cones, with the sides of the one before */
 } perp__newton;
 
 /* Contacts stated by positions (contacts.c). */
@@ -144,6 +156,19 @@ typedef struct perp__tables {
 
 typedef struct perp__layout perp__layout; /* layout.c */
 
+/* Contacts that can leave a step while they are open (reduced.c): a one-sided pair whose one side is a force, with all friction whose
+ * bound is a multiple of that. */
+typedef struct perp__groups {
+    int n, *pair, *side; /* of each: the model's pair, its side that is the force, */
+    int *size;           /* and how many conditions leave with it */
+    int *of;             /* pair of the model: the group that it is the normal of, or -1 */
+    int *root,
+        *first; /* pair of the model: its roots in the check's tape; its first of the step's pairs */
+    int *slip;  /* contact of the model: the unknown that is its slip speed, or -1 */
+    struct perp__open
+        *open; /* of one simulation: which are open, and smaller steps; NULL until it is needed */
+} perp__groups;
+
 typedef struct perp__tapes {
     perp__layout *layout;    /* owns these and all that is not written to after it is made */
     perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
@@ -187,11 +212,16 @@ typedef struct perp__sizes {
     int *in_mode;             /* 2 ny + 2 nrow: scratch */
 } perp__sizes;
 
+typedef struct perp__counts {
+    long eliminations, cone_steps; /* steps solved by cones, halves included */
+} perp__counts;
+
 typedef struct perp__step {
     const perp_model *model;
     double h; /* of the factors; of a nonlinear model, of whole steps */
     perp__scheme scheme;
     perp__gaps gaps;
+    perp__groups groups; /* none in an affine step, nor in one that others left */
     int nonlinear;  /* rows are linearised at the present y; h is then a symbol, so that a step can
                        be halved */
     int nx, nv, ny; /* states, vars, all unknowns */
@@ -228,9 +258,7 @@ typedef struct perp__step {
     perp__cache cache;
     perp__dense_lcp lcp;
     perp__newton newton;
-    struct {
-        long eliminations, cone_steps; /* steps solved by cones, halves included */
-    } count;
+    perp__counts count;
     int out_of_memory; /* somewhere in the present step */
     double tol;
 } perp__step;
@@ -281,6 +309,17 @@ int perp__step_formulas(const perp__step *step, const int *param, int nparam, pe
                         perp_expr *row, perp_expr *output, perp_expr *initial);
 int perp__step_parameter(const perp__step *step, int k);
 
+/* reduced.c: which contacts can leave; the problem `to` in which those marked in `out` (by group) have left, and its model, whose
+ * equations, pairs and contacts are its own. 0 when memory is out. */
+int perp__groups_find(perp__step *step);
+int perp__reduced_build(perp__step *to, perp_model *model, const perp__step *step, const char *out,
+                        const perp__changes *changes);
+void perp__reduced_clear(perp_model *model);
+
+/* layout.c: a smaller step with numbers of its own, and its model. PERP_ERR_UNAVAILABLE: the model has changed since the whole was made. */
+perp_status perp__step_create_reduced(perp__step *to, perp_model *model, const perp__step *step,
+                                      const char *out);
+
 /* sides.c: choose z for every active pair so that T is nonsingular; side[p] is 0 or 1 on return. 0
  * if no choice makes it so: bad[p] = 1 for the pairs that could not be placed, or *bad_row >= 0 for
  * a row that depends on other fixed rows. work and iwork hold perp__sides_doubles and
@@ -311,19 +350,14 @@ typedef enum perp__step_fault {
     PERP__LINEARISED /* the conditions, linearised where Newton's iteration stands, have no solution */
 } perp__step_fault;
 
-/* verdict.c: the conditions as they were written, at the point in the workspace (docs/adr/008-verdicts.md). */
-typedef struct perp__verdict {
-    double error;    /* the largest |violation| / scale: what decides */
-    double breach;   /* the same of the inequalities alone: 0 in the right mode, but for rounding */
-    double residual; /* the largest natural residual, absolute: for reading */
-    int worst;  /* the condition with the largest error, equations first, then pairs; -1: none */
-    double off; /* its natural residual */
-} perp__verdict;
-
 int perp__marks_allocate(perp__step *step);
 int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);
+
+/* The same of conditions that were evaluated, where `part` was solved (reduced.c): the conditions that it has, too, are judged by their terms there; root: root of the
+ * check's tape -> that of the part's, or -1. */
+perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const int *root);
 
 /* The largest natural residual, each condition in the unit of its row: for Newton's line search. */
 double perp__step_residual(perp__step *step);
@@ -367,6 +401,19 @@ typedef struct perp__step_result {
     const double *certificate; /* nz of the elimination; nullable */
     const perp__elimination *elimination;
 } perp__step_result;
+
+/* A step without the contacts that are expected to stay open: 1 where its answer is one of the whole step, verified. And what is open at
+ * the end of a solved step. */
+int perp__open_solve(perp__step *step, perp__step_result *result);
+void perp__open_note(perp__step *step);
+int perp__open_make(perp__step *step); /* 0 when memory is out */
+void perp__open_forget(perp__step *step);
+void perp__open_free(perp__step *step);
+
+/* Of a snapshot: which parts there are, and all of the one that was used last, in as many bytes as the step itself has. */
+typedef void perp__step_pass(perp__step *step, perp__pass *pass);
+void perp__open_pass(perp__step *step, perp__pass *pass, size_t room, perp__step_pass *pass_step);
+size_t perp__step_bytes(perp__step *step); /* snapshot.c: what a step has in it */
 
 /* unique.c: var[k] = 1 for the vars that the conditions leave open while all contacts are closed and stick. Needs the dense
  * rows, evaluated. 0 when memory is out. */

@@ -12,6 +12,8 @@
 typedef struct judge {
     perp__step *s;
     perp__verdict v;
+    perp__step *part; /* a smaller step that has some of the conditions (reduced.c), or NULL */
+    const int *root;  /* root of the check's tape -> that of the part's, or -1 */
 } judge;
 
 /* The rows in which each unknown stands; next: ny of scratch. */
@@ -358,18 +360,36 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
 
 static void know_terms(perp__step *s)
 {
+    if (!s->sizes.has_terms && s->newton.is_behind) perp__step_linearise(s);
     if (!s->sizes.has_terms) find_terms(s);
     s->sizes.has_terms = 1;
 }
 
-/* Root `out` of s->tape.check. */
-static perp__amount amount(judge *j, int out)
+/* The step by whose terms root `out` of the check's tape is judged: the part's, where it has the condition. */
+static perp__step *terms_of(judge *j, const int **out)
 {
-    know_terms(j->s);
-    const perp__step *s = j->s;
-    int y = out - s->sym.y;
-    double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[out].scale;
-    return (perp__amount){s->ws[out], scale, PERP_ROUNDING * s->sizes.term[out].rounding};
+    int root = j->part ? j->root[*out - j->s->tape.check.out] : -1;
+    perp__step *s = root < 0 ? j->s : j->part;
+    if (root >= 0) *out = s->tape.check.out + root;
+    know_terms(s);
+    return s;
+}
+
+/* The value of root `out` of s->tape.check. */
+static perp__amount amount(judge *j, const int *out)
+{
+    double value = j->s->ws[*out];
+    const perp__step *s = terms_of(j, &out);
+    int y = *out - s->sym.y;
+    double scale = y >= 0 && y < s->ny ? s->sizes.own[y] : s->sizes.term[*out].scale;
+    return (perp__amount){value, scale, PERP_ROUNDING * s->sizes.term[*out].rounding};
+}
+
+/* The scale of an equation, whose first root is `out`. */
+static double equation_scale(judge *j, const int *out)
+{
+    const perp__step *s = terms_of(j, &out);
+    return s->sizes.scale[(out - s->tape.check.out) / 2];
 }
 
 /* Condition i has this error, its inequalities this one. */
@@ -391,8 +411,8 @@ static void judge_equation(judge *j, int i, const int *out)
     double sure = fabs(left) + fabs(right); /* S is never less */
     double error = r == 0 ? 0 : r / sure;
     if (!(error <= s->tol)) {
-        perp__amount d = perp__amount_difference(amount(j, out[0]), amount(j, out[1]));
-        d.scale = s->sizes.scale[i];
+        perp__amount d = perp__amount_difference(amount(j, out), amount(j, out + 1));
+        d.scale = equation_scale(j, out);
         error = perp__error_zero(d);
     }
     note(j, s->marks.equation[i], error, 0, r);
@@ -411,7 +431,7 @@ static void judge_pair(judge *j, int i, const int *out)
     double error = 0, breach = 0;
     int side = a > 0 ? 0 : b > 0 ? 2 : 1;
     if (!(a >= 0 && b >= 0 && (a == 0 || b == 0))) {
-        perp__amount A = amount(j, out[0]), B = amount(j, out[1]);
+        perp__amount A = amount(j, out), B = amount(j, out + 1);
         double a0 = perp__error_zero(A), b0 = perp__error_zero(B);
         error = perp__error_pair(A, B);
         breach = fmax(perp__error_negative(A), perp__error_negative(B));
@@ -440,9 +460,9 @@ static void judge_box(judge *j, int i, const int *out)
     double r = box_residual(s->ws, out), error = 0, breach = 0;
     int side = e > 0 ? 0 : e < 0 ? 2 : a <= lo ? 0 : a >= hi ? 2 : 1;
     if (!(a >= lo && a <= hi && (e == 0 || (e > 0 ? a == lo : a == hi)))) {
-        perp__amount A = amount(j, out[0]), E = amount(j, out[1]);
-        perp__amount above = perp__amount_difference(A, amount(j, out[2])),
-                     below = perp__amount_difference(amount(j, out[3]), A);
+        perp__amount A = amount(j, out), E = amount(j, out + 1);
+        perp__amount above = perp__amount_difference(A, amount(j, out + 2)),
+                     below = perp__amount_difference(amount(j, out + 3), A);
         error = perp__error_box(above, below, E);
         breach = error; /* e on the wrong side of 0 is one, too */
         side = perp__error_zero(E) > s->tol        ? (e > 0 ? 0 : 2)
@@ -457,7 +477,7 @@ static void judge_box(judge *j, int i, const int *out)
 static void judge_off(judge *j, int i, const int *out)
 {
     double a = j->s->ws[out[0]];
-    double error = a == 0 ? 0 : perp__error_zero(amount(j, out[0]));
+    double error = a == 0 ? 0 : perp__error_zero(amount(j, out));
     j->s->side_now[i] = 3;
     note(j, j->s->model->nequation + i, error, 0, fabs(a));
 }
@@ -466,8 +486,11 @@ static void judge_off(judge *j, int i, const int *out)
  * velocity; here each has its own scale. Roots: f (2), v (2), bound. */
 static void judge_cone(judge *j, int i, const int *out)
 {
-    perp__amount f[2] = {amount(j, out[0]), amount(j, out[1])},
-                 v[2] = {amount(j, out[2]), amount(j, out[3])}, bound = amount(j, out[4]);
+    const double *ws = j->s->ws;
+    int is_open = ws[out[0]] == 0 && ws[out[1]] == 0 && ws[out[4]] == 0;
+    if (is_open && isfinite(ws[out[2]]) && isfinite(ws[out[3]])) return; /* nothing to compare */
+    perp__amount f[2] = {amount(j, out), amount(j, out + 1)},
+                 v[2] = {amount(j, out + 2), amount(j, out + 3)}, bound = amount(j, out + 4);
     note(j, j->s->marks.equation[j->s->cone[i].equation], perp__error_friction(f, v, bound),
          perp__error_negative(bound), fmax(0, -bound.value));
 }
@@ -511,10 +534,15 @@ double perp__step_residual(perp__step *s)
 
 perp__verdict perp__step_verify(perp__step *s)
 {
-    const perp_model *m = s->model;
-    judge j = {.s = s, .v = {.worst = -1}};
-    const int *out = s->tape.check.out;
     perp__tape_eval(&s->tape.check, s->ws);
+    return perp__step_judge_with(s, NULL, NULL);
+}
+
+perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *root)
+{
+    const perp_model *m = s->model;
+    judge j = {.s = s, .v = {.worst = -1}, .part = part, .root = root};
+    const int *out = s->tape.check.out;
     s->sizes.has_terms = 0;
     for (int i = 0; i < s->nown; i++, out += 2) {
         if (perp__cone_of(m, s->marks.equation[i]) >= 0)

@@ -369,28 +369,22 @@ static void a_step_without_memory_can_be_taken_again(void **state)
     perp_diag_clear(&diag);
 }
 
-/* Two pads in one place: a friction problem at each step. When an allocation fails the run goes on by other means, or says so;
- * nothing leaks. */
-static void redundant_cones_survive_failing_allocations(void **state)
+/* Runs of a model in which every allocation fails once: each goes on by other means, or says so; nothing leaks. Its summary is that of
+ * the last, in which none failed. */
+static perp_simulation_summary run_without_memory(const char *source)
 {
-    (void)state;
-    const char *source =
-        "state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\n"
-        "der(v[2]) = f[2] + k[2] + t\nfriction(f = f, v = v, bound = 1)\n"
-        "friction(f = k, v = v, bound = 1)\n"
-        "simulate to 2 step 0.1\n";
     perp_diag diag = {0};
     perp_model *model;
+    perp_simulation_summary summary = {0};
     long k = 0;
     int out_of_memory = 0, failed = 1;
-    if (perp_model_parse(source, strlen(source), "pads.perp", &model, &diag) != PERP_OK)
+    if (perp_model_parse(source, strlen(source), "model.perp", &model, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     perp_simulation *first; /* the model keeps what all share */
     assert_int_equal(perp_simulation_create(model, NULL, &first, &diag), PERP_OK);
     perp_simulation_destroy(first);
     while (failed) {
         perp_simulation *sim;
-        long before = live;
         assert_int_equal(perp_simulation_create(model, NULL, &sim, &diag), PERP_OK);
         allocations = 0;
         fail_at = ++k;
@@ -399,14 +393,41 @@ static void redundant_cones_survive_failing_allocations(void **state)
         fail_at = 0;
         assert_true(status == PERP_OK || status == PERP_ERR_MEMORY);
         out_of_memory += status == PERP_ERR_MEMORY;
-        if (!failed) assert_true(perp_simulation_get_summary(sim).friction_problems > 3);
+        summary = perp_simulation_get_summary(sim);
         perp_simulation_destroy(sim);
         perp_diag_clear(&diag);
-        assert_int_equal(live, before);
         assert_true(k < 10000);
     }
     assert_true(k > 10 && out_of_memory > 0);
     perp_model_destroy(model);
+    return summary;
+}
+
+/* Two pads in one place: a friction problem at each step. */
+static void redundant_cones_survive_failing_allocations(void **state)
+{
+    (void)state;
+    long before = live;
+    perp_simulation_summary s =
+        run_without_memory("state v[2] = 0\nvar f[2], k[2]\nder(v[1]) = f[1] + k[1] + t\n"
+                           "der(v[2]) = f[2] + k[2] + t\nfriction(f = f, v = v, bound = 1)\n"
+                           "friction(f = k, v = v, bound = 1)\n"
+                           "simulate to 2 step 0.1\n");
+    assert_true(s.friction_problems > 3);
+    assert_int_equal(live, before);
+}
+
+/* A body that falls on a floor: a smaller step without the contact is made on the way. */
+static void contacts_that_leave_survive_failing_allocations(void **state)
+{
+    (void)state;
+    long before = live;
+    perp_simulation_summary s =
+        run_without_memory("state z = 1, v = 0, x = 0, u = 1\nvar fn, ft\nder(z) = v\nder(x) = u\n"
+                           "der(v) = fn - 9.81 - 0.1*v*abs(v)\nder(u) = ft\n0 <= fn perp z >= 0\n"
+                           "friction(f = ft, v = u, bound = 0.3*fn)\nsimulate to 1 step 0.05\n");
+    assert_true(s.steps == 20 && s.worst_error <= 1e-9);
+    assert_int_equal(live, before);
 }
 
 static void a_solve_allocates_nothing(void **state)
@@ -533,6 +554,7 @@ int main(void)
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),
         cmocka_unit_test(a_step_whose_coefficients_change_allocates_nothing),
         cmocka_unit_test(redundant_cones_survive_failing_allocations),
+        cmocka_unit_test(contacts_that_leave_survive_failing_allocations),
         cmocka_unit_test(a_solve_allocates_nothing),
         cmocka_unit_test(batches_bounds_and_derivatives_allocate_nothing),
         cmocka_unit_test(nonlinear_problems_allocate_nothing),
