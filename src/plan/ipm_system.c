@@ -75,6 +75,24 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
     perp__program_rows_in_units(s->g, s->pairing.relaxation, r);
 }
 
+/* The unit of a column, which is the same at all steps: an initial state that is free has that of the state. */
+static double unit_of_column(const perp__ipm *s, int col)
+{
+    const perp__program *g = s->g;
+    switch (perp__ipm_kind_of(s, col)) {
+    case PRE: return g->unit.w[(g->npoint - 1) * g->nb + col];
+    case UNKNOWN: return g->unit.w[col - s->nx];
+    default: return g->unit.p[col - s->nx - s->nw];
+    }
+}
+
+/* An entry of a matrix at all steps. */
+static void scale_entry(double *values, int e, size_t K, double factor)
+{
+    if (factor == 1) return;
+    for (size_t k = 0; k < K; k++) values[(size_t)e * K + k] *= factor;
+}
+
 void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
 {
     const perp__program *g = s->g;
@@ -86,23 +104,14 @@ void perp__ipm_derivatives(perp__ipm *s, const double *lambda, double scale)
                               lambda && g->unit.differ ? l : lambda, scale, s->values.jac,
                               s->values.grad, s->values.hess);
     if (!g->unit.differ) return;
-    for (size_t k = 0; k < K; k++) {
-        for (int e = 0; e < g->jac.n; e++) {
-            long j = perp__ipm_index_of(s, g->jac.col[e], (int)k);
-            double *J = &s->values.jac[(size_t)e * K + k];
-            *J *= (j >= 0 ? s->units.of[j] : 1) / unit[(size_t)g->jac.row[e] * K + k];
-        }
-        for (int e = 0; e < g->grad.n; e++) {
-            long j = perp__ipm_index_of(s, g->grad.col[e], (int)k);
-            if (j >= 0) s->values.grad[(size_t)e * K + k] *= s->units.of[j];
-        }
-        for (int e = 0; e < g->hess.n; e++) {
-            long i = perp__ipm_index_of(s, g->hess.row[e], (int)k),
-                 j = perp__ipm_index_of(s, g->hess.col[e], (int)k);
-            if (i >= 0 && j >= 0)
-                s->values.hess[(size_t)e * K + k] *= s->units.of[i] * s->units.of[j];
-        }
-    }
+    for (int e = 0; e < g->jac.n; e++)
+        scale_entry(s->values.jac, e, K,
+                    unit_of_column(s, g->jac.col[e]) / g->unit.r[g->jac.row[e]]);
+    for (int e = 0; e < g->grad.n; e++)
+        scale_entry(s->values.grad, e, K, unit_of_column(s, g->grad.col[e]));
+    for (int e = 0; e < g->hess.n; e++)
+        scale_entry(s->values.hess, e, K,
+                    unit_of_column(s, g->hess.row[e]) * unit_of_column(s, g->hess.col[e]));
 }
 
 int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double *cost)
