@@ -273,7 +273,7 @@ static int factor_chosen(perp__step *s, int *solves)
 /* Is there no other path for this step's modes but contacts as a friction problem? */
 static int is_last(const perp__step *s)
 {
-    return !s->A || s->newton.sparse_only;
+    return !s->A || perp__shifts_modes(s);
 }
 
 static void set_shift(perp__step *s, double shift)

@@ -704,7 +704,7 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .residual = (double)NAN,
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
-    if (result.outcome != PERP_SOLVED || s->newton.sparse_only) return result;
+    if (result.outcome != PERP_SOLVED || perp__shifts_modes(s)) return result;
     perp__verdict v = judge(s);
     for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
         if (perp__sparse_refine(s)) v = judge(s);
@@ -826,7 +826,7 @@ static int is_at_rounding(perp__step *s, progress *p)
         p->off = times_rounding_of_all(s, sized_rounding);
     }
     p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
-    return p->off <= 1 && holds(s, p, s->newton.sparse_only ? AMPLY * s->tol : s->tol);
+    return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? AMPLY * s->tol : s->tol);
 }
 
 /* The full step that solve_affine made with old slopes is taken where it gains; else the next has new ones. Is the iteration at its
@@ -902,7 +902,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
             p.residual = evaluate_rows(s);
             ends = is_anew;
             if (ends) result = affine;
-        } else if (is_anew && s->newton.sparse_only) {
+        } else if (is_anew && perp__shifts_modes(s)) {
             ends = ends_with_whole_step(s, &p);
         } else if (is_anew) {
             ends = ends_with_new_slopes(s, &p, base, full, k > limit / 2);
@@ -1026,16 +1026,17 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     perp__step_result newton = {.outcome = PERP_LIMIT};
     s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    if (newton_too && (s->sparse || !s->newton.redundant))
+    if (newton_too && (perp__shifts_modes(s) || !s->newton.redundant))
         newton = iterate_newton(s, MAX_ITERATIONS);
     if (newton.outcome != PERP_SOLVED && is_first) {
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
         begin_vars(s);
         newton = iterate_newton(s, MAX_ITERATIONS);
     }
+    int is_shifted = perp__shifts_modes(s);
     s->newton.sparse_only = 0;
-    int is_rough =
-        s->ncone > 0 && newton.error > AMPLY * s->tol; /* at the edge of a cone Newton is slow */
+    int is_rough = is_shifted && s->ncone > 0 &&
+                   newton.error > AMPLY * s->tol; /* at the edge of a cone Newton is slow */
     if (newton.outcome == PERP_SOLVED && !is_rough) return newton;
     if (newton.outcome != PERP_SOLVED) memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
     mode_key(s);

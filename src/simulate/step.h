@@ -97,7 +97,7 @@ typedef struct perp__newton {
     double h, theta;
     int has_full; /* A as a full matrix is up to date */
     char *bad;    /* np: from the last failed choice of sides */
-    int sparse_only; /* with contacts: steps are whole, singular modes shifted, the dense path is not tried */
+    int sparse_only; /* with contacts: the dense path is not to be tried */
     int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
     double *rest;          /* all that was asked at its end, */
@@ -262,6 +262,15 @@ typedef struct perp__step {
     int out_of_memory; /* somewhere in the present step */
     double tol;
 } perp__step;
+
+/* With contacts: are singular modes shifted, and Newton's steps whole? Not for few unknowns with exact cones, where a friction
+ * problem costs less. */
+static inline int perp__shifts_modes(const perp__step *step)
+{
+    enum { CONES_UP_TO = 200 };
+    return step->sparse && step->newton.sparse_only &&
+           (step->ncone == 0 || step->ny > CONES_UP_TO);
+}
 
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */
 static inline int perp__cone_row(const perp__step *step, int equation)

@@ -45,7 +45,7 @@ static void table_on_four_legs_sticks_slides_straight_and_stops(void **state)
         }
         if (t > 2.2) assert_near(v, 0, 1e-9);
     }
-    assert_true(r.worst <= 1e-9);
+    assert_true(friction_problems(&r) > 0 && r.worst <= 1e-9);
     free_run(&r);
 }
 
@@ -88,7 +88,7 @@ static void stack_of_boxes_moves_together_and_then_parts(void **state)
         assert_near(v2, upper, 1e-8);
         assert_near(v3, upper, 1e-8);
     }
-    assert_true(lower > upper + 1 && upper > 1 && friction_problems(&r) == 0 && r.worst <= 1e-9);
+    assert_true(lower > upper + 1 && upper > 1 && friction_problems(&r) > 0 && r.worst <= 1e-9);
     free_run(&r);
 }
 

@@ -151,12 +151,12 @@ static void a_column_closes_at_once(void **state)
     }
 }
 
-/* Cubes slide side by side: as many factorisations for many as for one, and no friction problem. */
+/* Cubes slide side by side: as many factorisations for 30 as for 10, and no friction problem. */
 static void cubes_slide_side_by_side(void **state)
 {
     (void)state;
     long eliminations = 0;
-    for (int n = 1; n <= 30; n += 29) {
+    for (int n = 10; n <= 30; n += 20) {
         char number[16];
         snprintf(number, sizeof number, "%d", n);
         const char *const values[] = {"n", number, "facets", "exact", NULL};
@@ -165,7 +165,7 @@ static void cubes_slide_side_by_side(void **state)
         assert_near(last(&r, "speed"), 3 - 0.3 * 9.81 * 0.1 * 3 / hypot(3, 1), 1e-2);
         perp_simulation_summary s = perp_simulation_get_summary(r.sim);
         assert_int_equal(s.friction_problems, 0);
-        if (n == 1) eliminations = s.eliminations;
+        if (n == 10) eliminations = s.eliminations;
         assert_true(s.eliminations <= eliminations + 5);
         free_run(&r);
     }
