@@ -63,7 +63,9 @@ typedef struct written {
 /* Is this file among those that the command reads? Says so. */
 static int check_read(const char *command, const written *out, const char *read)
 {
-    if (!read || is_device(out->path) || !perp_file_is_same(out->path, read)) return 1;
+    if (!read || cli_is_dash(out->path) || is_device(out->path) ||
+        !perp_file_is_same(out->path, read))
+        return 1;
     fprintf(stderr, "perp %s: %s%s %s would overwrite %s, which this run reads\n", command,
             out->dash, out->option, out->path, read);
     return 0;

@@ -65,7 +65,7 @@ PERP_API void perp_dataset_destroy(perp_dataset *data);
 PERP_API perp_status perp_dataset_add(perp_dataset *data, perp_trajectory *table, const char *name,
                                       perp_diag *diag);
 
-/// Add a CSV file, or all *.csv files of a folder in the order of their names.
+/// Add a CSV file ("-": standard input), or all *.csv files of a folder in the order of their names.
 PERP_API perp_status perp_dataset_read(perp_dataset *data, const char *path, perp_diag *diag);
 
 PERP_API int perp_dataset_runs(const perp_dataset *data);

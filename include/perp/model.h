@@ -56,7 +56,7 @@ typedef struct perp_simulate_task {
 /// Read a model file. Every error of the file is reported: file:line:column, the line, a caret,
 /// what was expected and the nearest known name.
 ///
-/// @param path   file name; tables named in the model are looked for beside it
+/// @param path   file name, "-" for standard input; tables named in the model are looked for beside it
 /// @param model  NULL on error
 /// @param diag   nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MODEL, PERP_ERR_DATA (a table named in

@@ -29,7 +29,7 @@ typedef struct perp_trajectory perp_trajectory;
 /// Read a CSV file. All faults of the first ten lines that have one are reported with file, line
 /// and column.
 ///
-/// @param path  file name, used in messages
+/// @param path  file name, used in messages; "-": standard input
 /// @param out   NULL on error
 /// @param diag  nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text where a

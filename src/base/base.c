@@ -132,11 +132,21 @@ int perp__options_take(void *own, size_t own_size, const void *options)
     return 1;
 }
 
+FILE *perp__open_input(const char *path)
+{
+    return strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+}
+
+void perp__close_input(FILE *file)
+{
+    if (file && file != stdin) fclose(file);
+}
+
 perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
 {
     *text = NULL;
     *length = 0;
-    FILE *file = fopen(path, "rb");
+    FILE *file = perp__open_input(path);
     if (!file) return errno == ENOMEM ? PERP_ERR_MEMORY : PERP_ERR_FILE;
     perp_status status = PERP_OK;
     for (size_t capacity = 0, got; status == PERP_OK && *length < most && !feof(file);) {
@@ -156,7 +166,7 @@ perp_status perp__read_file(const char *path, size_t most, char **text, size_t *
         *length += got;
     }
     int error = errno;
-    fclose(file);
+    perp__close_input(file);
     errno = error;
     return status;
 }

@@ -6,6 +6,7 @@
 #include "perp/base.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* What the caller inside the library guaranteed; public entry points check their arguments instead.
  */
@@ -47,6 +48,10 @@ void perp__options_give(void *options, size_t size, const void *own, size_t own_
 
 /* Our defaults, overwritten by what the caller gives, NULL: nothing. 0: what he gives has no size or fields beyond ours. */
 int perp__options_take(void *own, size_t own_size, const void *options);
+
+/* A file to be read from its beginning; "-" is standard input. NULL: errno says why. */
+FILE *perp__open_input(const char *path);
+void perp__close_input(FILE *file);
 
 /* The file in malloc'ed memory, which the caller frees in every case. Reading stops at `most` bytes,
  * and soon after a zero byte: what has one is no text, and it may have no end either (/dev/zero).

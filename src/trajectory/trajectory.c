@@ -471,14 +471,14 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
     reader r = {.name = path, .capacity = CAPACITY, .diag = diag};
-    FILE *file = r.file = fopen(path, "rb");
+    FILE *file = r.file = perp__open_input(path);
     r.error = file ? 0 : errno;
     if (file) r.buffer = malloc(CAPACITY);
     r.at = r.end = r.buffer;
     perp_status status =
         r.buffer || r.error ? read_table(&r, out) : perp__out_of_memory(diag, path);
     free(r.buffer);
-    if (file) fclose(file);
+    perp__close_input(file);
     return status;
 }
 

@@ -46,6 +46,25 @@ static void expect_one_fault(const char *says, const char *text)
     cli_free(&r);
 }
 
+static void a_dash_is_standard_input_and_output(void **state)
+{
+    (void)state;
+    const char *out = cli_path("file.csv");
+    cli_result file = cli_run("simulate " PARTICLE " -o '%s' --quiet", out);
+    cli_result pipe = cli_run("simulate - -o - <" PARTICLE);
+    assert_int_equal(file.code, 0);
+    assert_int_equal(pipe.code, 0);
+    char *text = cli_read(out);
+    assert_string_equal(strstr(text, "\nt,x,z"), strstr(pipe.out, "\nt,x,z"));
+    free(text);
+    cli_free(&file);
+    cli_free(&pipe);
+    pipe = cli_run("check - </dev/null");
+    assert_int_equal(pipe.code, 2);
+    assert_non_null(strstr(pipe.err, "-:1:1: the file is empty"));
+    cli_free(&pipe);
+}
+
 static void the_csv_has_metadata_header_rows_and_an_end(void **state)
 {
     (void)state;
@@ -274,7 +293,8 @@ static void usage_faults_exit_1(void **state)
     expect(1, "unknown method", "simulate " PARTICLE " --method euler");
     expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
     expect(1,
-           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau radau3 radau5 radau7\n",
+           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau "
+           "radau3 radau5 radau7\n",
            "simulate " PARTICLE " --method thta");
     expect(1, "unknown solver 'leke'; did you mean 'lemke'?",
            "simulate " PARTICLE " --solver leke");
@@ -779,6 +799,7 @@ int main(void)
         cmocka_unit_test(a_run_goes_on_from_a_row),
         cmocka_unit_test(every_may_be_larger_than_an_int),
         cmocka_unit_test(a_plot_is_printed_unless_there_is_to_be_none),
+        cmocka_unit_test(a_dash_is_standard_input_and_output),
         cmocka_unit_test(the_csv_has_metadata_header_rows_and_an_end),
         cmocka_unit_test(every_nth_row_and_the_last_are_written),
         cmocka_unit_test(the_largest_numbers_can_be_plotted),
