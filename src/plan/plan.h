@@ -72,8 +72,8 @@ struct perp_plan {
         int is_b;          /* no choice of sides lowers the cost, though opening them would */
         int is_not_finite; /* the last run had no numbers to start from */
         int out_of_memory; /* a library had none */
+        int is_idle;       /* the plan holds, and no state moves */
     } last;                /* run */
-    int is_idle;           /* the plan holds, and no state moves */
     perp__attempts attempt;
     perp__arena arena;
 };

@@ -759,7 +759,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     result->outcome = plan->stopped ? PERP_PLAN_STOPPED
                       : !holds      ? PERP_PLAN_LIMIT
                                     : word_of(plan, result, is_refined);
-    plan->is_idle = perp_plan_holds(result->outcome) && does_nothing(plan, result);
+    plan->last.is_idle = perp_plan_holds(result->outcome) && does_nothing(plan, result);
     return 1;
 }
 
@@ -885,7 +885,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (status != PERP_OK) return status;
     plan->again.has_answer = perp_plan_holds(result->outcome);
     plan->again.cost = result->cost;
-    if (plan->is_idle) warn_idle(plan, result, diag);
+    if (plan->last.is_idle) warn_idle(plan, result, diag);
     warn_unbounded(plan, result, diag);
     result->on_mesh = result->outcome;
     result->replay = (double)NAN;

@@ -112,7 +112,7 @@ static void take(starts *s, const slot *one)
     note(s, one);
     if (s->taken++ == 0 || is_better(&one->result, s->best)) {
         *s->best = one->result;
-        s->is_idle = one->plan->is_idle;
+        s->is_idle = one->plan->last.is_idle;
         perp__plan_copy_answer(s->plan, one->plan, 1);
     }
     s->enough = s->taken >= s->options.tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
@@ -210,7 +210,7 @@ perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
     perp_status status = run_waves(s);
     plan->options = s->options;
     plan->iterations = s->iterations;
-    plan->is_idle = s->is_idle;
+    plan->last.is_idle = s->is_idle;
     plan->stopped = s->stopped;
     if (status == PERP_OK) perp__plan_copy_answer(plan, plan, 0);
     if (s->stopped) result->outcome = PERP_PLAN_STOPPED;

@@ -725,7 +725,7 @@ static void put_short_step(perp_simulation *sim)
         double *y = ws + s->sym.y + i, *pre = ws + s->sym.pre + i;
         *pre = *y - rate * (*y - *pre);
     }
-    memcpy(s->side_now, of->side_now, (size_t)e->model->npair);
+    memcpy(s->sizes.side_now, of->sizes.side_now, (size_t)e->model->npair);
 }
 
 /* Until the next event, table row or the end. */

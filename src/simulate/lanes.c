@@ -450,7 +450,7 @@ static void give_counts(perp__lanes *x, int l, perp_simulation *sim)
 {
     size_t n = (size_t)x->n;
     for (size_t i = 0; i < (size_t)sim->model->npair; i++) {
-        sim->step.side_now[i] = x->side[i * n + (size_t)l];
+        sim->step.sizes.side_now[i] = x->side[i * n + (size_t)l];
         for (size_t k = 0; k < 4; k++) {
             int *count = &x->counts[(4 * i + k) * n + (size_t)l];
             sim->sides[i][k] += *count;
@@ -489,7 +489,7 @@ static void step_refused(perp__lanes *x, perp_simulation *sim, int l, perp_statu
     take_slots(x, l, s->ws, s->sym.n);
     take_rest(x, l, s);
     for (int i = 0; i < sim->model->npair; i++)
-        x->side[(size_t)i * (size_t)x->n + (size_t)l] = s->side_now[i];
+        x->side[(size_t)i * (size_t)x->n + (size_t)l] = s->sizes.side_now[i];
 }
 
 static void step_together(perp__lanes *x, perp_simulation *const *copy, perp_status *status,

@@ -405,10 +405,11 @@ perp_status perp__run_allocate(perp_simulation *sim)
 
 static perp_status no_changes(const perp_simulation *sim, perp_diag *diag)
 {
-    return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
-                        "%s has no inputs and parameters that are set or followed through its events; "
-                        "backward-euler and theta have\n",
-                        perp_integrator_name(sim->options.integrator));
+    return perp__refuse(
+        diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+        "%s has no inputs and parameters that are set or followed through its events; "
+        "backward-euler and theta have\n",
+        perp_integrator_name(sim->options.integrator));
 }
 
 /* Points of a method that locates events are judged as steps of backward Euler. */
@@ -712,7 +713,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
 
 static void count_sides(perp_simulation *sim)
 {
-    for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.side_now[i]]++;
+    for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.sizes.side_now[i]]++;
 }
 
 /* Solve the step whose beginning is in the workspace. A step that begins or ends in a contact stated by positions is taken
@@ -767,8 +768,8 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int closed = s->gaps.closed;
-    perp__step_result r = sim->events ? perp__events_advance(sim, t0, t)
-                                      : advance(sim, t0, t, h, HALVINGS);
+    perp__step_result r =
+        sim->events ? perp__events_advance(sim, t0, t) : advance(sim, t0, t, h, HALVINGS);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;

@@ -124,7 +124,7 @@ static void pass_step(perp__step *s, perp__pass *pass)
                         s->model->item[PERP_INPUT][s->table.input[k]].table.n);
     perp__pass_chars(pass, s->on, 2 * np, 0, 1);
     perp__pass_chars(pass, s->cache.key, np, 0, 2);
-    perp__pass_chars(pass, s->side_now, (size_t)s->model->npair, 0, 3);
+    perp__pass_chars(pass, s->sizes.side_now, (size_t)s->model->npair, 0, 3);
     perp__pass_ints(pass, &s->gaps.closed, 1, 0, 1);
     perp__pass_ints(pass, &s->sizes.has_units, 1, 0, 1);
     perp__pass_doubles(pass, s->sizes.history, ny);

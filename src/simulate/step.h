@@ -95,9 +95,9 @@ typedef struct perp__newton {
     int is_old;     /* the present step has the slopes of a former point */
     int has_slopes; /* A is the Jacobian of a former point, with this h and theta */
     double h, theta;
-    int has_full; /* A as a full matrix is up to date */
-    char *bad;    /* np: from the last failed choice of sides */
-    int sparse_only; /* with contacts: the dense path is not to be tried */
+    int has_full;          /* A as a full matrix is up to date */
+    char *bad;             /* np: from the last failed choice of sides */
+    int sparse_only;       /* with contacts: the dense path is not to be tried */
     int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
     double *rest;          /* all that was asked at its end, */
@@ -210,6 +210,7 @@ typedef struct perp__sizes {
     double *scratch;          /* ny */
     char *anchored;           /* nrow + ny: scratch */
     int *in_mode;             /* 2 ny + 2 nrow: scratch */
+    char *side_now;           /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 } perp__sizes;
 
 typedef struct perp__counts {
@@ -251,7 +252,6 @@ typedef struct perp__step {
 
     perp__marks marks;
     perp__sizes sizes;
-    char *side_now; /* npair of the model: 0 a > 0, 1 both 0, 2 b > 0, 3 guard off */
 
     /* numeric state */
     char *on, *choice; /* np: guard on now; last side that was zero */
@@ -268,8 +268,7 @@ typedef struct perp__step {
 static inline int perp__shifts_modes(const perp__step *step)
 {
     enum { CONES_UP_TO = 200 };
-    return step->sparse && step->newton.sparse_only &&
-           (step->ncone == 0 || step->ny > CONES_UP_TO);
+    return step->sparse && step->newton.sparse_only && (step->ncone == 0 || step->ny > CONES_UP_TO);
 }
 
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */

@@ -67,8 +67,9 @@ int perp__verdict_allocate(perp__step *s)
     s->sizes.own = calloc(7 * ny + ne + (size_t)s->nrow + 1, sizeof(double));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
     s->sizes.in_mode = malloc((2 * ny + 2 * (size_t)s->nrow + 1) * sizeof(int));
-    s->side_now = calloc((size_t)s->model->npair + 1, 1);
-    if (!s->sizes.term || !s->sizes.own || !s->sizes.anchored || !s->side_now || !s->sizes.in_mode)
+    s->sizes.side_now = calloc((size_t)s->model->npair + 1, 1);
+    if (!s->sizes.term || !s->sizes.own || !s->sizes.anchored || !s->sizes.side_now ||
+        !s->sizes.in_mode)
         return 0;
     s->sizes.scratch = s->sizes.own + ny;
     s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
@@ -86,9 +87,9 @@ void perp__verdict_free(perp__step *s)
     free(s->sizes.own);
     free(s->sizes.anchored);
     free(s->sizes.in_mode);
-    free(s->side_now);
+    free(s->sizes.side_now);
     s->sizes.term = NULL, s->sizes.own = NULL, s->sizes.anchored = NULL, s->sizes.in_mode = NULL,
-    s->side_now = NULL;
+    s->sizes.side_now = NULL;
 }
 
 /* Scales ---------------------------------------------------------------------------------------- */
@@ -437,7 +438,7 @@ static void judge_pair(judge *j, int i, const int *out)
         breach = fmax(perp__error_negative(A), perp__error_negative(B));
         side = a0 <= s->tol ? (b0 <= s->tol ? 1 : 2) : 0;
     }
-    s->side_now[i] = (char)side;
+    s->sizes.side_now[i] = (char)side;
     note(j, s->model->nequation + i, error, breach, r);
 }
 
@@ -470,7 +471,7 @@ static void judge_box(judge *j, int i, const int *out)
                : perp__error_zero(below) <= s->tol ? 2
                                                    : 1;
     }
-    s->side_now[i] = (char)side;
+    s->sizes.side_now[i] = (char)side;
     note(j, s->model->nequation + i, error, breach, r);
 }
 
@@ -478,7 +479,7 @@ static void judge_off(judge *j, int i, const int *out)
 {
     double a = j->s->ws[out[0]];
     double error = a == 0 ? 0 : perp__error_zero(amount(j, out));
-    j->s->side_now[i] = 3;
+    j->s->sizes.side_now[i] = 3;
     note(j, j->s->model->nequation + i, error, 0, fabs(a));
 }
 

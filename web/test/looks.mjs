@@ -634,6 +634,6 @@ await test('picture: modes', () => looksAsKept('modes', squarePage, plotNamed('m
 await test('picture: phase portrait', () => looksAsKept('phase', squarePage, plotNamed('phase portrait')));
 await test('picture: friction', () => looksAsKept('friction', squarePage, plotNamed('friction ft[3]')));
 await test('picture: input of a plan', () => looksAsKept('input', planPage, plotNamed('over time, N')));
-await test('picture: iterations', () => looksAsKept('iterations', planPage, plotNamed('iterations')));
+await test('picture: motion of a plan', () => looksAsKept('plan', planPage, plotNamed('over time, m')));
 await test('picture: two runs', () => looksAsKept('two', bothPage, plotNamed('over time, m')));
 await finish();
