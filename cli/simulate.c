@@ -447,6 +447,17 @@ static int check_method(const perp_model *model, const perp_simulation_options *
     return CLI_DONE;
 }
 
+/* Why the rows end where they do; "" for a whole run. */
+static void say_reason(char *reason, size_t size, perp_status status, long steps,
+                       const perp_diag *diag)
+{
+    reason[0] = 0;
+    if (status == PERP_ERR_STOPPED)
+        snprintf(reason, size, "interrupted after step %ld", steps);
+    else if (status != PERP_OK)
+        snprintf(reason, size, "%.250s", perp_diag_text(diag));
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
@@ -481,12 +492,9 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (status != PERP_OK) write_last_row(&u, sim);
     if (u.progress && u.shown > 0) fprintf(stderr, "\r%72s\r", "");
 
-    char reason[256] = "";
+    char reason[256];
     perp_simulation_summary s = perp_simulation_get_summary(sim);
-    if (status == PERP_ERR_STOPPED)
-        snprintf(reason, sizeof reason, "interrupted after step %ld", s.steps);
-    else if (status != PERP_OK)
-        snprintf(reason, sizeof reason, "%.250s", perp_diag_text(diag));
+    say_reason(reason, sizeof reason, status, s.steps, diag);
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
     const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
