@@ -5,7 +5,7 @@
     run = m.simulate(to=5, step=1e-3, mu=0.3)
     run.t, run["x"]
 
-Model      a model of the language: simulate, start, plan, identify, check
+Model      a model of the language: simulate, start, copies, plan, identify, check
 lcp, mcp, friction, lcp_batch      arrays in, answer out
 read       a table: a run, a plan, recorded data
 
@@ -17,6 +17,7 @@ from ._library import ArgumentError, DataError, Error, FileError, ModelError, No
 from ._library import lib as _lib
 from ._library import text as _text
 from ._table import Table, read
+from .copies import Copies
 from .identification import Fit
 from .model import Model, Run, Symbol
 from .planning import Plan
@@ -27,6 +28,7 @@ __version__: str = _text(_lib.perp_version())
 
 __all__ = [
     "ArgumentError",
+    "Copies",
     "DataError",
     "Error",
     "FileError",

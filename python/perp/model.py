@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, text
 from ._table import Table, c_table
+from .copies import Copies
 from .simulation import Simulation, simulation_columns
 
 # What may be given for a name of a model: a number; for an input also a function of time, or (times, values) to interpolate.
@@ -230,6 +231,15 @@ class Model:
         if span is None:
             options.to = start + 1e9 * options.step
         return Simulation(self, c, options)
+
+    def copies(
+        self, count: int, step: float | None = None, *, threads: int = 0, start: float = 0.0, method: str | None = None, **values: Value
+    ) -> Copies:
+        """`count` copies of a run in the hand, stepped at once by threads (0: one for each processor) and in vector lanes (perp.Copies)."""
+        c = self._with(values)
+        options = self._options(c, {"from": start, "step": step, "method": method})
+        options.to = start + 1e9 * options.step
+        return Copies(self, c, options, count, threads)
 
     def plan(self, **options: Any) -> Any:
         """Solve the model's plan block (perp.Plan): nodes=40, method="radau5", tries=4 and the other options of perp/plan.h."""

@@ -217,6 +217,31 @@ def test_snapshots_clones_and_resets_change_no_bit():
     assert math.isclose(sim.t, 0.2 + 0.00155)
 
 
+def test_copies_are_single_runs():
+    n = 100
+    copies = block(F=0).copies(n, step=1e-3)
+    v = np.linspace(-2, 2, n)
+    copies.state["v"] = v
+    for k in range(3):
+        copies.step(100, F=np.full(n, 5.0 * k))
+    got = copies.gather("x", "v", "f")
+    assert got.shape == (n, 3) and copies.outcomes() == ["ok"] * n and copies.gather().shape == (n, len(copies.columns))
+    for i in (0, 37, 99):
+        sim = block(F=0).start(step=1e-3)
+        sim.state["v"] = v[i]
+        for k in range(3):
+            for _ in range(100):
+                sim.step(F=5.0 * k)
+        assert np.array_equal(got[i], [sim["x"], sim["v"], sim["f"]])
+    copies.reset(np.arange(n) < 50)
+    t = copies.gather("t")[:, 0]
+    assert np.all(t[:50] == 0) and np.all(t[50:] > 0.29) and np.array_equal(copies.state["v"][:50], np.ones(50))
+    with pytest.raises(perp.ArgumentError, match="there are: F"):
+        copies.step(G=1.0)
+    with pytest.raises(KeyError, match="there are: t"):
+        copies.gather("z")
+
+
 # Problems ---------------------------------------------------------------------------------------
 
 
