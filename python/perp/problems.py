@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._library import ArgumentError, Array, Diagnostics, c_text, called_by_c, doubles, ffi, find, lib, text, vector
 
@@ -92,8 +92,11 @@ def lcp(
     )
 
 
-def lcp_batch(M: ArrayLike, q: ArrayLike, *, method: str = "auto", threads: int = 0, tol: float | None = None) -> tuple[Array, list[str]]:
-    """Many problems of one size: M (count, n, n), or (n, n) for all; q (count, n). Returns z (count, n) and the word of each."""
+def lcp_batch(
+    M: ArrayLike, q: ArrayLike, *, method: str = "auto", threads: int = 0, tol: float | None = None
+) -> tuple[Array, NDArray[np.str_]]:
+    """Many problems of one size: M (count, n, n), or (n, n) for all; q (count, n). Returns z (count, n) and the word of each,
+    (count,). Matrices whose columns are contiguous are not copied."""
     q = np.ascontiguousarray(q, dtype=np.float64)
     matrices = np.asarray(M, dtype=np.float64)
     if q.ndim != 2 or matrices.shape not in ((q.shape[0], q.shape[1], q.shape[1]), (q.shape[1], q.shape[1])):
@@ -111,8 +114,8 @@ def lcp_batch(M: ArrayLike, q: ArrayLike, *, method: str = "auto", threads: int 
     batch = ffi.new("perp_lcp_batch *", {"count": count, "n": n, "M": doubles(matrices), "q": doubles(q), "shared_M": matrices.ndim == 2})
     z, outcomes = np.zeros((count, n)), np.zeros(count, dtype=np.intc)
     diag.check(lib.perp_lcp_solve_batch(keep, batch, doubles(z), ffi.cast("perp_outcome *", ffi.from_buffer(outcomes)), ffi.NULL))
-    words = [text(lib.perp_outcome_name(k)) for k in range(lib.PERP_OUTCOME_COUNT)]
-    return z, [words[k] for k in outcomes.tolist()]
+    words = np.array([text(lib.perp_outcome_name(k)) for k in range(lib.PERP_OUTCOME_COUNT)])
+    return z, words[outcomes]
 
 
 class _Functions:

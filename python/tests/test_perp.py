@@ -262,7 +262,7 @@ def test_batches_are_single_solves():
     A = rng.normal(size=(200, 4, 4))
     M, q = A @ A.swapaxes(1, 2) + 0.1 * np.eye(4), rng.normal(size=(200, 4))
     z, words = perp.lcp_batch(M, q)
-    assert words == ["solved"] * 200
+    assert words.tolist() == ["solved"] * 200
     for k in range(200):
         assert np.allclose(z[k], perp.lcp(M[k], q[k]).z, rtol=1e-9, atol=1e-12)
 
