@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build python run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
+.PHONY: build dist python run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -31,6 +31,13 @@ install: setup-build
 
 uninstall:
 	@scripts/uninstall build $(PREFIX)
+
+# The sources of this commit, the same bytes on every machine: out/perp-VERSION.tar.gz.
+dist: version = $(shell awk '/^project/ { print $$3 }' CMakeLists.txt)
+dist:
+	@mkdir -p out
+	@git archive --format=tar --prefix=perp-$(version)/ HEAD | gzip -9n >out/perp-$(version).tar.gz
+	@echo "out/perp-$(version).tar.gz"
 
 # Debian packages, in out/debian; needs debhelper and lintian.
 deb: setup-build
