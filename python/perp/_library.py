@@ -67,6 +67,35 @@ _errors: dict[int, type[Error]] = {
 }
 
 
+class Called:
+    """What the library calls back; an exception in it ends the call into the library, which then raises it (`check`)."""
+
+    raised: BaseException | None = None
+
+    def call(self, function: Callable[..., object], *arguments: Any) -> int:
+        if self.raised is not None:
+            return 1
+        try:
+            return int(bool(function(*arguments)))
+        except BaseException as raised:
+            self.raised = raised
+            return 1
+
+    def check(self) -> None:
+        if self.raised is not None:
+            raise self.raised
+
+
+class Progress(Called):
+    """A user's function that hears how far a search is, and stops it by a true answer; None: nobody listens."""
+
+    def __init__(self, callback: Callable[..., object] | None) -> None:
+        self.callback = callback
+
+    def tell(self, *values: Any) -> int:
+        return self.call(self.callback, *values) if self.callback is not None else 0
+
+
 Function = TypeVar("Function", bound=Callable[..., int])
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, c_text, called_by_c, ffi, find, lib, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -73,24 +73,9 @@ class Fit:
         return "<fit: " + ", ".join(f"{e.name} = {e.value:.6g}" for e in self.parameters.values()) + ">"
 
 
-class _Progress:
-    def __init__(self, callback: Callable[[int, float], object] | None) -> None:
-        self.callback = callback
-        self.raised: BaseException | None = None
-
-    def call(self, p: Any) -> int:
-        if self.raised is not None:
-            return 1
-        try:
-            return int(self.callback is not None and bool(self.callback(p.evaluations, p.cost)))
-        except BaseException as raised:
-            self.raised = raised
-            return 1
-
-
 @called_by_c
 def perp_py_identify_progress(context: Any, progress: Any) -> int:
-    return int(ffi.from_handle(context).call(progress))
+    return int(ffi.from_handle(context).tell(progress.evaluations, progress.cost))
 
 
 def _dataset(runs: Iterable[Any]) -> Any:
@@ -114,7 +99,7 @@ def identify(model: Model, runs: Iterable[Any], given: Mapping[str, Any]) -> Fit
     diag.check(lib.perp_identify_options_fill(options, ffi.sizeof("perp_identify_options"), model._c, diag.c))
     known = {f for f, _ in ffi.typeof("perp_identify_options").fields} - {"size", "parameter", "nparameter", "nmeasure", "progress_context"}
     known |= {"parameters"}
-    progress, keep = _Progress(given.get("progress")), []
+    progress, keep = Progress(given.get("progress")), []
     for name, value in given.items():
         if name not in known:
             raise ArgumentError(f"unknown option {name!r} of identify; there are: {' '.join(sorted(known))}")
@@ -141,7 +126,6 @@ def identify(model: Model, runs: Iterable[Any], given: Mapping[str, Any]) -> Fit
     options.progress, options.progress_context = lib.perp_py_identify_progress, handle
     data, result = _dataset(runs), ffi.gc(ffi.new("perp_identification *"), lib.perp_identification_clear)
     status = lib.perp_identify(model._c, data, options, result, diag.c)
-    if progress.raised is not None:
-        raise progress.raised
+    progress.check()
     diag.check(status)
     return Fit(result)

@@ -11,7 +11,7 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._library import ArgumentError, Array, Diagnostics, NoSolutionError, c_text, ffi, find, lib, names, text
+from ._library import ArgumentError, Array, Diagnostics, FileError, NoSolutionError, c_text, ffi, find, lib, names, text
 from ._table import Table, c_table
 from .copies import Copies
 from .simulation import Simulation, simulation_columns
@@ -95,19 +95,20 @@ class Model:
                 with open(self._name, "rb") as file:
                     self._text = file.read().decode("utf-8", "surrogateescape")
             except OSError as error:
-                from ._library import FileError
-
                 raise FileError(f"{self._name}: {error.strerror}") from None
         self._values: dict[str, Value] = {}
         self._c = self._parse()
-        self.set(**values)
+        if values:
+            self.set(**values)
 
     def __getstate__(self) -> tuple[str, str, dict[str, Value]]:
         return self._text, self._name, self._values
 
     def __setstate__(self, state: tuple[str, str, dict[str, Value]]) -> None:
         self._text, self._name, self._values = state
-        self._c = self._with({})
+        self._c = self._parse()
+        for name, value in self._values.items():
+            _set(self._c, name, value, None)
 
     def _parse(self) -> Any:
         diag, model = Diagnostics(), ffi.new("perp_model **")
@@ -153,7 +154,10 @@ class Model:
         return self
 
     def _with(self, values: Mapping[str, Value], times: Callable[[], Array] | None = None) -> Any:
-        """A model in C with these values set, too. times: where functions are evaluated, if they are."""
+        """The model in C with these values set, too: another one, for what is set cannot be taken back. times: where functions are
+        evaluated, if they are."""
+        if not values:
+            return self._c
         c = self._parse()
         for name, value in {**self._values, **values}.items():
             _set(c, name, value, times)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._library import ArgumentError, Array, Diagnostics, c_text, called_by_c, ffi, find, lib, text
+from ._library import ArgumentError, Array, Diagnostics, Progress, c_text, called_by_c, ffi, find, lib, text
 from ._table import Table, c_table
 
 if TYPE_CHECKING:
@@ -38,24 +38,9 @@ class Plan(Table):
         return f"<plan: {self.outcome}, cost {self.cost:.9g}, {len(self)} nodes over {self.horizon:g} s>"
 
 
-class _Progress:
-    def __init__(self, callback: Callable[[int, float, float], object] | None) -> None:
-        self.callback = callback
-        self.raised: BaseException | None = None
-
-    def call(self, p: Any) -> int:
-        if self.raised is not None:
-            return 1
-        try:
-            return int(self.callback is not None and bool(self.callback(p.iteration, p.cost, p.infeasibility)))
-        except BaseException as raised:
-            self.raised = raised
-            return 1
-
-
 @called_by_c
 def perp_py_plan_progress(context: Any, progress: Any) -> int:
-    return int(ffi.from_handle(context).call(progress))
+    return int(ffi.from_handle(context).tell(progress.iteration, progress.cost, progress.infeasibility))
 
 
 def plan(model: Model, given: Mapping[str, Any]) -> Plan:
@@ -63,7 +48,7 @@ def plan(model: Model, given: Mapping[str, Any]) -> Plan:
     diag, options = Diagnostics(), ffi.new("perp_plan_options *")
     lib.perp_plan_options_fill(options, ffi.sizeof("perp_plan_options"), model._c)
     known = {f for f, _ in ffi.typeof("perp_plan_options").fields} - {"size", "context", "start"}
-    progress, keep = _Progress(given.get("progress")), []
+    progress, keep = Progress(given.get("progress")), []
     for name, value in given.items():
         if name in ("guess", "progress"):
             continue
@@ -85,8 +70,7 @@ def plan(model: Model, given: Mapping[str, Any]) -> Plan:
         table = ffi.gc(c_table({k: guess[k] for k in guess}, "guess"), lib.perp_trajectory_destroy)
         diag.check(lib.perp_plan_set_guess(c, table, c_text("guess"), diag.c))
     diag.check(lib.perp_plan_solve(c, result, diag.c))
-    if progress.raised is not None:
-        raise progress.raised
+    progress.check()
     n, rows = lib.perp_plan_columns(c), lib.perp_plan_rows(c)
     by_row = np.empty((rows, n))
     for k in range(rows):

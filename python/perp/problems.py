@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import ArgumentError, Array, Diagnostics, c_text, called_by_c, doubles, ffi, find, lib, text, vector
+from ._library import ArgumentError, Array, Called, Diagnostics, c_text, called_by_c, doubles, ffi, find, lib, text, vector
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,31 @@ class Solution:
 
     def __bool__(self) -> bool:
         return self.solved
+
+
+def _options(kind: str, method: str, tol: float | None, max_iter: int = 0) -> tuple[int, Any]:
+    """The method by its word, and options of perp_KIND_: defaults, and what is given."""
+    of = f"perp_{kind}_"
+    call = {name: getattr(lib, of + name) for name in ("method_find", "method_name", "options_fill")}
+    which = find("method", method, call["method_find"], getattr(lib, f"PERP_{kind.upper()}_METHOD_COUNT"), call["method_name"])
+    options = ffi.new(of + "options *")
+    call["options_fill"](options, ffi.sizeof(of + "options"), *([which] if kind == "lcp" else []))
+    options.max_iter = max_iter
+    if tol is not None:
+        options.tol = tol
+    return which, options
+
+
+def _solution(info: Any, z: Array, w: Array, method_name: Callable[[int], Any]) -> Solution:
+    word = text(lib.perp_outcome_name(info.outcome))
+    return Solution(word, z, w, info.residual, info.error, text(method_name(info.method)), info.iterations)
+
+
+def _bounds(lo: ArrayLike | None, hi: ArrayLike | None, n: int) -> tuple[Array, Array] | None:
+    """Where one is given, the other is 0 or infinity."""
+    if lo is None and hi is None:
+        return None
+    return vector("lo", np.zeros(n) if lo is None else lo, n), vector("hi", np.full(n, np.inf) if hi is None else hi, n)
 
 
 def _square(M: ArrayLike, n: int) -> Array:
@@ -62,34 +87,18 @@ def lcp(
     q = vector("q", q)
     n = q.shape[0]
     matrix = _square(M, n)
-    low, high = (
-        (None, None)
-        if lo is None and hi is None
-        else (vector("lo", np.zeros(n) if lo is None else lo, n), vector("hi", np.full(n, np.inf) if hi is None else hi, n))
-    )
-    which = find("method", method, lib.perp_lcp_method_find, lib.PERP_LCP_METHOD_COUNT, lib.perp_lcp_method_name)
-    options = ffi.new("perp_lcp_options *")
-    lib.perp_lcp_options_fill(options, ffi.sizeof("perp_lcp_options"), which)
-    options.mixed, options.max_iter = low is not None, max_iter
-    if tol is not None:
-        options.tol = tol
+    bounds = _bounds(lo, hi, n)
+    which, options = _options("lcp", method, tol, max_iter)
+    options.mixed = bounds is not None
     diag, solver = Diagnostics(), ffi.new("perp_lcp_solver **")
     diag.check(lib.perp_lcp_solver_create(which, n, options, solver))
     keep = ffi.gc(solver[0], lib.perp_lcp_solver_destroy)
     problem = ffi.new("perp_lcp *", {"n": n, "M": _column_major(matrix), "ldm": max(n, 1), "q": doubles(q)})
-    if low is not None and high is not None:
-        problem.lo, problem.hi = doubles(low), doubles(high)
+    if bounds is not None:
+        problem.lo, problem.hi = doubles(bounds[0]), doubles(bounds[1])
     z, w, info = np.zeros(n), np.zeros(n), ffi.new("perp_lcp_info *")
     diag.check(lib.perp_lcp_solve(keep, problem, doubles(z), doubles(w), info))
-    return Solution(
-        text(lib.perp_outcome_name(info.outcome)),
-        z,
-        w,
-        info.residual,
-        info.error,
-        text(lib.perp_lcp_method_name(info.method)),
-        info.iterations,
-    )
+    return _solution(info, z, w, lib.perp_lcp_method_name)
 
 
 def lcp_batch(
@@ -103,11 +112,7 @@ def lcp_batch(
         raise ArgumentError(f"M must be (count, n, n) or (n, n) and q (count, n), not {matrices.shape} and {q.shape}")
     count, n = q.shape
     matrices = np.ascontiguousarray(np.swapaxes(matrices, -1, -2))
-    which = find("method", method, lib.perp_lcp_method_find, lib.PERP_LCP_METHOD_COUNT, lib.perp_lcp_method_name)
-    options = ffi.new("perp_lcp_options *")
-    lib.perp_lcp_options_fill(options, ffi.sizeof("perp_lcp_options"), which)
-    if tol is not None:
-        options.tol = tol
+    which, options = _options("lcp", method, tol)
     diag, solver = Diagnostics(), ffi.new("perp_lcp_batch_solver **")
     diag.check(lib.perp_lcp_batch_solver_create(which, n, threads, options, solver))
     keep = ffi.gc(solver[0], lib.perp_lcp_batch_solver_destroy)
@@ -118,12 +123,11 @@ def lcp_batch(
     return z, words[outcomes]
 
 
-class _Functions:
-    """F and its derivative as C calls them; an exception in either ends the solve and is raised by it."""
+class _Functions(Called):
+    """F and its derivative as C calls them."""
 
     def __init__(self, f: Callable[[Array], ArrayLike], jac: Callable[[Array], ArrayLike] | None, n: int) -> None:
         self.f, self.jac, self.n = f, jac, n
-        self.raised: BaseException | None = None
 
     def _vector(self, z: Any) -> Array:
         return np.frombuffer(ffi.buffer(z, 8 * self.n)).copy()
@@ -142,14 +146,8 @@ class _Functions:
             J[:, j] = (self.value(up) - self.value(down)) / (up[j] - down[j])
         return J
 
-    def call(self, function: Callable[[Array], Array], z: Any, out: Any) -> int:
-        if self.raised is not None:
-            return 1
-        try:
-            result = function(self._vector(z)).ravel(order="F")
-        except BaseException as raised:
-            self.raised = raised
-            return 1
+    def put(self, function: Callable[[Array], Array], z: Any, out: Any) -> int:
+        result = function(self._vector(z)).ravel(order="F")
         ffi.memmove(out, result, result.nbytes)
         return 0
 
@@ -157,13 +155,13 @@ class _Functions:
 @called_by_c
 def perp_py_mcp_F(context: Any, z: Any, w: Any) -> int:
     functions = ffi.from_handle(context)
-    return int(functions.call(functions.value, z, w))
+    return int(functions.call(functions.put, functions.value, z, w))
 
 
 @called_by_c
 def perp_py_mcp_J(context: Any, z: Any, values: Any) -> int:
     functions = ffi.from_handle(context)
-    return int(functions.call(functions.derivative, z, values))
+    return int(functions.call(functions.put, functions.derivative, z, values))
 
 
 def mcp(
@@ -198,32 +196,18 @@ def mcp(
         diag.check(lib.perp_formulas_create(n, ffi.new("const char *[]", lines), c_text("functions"), out, diag.c))
         formulas = ffi.gc(out[0], lib.perp_formulas_destroy)
         problem[0] = lib.perp_formulas_mcp(formulas)
-    low = None if lo is None and hi is None else vector("lo", np.zeros(n) if lo is None else lo, n)
-    high = None if low is None else vector("hi", np.full(n, np.inf) if hi is None else hi, n)
-    if low is not None and high is not None:
-        problem.lo, problem.hi = doubles(low), doubles(high)
-    which = find("method", method, lib.perp_mcp_method_find, lib.PERP_MCP_METHOD_COUNT, lib.perp_mcp_method_name)
-    options = ffi.new("perp_mcp_options *")
-    lib.perp_mcp_options_fill(options, ffi.sizeof("perp_mcp_options"))
-    options.max_iter = max_iter
-    if tol is not None:
-        options.tol = tol
+    bounds = _bounds(lo, hi, n)
+    if bounds is not None:
+        problem.lo, problem.hi = doubles(bounds[0]), doubles(bounds[1])
+    which, options = _options("mcp", method, tol, max_iter)
     solver, w, info = ffi.new("perp_mcp_solver **"), np.zeros(n), ffi.new("perp_mcp_info *")
     diag.check(lib.perp_mcp_solver_create(which, problem, options, solver))
     keep = ffi.gc(solver[0], lib.perp_mcp_solver_destroy)
     status = lib.perp_mcp_solve(keep, problem, doubles(z), doubles(w), info)
-    if functions is not None and functions.raised is not None:
-        raise functions.raised
+    if functions is not None:
+        functions.check()
     diag.check(status)
-    return Solution(
-        text(lib.perp_outcome_name(info.outcome)),
-        z,
-        w,
-        info.residual,
-        info.error,
-        text(lib.perp_mcp_method_name(info.method)),
-        info.iterations,
-    )
+    return _solution(info, z, w, lib.perp_mcp_method_name)
 
 
 def friction(
@@ -252,12 +236,7 @@ def friction(
     if d not in (2, 3) or contacts * d != n or coefficients.shape[0] != contacts:
         raise ArgumentError(f"{n} entries of q and {coefficients.shape[0]} of mu are no contacts of {d} entries each")
     matrix = _square(W, n)
-    which = find("method", method, lib.perp_fc_method_find, lib.PERP_FC_METHOD_COUNT, lib.perp_fc_method_name)
-    options = ffi.new("perp_fc_options *")
-    lib.perp_fc_options_fill(options, ffi.sizeof("perp_fc_options"))
-    options.max_iter = max_iter
-    if tol is not None:
-        options.tol = tol
+    which, options = _options("fc", method, tol, max_iter)
     problem = ffi.new("perp_fc *", {"dimension": d, "nc": contacts, "mu": doubles(coefficients), "q": doubles(q)})
     problem.W, problem.ldw = _column_major(matrix), max(n, 1)
     diag, solver = Diagnostics(), ffi.new("perp_fc_solver **")
@@ -265,12 +244,4 @@ def friction(
     keep = ffi.gc(solver[0], lib.perp_fc_solver_destroy)
     r, u, info = np.zeros(n), np.zeros(n), ffi.new("perp_fc_info *")
     diag.check(lib.perp_fc_solve(keep, problem, doubles(r), doubles(u), info))
-    return Solution(
-        text(lib.perp_outcome_name(info.outcome)),
-        r,
-        u,
-        info.residual,
-        info.error,
-        text(lib.perp_fc_method_name(info.method)),
-        info.iterations,
-    )
+    return _solution(info, r, u, lib.perp_fc_method_name)
