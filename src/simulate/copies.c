@@ -11,7 +11,7 @@ struct perp_batch {
     perp_simulation **copy;
     perp_status *status; /* count: of the last step */
     perp__lanes **lanes; /* one a thread; NULL: copies step alone */
-    perp_diag *diag;     /* one a chunk, while a step is in hand */
+    perp_diag *diag;     /* count: why it failed, while a step is in hand */
     long steps;
 };
 
@@ -40,7 +40,7 @@ perp_status perp_batch_create(const perp_model *model, const perp_simulation_opt
     b->copy = calloc((size_t)count, sizeof *b->copy);
     b->status = calloc((size_t)count, sizeof *b->status);
     b->lanes = calloc((size_t)b->threads, sizeof *b->lanes);
-    b->diag = calloc((size_t)b->nchunk, sizeof *b->diag);
+    b->diag = calloc((size_t)count, sizeof *b->diag);
     perp_status status = !b->copy || !b->status || !b->lanes || !b->diag
                              ? perp__out_of_memory(diag, model->source.name)
                              : perp_simulation_create(model, options, &b->copy[0], diag);
@@ -103,7 +103,7 @@ static void step_chunk(void *context, int thread, int i)
     perp_batch *b = context;
     int first = i * PERP__LANES, n = b->count - first;
     perp__lanes_step(b->lanes[thread], b->copy + first, n < PERP__LANES ? n : PERP__LANES, b->steps,
-                     b->status + first, &b->diag[i]);
+                     b->status + first, b->diag + first);
 }
 
 perp_status perp_batch_step(perp_batch *b, long steps, perp_diag *diag)
@@ -114,13 +114,13 @@ perp_status perp_batch_step(perp_batch *b, long steps, perp_diag *diag)
     perp_status status = PERP_OK;
     for (int i = 0; i < b->count && status == PERP_OK; i++) {
         status = b->status[i];
-        perp_diag *said = &b->diag[i / PERP__LANES];
         if (status == PERP_ERR_MEMORY)
             perp__out_of_memory(diag, b->copy[i]->model->source.name);
         else if (status != PERP_OK)
-            perp__refuse(diag, status, perp__in(NULL), "copy %d: %s", i, perp_diag_text(said));
+            perp__refuse(diag, status, perp__in(NULL), "copy %d: %s", i,
+                         perp_diag_text(&b->diag[i]));
     }
-    for (int i = 0; i < b->nchunk; i++) perp_diag_clear(&b->diag[i]);
+    for (int i = 0; i < b->count; i++) perp_diag_clear(&b->diag[i]);
     return status;
 }
 

@@ -473,7 +473,7 @@ static void assign(perp__lanes *x, const perp__step *s)
 
 static perp_status step_alone(perp_simulation *sim, perp_status *status, perp_diag *diag)
 {
-    *status = perp_simulation_step(sim, NULL, diag && !diag->errors ? diag : NULL);
+    *status = perp_simulation_step(sim, NULL, diag);
     return *status;
 }
 
@@ -503,7 +503,7 @@ static void step_together(perp__lanes *x, perp_simulation *const *copy, perp_sta
     assign(x, s);
     for (int l = 0; l < x->n; l++) {
         if (x->state[l] == TAKEN) note_step(x, copy[l], l);
-        if (x->state[l] == REFUSED) step_refused(x, copy[l], l, &status[l], diag);
+        if (x->state[l] == REFUSED) step_refused(x, copy[l], l, &status[l], &diag[l]);
     }
 }
 
@@ -513,7 +513,7 @@ void perp__lanes_step(perp__lanes *x, perp_simulation *const *copy, int n, long 
     int is_first = 0; /* the first step of a run has checks of its own */
     for (int l = 0; l < n; l++) status[l] = PERP_OK, is_first |= copy[l]->done == 0;
     if (is_first && steps > 0) {
-        for (int l = 0; l < n; l++) step_alone(copy[l], &status[l], diag);
+        for (int l = 0; l < n; l++) step_alone(copy[l], &status[l], &diag[l]);
         steps--;
     }
     int together = x && steps > 0;
@@ -529,6 +529,6 @@ void perp__lanes_step(perp__lanes *x, perp_simulation *const *copy, int n, long 
             continue;
         }
         for (long k = 0; k < steps && status[l] == PERP_OK; k++)
-            step_alone(copy[l], &status[l], diag);
+            step_alone(copy[l], &status[l], &diag[l]);
     }
 }

@@ -13,7 +13,7 @@ typedef struct perp__lanes perp__lanes;
 int perp__lanes_create(const perp_simulation *of, perp__lanes **lanes);
 void perp__lanes_destroy(perp__lanes *lanes);
 
-/* So many steps of these n copies; status[i] is that of copy i, diag (nullable) that of the first that fails. lanes NULL: one after the
+/* So many steps of these n copies; status[i] is that of copy i, diag[i] what is said of it where it fails. lanes NULL: one after the
  * other. */
 void perp__lanes_step(perp__lanes *lanes, perp_simulation *const *copy, int n, long steps,
                       perp_status *status, perp_diag *diag);

@@ -122,14 +122,14 @@ static void models_that_go_in_no_lanes_are_stepped_too(void **state)
         const char *model;
         int steps;
     } of[] = {{"notes/particle.perp", 400},
-               {"notes/sliding_one_line.perp", 200},
-               {"notes/sliding_traditional.perp", 200},
-               {"blog/particle.perp", 200},
-               {"mechanics/square.perp", 60},
-               {"mechanics/disc.perp", 40},
-               {"mechanics/chain.perp", 20},
-               {"circuits/diode_bridge.perp", 100},
-               {"mechanics/conveyor.perp", 100}};
+              {"notes/sliding_one_line.perp", 200},
+              {"notes/sliding_traditional.perp", 200},
+              {"blog/particle.perp", 200},
+              {"mechanics/square.perp", 60},
+              {"mechanics/disc.perp", 40},
+              {"mechanics/chain.perp", 20},
+              {"circuits/diode_bridge.perp", 100},
+              {"mechanics/conveyor.perp", 100}};
     enum { COUNT = 9 };
     (void)state;
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
@@ -195,12 +195,35 @@ static void a_copy_that_fails_is_named(void **state)
     perp_model_destroy(m);
 }
 
+/* The message is that copy's own, not that of one beside it which failed earlier. */
+static void what_is_said_is_of_the_copy_named(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("state x = 1\ninput u = 0\nvar f\nder(x) = u\n"
+                                "0 <= f perp 1 - x - 0*f >= 0\nsimulate to 9 step 1\n");
+    perp_simulation_options o = live(m, PERP_BACKWARD_EULER);
+    perp_batch *b;
+    perp_diag diag = {0};
+    double u[3] = {0, 1, 1}, x[3] = {1, -4, 0};
+    assert_int_equal(perp_batch_create(m, &o, 3, 1, &b, &diag), PERP_OK);
+    assert_int_equal(perp_batch_set_state(b, 0, x), PERP_OK);
+    assert_int_equal(perp_batch_set_input(b, 0, u), PERP_OK);
+    assert_int_equal(perp_batch_step(b, 9, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "copy 1: "));
+    assert_non_null(strstr(perp_diag_text(&diag), "step 6 (t = 6)")); /* copy 2: step 2 */
+    assert_null(strstr(perp_diag_text(&diag), "step 2"));
+    perp_diag_clear(&diag);
+    perp_batch_destroy(b);
+    perp_model_destroy(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_take_the_steps_that_they_take_alone),
         cmocka_unit_test(models_that_go_in_no_lanes_are_stepped_too),
         cmocka_unit_test(a_copy_that_fails_is_named),
+        cmocka_unit_test(what_is_said_is_of_the_copy_named),
     };
     return run_all(tests);
 }
