@@ -250,7 +250,8 @@ PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulati
 /// @param error   a state each, in its unit: the difference; an estimate where it is well above `unsure`, else the error is below
 ///                the sum of both
 /// @param unsure  a state each: the most that the other run may itself be off by
-/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, radau7, inputs that may be set); what
+/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, radau7, inputs that may be set,
+///         states that were set or restored); what
 ///         the other run ended with (conditions that its method has not: diag)
 PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int longer,
                                               double *error, double *unsure, perp_diag *diag);

@@ -53,6 +53,7 @@ perp_status perp_simulation_estimate(const perp_simulation *sim, int longer, dou
     if (sim->done == 0) return refuse(sim, "no step was taken", diag);
     int is_set = sim->step.sym.varied.n > 0;
     for (int k = 0; k < sim->step.table.n; k++) is_set |= sim->step.table.is_set[k];
+    if (sim->was_moved) return refuse(sim, "its states were set or restored on the way", diag);
     if (is_set) return refuse(sim, "its parameters or inputs may have been set on the way", diag);
     long n = sim->done / longer;
     if (n < LEAST_STEPS) n = LEAST_STEPS;

@@ -106,7 +106,7 @@ perp_status perp_simulation_set_state(perp_simulation *sim, int state, double va
     if (!x || !isfinite(value)) return PERP_ERR_ARG;
     if (*x == value) return PERP_OK;
     *x = value;
-    sim->is_moved = 1;
+    sim->is_moved = sim->was_moved = 1;
     sim->step.gaps.closed = 0;
     perp__sensitivity_set(sim->sensitivity, state);
     return PERP_OK;

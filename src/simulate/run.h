@@ -29,6 +29,7 @@ struct perp_simulation {
     double *initial; /* states, then varied parameters, as at creation */
     perp__driven driven;
     int is_moved;      /* a state was set since the last step */
+    int was_moved;     /* or in this run, or the run was another's up to here: restored */
     double *before;    /* symbols as they were before the step: given back when it fails */
     double *beginning; /* symbols at the beginning of a part of it, for when it is taken again */
     double residual;

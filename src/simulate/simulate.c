@@ -308,7 +308,7 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
     sim->start = from;
     sim->nstep = steps;
     sim->done = sim->since = 0;
-    sim->is_moved = 0;
+    sim->is_moved = sim->was_moved = 0;
     sim->residual = NAN;
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);

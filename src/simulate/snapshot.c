@@ -287,6 +287,7 @@ perp_status perp_simulation_restore(perp_simulation *sim, const void *bytes, siz
         return perp__refuse(diag, PERP_ERR_DATA, perp__in(sim->model->source.name),
                             "what is to be restored is %s\n", fault);
     perp_status status = load(sim, (const unsigned char *)bytes + sizeof(head));
+    sim->was_moved = 1;
     return status == PERP_ERR_MEMORY ? perp__out_of_memory(diag, sim->model->source.name) : status;
 }
 
@@ -299,6 +300,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     size_t ninput = (size_t)sim->model->nitem[PERP_INPUT];
     copy->model = sim->model;
     copy->options = sim->options;
+    copy->was_moved = sim->was_moved;
     copy->sides = calloc((size_t)sim->model->npair + 1, sizeof *copy->sides);
     copy->driven.slot = malloc((ninput + 1) * sizeof(int));
     if (!copy->sides || !copy->driven.slot || !perp__run_name_columns(copy)) return PERP_ERR_MEMORY;

@@ -303,6 +303,20 @@ static void the_error_of_a_run_is_estimated(void **state)
         double right = fabs(perp_simulation_state(r.sim, i) - (i ? -sin(10) : cos(10)));
         assert_true(fabs(error[i] - right) < 0.01 * right && unsure[i] < 0.01 * right);
     }
+    perp_simulation *copy;
+    size_t size = perp_simulation_snapshot_size(r.sim);
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    assert_int_equal(perp_simulation_snapshot(r.sim, bytes, size), PERP_OK);
+    assert_int_equal(perp_simulation_clone(r.sim, &copy, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_estimate(copy, 100, error, unsure, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_set_state(copy, 0, 2),
+                     PERP_OK); /* not from the start any more */
+    assert_int_equal(perp_simulation_estimate(copy, 100, error, unsure, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_simulation_restore(r.sim, bytes, size, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_estimate(r.sim, 100, error, unsure, NULL), PERP_ERR_ARG);
+    free(bytes);
+    perp_simulation_destroy(copy);
     perp_simulation_destroy(r.sim);
     free(r.value);
     r = run_by(model, PERP_RADAU7, 10, 1e-1);
