@@ -74,8 +74,10 @@ static int find_row(const perp_trajectory *table, const char *file, double at)
             file, t[n - 1]);
         return -1;
     }
+    if (isnan(at)) return n - 1;
+    double near = 1e-9 * fmax(fabs(at), t[n - 1] - t[0]);
     for (int i = n - 1; i >= 0; i--)
-        if (isnan(at) || fabs(t[i] - at) <= 1e-9 * (1 + fabs(at))) return i;
+        if (fabs(t[i] - at) <= near) return i;
     say(file, "there is no row at t = %.10g; they go from %.10g to %.10g\n", at, t[0], t[n - 1]);
     return -1;
 }
@@ -127,11 +129,12 @@ void cli_note_parameters(const perp_model *model, const cli_start *start)
     const char *line;
     for (int i = 0; start->table && (line = perp_trajectory_comment(start->table, i)); i++) {
         char name[256];
-        int end = 0;
-        double value;
+        const char *rest;
+        int end = 0, k;
         perp_symbol_kind kind;
-        int k;
-        if (sscanf(line, "param %255s = %lf%n", name, &value, &end) < 2 || end == 0) continue;
+        if (sscanf(line, "param %255s = %n", name, &end) < 1 || end == 0) continue;
+        double value = perp_number_read(line + end, &rest);
+        if (rest == line + end) continue;
         if (!perp_model_find(model, name, &kind, &k) || kind != PERP_PARAM) continue;
         double now = perp_model_symbol(model, PERP_PARAM, k).value;
         if (fabs(now - value) > 1e-15 * fabs(value))

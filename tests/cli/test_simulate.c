@@ -791,6 +791,13 @@ static void a_run_goes_on_from_a_row(void **state)
     expect(1, "which this run reads", arguments);
     snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s':0.5 --set m=3", whole);
     expect(0, "note: m was 10 in ", arguments);
+    const char *fast =
+        cli_file("fast.csv", "t,x,z,vx,vz\n0,1,1,1,0\n1e-12,2,1,1,0\n2e-12,3,1,1,0\n"
+                             "# complete: 3 rows\n"); /* rows are rows in any unit of time */
+    cli_result r = cli_run("simulate " PARTICLE " --from '%s':1e-12 --to 1 -o - --quiet", fast);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "\n1e-12,2,1,1,0"));
+    cli_free(&r);
 }
 
 int main(void)
