@@ -142,7 +142,7 @@ void perp__close_input(FILE *file)
     if (file && file != stdin) fclose(file);
 }
 
-perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
+static perp_status read_all(const char *path, size_t most, int is_text, char **text, size_t *length)
 {
     *text = NULL;
     *length = 0;
@@ -162,11 +162,21 @@ perp_status perp__read_file(const char *path, size_t most, char **text, size_t *
         }
         got = fread(*text + *length, 1, capacity - *length, file);
         if (ferror(file)) status = PERP_ERR_FILE;
-        if (memchr(*text + *length, 0, got)) most = 0; /* no text */
+        if (is_text && memchr(*text + *length, 0, got)) most = 0;
         *length += got;
     }
     int error = errno;
     perp__close_input(file);
     errno = error;
     return status;
+}
+
+perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length)
+{
+    return read_all(path, most, 1, text, length);
+}
+
+perp_status perp__read_bytes(const char *path, size_t most, char **bytes, size_t *n)
+{
+    return read_all(path, most, 0, bytes, n);
 }

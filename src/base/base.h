@@ -58,4 +58,7 @@ void perp__close_input(FILE *file);
  * PERP_ERR_FILE leaves the reason in errno. */
 perp_status perp__read_file(const char *path, size_t most, char **text, size_t *length);
 
+/* The same of bytes, zeros among them. */
+perp_status perp__read_bytes(const char *path, size_t most, char **bytes, size_t *n);
+
 #endif

@@ -23,34 +23,9 @@ const char *perp_program_class_name(perp_program_class kind)
 
 /* Files ----------------------------------------------------------------------------------------- */
 
-/* All bytes of a file, zeros too. 0: errno says why not. */
-static int read_bytes(const char *path, char **bytes, size_t *n)
-{
-    enum { FIRST = 1 << 16 };
-    FILE *file = fopen(path, "rb");
-    size_t capacity = FIRST;
-    *n = 0;
-    *bytes = file ? malloc(capacity) : NULL;
-    while (*bytes) {
-        size_t got = fread(*bytes + *n, 1, capacity - *n, file);
-        *n += got;
-        if (*n < capacity) break;
-        if (capacity > INT_MAX / 2) { /* what has no end, such as a device */
-            errno = EFBIG;
-            break;
-        }
-        char *more = realloc(*bytes, capacity *= 2);
-        if (!more) free(*bytes);
-        *bytes = more;
-    }
-    int ok = *bytes && !ferror(file) && *n < capacity, why = errno;
-    if (file) fclose(file);
-    errno = file && !*bytes ? ENOMEM : why;
-    return ok;
-}
-
 perp_status perp_program_read(const char *path, perp_program **program, perp_diag *diag)
 {
+    enum { MOST = 1 << 30 }; /* what is longer has no end, such as a device */
     char *bytes = NULL, *name;
     size_t n, length;
     if (!path || !program) return PERP_ERR_ARG;
@@ -60,12 +35,11 @@ perp_status perp_program_read(const char *path, perp_program **program, perp_dia
     if (!name) return perp__out_of_memory(diag, path);
     int has_ending = length > 3 && strcmp(path + length - 3, ".nl") == 0;
     snprintf(name, length + 4, "%s%s", path, has_ending ? "" : ".nl");
-    perp_status status = PERP_OK;
-    errno = 0;
-    if (!read_bytes(name, &bytes, &n))
-        status = errno == ENOMEM ? perp__out_of_memory(diag, name)
-                                 : perp__refuse(diag, PERP_ERR_FILE, perp__in(name),
-                                                "cannot be read: %s\n", strerror(errno));
+    perp_status status = perp__read_bytes(name, MOST, &bytes, &n);
+    if (status == PERP_OK && n == MOST) status = PERP_ERR_FILE, errno = EFBIG;
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
+    if (status == PERP_ERR_FILE)
+        perp__refuse(diag, status, perp__in(name), "cannot be read: %s\n", strerror(errno));
     if (status == PERP_OK) status = perp_program_parse(bytes, n, name, program, diag);
     free(bytes);
     free(name);
