@@ -133,20 +133,13 @@ static void count_class(int file, const settings *s, lcp_class c, int n)
     fflush(stdout);
 }
 
-static int find_class(const char *name)
-{
-    int c = 0;
-    while (c < LCP_NCLASS && strcmp(name, lcp_class_name((lcp_class)c)) != 0) c++;
-    return c;
-}
-
 static int read_settings(int argc, char **argv, settings *s)
 {
     int classes = 0, methods = 0;
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--class") == 0 && find_class(value) < LCP_NCLASS) {
-            s->classes[find_class(value)] = ++classes;
+        if (strcmp(argv[i], "--class") == 0 && lcp_class_find(value) < LCP_NCLASS) {
+            s->classes[lcp_class_find(value)] = ++classes;
         } else if (strcmp(argv[i], "--method") == 0 &&
                    perp_lcp_method_find(value) < PERP_LCP_METHOD_COUNT) {
             s->methods[perp_lcp_method_find(value)] = ++methods;

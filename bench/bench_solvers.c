@@ -182,13 +182,6 @@ static void measure_class(const settings *s, lcp_class c, int n)
     free(r);
 }
 
-static int find_class(const char *name)
-{
-    int c = 0;
-    while (c < LCP_NCLASS && strcmp(name, lcp_class_name((lcp_class)c)) != 0) c++;
-    return c;
-}
-
 static int read_settings(int argc, char **argv, settings *s)
 {
     int classes = 0, methods = 0;
@@ -198,8 +191,8 @@ static int read_settings(int argc, char **argv, settings *s)
             s->warm = 1;
         } else if (strcmp(argv[i], "--no-peers") == 0) {
             s->peers = 0;
-        } else if (strcmp(argv[i], "--class") == 0 && find_class(value) < LCP_NCLASS) {
-            s->classes[find_class(value)] = ++classes, i++;
+        } else if (strcmp(argv[i], "--class") == 0 && lcp_class_find(value) < LCP_NCLASS) {
+            s->classes[lcp_class_find(value)] = ++classes, i++;
         } else if (strcmp(argv[i], "--method") == 0 &&
                    perp_lcp_method_find(value) < PERP_LCP_METHOD_COUNT) {
             s->methods[perp_lcp_method_find(value)] = ++methods, i++;

@@ -18,6 +18,13 @@ const char *lcp_class_name(lcp_class c)
     return classes[c].name;
 }
 
+lcp_class lcp_class_find(const char *name)
+{
+    int c = 0;
+    while (c < LCP_NCLASS && strcmp(name, lcp_class_name((lcp_class)c)) != 0) c++;
+    return (lcp_class)c;
+}
+
 const char *lcp_class_summary(lcp_class c)
 {
     return classes[c].summary;

@@ -21,6 +21,8 @@ typedef enum lcp_class {
 
 const char *lcp_class_name(lcp_class c);
 const char *lcp_class_summary(lcp_class c);
+/* LCP_NCLASS for an unknown name. */
+lcp_class lcp_class_find(const char *name);
 
 /* The size of a problem of about n pairs: what lcp_generate makes. stack5 and stack20 have one
  * size each. */
