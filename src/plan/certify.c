@@ -19,7 +19,8 @@ static const double AT = 1e-6, FALLS = 1e-5;
 typedef struct certifier {
     perp_plan *plan;
     perp__lp lp;               /* over (w, p); rows of the program in their order */
-    double *x, *price, *reach; /* reach: of rows, the most that they can change by */
+    double *x, *price, *reach; /* reach: of rows, the most that they can change by; */
+    double *change;            /* and their change along x */
     double tol;
     size_t *pair; /* biactive: pair * K + step */
     int npair, left;
@@ -45,6 +46,7 @@ static int allocate(certifier *c)
     PERP_TAKE(a, c->x, n);
     PERP_TAKE(a, c->price, c->plan->nR);
     PERP_TAKE(a, c->reach, c->plan->nR);
+    PERP_TAKE(a, c->change, c->plan->nR);
     PERP_TAKE(a, c->pair, (size_t)g->npair * K);
     return !a->failed;
 }
@@ -123,12 +125,16 @@ static double side_change(const certifier *c, int i, int side)
     const perp__plan_pair *p = pair_of(c, i, &k);
     size_t K = (size_t)c->plan->program->K;
     if (p->row[side] < 0) return p->sign[side] * c->x[(size_t)p->w[side] * K + (size_t)k];
-    int row = p->row[side] * (int)K + k;
-    double sum = 0;
-    for (int j = 0; j < c->lp.ncolumn; j++)
-        for (int e = c->lp.start[j]; e < c->lp.start[j + 1]; e++)
-            if (c->lp.index[e] == row) sum += c->lp.value[e] * c->x[j];
-    return sum;
+    return c->change[(size_t)p->row[side] * K + (size_t)k];
+}
+
+static void change_rows(certifier *c)
+{
+    const perp__lp *lp = &c->lp;
+    memset(c->change, 0, (size_t)lp->nrow * sizeof *c->change);
+    for (int j = 0; j < lp->ncolumn; j++)
+        for (int e = lp->start[j]; e < lp->start[j + 1]; e++)
+            c->change[lp->index[e]] += lp->value[e] * c->x[j];
 }
 
 /* The largest change that a side may have: 0, or as before. */
@@ -169,6 +175,7 @@ static int has_no_descent(certifier *c)
     c->failed |= status == PERP_ERR_MEMORY;
     if (status != PERP_OK) return -1;
     if (bound_by_prices(c) >= -c->tol) return 1;
+    change_rows(c);
     for (int i = 0; i < c->npair; i++) {
         if (fmin(side_change(c, i, 0), side_change(c, i, 1)) <= ZERO) continue;
         int all = 1;
