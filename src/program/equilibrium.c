@@ -146,17 +146,13 @@ static perp_status solve_sparse(equilibrium *q, perp_program_result *result)
     perp_mcp_options o = perp_mcp_options_default();
     perp_mcp_info info;
     perp_mcp_solver *solver;
-    perp_mcp_method method = q->n > MOST_DENSE ? PERP_MCP_MIN : PERP_MCP_AUTO;
-    perp_status status = PERP_OK;
-    for (;; method = PERP_MCP_FB) {
-        status = perp_mcp_solver_create(method, &problem, &o, &solver);
-        if (status != PERP_OK) return status;
-        memcpy(q->z, nl->start, (size_t)q->n * sizeof *q->z);
-        status = perp_mcp_solve(solver, &problem, q->z, q->w, &info);
-        perp_mcp_solver_destroy(solver);
-        result->iterations += info.iterations;
-        if (status != PERP_OK || info.outcome == PERP_SOLVED || method != PERP_MCP_MIN) break;
-    }
+    perp_mcp_method method = q->n > MOST_DENSE ? PERP_MCP_MULTIGRID : PERP_MCP_AUTO;
+    perp_status status = perp_mcp_solver_create(method, &problem, &o, &solver);
+    if (status != PERP_OK) return status;
+    memcpy(q->z, nl->start, (size_t)q->n * sizeof *q->z);
+    status = perp_mcp_solve(solver, &problem, q->z, q->w, &info);
+    perp_mcp_solver_destroy(solver);
+    result->iterations += info.iterations;
     result->method = "mcp";
     if (status == PERP_OK && info.outcome == PERP_SOLVED) result->outcome = PERP_PLAN_GLOBAL;
     return status;
@@ -171,10 +167,10 @@ perp_status perp__program_solve_equilibrium(perp_program *p, perp_program_result
     }
     int is_dense = p->kind == PERP_PROGRAM_LCP && q.n <= MOST_DENSE;
     perp_status status = is_dense ? solve_dense(&q, result) : solve_sparse(&q, result);
-    if (status == PERP_OK && result->outcome == PERP_PLAN_GLOBAL) {
+    if (status == PERP_OK && result->outcome != PERP_PLAN_INFEASIBLE) {
         memcpy(p->x, q.z, (size_t)q.n * sizeof *p->x);
         perp__program_check(p, result);
-        if (!perp__program_holds(p, result)) result->outcome = PERP_PLAN_LIMIT;
+        result->outcome = perp__program_holds(p, result) ? PERP_PLAN_GLOBAL : PERP_PLAN_LIMIT;
     }
     perp__arena_clear(&q.arena);
     return status;

@@ -90,7 +90,7 @@ static perp_status create_sparse(perp_mcp_solver *s, const perp_mcp *p)
     s->value = malloc(entries * sizeof(double));
     if (!s->start || !s->column || !s->slot || !s->diagonal || !s->value) return PERP_ERR_MEMORY;
     transpose_pattern(s, p);
-    if (s->method == PERP_MCP_JOSEPHY) return PERP_OK;
+    if (s->method == PERP_MCP_JOSEPHY || s->method == PERP_MCP_MULTIGRID) return PERP_OK;
     if (!perp__sparse_lu_available()) return PERP_ERR_UNAVAILABLE;
     if (s->n > 0) s->lu = perp__sparse_lu_create(s->n, s->start, s->column, 0);
     return s->lu || s->n == 0 ? PERP_OK : PERP_ERR_MEMORY;
@@ -101,10 +101,11 @@ static perp_status create_parts(perp_mcp_solver *s, const perp_mcp *p)
     size_t n = (size_t)s->n + 1, nnz = (size_t)s->nnz + 1;
     s->z = calloc((PERP__NEWTON_WORK + 9) * n, sizeof(double));
     s->J = malloc(nnz * sizeof(double));
-    s->swap = malloc(n * sizeof(int));
+    s->swap = malloc(4 * n * sizeof(int));
     if (!s->z || !s->J || !s->swap) return PERP_ERR_MEMORY;
     s->w = s->z + n, s->best = s->w + n, s->q = s->best + n, s->next = s->q + n;
     s->trial = s->next + n, s->settled = s->trial + n;
+    s->columns = s->swap + n, s->fresh = s->columns + n, s->seen = s->fresh + n;
     s->terms = s->settled + n, s->data = s->terms + n, s->work = s->data + n;
     perp_status status = p->column_start ? create_sparse(s, p) : PERP_OK;
     if (status != PERP_OK || (p->column_start && s->method != PERP_MCP_JOSEPHY)) return status;

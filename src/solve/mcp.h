@@ -25,8 +25,9 @@ struct perp_mcp_solver {
 
     int out_of_memory; /* in the solve in progress */
 
-    double *settled;      /* n: best point of auto */
-    double *terms, *data; /* n each: of the rows, see mcp_verdict.c */
+    double *settled;             /* n: best point of auto */
+    double *terms, *data;        /* n each: of the rows, see mcp_verdict.c */
+    int *columns, *fresh, *seen; /* n each: its work */
 
     /* josephy */
     perp_lcp_solver *linear;
@@ -36,11 +37,14 @@ struct perp_mcp_solver {
 /* mcp_verdict.c: the error of solver->z, each condition on its own scale, which is solved where that is at most options.tol.
  * Bare z_i at a bound but for rounding are put there if that solves it. Evaluates F and J. */
 double perp__mcp_judge(perp_mcp_solver *solver);
+/* Is no violation at solver->z more than rounding, so that no method can do better? */
+int perp__mcp_is_at_rounding(perp_mcp_solver *solver);
 
 /* Each method goes on from solver->z and leaves its best point there; returns the steps. */
 int perp__mcp_fb(perp_mcp_solver *solver);
 int perp__mcp_min(perp_mcp_solver *solver);
 int perp__mcp_josephy(perp_mcp_solver *solver);
 int perp__mcp_auto(perp_mcp_solver *solver);
+int perp__mcp_multigrid(perp_mcp_solver *solver);
 
 #endif

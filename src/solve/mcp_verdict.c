@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double lower(const perp_mcp *p, int i)
@@ -68,26 +69,63 @@ static double size_of(const perp_mcp_solver *s, int j, const double *amount, int
     return size;
 }
 
-/* The data of the other rows, carried on from level to level while some row has terms and no data. */
+/* One level of columns: their sizes go to the rows; all rows take them at first, then those that have no data yet. Lists these in s->fresh.
+ * Returns how many, or 0 where none of a later level has terms. */
+static int carry_level(perp_mcp_solver *s, int ncolumn, int is_first)
+{
+    int first, end, n = 0, changed = 0;
+    double *more = s->trial;
+    for (int k = 0; k < ncolumn; k++) {
+        double size = size_of(s, s->columns[k], s->data, 1);
+        column(s, s->columns[k], &first, &end);
+        for (int e = first; e < end && size <= DBL_MAX; e++)
+            more[row(s, s->columns[k], e)] += fabs(s->J[e]) * size;
+    }
+    for (int k = 0; k < ncolumn; k++) {
+        column(s, s->columns[k], &first, &end);
+        for (int e = first; e < end; e++) {
+            int i = row(s, s->columns[k], e), had_none = s->data[i] == 0;
+            if (more[i] > 0 && had_none) {
+                changed |= s->terms[i] > 0;
+                s->fresh[n++] = i;
+            }
+            if (is_first || had_none) s->data[i] += more[i];
+            more[i] = 0;
+        }
+    }
+    return changed || is_first ? n : 0;
+}
+
+static int is_below(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The columns of the rows that are fresh, ascending; all of a dense J. */
+static int columns_of_fresh(perp_mcp_solver *s, int nfresh, int level)
+{
+    int n = 0;
+    if (!s->start) return s->n;
+    for (int k = 0; k < nfresh; k++)
+        for (int e = s->start[s->fresh[k]]; e < s->start[s->fresh[k] + 1]; e++) {
+            int j = s->column[e];
+            if (s->seen[j] == level) continue;
+            s->seen[j] = level;
+            s->columns[n++] = j;
+        }
+    qsort(s->columns, (size_t)n, sizeof *s->columns, is_below);
+    return n;
+}
+
+/* The data of the other rows, carried on from level to level while some row has terms and no data. Only what is beside fresh rows
+ * can reach others. */
 static void carry_data(perp_mcp_solver *s)
 {
-    int first, end, changed = 1;
-    double *more = s->trial;
-    for (int level = 0; changed; level++) {
-        changed = 0;
-        for (int i = 0; i < s->n; i++) more[i] = 0;
-        for (int j = 0; j < s->n; j++) {
-            double size = size_of(s, j, s->data, 1);
-            column(s, j, &first, &end);
-            for (int e = first; e < end && size <= DBL_MAX; e++)
-                more[row(s, j, e)] += fabs(s->J[e]) * size;
-        }
-        for (int i = 0; i < s->n; i++) {
-            if (level > 0 && s->data[i] > 0) continue;
-            changed |= s->terms[i] > 0 && s->data[i] == 0 && more[i] > 0;
-            s->data[i] += more[i];
-        }
-        if (level == 0) changed = 1;
+    int n = s->n;
+    for (int j = 0; j < s->n; j++) s->columns[j] = j, s->seen[j] = 0, s->trial[j] = 0;
+    for (int level = 1; n > 0; level++) {
+        int fresh = carry_level(s, n, level == 1);
+        n = fresh ? columns_of_fresh(s, fresh, level) : 0;
     }
 }
 
@@ -114,6 +152,17 @@ static double error_at(perp_mcp_solver *s, const double *z)
         error = perp__worse(error, perp__error_zero(off));
     }
     return error;
+}
+
+int perp__mcp_is_at_rounding(perp_mcp_solver *s)
+{
+    const perp_mcp *p = s->problem;
+    if (p->F(p->context, s->z, s->w) || p->J(p->context, s->z, s->J)) return 0;
+    find_terms(s, s->z);
+    for (int i = 0; i < s->n; i++)
+        if (!(violation(p, i, s->z[i], s->w[i]) <= (s->swap[i] + 4) * DBL_EPSILON * s->terms[i]))
+            return 0;
+    return 1;
 }
 
 /* z with what is not basic on its bound: whose distance from it, on its own scale, is less than that of F_i from 0. */

@@ -3,6 +3,7 @@
 #include "failing_malloc.h"
 #include "unit.h"
 
+#include "perp/mcp.h"
 #include "perp/program.h"
 
 #include <stdio.h>
@@ -98,11 +99,75 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each("tests/data/nl/infeasible_pair", PERP_PLAN_INFEASIBLE);
 }
 
+/* A membrane above 0 on SIDE x SIDE points, enough of them for levels below. */
+enum { SIDE = 18, POINTS = SIDE * SIDE };
+static int first[POINTS + 1], index_of[5 * POINTS];
+static double coupling[5 * POINTS];
+
+static int membrane(void *context, const double *z, double *w)
+{
+    (void)context;
+    for (int i = 0; i < POINTS; i++) w[i] = i % SIDE < SIDE / 2 ? -0.1 : 0.3;
+    for (int j = 0; j < POINTS; j++)
+        for (int e = first[j]; e < first[j + 1]; e++) w[index_of[e]] += coupling[e] * z[j];
+    return 0;
+}
+
+static int membrane_slope(void *context, const double *z, double *values)
+{
+    (void)context, (void)z;
+    memcpy(values, coupling, (size_t)first[POINTS] * sizeof *values);
+    return 0;
+}
+
+static perp_status solve_membrane(void)
+{
+    static double z[POINTS];
+    perp_mcp p = {
+        .n = POINTS, .F = membrane, .J = membrane_slope, .column_start = first, .row = index_of};
+    perp_mcp_solver *solver;
+    perp_mcp_info info;
+    memset(z, 0, sizeof z);
+    perp_status status = perp_mcp_solver_create(PERP_MCP_MULTIGRID, &p, NULL, &solver);
+    if (status == PERP_OK) status = perp_mcp_solve(solver, &p, z, NULL, &info);
+    if (status == PERP_OK) assert_int_equal(info.outcome, PERP_SOLVED);
+    perp_mcp_solver_destroy(solver);
+    return status;
+}
+
+static void multigrid_without_memory_says_so_and_leaks_nothing(void **state)
+{
+    (void)state;
+    static const int by[] = {-SIDE, -1, 0, 1, SIDE};
+    for (int k = 0, n = 0; k < POINTS; k++, first[k] = n)
+        for (int d = 0; d < 5; d++) {
+            int j = k + by[d];
+            if (j < 0 || j >= POINTS || (d % 2 == 1 && j / SIDE != k / SIDE)) continue;
+            index_of[n] = j, coupling[n++] = d == 2 ? 4 : -1;
+        }
+    perp_status status = PERP_ERR_MEMORY;
+    long k = 0;
+    while (status != PERP_OK) {
+        long before = live;
+        allocations = 0;
+        fail_at = ++k;
+        status = solve_membrane();
+        int reached = allocations >= k;
+        fail_at = 0;
+        if (live != before) fail_msg("allocation %ld: %ld blocks leaked", k, live - before);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld: %s", k, perp_status_name(status));
+        if (status == PERP_OK && reached) fail_msg("allocation %ld was not missed", k);
+    }
+    assert_true(k > 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creation_without_memory_is_reported_and_leaks_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(multigrid_without_memory_says_so_and_leaks_nothing),
     };
     return run_all(tests);
 }

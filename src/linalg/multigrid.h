@@ -1,0 +1,32 @@
+/* Sparse symmetric positive definite systems by conjugate gradients with a multigrid cycle made of the matrix alone: smoothed
+ * aggregation (Vanek, Mandel and Brezina 1996), linear in the nonzeros for matrices of diffusion. */
+
+#ifndef PERP_SRC_MULTIGRID_H
+#define PERP_SRC_MULTIGRID_H
+
+/* A matrix by rows: row i has entries start[i] .. start[i+1]-1, in any order. */
+typedef struct perp__rows {
+    int n, ncolumn;
+    int *start, *column;
+    double *value;
+} perp__rows;
+
+typedef struct perp__multigrid perp__multigrid;
+
+/* The hierarchy of a symmetric matrix with positive diagonal, which must stay. NULL: memory. */
+perp__multigrid *perp__multigrid_create(const perp__rows *A);
+void perp__multigrid_destroy(perp__multigrid *m);
+
+/* How many levels, of which 0 is the matrix given; the matrix of a level; and how the level below it is interpolated to it. */
+int perp__multigrid_levels(const perp__multigrid *m);
+const perp__rows *perp__multigrid_matrix(const perp__multigrid *m, int level);
+const perp__rows *perp__multigrid_interpolation(const perp__multigrid *m, int level);
+
+/* A x = b from x = 0, until |b - A x| <= share |b| in the norm of the inverse diagonal. Returns the steps, at most `limit`; -1: the matrix
+ * is shown not to be positive definite. */
+int perp__multigrid_solve(perp__multigrid *m, const double *b, double *x, double share, int limit);
+
+/* r = b + sign A x; b: NULL: 0 */
+void perp__rows_add(const perp__rows *A, double sign, const double *x, const double *b, double *r);
+
+#endif
