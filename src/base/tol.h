@@ -264,6 +264,9 @@
 #define PERP_STEP_FAR  1e3
 #define PERP_STEP_FELL 1e-8
 
+/* A verdict this far below the tolerance leaves room for what rounding adds; it is sure of a condition without a look at its terms. */
+#define PERP_AMPLY 0.01
+
 /* A full step across a kink may make the residual larger by this. */
 #define PERP_STEP_WORSE 1e3
 

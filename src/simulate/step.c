@@ -25,9 +25,6 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
 /* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
 enum { FRICTION_FROM = 200 };
 
-/* A verdict this far below the tolerance leaves room for what rounding adds. */
-#define AMPLY 0.01
-
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
 /* Row r of the full matrix. */
@@ -826,7 +823,7 @@ static int is_at_rounding(perp__step *s, progress *p)
         p->off = times_rounding_of_all(s, sized_rounding);
     }
     p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
-    return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? AMPLY * s->tol : s->tol);
+    return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? PERP_AMPLY * s->tol : s->tol);
 }
 
 /* The full step that solve_affine made with old slopes is taken where it gains; else the next has new ones. Is the iteration at its
@@ -839,7 +836,7 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
     memcpy(s->ws + s->sym.y, base, (size_t)s->ny * sizeof(double));
     p->residual = evaluate_rows(s);
     p->anew = 1;
-    return p->off <= NEARLY && holds(s, p, AMPLY * s->tol);
+    return p->off <= NEARLY && holds(s, p, PERP_AMPLY * s->tol);
 }
 
 /* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for better or worse? */
@@ -869,7 +866,7 @@ static int ends_with_whole_step(perp__step *s, progress *p)
     p->residual = evaluate_rows(s);
     int is_below = holds(s, p, s->tol);
     p->error = p->v.error;
-    return p->error <= AMPLY * s->tol || (is_below && !(p->error < 0.5 * before));
+    return p->error <= PERP_AMPLY * s->tol || (is_below && !(p->error < 0.5 * before));
 }
 
 /* Josephy-Newton: linearise all conditions at y, solve the affine complementarity problem, go there as far as the natural residual
@@ -939,8 +936,8 @@ static perp__step_result iterate_cones(perp__step *s)
         if (!perp__cones_step(s, method, &solved)) break;
         perp__step_settle(s, NULL);
         perp__verdict v = perp__step_verify(s);
-        done =
-            v.error <= 0.01 * s->tol || (least.error <= s->tol && !(v.error < 0.5 * least.error));
+        done = v.error <= PERP_AMPLY * s->tol ||
+               (least.error <= s->tol && !(v.error < 0.5 * least.error));
         int gained = v.error < 0.5 * least.error;
         method += !isfinite(v.residual) || (!solved && !gained && v.error > s->tol);
         if (!isfinite(v.residual)) memcpy(y, best, bytes);
@@ -1036,7 +1033,7 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     int is_shifted = perp__shifts_modes(s);
     s->newton.sparse_only = 0;
     int is_rough = is_shifted && s->ncone > 0 &&
-                   newton.error > AMPLY * s->tol; /* at the edge of a cone Newton is slow */
+                   newton.error > PERP_AMPLY * s->tol; /* at the edge of a cone Newton is slow */
     if (newton.outcome == PERP_SOLVED && !is_rough) return newton;
     if (newton.outcome != PERP_SOLVED) memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
     mode_key(s);
