@@ -1,5 +1,5 @@
-/* Programs in .nl files. A modelling language calls `perp STUB -AMPL key=value ..`, with more keys in the environment's
- * perp_options, and reads STUB.sol. */
+/* Programs in .nl files. A modelling language calls `perp STUB -AMPL key=value ..`, or the same command by its name perp-ampl, with more
+ * keys in the environment's perp_options, and reads STUB.sol. */
 
 #include "program.h"
 
@@ -49,9 +49,16 @@ int solve_program(const char *file, const char *sol, const perp_program_options 
 
 /* As a modelling language's solver -------------------------------------------------------------- */
 
+/* Was the command called by the name perp-ampl? */
+static int is_named_ampl(const char *name)
+{
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    return name && strcmp(slash ? slash + 1 : name, "perp-ampl") == 0;
+}
+
 int cli_is_ampl(int argc, char **argv)
 {
-    return argc > 2 && strcmp(argv[2], "-AMPL") == 0;
+    return (argc > 0 && is_named_ampl(argv[0])) || (argc > 2 && strcmp(argv[2], "-AMPL") == 0);
 }
 
 typedef struct settings {
@@ -59,14 +66,21 @@ typedef struct settings {
     int is_quiet;
 } settings;
 
-/* The keys, with the range of each. `wantsol` is what AMPL adds by itself; it is taken and means nothing here. */
+/* The keys, with the range of each. `wantsol` is what AMPL adds by itself; it is taken and means nothing here, as `timing`. */
 static const struct {
     const char *key;
     double least, most;
     int is_whole;
-} keys[] = {{"tol", 1e-15, 1e-2, 0}, {"max_iter", 1, 1e9, 1}, {"tries", 1, 1e6, 1},
-            {"restarts", 0, 1e6, 1}, {"seed", 0, 4e9, 1},     {"objno", 0, 1e6, 1},
-            {"outlev", 0, 1, 1},     {"wantsol", 0, 15, 1},   {"timing", 0, 3, 1}};
+    const char *about;
+} keys[] = {{"tol", 1e-15, 1e-2, 0, "every condition holds to this, on its own scale (1e-6)"},
+            {"max_iter", 1, 1e9, 1, "iterations of a run of the search (1000)"},
+            {"tries", 1, 1e6, 1, "starts from which the best point is kept (1)"},
+            {"restarts", 0, 1e6, 1, "further starts while no point is stationary (3)"},
+            {"seed", 0, 4e9, 1, "of the random starts (1)"},
+            {"objno", 0, 1e6, 1, "which objective, from 1; 0: any feasible point (1)"},
+            {"outlev", 0, 1, 1, "0: print nothing (1)"},
+            {"wantsol", 0, 15, 1, "of AMPL; without meaning here"},
+            {"timing", 0, 3, 1, "of AMPL; without meaning here"}};
 enum { TOL, MAX_ITER, TRIES, RESTARTS, SEED, OBJNO, OUTLEV, WANTSOL, TIMING, NKEY };
 
 static void put_key(settings *s, int key, double x)
@@ -122,16 +136,41 @@ static int take_keys(settings *s, const char *text)
     return 1;
 }
 
+static int print_ampl_help(void)
+{
+    printf("usage: perp-ampl STUB [-AMPL] [KEY=VALUE ..]\n\nSolve STUB.nl, which AMPL, Pyomo or "
+           "JuMP wrote, and write "
+           "STUB.sol (docs/programs.md).\nMore keys in the environment's perp_options; the words "
+           "go before.\n\n");
+    for (int k = 0; k < NKEY; k++) printf("  %-10s %s\n", keys[k].key, keys[k].about);
+    return CLI_DONE;
+}
+
+/* What a solver is asked beside a stub: its version by -v, its keys by -= (as AMPL does) or --help. -1: neither. */
+static int answer_question(const char *word)
+{
+    if (strcmp(word, "-v") == 0 || strcmp(word, "--version") == 0)
+        return printf("perp %s\n", perp_version()), CLI_DONE;
+    if (strcmp(word, "-=") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return print_ampl_help();
+    if (word[0] != '-') return -1;
+    fprintf(stderr, "perp-ampl: '%s' has no meaning; -AMPL stands behind the stub\n", word);
+    return CLI_USAGE;
+}
+
 int cli_ampl(int argc, char **argv)
 {
     settings s = {.program = perp_program_options_default()};
-    const char *stub = argv[1], *given = getenv("perp_options");
+    const char *stub = argc > 1 ? argv[1] : "--help", *given = getenv("perp_options");
     char path[CLI_PATH_ROOM];
     perp_program *program = NULL;
     perp_program_result r;
     perp_diag diag = {0};
+    int answered = answer_question(stub);
+    if (answered >= 0) return argc > 1 ? answered : CLI_USAGE;
     if (given && !take_keys(&s, given)) return CLI_USAGE;
-    for (int i = 3; i < argc; i++)
+    int has_flag = argc > 2 && strcmp(argv[2], "-AMPL") == 0;
+    for (int i = has_flag ? 3 : 2; i < argc; i++)
         if (!take_key(&s, argv[i], strlen(argv[i]))) return CLI_USAGE;
     int length = (int)strlen(stub) - (cli_is_program(stub) ? 3 : 0);
     int fits = snprintf(path, sizeof path, "%.*s.sol", length, stub) < (int)sizeof path;

@@ -196,6 +196,43 @@ static void modelling_languages_call_it_with_a_stub(void **state)
     }
 }
 
+/* By its other name: with -AMPL or without, and what languages ask of a solver before they use it. */
+static void perp_ampl_is_the_solver(void **state)
+{
+    (void)state;
+    const char *path = stub("hs71");
+    char sol[600];
+    double number[64];
+    int n;
+    static const char *const flags[] = {"-AMPL ", ""};
+    for (int i = 0; i < 2; i++) {
+        snprintf(sol, sizeof sol, "%s.sol", path);
+        remove(sol);
+        cli_result run = cli_run("-v >/dev/null && \"$PERP-ampl\" '%s' %stries=2", path, flags[i]);
+        assert_int_equal(run.code, 0);
+        assert_non_null(strstr(run.out, "local minimum"));
+        assert_int_equal(read_sol(sol, number, 64, &n), 0);
+        cli_free(&run);
+    }
+    cli_result run = cli_run("-v && \"$PERP-ampl\" -v && \"$PERP-ampl\" -=");
+    assert_int_equal(run.code, 0);
+    char *second = strchr(run.out, '\n') + 1; /* the same version twice, then the keys */
+    assert_memory_equal(run.out, second, (size_t)(second - run.out));
+    assert_non_null(strstr(second, "max_iter"));
+    cli_free(&run);
+    run = cli_run("-v && \"$PERP-ampl\"");
+    assert_int_equal(run.code, 1);
+    cli_free(&run);
+    run = cli_run("-v && \"$PERP-ampl\" -x");
+    assert_int_equal(run.code, 1);
+    assert_non_null(strstr(run.err, "'-x' has no meaning"));
+    cli_free(&run);
+    run = cli_run("-v && \"$PERP-ampl\" '%s' tol", path);
+    assert_int_equal(run.code, 1);
+    assert_non_null(strstr(run.err, "tol needs a number"));
+    cli_free(&run);
+}
+
 static void options_come_from_the_environment_and_words(void **state)
 {
     (void)state;
@@ -263,6 +300,7 @@ int main(void)
         cmocka_unit_test(answers_are_where_they_are_known_to_be),
         cmocka_unit_test(duals_have_the_sign_of_modelling_languages),
         cmocka_unit_test(modelling_languages_call_it_with_a_stub),
+        cmocka_unit_test(perp_ampl_is_the_solver),
         cmocka_unit_test(options_come_from_the_environment_and_words),
         cmocka_unit_test(perp_solve_takes_nl_files),
     };
