@@ -1,4 +1,4 @@
-/* Instructions in the order of the graph, so that each finds its arguments done. */
+/* Instructions in an order in which each finds its arguments done, and its like as neighbours. */
 
 #include "model/tape.h"
 
@@ -28,52 +28,135 @@ static void find_needed(const perp__graph *graph, const perp_expr *roots, int nr
     }
 }
 
-int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
-                       int nroots, int first)
+/* Of each node that is reached. */
+typedef struct nodes {
+    int n, *reach;
+    int *slot;                 /* once it is known; -1: an instruction makes it */
+    int *op, *phase, *is_late; /* by which instructions are sorted */
+    int *order, *other;        /* places of those that become instructions */
+    int *start;                /* of sort_by */
+} nodes;
+
+static int allocate(nodes *x)
 {
-    return perp__tape_compile_upon(tape, graph, roots, nroots, first, NULL);
+    size_t n = (size_t)x->n + 1;
+    x->slot = malloc((7 * n + PERP__OP_COUNT + 1) * sizeof *x->slot);
+    if (!x->reach || !x->slot) return 0;
+    x->op = x->slot + n, x->phase = x->op + n, x->is_late = x->phase + n;
+    x->order = x->is_late + n, x->other = x->order + n, x->start = x->other + n;
+    return 1;
+}
+
+/* The places in x->order by their keys, 0 .. nkey-1; those of one key stay as they were. */
+static void sort_by(nodes *x, const int *key, int nkey, int count)
+{
+    int *from = x->order;
+    memset(x->start, 0, ((size_t)nkey + 1) * sizeof *x->start);
+    for (int i = 0; i < count; i++) x->start[key[from[i]] + 1]++;
+    for (int k = 0; k < nkey; k++) x->start[k + 1] += x->start[k];
+    for (int i = 0; i < count; i++) x->other[x->start[key[from[i]]]++] = from[i];
+    x->order = x->other, x->other = from;
+}
+
+/* Mark what the first `early` roots do not need. */
+static void find_late(nodes *x, const perp_expr *roots, int early)
+{
+    for (int k = 0; k < x->n; k++) x->is_late[k] = 1;
+    for (int i = 0; i < early; i++) x->is_late[perp__node_place(x->reach, x->n, roots[i])] = 0;
+    for (int k = x->n - 1; k >= 0; k--) {
+        int arity = x->is_late[k] || x->slot[k] != -1 ? 0 : perp__op_arity(x->op[k]);
+        for (int j = 0; j < arity; j++) x->is_late[perp__operand_place(x->reach, x->n, k, j)] = 0;
+    }
+}
+
+/* How often the op changes on the way to each node; instructions of one op and phase can follow each other. */
+static int find_phases(nodes *x)
+{
+    int phases = 1;
+    for (int k = 0; k < x->n; k++) {
+        int arity = x->slot[k] == -1 ? perp__op_arity(x->op[k]) : 0;
+        x->phase[k] = 0;
+        for (int j = 0; j < arity; j++) {
+            int of = perp__operand_place(x->reach, x->n, k, j),
+                phase = x->slot[of] == -1 ? x->phase[of] + (x->op[of] != x->op[k]) : 0;
+            if (phase > x->phase[k]) x->phase[k] = phase;
+        }
+        if (x->phase[k] >= phases) phases = x->phase[k] + 1;
+    }
+    return phases;
+}
+
+/* The order of the instructions. Returns how many there are. */
+static int find_order(nodes *x, const perp_expr *roots, int early)
+{
+    int count = 0;
+    find_late(x, roots, early);
+    int phases = find_phases(x);
+    for (int k = 0; k < x->n; k++)
+        if (x->slot[k] == -1) x->order[count++] = k;
+    sort_by(x, x->op, PERP__OP_COUNT, count);
+    sort_by(x, x->phase, phases, count);
+    sort_by(x, x->is_late, 2, count);
+    return count;
+}
+
+static void make_instructions(perp__tape *tape, nodes *x, const perp_expr *roots, int early)
+{
+    tape->ncode = find_order(x, roots, early);
+    for (int i = 0; i < tape->ncode; i++) {
+        int k = x->order[i];
+        x->slot[k] = tape->first + tape->nconst + i;
+        perp__instruction *code = &tape->code[i];
+        code->op = x->op[k];
+        code->a = x->slot[perp__operand_place(x->reach, x->n, k, 0)];
+        code->b = perp__op_arity(code->op) > 1 ? x->slot[perp__operand_place(x->reach, x->n, k, 1)]
+                                               : code->a;
+    }
+    for (int i = tape->ncode - 1, run = 0; i >= 0; i--) {
+        int goes_on = i + 1 < tape->ncode && tape->code[i].op == tape->code[i + 1].op &&
+                      x->is_late[x->order[i]] == x->is_late[x->order[i + 1]];
+        run = goes_on ? run + 1 : 1;
+        tape->code[i].run = run;
+    }
 }
 
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
-                            int nroots, int first, const int *given)
+                            int nroots, int early, int first, const int *given)
 {
-    int n, ok = 0;
+    nodes x = {0};
     memset(tape, 0, sizeof *tape);
-    int *reach = perp__graph_reach(graph, roots, nroots, &n);
-    int *slot = malloc(((size_t)n + 1) * sizeof *slot); /* of node reach[k] */
-    tape->constant = malloc(((size_t)n + 1) * sizeof *tape->constant);
-    tape->code = malloc(((size_t)n + 1) * sizeof *tape->code);
+    x.reach = perp__graph_reach(graph, roots, nroots, &x.n);
+    tape->constant = malloc(((size_t)x.n + 1) * sizeof *tape->constant);
+    tape->code = malloc(((size_t)x.n + 1) * sizeof *tape->code);
     tape->out = malloc(((size_t)nroots + 1) * sizeof *tape->out);
-    if (!reach || !slot || !tape->constant || !tape->code || !tape->out) goto done;
-
-    tape->first = first;
-    tape->nout = nroots;
-    find_needed(graph, roots, nroots, given, reach, n, slot);
-    for (int k = 0; k < n; k++) { /* symbols and constants first */
-        const perp__node *node = &graph->node[reach[k]];
-        if (slot[k] != -1) continue;
-        if (node->op == PERP__SYMBOL) slot[k] = node->a;
-        if (node->op != PERP__CONST) continue;
-        slot[k] = first + tape->nconst;
-        tape->constant[tape->nconst++] = node->value;
+    int ok = allocate(&x) && tape->constant && tape->code && tape->out;
+    if (ok) {
+        tape->first = first;
+        tape->nout = nroots;
+        find_needed(graph, roots, nroots, given, x.reach, x.n, x.slot);
+        for (int k = 0; k < x.n; k++) { /* symbols and constants first */
+            const perp__node *node = &graph->node[x.reach[k]];
+            x.op[k] = node->op;
+            if (x.slot[k] != -1) continue;
+            if (node->op == PERP__SYMBOL) x.slot[k] = node->a;
+            if (node->op != PERP__CONST) continue;
+            x.slot[k] = first + tape->nconst;
+            tape->constant[tape->nconst++] = node->value;
+        }
+        make_instructions(tape, &x, roots, early);
+        for (int i = 0; i < nroots; i++)
+            tape->out[i] = x.slot[perp__node_place(x.reach, x.n, roots[i])];
     }
-    for (int k = 0; k < n; k++) {
-        const perp__node *node = &graph->node[reach[k]];
-        int arity = perp__op_arity(node->op);
-        if (arity == 0 || slot[k] != -1) continue;
-        slot[k] = first + tape->nconst + tape->ncode;
-        perp__instruction *code = &tape->code[tape->ncode++];
-        code->op = node->op;
-        code->a = slot[perp__operand_place(reach, n, k, 0)];
-        code->b = arity > 1 ? slot[perp__operand_place(reach, n, k, 1)] : code->a;
-    }
-    for (int i = 0; i < nroots; i++) tape->out[i] = slot[perp__node_place(reach, n, roots[i])];
-    ok = 1;
-done:
-    free(reach);
-    free(slot);
+    free(x.reach);
+    free(x.slot);
     if (!ok) perp__tape_clear(tape);
     return ok;
+}
+
+int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
+                       int nroots, int first)
+{
+    return perp__tape_compile_upon(tape, graph, roots, nroots, nroots, first, NULL);
 }
 
 int perp__tape_end(const perp__tape *tape)
@@ -101,19 +184,29 @@ void perp__tape_eval(const perp__tape *tape, double *ws)
     perp__tape_eval_part(tape, ws, 0, tape->ncode);
 }
 
+/* A run of this value of a and b. */
+#define RUN(value)                                                                                 \
+    do {                                                                                           \
+        double a = ws[code[i].a], b = ws[code[i].b];                                               \
+        result[i] = value;                                                                         \
+    } while (++i < n);                                                                             \
+    break
+
 void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int last)
 {
     double *result = ws + tape->first + tape->nconst + first;
     const perp__instruction *code = tape->code + first, *end = tape->code + last;
-    for (; code < end; code++, result++) {
-        double a = ws[code->a], b = ws[code->b];
-        switch (code->op) { /* the four that fill most tapes first */
-        case PERP__ADD: *result = a + b; break;
-        case PERP__SUB: *result = a - b; break;
-        case PERP__MUL: *result = a * b; break;
-        case PERP__DIV: *result = a / b; break;
-        case PERP__NEG: *result = -a; break;
-        default: *result = perp__apply(code->op, a, b);
+    for (long n; code < end; code += n, result += n) {
+        int op = code->op;
+        long i = 0;
+        n = code->run;
+        switch (op) { /* the five that fill most tapes first */
+        case PERP__ADD: RUN(a + b);
+        case PERP__SUB: RUN(a - b);
+        case PERP__MUL: RUN(a * b);
+        case PERP__DIV: RUN(a / b);
+        case PERP__NEG: RUN(((void)b, -a));
+        default: RUN(perp__apply(op, a, b));
         }
     }
 }

@@ -1,5 +1,5 @@
 /* A tape: expressions flattened to a list of instructions, evaluated for one point or for many at
- * once.
+ * once. Instructions of one kind follow each other as far as what they are made of allows: a run.
  *
  * The workspace has one slot per value. Slot s < first is symbol s, which the caller writes; from
  * `first` on come the tape's constants, then its results. Several tapes can share one workspace,
@@ -14,6 +14,7 @@
 
 typedef struct perp__instruction {
     int op, a, b; /* slots of the operands */
+    int run;      /* how many from here on have this op */
 } perp__instruction;
 
 typedef struct perp__tape {
@@ -24,11 +25,12 @@ typedef struct perp__tape {
 } perp__tape;
 
 /* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
- * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or -1. */
+ * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or -1.
+ * What the first `early` roots are made of comes before all else. */
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first);
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
-                            int nroots, int first, const int *given);
+                            int nroots, int early, int first, const int *given);
 void perp__tape_clear(perp__tape *tape);
 
 /* The first slot after those of the tape. */
@@ -39,7 +41,8 @@ void perp__tape_prepare(const perp__tape *tape, double *ws, int n);
 
 void perp__tape_eval(const perp__tape *tape, double *ws);
 
-/* The instructions from `first` on, before `end`: what precedes them was evaluated for the same symbols. */
+/* The instructions from `first` on, before `end`, both 0, all, or how many the early roots take: what precedes them was evaluated for
+ * the same symbols. */
 void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int end);
 
 /* How many instructions make the first n roots and all that they are made of. */

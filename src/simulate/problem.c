@@ -565,9 +565,11 @@ static int compile_tapes(plan *p)
                           &s->tape.outputs};
     int *given = malloc((size_t)p->graph.count * sizeof *given);
     int ok = given && compile_varied(p, given);
-    for (int k = INPUTS; ok && k < TAPES; k++)
-        ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n,
+    for (int k = INPUTS; ok && k < TAPES; k++) {
+        int early = k == COEFFICIENTS ? s->nrow : p->root[k].n;
+        ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n, early,
                                      perp__tape_end(tape[k - 1]), given);
+    }
     free(given);
     return ok;
 }

@@ -265,6 +265,65 @@ static void tapes_equal_the_graph_for_one_and_many_points(void **state)
     }
 }
 
+/* A run has one op; what the early roots need comes first, and alone makes their values. */
+static void tapes_have_runs_and_early_roots_come_first(void **state)
+{
+    (void)state;
+    enum { NROOT = 4, EARLY = 2 };
+    for (int k = 0; k < NEXPR / 4; k++) {
+        perp__graph g;
+        perp__tape tape;
+        assert_true(perp__graph_init(&g));
+        seed = 9000 + (uint64_t)k;
+        perp_expr root[NROOT];
+        for (int i = NROOT - 1; i >= 0; i--) root[i] = random_expression(&g, 5);
+        assert_true(perp__tape_compile_upon(&tape, &g, root, NROOT, EARLY, NSYM, NULL));
+        int early = perp__tape_instructions(&tape, EARLY), ends = 0;
+        for (int i = 0; i < tape.ncode; i += tape.code[i].run) {
+            ends |= i == early;
+            for (int j = 0; j < tape.code[i].run; j++)
+                assert_int_equal(tape.code[i + j].op, tape.code[i].op);
+        }
+        assert_true(ends || early == tape.ncode);
+        double *one = calloc((size_t)perp__tape_end(&tape), sizeof *one);
+        double *v = malloc((size_t)g.count * sizeof *v);
+        perp__tape_prepare(&tape, one, 1);
+        random_point(one);
+        perp__graph_values(&g, one, v);
+        perp__tape_eval_part(&tape, one, 0, early);
+        for (int i = 0; i < EARLY; i++) assert_true(one[tape.out[i]] == v[root[i]]);
+        perp__tape_eval_part(&tape, one, early, tape.ncode);
+        for (int i = 0; i < NROOT; i++) assert_true(one[tape.out[i]] == v[root[i]]);
+        free(one);
+        free(v);
+        perp__tape_clear(&tape);
+        perp__graph_clear(&g);
+    }
+}
+
+/* Sums of 100 products: all products, then all sums. */
+static void alike_instructions_are_few_runs(void **state)
+{
+    (void)state;
+    perp__graph g;
+    perp__tape tape;
+    perp_expr root[3];
+    int runs = 0;
+    assert_true(perp__graph_init(&g));
+    for (int i = 0; i < 3; i++) {
+        root[i] = perp__symbol(&g, 0);
+        for (int k = 0; k < 100; k++)
+            root[i] =
+                perp__add(&g, root[i], perp__mul(&g, perp__symbol(&g, i), perp__const(&g, 2 + k)));
+    }
+    assert_true(perp__tape_compile(&tape, &g, root, 3, NSYM));
+    for (int i = 0; i < tape.ncode; i += tape.code[i].run) runs++;
+    assert_int_equal(tape.ncode, 600);
+    assert_int_equal(runs, 2);
+    perp__tape_clear(&tape);
+    perp__graph_clear(&g);
+}
+
 static void copies_with_substitution_equal_substituted_values(void **state)
 {
     (void)state;
@@ -389,6 +448,8 @@ int main(void)
         cmocka_unit_test(hessians_equal_differences_of_gradients),
         cmocka_unit_test(derivatives_of_min_max_abs_follow_the_active_branch),
         cmocka_unit_test(tapes_equal_the_graph_for_one_and_many_points),
+        cmocka_unit_test(tapes_have_runs_and_early_roots_come_first),
+        cmocka_unit_test(alike_instructions_are_few_runs),
         cmocka_unit_test(copies_with_substitution_equal_substituted_values),
         cmocka_unit_test(equal_expressions_are_one_node),
         cmocka_unit_test(degree_tells_constant_affine_and_nonlinear),
