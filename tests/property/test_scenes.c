@@ -60,8 +60,8 @@ static double height(int i)
     return i;
 }
 
-/* Boxes on each other stay where they are. At rest all that rows lack is rounding, which no friction problem makes less: the first step, of
- * which nothing is known, may be one. */
+/* Boxes on each other stay where they are. At rest all that rows lack is rounding, which neither slopes of now
+ * nor a friction problem make less: the first step, of which nothing is known, has all factorisations. */
 static void boxes_rest(const char *name, int boxes, const char *facets, long steps)
 {
     char n[16], *levels = calloc(MOST, 1);
@@ -74,7 +74,7 @@ static void boxes_rest(const char *name, int boxes, const char *facets, long ste
     assert_near(last(&r, "side"), 0, 1e-7);
     perp_simulation_summary s = perp_simulation_get_summary(r.sim);
     assert_true(s.worst_error < 1e-10);
-    if (boxes > 2) assert_true(s.friction_problems <= 1);
+    if (boxes > 2) assert_true(s.friction_problems <= 1 && s.eliminations <= 46);
     free(levels);
     free_run(&r);
 }
