@@ -8,7 +8,8 @@
  *
  *     T y = -c + E r,      u = B y + d = W r + q,      W = B inv(T) E,  q = d - B inv(T) c,
  *
- * W comes column by column from the factors of T, and y from r at the end. */
+ * W comes column by column from the factors of T, and y from r at the end. Contacts that are open are no part of the problem until its
+ * answer closes them: of a heap in which all pairs may touch these are nine in ten. */
 
 #include "base/tol.h"
 #include "linalg/invert.h"
@@ -40,7 +41,8 @@ typedef struct contact {
 
 struct perp__cones {
     contact *contact;
-    int nc, *row;               /* ny: the row of T for each condition */
+    int nc, nall;               /* those of the problem come first; all, the others are open */
+    int *row;                   /* ny: the row of T for each condition */
     double *x;                  /* ny: right-hand side and solution */
     double *inverse, *T, *work; /* without sparse factors: ny x ny each, work twice that */
     int *index;
@@ -206,7 +208,7 @@ static void add_friction(perp__step *s, contact k, int pair, int side)
     if (joins)
         *normal = k;
     else
-        c->contact[c->nc++] = k;
+        c->contact[c->nall++] = k;
 }
 
 /* The pair of the step that is the normal of line p, and its side; -1 if there is none. */
@@ -224,12 +226,12 @@ static int normal_of(const perp__step *s, int p, int *side)
 static void list_contacts(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    c->nc = 0;
+    c->nall = 0;
     for (int p = 0; p < s->np; p++) {
-        c->place[p] = c->nc;
+        c->place[p] = c->nall;
         if (!s->on[p] || is_two_sided(s, p)) continue;
         int side = !is_var(s, s->pair[p].a) && is_var(s, s->pair[p].b);
-        c->contact[c->nc++] = (contact){p, side, -1, -1, 0};
+        c->contact[c->nall++] = (contact){p, side, -1, -1, 0};
     }
     for (int i = 0; i < s->ncone; i++)
         add_friction(s, (contact){.cone = i, .line = -1}, s->cone[i].pair, s->cone[i].side);
@@ -248,7 +250,7 @@ static int factor_T(perp__step *s)
     for (int i = 0; i < s->ncone; i++)
         for (int k = 0; k < 2; k++) c->row[s->cone[i].equation + k] = s->cone[i].row + k;
     for (int p = 0; p < s->np; p++) c->row[s->nequation + p] = s->pair[p].off;
-    for (int i = 0; i < c->nc; i++) {
+    for (int i = 0; i < c->nall; i++) {
         const contact *k = &c->contact[i];
         if (k->pair >= 0) c->row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
         if (k->line >= 0) c->row[s->nequation + k->line] = s->pair[k->line].a; /* f - lo */
@@ -320,6 +322,38 @@ static double force_at(const perp__step *s, const contact *k, int d, const doubl
     }
     if (condition >= 0) return mean(s, &s->cones->row[condition], 1, y);
     return d == 0 ? mean(s, row, velocity_rows(s, k, 0, row), y) : 0;
+}
+
+/* Open contacts --------------------------------------------------------------------------------- */
+
+/* Does contact k press, or would it overlap, at the present y? */
+static int is_closed(const perp__step *s, const contact *k)
+{
+    const double *y = s->ws + s->sym.y;
+    if (k->pair < 0) return 1;
+    int force = side_row(s, k->pair, k->side), gap = side_row(s, k->pair, !k->side);
+    return mean(s, &force, 1, y) > 0 || !(mean(s, &gap, 1, y) > 0);
+}
+
+/* Would contact k overlap, by more than rounding? */
+static int overlaps(const perp__step *s, const contact *k)
+{
+    return k->pair >= 0 &&
+           !perp__step_row_holds(s, side_row(s, k->pair, !k->side), PERP_TOL_MODE, 0);
+}
+
+/* Takes into the problem what `belongs` says of those that are not. Returns how many. */
+static int take_in(perp__step *s, int (*belongs)(const perp__step *s, const contact *k))
+{
+    struct perp__cones *c = s->cones;
+    int before = c->nc;
+    for (int i = before; i < c->nall; i++) {
+        contact k = c->contact[i];
+        if (!belongs(s, &k)) continue;
+        c->contact[i] = c->contact[c->nc];
+        c->contact[c->nc++] = k;
+    }
+    return c->nc - before;
 }
 
 /* The problem --------------------------------------------------------------------------------- */
@@ -434,17 +468,25 @@ static int form_problem(perp__step *s)
     return 1;
 }
 
-/* The sides of contact i that are zero. */
-static void take_mode(perp__step *s, int i)
+/* The sides of contact i that are zero, with this force and velocity. */
+static void take_mode(perp__step *s, int i, const double *r, const double *u)
 {
-    struct perp__cones *c = s->cones;
-    const contact *k = &c->contact[i];
-    const double *r = c->r + 3 * i, *u = c->u + 3 * i;
+    const contact *k = &s->cones->contact[i];
     if (k->pair >= 0) s->choice[k->pair] = (char)(r[0] > u[0] ? !k->side : k->side);
     if (k->line < 0) return;
     double bound = k->mu * r[0];
     s->choice[k->line] = bound + r[1] > u[1];
     s->choice[k->line + 1] = !(bound - r[1] > -u[1]);
+}
+
+/* The same of one that is open, and slides at this y. */
+static void take_open_mode(perp__step *s, int i, const double *y)
+{
+    static const double none[3] = {0, 0, 0};
+    const contact *k = &s->cones->contact[i];
+    double u[3] = {1, 0, 0};
+    if (k->line >= 0) u[1] = mean(s, &s->pair[k->line].b, 1, y);
+    take_mode(s, i, none, u);
 }
 
 /* s+ has a velocity that may be of both signs: s+ and s- are its parts. */
@@ -483,14 +525,30 @@ static int take_forces(perp__step *s)
     memset(force, 0, (size_t)s->ny * sizeof *force);
     for (int i = 0; i < c->nc; i++) {
         for (int d = 0; d < 3; d++) add_force(s, &c->contact[i], d, c->r[3 * i + d], force);
-        take_mode(s, i);
+        take_mode(s, i, c->r + 3 * i, c->u + 3 * i);
     }
     for (int i = 0; i < s->ny; i++) y[i] = force[i] - s->c[c->row[i]];
     if (!solve_T(s, y)) return 0;
     if (!refine(s, y, force)) return 0;
-    for (int i = 0; i < c->nc; i++)
+    for (int i = c->nc; i < c->nall; i++) take_open_mode(s, i, y);
+    for (int i = 0; i < c->nall; i++)
         if (c->contact[i].line >= 0) split_velocity(s, &c->contact[i], y);
     return 1;
+}
+
+/* The problem of the contacts that are in it, solved; its answer in y. */
+static int solve_problem(perp__step *s, int method, int *solved)
+{
+    struct perp__cones *c = s->cones;
+    perp_fc_info info;
+    if (!form_problem(s) || !prepare_solver(s, method)) return 0;
+    perp_fc problem = view(c);
+    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {
+        s->out_of_memory = 1;
+        return 0;
+    }
+    *solved = info.outcome == PERP_SOLVED;
+    return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }
 
 int perp__cones_step(perp__step *s, int method, int *solved)
@@ -500,15 +558,12 @@ int perp__cones_step(perp__step *s, int method, int *solved)
         s->out_of_memory = 1;
         return 0;
     }
-    struct perp__cones *c = s->cones;
-    perp_fc_info info;
     list_contacts(s);
-    if (!factor_T(s) || !form_problem(s) || !prepare_solver(s, method)) return 0;
-    perp_fc problem = view(c);
-    if (perp_fc_solve(c->solver[method], &problem, c->r, c->u, &info) != PERP_OK) {
-        s->out_of_memory = 1;
-        return 0;
-    }
-    *solved = info.outcome == PERP_SOLVED;
-    return info.outcome != PERP_BAD_INPUT && take_forces(s);
+    s->cones->nc = 0;
+    take_in(s, is_closed);
+    if (!factor_T(s)) return 0;
+    do {
+        if (!solve_problem(s, method, solved)) return 0;
+    } while (take_in(s, overlaps));
+    return 1;
 }
