@@ -221,21 +221,23 @@ PERP_API perp_status perp_simulation_restore(perp_simulation *simulation, const 
 PERP_API perp_status perp_simulation_clone(const perp_simulation *simulation,
                                            perp_simulation **clone, perp_diag *diag);
 
-/// From now on, carry along how the run moves with parameters of the model: the derivatives of each solved step with its
-/// guards, and the side of every pair that is 0, as they are (a solved step is then a smooth function of the states before
-/// it and of the parameters). Call before the first step.
+/// From now on, carry along how the run moves with parameters of the model, and initial values of states. Call before the first
+/// step. Methods with fixed steps: the derivatives of each solved step with its guards, and the side of every pair that is 0, as they are
+/// (a solved step is then a smooth function of the states before it and of the parameters). Methods that end steps at events: those of
+/// the run itself, the change of the events' times included (docs/derivatives.md).
 ///
-/// @param parameter  n names
-/// @return PERP_OK, PERP_ERR_ARG (a name that is no parameter, sets the model's size, or that a function of time depends on which is an
+/// @param name  n names of parameters or states
+/// @return PERP_OK, PERP_ERR_ARG (a name that is neither, sets the model's size, or that a function of time depends on which is an
 ///         input that may be set: named; steps were taken), PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
-                                            const char *const *parameter, perp_diag *diag);
+                                            const char *const *name, perp_diag *diag);
 
-/// Derivatives of the current row (perp_simulation_row) with respect to the parameters followed. A state whose initial
-/// value was set does not depend on them at the start. Allocates nothing.
+/// Derivatives of the current row (perp_simulation_row) with respect to what is followed. A state whose initial value was set does not
+/// depend on parameters at the start; one that is set on the way depends on nothing. Allocates nothing.
 ///
-/// @param derivative  perp_simulation_columns rows, a column for each parameter, column-major; NaN for what has no value
-/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts), or a step failed
+/// @param derivative  perp_simulation_columns rows, a column for each name, column-major; NaN for what has no value
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION where the sides in force at a step did not determine it (redundant contacts), what ended a step
+///         does not move with time, or a step failed
 PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
                                                  double *derivative);
 

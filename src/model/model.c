@@ -345,6 +345,13 @@ double perp__table_value(const perp__table *table, double t, int *hint)
     return table->value[k] + s * (table->value[k + 1] - table->value[k]);
 }
 
+double perp__table_slope(const perp__table *table, double t, int *hint)
+{
+    if (table->n < 2 || isnan(perp__table_value(table, t, hint))) return 0;
+    int k = *hint;
+    return (table->value[k + 1] - table->value[k]) / (table->time[k + 1] - table->time[k]);
+}
+
 /* Copies ---------------------------------------------------------------------------------------
  */
 

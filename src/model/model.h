@@ -159,5 +159,6 @@ int perp__item_set_table(perp__item *item, const double *time, const double *val
 /* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
  * last interval. */
 double perp__table_value(const perp__table *table, double t, int *hint);
+double perp__table_slope(const perp__table *table, double t, int *hint);
 
 #endif

@@ -24,6 +24,9 @@ typedef struct writing {
     int *column,
         *of_positions;   /* symbol -> column of the unknowns; of states and time at a point */
     char *moves_by_vars; /* state -> an equation with its derivative has a var */
+    const int *param;    /* parameters of the model that are symbols behind all others */
+    int nparam,
+        is_again; /* is_again: to derive rows that are there; which sides are gaps is known */
     double step;
     struct {
         perp_expr *e;
@@ -36,6 +39,12 @@ static int point_size(const perp__collocation *a)
     return a->nx + a->nv;
 }
 
+/* The symbol of the first parameter that is one; before it come the derivatives of an instant. */
+static int first_param(const perp__collocation *a)
+{
+    return a->nsymbol + a->nx;
+}
+
 /* Rows ------------------------------------------------------------------------------------------ */
 
 static int make_instant(writing *w)
@@ -44,13 +53,18 @@ static int make_instant(writing *w)
     const perp_model *m = a->model;
     perp__instant *at = &w->instant;
     perp__graph *g = &w->graph;
-    if (!perp__instant_create(at, m, g, &a->scheme, a->nsymbol, a->nsymbol + a->nx)) return 0;
+    if (!perp__instant_create(at, m, g, &a->scheme, a->nsymbol, a->nsymbol + a->nx + w->nparam))
+        return 0;
     at->is_limit = 1;
     at->start = perp__symbol(g, START);
     at->h = perp__symbol(g, LENGTH);
     at->theta = perp__const(g, 1);
-    for (int i = 0; i < m->nitem[PERP_PARAM]; i++)
-        at->known[m->item[PERP_PARAM][i].symbol] = perp__instant_param(at, i);
+    for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
+        int k = 0;
+        while (k < w->nparam && w->param[k] != i) k++;
+        at->known[m->item[PERP_PARAM][i].symbol] =
+            k < w->nparam ? perp__symbol(g, first_param(a) + k) : perp__instant_param(at, i);
+    }
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) at->input_before[i] = -1;
     for (int i = 0; i < a->nx; i++) at->before[i] = perp__symbol(g, a->before + i);
     for (int c = 0; c < a->scheme.npoint; c++) {
@@ -128,7 +142,7 @@ static perp_expr rate_row(writing *w, perp_expr of, perp_expr side, int c, int *
     perp__graph *g = &w->graph;
     perp_expr rate = rate_of(w, side, c, is_gap);
     const perp_expr *start = perp__instant_map(&w->instant, PERP__AT_START, c);
-    *is_gap = *is_gap && perp__instant_has(&w->instant, start, of);
+    *is_gap = w->is_again || (*is_gap && perp__instant_has(&w->instant, start, of));
     if (!*is_gap) return side;
     perp_expr before = perp__instant_read(&w->instant, of, PERP__AT_START, c);
     perp_expr share = perp__mul(g, w->instant.h, perp__const(g, 1 / w->step));
@@ -152,9 +166,10 @@ static void write_pair(writing *w, int c, int p, perp_expr *row)
     row[PERP__ROW_GUARD_RATE] = rate_of(w, row[PERP__ROW_GUARD], c, &any);
     row[PERP__ROW_RATE] = row[PERP__ROW_A];
     for (int side = 0; side < 2 && !pair->two_sided && !is_gap; side++) {
+        if (w->is_again && a->gap[p] != side + 1) continue; /* it was found with numbers */
         row[PERP__ROW_RATE] = rate_row(w, side ? pair->b : pair->a,
                                        row[side ? PERP__ROW_B : PERP__ROW_A], c, &is_gap);
-        a->gap[p] = (char)(is_gap ? side + 1 : 0);
+        if (!w->is_again) a->gap[p] = (char)(is_gap ? side + 1 : 0);
     }
 }
 
@@ -338,7 +353,7 @@ static int take_numbers(perp__collocation *a)
 static int allocate_writing(writing *w)
 {
     const perp__collocation *a = w->at;
-    size_t n = (size_t)a->nsymbol + (size_t)a->nx + 1;
+    size_t n = (size_t)first_param(a) + (size_t)w->nparam + 1;
     w->row = calloc((size_t)(a->scheme.npoint * a->nrow) + 1, sizeof *w->row);
     w->map = malloc(((size_t)a->model->nsymbol + 1) * sizeof *w->map);
     w->column = malloc(2 * n * sizeof *w->column);
@@ -359,7 +374,7 @@ perp__collocation *perp__collocation_create(const perp_model *model, const perp_
     double *value = NULL;
     if (!a) return NULL;
     atomic_init(&a->users, 1);
-    a->model = model, a->scheme = *scheme;
+    a->model = model, a->scheme = *scheme, a->step = step;
     lay_out(a);
     if (!a->arena.failed && allocate_writing(&w) && make_instant(&w)) {
         write_rows(&w);
@@ -493,10 +508,9 @@ static int factor(perp__collocation *a)
     return perp__lu(a->n, a->dense, a->n, a->swap) == 0;
 }
 
-static int solve_linear(perp__collocation *a)
+static int solve_linear(perp__collocation *a, double *x)
 {
-    if (a->lu) return perp__sparse_lu_solve(a->lu, a->row_of);
-    double *x = a->row_of;
+    if (a->lu) return perp__sparse_lu_solve(a->lu, x);
     perp__lu_solve(a->n, a->dense, a->n, a->swap, x);
     return perp__are_finite(a->n, x);
 }
@@ -568,7 +582,7 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
             return PERP__COLLOCATED;
         }
         before = now;
-        if (!factor(a) || !solve_linear(a))
+        if (!factor(a) || !solve_linear(a, a->row_of))
             return a->lu && perp__sparse_lu_out_of_memory(a->lu) ? PERP__HAS_NO_MEMORY
                                                                  : PERP__HAS_NO_MATRIX;
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
@@ -595,6 +609,11 @@ double perp__collocation_terms(const perp__collocation *a, int c, int p, int k)
     return row_terms(a, c * a->nrow + a->neq + PERP__PAIR_ROWS * p + k);
 }
 
+double perp__collocation_length(const perp__collocation *a)
+{
+    return a->ws[LENGTH];
+}
+
 double perp__collocation_slope(const perp__collocation *a, int c, int i, double *terms)
 {
     const double *D = a->scheme.D[c];
@@ -606,4 +625,112 @@ double perp__collocation_slope(const perp__collocation *a, int c, int i, double 
         *terms += fabs(D[j + 1]) * fmax(fabs(x), fabs(x0)) / h;
     }
     return sum / h;
+}
+
+/* Derivatives of a solved step ------------------------------------------------------------------ */
+
+/* Columns: symbols before the unknowns, then parameters. */
+static int derive_slopes(perp__collocation_slopes *s, writing *w)
+{
+    perp__collocation *a = w->at;
+    int nrow = a->scheme.npoint * a->nrow, n = 0, capacity = 0, ok = 1;
+    perp__sparse_row d = {0};
+    for (int i = 0; i < first_param(a); i++) w->column[i] = i < a->y ? i : -1;
+    for (int k = 0; k < w->nparam; k++) w->column[first_param(a) + k] = a->y + k;
+    for (int r = 0; ok && r < nrow; r++) {
+        s->start[r] = n;
+        ok = perp__gradient(&w->graph, w->row[r], w->column, &d) &&
+             perp__grow(&s->column, &capacity, n + d.count + 1, sizeof *s->column);
+        for (int k = 0; ok && k < d.count; k++) {
+            s->column[n++] = d.column[k];
+            add_root(w, d.entry[k]);
+        }
+    }
+    s->start[nrow] = n;
+    perp__sparse_row_clear(&d);
+    return ok && !w->graph.failed &&
+           perp__tape_compile(&s->tape, &w->graph, w->root.e, w->root.n,
+                              first_param(a) + w->nparam);
+}
+
+perp__collocation_slopes *perp__collocation_slopes_create(perp__collocation *a, const int *param,
+                                                          int nparam)
+{
+    perp__collocation_slopes *s = calloc(1, sizeof *s);
+    writing w = {.at = a, .step = a->step, .param = param, .nparam = nparam, .is_again = 1};
+    if (!s) return NULL;
+    *s = (perp__collocation_slopes){.at = a, .nparam = nparam};
+    s->start = malloc(((size_t)(a->scheme.npoint * a->nrow) + 1) * sizeof *s->start);
+    s->unit = malloc((2 * (size_t)a->n + 1) * sizeof *s->unit);
+    int ok = s->start && s->unit && allocate_writing(&w) && make_instant(&w);
+    if (ok) write_rows(&w);
+    ok = ok && !w.graph.failed && derive_slopes(s, &w);
+    if (ok) s->ws = calloc((size_t)perp__tape_end(&s->tape) + 1, sizeof *s->ws);
+    perp__instant_clear(&w.instant);
+    perp__graph_clear(&w.graph);
+    free(w.root.e), free(w.row), free(w.map), free(w.column), free(w.moves_by_vars);
+    if (ok && s->ws) {
+        perp__tape_prepare(&s->tape, s->ws, 1);
+        for (int k = 0; k < nparam; k++)
+            s->ws[first_param(a) + k] = a->model->item[PERP_PARAM][param[k]].value;
+        return s;
+    }
+    perp__collocation_slopes_destroy(s);
+    return NULL;
+}
+
+void perp__collocation_slopes_destroy(perp__collocation_slopes *s)
+{
+    if (!s) return;
+    perp__tape_clear(&s->tape);
+    free(s->start), free(s->column), free(s->ws), free(s->unit);
+    free(s);
+}
+
+int perp__collocation_slopes_take(perp__collocation_slopes *s)
+{
+    perp__collocation *a = s->at;
+    memcpy(s->ws, a->ws, (size_t)a->nsymbol * sizeof(double));
+    perp__tape_eval(&s->tape, s->ws);
+    for (int i = 0; i < a->n; i++) a->row_of[i] = 1;
+    if (!factor(a)) return 0;
+    memcpy(s->unit, a->row_of, (size_t)a->n * sizeof(double));
+    return 1;
+}
+
+void perp__collocation_slopes_move(const perp__collocation_slopes *s, double dt, double dh,
+                                   double *move)
+{
+    const perp__collocation *a = s->at;
+    move[START] = dt, move[LENGTH] = dh;
+    for (int c = 0; c < a->scheme.npoint; c++) {
+        double moved = move[a->time + c] = dt + a->scheme.c[c] * dh;
+        for (int k = 0; k < a->ntable; k++)
+            move[a->at_table + c * a->ntable + k] =
+                moved * perp__table_slope(&a->model->item[PERP_INPUT][a->table[k]].table,
+                                          s->ws[a->time + c], &a->hint[k]);
+    }
+}
+
+double perp__collocation_slopes_row(const perp__collocation_slopes *s, int r, const double *move)
+{
+    double sum = 0;
+    for (int k = s->start[r]; k < s->start[r + 1]; k++)
+        sum += s->ws[s->tape.out[k]] * move[s->column[k]];
+    return sum;
+}
+
+double perp__collocation_row_by_unknowns(const perp__collocation *a, int r, const double *dy)
+{
+    double sum = 0;
+    for (int k = a->start[r]; k < a->start[r + 1]; k++) sum += a->value[k] * dy[a->column[k]];
+    return sum;
+}
+
+int perp__collocation_slopes_solve(perp__collocation_slopes *s, const double *move, double *dy)
+{
+    perp__collocation *a = s->at;
+    for (int i = 0; i < a->n; i++)
+        dy[i] = -s->unit[i] * perp__collocation_slopes_row(s, a->active[i], move);
+    return solve_linear(a, dy);
 }

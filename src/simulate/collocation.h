@@ -1,5 +1,5 @@
 /* Internal: a step of a method with inner points in which the zero side of every pair stays what it is: equations and zero sides
- * at all points as one smooth system. Which sides these are, and where that ends, is for events.c (docs/adr/016-events.md). */
+ * at all points as one smooth system. Which sides these are, and where that ends, is for events.c (docs/adr/019-events.md). */
 
 #ifndef PERP_SRC_COLLOCATION_H
 #define PERP_SRC_COLLOCATION_H
@@ -28,7 +28,7 @@ typedef enum perp__collocated {
     PERP__HAS_NO_VALUE,  /* a row, or a slope, is not a number */
     PERP__HAS_NO_MATRIX, /* the system is singular */
     PERP__HAS_NO_MEMORY,
-    PERP__HAS_NO_END     /* Newton's iteration does not converge */
+    PERP__HAS_NO_END /* Newton's iteration does not converge */
 } perp__collocated;
 
 typedef struct perp__collocation perp__collocation;
@@ -37,6 +37,7 @@ struct perp__collocation {
     atomic_int users;      /* ... and those of so many */
     const perp_model *model;
     perp__scheme scheme;
+    double step;   /* the usual length of one */
     int nx, nv, n; /* states, vars, unknowns: of each point the states, then the vars */
     int neq, nrow; /* rows of a point: the equations, then PERP__PAIR_ROWS of each pair */
     int ntable, *table, *hint; /* inputs that are tables */
@@ -81,6 +82,49 @@ static inline const double *perp__collocation_point(const perp__collocation *at,
 {
     return at->ws + at->y + c * (at->nx + at->nv);
 }
+double perp__collocation_length(const perp__collocation *at);
 double perp__collocation_slope(const perp__collocation *at, int c, int i, double *terms);
+
+/* How a solved step moves with what it is made of: the derivatives of all rows by the symbols before the unknowns, and by
+ * parameters behind them. A direction is a vector of as many numbers. */
+typedef struct perp__collocation_slopes {
+    perp__collocation *at;
+    int nparam;
+    perp__tape tape;
+    int *start, *column;
+    double *ws;
+    double *unit; /* factors of the active rows; scratch behind them */
+} perp__collocation_slopes;
+
+/* Of these parameters of the model. NULL when memory is out. */
+perp__collocation_slopes *perp__collocation_slopes_create(perp__collocation *at, const int *param,
+                                                          int nparam);
+void perp__collocation_slopes_destroy(perp__collocation_slopes *slopes);
+
+static inline int perp__collocation_slopes_columns(const perp__collocation_slopes *slopes)
+{
+    return slopes->at->y + slopes->nparam;
+}
+
+/* Take the step that was just solved. 0 if its matrix is singular. */
+int perp__collocation_slopes_take(perp__collocation_slopes *slopes);
+
+/* The entries of a direction for the start's time, which moves by dt, and the length, by dh, and what follows from them. Its other entries are
+ * the caller's: states before from at->before on, parameters from at->y on. */
+void perp__collocation_slopes_move(const perp__collocation_slopes *slopes, double dt, double dh,
+                                   double *move);
+
+/* How row r moves in this direction: without the unknowns, and by them; and the unknowns (n), 0 if they are not finite. */
+double perp__collocation_slopes_row(const perp__collocation_slopes *slopes, int r,
+                                    const double *move);
+double perp__collocation_row_by_unknowns(const perp__collocation *at, int r, const double *dy);
+int perp__collocation_slopes_solve(perp__collocation_slopes *slopes, const double *move,
+                                   double *dy);
+
+/* The row of pair p at point c. */
+static inline int perp__collocation_row(const perp__collocation *at, int c, int p, int k)
+{
+    return c * at->nrow + at->neq + PERP__PAIR_ROWS * p + k;
+}
 
 #endif

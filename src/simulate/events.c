@@ -3,6 +3,7 @@
  * (step.c), twice, for its limit. */
 
 #include "simulate/events.h"
+#include "simulate/saltation.h"
 
 #include "base/tol.h"
 #include "simulate/collocation.h"
@@ -37,6 +38,10 @@ struct perp__events {
     perp__collocation *at;
     const perp_model *model;
     perp__step probe[2]; /* short steps, of h and h/2 */
+    perp__saltation *
+        saltation; /* NULL: derivatives are not followed; else, for an event that turns out to have been at its end, */
+    double past_t, past_h, *past_x; /* ... the last step */
+    int is_fresh;                   /* the mode was found here */
     double short_h, step;
     int is_short;                       /* the last that was done were short steps */
     int has_mode, was_in_mode, has_pre; /* was: `mode` held up to e->t */
@@ -123,6 +128,7 @@ static int take_memory(perp__events *e)
     PERP_TAKE(&e->arena, e->held, np + 1);
     PERP_TAKE(&e->arena, e->x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->var, e->model->nitem[PERP_VAR] + 1);
+    PERP_TAKE(&e->arena, e->past_x, e->model->nitem[PERP_STATE] + 1);
     PERP_TAKE(&e->arena, e->at_lo, CHECKS * np + 1);
     PERP_TAKE(&e->arena, e->last, np + 1);
     PERP_TAKE(&e->arena, e->quick, np + 1);
@@ -191,11 +197,27 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_ints(pass, &e->pass, 1, PASS, INT_MAX);
     perp__pass_longs(pass, &e->located, 1);
     perp__pass_longs(pass, &e->passed, 1);
+    if (!e->saltation) return;
+    perp__saltation_pass(e->saltation, pass);
+    perp__pass_doubles(pass, &e->past_t, 1);
+    perp__pass_doubles(pass, &e->past_h, 1);
+    perp__pass_doubles(pass, e->past_x, (size_t)e->at->nx);
+    perp__pass_ints(pass, &e->is_fresh, 1, 0, 1);
+}
+
+int perp__events_follow(perp__events *e, const perp__followed *by)
+{
+    perp__saltation *made = perp__saltation_create(e->at, e->probe, by);
+    if (!made) return 0;
+    perp__saltation_destroy(e->saltation);
+    e->saltation = made;
+    return 1;
 }
 
 void perp__events_destroy(perp__events *e)
 {
     if (!e) return;
+    perp__saltation_destroy(e->saltation);
     for (int k = 0; k < 2; k++) perp__step_clear(&e->probe[k]);
     perp__collocation_destroy(e->at);
     perp__arena_clear(&e->arena);
@@ -212,6 +234,7 @@ void perp__events_forget(perp__events *e)
     memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
     e->has_mode = e->was_in_mode = e->is_short = e->flips = 0, e->at_once = e->hit = -1;
     e->pass = PASS;
+    perp__saltation_forget(e->saltation);
 }
 
 /* Short steps ----------------------------------------------------------------------------------- */
@@ -337,6 +360,7 @@ static perp__step_result pass(perp__events *e, double t1)
         memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
         read_vars(e, s);
         e->t = t;
+        if (e->saltation) perp__saltation_short(e->saltation, t >= t1);
     }
     e->passed++;
     e->is_short = 1;
@@ -361,11 +385,12 @@ static perp__step_result find_mode(perp__events *e, double t1)
         memcpy(e->former, e->mode, np);
         read_mode(e, &e->probe[1]);
         read_vars(e, &e->probe[1]);
+        if (e->saltation) perp__saltation_jump(e->saltation);
         is_settled = !jump(e);
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */
     }
-    e->has_mode = e->was_in_mode = 1;
+    e->has_mode = e->was_in_mode = e->is_fresh = 1;
     r.solves = solves;
     return r;
 }
@@ -379,6 +404,18 @@ static int is_narrow(const perp__events *e, int c, int p)
                    perp__collocation_side(e->at, c, p, PERP__ROW_HI);
     return width <= NEGATIVE * (perp__collocation_terms(e->at, c, p, PERP__ROW_LO) +
                                 perp__collocation_terms(e->at, c, p, PERP__ROW_HI));
+}
+
+/* The row of the collocation that became 0 at the event that ended the step. */
+static int row_of_hit(const perp__events *e)
+{
+    int p = e->hit, c = e->at->scheme.npoint - 1, row = row_of_check(e, p, e->hit_check);
+    const perp__pair *pair = &e->model->pair[p];
+    if (row == PERP__ROW_B && e->mode[p] == PERP__ROW_A && pair->guard >= 0 && !e->held[p] &&
+        -perp__collocation_side(e->at, c, p, PERP__ROW_GUARD) >=
+            perp__collocation_side(e->at, c, p, row))
+        row = PERP__ROW_GUARD; /* the later one of guard and side */
+    return perp__collocation_row(e->at, c, p, row);
 }
 
 /* What must be >= 0 of pair p at point c while the mode stays what it is; a check that it does not have is infinite. */
@@ -614,6 +651,25 @@ static int take_step(perp__events *e, double h, int has_vars)
     return 1;
 }
 
+/* The derivatives of the step that was just taken. */
+static void follow_step(perp__events *e, double h)
+{
+    if (!e->saltation) return;
+    perp__saltation_step(e->saltation, e->hit < 0 ? -1 : row_of_hit(e));
+    e->past_t = e->t, e->past_h = h;
+    memcpy(e->past_x, e->x, (size_t)e->at->nx * sizeof(double));
+    e->is_fresh = 0;
+}
+
+/* An event at once: it was at the end of the step before, which is derived again as one that ended there. */
+static void follow_event_at_once(perp__events *e, int row)
+{
+    if (!e->saltation || e->hit < 0 || e->is_fresh) return;
+    perp__collocation_guess(e->at, e->past_x, e->var);
+    perp__collocated is = perp__collocation_solve(e->at, e->past_t, e->past_h, e->past_x, e->mode);
+    perp__saltation_again(e->saltation, is == PERP__COLLOCATED, row);
+}
+
 /* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
@@ -638,11 +694,17 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         if (share < 1 && solve(e, h) != PERP__COLLOCATED) continue;
         double taken = first_violated(e, 0) >= 0 ? locate(e, h) : h;
         if (taken == 0) continue;
-        if (is_nothing(e, taken)) return take_step(e, taken, 0);
+        if (is_nothing(e, taken)) {
+            int row = e->hit < 0 ? -1 : row_of_hit(e);
+            take_step(e, taken, 0);
+            follow_event_at_once(e, row);
+            return 1;
+        }
         fails(e, "what was found does not hold, with steps however short; furthest off is", -1);
         int ok = holds(sim, r);
         if (!ok) e->worst = r->worst;
         if (!ok) continue;
+        follow_step(e, taken);
         take_step(e, taken, 1);
         if (e->hit < 0 && h == whole) e->t = end;
         return 1;
@@ -754,6 +816,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     perp__step_result sum = {.outcome = PERP_SOLVED, .worst = -1};
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
+    if (e->saltation) perp__saltation_begin(e->saltation, sim->sensitivity, sim->is_moved);
     if (sim->is_moved) e->has_mode = e->was_in_mode = 0;
     while (!is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED)
         add(&sum, advance_once(sim, t1));
@@ -761,6 +824,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);
     memcpy(s->ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
     s->ws[SYM_T] = t1;
+    if (e->saltation) perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
     return sum;
 }
 

@@ -1,4 +1,4 @@
-/* Internal: a method with inner points through the events of a model (docs/adr/016-events.md). */
+/* Internal: a method with inner points through the events of a model (docs/adr/019-events.md). */
 
 #ifndef PERP_SRC_EVENTS_H
 #define PERP_SRC_EVENTS_H
@@ -18,6 +18,9 @@ void perp__events_destroy(perp__events *events);
 /* Another of the same problem, without what its steps left behind. */
 perp_status perp__events_share(const perp__events *events, const perp_simulation_options *options,
                                perp__events **copy);
+
+/* From the start on, carry along how the states move. 0 when memory is out. */
+int perp__events_follow(perp__events *events, const perp__followed *by);
 
 /* What that is, for snapshots; of a short step's problem by `pass_step`. */
 void perp__events_pass(perp__events *events, perp__pass *pass,

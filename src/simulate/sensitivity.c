@@ -3,27 +3,44 @@
 
 #include "simulate/sensitivity.h"
 
+#include "base/tol.h"
+#include "linalg/dense.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The derivatives form a sparse matrix. Its rows: rows of the step (nrow), outputs and assigned vars, initial values of the states; its
- * columns: states before the step (nx), parameters (np), and, for outputs only, unknowns (ny). */
+ * columns: states before the step (nx), parameters (nfollowed), given symbols (ngiven), and, for outputs only, unknowns (ny). */
 struct perp__sensitivity {
     perp__step *step;
-    int np, noutput;
+    int np, noutput; /* directions: parameters, then initial values of states */
+    int nfollowed, *state,
+        *place; /* directions that are parameters; the states of the others; the caller's order */
     int nparam, *param; /* those followed, then others that the step's caller may change */
+    int ngiven, *given; /* symbols whose derivatives the caller gives: times, tables */
     perp__tape tape;    /* the nonzeros, row by row */
     int *start, *column;
     double *ws;         /* the step's symbols, parameters, then the tape */
     double *before;     /* nx x np, by rows */
+    double *of_given;   /* ngiven x np, by rows */
     double *now, *next; /* ny x np, by rows */
     double *output;     /* noutput x np, by rows */
     double *b;          /* ny */
+    double *move;       /* a direction: of all columns */
     int known;          /* 0: a step did not determine them */
+    double *lu, *unit,
+        *work; /* of the dense path: ny x ny; factors of columns, then of rows; scratch */
+    int *swap;
 };
 
 /* Creation ------------------------------------------------------------------------------------ */
+
+/* The first column of an unknown. */
+static int unknowns_of(const perp__sensitivity *x)
+{
+    return x->step->nx + x->nfollowed + x->ngiven;
+}
 
 /* The nonzeros of formula e as roots of the tape, and their columns. */
 static int add_row(perp__sensitivity *x, perp__graph *g, perp_expr e, const int *column_of,
@@ -53,11 +70,12 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
     int *column_of = malloc(((size_t)nsymbol + 1) * sizeof(int)), ok = column_of != NULL;
     for (int k = 0; ok && k < nsymbol; k++) column_of[k] = -1;
     for (int i = 0; ok && i < s->nx; i++) column_of[s->sym.pre + i] = i;
-    for (int j = 0; ok && j < x->np; j++) column_of[perp__step_parameter(s, j)] = s->nx + j;
+    for (int j = 0; ok && j < x->nfollowed; j++) column_of[perp__step_parameter(s, j)] = s->nx + j;
+    for (int k = 0; ok && k < x->ngiven; k++) column_of[x->given[k]] = s->nx + x->nfollowed + k;
     for (int r = 0; ok && r < total; r++) {
         int is_output = r >= s->nrow && r < s->nrow + x->noutput;
         for (int i = 0; i < s->ny; i++)
-            column_of[s->sym.y + i] = is_output ? s->nx + x->np + i : -1;
+            column_of[s->sym.y + i] = is_output ? unknowns_of(x) + i : -1;
         x->start[r] = n;
         ok = add_row(x, g, formula[r], column_of, &scratch, &root, &n, &capacity);
     }
@@ -73,35 +91,52 @@ static int allocate(perp__sensitivity *x)
 {
     const perp__step *s = x->step;
     size_t np = (size_t)x->np, nx = (size_t)s->nx, ny = (size_t)s->ny, nout = (size_t)x->noutput;
-    x->before = calloc((nx + 2 * ny + nout) * np + ny + 1, sizeof(double));
+    size_t ngiven = (size_t)x->ngiven;
+    x->before =
+        calloc((nx + ngiven + 2 * ny + nout) * np + 2 * ny + nx + (size_t)x->nfollowed + ngiven + 1,
+               sizeof(double));
     if (!x->before) return 0;
-    x->now = x->before + nx * np;
+    x->of_given = x->before + nx * np;
+    x->now = x->of_given + ngiven * np;
     x->next = x->now + ny * np;
     x->output = x->next + ny * np;
     x->b = x->output + nout * np;
+    x->move = x->b + ny;
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
-    if (!x->ws) return 0;
+    x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + 1) * sizeof(double));
+    x->swap = malloc((ny + 1) * sizeof(int));
+    if (!x->ws || !x->lu || !x->swap) return 0;
+    x->unit = x->lu + (s->A ? ny * ny : 0);
+    x->work = x->unit + 2 * ny;
     perp__tape_prepare(&x->tape, x->ws, 1);
     return 1;
 }
 
-/* The parameters that are symbols of the formulas. 0 when memory is out. */
-static int list_parameters(perp__sensitivity *x, const int *param, int np)
+/* The parameters that are symbols of the formulas, the states that are followed, and what is given. 0 when memory is out. */
+static int list_symbols(perp__sensitivity *x, const perp__followed *by)
 {
     const perp__varied *varied = &x->step->sym.varied;
-    x->param = malloc(((size_t)np + (size_t)varied->n) * sizeof(int));
+    int np = by->nparam, nstate = by->nstate;
+    size_t n = (size_t)np + (size_t)varied->n + 2 * (size_t)nstate + (size_t)by->ngiven;
+    x->param = malloc((n + (size_t)np + 1) * sizeof(int));
     if (!x->param) return 0;
-    memcpy(x->param, param, (size_t)np * sizeof(int));
+    x->state = x->param + np + varied->n;
+    x->place = x->state + nstate;
+    x->given = x->place + np + nstate;
+    for (int k = 0; k < np; k++) x->param[k] = by->param[k];
+    for (int k = 0; k < nstate; k++) x->state[k] = by->state[k];
+    for (int k = 0; k < by->ngiven; k++) x->given[k] = by->given[k];
+    for (int k = 0; k < np + nstate; k++) x->place[k] = by->place ? by->place[k] : k;
     x->nparam = np;
     for (int k = 0; k < varied->n; k++) {
         int is_followed = 0;
-        for (int j = 0; j < np; j++) is_followed |= param[j] == varied->param[k];
+        for (int j = 0; j < np; j++) is_followed |= x->param[j] == varied->param[k];
         if (!is_followed) x->param[x->nparam++] = varied->param[k];
     }
     return 1;
 }
 
-perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int np)
+perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed *by)
 {
     int noutput = s->tape.outputs.nout + s->sym.assigned.n;
     size_t total = (size_t)s->nrow + (size_t)noutput + (size_t)s->nx;
@@ -110,9 +145,13 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const int *param, int
     perp_expr *formula = malloc((total + 1) * sizeof *formula);
     int ok = x && formula;
     if (ok) {
-        *x = (perp__sensitivity){.step = s, .np = np, .noutput = noutput};
+        *x = (perp__sensitivity){.step = s,
+                                 .np = by->nparam + by->nstate,
+                                 .noutput = noutput,
+                                 .nfollowed = by->nparam,
+                                 .ngiven = by->ngiven};
         x->start = malloc((total + 1) * sizeof(int));
-        ok = x->start && list_parameters(x, param, np) &&
+        ok = x->start && list_symbols(x, by) &&
              perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
                                  formula + s->nrow + noutput) &&
              derive(x, &graph, formula) && allocate(x);
@@ -148,7 +187,18 @@ void perp__sensitivity_set(perp__sensitivity *x, int state)
 
 perp__sensitivity *perp__sensitivity_clone(const perp__sensitivity *x, perp__step *step)
 {
-    return perp__sensitivity_create(step, x->param, x->np);
+    perp__followed by = perp__sensitivity_followed(x);
+    by.ngiven = x->ngiven, by.given = x->given;
+    return perp__sensitivity_create(step, &by);
+}
+
+perp__followed perp__sensitivity_followed(const perp__sensitivity *x)
+{
+    return (perp__followed){.nparam = x->nfollowed,
+                            .nstate = x->np - x->nfollowed,
+                            .param = x->param,
+                            .state = x->state,
+                            .place = x->place};
 }
 
 void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
@@ -170,6 +220,8 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
     free(x->column);
     free(x->before);
     free(x->ws);
+    free(x->lu);
+    free(x->swap);
     free(x);
 }
 
@@ -181,21 +233,23 @@ static void evaluate(perp__sensitivity *x)
     perp__tape_eval(&x->tape, x->ws);
 }
 
-/* d formula / d p_j along the run: row r of the matrix times (before, unit vector j, now). */
-static double along(const perp__sensitivity *x, int r, int j, const double *now)
+/* Direction j: states before, a unit vector of the parameters, what is given; and the unknowns `now` (nullable). */
+static void put_direction(perp__sensitivity *x, int j, const double *now)
 {
-    int nx = x->step->nx, np = x->np;
+    int np = x->np;
+    double *move = x->move;
+    for (int i = 0; i < x->step->nx; i++) *move++ = x->before[i * np + j];
+    for (int k = 0; k < x->nfollowed; k++) *move++ = k == j;
+    for (int k = 0; k < x->ngiven; k++) *move++ = x->of_given[k * np + j];
+    for (int i = 0; i < x->step->ny && now; i++) *move++ = now[i * np + j];
+}
+
+/* How formula r moves in it. */
+static double along(const perp__sensitivity *x, int r)
+{
     double sum = 0;
-    for (int k = x->start[r]; k < x->start[r + 1]; k++) {
-        int c = x->column[k];
-        double d = x->ws[x->tape.out[k]];
-        if (c < nx)
-            sum += d * x->before[c * np + j];
-        else if (c >= nx + np)
-            sum += d * now[(c - nx - np) * np + j];
-        else if (c == nx + j)
-            sum += d;
-    }
+    for (int k = x->start[r]; k < x->start[r + 1]; k++)
+        sum += x->ws[x->tape.out[k]] * x->move[x->column[k]];
     return sum;
 }
 
@@ -207,10 +261,16 @@ void perp__sensitivity_restart(perp__sensitivity *x)
     memset(x->before, 0, (size_t)s->nx * np * sizeof(double));
     for (size_t i = 0; i < (size_t)s->ny * np; i++) x->now[i] = (double)NAN;
     for (size_t i = 0; i < (size_t)x->noutput * np; i++) x->output[i] = (double)NAN;
-    for (int i = 0; i < s->nx; i++) {
-        int is_set = s->model->item[PERP_STATE][i].is_set;
-        for (int j = 0; j < x->np; j++)
-            x->now[i * x->np + j] = is_set ? 0 : along(x, s->nrow + x->noutput + i, j, NULL);
+    for (int j = 0; j < x->np; j++) {
+        put_direction(x, j, NULL);
+        for (int i = 0; i < s->nx; i++) {
+            double *now = &x->now[i * x->np + j];
+            if (j >= x->nfollowed)
+                *now = x->state[j - x->nfollowed] == i;
+            else
+                *now =
+                    s->model->item[PERP_STATE][i].is_set ? 0 : along(x, s->nrow + x->noutput + i);
+        }
     }
     x->known = 1;
 }
@@ -259,23 +319,90 @@ static void multiply(const perp__step *s, const perp__mode *mode, const double *
     }
 }
 
+/* The largest entry of a row or column becomes 1 or so: by powers of two, a few times over. */
+static void scale_mode(perp__sensitivity *x)
+{
+    perp__step *s = x->step;
+    int ny = s->ny;
+    double *column = x->unit, *row = column + ny;
+    for (int i = 0; i < 2 * ny; i++) column[i] = 1;
+    for (int round = 0; round < 4; round++) {
+        for (int j = 0; j < ny; j++) x->b[j] = 0;
+        for (int i = 0; i < ny; i++) {
+            double largest = 0;
+            int r = mode_row(s, i);
+            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+                largest = fmax(largest, fabs(s->value[k]) * column[s->column[k]]);
+            row[i] = largest > 0 ? ldexp(1, -ilogb(largest)) : 1;
+            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+                double *most = &x->b[s->column[k]];
+                *most = fmax(*most, fabs(s->value[k]) * row[i]);
+            }
+        }
+        for (int j = 0; j < ny; j++) column[j] = x->b[j] > 0 ? ldexp(1, -ilogb(x->b[j])) : 1;
+    }
+}
+
+/* For a matrix whose units are far apart, as in a short step with contacts by position. 0 if it is singular. */
+static int factor_mode(perp__sensitivity *x)
+{
+    perp__step *s = x->step;
+    int ny = s->ny;
+    double *A = x->lu, *row = x->unit + ny;
+    if (!s->A) return 0;
+    scale_mode(x);
+    memset(A, 0, (size_t)ny * (size_t)ny * sizeof(double));
+    for (int i = 0; i < ny; i++) {
+        int r = mode_row(s, i);
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+            int j = s->column[k];
+            A[(size_t)j * (size_t)ny + (size_t)i] = s->value[k] * row[i] * x->unit[j];
+        }
+    }
+    double norm = perp__norm1(ny, A, ny);
+    return perp__lu(ny, A, ny, x->swap) == 0 &&
+           perp__lu_rcond(ny, A, ny, x->swap, norm, x->work) > PERP_TOL_SINGULAR;
+}
+
+static void solve_factored(perp__sensitivity *x, int j)
+{
+    int ny = x->step->ny;
+    for (int i = 0; i < ny; i++) x->b[i] *= x->unit[ny + i];
+    perp__lu_solve(ny, x->lu, ny, x->swap, x->b);
+    for (int i = 0; i < ny; i++) x->next[i * x->np + j] = x->unit[i] * x->b[i];
+}
+
 /* Fill x->next. 0 if the mode's matrix is singular. */
 static int solve_mode(perp__sensitivity *x)
 {
     perp__step *s = x->step;
     int sparse = s->sparse && perp__sparse_factor_mode(s);
     const perp__mode *mode = sparse ? NULL : perp__step_mode(s);
-    if (!sparse && !mode) return 0;
+    if (!sparse && !mode && !factor_mode(x)) return 0;
     for (int j = 0; j < x->np; j++) {
-        for (int i = 0; i < s->ny; i++) x->b[i] = -along(x, mode_row(s, i), j, NULL);
+        put_direction(x, j, NULL);
+        for (int i = 0; i < s->ny; i++) x->b[i] = -along(x, mode_row(s, i));
         if (mode) {
             multiply(s, mode, x->b, x->next + j, x->np);
+            continue;
+        }
+        if (!sparse) {
+            solve_factored(x, j);
             continue;
         }
         if (!perp__sparse_solve_rows(s, x->b)) return 0;
         for (int i = 0; i < s->ny; i++) x->next[i * x->np + j] = x->b[i];
     }
     return 1;
+}
+
+/* Outputs and assigned vars from the unknowns. */
+static void report(perp__sensitivity *x)
+{
+    for (int j = 0; j < x->np && x->noutput > 0; j++) {
+        put_direction(x, j, x->now);
+        for (int i = 0; i < x->noutput; i++) x->output[i * x->np + j] = along(x, x->step->nrow + i);
+    }
 }
 
 void perp__sensitivity_advance(perp__sensitivity *x)
@@ -290,9 +417,56 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     double *now = x->next;
     x->next = x->now;
     x->now = now;
-    for (int i = 0; i < x->noutput; i++) {
-        for (int j = 0; j < x->np; j++) x->output[i * x->np + j] = along(x, s->nrow + i, j, x->now);
+    report(x);
+}
+
+double *perp__sensitivity_states(perp__sensitivity *x)
+{
+    return x->now;
+}
+
+double *perp__sensitivity_given(perp__sensitivity *x)
+{
+    return x->of_given;
+}
+
+void perp__sensitivity_put(perp__sensitivity *x, const double *before, const double *state,
+                           const double *var)
+{
+    const perp__step *s = x->step;
+    size_t np = (size_t)x->np, states = (size_t)s->nx * np;
+    if (states) memcpy(x->before, before, states * sizeof(double));
+    if (states) memcpy(x->now, state, states * sizeof(double));
+    for (size_t i = states; i < (size_t)s->ny * np; i++) x->now[i] = 0; /* splits: nobody reads */
+    for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) {
+        int at = s->sym.var_at[v];
+        if (at < s->ny) memcpy(x->now + (size_t)at * np, var + (size_t)v * np, np * sizeof(double));
     }
+    evaluate(x);
+    report(x);
+}
+
+void perp__sensitivity_vars(const perp__sensitivity *x, double *var)
+{
+    const perp__step *s = x->step;
+    size_t np = (size_t)x->np;
+    int nout = x->noutput - s->sym.assigned.n;
+    for (int v = 0; v < s->model->nitem[PERP_VAR]; v++) {
+        int at = s->sym.var_at[v];
+        const double *from =
+            at < s->ny ? x->now + (size_t)at * np : x->output + (size_t)(nout + at - s->ny) * np;
+        memcpy(var + (size_t)v * np, from, np * sizeof(double));
+    }
+}
+
+int perp__sensitivity_known(const perp__sensitivity *x)
+{
+    return x->known;
+}
+
+void perp__sensitivity_trust(perp__sensitivity *x)
+{
+    x->known = 1;
 }
 
 void perp__sensitivity_lose(perp__sensitivity *x)
@@ -304,8 +478,9 @@ int perp__sensitivity_get(const perp__sensitivity *x, double *derivative, int nc
 {
     const perp__step *s = x->step;
     int np = x->np, nout = x->noutput - s->sym.assigned.n;
-    for (int j = 0; j < np; j++) {
-        double *d = derivative + (size_t)j * (size_t)ncolumn;
+    for (int k = 0; k < np; k++) {
+        int j = x->place[k];
+        double *d = derivative + (size_t)k * (size_t)ncolumn;
         *d++ = 0; /* time */
         for (int i = 0; i < s->nx; i++) *d++ = x->now[i * np + j];
         for (int v = 0; v < s->model->nvar; v++) {

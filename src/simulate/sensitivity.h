@@ -15,8 +15,17 @@
 
 typedef struct perp__sensitivity perp__sensitivity;
 
-/* param: indices among the model's parameters. NULL when memory is out. */
-perp__sensitivity *perp__sensitivity_create(perp__step *step, const int *param, int nparam);
+/* By what a run is differentiated: parameters of the model, then initial values of states. given: symbols of the step whose derivatives
+ * are put in before each step. */
+typedef struct perp__followed {
+    int nparam, nstate, ngiven;
+    const int *param, *state, *given;
+    const int *place; /* the caller's order: which of these the k-th is; NULL: as they are */
+} perp__followed;
+
+/* NULL when memory is out. */
+perp__sensitivity *perp__sensitivity_create(perp__step *step, const perp__followed *by);
+perp__followed perp__sensitivity_followed(const perp__sensitivity *sensitivity);
 void perp__sensitivity_destroy(perp__sensitivity *sensitivity);
 
 /* Put in the values that the parameters have now. NULL: nothing. */
@@ -34,6 +43,16 @@ void perp__sensitivity_restart(perp__sensitivity *sensitivity);
 
 /* The step whose solution is in the workspace. */
 void perp__sensitivity_advance(perp__sensitivity *sensitivity);
+
+/* For another engine of the same run (saltation.c), derivatives by rows, one a direction: those of the states now, and of the given
+ * symbols, to be read and written; of all vars of the model; and put those of a point, with the outputs there, in their place. */
+double *perp__sensitivity_states(perp__sensitivity *sensitivity);
+double *perp__sensitivity_given(perp__sensitivity *sensitivity);
+void perp__sensitivity_vars(const perp__sensitivity *sensitivity, double *var);
+void perp__sensitivity_put(perp__sensitivity *sensitivity, const double *before,
+                           const double *state, const double *var);
+int perp__sensitivity_known(const perp__sensitivity *sensitivity);
+void perp__sensitivity_trust(perp__sensitivity *sensitivity); /* what was put in is known */
 
 /* A step failed, perhaps after a part of it: until the next restart there are none. */
 void perp__sensitivity_lose(perp__sensitivity *sensitivity);

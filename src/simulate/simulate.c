@@ -407,8 +407,7 @@ static perp_status no_changes(const perp_simulation *sim, perp_diag *diag)
 {
     return perp__refuse(
         diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
-        "%s has no inputs and parameters that are set or followed through its events; "
-        "backward-euler and theta have\n",
+        "%s has no inputs and parameters that are set on the way; backward-euler and theta have\n",
         perp_integrator_name(sim->options.integrator));
 }
 
@@ -837,19 +836,30 @@ void perp_simulation_row(const perp_simulation *sim, double *row)
 
 /* Derivatives --------------------------------------------------------------------------------- */
 
-/* Which parameters of the model these are, in *param (the caller frees it). */
-static perp_status find_parameters(const perp_model *m, int n, const char *const *parameter,
-                                   int **param, perp_diag *diag)
+/* Which parameters and states of the model these are, each kind in the order given: in *list, with room for both, the place of each name behind
+ * them (the caller frees it). */
+static perp_status find_followed(const perp_model *m, int n, const char *const *name,
+                                 perp__followed *by, int **list, perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    *param = malloc(((size_t)n + 1) * sizeof **param);
-    if (!*param) return perp__out_of_memory(diag, m->source.name);
-    for (int k = 0; k < n && status == PERP_OK; k++) {
-        if (perp__may_vary(m, parameter[k], *param + k)) continue;
-        status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
-                              "no parameter '%s' to differentiate with respect to\n",
-                              parameter[k] ? parameter[k] : "");
+    int *param = *list = malloc((3 * (size_t)n + 1) * sizeof **list), *state = param + n;
+    *by = (perp__followed){.param = param, .state = state};
+    if (!param) return perp__out_of_memory(diag, m->source.name);
+    for (int k = 0, i; k < n && status == PERP_OK; k++) {
+        perp_symbol_kind kind;
+        int *place = state + n + k;
+        if (perp__may_vary(m, name[k], &i))
+            *place = by->nparam, param[by->nparam++] = i;
+        else if (name[k] && perp_model_find(m, name[k], &kind, &i) && kind == PERP_STATE)
+            *place = -1 - by->nstate, state[by->nstate++] = i;
+        else
+            status = perp__refuse(diag, PERP_ERR_ARG, perp__in(m->source.name),
+                                  "no parameter '%s' to differentiate with respect to, nor a state "
+                                  "of this name\n",
+                                  name[k] ? name[k] : "");
     }
+    for (int k = 0; k < n && status == PERP_OK; k++)
+        if (state[n + k] < 0) state[n + k] = by->nparam - 1 - state[n + k];
     return status;
 }
 
@@ -887,23 +897,26 @@ static perp_status check_followed(const perp_simulation *sim, int n, const int *
     return PERP_OK;
 }
 
-perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *const *parameter,
+perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *const *name,
                                    perp_diag *diag)
 {
-    if (!sim || n < 1 || !parameter || sim->done > 0) return PERP_ERR_ARG;
-    if (sim->events) return no_changes(sim, diag);
-    int *param;
-    perp_status status = find_parameters(sim->model, n, parameter, &param, diag);
-    if (status == PERP_OK) status = check_followed(sim, n, param, diag);
-    perp__sensitivity *made =
-        status == PERP_OK ? perp__sensitivity_create(&sim->step, param, n) : NULL;
-    free(param);
-    if (status != PERP_OK) return status;
-    if (!made) return perp__out_of_memory(diag, sim->model->source.name);
-    perp__sensitivity_destroy(sim->sensitivity);
-    sim->sensitivity = made;
-    perp__sensitivity_restart(made);
-    return PERP_OK;
+    if (!sim || n < 1 || !name || sim->done > 0) return PERP_ERR_ARG;
+    int *list;
+    perp__followed by;
+    perp_status status = find_followed(sim->model, n, name, &by, &list, diag);
+    by.place = list + 2 * n;
+    if (status == PERP_OK) status = check_followed(sim, by.nparam, by.param, diag);
+    perp__sensitivity *made = status == PERP_OK ? perp__sensitivity_create(&sim->step, &by) : NULL;
+    int ok = made && (!sim->events || perp__events_follow(sim->events, &by));
+    free(list);
+    if (ok) {
+        perp__sensitivity_destroy(sim->sensitivity);
+        sim->sensitivity = made;
+        perp__sensitivity_restart(made);
+        return PERP_OK;
+    }
+    perp__sensitivity_destroy(made);
+    return status != PERP_OK ? status : perp__out_of_memory(diag, sim->model->source.name);
 }
 
 perp_status perp_simulation_derivatives(const perp_simulation *sim, double *derivative)

@@ -176,7 +176,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 2, ORDER = 0x01020304 };
+enum { VERSION = 3, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
@@ -313,7 +313,9 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     if (status != PERP_OK) return status;
     if (sim->sensitivity)
         copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);
-    return sim->sensitivity && !copy->sensitivity ? PERP_ERR_MEMORY : PERP_OK;
+    if (!copy->sensitivity) return sim->sensitivity ? PERP_ERR_MEMORY : PERP_OK;
+    perp__followed by = perp__sensitivity_followed(copy->sensitivity);
+    return copy->events && !perp__events_follow(copy->events, &by) ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 perp_status perp_simulation_clone(const perp_simulation *sim, perp_simulation **clone,

@@ -240,11 +240,11 @@ static void what_cannot_be_followed_is_refused_by_name(void **state)
     perp_simulation *sim;
     perp_diag diag = {0};
     double row[64];
-    const char *wrong[] = {"m", "x"}, *right[] = {"m"};
+    const char *wrong[] = {"m", "f"}, *right[] = {"m"};
     assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
     assert_int_equal(perp_simulation_derivatives(sim, row), PERP_ERR_ARG);
     assert_int_equal(perp_simulation_follow(sim, 2, wrong, &diag), PERP_ERR_ARG);
-    assert_non_null(strstr(perp_diag_text(&diag), "no parameter 'x'"));
+    assert_non_null(strstr(perp_diag_text(&diag), "no parameter 'f'"));
     assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
     assert_int_equal(perp_simulation_follow(sim, 1, right, &diag), PERP_ERR_ARG);
     perp_diag_clear(&diag);

@@ -1,0 +1,403 @@
+/* Derivatives of runs through located events, against closed forms and differences of such runs. */
+
+#include "runs.h"
+
+#include <math.h>
+
+enum { MOST = 6 };
+
+#define CONTACT "when z <= 0\n"
+
+/* A scene: text, or a file of tests/data/events where it has one line. */
+typedef struct scene {
+    const char *name, *text;
+    double to, step;
+    const char *by[MOST]; /* parameters and initial values */
+    double
+        kinks; /* at most so many numbers may be at a jump, where differences do not tell: a share */
+    double share; /* of a value, for differences */
+} scene;
+
+static const scene scenes[] = {
+    {"two elastic balls",
+     "param r = 0.1, k = 1\nstate a = 0, b = 0.52, va = 1, vb = 0\nvar p\nder(a) = va\nder(b) = "
+     "vb\n"
+     "der(va) = -p\nder(vb) = k*p\n0 <= p perp vb - va + pre(vb - va) >= 0 when b - a - 2*r <= 0\n",
+     1,
+     0.03,
+     {"a", "b", "va", "vb", "r", "k"},
+     0.01,
+     1e-4},
+    {"ball in air that resists", "ball", 1.9, 0.05, {"g", "e", "c", "z", "v", "u"}, 0.2, 1e-4},
+    {"ball that slides while it bounces",
+     "param g = 9.81, mu = 0.1, e = 0.7\nstate z = 1, v = 0, x = 0, u = 10\nvar p, f\nder(z) = v\n"
+     "der(v) = p - g\nder(x) = u\nder(u) = f\n0 <= p perp v + e*pre(v) >= 0 " CONTACT
+     "-mu*p <= f <= mu*p perp u\n",
+     1.2,
+     0.03,
+     {"g", "mu", "e", "z", "v", "u"},
+     0.01,
+     1e-4},
+    {"spinning ball that grips at its impact",
+     "param g = 9.81, mu = 0.5, e = 0.6, r = 0.2\nstate z = 1, v = 0, x = 0, u = 1, w = 2\n"
+     "var p, f\nder(z) = v\nder(v) = p - g\nder(x) = u\nder(u) = f\nr*der(w) = -2.5*f\n"
+     "0 <= p perp v + e*pre(v) >= 0 " CONTACT "-mu*p <= f <= mu*p perp u - r*w\n",
+     0.9,
+     0.03,
+     {"g", "mu", "e", "r", "u", "w"},
+     0.01,
+     1e-4},
+    {"ball on a table that moves",
+     "param g = 9.81, e = 0.5, A = 0.05, w = 9\nstate z = 0.4, v = 0\nvar p\nder(z) = v\n"
+     "der(v) = p - g\n0 <= p perp v - A*w*cos(w*t) + e*pre(v - A*w*cos(w*t)) >= 0 "
+     "when z <= A*sin(w*t)\n",
+     0.7,
+     0.01,
+     {"g", "e", "A", "w", "z", "v"},
+     0.01,
+     1e-4},
+    {"restitution that depends on time and place",
+     "param g = 9.81, e = 0.5, a = 0.3, b = 0.1\nstate z = 0.5, v = 0, x = 0, u = 1\nvar p\n"
+     "der(z) = v\nder(v) = p - g\nder(x) = u\nder(u) = -0.2*u\n"
+     "0 <= p perp v + (e + a*t + b*sin(x))*pre(v) >= 0 " CONTACT,
+     0.95,
+     0.03,
+     {"g", "e", "a", "b", "z", "u"},
+     0.01,
+     1e-4},
+    {"block that is pushed to and fro",
+     "param m = 1.3, mu = 0.37, g = 9.81, A = 8, w = 3\nstate x = 0, v = 1\nvar f\nder(x) = v\n"
+     "m*der(v) = A*sin(w*t) + f\n-mu*m*g <= f <= mu*m*g perp v\noutput power = f*v\n",
+     3.1,
+     0.01,
+     {"m", "mu", "A", "w", "x", "v"},
+     0.01,
+     1e-4},
+    {"block by a table",
+     "input u\nparam m = 1, mu = 0.2\nstate x = 0, v = 0.5\nvar f\nder(x) = v\nm*der(v) = u + f\n"
+     "-mu*m*9.81 <= f <= mu*m*9.81 perp v\n",
+     1,
+     0.07,
+     {"m", "mu", "v"},
+     0.01,
+     1e-4},
+    {"oscillator on a belt",
+     "oscillator",
+     12,
+     0.1,
+     {"k", "m", "mu_s", "mu_d", "belt", "x"},
+     0.05,
+     1e-4},
+    {"three discs", "discs", 1.2, 0.02, {"r", "e", "k", "x[1]", "u[1]", "w[3]"}, 0.1, 1e-4},
+    {"rocking block", "rocking", 1.05, 0.02, {"b", "c", "g", "J", "tilt"}, 0.1, 1e-4},
+    {"wheel with a lock", "wheel", 6.4, 0.1, {"J", "d", "A", "w0"}, 0.05, 1e-4},
+    {"woodpecker", "woodpecker", 0.1, 5e-4, {"mS", "JS", "g", "e1", "mu", "wS"}, 0.3, 1e-4},
+    {"mass on a spring, stuck in the end",
+     "param k = 1, F = 0.15\nstate x = 1, v = 0.3\nvar f\nder(x) = v\nder(v) = f - k*x\n"
+     "-F <= f <= F perp v\n",
+     11.8,
+     0.01,
+     {"k", "F", "x", "v"},
+     0.01,
+     1e-4},
+    {"stop by position that closes and opens",
+     "param k = 1, A = 0.5, s = 0.2\nstate x = 1, v = 0\nvar p\nder(x) = v\n"
+     "der(v) = p - k*x + A*sin(t - 1)\n0 <= p perp x + s >= 0\n",
+     9.6,
+     0.1,
+     {"k", "A", "s", "x", "v"},
+     0.01,
+     1e-2},
+    {"bead that leaves a hoop",
+     "param g = 9.81\nstate x = 0, y = 1, u = 1, w = 0\nvar p\nder(x) = u\nder(y) = w\n"
+     "der(u) = p*x\nder(w) = p*y - g\n0 <= p perp x^2 + y^2 - 1 >= 0\n",
+     0.4,
+     0.04,
+     {"g", "u"},
+     0.01,
+     1e-4},
+    {"block that falls off its table",
+     "param g = 9.81, L = 1, mu = 0.05\nstate x = 0, z = 0, u = 2, v = 0\nvar p, f\nder(x) = u\n"
+     "der(z) = v\nder(u) = f\nder(v) = p - g\n0 <= p perp v >= 0 when z <= 0 and x <= L\n"
+     "-mu*p <= f <= mu*p perp u\n",
+     0.8,
+     0.03,
+     {"g", "L", "mu", "x", "u"},
+     0.01,
+     1e-4},
+    {"pendulum and wall",
+     "param l = 0.8, e = 0.7, k = 0.3, wall = 0.5\nstate a = 0.3, w = 2\nvar n\nder(a) = w\n"
+     "l*der(w) = -9.81*sin(a) - k*w*abs(w) - n\n0 <= n perp -w - e*pre(w) >= 0 when wall <= a\n",
+     2.1,
+     0.03,
+     {"l", "e", "k", "wall", "a", "w"},
+     0.01,
+     1e-4},
+    {"mass between two walls",
+     "param k = 1, c = 0.05, e = 0.8, A = 2\nstate x = 0, v = 1\nvar p, q\nder(x) = v\n"
+     "der(v) = p - q - k*x - c*v + A*cos(2*t)\n0 <= p perp v + e*pre(v) >= 0 when x <= -0.3\n"
+     "0 <= q perp -v - e*pre(v) >= 0 when x >= 0.4\n",
+     3.05,
+     0.03,
+     {"k", "c", "e", "A", "x", "v"},
+     0.01,
+     1e-4},
+    {"carts that meet, go on together and part",
+     "param k = 4, m = 2, g = 1\nstate x = -0.5, y = -0.3, u = 1, w = 0\nvar p\nder(x) = u\nder(y) "
+     "= w\n"
+     "der(u) = -p - k*x\nm*der(w) = p - g*y\n0 <= p perp w - u >= 0 when y - x <= 0\n",
+     2,
+     0.03,
+     {"k", "m", "g", "x", "u", "w"},
+     0.01,
+     1e-4},
+    {"rectifier",
+     "param R = 1, C = 0.2, L = 0.1, V = 5, w = 12\nstate i = 0, q = 0\nvar v\nL*der(i) = "
+     "V*sin(w*t) - R*i - q/C + v\nder(q) = i - q/(4*C)\n0 <= v perp i >= 0\n",
+     2,
+     0.01,
+     {"R", "C", "L", "V", "w"},
+     0.01,
+     1e-4},
+    {"wheel that slips, then rolls",
+     "param mu = 0.3, m = 2, J = 0.05, r = 0.2, T = 0.5\nstate x = 0, u = 3, w = 0\nvar f\n"
+     "der(x) = u\nm*der(u) = f\nJ*der(w) = T*sin(4*t) - r*f\n-mu*m*9.81 <= f <= mu*m*9.81 perp u - "
+     "r*w\n",
+     1.5,
+     0.03,
+     {"mu", "m", "J", "r", "T", "u"},
+     0.01,
+     1e-4},
+    {"three boxes on a belt",
+     "param k = 30, mu = 0.3, V = 0.4\nstate x[3] = [0, 0.02, -0.03], v[3] = [0, 0.1, 0.3]\nvar "
+     "f[3]\n"
+     "for i in 1..3 {\nder(x[i]) = v[i]\n-mu*(8 + i) <= f[i] <= mu*(8 + i) perp v[i] - V\n}\n"
+     "der(v[1]) = f[1] - k*x[1] + k*(x[2] - x[1])\n"
+     "der(v[2]) = f[2] - k*(x[2] - x[1]) + k*(x[3] - x[2])\nder(v[3]) = f[3] - k*(x[3] - x[2])\n",
+     2,
+     0.02,
+     {"k", "mu", "V", "x[1]", "v[3]"},
+     0.01,
+     1e-3},
+    {"spring that pushes only",
+     "param k = 300, d = 0.02, g = 9.81\nstate z = 0.3, v = 0\nvar p\nder(z) = v\nder(v) = p - g\n"
+     "0 <= p perp p + k*(z - d) >= 0\n",
+     1.3,
+     0.01,
+     {"k", "d", "g", "z", "v"},
+     0.01,
+     1e-4},
+};
+
+static perp_model *model_of(const scene *s)
+{
+    if (strchr(s->text, '\n')) {
+        perp_model *model = parse_model(s->text);
+        perp_trajectory *table = NULL;
+        static const char rows[] = "t,u\n0,0\n0.21,3\n0.5,-4\n1,2\n";
+        if (strncmp(s->text, "input", 5) != 0) return model;
+        assert_int_equal(perp_trajectory_parse(rows, strlen(rows), "test", &table, NULL), PERP_OK);
+        assert_int_equal(perp_model_set_input_table(model, "u", table, NULL, "test", NULL),
+                         PERP_OK);
+        perp_trajectory_destroy(table);
+        return model;
+    }
+    char path[1024];
+    perp_diag diag = {0};
+    perp_model *model;
+    snprintf(path, sizeof path, "%s/tests/data/events/%s.perp", PERP_SOURCE_DIR, s->text);
+    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+static perp_simulation *begin(const scene *s, perp_model *model, double step)
+{
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = PERP_RADAU5, o.to = s->to, o.step = step;
+    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK)
+        fail_msg("%s: %s", s->name, perp_diag_text(&diag));
+    return sim;
+}
+
+static int count_names(const scene *s)
+{
+    int n = 0;
+    while (n < MOST && s->by[n]) n++;
+    return n;
+}
+
+static double value_of(const perp_model *model, const char *name)
+{
+    perp_symbol_kind kind;
+    int i;
+    if (!perp_model_find(model, name, &kind, &i)) fail_msg("no %s", name);
+    return perp_model_symbol(model, kind, i).value;
+}
+
+/* All rows with one value moved by d. */
+static run run_at(const scene *s, const char *name, double d)
+{
+    perp_diag diag = {0};
+    run r = {.model = model_of(s)};
+    if (name) set_value(r.model, name, value_of(r.model, name) + d);
+    r.sim = begin(s, r.model, s->step);
+    r.ncolumn = perp_simulation_columns(r.sim);
+    if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
+        fail_msg("%s, %s + %g: %s", s->name, name ? name : "", d, perp_diag_text(&diag));
+    return r;
+}
+
+/* The derivatives of all rows: n columns each. The run itself is the same, up to rounding. */
+static double *follow(const scene *s, const run *base)
+{
+    int n = count_names(s);
+    size_t size = (size_t)n * (size_t)base->ncolumn;
+    perp_diag diag = {0};
+    perp_model *model = model_of(s);
+    perp_simulation *sim = begin(s, model, s->step);
+    double *all = malloc((size_t)base->nrow * size * sizeof *all),
+           *row = malloc(size * sizeof *row);
+    if (perp_simulation_follow(sim, n, s->by, &diag) != PERP_OK)
+        fail_msg("%s: %s", s->name, perp_diag_text(&diag));
+    for (long k = 0; k < base->nrow; k++) {
+        if (k > 0) assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        perp_simulation_row(sim, row);
+        for (int c = 1; c < base->ncolumn - 1 && k > 0; c++)
+            assert_near(row[c], base->value[k * base->ncolumn + c], 1e-9);
+        if (perp_simulation_derivatives(sim, all + (size_t)k * size) != PERP_OK)
+            fail_msg("%s: no derivatives at row %ld", s->name, k);
+    }
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    free(row);
+    return all;
+}
+
+/* By six runs, of order six; *kink: it does not agree with that of order four, as at a jump. */
+static double difference(const run r[6], long at, double d, double scale, int *kink)
+{
+    double one = (r[0].value[at] - r[1].value[at]) / (2 * d),
+           two = (r[2].value[at] - r[3].value[at]) / (4 * d),
+           three = (r[4].value[at] - r[5].value[at]) / (6 * d), four = (4 * one - two) / 3;
+    double six = 1.5 * one - 0.6 * two + 0.1 * three;
+    *kink = !(fabs(six - four) <= 1e-6 * scale);
+    return six;
+}
+
+static void compare(const scene *s)
+{
+    run base = run_at(s, NULL, 0);
+    int n = count_names(s), ns = perp_model_count(base.model, PERP_STATE);
+    double *exact = follow(s, &base), worst = 0;
+    long compared = 0, kinks = 0;
+    for (int j = 0; j < n; j++) {
+        double v = value_of(base.model, s->by[j]), d = s->share * (v != 0 ? fabs(v) : 0.3);
+        run r[6];
+        for (int k = 0; k < 6; k++) r[k] = run_at(s, s->by[j], (k % 2 ? -1 : 1) * (k / 2 + 1) * d);
+        for (int col = 1; col < base.ncolumn - 1; col++) {
+            double tolerance = col <= ns ? 1e-7 : 1e-5; /* forces of runs are noisier */
+            double scale = 1;
+            for (long k = 1; k < base.nrow; k++)
+                scale = fmax(scale, fabs(exact[(k * n + j) * base.ncolumn + col]));
+            for (long k = 1; k < base.nrow; k++) {
+                int kink;
+                double ours = exact[(k * n + j) * base.ncolumn + col],
+                       theirs = difference(r, k * base.ncolumn + col, d, scale, &kink);
+                compared++, kinks += kink;
+                if (!kink) worst = fmax(worst, fabs(ours - theirs) / scale);
+                if (!kink && !(fabs(ours - theirs) <= tolerance * scale))
+                    fail_msg("%s: d %s / d %s at row %ld: %.12g, differences say %.12g", s->name,
+                             perp_simulation_column_name(base.sim, col), s->by[j], k, ours, theirs);
+            }
+        }
+        for (int k = 0; k < 6; k++) free_run(&r[k]);
+    }
+    print_message("%-42s %6ld compared, %5.2f %% at kinks, worst %.1e\n", s->name, compared,
+                  100.0 * (double)kinks / (double)compared, worst);
+    if ((double)kinks > s->kinks * (double)compared)
+        fail_msg("%s: %ld of %ld are at kinks", s->name, kinks, compared);
+    free(exact);
+    free_run(&base);
+}
+
+static void derivatives_agree_with_differences(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) compare(&scenes[k]);
+}
+
+/* x1, x2, v0, u0 -> (1, 0, 1, 0) and (0, 1, 0, 1) for steps of any length, also where one ends at the impact (0.01: t = 0.32). */
+static void two_elastic_balls_exchange_what_they_are(void **state)
+{
+    (void)state;
+    static const double steps[] = {0.5, 0.1, 0.03, 0.01, 1e-3, 1e-4};
+    static const char *const by[] = {"a", "b", "va", "vb"};
+    static const double right[2][4] = {{0, 1, 0, 1}, {1, 0, 1, 0}};
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++) {
+        perp_model *model = model_of(&scenes[0]);
+        perp_simulation *sim = begin(&scenes[0], model, steps[k]);
+        double d[4][8];
+        assert_true(perp_simulation_columns(sim) <= 8);
+        assert_int_equal(perp_simulation_follow(sim, 4, by, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        double *derivative = malloc(4 * (size_t)perp_simulation_columns(sim) * sizeof(double));
+        assert_int_equal(perp_simulation_derivatives(sim, derivative), PERP_OK);
+        for (int j = 0; j < 4; j++)
+            memcpy(d[j], derivative + j * perp_simulation_columns(sim), 3 * sizeof(double));
+        /* the last row of steps of 0.03 is at 0.99 */
+        double rest = 1 - perp_simulation_time(sim);
+        for (int j = 0; j < 4; j++)
+            for (int i = 0; i < 2; i++)
+                assert_near(d[j][1 + i], right[i][j] * (j < 2 ? 1 : 1 - rest), 1e-11);
+        free(derivative);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+/* A ball that slides while it bounces, and rests from T0 = v0/g (1 + 2 e/(1 - e)) on: friction takes mu g T whatever e and v are. */
+static void derivatives_pass_an_accumulation_of_impacts(void **state)
+{
+    (void)state;
+    static const char *const by[] = {"g", "mu", "e", "z", "u", "x"};
+    static const scene ball = {
+        "",
+        "param g = 9.81, mu = 0.1, e = 0.7\nstate z = 1, v = 0, x = 0, u = 10\n"
+        "var p, f\nder(z) = v\nder(v) = p - g\nder(x) = u\nder(u) = f\n"
+        "0 <= p perp v + e*pre(v) >= 0 when z <= 0\n-mu*p <= f <= mu*p perp u\n",
+        4,
+        0,
+        {0},
+        0,
+        0};
+    for (double h = 0.05; h > 0.004; h /= 2) {
+        perp_model *model = model_of(&ball);
+        perp_simulation *sim = begin(&ball, model, h);
+        double d[6 * 8];
+        int n = perp_simulation_columns(sim);
+        assert_int_equal(n, 8);
+        assert_int_equal(perp_simulation_follow(sim, 6, by, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_derivatives(sim, d), PERP_OK);
+        double T = perp_simulation_time(sim), right[6] = {-0.1 * T, -9.81 * T, 0, 0, 1, 0};
+        for (int j = 0; j < 6; j++) {
+            assert_near(d[j * n + 1], 0, 1e-7); /* z, v: at rest */
+            assert_near(d[j * n + 2], 0, 1e-7);
+            assert_near(d[j * n + 4], right[j], 1e-7);
+        }
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_elastic_balls_exchange_what_they_are),
+        cmocka_unit_test(derivatives_agree_with_differences),
+        cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
+    };
+    return run_all(tests);
+}
