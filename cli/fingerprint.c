@@ -19,7 +19,7 @@ static int is_regular(const char *path)
 }
 
 /* FNV-1a of the bytes. 0 if the file cannot be read, or is none. */
-static int fingerprint(const char *path, char text[17])
+int cli_fingerprint(const char *path, char text[17])
 {
     unsigned char bytes[1 << 14];
     uint64_t hash = 0xcbf29ce484222325u;
@@ -37,7 +37,7 @@ static perp_status write_file(perp_trajectory_writer *w, const char *path)
 {
     char hash[17];
     const char *words[] = {hash, path};
-    return path && fingerprint(path, hash) ? cli_write_words(w, "file", words, 2) : PERP_OK;
+    return path && cli_fingerprint(path, hash) ? cli_write_words(w, "file", words, 2) : PERP_OK;
 }
 
 perp_status cli_write_fingerprints(perp_trajectory_writer *w, const perp_model *model)
@@ -71,7 +71,7 @@ static const char *recorded(const perp_trajectory *run, int i, char hash[17])
 static int has_hash(const char *path, const char *hash)
 {
     char text[17];
-    return fingerprint(path, text) && strcmp(text, hash) == 0;
+    return cli_fingerprint(path, text) && strcmp(text, hash) == 0;
 }
 
 int cli_find_file(const perp_trajectory *run, const char *csv, const char *path, char *found,
@@ -91,7 +91,7 @@ int cli_find_file(const perp_trajectory *run, const char *csv, const char *path,
 int cli_is_recorded(const perp_trajectory *run, const char *path)
 {
     char hash[17], text[17];
-    if (!fingerprint(path, text)) return 0;
+    if (!cli_fingerprint(path, text)) return 0;
     for (int i = 0; recorded(run, i, hash); i++) {
         if (strcmp(hash, text) == 0) return 1;
     }

@@ -8,6 +8,9 @@
 /* A comment "file HASH PATH" for the model's file and each of its tables; pipes have none. */
 perp_status cli_write_fingerprints(perp_trajectory_writer *writer, const perp_model *model);
 
+/* The hash of a file's bytes, "" where it cannot be read or is none. */
+int cli_fingerprint(const char *path, char text[17]);
+
 /* Where a file named by a run is now: beside the CSV file, a regular file with the hash that the run has for it. 0 if there
  * is none. */
 int cli_find_file(const perp_trajectory *run, const char *csv, const char *path, char *found,

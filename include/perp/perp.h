@@ -11,6 +11,7 @@
 #include "perp/model.h"
 #include "perp/simulate.h"
 #include "perp/batch.h"
+#include "perp/sweep.h"
 #include "perp/plan.h"
 #include "perp/program.h"
 #include "perp/report.h"

@@ -4,6 +4,7 @@
 ///
 ///     # perp 0.1.0                  any number of lines that start with #: metadata
 ///     # unit v = m/s                a unit, which the reader understands; others are kept as text
+///     # text reason                 a column of text, behind those of numbers; the reader passes over it
 ///     t,x,v,residual                names
 ///     0,1,0,nan                     rows: numbers, nan, or an empty field (also nan)
 ///     # complete: 1 rows            the writer's last line, with the number of rows, which readers check; a file
@@ -91,6 +92,20 @@ PERP_API perp_status perp_trajectory_writer_comment(perp_trajectory_writer *writ
 PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *writer, int n,
                                                    const char *const *names,
                                                    const char *const *units);
+
+/// Columns of text behind those of numbers, such as an outcome and its reason; called before the header, whose line and "# text NAME" lines name
+/// them. Readers of perp pass over such columns.
+///
+/// @param names  n entries, as for the header; kept until the header is written
+PERP_API perp_status perp_trajectory_writer_texts(perp_trajectory_writer *writer, int n,
+                                                  const char *const *names);
+
+/// A row with its texts, each on one line.
+///
+/// @param texts  as many as perp_trajectory_writer_texts were named, each nullable; nullable: all are empty
+PERP_API perp_status perp_trajectory_writer_row_texts(perp_trajectory_writer *writer,
+                                                      const double *values,
+                                                      const char *const *texts);
 
 /// Write a row of n values (n as in the header), each as the shortest text that reads back as it; -0 is
 /// written as 0. Allocates nothing.

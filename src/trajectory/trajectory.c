@@ -41,6 +41,7 @@ typedef struct reader {
     perp_trajectory *out;
     perp_diag *diag;
     int errors;
+    int ntext;   /* columns of text, behind those of the table */
     int has_end; /* of the present line */
     int error;   /* errno of what ended the reading of the file */
 } reader;
@@ -258,6 +259,20 @@ static void check_separators(reader *r, const char *first, const char *last)
               strchr(name, ';') ? "semicolons" : "tabs");
 }
 
+/* The last columns are of text where "# text NAME" says so; the table is without them. */
+static void leave_out_texts(reader *r)
+{
+    perp_trajectory *t = r->out;
+    for (int is_text = 1; is_text && t->columns > 1;) {
+        is_text = 0;
+        for (int i = 0; i < t->ncomment; i++)
+            is_text |= strncmp(t->comment[i], "text ", 5) == 0 &&
+                       strcmp(t->comment[i] + 5, t->name[t->columns - 1]) == 0;
+        t->columns -= is_text;
+        r->ntext += is_text;
+    }
+}
+
 static int read_header(reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
@@ -265,6 +280,7 @@ static int read_header(reader *r, const char *first, const char *last)
     long *place = NULL;
     int ok = read_names(r, first, last, &place);
     if (ok && !r->errors) {
+        leave_out_texts(r);
         perp_number_read(t->name[0], &rest);
         if (*rest == 0)
             FAULT(r, 1, "expected a header row of names such as t,F; found the number '%.*s'",
@@ -336,11 +352,12 @@ static int read_row(reader *r, const char *first, const char *last)
             continue;
         }
         field f = next_field(&at, last);
-        if (n >= t->columns) continue;
+        if (n >= t->columns + r->ntext) continue;
         if (f.fault) {
             FAULT(r, start - first + 1, "%s (column %.*s)", f.fault, MAX_SHOWN, t->name[n]);
             break;
         }
+        if (n >= t->columns) continue;
         if (!read_number(&f, &x)) {
             FAULT(r, start - first + 1, "'%.*s' is not a number (column %.*s)", shown(f.length),
                   f.text, MAX_SHOWN, t->name[n]);
@@ -348,8 +365,8 @@ static int read_row(reader *r, const char *first, const char *last)
         }
         t->value[n][t->rows] = x;
     }
-    if (r->errors == errors && n != t->columns)
-        FAULT(r, 1, "%d fields; the header has %d", n, t->columns);
+    if (r->errors == errors && n != t->columns + r->ntext)
+        FAULT(r, 1, "%d fields; the header has %d", n, t->columns + r->ntext);
     if (r->errors == errors) t->rows++;
     return 1;
 }

@@ -16,7 +16,8 @@ enum { BLOCK = 1 << 16 };
 struct perp_trajectory_writer {
     perp__output out;
     char *path; /* for messages */
-    int columns;
+    int columns, ntext;
+    const char *const *text; /* names, until the header is written */
     long rows;
     int error; /* errno of the first failure, 0 while all is well */
     int used;  /* bytes of `block`, the rows that are not yet in out.file */
@@ -115,20 +116,45 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
         if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
     }
     if (w->error) return PERP_ERR_FILE;
+    for (int i = 0; i < w->ntext; i++)
+        if (fprintf(w->out.file, "# text %s\n", w->text[i]) < 0) return note_failure(w);
     w->columns = n;
     for (int i = 0; i < n; i++) {
         if (units && units[i] && units[i][0] &&
             fprintf(w->out.file, "# unit %s = %s\n", names[i], units[i]) < 0)
             return note_failure(w);
     }
-    for (int i = 0; i < n; i++) {
-        if (!write_name(w->out.file, names[i]) || fputc(i + 1 < n ? ',' : '\n', w->out.file) == EOF)
+    for (int i = 0; i < n + w->ntext; i++) {
+        if ((i && fputc(',', w->out.file) == EOF) ||
+            !write_name(w->out.file, i < n ? names[i] : w->text[i - n]))
             return note_failure(w);
     }
+    return fputc('\n', w->out.file) == EOF ? note_failure(w) : PERP_OK;
+}
+
+perp_status perp_trajectory_writer_texts(perp_trajectory_writer *w, int n, const char *const *names)
+{
+    if (!w || n < 0 || (n && !names) || w->columns) return PERP_ERR_ARG;
+    for (int i = 0; i < n; i++)
+        if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
+    w->ntext = n;
+    w->text = names;
     return PERP_OK;
 }
 
-perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *values)
+/* A text in quotes, on one line; none where it is "". */
+static int write_text(perp_trajectory_writer *w, const char *text)
+{
+    FILE *file = w->out.file;
+    if (!text || !*text) return 1;
+    int ok = fputc('"', file) != EOF;
+    for (; ok && *text; text++)
+        ok = (*text != '"' || fputc('"', file) != EOF) &&
+             fputc(*text == '\n' || *text == '\r' ? ' ' : *text, file) != EOF;
+    return ok && fputc('"', file) != EOF;
+}
+
+static perp_status write_numbers(perp_trajectory_writer *w, const double *values)
 {
     if (!w || !values || !w->columns) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
@@ -136,12 +162,29 @@ perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *
         if (w->used + PERP_NUMBER_SIZE >= BLOCK && !flush(w)) return note_failure(w);
         char *to = w->block + w->used;
         int n = perp_number_write(values[i] == 0 ? 0 : values[i], to); /* also -0 */
-        to[n] = i + 1 < w->columns ? ',' : '\n';
+        to[n] = i + 1 < w->columns + w->ntext ? ',' : '\n';
         w->used += n + 1;
     }
     if (!w->out.part && !flush(w)) return note_failure(w);
-    w->rows++;
     return PERP_OK;
+}
+
+perp_status perp_trajectory_writer_row_texts(perp_trajectory_writer *w, const double *values,
+                                             const char *const *texts)
+{
+    perp_status status = write_numbers(w, values);
+    if (status != PERP_OK) return status;
+    int ok = !w->ntext || flush(w);
+    for (int i = 0; i < w->ntext && ok; i++)
+        ok = write_text(w, texts ? texts[i] : "") &&
+             fputc(i + 1 < w->ntext ? ',' : '\n', w->out.file) != EOF;
+    w->rows++;
+    return ok ? PERP_OK : note_failure(w);
+}
+
+perp_status perp_trajectory_writer_row(perp_trajectory_writer *w, const double *values)
+{
+    return perp_trajectory_writer_row_texts(w, values, NULL);
 }
 
 /* Where the rows of a run that stopped are, unless they are where they were to be. */

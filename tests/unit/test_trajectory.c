@@ -381,6 +381,53 @@ static void abandoned_files_are_gone_and_the_earlier_stays(void **state)
     assert_int_equal(rmdir(name), 0);
 }
 
+/* Words at the end of rows, in quotes, are passed over; a field of them that is missing or not closed is seen. */
+static void columns_of_text_are_passed_over(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"job", "x[1,2]"}, *const texts[] = {"outcome", "why, not"},
+                             *const first[] = {"verified", NULL},
+                             *const second[] = {"refused", "line 1,\nsaid \"no\""};
+    const double row[] = {0, 1.5};
+    const char *path = cli_path("texts.csv");
+    perp_trajectory_writer *w;
+    perp_trajectory *t;
+    perp_diag diag = {0};
+    assert_int_equal(perp_trajectory_writer_create(path, &w, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_texts(w, 1, (const char *const[]){"a\nb"}),
+                     PERP_ERR_ARG);
+    assert_int_equal(perp_trajectory_writer_texts(w, 2, texts), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_header(w, 2, names, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_texts(w, 2, texts), PERP_ERR_ARG);
+    assert_int_equal(perp_trajectory_writer_row_texts(w, row, first), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_row_texts(w, row, second), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_row(w, row), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_close(w, NULL, NULL), PERP_OK);
+    char *text = cli_read(path);
+    assert_non_null(
+        strstr(text, "\njob,x[1,2],outcome,\"why, not\"\n0,1.5,\"verified\",\n0,1.5,"
+                     "\"refused\",\"line 1, said \"\"no\"\"\"\n0,1.5,,\n# complete: 3 rows\n") ||
+                strstr(text,
+                       "\njob,\"x[1,2]\",outcome,\"why, not\"\n0,1.5,\"verified\",\n0,1.5,"
+                       "\"refused\",\"line 1, said \"\"no\"\"\"\n0,1.5,,\n# complete: 3 rows\n")
+            ? text
+            : NULL);
+    free(text);
+    assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_columns(t), 2);
+    assert_int_equal(perp_trajectory_rows(t), 3);
+    assert_int_equal(perp_trajectory_find(t, "outcome"), -1);
+    assert_true(perp_trajectory_column(t, 1)[2] == 1.5 && perp_trajectory_is_complete(t));
+    perp_trajectory_destroy(t);
+    static const char *const wrong[] = {"# text w\nt,w\n0\n", "# text w\nt,w\n0,\"a\n",
+                                        "# text w\nt,w\n0,a,b\n", "# text w\nw,t\na,0\n",
+                                        "t,w\n0,a\n"};
+    for (int k = 0; k < 5; k++)
+        assert_int_equal(perp_trajectory_parse(wrong[k], strlen(wrong[k]), "x", &t, &diag),
+                         PERP_ERR_DATA);
+    perp_diag_clear(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_file_is_what_its_text_is),
         cmocka_unit_test(what_is_written_is_read_back_to_the_last_bit),
         cmocka_unit_test(a_stopped_file_says_so_and_a_full_disk_is_an_error),
+        cmocka_unit_test(columns_of_text_are_passed_over),
         cmocka_unit_test(abandoned_files_are_gone_and_the_earlier_stays),
     };
     return run_all(tests);

@@ -1,0 +1,431 @@
+/* perp sweep: a model at many points; a journal of what is done, a table of all. */
+
+#include "cli.h"
+#include "journal.h"
+#include "json.h"
+#include "fingerprint.h"
+#include "sweep.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct request {
+    cli_args args;
+    const char *file, *out, *shard;
+    perp_sweep_options o;
+    perp_sweep_run_options run;
+    cli_list vary, keep, kept, set, input; /* kept: the single ones of `keep` */
+    double limit;
+    int resume, merge, quiet, as_json;
+    cJSON *json;
+} request;
+
+#define INTO(field) CLI_INTO(request, field)
+
+static const char *const integrators[] = {
+#define WORD(name, word, ...) word,
+    PERP_INTEGRATOR_LIST(WORD) NULL
+#undef WORD
+};
+#define SPACED(name, word, ...) " " word
+static const char *const designs[] = {
+#define DESIGN(name, word, text) word,
+    PERP_DESIGN_LIST(DESIGN) NULL
+#undef DESIGN
+};
+
+static const cli_option options[] = {
+    {"", "FILE.perp", NULL, INTO(file)},
+    {"vary", "NAME=POINTS",
+     "a parameter, initial value or constant input: LOW:HIGH:N, A,B,C, LOW:HIGH or a distribution; "
+     "may be repeated",
+     INTO(vary)},
+    {"keep", "RESULT,...",
+     "of each run: final, final(C), max(C), min(C), mean(C), rms(C), first(C where D = 2); C, D "
+     "are "
+     "columns of a row; may be repeated (default final)",
+     INTO(keep)},
+    {"samples", "N",
+     "draws of what has a distribution, at each combination of points (default 1000)",
+     INTO(o.samples), .least = 1},
+    {"design", "NAME", "how they are drawn; the list is below (default random)", INTO(o.design),
+     .words = designs},
+    {"seed", "N", "of the draws (default 1)", INTO(o.seed)},
+    {"set", "NAME=VALUE", "the same at all points; may be repeated", INTO(set)},
+    {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
+    {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
+    {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
+    {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
+    {"method", "NAME", "how time is stepped (default: the model's):" PERP_INTEGRATOR_LIST(SPACED),
+     INTO(o.integrator), .words = integrators},
+    {"o", "FOLDER", "for the journal and the table (default: only the summary is printed)",
+     INTO(out)},
+    {"resume", NULL, "go on with the journal in FOLDER", INTO(resume)},
+    {"shard", "I/N", "only each Nth job, from the Ith (1 .. N): a part for each process or machine",
+     INTO(shard)},
+    {"merge", NULL, "make the table from the journals of all shards in FOLDER; needs no model",
+     INTO(merge)},
+    {"time-limit", "S", "begin no job after so many seconds", INTO(limit), .is_positive = 1},
+    {"threads", "N", "default: one per processor; the numbers are the same", INTO(run.threads),
+     .least = 1, .most = 256},
+    {"quiet", NULL, "no summary or progress", INTO(quiet)},
+    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+};
+
+static void list_designs(void)
+{
+    printf("\ndesigns:\n");
+    for (int k = 0; k < PERP_DESIGN_COUNT; k++)
+        printf("  %-10s %s\n", perp_design_name((perp_design)k),
+               perp_design_summary((perp_design)k));
+    printf("\ndistributions:\n  uniform(low, high), loguniform(low, high), normal(mean, sd), "
+           "lognormal(median, sd of the logarithm),\n  triangular(low, mode, high)\n");
+}
+
+const cli_command cli_command_sweep = {
+    .name = "sweep",
+    .usage = "FILE.perp --vary NAME=POINTS [options]",
+    .about =
+        "Run the model at many points and keep of each run what is asked for. Lists of points are "
+        "combined with each other, and each\n"
+        "combination with the same samples of what has a distribution. The numbers of a job depend "
+        "on its index and the seed alone:\n"
+        "any number of threads, shards and interruptions gives the same table. "
+        "FOLDER/journal.jsonl "
+        "has a line for each job as soon as\n"
+        "it is done; FOLDER/table.csv, sorted by job, comes at the end. Runs that were refused are "
+        "rows with a reason.",
+    .list = list_designs,
+    .notes =
+        "examples:\n"
+        "  perp sweep examples/notes/particle.perp --vary 'mu=0.1:0.9:9' --keep 'final(x),max(v)'\n"
+        "  perp sweep block.perp --vary 'm=normal(1, 0.05)' --vary 'mu=0.2:0.5' --samples 10000 "
+        "--design sobol -o out\n"
+        "  perp sweep block.perp --vary mu=0:1:1000001 -o out --shard 1/4; ...; perp sweep --merge "
+        "-o out\n\n"
+        "exit codes: 0 done (also with rows that were refused), 1 usage, 2 bad model or journal, "
+        "4 file or memory,\n"
+        "130 interrupted, or at the time limit: what is done is in the journal, --resume goes on",
+    CLI_OPTIONS(options)};
+
+/* Options ---------------------------------------------------------------------------------------- */
+
+static int say(const char *format, const char *word)
+{
+    fprintf(stderr, "perp sweep: ");
+    fprintf(stderr, format, word);
+    fprintf(stderr, "\n");
+    return CLI_USAGE;
+}
+
+static int add(cli_list *list, char *item)
+{
+    const char **more = realloc(list->item, ((size_t)list->n + 1) * sizeof *more);
+    if (!more || !item) {
+        free(item);
+        if (more) list->item = more;
+        return 0;
+    }
+    list->item = more;
+    list->item[list->n++] = item;
+    return 1;
+}
+
+/* "final(x[1,2]),max(v)" at the commas outside parentheses. */
+static int split_keep(request *r)
+{
+    for (int i = 0; i < r->keep.n; i++) {
+        int depth = 0;
+        for (const char *from = r->keep.item[i], *at = from;; at++) {
+            depth += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+            if (*at && !(*at == ',' && depth <= 0)) continue;
+            if (!add(&r->kept, strndup(from, (size_t)(at - from))))
+                return cli_exit_code(PERP_ERR_MEMORY);
+            if (!*at) break;
+            from = at + 1;
+        }
+    }
+    r->o.vary = r->vary.item, r->o.nvary = r->vary.n;
+    r->o.keep = r->kept.item, r->o.nkeep = r->kept.n;
+    return CLI_DONE;
+}
+
+static int read_shard(request *r)
+{
+    int end = 0;
+    if (!r->shard) return CLI_DONE;
+    if (sscanf(r->shard, "%d/%d%n", &r->run.shard, &r->run.shards, &end) != 2 || r->shard[end] ||
+        r->run.shard < 1 || r->run.shard > r->run.shards)
+        return say("--shard %s: I/N is expected, with 1 <= I <= N, such as 1/4", r->shard);
+    r->run.shard--;
+    return CLI_DONE;
+}
+
+/* Several processes that a launcher has begun would each do all jobs into one folder. */
+static int check_launcher(const request *r)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    for (int i = 0; i < 3 && !r->shard; i++) {
+        const char *n = getenv(sizes[i]);
+        if (!n || atoi(n) < 2) continue;
+        fprintf(stderr,
+                "perp sweep: one of %s processes, each of which would do all jobs: give each "
+                "its own --shard I/%s\n",
+                n, n);
+        return CLI_BAD_INPUT;
+    }
+    return CLI_DONE;
+}
+
+static int check_options(request *r)
+{
+    if (r->merge) {
+        if (!r->out) return say("%s", "--merge needs the folder: -o FOLDER");
+        if (r->file || r->vary.n)
+            return say("%s", "--merge reads what was done; it takes no model");
+        return CLI_DONE;
+    }
+    if (!r->file) return cli_ask(&r->args, "which model?");
+    if (!r->vary.n) return cli_ask(&r->args, "what varies? --vary NAME=LOW:HIGH:N");
+    if (!r->out && (r->resume || r->shard))
+        return say("--%s needs a folder: -o FOLDER", r->resume ? "resume" : "shard");
+    if (cli_is_dash(r->out)) return say("%s", "-o is a folder here");
+    int code = read_shard(r);
+    if (code == CLI_DONE) code = check_launcher(r);
+    return code == CLI_DONE ? split_keep(r) : code;
+}
+
+/* The journal's head ------------------------------------------------------------------------------ */
+
+static cJSON *texts(const char *const *item, int n)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < n; i++) cJSON_AddItemToArray(list, cJSON_CreateString(item[i]));
+    return list;
+}
+
+static cJSON *columns(const perp_sweep *sweep, const char *(*of)(const perp_sweep *, int))
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < perp_sweep_columns(sweep); i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(of(sweep, i)));
+    return list;
+}
+
+/* All that the numbers depend on; two journals with the same head but for the shard are parts of the same sweep. */
+static cJSON *make_head(const request *r, const perp_model *model, const perp_sweep *sweep)
+{
+    cJSON *head = cJSON_CreateObject();
+    char hash[17] = "", seed[24];
+    cli_fingerprint(perp_model_file(model), hash);
+    snprintf(seed, sizeof seed, "%llu", r->o.seed);
+    cJSON_AddStringToObject(head, "perp", perp_version());
+    cJSON_AddStringToObject(head, "model", perp_model_name(model));
+    cJSON_AddStringToObject(head, "file", hash);
+    cJSON_AddItemToObject(head, "vary", texts(r->o.vary, r->o.nvary));
+    cJSON_AddItemToObject(head, "keep", texts(r->o.keep, r->o.nkeep));
+    cJSON_AddNumberToObject(head, "samples", (double)r->o.samples);
+    cJSON_AddStringToObject(head, "design", perp_design_name(r->o.design));
+    cJSON_AddStringToObject(head, "seed", seed);
+    cJSON_AddItemToObject(head, "set", texts(r->set.item, r->set.n));
+    cJSON_AddItemToObject(head, "input", texts(r->input.item, r->input.n));
+    cli_json_add_number(head, "from", r->o.from);
+    cli_json_add_number(head, "to", r->o.to);
+    cli_json_add_number(head, "step", r->o.step);
+    cli_json_add_text(
+        head, "method",
+        r->o.integrator < PERP_INTEGRATOR_COUNT ? perp_integrator_name(r->o.integrator) : NULL);
+    cJSON_AddNumberToObject(head, "jobs", (double)perp_sweep_jobs(sweep));
+    cJSON_AddNumberToObject(head, "varied", perp_sweep_varied(sweep));
+    cJSON_AddItemToObject(head, "columns", columns(sweep, perp_sweep_column_name));
+    cJSON_AddItemToObject(head, "units", columns(sweep, perp_sweep_column_unit));
+    cJSON_AddNumberToObject(head, "shard", r->run.shard);
+    cJSON_AddNumberToObject(head, "shards", r->run.shards);
+    return head;
+}
+
+/* The sweep ---------------------------------------------------------------------------------------- */
+
+typedef struct state {
+    const request *r;
+    cli_journal *journal; /* NULL: none */
+    cli_sweep_summary *summary;
+    double started, shown;
+    long long jobs, before, done; /* of this shard; done by an earlier process; by this one */
+    int progress, is_damaged, is_late;
+} state;
+
+static void show_progress(state *s)
+{
+    double t = cli_now(), spent = t - s->started;
+    if (!s->progress || spent < 0.5 || t - s->shown < 0.1) return;
+    s->shown = t;
+    double left = spent / (double)s->done * (double)(s->jobs - s->before - s->done);
+    fprintf(stderr, "\r  %lld of %lld jobs, %.0f s left ", s->before + s->done, s->jobs, left);
+    fflush(stderr);
+}
+
+static perp_status take(void *context, const perp_sweep_result *result)
+{
+    state *s = context;
+    s->done++;
+    cli_summary_add(s->summary, result->job, cli_job_outcome(result->status), result->reason,
+                    result->value);
+    show_progress(s);
+    return s->journal ? cli_journal_add(s->journal, result) : PERP_OK;
+}
+
+static int skip(void *context, long long job)
+{
+    state *s = context;
+    cli_job found;
+    int is_done = s->journal ? cli_journal_find(s->journal, job, &found) : 0;
+    s->is_damaged |= is_done < 0;
+    if (is_done != 1) return 0;
+    s->before++;
+    cli_summary_add(s->summary, job, found.outcome, found.reason, found.value);
+    return 1;
+}
+
+static int stop(void *context)
+{
+    state *s = context;
+    s->is_late = s->r->limit > 0 && cli_now() - s->started > s->r->limit;
+    return cli_is_interrupted() || s->is_late || s->is_damaged;
+}
+
+/* Open the journal of this shard: a new one, or with --resume that of the same sweep. */
+static perp_status open_journal(const request *r, cli_journal *j, const char *path, cJSON *head)
+{
+    if (mkdir(r->out, 0777) != 0 && errno != EEXIST) {
+        cJSON_Delete(head);
+        return cli_refuse(PERP_ERR_FILE, r->out, 0, "cannot be made: %s", strerror(errno));
+    }
+    perp_status status = cli_journal_read(j, path);
+    if (status == PERP_ERR_FILE && errno == ENOENT) return cli_journal_write(j, path, head);
+    if (status == PERP_OK && !r->resume)
+        status = cli_refuse(PERP_ERR_ARG, path, 0,
+                            "there is a sweep already: --resume goes on with it, another -o "
+                            "begins anew");
+    const char *other = status == PERP_OK ? cli_head_difference(j->head, head, 1) : NULL;
+    if (other)
+        status =
+            cli_refuse(PERP_ERR_DATA, path, 0, "this is another sweep: '%s' was another", other);
+    cJSON_Delete(head);
+    return status == PERP_OK ? cli_journal_write(j, path, NULL) : status;
+}
+
+static void report(const request *r, const perp_sweep *sweep, const state *s, perp_status status,
+                   const char *journal, const char *table)
+{
+    double seconds = cli_now() - s->started;
+    if (s->shown > 0) fprintf(stderr, "\r%60s\r", "");
+    if (r->json) {
+        cli_json_add_text(r->json, "outcome",
+                          status == PERP_OK            ? "done"
+                          : s->is_late                 ? "time limit"
+                          : status == PERP_ERR_STOPPED ? "interrupted"
+                                                       : perp_status_message(status));
+        cJSON_AddNumberToObject(r->json, "jobs", (double)perp_sweep_jobs(sweep));
+        cli_json_add_number(r->json, "seconds", seconds);
+        cli_summary_json(s->summary, r->json);
+        cli_json_add_text(r->json, "journal", journal);
+        cli_json_add_text(r->json, "table", table);
+        return;
+    }
+    if (r->quiet) return;
+    printf("%s%s%lld of %lld jobs", r->shard ? "shard " : "", r->shard ? r->shard : "",
+           s->before + s->done, s->jobs);
+    if (s->before) printf(", %lld of them before", s->before);
+    printf("; %.1f s, %.0f jobs a second\n", seconds, seconds > 0 ? (double)s->done / seconds : 0);
+    cli_summary_print(s->summary);
+    if (journal) printf("journal: %s\n", journal);
+    if (table) printf("table: %s\n", table);
+    if (r->shard && status == PERP_OK)
+        printf("when all shards are done: perp sweep --merge -o %s\n", r->out);
+    if (status == PERP_ERR_STOPPED && !s->is_damaged)
+        fprintf(stderr, "perp sweep: %s after %lld of %lld jobs%s\n",
+                s->is_late ? "the time limit came" : "interrupted", s->before + s->done, s->jobs,
+                journal ? "; --resume goes on" : "; no -o, nothing is kept");
+}
+
+static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
+{
+    perp_sweep *sweep = NULL;
+    cli_journal journal = {.out = -1};
+    char path[CLI_PATH_ROOM], table[CLI_PATH_ROOM] = "";
+    perp_status status = perp_sweep_create(model, &r->o, &sweep, diag);
+    if (status == PERP_ERR_ARG) return CLI_USAGE;
+    if (status != PERP_OK) return cli_exit_code(status);
+    state s = {.r = r,
+               .journal = r->out ? &journal : NULL,
+               .summary = cli_summary_create(perp_sweep_jobs(sweep), sweep),
+               .started = cli_now(),
+               .progress = !r->quiet && isatty(2),
+               .jobs = (perp_sweep_jobs(sweep) - r->run.shard + r->run.shards - 1) / r->run.shards};
+    if (!s.summary) status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && r->out) {
+        cli_journal_path(r->out, r->run.shard, r->run.shards, path);
+        status = open_journal(r, &journal, path, make_head(r, model, sweep));
+    }
+    int is_begun = status == PERP_OK;
+    r->run.skip = skip, r->run.stop = stop;
+    cli_catch_signals();
+    if (is_begun) status = perp_sweep_run(sweep, &r->run, take, &s);
+    if (s.is_damaged) status = PERP_ERR_DATA;
+    cli_journal_close(&journal);
+    if (is_begun && r->out && !r->shard && (status == PERP_OK || status == PERP_ERR_STOPPED)) {
+        perp_status written = cli_write_table(r->out, status == PERP_OK, table, diag);
+        if (written != PERP_OK) status = written;
+    }
+    if (is_begun) report(r, sweep, &s, status, r->out ? path : NULL, table[0] ? table : NULL);
+    cli_summary_destroy(s.summary);
+    perp_sweep_destroy(sweep);
+    return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
+}
+
+static int merge(const request *r, perp_diag *diag)
+{
+    char table[CLI_PATH_ROOM] = "";
+    int code = cli_exit_code(cli_write_table(r->out, 1, table, diag));
+    if (r->json) cli_json_add_text(r->json, "table", table[0] ? table : NULL);
+    if (code == CLI_DONE && !r->json && !r->quiet) printf("table: %s\n", table);
+    return code;
+}
+
+int perp__cmd_sweep(int argc, char **argv)
+{
+    request r = {.args = {&cli_command_sweep, argc, argv},
+                 .o = perp_sweep_options_default(),
+                 .run = perp_sweep_run_options_default()};
+    perp_diag diag = {0};
+    perp_model *model = NULL;
+    int code = cli_read(&r.args, &r);
+    if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("sweep"), r.quiet = 1;
+    if (code == CLI_DONE) code = check_options(&r);
+    if (code == CLI_DONE && !r.merge) {
+        code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+        if (code == CLI_DONE) code = cli_set_all(model, "sweep", &r.set, &diag);
+        if (code == CLI_DONE) code = cli_apply_inputs(model, "sweep", &r.input, &diag);
+        if (code == CLI_DONE) code = sweep_all(&r, model, &diag);
+    } else if (code == CLI_DONE) {
+        code = merge(&r, &diag);
+    }
+    if (r.json) code = cli_json_end(r.json, code, &diag, stdout);
+    fflush(stdout);
+    cli_print_diag(&diag, stderr);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    for (int i = 0; i < r.kept.n; i++) free((void *)r.kept.item[i]);
+    free(r.kept.item);
+    free(r.vary.item);
+    free(r.keep.item);
+    free(r.set.item);
+    free(r.input.item);
+    return code;
+}

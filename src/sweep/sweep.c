@@ -1,0 +1,355 @@
+/* A sweep: jobs by their number, done by threads that each have a model of their own, given on as they are done. */
+
+#include "base/arena.h"
+#include "base/parallel.h"
+#include "base/words.h"
+#include "model/model.h"
+#include "sweep/axes.h"
+#include "sweep/keep.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const perp__word design_rows[] = {
+#define WORD(name, word, text) {word, text},
+    PERP_DESIGN_LIST(WORD)
+#undef WORD
+};
+static const perp__words designs = PERP_WORDS(design_rows);
+
+PERP_WORD_FUNCTIONS(perp_design, perp_design, designs)
+PERP_WORD_SUMMARY(perp_design, perp_design_summary, designs)
+
+struct perp_sweep {
+    perp__arena arena;
+    perp_model *model;
+    perp_sweep_options options;
+    perp__axes axes;
+    perp__keep *keep;
+    int nkeep, needs_rows;
+    const char **unit; /* of what varies */
+};
+
+void perp_sweep_options_fill(perp_sweep_options *options, size_t size)
+{
+    perp_sweep_options own = {.size = sizeof own,
+                              .samples = 1000,
+                              .seed = 1,
+                              .from = (double)NAN,
+                              .to = (double)NAN,
+                              .step = (double)NAN,
+                              .integrator = PERP_INTEGRATOR_COUNT};
+    perp__options_give(options, size, &own, sizeof own);
+}
+
+void perp_sweep_run_options_fill(perp_sweep_run_options *options, size_t size)
+{
+    perp_sweep_run_options own = {.size = sizeof own, .shards = 1};
+    perp__options_give(options, size, &own, sizeof own);
+}
+
+/* A job ---------------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    perp_model *model;
+    perp__kept *kept;
+    double *value, *row;
+    int nrow;
+    perp_diag diag;
+} worker;
+
+static void worker_clear(worker *w)
+{
+    perp_model_destroy(w->model);
+    perp_diag_clear(&w->diag);
+    free(w->kept);
+    free(w->value);
+    free(w->row);
+}
+
+static int worker_open(worker *w, const perp_sweep *s)
+{
+    size_t n = (size_t)s->axes.n + (size_t)s->nkeep + 1;
+    w->kept = malloc(n * sizeof *w->kept);
+    w->value = malloc(n * sizeof *w->value);
+    return w->kept && w->value && perp__model_clone(s->model, &w->model) == PERP_OK;
+}
+
+/* The simulation at a point. */
+static perp_status begin(const perp_sweep *s, perp_model *model, const double *value,
+                         perp_simulation **sim, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
+    for (int i = 0; i < s->axes.n && status == PERP_OK; i++)
+        status = perp_model_set(model, s->axes.axis[i].name, value[i], diag);
+    if (status != PERP_OK) return status;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (!isnan(s->options.from)) o.from = s->options.from;
+    if (!isnan(s->options.to)) o.to = s->options.to;
+    if (!isnan(s->options.step)) o.step = s->options.step;
+    if (s->options.integrator < PERP_INTEGRATOR_COUNT) o.integrator = s->options.integrator;
+    return perp_simulation_create(model, &o, sim, diag);
+}
+
+typedef struct taker {
+    const perp_sweep *sweep;
+    perp__kept *kept;
+} taker;
+
+static perp_status take_row(void *context, long step, const double *row)
+{
+    const taker *t = context;
+    (void)step;
+    for (int i = 0; i < t->sweep->nkeep; i++) perp__keep_take(&t->sweep->keep[i], &t->kept[i], row);
+    return PERP_OK;
+}
+
+static perp_status run_to_end(const perp_sweep *s, worker *w, perp_simulation *sim)
+{
+    taker t = {s, w->kept};
+    int n = perp_simulation_columns(sim);
+    if (n > w->nrow) {
+        double *more = realloc(w->row, (size_t)n * sizeof *more);
+        if (!more) return PERP_ERR_MEMORY;
+        w->row = more;
+        w->nrow = n;
+    }
+    for (int i = 0; i < s->nkeep; i++)
+        if (!perp__keep_begin(&s->keep[i], &w->kept[i], sim))
+            return perp__refuse(&w->diag, PERP_ERR_ARG, perp__in(NULL),
+                                "'%s': there is no such column at this point\n", s->keep[i].text);
+    perp_status status = perp_simulation_run(sim, s->needs_rows ? take_row : NULL, &t, &w->diag);
+    if (status != PERP_OK) return status;
+    perp_simulation_row(sim, w->row);
+    double *kept = w->value + s->axes.n;
+    for (int i = 0; i < s->nkeep; i++) kept[i] = perp__keep_end(&s->keep[i], &w->kept[i], w->row);
+    return PERP_OK;
+}
+
+static perp_sweep_result do_job(const perp_sweep *s, worker *w, long long job)
+{
+    perp_simulation *sim = NULL;
+    perp_sweep_result result = {.job = job, .value = w->value, .reason = ""};
+    perp_diag_clear(&w->diag);
+    perp__axes_at(&s->axes, job, w->value);
+    for (int i = 0; i < s->nkeep; i++) w->value[s->axes.n + i] = (double)NAN;
+    result.status = begin(s, w->model, w->value, &sim, &w->diag);
+    if (result.status == PERP_OK) result.status = run_to_end(s, w, sim);
+    if (sim) {
+        perp_simulation_summary done = perp_simulation_get_summary(sim);
+        result.steps = done.steps;
+        result.error = done.worst_error;
+    }
+    perp_simulation_destroy(sim);
+    if (result.status != PERP_OK) {
+        result.reason = w->diag.text ? w->diag.text : perp_status_message(result.status);
+        if (w->diag.text) w->diag.text[strcspn(w->diag.text, "\n")] = 0;
+    }
+    return result;
+}
+
+/* All jobs -------------------------------------------------------------------------------------- */
+
+typedef struct team {
+    const perp_sweep *sweep;
+    perp_sweep_run_options o;
+    perp_sweep_sink sink;
+    void *context;
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    long long next, first_open, n; /* jobs of the shard, from 0; first_open: not done yet */
+    unsigned char is_done[PERP_SWEEP_WINDOW];
+    perp_status status;
+} team;
+
+static void mark_done(team *t, long long k)
+{
+    t->is_done[k % PERP_SWEEP_WINDOW] = 1;
+    while (t->first_open < t->next && t->is_done[t->first_open % PERP_SWEEP_WINDOW])
+        t->is_done[t->first_open++ % PERP_SWEEP_WINDOW] = 0;
+    pthread_cond_broadcast(&t->moved);
+}
+
+static long long job_of(const team *t, long long k)
+{
+    return t->o.shard + k * t->o.shards;
+}
+
+/* The next job to be done, in *k; 0: there is none. With the lock held. */
+static int take_job(team *t, long long *k)
+{
+    while (t->status == PERP_OK && t->next < t->n) {
+        if (t->next - t->first_open >= PERP_SWEEP_WINDOW) {
+            pthread_cond_wait(&t->moved, &t->lock);
+        } else if (t->o.stop && t->o.stop(t->context)) {
+            t->status = PERP_ERR_STOPPED;
+        } else {
+            *k = t->next++;
+            if (!t->o.skip || !t->o.skip(t->context, job_of(t, *k))) return 1;
+            mark_done(t, *k);
+        }
+    }
+    pthread_cond_broadcast(&t->moved);
+    return 0;
+}
+
+static void work(void *context, int thread, int i)
+{
+    team *t = context;
+    worker w = {0};
+    long long k;
+    (void)thread, (void)i;
+    int ok = worker_open(&w, t->sweep);
+    pthread_mutex_lock(&t->lock);
+    if (!ok && t->status == PERP_OK) t->status = PERP_ERR_MEMORY;
+    while (take_job(t, &k)) {
+        pthread_mutex_unlock(&t->lock);
+        perp_sweep_result result = do_job(t->sweep, &w, job_of(t, k));
+        pthread_mutex_lock(&t->lock);
+        perp_status status = result.status == PERP_ERR_MEMORY ? result.status : PERP_OK;
+        if (status == PERP_OK) status = t->sink(t->context, &result);
+        if (t->status == PERP_OK) t->status = status;
+        mark_done(t, k);
+    }
+    pthread_mutex_unlock(&t->lock);
+    worker_clear(&w);
+}
+
+perp_status perp_sweep_run(const perp_sweep *sweep, const perp_sweep_run_options *options,
+                           perp_sweep_sink sink, void *context)
+{
+    perp_sweep_run_options o = perp_sweep_run_options_default();
+    if (!perp__options_take(&o, sizeof o, options) || !sweep || !sink) return PERP_ERR_ARG;
+    if (o.shards < 1 || o.shard < 0 || o.shard >= o.shards || o.threads < 0) return PERP_ERR_ARG;
+    team *t = calloc(1, sizeof *t);
+    if (!t) return PERP_ERR_MEMORY;
+    t->sweep = sweep, t->o = o, t->sink = sink, t->context = context;
+    t->n = (sweep->axes.jobs - o.shard + o.shards - 1) / o.shards;
+    int threads = o.threads ? o.threads : perp__processors();
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->moved, NULL);
+    perp__parallel(threads, threads, work, t);
+    perp_status status = t->status;
+    pthread_cond_destroy(&t->moved);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+    return status;
+}
+
+/* What is asked for ----------------------------------------------------------------------------- */
+
+static perp_status read_units(perp_sweep *s)
+{
+    PERP_TAKE(&s->arena, s->unit, s->axes.n);
+    for (int i = 0; i < s->axes.n && !s->arena.failed; i++) {
+        perp_symbol_kind kind;
+        int index;
+        const char *unit = "";
+        if (perp_model_find(s->model, s->axes.axis[i].name, &kind, &index))
+            unit = perp_model_symbol(s->model, kind, index).unit;
+        s->unit[i] = perp__arena_string(&s->arena, unit, strlen(unit));
+    }
+    return s->arena.failed ? PERP_ERR_MEMORY : PERP_OK;
+}
+
+static perp_status read_keeps(perp_sweep *s, const perp_simulation *sim, perp_diag *diag)
+{
+    static const char *const final[] = {"final"};
+    int capacity = 0, n = s->options.nkeep ? s->options.nkeep : 1;
+    const char *const *text = s->options.nkeep ? s->options.keep : final;
+    perp_status status = PERP_OK;
+    for (int i = 0; i < n && status == PERP_OK; i++)
+        status = perp__keep_read(text[i], s->model, sim, &s->keep, &s->nkeep, &capacity, &s->arena,
+                                 diag);
+    for (int i = 0; i < s->nkeep; i++) s->needs_rows |= perp__keep_needs_rows(&s->keep[i]);
+    return status;
+}
+
+static perp_status prepare(perp_sweep *s, perp_diag *diag)
+{
+    worker w = {0};
+    perp_simulation *sim = NULL;
+    perp_status status = worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK) {
+        perp__axes_at(&s->axes, 0, w.value);
+        status = begin(s, w.model, w.value, &sim, diag);
+    }
+    if (status == PERP_OK) status = read_keeps(s, sim, diag);
+    perp_simulation_destroy(sim);
+    worker_clear(&w);
+    return status;
+}
+
+perp_status perp_sweep_create(const perp_model *model, const perp_sweep_options *options,
+                              perp_sweep **sweep, perp_diag *diag)
+{
+    perp_sweep_options o = perp_sweep_options_default();
+    if (!sweep) return PERP_ERR_ARG;
+    *sweep = NULL;
+    if (!model || !perp__options_take(&o, sizeof o, options)) return PERP_ERR_ARG;
+    if (o.nvary < 0 || o.nkeep < 0 || (o.nvary && !o.vary) || (o.nkeep && !o.keep) ||
+        o.samples < 1 || o.design < 0 || o.design >= PERP_DESIGN_COUNT || o.integrator < 0 ||
+        o.integrator > PERP_INTEGRATOR_COUNT)
+        return PERP_ERR_ARG;
+    if (!o.nvary)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
+                            "a sweep needs something that varies, such as mu=0.1:0.9:17\n");
+    perp_sweep *s = calloc(1, sizeof *s);
+    if (!s) return perp__out_of_memory(diag, perp_model_name(model));
+    s->options = o;
+    perp_status status = perp__model_clone(model, &s->model);
+    if (status == PERP_OK) status = perp__axes_read(&s->axes, &o, &s->arena, diag);
+    if (status == PERP_OK) status = read_units(s);
+    if (status == PERP_OK) status = prepare(s, diag);
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, perp_model_name(model));
+    if (status != PERP_OK) {
+        perp_sweep_destroy(s);
+        return status;
+    }
+    *sweep = s;
+    return PERP_OK;
+}
+
+void perp_sweep_destroy(perp_sweep *s)
+{
+    if (!s) return;
+    perp_model_destroy(s->model);
+    perp__arena_clear(&s->arena);
+    free(s);
+}
+
+long long perp_sweep_jobs(const perp_sweep *s)
+{
+    return s ? s->axes.jobs : 0;
+}
+
+int perp_sweep_varied(const perp_sweep *s)
+{
+    return s->axes.n;
+}
+
+int perp_sweep_columns(const perp_sweep *s)
+{
+    return s->axes.n + s->nkeep;
+}
+
+const char *perp_sweep_column_name(const perp_sweep *s, int column)
+{
+    if (column < 0 || column >= perp_sweep_columns(s)) return NULL;
+    return column < s->axes.n ? s->axes.axis[column].name : s->keep[column - s->axes.n].text;
+}
+
+const char *perp_sweep_column_unit(const perp_sweep *s, int column)
+{
+    if (column < 0 || column >= perp_sweep_columns(s)) return NULL;
+    return column < s->axes.n ? s->unit[column] : s->keep[column - s->axes.n].unit;
+}
+
+perp_status perp_sweep_point(const perp_sweep *s, long long job, double *value)
+{
+    if (!s || !value || job < 0 || job >= s->axes.jobs) return PERP_ERR_ARG;
+    perp__axes_at(&s->axes, job, value);
+    return PERP_OK;
+}

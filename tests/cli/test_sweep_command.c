@@ -1,0 +1,218 @@
+/* perp sweep: the table is the same whoever does the jobs, and however often they are interrupted. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include "perp/perp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SWEEP                                                                                      \
+    "sweep examples/notes/particle.perp --vary 'm=normal(10, 0.5)' --vary mu=0.05:0.3:3 "          \
+    "--samples "                                                                                   \
+    "40 --keep 'final(x),first(t where vx = 0)' "
+
+static void expect(const char *arguments, int code, const char *out, const char *err)
+{
+    cli_result r = cli_run("%s", arguments);
+    if (r.code != code || (out && !strstr(r.out, out)) || (err && !strstr(r.err, err)))
+        fail_msg("perp %s\nexit code %d, expected %d with '%s', '%s':\n%s%s", arguments, r.code,
+                 code, out ? out : "", err ? err : "", r.out, r.err);
+    cli_free(&r);
+}
+
+#define EXPECT(code, out, err, ...)                                                                \
+    do {                                                                                           \
+        char line_[4096];                                                                          \
+        snprintf(line_, sizeof line_, __VA_ARGS__);                                                \
+        expect(line_, code, out, err);                                                             \
+    } while (0)
+
+static void clear(const char *folder)
+{
+    char command[2048];
+    snprintf(command, sizeof command, "rm -rf '%s'", cli_path(folder));
+    assert_int_equal(system(command), 0);
+}
+
+static void expect_same(const char *a, const char *b)
+{
+    char *one = cli_read(a), *other = cli_read(b);
+    assert_string_equal(one, other);
+    free(one);
+    free(other);
+}
+
+static void the_table_has_a_row_for_each_job(void **state)
+{
+    (void)state;
+    char folder[1024], table[1100];
+    clear("whole");
+    snprintf(folder, sizeof folder, "%s", cli_path("whole"));
+    snprintf(table, sizeof table, "%s/table.csv", folder);
+    EXPECT(0, "120 of 120 jobs", NULL, SWEEP "-o '%s'", folder);
+    perp_trajectory *t; /* numbers are read as of every table of ours, words are passed over */
+    assert_int_equal(perp_trajectory_read(table, &t, NULL), PERP_OK);
+    assert_int_equal(perp_trajectory_rows(t), 120);
+    assert_int_equal(perp_trajectory_columns(t), 7);
+    assert_true(perp_trajectory_is_complete(t));
+    assert_string_equal(perp_trajectory_unit(t, perp_trajectory_find(t, "m")), "kg");
+    for (int i = 0; i < 120; i++) assert_true(perp_trajectory_column(t, 0)[i] == i);
+    perp_trajectory_destroy(t);
+    char *text = cli_read(table);
+    assert_non_null(strstr(text, "outcome,reason\n"));
+    assert_non_null(strstr(text, ",\"verified\",\n"));
+    free(text);
+}
+
+static void shards_and_threads_give_the_same_table(void **state)
+{
+    (void)state;
+    char folder[1024], table[1100], whole[1024];
+    clear("shards");
+    snprintf(folder, sizeof folder, "%s", cli_path("shards"));
+    snprintf(table, sizeof table, "%s/table.csv", folder);
+    snprintf(whole, sizeof whole, "%s", cli_path("whole/table.csv"));
+    EXPECT(0, "shard 3/3", NULL, SWEEP "-o '%s' --shard 3/3 --threads 1", folder);
+    EXPECT(4, NULL, "this shard has no journal", "sweep --merge -o '%s'", folder);
+    EXPECT(0, "perp sweep --merge -o", NULL, SWEEP "-o '%s' --shard 1/3 --threads 2", folder);
+    EXPECT(0, "", NULL, SWEEP "-o '%s' --shard 2/3 --threads 3 --quiet", folder);
+    EXPECT(0, table, NULL, "sweep --merge -o '%s'", folder);
+    expect_same(whole, table);
+    clear("one");
+    EXPECT(0, NULL, NULL, SWEEP "-o '%s' --threads 1 --quiet", cli_path("one"));
+    expect_same(whole, cli_path("one/table.csv"));
+}
+
+/* Killed a hundred times at any moment, each time going on: nothing is lost but jobs in hand, nothing is there twice. */
+static void a_killed_sweep_goes_on(void **state)
+{
+    (void)state;
+    char folder[1024], whole[1024];
+    int kills = 0, rounds = 0;
+    snprintf(folder, sizeof folder, "%s", cli_path("killed"));
+    snprintf(whole, sizeof whole, "%s", cli_path("whole/table.csv"));
+    srand(7);
+    while (kills < 100 && rounds++ < 400) {
+        clear("killed");
+        for (int done = 0; !done && kills < 100;) {
+            cli_result r = cli_run(
+                SWEEP "--to 3 -o '%s' --resume --quiet & sleep 0.%03d; kill -KILL $! && echo "
+                      "killed; wait $! 2>/dev/null; true",
+                folder, 3 + rand() % 60);
+            done = !strstr(r.out, "killed");
+            kills += !done;
+            cli_free(&r);
+        }
+    }
+    assert_int_equal(kills, 100);
+    EXPECT(0, NULL, NULL, SWEEP "--to 3 -o '%s' --resume --quiet", folder);
+    clear("long");
+    EXPECT(0, NULL, NULL, SWEEP "--to 3 -o '%s' --quiet", cli_path("long"));
+    snprintf(whole, sizeof whole, "%s", cli_path("long/table.csv"));
+    expect_same(whole, cli_path("killed/table.csv"));
+}
+
+static void an_interrupted_sweep_keeps_what_is_done(void **state)
+{
+    (void)state;
+    char folder[1024];
+    clear("ended");
+    snprintf(folder, sizeof folder, "%s", cli_path("ended"));
+    EXPECT(130, "table.csv.partial", "the time limit came",
+           SWEEP "--to 200 -o '%s' --time-limit 0.2", folder);
+    assert_int_equal(access(cli_path("ended/table.csv"), F_OK), -1);
+    char *text = cli_read(cli_path("ended/table.csv.partial"));
+    assert_non_null(strstr(text, "of 120 jobs are done"));
+    free(text);
+    EXPECT(2, NULL, "is the first that is not", "sweep --merge -o '%s'", folder);
+    cli_result r =
+        cli_run(SWEEP "--to 200 -o '%s' --resume & sleep 0.5; kill -TERM $!; wait $!; echo code $?",
+                folder);
+    assert_non_null(strstr(r.out, "code 130"));
+    assert_non_null(strstr(r.err, "--resume goes on"));
+    cli_free(&r);
+    EXPECT(1, NULL, "there is a sweep already", SWEEP "--to 200 -o '%s'", folder);
+    EXPECT(2, NULL, "'to' was another", SWEEP "--to 2 -o '%s' --resume", folder);
+    EXPECT(2, NULL, "'vary' was another", SWEEP "--to 200 --vary e=0,1 -o '%s' --resume", folder);
+}
+
+static void a_damaged_journal_is_refused(void **state)
+{
+    (void)state;
+    char folder[1024], journal[1100];
+    clear("damaged");
+    snprintf(folder, sizeof folder, "%s", cli_path("damaged"));
+    snprintf(journal, sizeof journal, "%s/journal.jsonl", folder);
+    EXPECT(0, NULL, NULL, SWEEP "-o '%s' --quiet", folder);
+    char *text = cli_read(journal), *third = strchr(strchr(text, '\n') + 1, '\n') + 1;
+    FILE *file = fopen(journal, "w"); /* a line in the middle */
+    fprintf(file, "%.*s{\"job\":\n%s", (int)(third - text), text, third);
+    fclose(file);
+    EXPECT(2, NULL, "journal.jsonl:3: this is no job", "sweep --merge -o '%s'", folder);
+    EXPECT(2, NULL, "journal.jsonl:3: this is no job", SWEEP "-o '%s' --resume", folder);
+    file = fopen(journal, "w"); /* cut in the middle of a line: done again */
+    fprintf(file, "%.*s", (int)(third - text) - 9, text);
+    fclose(file);
+    EXPECT(0, "120 of 120 jobs", NULL, SWEEP "-o '%s' --resume", folder);
+    expect_same(cli_path("whole/table.csv"), cli_path("damaged/table.csv"));
+    file = fopen(journal, "w");
+    fprintf(file, "t,x\n0,1\n");
+    fclose(file);
+    EXPECT(2, NULL, "no journal of a sweep", SWEEP "-o '%s' --resume", folder);
+    EXPECT(4, NULL, "cannot be read", "sweep --merge -o '%s/none'", folder);
+    free(text);
+}
+
+static void refused_points_have_a_reason(void **state)
+{
+    (void)state;
+    const char *model = cli_file("fall.perp", "model fall\nparam m = 1\nstate v = 0\n"
+                                              "m*der(v) = 1/m\nsimulate to 1 step 0.1\n");
+    clear("refused");
+    EXPECT(0, "2 verified, 0 without a solution, 1 refused; job 1: ", NULL,
+           "sweep '%s' --vary m=1,0,2 -o '%s'", model, cli_path("refused"));
+    char *text = cli_read(cli_path("refused/table.csv"));
+    const char *row = strstr(text, "\n1,0,");
+    assert_non_null(row);
+    assert_non_null(strstr(row, "\"refused\",\""));
+    free(text);
+}
+
+static void wrong_options_are_said(void **state)
+{
+    (void)state;
+#define MODEL "sweep examples/notes/particle.perp "
+    EXPECT(1, NULL, "which model?", "sweep --vary m=1:2");
+    EXPECT(1, NULL, "what varies?", MODEL);
+    EXPECT(1, NULL, "unknown", MODEL "--vary mq=1:2");
+    EXPECT(1, NULL, "'m=2:1': LOW < HIGH", MODEL "--vary m=2:1");
+    EXPECT(1, NULL, "needs a folder", MODEL "--vary m=1:2 --shard 1/2");
+    EXPECT(1, NULL, "needs a folder", MODEL "--vary m=1:2 --resume");
+    EXPECT(1, NULL, "I/N is expected", MODEL "--vary m=1:2 --shard 3/2 -o x");
+    EXPECT(1, NULL, "-o is a folder", MODEL "--vary m=1:2 -o -");
+    EXPECT(1, NULL, "it takes no model", MODEL "--merge -o x");
+    EXPECT(1, NULL, "needs the folder", "sweep --merge");
+    EXPECT(4, NULL, "cannot be made", MODEL "--vary m=1,2 -o /dev/null/x");
+    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+    EXPECT(2, NULL, "one of 4 processes", MODEL "--vary m=1,2");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    EXPECT(0, "sobol", NULL, "sweep --help");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_has_a_row_for_each_job),
+        cmocka_unit_test(shards_and_threads_give_the_same_table),
+        cmocka_unit_test(a_killed_sweep_goes_on),
+        cmocka_unit_test(an_interrupted_sweep_keeps_what_is_done),
+        cmocka_unit_test(a_damaged_journal_is_refused),
+        cmocka_unit_test(refused_points_have_a_reason),
+        cmocka_unit_test(wrong_options_are_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
