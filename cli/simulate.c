@@ -22,6 +22,7 @@ typedef struct request {
     int quiet, plot, stream, as_json, estimate;
     cJSON *json;
     cli_list set, input;
+    const char *sensitivity; /* names, with commas between them */
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
@@ -78,6 +79,10 @@ static const cli_option options[] = {
      "say how far the states at the end are from those of the motion, beside a run of radau5 with "
      "steps 100 times as long: sampled; 25 times: full",
      INTO(estimate), .words = estimates},
+    {"sensitivity", "NAME,..",
+     "further columns: the derivative of every column by these parameters, or initial values of "
+     "states, as d(x)/d(mu); by way of impacts with radau5 (docs/derivatives.md)",
+     INTO(sensitivity)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
     {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
@@ -115,7 +120,8 @@ typedef struct run {
     int plotted[MAX_PLOTTED], nplotted;
     long steps, written; /* of the run; the last one in the file */
     double started, shown;
-    int progress, is_paced; /* is_paced: said how long it takes */
+    int progress, is_paced;    /* is_paced: said how long it takes */
+    struct followed *followed; /* NULL: no derivatives are wanted */
 } run;
 
 enum { LOOK = 1024, PACED_AFTER = 2, LONG = 3600 }; /* steps; seconds */
@@ -145,9 +151,118 @@ static void show_pace(run *u, long step)
         whole < 48 * LONG ? "hours" : "days", u->request->out ? " and keeps its rows" : "");
 }
 
+/* Derivatives --------------------------------------------------------------------------------- */
+
+/* What --sensitivity names, and the columns that it adds: all but the time and the residual, by each name. */
+typedef struct followed {
+    const perp_simulation *sim;
+    char *text; /* the names, taken apart */
+    const char **name;
+    char **column, **unit; /* of the columns added; NULL: none yet */
+    int n, ncolumn;
+    double *slope, *row; /* derivatives of a row; a row with them behind it */
+    double lost;         /* the time of the first row without them; NaN: there is none */
+} followed;
+
+/* "mu,r[2,3],m": a comma within brackets is part of a name. */
+static int take_apart(char *text, const char **name)
+{
+    int n = 1, depth = 0;
+    name[0] = text;
+    for (char *at = text; *at; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (*at == ',' && depth == 0) *at = 0, name[n++] = at + 1;
+    }
+    return n;
+}
+
+static void free_followed(followed *f)
+{
+    for (int i = 0; f && f->column && i < f->n * f->ncolumn; i++)
+        free(f->column[i]), free(f->unit[i]);
+    if (f)
+        free(f->text), free(f->name), free(f->column), free(f->unit), free(f->slope), free(f->row);
+    free(f);
+}
+
+/* "(m/s)/(kg)" */
+static char *quotient_unit(const char *of, const char *by)
+{
+    size_t size = strlen(of) + strlen(by) + 8;
+    char *unit = malloc(size);
+    if (!unit) return NULL;
+    if (!by[0])
+        snprintf(unit, size, "%s", of);
+    else if (!of[0])
+        snprintf(unit, size, "1/(%s)", by);
+    else
+        snprintf(unit, size, "(%s)/(%s)", of, by);
+    return unit;
+}
+
+static const char *unit_of(const perp_model *model, const char *name)
+{
+    perp_symbol_kind kind;
+    int i;
+    return perp_model_find(model, name, &kind, &i) ? perp_model_symbol(model, kind, i).unit : "";
+}
+
+static int name_derivatives(followed *f, const perp_model *model)
+{
+    int ok = 1;
+    for (int j = 0, k = 0; j < f->n; j++)
+        for (int c = 1; c < f->ncolumn - 1; c++, k++) {
+            const char *of = perp_simulation_column_name(f->sim, c);
+            size_t size = strlen(of) + strlen(f->name[j]) + 8;
+            f->column[k] = malloc(size);
+            f->unit[k] =
+                quotient_unit(perp_simulation_column_unit(f->sim, c), unit_of(model, f->name[j]));
+            ok = ok && f->column[k] && f->unit[k];
+            if (f->column[k]) snprintf(f->column[k], size, "d(%s)/d(%s)", of, f->name[j]);
+        }
+    return ok;
+}
+
+static perp_status follow(run *u, const perp_model *model, perp_simulation *sim, perp_diag *diag)
+{
+    const char *text = u->request->sensitivity;
+    if (!text) return PERP_OK;
+    followed *f = u->followed = calloc(1, sizeof *f);
+    if (!f) return PERP_ERR_MEMORY;
+    size_t size = strlen(text) + 1, columns = (size_t)perp_simulation_columns(sim);
+    f->sim = sim, f->ncolumn = (int)columns, f->lost = (double)NAN;
+    f->text = malloc(size), f->name = malloc(size * sizeof *f->name);
+    if (!f->text || !f->name) return PERP_ERR_MEMORY;
+    memcpy(f->text, text, size);
+    f->n = take_apart(f->text, f->name);
+    perp_status status = perp_simulation_follow(sim, f->n, f->name, diag);
+    if (status != PERP_OK) return status;
+    size_t all = columns * (size_t)f->n;
+    f->column = calloc(all + 1, sizeof *f->column), f->unit = calloc(all + 1, sizeof *f->unit);
+    f->slope = malloc((all + 1) * sizeof(double));
+    f->row = malloc((all + columns) * sizeof(double));
+    if (!f->column || !f->unit || !f->slope || !f->row) return PERP_ERR_MEMORY;
+    return name_derivatives(f, model) ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+/* The row with its derivatives, which are NaN where they are not known. */
+static const double *with_derivatives(followed *f, const double *row)
+{
+    if (!f) return row;
+    double *at = f->row + f->ncolumn;
+    int known = perp_simulation_derivatives(f->sim, f->slope) == PERP_OK;
+    if (!known && isnan(f->lost)) f->lost = row[0];
+    memcpy(f->row, row, (size_t)f->ncolumn * sizeof *row);
+    for (int j = 0; j < f->n; j++)
+        for (int c = 1; c < f->ncolumn - 1; c++)
+            *at++ = known ? f->slope[j * f->ncolumn + c] : (double)NAN;
+    return f->row;
+}
+
 static perp_status write_row(run *u, long step, const double *row)
 {
     perp_status status = PERP_OK;
+    row = with_derivatives(u->followed, row);
     if (u->writer) status = perp_trajectory_writer_row(u->writer, row);
     if (u->kept && status == PERP_OK) status = perp_trajectory_writer_row(u->kept, row);
     if (status == PERP_OK) u->written = step;
@@ -218,15 +333,16 @@ static perp_status open_writer(const run *u, const char *path, int in_place,
                                const perp_simulation *sim, const perp_simulation_options *o,
                                perp_diag *diag)
 {
-    int n = perp_simulation_columns(sim);
+    const followed *f = u->followed;
+    int of_run = perp_simulation_columns(sim), n = of_run + (f ? f->n * (of_run - 2) : 0);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
     perp_status status = !names || !units ? PERP_ERR_MEMORY
                          : in_place       ? perp_trajectory_writer_stream(path, writer, diag)
                                           : perp_trajectory_writer_create(path, writer, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
-        names[i] = perp_simulation_column_name(sim, i);
-        units[i] = perp_simulation_column_unit(sim, i);
+        names[i] = i < of_run ? perp_simulation_column_name(sim, i) : f->column[i - of_run];
+        units[i] = i < of_run ? perp_simulation_column_unit(sim, i) : f->unit[i - of_run];
     }
     if (status == PERP_OK) {
         status = write_metadata(*writer, model, o, u->request);
@@ -351,6 +467,16 @@ static void print_estimate(FILE *out, const perp_model *model, const perp_simula
     free(error);
 }
 
+/* From where on derivatives are not known. */
+static void print_derivatives(FILE *out, const followed *f)
+{
+    if (f && !isnan(f->lost))
+        fprintf(out,
+                "derivatives: none from t = %g on: the sides in force there do not determine them, "
+                "or an event there moves infinitely fast\n",
+                f->lost);
+}
+
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
                           const perp_simulation_options *o, const request *r, double seconds,
                           const char *rows, const char *page, int are_written)
@@ -423,6 +549,11 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
 /* Options that would change nothing are refused. */
 static int check_estimate(const request *r)
 {
+    if (r->sensitivity && !r->out && !r->report) {
+        fprintf(stderr, "perp simulate: --sensitivity adds columns to a trajectory, and none is "
+                        "written; add -o OUT.csv\n");
+        return CLI_USAGE;
+    }
     if (!r->estimate || !(r->quiet || r->as_json)) return CLI_DONE;
     fprintf(stderr, "perp simulate: --estimate is a line of the summary, which --quiet and --json "
                     "leave out\n");
@@ -483,6 +614,12 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
              .written = -1,
              .started = cli_now(),
              .progress = !r->quiet && isatty(2)};
+    status = follow(&u, model, sim, diag);
+    if (status != PERP_OK) {
+        free_followed(u.followed);
+        perp_simulation_destroy(sim);
+        return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
+    }
     cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) status = open_plot(&u, model, sim, names, units);
@@ -507,6 +644,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = cli_text_stream(r->out, r->report);
         print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
+        print_derivatives(out, u.followed);
         if (r->estimate && s.steps) print_estimate(out, model, sim, &o, r->estimate);
         if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
     }
@@ -515,6 +653,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
         fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
+    free_followed(u.followed);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);
 }

@@ -229,6 +229,40 @@ static void a_run_can_be_replayed_from_its_own_csv(void **state)
     cli_free(&r);
 }
 
+static void derivatives_are_further_columns(void **state)
+{
+    (void)state;
+    const char *model =
+        cli_file("fall.perp", "param g = 10 \"m/s^2\", k[1,2] = 0\nstate z = 5 \"m\", v = 0 "
+                              "\"m/s\"\nder(z) = v\nder(v) = -g + k[1,2]\n"
+                              "simulate { to 1\n step 0.25\n method radau5 }\n");
+    cli_result r = cli_run("simulate %s --sensitivity 'g,k[1,2],v' -o - --quiet", model);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, ",residual,d(z)/d(g),d(v)/d(g),\"d(z)/d(k[1,2])\","));
+    assert_non_null(strstr(r.out, "(m)/(m/s^2)"));
+    const char *last = strstr(r.out, "\n1,");
+    double t, z, v, residual, d[6];
+    assert_non_null(last);
+    assert_int_equal(sscanf(last, "%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", &t, &z, &v, &residual,
+                            d, d + 1, d + 2, d + 3, d + 4, d + 5),
+                     10);
+    const double right[] = {-0.5, -1, 0.5, 1, 1, 1};
+    for (int k = 0; k < 6; k++) assert_true(fabs(d[k] - right[k]) < 1e-12);
+    cli_free(&r);
+    r = cli_run("simulate %s --sensitivity g,q -o x.csv", model);
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "no parameter 'q'"));
+    cli_free(&r);
+    r = cli_run("simulate %s --sensitivity '' -o x.csv", model);
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "no parameter ''"));
+    cli_free(&r);
+    r = cli_run("simulate %s --sensitivity g", model);
+    assert_int_equal(r.code, 1);
+    assert_non_null(strstr(r.err, "add -o OUT.csv"));
+    cli_free(&r);
+}
+
 static void an_option_may_be_repeated_without_limit(void **state)
 {
     (void)state;
@@ -816,6 +850,7 @@ int main(void)
         cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
+        cmocka_unit_test(derivatives_are_further_columns),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
         cmocka_unit_test(help_and_version_teach),
         cmocka_unit_test(two_dashes_end_the_options),
