@@ -477,6 +477,18 @@ static void print_derivatives(FILE *out, const followed *f)
                 f->lost);
 }
 
+/* Steps that the method left to another. */
+static void print_left(FILE *out, const perp_simulation *sim)
+{
+    perp_diag diag = {0};
+    long n = perp_simulation_steps_by_euler(sim, &diag);
+    if (n)
+        fprintf(out, "%ld step%s by backward-euler, which %s could not take; the first: %s", n,
+                n == 1 ? "" : "s", perp_integrator_name(perp_simulation_method(sim)),
+                perp_diag_text(&diag)[0] ? perp_diag_text(&diag) : "not known\n");
+    perp_diag_clear(&diag);
+}
+
 static void print_summary(FILE *out, const perp_model *model, const perp_simulation *sim,
                           const perp_simulation_options *o, const request *r, double seconds,
                           const char *rows, const char *page, int are_written)
@@ -496,6 +508,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves,
                 s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
+    if (s.steps) print_left(out, sim);
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)
         fprintf(out, "no trajectory was written; -o OUT.csv writes one\n");

@@ -117,6 +117,15 @@ PERP_API void perp_simulation_destroy(perp_simulation *simulation);
 /// whole ones that fit from there.
 PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 
+/// How this run steps time: the options' method. PERP_INTEGRATOR_COUNT for NULL.
+PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulation);
+
+/// Of a run by a Radau method, steps so far that it could not take (at an event no sides could be found that hold, or its equations are
+/// singular): they were taken by backward Euler, in 16 parts each, and are of order 1. 0 for other methods and NULL.
+///
+/// @param diag  nullable; appended: why, for the first of them
+PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);
+
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
 /// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open).
 ///

@@ -32,7 +32,13 @@
 /* Events of one pair that are nearer to each other than so many short steps, so many times, accumulate. */
 enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
 
-enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, MOST_PARTS = 1000 };
+/* They are passed by so many short steps, twice as many each time, then by so many that are twice as long. */
+enum { MOST_PASS = 1024 };
+
+/* After a step that it cannot take the method leaves so many more to backward Euler, twice as many after the next. */
+enum { MOST_WAIT = 63 };
+
+enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
 struct perp__events {
     perp__collocation *at;
@@ -52,11 +58,12 @@ struct perp__events {
     int *quick;    /* ... and how many came in a row so near to each other */
     int flips,
         at_once; /* sides changed without progress; the pair whose event came at once, or -1 */
-    int pass;    /* short steps to be taken past the next accumulation */
+    int pass;    /* the next accumulation takes so many short steps, or as long */
     int hit, hit_check; /* the pair and the check of it that ended the step, or -1 */
-    long located, passed;
+    long passed;
     const char *why; /* of a failure; and the condition, as perp__verdict.worst */
     int worst;
+    perp__events_left left;
     perp__arena arena;
 };
 
@@ -195,8 +202,10 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_ints(pass, &e->hit, 1, -1, np - 1);
     perp__pass_ints(pass, &e->hit_check, 1, 0, CHECKS - 1);
     perp__pass_ints(pass, &e->pass, 1, PASS, INT_MAX);
-    perp__pass_longs(pass, &e->located, 1);
     perp__pass_longs(pass, &e->passed, 1);
+    perp__pass_longs(pass, &e->left.steps, 1);
+    perp__pass_ints(pass, &e->left.wait, 1, 0, MOST_WAIT);
+    perp__pass_ints(pass, &e->left.next_wait, 1, 0, MOST_WAIT);
     if (!e->saltation) return;
     perp__saltation_pass(e->saltation, pass);
     perp__pass_doubles(pass, &e->past_t, 1);
@@ -235,6 +244,38 @@ void perp__events_forget(perp__events *e)
     e->has_mode = e->was_in_mode = e->is_short = e->flips = 0, e->at_once = e->hit = -1;
     e->pass = PASS;
     perp__saltation_forget(e->saltation);
+}
+
+void perp__events_restart(perp__events *e)
+{
+    perp__events_forget(e);
+    if (!e) return;
+    e->passed = 0;
+    e->left = (perp__events_left){0};
+}
+
+int perp__events_wait(perp__events *e)
+{
+    if (e->left.wait == 0) return 0;
+    e->left.wait--, e->left.steps++;
+    return 1;
+}
+
+void perp__events_leave(perp__events *e)
+{
+    perp__events_left *left = &e->left;
+    if (left->steps++ == 0) left->t = e->t, left->why = e->why, left->worst = e->worst;
+    left->wait = left->next_wait;
+    left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
+    int pass = e->pass;
+    perp__events_forget(e);
+    e->pass = pass;
+}
+
+static int fails(perp__events *e, const char *why, int worst)
+{
+    e->why = why, e->worst = worst;
+    return 0;
 }
 
 /* Short steps ----------------------------------------------------------------------------------- */
@@ -353,8 +394,14 @@ static perp__step_result pass(perp__events *e, double t1)
     perp__step *s = &e->probe[0];
     memset(e->held, 0, (size_t)e->model->npair);
     e->was_in_mode = 0;
-    for (int k = 0; k < e->pass && e->t < t1; k++) {
-        double t = fmin(e->t + e->short_h, t1);
+    int n = e->pass < MOST_PASS ? e->pass : MOST_PASS;
+    if (e->pass * PROBE >= 1) { /* no faster than backward Euler */
+        fails(e, "contacts do not come to rest, nor leave it", -1);
+        return (perp__step_result){.outcome = PERP_LIMIT, .fault = PERP__NOT_PASSED};
+    }
+    double h = e->short_h * (e->pass / n);
+    for (int k = 0; k < n && e->t < t1; k++) {
+        double t = fmin(e->t + h, t1);
         r = probe(e, 0, t - e->t);
         if (r.outcome != PERP_SOLVED) return r;
         memcpy(e->x, s->ws + s->sym.y, (size_t)e->at->nx * sizeof(double));
@@ -364,7 +411,7 @@ static perp__step_result pass(perp__events *e, double t1)
     }
     e->passed++;
     e->is_short = 1;
-    e->pass = e->pass < 1 << 20 ? 2 * e->pass : e->pass;
+    e->pass *= 2;
     memset(e->quick, 0, (size_t)e->model->npair * sizeof *e->quick);
     return r;
 }
@@ -630,25 +677,30 @@ static int holds(perp_simulation *sim, perp__step_result *r)
 
 /* One step -------------------------------------------------------------------------------------- */
 
-static int fails(perp__events *e, const char *why, int worst)
-{
-    e->why = why, e->worst = worst;
-    return 0;
-}
-
 /* A step so short that forces in it are rounding. */
 static int is_nothing(const perp__events *e, double h)
 {
     return h <= PERP_TOL_SAME * e->step;
 }
 
-static int take_step(perp__events *e, double h, int has_vars)
+static int take_step(perp__events *e, double h)
 {
     const double *y = perp__collocation_point(e->at, e->at->scheme.npoint - 1);
     memcpy(e->x, y, (size_t)e->at->nx * sizeof(double));
-    if (has_vars) memcpy(e->var, y + e->at->nx, (size_t)e->at->nv * sizeof(double));
+    memcpy(e->var, y + e->at->nx, (size_t)e->at->nv * sizeof(double));
     e->t += h;
     return 1;
+}
+
+/* The slopes of a step so short may be rounding, of forces that nothing determines: what moves far with them stays where it is. */
+static void take_nothing(perp__events *e, double h)
+{
+    const double *y = perp__collocation_point(e->at, e->at->scheme.npoint - 1);
+    for (int i = 0; i < e->at->nx; i++) {
+        double size = fmax(fabs(e->x[i]), e->at->size[i]);
+        if (fabs(y[i] - e->x[i]) <= PERP_TOL_SAME * size) e->x[i] = y[i];
+    }
+    e->t += h;
 }
 
 /* The derivatives of the step that was just taken. */
@@ -696,7 +748,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         if (taken == 0) continue;
         if (is_nothing(e, taken)) {
             int row = e->hit < 0 ? -1 : row_of_hit(e);
-            take_step(e, taken, 0);
+            take_nothing(e, taken);
             follow_event_at_once(e, row);
             return 1;
         }
@@ -705,7 +757,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         if (!ok) e->worst = r->worst;
         if (!ok) continue;
         follow_step(e, taken);
-        take_step(e, taken, 1);
+        take_step(e, taken);
         if (e->hit < 0 && h == whole) e->t = end;
         return 1;
     }
@@ -736,7 +788,6 @@ static int accumulates(perp__events *e)
     if (e->at_once >= 0) return 0;
     e->last[p] = e->t;
     e->quick[p] = since < QUICK * e->short_h ? e->quick[p] + 1 : 0;
-    e->located++;
     return e->quick[p] >= QUICK_TIMES;
 }
 
@@ -814,35 +865,43 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     perp__events *e = sim->events;
     perp__step *s = &sim->step;
     perp__step_result sum = {.outcome = PERP_SOLVED, .worst = -1};
+    long passed = e->passed;
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
     if (e->saltation) perp__saltation_begin(e->saltation, sim->sensitivity, sim->is_moved);
     if (sim->is_moved) e->has_mode = e->was_in_mode = 0;
-    while (!is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED)
+    fails(e, "a short step from there has no verified solution", -1);
+    for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
+        if (k > PARTS * (1 + e->model->npair)) {
+            fails(e, "there are too many events within a step", -1);
+            sum.outcome = PERP_LIMIT, sum.fault = PERP__NOT_PASSED;
+            break;
+        }
         add(&sum, advance_once(sim, t1));
+    }
     for (int k = 0; k < 2; k++) s->out_of_memory |= e->probe[k].out_of_memory;
+    if (sum.outcome == PERP_SOLVED) e->left.next_wait = 0;
+    if (sum.outcome == PERP_SOLVED && e->passed == passed && e->pass > PASS) e->pass /= 2;
     if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);
     memcpy(s->ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
     s->ws[SYM_T] = t1;
-    if (e->saltation) perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
+    if (e->saltation && sum.outcome == PERP_SOLVED)
+        perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
     return sum;
 }
 
-void perp__events_say(const perp_simulation *sim, perp_diag *diag)
+long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
 {
-    const perp__events *e = sim->events;
+    const perp__events_left *left = &sim->events->left;
     const perp_model *m = sim->model;
-    perp__diag_append(diag, "at t = %.10g %s", e->t, e->why);
-    if (e->worst < 0) {
+    if (left->steps == 0 || !left->why) return left->steps;
+    perp__diag_append(diag, "at t = %.10g %s", left->t, left->why);
+    if (left->worst < 0) {
         perp__diag_append(diag, "\n");
-        return;
+        return left->steps;
     }
-    perp_statement s = e->worst < m->nequation ? perp_model_equation(m, e->worst)
-                                               : perp_model_pair(m, e->worst - m->nequation);
+    perp_statement s = left->worst < m->nequation ? perp_model_equation(m, left->worst)
+                                                  : perp_model_pair(m, left->worst - m->nequation);
     perp__diag_append(diag, ":\n  %s:%d: %s\n", m->source.name, s.line, s.text);
-}
-
-void perp__events_count(const perp__events *e, long *located, long *passed)
-{
-    *located = e->located, *passed = e->passed;
+    return left->steps;
 }

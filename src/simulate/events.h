@@ -7,6 +7,15 @@
 
 typedef struct perp__events perp__events;
 
+/* Steps that the method could not take, and left to backward Euler. */
+typedef struct perp__events_left {
+    long steps;
+    int wait, next_wait; /* the next so many, too; and after the next failure */
+    double t;            /* of the first: where, why, and the condition furthest off, or -1 */
+    const char *why;
+    int worst;
+} perp__events_left;
+
 /* Is this a method for which events are located? */
 int perp__events_wanted(const perp_model *model, perp_integrator integrator);
 
@@ -29,14 +38,20 @@ void perp__events_pass(perp__events *events, perp__pass *pass,
 /* The run begins again: nothing is known of the modes. NULL: nothing. */
 void perp__events_forget(perp__events *events);
 
+/* That, and nothing was counted. NULL: nothing. */
+void perp__events_restart(perp__events *events);
+
 /* From the states in the workspace at t0 to t1, every point verified. The end is then in the workspace, as a step of backward Euler
  * that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
-/* Why and where that failed, where the fault is PERP__NOT_PASSED. */
-void perp__events_say(const perp_simulation *sim, perp_diag *diag);
+/* Is the next step one that is left to backward Euler, after an earlier one? Counted. */
+int perp__events_wait(perp__events *events);
 
-/* How many events were located so far, and how many accumulations of them passed. */
-void perp__events_count(const perp__events *events, long *located, long *passed);
+/* A step cannot be taken: it is left to backward Euler. Counted, and nothing is known of the modes. */
+void perp__events_leave(perp__events *events);
+
+/* How many such steps there were; why and where the first. */
+long perp__events_say_left(const perp_simulation *sim, perp_diag *diag);
 
 #endif

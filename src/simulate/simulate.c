@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HALVINGS = 10 };
+/* EULER_PARTS: of a step that a method of higher order leaves to backward Euler. */
+enum { HALVINGS = 10, EULER_PARTS = 16 };
 
 #define ROW(name, word, weighted, summary) {word, summary},
 static const perp__word word_rows[] = {PERP_INTEGRATOR_LIST(ROW)};
@@ -312,7 +313,7 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
     sim->residual = NAN;
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);
-    perp__events_forget(sim->events);
+    perp__events_restart(sim->events);
     if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
 }
 
@@ -510,6 +511,16 @@ long perp_simulation_steps(const perp_simulation *sim)
     return sim->nstep;
 }
 
+perp_integrator perp_simulation_method(const perp_simulation *sim)
+{
+    return sim ? sim->options.integrator : PERP_INTEGRATOR_COUNT;
+}
+
+long perp_simulation_steps_by_euler(const perp_simulation *sim, perp_diag *diag)
+{
+    return sim && sim->events ? perp__events_say_left(sim, diag) : 0;
+}
+
 /* When a step fails --------------------------------------------------------------------------- */
 
 static int is_held(const perp_simulation *sim, int input)
@@ -644,12 +655,6 @@ static void say_outcome(const perp_simulation *sim, const perp__step_result *r, 
     say_pairs_at_fault(sim, r, diag);
 }
 
-static void say_not_passed(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
-{
-    (void)r;
-    perp__events_say(sim, diag);
-}
-
 /* What is said of a fault: "WHAT at step ..: WHY", and more. */
 static const struct {
     const char *what, *why;
@@ -674,7 +679,6 @@ static const struct {
                          "the conditions hold only with numbers so large beside their data that "
                          "rounding decides; the system is singular or nearly so there\n",
                          NULL},
-    [PERP__NOT_PASSED] = {"no verified solution", "", say_not_passed},
     [PERP__LINEARISED] = {"no solution found",
                           "Newton's iteration ends where the linearised conditions have no "
                           "solution, which proves nothing of the conditions themselves; ",
@@ -755,6 +759,30 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     return r;
 }
 
+/* From t0 to t1 through the events on the way; where the method cannot pass them, by parts of backward Euler. */
+static perp__step_result advance_through_events(perp_simulation *sim, double t0, double t1)
+{
+    perp__step_result sum = {.outcome = PERP_SOLVED};
+    if (!perp__events_wait(sim->events)) {
+        sum = perp__events_advance(sim, t0, t1);
+        if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory) return sum;
+        perp__events_leave(sim->events);
+        memcpy(sim->step.ws, sim->before, (size_t)sim->step.sym.n * sizeof(double));
+    }
+    for (int k = 0; k < EULER_PARTS; k++) {
+        double begin = t0 + (t1 - t0) * k / EULER_PARTS, h = (t1 - t0) / EULER_PARTS;
+        double end = k + 1 < EULER_PARTS ? begin + h : t1;
+        int solves = sum.solves;
+        perp__step_result r = advance(sim, begin, end, h, HALVINGS);
+        r.error = fmax(r.error, k ? sum.error : 0);
+        r.residual = fmax(r.residual, k ? sum.residual : 0);
+        sum = r;
+        sum.solves += solves;
+        if (r.outcome != PERP_SOLVED) break;
+    }
+    return sum;
+}
+
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag)
 {
@@ -768,7 +796,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int closed = s->gaps.closed;
     perp__step_result r =
-        sim->events ? perp__events_advance(sim, t0, t) : advance(sim, t0, t, h, HALVINGS);
+        sim->events ? advance_through_events(sim, t0, t) : advance(sim, t0, t, h, HALVINGS);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;

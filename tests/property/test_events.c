@@ -384,6 +384,43 @@ static void what_cannot_go_on_is_told_with_its_time(void **state)
     expect_refusal("state x = 0\nvar p\nder(x) = 1\n0 <= p perp 1 - x >= 0\n", "t = 1");
 }
 
+/* Redundant contacts, an index that changes, contacts that chatter at rest: steps that a Radau method cannot take are left to backward Euler,
+ * counted, and told why. */
+static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double to, near;
+        long least, most; /* steps by backward Euler */
+    } cases[] = {{"circuits/diode_bridge", 0.095, 1e-2, 1, 500},
+                 {"circuits/pipe", 2, 1e-4, 200, 200},
+                 {"mechanics/painleve", 0.01, 1e-3, 1, 100},
+                 {"mechanics/slider_crank", 5, 5e-2, 1, 50},
+                 {"mechanics/square", 1.5, 1e-4, 0, 1500}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char path[1024];
+        perp_diag diag = {0};
+        perp_model *model;
+        double x[MOST_COLUMNS];
+        snprintf(path, sizeof path, "%s/examples/%s.perp", PERP_SOURCE_DIR, cases[i].name);
+        if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+        double step = perp_simulation_options_default(model).step;
+        end_of(model, PERP_BACKWARD_EULER, cases[i].to, step, x);
+        run r = run_by(model, PERP_RADAU5, cases[i].to, step);
+        long n = perp_simulation_steps_by_euler(r.sim, &diag);
+        const char *why = perp_diag_text(&diag);
+        if (n < cases[i].least || n > cases[i].most || (n > 0 && !strstr(why, "at t = ")))
+            fail_msg("%s: %ld steps: %s", cases[i].name, n, why);
+        double off = r.value[(r.nrow - 1) * r.ncolumn + 1] - x[0];
+        if (!(fabs(off) < cases[i].near)) fail_msg("%s: off by %g", cases[i].name, off);
+        perp_simulation_destroy(r.sim);
+        perp_model_destroy(model);
+        perp_diag_clear(&diag);
+        free(r.value);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +441,7 @@ int main(void)
         cmocka_unit_test(currents_end_at_zero),
         cmocka_unit_test(what_has_no_instant_is_refused),
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
+        cmocka_unit_test(what_events_cannot_pass_is_left_to_backward_euler),
     };
     return run_all(tests);
 }
