@@ -16,6 +16,15 @@ int cli_is_program(const char *file)
     return length > 3 && strcmp(file + length - 3, ".nl") == 0;
 }
 
+static void put_proof(answer *a, const perp_program *program)
+{
+    perp_program_proof proof = perp_program_get_proof(program);
+    if (proof.word == PERP_PROGRAM_PROOF_NONE) return; /* of what is unbounded */
+    a->proof = perp_program_proof_word_name(proof.word);
+    a->proof_text = perp_program_proof_word_summary(proof.word);
+    a->bound = proof.bound, a->reach = proof.reach, a->sides = proof.sides;
+}
+
 int solve_program(const char *file, const char *sol, const perp_program_options *options,
                   output *out, perp_diag *diag)
 {
@@ -40,6 +49,7 @@ int solve_program(const char *file, const char *sol, const perp_program_options 
                     .is_stationary = is_equilibrium || r.outcome <= PERP_PLAN_STATIONARY_B,
                     .has_objective = 1,
                     .objective = r.objective};
+        if (options->global) put_proof(&a, program);
         solve_emit(out, &a, 0);
         if (sol) status = perp_program_write_sol(program, &r, sol, diag);
     }
@@ -78,10 +88,11 @@ static const struct {
             {"restarts", 0, 1e6, 1, "further starts while no point is stationary (3)"},
             {"seed", 0, 4e9, 1, "of the random starts (1)"},
             {"objno", 0, 1e6, 1, "which objective, from 1; 0: any feasible point (1)"},
+            {"global", 0, 1, 1, "1: search all sides of the pairs, with a proof (0)"},
             {"outlev", 0, 1, 1, "0: print nothing (1)"},
             {"wantsol", 0, 15, 1, "of AMPL; without meaning here"},
             {"timing", 0, 3, 1, "of AMPL; without meaning here"}};
-enum { TOL, MAX_ITER, TRIES, RESTARTS, SEED, OBJNO, OUTLEV, WANTSOL, TIMING, NKEY };
+enum { TOL, MAX_ITER, TRIES, RESTARTS, SEED, OBJNO, GLOBAL, OUTLEV, WANTSOL, TIMING, NKEY };
 
 static void put_key(settings *s, int key, double x)
 {
@@ -93,6 +104,7 @@ static void put_key(settings *s, int key, double x)
     case RESTARTS: o->restarts = (int)x; break;
     case SEED: o->seed = (unsigned)x; break;
     case OBJNO: o->objective = (int)x; break;
+    case GLOBAL: o->global = x == 1; break;
     case OUTLEV: s->is_quiet = x == 0; break;
     default: break;
     }

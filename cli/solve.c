@@ -38,6 +38,10 @@ static const cli_option options[] = {
      "of a program in an .nl file: starts from which the best point is kept (default 1)",
      INTO(program.tries), .least = 1},
     {"seed", "N", "of its random starts (default 1)", INTO(program.seed)},
+    {"global", NULL,
+     "of one with linear rows and a convex quadratic objective: search all sides of its pairs, "
+     "with a proof",
+     INTO(program.global)},
     {"sol", "FILE.sol", "write its answer as modelling languages read it", INTO(sol),
      .is_output = 1},
 };
@@ -106,6 +110,14 @@ static void emit_json(output *out, const answer *a)
         cJSON_AddNullToObject(o, "residual");
     if (a->has_error && isfinite(a->error)) cJSON_AddNumberToObject(o, "error", a->error);
     if (a->has_objective) cJSON_AddNumberToObject(o, "objective", a->objective);
+    if (a->proof) {
+        cJSON_AddStringToObject(o, "proof", a->proof);
+        cJSON_AddItemToObject(
+            o, "bound", isfinite(a->bound) ? cJSON_CreateNumber(a->bound) : cJSON_CreateNull());
+        cJSON_AddItemToObject(
+            o, "reach", isfinite(a->reach) ? cJSON_CreateNumber(a->reach) : cJSON_CreateNull());
+        cJSON_AddNumberToObject(o, "sides", (double)a->sides);
+    }
     cJSON_AddNumberToObject(o, "iterations", a->iterations);
     cJSON_AddNumberToObject(o, "time_us", a->time_us);
     if (a->points) {
@@ -122,6 +134,17 @@ static void print_vector(const char *what, const double *x, int n)
     printf(n > 24 ? " ... (%d entries; --json prints all)\n" : "\n", n);
 }
 
+static void print_proof(const answer *a)
+{
+    if (isfinite(a->bound)) printf("  bound %.10g", a->bound);
+    printf("%s%s; %ld choices of sides were solved\n", isfinite(a->bound) ? ": " : "  ",
+           a->proof_text, a->sides);
+    if (isfinite(a->bound) && isfinite(a->reach))
+        printf("  of points within %g times 1 or the size of the best one's, where no bounds of "
+               "variables follow\n",
+               a->reach);
+}
+
 static void emit_text(const answer *a, int table)
 {
     printf("%-24s %-12s %-16s residual %9.2e", a->name[0] ? a->name : "(unnamed)", a->outcome,
@@ -134,6 +157,7 @@ static void emit_text(const answer *a, int table)
         if (a->w) print_vector("w", a->w, a->n);
         if (a->has_objective) printf("  objective %.10g\n", a->objective);
     }
+    if (a->proof) print_proof(a);
     for (int k = 0; k < a->npoints; k++)
         print_vector(a->points[k][2 * PERP_LCP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k],
                      a->n);
@@ -497,8 +521,10 @@ int perp__cmd_solve(int argc, char **argv)
     perp_diag diag = {0};
     perp_status status = PERP_OK;
     int is_program = cli_is_program(r.file);
-    if (!is_program && (r.sol || cli_is_given(&r.args, "tries") || cli_is_given(&r.args, "seed")))
-        return cli_ask(&r.args, "--tries, --seed and --sol are of programs in .nl files;");
+    if (!is_program && (r.sol || cli_is_given(&r.args, "tries") || cli_is_given(&r.args, "seed") ||
+                        r.program.global))
+        return cli_ask(&r.args,
+                       "--tries, --seed, --global and --sol are of programs in .nl files;");
     cJSON *json = is_program ? cJSON_CreateArray() : problem_json_load(r.file, &status, &diag);
     code = json ? CLI_DONE : cli_exit_code(status);
     output out = {.list = json && r.as_json ? cJSON_CreateArray() : NULL,

@@ -17,6 +17,10 @@ typedef struct answer {
     int is_stationary; /* of a program: its word is one of a stationary point, or a better one */
     int has_objective;
     double objective;
+    const char *proof; /* of a global search: its word and its sentence; NULL: none */
+    const char *proof_text;
+    double bound, reach;
+    long sides;
     double (*points)[2 * PERP_LCP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
     int npoints;
 } answer;

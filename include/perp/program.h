@@ -92,6 +92,8 @@ typedef struct perp_program_options {
     int restarts;  ///< further starts while no point is stationary; default 3
     unsigned seed; ///< of the random starts, which are all but the first two; default 1
     int objective; ///< which objective of the file, from 1; 0: none, any point that keeps the conditions; default 1
+    int global; ///< 1: where rows are linear and the objective is linear or convex quadratic, all choices of sides are searched for a
+        ///< better point, with a proof (perp_program_get_proof); for up to about 20 pairs. default 0
 } perp_program_options;
 
 PERP_API void perp_program_options_fill(perp_program_options *options, size_t size);
@@ -130,6 +132,38 @@ PERP_API perp_status perp_program_solve(perp_program *program, const perp_progra
 /// the file. Valid until the next solve; 0 before the first.
 PERP_API const double *perp_program_point(const perp_program *program);
 PERP_API const double *perp_program_duals(const perp_program *program);
+
+/// What a search over all choices of sides came to: name, word, sentence.
+#define PERP_PROGRAM_PROOF_LIST(X)                                                                 \
+    X(PERP_PROGRAM_PROOF_NONE, "none", "not asked for")                                            \
+    X(PERP_PROGRAM_PROOF_GLOBAL, "global",                                                         \
+      "no point is better by more than tol of the terms of the objective, or there is none")       \
+    X(PERP_PROGRAM_PROOF_LIMIT, "limit", "a gap is left between the best point and the bound")     \
+    X(PERP_PROGRAM_PROOF_SHAPE, "shape",                                                           \
+      "no proof is tried: rows are not linear, or the objective is not shown to be convex "        \
+      "quadratic")
+
+typedef enum perp_program_proof_word {
+#define PERP_PROGRAM_PROOF_ENUM(name, word, text) name,
+    PERP_PROGRAM_PROOF_LIST(PERP_PROGRAM_PROOF_ENUM)
+#undef PERP_PROGRAM_PROOF_ENUM
+        PERP_PROGRAM_PROOF_COUNT
+} perp_program_proof_word;
+
+typedef struct perp_program_proof {
+    perp_program_proof_word word;
+    double
+        bound; ///< no point has a lower (maximised: higher) objective; an infinity where nothing is known
+    double
+        reach; ///< where no bounds of variables follow, points up to this times 1 or the size of the best point's are meant;
+               ///< INFINITY: all points
+    long sides; ///< programs that were solved, each for some choice of sides
+} perp_program_proof;
+
+/// Of the last solve with options.global; its word is none before.
+PERP_API perp_program_proof perp_program_get_proof(const perp_program *program);
+PERP_API const char *perp_program_proof_word_name(perp_program_proof_word word);
+PERP_API const char *perp_program_proof_word_summary(perp_program_proof_word word);
 
 /// The word of the outcome: that of plans, "solved" for a complementarity problem, "unbounded" where a ray was shown.
 PERP_API const char *perp_program_word(const perp_program *program,

@@ -16,6 +16,7 @@ struct perp_program {
     double
         sign; /* of the objective: -1 where it is maximised, so that sign * objective is minimised */
     double *x, *dual;
+    perp_program_proof proof;
     perp__judge judge;
     perp__functions functions;
     int has_functions;
@@ -38,6 +39,8 @@ int perp__program_holds(const perp_program *p, const perp_program_result *result
 perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result);
 /* Is it shown that no point keeps the affine rows, bounds and pairs? -1: memory. */
 int perp__program_is_infeasible(perp_program *p);
+/* global.c: the best point over all choices of sides, with p->proof, from the one that was found. */
+perp_status perp__program_prove(perp_program *p, perp_program_result *result);
 /* equilibrium.c: a complementarity problem, by the methods of perp/lcp.h and perp/mcp.h. */
 perp_status perp__program_solve_equilibrium(perp_program *p, perp_program_result *result);
 /* search.c: any program by the search of plans. */

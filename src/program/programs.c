@@ -21,6 +21,16 @@ const char *perp_program_class_name(perp_program_class kind)
     return perp__word_name(&classes, (int)kind);
 }
 
+static const perp__word proof_rows[] = {PERP_PROGRAM_PROOF_LIST(ROW)};
+static const perp__words proofs = PERP_WORDS(proof_rows);
+
+PERP_WORD_SUMMARY(perp_program_proof_word, perp_program_proof_word_summary, proofs)
+
+const char *perp_program_proof_word_name(perp_program_proof_word word)
+{
+    return perp__word_name(&proofs, (int)word);
+}
+
 /* Files ----------------------------------------------------------------------------------------- */
 
 perp_status perp_program_read(const char *path, perp_program **program, perp_diag *diag)
@@ -140,6 +150,11 @@ const double *perp_program_duals(const perp_program *p)
     return p->dual;
 }
 
+perp_program_proof perp_program_get_proof(const perp_program *p)
+{
+    return p->proof;
+}
+
 void perp__program_check(perp_program *p, perp_program_result *result)
 {
     perp__judgement j = perp__judge_point(&p->judge, p->x);
@@ -191,11 +206,14 @@ perp_status perp_program_solve(perp_program *p, const perp_program_options *opti
     if (!perp__options_take(&p->options, sizeof p->options, options)) return PERP_ERR_ARG;
     const perp_program_options *o = &p->options;
     if (!(o->tol > 0 && o->tol <= 1e-2) || o->max_iter < 1 || o->tries < 1 || o->restarts < 0 ||
-        o->objective < 0)
+        o->objective < 0 || o->global < 0 || o->global > 1)
         return PERP_ERR_ARG;
     *result =
         (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};
+    p->proof = (perp_program_proof){0};
     perp_status status = prepare(p, o->objective) ? solve(p, result) : PERP_ERR_MEMORY;
+    if (status == PERP_OK && o->global && !result->is_unbounded)
+        status = perp__program_prove(p, result);
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, p->nl->name);
     if (status == PERP_ERR_DIM)
         perp__refuse(diag, status, perp__in(p->nl->name),

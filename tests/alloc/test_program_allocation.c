@@ -16,6 +16,7 @@ static perp_status solve_it(const char *bytes, size_t n, perp_plan_outcome expec
     perp_program_result result = {.outcome = PERP_PLAN_LIMIT};
     perp_program_options o = perp_program_options_default();
     o.restarts = 0;
+    o.global = 1;
     perp_status status = perp_program_parse(bytes, n, "memory.nl", &program, diag);
     if (status == PERP_OK) status = perp_program_solve(program, &o, &result, diag);
     if (status == PERP_OK) assert_int_equal(result.outcome, expected);
@@ -96,6 +97,8 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each("tests/data/nl/rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
     fail_each("tests/data/nl/market_big", PERP_PLAN_GLOBAL);
     fail_each("tests/data/nl/dry_friction", PERP_PLAN_GLOBAL);
+    fail_each("tests/data/nl/quadratic", PERP_PLAN_GLOBAL);
+    fail_each("tests/data/nl/bilevel_bard", PERP_PLAN_GLOBAL);
     fail_each("tests/data/nl/infeasible_pair", PERP_PLAN_INFEASIBLE);
 }
 
