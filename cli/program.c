@@ -16,6 +16,20 @@ int cli_is_program(const char *file)
     return length > 3 && strcmp(file + length - 3, ".nl") == 0;
 }
 
+void solve_fill(answer *a, const perp_program *program, const perp_program_result *r)
+{
+    a->holds = a->has_error = perp_plan_holds(r->outcome);
+    a->outcome = perp_program_word(program, r);
+    a->method = r->method;
+    a->z = perp_program_point(program);
+    a->iterations = r->iterations;
+    a->residual = a->holds ? r->error : (double)NAN;
+    a->error = r->error;
+    a->is_stationary = r->outcome == PERP_PLAN_GLOBAL || r->outcome <= PERP_PLAN_STATIONARY_B;
+    a->has_objective = 1;
+    a->objective = r->objective;
+}
+
 static void put_proof(answer *a, const perp_program *program)
 {
     perp_program_proof proof = perp_program_get_proof(program);
@@ -34,21 +48,9 @@ int solve_program(const char *file, const char *sol, const perp_program_options 
     perp_status status = perp_program_read(file, &program, diag);
     if (status == PERP_OK) status = perp_program_solve(program, options, &r, diag);
     if (status == PERP_OK) {
-        int holds = perp_plan_holds(r.outcome), is_equilibrium = r.outcome == PERP_PLAN_GLOBAL;
-        answer a = {.name = file,
-                    .outcome = perp_program_word(program, &r),
-                    .method = r.method,
-                    .z = perp_program_point(program),
-                    .n = perp_program_get_size(program).variables,
-                    .iterations = r.iterations,
-                    .residual = holds ? r.error : (double)NAN,
-                    .error = r.error,
-                    .has_error = holds,
-                    .time_us = 1e6 * (cli_now() - start),
-                    .holds = holds,
-                    .is_stationary = is_equilibrium || r.outcome <= PERP_PLAN_STATIONARY_B,
-                    .has_objective = 1,
-                    .objective = r.objective};
+        answer a = {.name = file, .n = perp_program_get_size(program).variables};
+        solve_fill(&a, program, &r);
+        a.time_us = 1e6 * (cli_now() - start);
         if (options->global) put_proof(&a, program);
         solve_emit(out, &a, 0);
         if (sol) status = perp_program_write_sol(program, &r, sol, diag);

@@ -14,6 +14,9 @@ int cli_is_program(const char *file);
 int solve_program(const char *file, const char *sol, const perp_program_options *options,
                   output *out, perp_diag *diag);
 
+/* What an answer says of a program's result: all but its name, its size and the time. */
+void solve_fill(answer *a, const perp_program *program, const perp_program_result *r);
+
 /* perp STUB -AMPL [key=value ..]: solve STUB.nl, write STUB.sol. */
 int cli_is_ampl(int argc, char **argv);
 int cli_ampl(int argc, char **argv);

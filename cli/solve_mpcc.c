@@ -1,11 +1,9 @@
-/* perp solve, kind mpcc: a program with complementarity constraints as a plan of one step. Every pair determines
- * one of its variables, the others are inputs of the plan; perp/plan.h solves and verifies. */
+/* perp solve, kind mpcc: a program with complementarity constraints by formulas, solved by perp/program.h. A side that is no bare variable
+ * gets a slack variable, x_n+1 and so on, which the other side complements. */
 
 #include "cli.h"
 #include "problem_lcp.h"
-#include "solve.h"
-
-#include "perp/plan.h"
+#include "program.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
@@ -14,13 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 100 };
+enum { MOST = 100000 };
 
 typedef struct program {
     const char *file;
     const cJSON *objective, *G, *H, *constraints;
-    int n, m;              /* variables, pairs */
-    char is_var[MOST + 1]; /* x_i is determined by a pair */
+    int n, m;  /* variables of the formulas, pairs */
+    int slack; /* variables so far, with those of pairs */
+    int nrow, most;
+    char **row; /* most */
+    double *row_lo, *row_hi, *lo;
+    int *complements;
+    int failed; /* memory */
 } program;
 
 static int refuse(const program *p, const char *what)
@@ -52,23 +55,6 @@ static int count_variables(program *p, const cJSON *list)
         for (int k; (k = next_variable(&text)) > 0;) p->n = k > p->n ? k : p->n;
     }
     return p->n <= MOST;
-}
-
-/* A variable of each pair that no other pair has. */
-static int choose_vars(program *p)
-{
-    for (int i = 0; i < p->m; i++) {
-        const char *sides[2] = {cJSON_GetStringValue(cJSON_GetArrayItem(p->H, i)),
-                                cJSON_GetStringValue(cJSON_GetArrayItem(p->G, i))};
-        int chosen = 0;
-        for (int s = 0; s < 2 && !chosen; s++) {
-            for (int k; !chosen && (k = next_variable(&sides[s])) > 0;)
-                chosen = p->is_var[k] ? 0 : k;
-        }
-        if (!chosen) return 0;
-        p->is_var[chosen] = 1;
-    }
-    return 1;
 }
 
 /* A constraint is a condition, or an expression that must not be negative. */
@@ -119,111 +105,168 @@ static int read_program(const cJSON *json, program *p)
         return refuse(p, "\"constraints\" must be a list of formulas: \"x1 + x2 <= 1\"");
     const char *text = p->objective->valuestring;
     for (int k; (k = next_variable(&text)) > 0;) p->n = k > p->n ? k : p->n;
-    if (!count_variables(p, p->G) || !count_variables(p, p->H) ||
+    if (p->n > MOST || !count_variables(p, p->G) || !count_variables(p, p->H) ||
         !count_variables(p, p->constraints))
-        return refuse(p, "expected formulas in x1 .. x100");
-    return choose_vars(p) ? CLI_DONE : refuse(p, "each pair must have a variable of its own");
+        return refuse(p, "expected formulas in x1 .. x100000");
+    return CLI_DONE;
 }
 
-/* Append to a growing text; NULL when memory is out. */
-static char *append(char *text, const char *format, const char *word, int k)
+/* Rows ------------------------------------------------------------------------------------------ */
+
+/* left - right between lo and hi, complementing a variable (from 0; -1: none). */
+static void add_row(program *p, const char *left, size_t length, const char *right,
+                    size_t right_length, double lo, double hi, int complements)
 {
-    size_t length = text ? strlen(text) : 0, more = strlen(format) + (word ? strlen(word) : 0) + 32;
-    char *longer = realloc(text, length + more);
-    if (!longer) {
+    size_t room = length + right_length + 16;
+    char *text = p->failed ? NULL : malloc(room);
+    if (!text || p->nrow == p->most) {
         free(text);
-        return NULL;
+        p->failed = 1;
+        return;
     }
-    if (word)
-        snprintf(longer + length, more, format, word);
-    else
-        snprintf(longer + length, more, format, k);
-    return longer;
+    snprintf(text, room, right_length ? "(%.*s) - (%.*s)" : "%.*s", (int)length, left,
+             (int)right_length, right);
+    p->row_lo[p->nrow] = lo, p->row_hi[p->nrow] = hi;
+    p->complements[p->nrow] = complements;
+    p->row[p->nrow++] = text;
 }
 
-static char *model_text(const program *p)
+/* The next comparison in the text, and how long it is; NULL: none. */
+static const char *next_comparison(const char *text, size_t *length)
 {
-    char *text = append(NULL, "model program\n", "", 0);
+    static const char *const words[] = {"<=", ">=", "\u2264", "\u2265", "="};
+    for (; *text; text++)
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+            *length = strlen(words[k]);
+            if (strncmp(text, words[k], *length) == 0) return text;
+        }
+    return NULL;
+}
+
+/* a <= b = c ..: a row for each comparison. One expression must not be negative. */
+static void add_constraint(program *p, const char *text)
+{
+    size_t length, next_length;
+    const char *at = next_comparison(text, &length), *left = text;
+    if (!at) add_row(p, text, strlen(text), "", 0, 0, INFINITY, -1);
+    while (at) {
+        const char *right = at + length, *next = next_comparison(right, &next_length);
+        size_t until = next ? (size_t)(next - right) : strlen(right);
+        int is_less = *at == '<' || strncmp(at, "\u2264", 3) == 0, is_equal = *at == '=';
+        add_row(p, left, (size_t)(at - left), right, until, is_less ? -INFINITY : 0,
+                is_less || is_equal ? 0 : INFINITY, -1);
+        left = right, at = next, length = next_length;
+    }
+}
+
+/* The variable (from 0) that a side is, if it is nothing else and has no pair; -1. */
+static int bare_variable(const program *p, const char *text)
+{
+    char *end;
+    while (isspace((unsigned char)*text)) text++;
+    if (*text != 'x' || !isdigit((unsigned char)text[1])) return -1;
+    long k = strtol(text + 1, &end, 10);
+    while (isspace((unsigned char)*end)) end++;
+    return *end || k < 1 || k > p->n || isfinite(p->lo[k - 1]) ? -1 : (int)k - 1;
+}
+
+static void add_pair(program *p, const char *G, const char *H)
+{
+    int j = bare_variable(p, G);
+    const char *other = H;
+    if (j < 0 && (j = bare_variable(p, H)) >= 0) other = G;
+    if (j < 0) {
+        char slack[16];
+        j = p->slack++;
+        int length = snprintf(slack, sizeof slack, "x%d", j + 1);
+        add_row(p, G, strlen(G), slack, (size_t)length, 0, 0, -1);
+    }
+    p->lo[j] = 0;
+    add_row(p, other, strlen(other), "", 0, 0, INFINITY, j);
+}
+
+static int count_comparisons(const char *text)
+{
+    int n = 0;
+    size_t length;
+    for (const char *at = next_comparison(text, &length); at;
+         at = next_comparison(at + length, &length))
+        n++;
+    return n > 0 ? n : 1;
+}
+
+static void make_rows(program *p)
+{
     const cJSON *item;
-    for (int k = 1; k <= p->n && text; k++)
-        text = append(text, p->is_var[k] ? "var x%d\n" : "input x%d\n", NULL, k);
-    for (int i = 0; i < p->m && text; i++) {
-        text = append(text, "0 <= %s", cJSON_GetArrayItem(p->G, i)->valuestring, 0);
-        if (text)
-            text = append(text, " perp %s >= 0\n", cJSON_GetArrayItem(p->H, i)->valuestring, 0);
-    }
-    if (text)
-        text = append(text, "plan {\n horizon 1\n nodes 2\n minimize end(%s)\n",
-                      p->objective->valuestring, 0);
-    cJSON_ArrayForEach(item, p->constraints)
-    {
-        const char *c = cJSON_GetStringValue(item);
-        if (text) text = append(text, is_joined(c) ? " at end: %s\n" : " at end: %s >= 0\n", c, 0);
-    }
-    return text ? append(text, "}\n", "", 0) : NULL;
+    p->slack = p->n;
+    p->most = 2 * p->m;
+    cJSON_ArrayForEach(item, p->constraints) p->most += count_comparisons(item->valuestring);
+    size_t most = (size_t)p->most + 1, n = (size_t)(p->n + p->m) + 1;
+    p->row = calloc(most, sizeof *p->row);
+    p->row_lo = calloc(2 * most, sizeof *p->row_lo);
+    p->lo = calloc(n, sizeof *p->lo);
+    p->complements = calloc(most, sizeof *p->complements);
+    p->failed = !p->row || !p->row_lo || !p->lo || !p->complements;
+    if (p->failed) return;
+    p->row_hi = p->row_lo + most;
+    for (size_t j = 0; j < n; j++) p->lo[j] = -INFINITY;
+    for (int i = 0; i < p->m; i++)
+        add_pair(p, cJSON_GetArrayItem(p->G, i)->valuestring,
+                 cJSON_GetArrayItem(p->H, i)->valuestring);
+    cJSON_ArrayForEach(item, p->constraints) add_constraint(p, item->valuestring);
 }
 
-/* The last row of the plan, in the order of the variables. */
-static void read_answer(const perp_plan *plan, int n, double *row, double *x)
+static void clear(program *p)
 {
-    perp_plan_row(plan, perp_plan_rows(plan) - 1, row);
-    for (int c = 0; c < perp_plan_columns(plan); c++) {
-        int k = 0;
-        if (sscanf(perp_plan_column_name(plan, c), "x%d", &k) == 1 && k >= 1 && k <= n)
-            x[k - 1] = row[c];
-    }
+    for (int i = 0; i < p->nrow; i++) free(p->row[i]);
+    free(p->row);
+    free(p->row_lo);
+    free(p->lo);
+    free(p->complements);
+}
+
+static perp_status create(program *p, perp_program **solver, perp_diag *diag)
+{
+    make_rows(p);
+    const perp_program_formulas f = {.variables = p->slack,
+                                     .lo = p->lo,
+                                     .objective = p->objective->valuestring,
+                                     .rows = p->nrow,
+                                     .row = (const char *const *)p->row,
+                                     .row_lo = p->row_lo,
+                                     .row_hi = p->row_hi,
+                                     .complements = p->complements};
+    return p->failed ? PERP_ERR_MEMORY : perp_program_create(&f, p->file, solver, diag);
 }
 
 int solve_mpcc(const void *json, const char *file, const char *method, output *out, perp_diag *diag)
 {
     program p = {.file = file};
     char name[128];
-    perp_model *model = NULL;
-    perp_plan *plan = NULL;
-    perp_plan_result r;
+    perp_program *solver = NULL;
+    perp_program_result r;
+    perp_program_options o = perp_program_options_default();
     if (strcmp(method, "auto") != 0 && strcmp(method, "all") != 0) {
         fprintf(stderr,
-                "%s: this is an optimisation problem, which perp plan solves: no method '%s'\n",
-                file, method);
+                "%s: this is an optimisation problem, which has one method: no method '%s'\n", file,
+                method);
         return CLI_USAGE;
     }
     int code = read_program(json, &p);
     if (code == CLI_DONE) code = check_formulas(&p, diag);
     if (code != CLI_DONE) return code;
     problem_name(json, name, sizeof name);
-    char *text = model_text(&p);
-    double start = cli_now(), *x = NULL;
-    perp_status status =
-        text ? perp_model_parse(text, strlen(text), file, &model, diag) : PERP_ERR_MEMORY;
+    double start = cli_now();
+    o.tries = 4; /* such programs have several minima */
+    perp_status status = create(&p, &solver, diag);
+    if (status == PERP_OK) status = perp_program_solve(solver, &o, &r, diag);
     if (status == PERP_OK) {
-        perp_plan_options o = perp_plan_options_default(model);
-        o.tries = 4; /* such programs have several minima */
-        o.replay = 0;
-        status = perp_plan_create(model, &o, &plan, diag);
-    }
-    if (status == PERP_OK) x = calloc((size_t)(p.n + perp_plan_columns(plan)), sizeof *x);
-    if (status == PERP_OK && !x) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = perp_plan_solve(plan, &r, diag);
-    if (status == PERP_OK) {
-        read_answer(plan, p.n, x + p.n, x);
-        answer a = {.name = name,
-                    .outcome = perp_plan_outcome_name(r.outcome),
-                    .method = "plan",
-                    .z = x,
-                    .n = p.n,
-                    .iterations = r.iterations,
-                    .residual =
-                        fmax(r.complementarity, fmax(r.defect, fmax(r.bounds, r.conditions))),
-                    .time_us = 1e6 * (cli_now() - start),
-                    .holds = perp_plan_holds(r.outcome),
-                    .is_stationary = r.outcome <= PERP_PLAN_STATIONARY_B,
-                    .has_objective = 1,
-                    .objective = r.cost};
+        answer a = {.name = name, .n = p.n};
+        solve_fill(&a, solver, &r);
+        a.time_us = 1e6 * (cli_now() - start);
         solve_emit(out, &a, 0);
     }
-    free(x);
-    free(text);
-    perp_plan_destroy(plan);
-    perp_model_destroy(model);
+    perp_program_destroy(solver);
+    clear(&p);
     return cli_exit_code(status);
 }

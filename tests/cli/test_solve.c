@@ -447,10 +447,43 @@ static void bounds_formulas_and_programs_are_solved(void **state)
         {"{\"kind\": \"ncp\", \"F\": [\"y + 1\"]}", "unknown name 'y'"},
         {"{\"kind\": \"ncp\", \"F\": [\"x1\"], \"start\": [1, 2]}", "a list of 1 numbers"},
         {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"x1\"]}", "as many formulas"},
-        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"1\"], \"H\": [\"2\"]}",
-         "a variable of its own"},
     };
     assert_refused(cases, sizeof cases / sizeof *cases);
+}
+
+/* Pairs without variables of their own, sides that are none, comparisons in a chain, more than 100 variables. */
+static void programs_of_all_shapes_are_solved(void **state)
+{
+    (void)state;
+    static char many[20000];
+    int n = snprintf(many, sizeof many, "{\"kind\": \"mpcc\", \"objective\": \"(x150 - 1)^2");
+    for (int i = 1; i < 150; i++)
+        n += snprintf(many + n, sizeof many - (size_t)n, " + (x%d - %d)^2", i, i % 3);
+    snprintf(many + n, sizeof many - (size_t)n,
+             "\", \"G\": [\"x1\", \"x1\"], \"H\": [\"x2\", \"x150 + x2\"]}");
+    const struct {
+        const char *text;
+        int code;
+        double objective;
+    } cases[] = {
+        /* x1 x2 = 0 and x1 x3 = 0 */
+        {"{\"kind\": \"mpcc\", \"objective\": \"(x1-1)^2 + (x2-2)^2 + (x3-2)^2\", \"G\": [\"x1\", "
+         "\"x1\"], \"H\": [\"x2\", \"x3\"]}",
+         0, 1},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1\", \"G\": [\"1\"], \"H\": [\"2\"]}", 3, NAN},
+        {"{\"kind\": \"mpcc\", \"objective\": \"x1 - x2\", \"G\": [\"x1 + x2 - 1\"], \"H\": "
+         "[\"3 - x2\"], \"constraints\": [\"-1 <= x1 - x2 <= 2 = x3\", \"5 >= x2\"]}",
+         0, -1},
+        {many, 0, 1}, /* x1 = 0 costs 1, x2 = x150 = 0 5 */
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        cJSON *o = solve_json(cli_file("shape.json", cases[k].text), cases[k].code);
+        const cJSON *objective = cJSON_GetObjectItem(o, "objective");
+        if (cases[k].code == 0) assert_near(objective->valuedouble, cases[k].objective, 1e-6);
+        if (cases[k].code == 3)
+            assert_string_equal(cJSON_GetObjectItem(o, "outcome")->valuestring, "infeasible");
+        cJSON_Delete(o);
+    }
 }
 
 /* The stored nonlinear problems and programs end at one of their listed solutions. */
@@ -495,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_feasible_point_of_a_program_is_printed),
         cmocka_unit_test(formulas_cannot_carry_statements),
         cmocka_unit_test(keys_are_checked),
+        cmocka_unit_test(programs_of_all_shapes_are_solved),
         cmocka_unit_test(stored_nonlinear_problems_are_solved),
         cmocka_unit_test(a_search_that_ends_early_says_so),
         cmocka_unit_test(problems_without_solution_exit_3),
