@@ -795,6 +795,7 @@ void perp__problem_clear(perp__step *step)
     free(step->marks.has_h);
     free(step->marks.defines);
     free(step->marks.before);
+    free(step->marks.defined_at);
     free(step->marks.stands_in);
     free(step->marks.stands_start);
 }

@@ -806,9 +806,10 @@ typedef struct progress {
     perp__verdict v;
 } progress;
 
+/* After evaluate_rows. */
 static int holds(perp__step *s, progress *p, double tol)
 {
-    p->v = perp__step_verify(s);
+    p->v = perp__step_judge_with(s, NULL, NULL);
     return p->v.error <= tol;
 }
 
@@ -819,8 +820,8 @@ static int is_at_rounding(perp__step *s, progress *p)
     double ratio = p->residual / p->before;
     p->off = times_rounding_of_all(s, row_rounding);
     if (p->off > PERP_STEP_FAR && p->residual <= PERP_STEP_FELL * p->first) {
-        perp__step_size(s);
-        p->off = times_rounding_of_all(s, sized_rounding);
+        p->off = times_rounding_of_all(s, perp__step_row_rounding);
+        if (p->off > 1) perp__step_size(s), p->off = times_rounding_of_all(s, sized_rounding);
     }
     p->anew = !(p->off > 1 && p->off * ratio * ratio * ratio <= 1);
     return p->off <= 1 && holds(s, p, perp__shifts_modes(s) ? PERP_AMPLY * s->tol : s->tol);
@@ -865,7 +866,8 @@ static int ends_with_new_slopes(perp__step *s, progress *p, double *base, double
     double alpha = search_line(s, base, full, p->before, &p->residual);
     if (alpha == 0) {
         memcpy(y, base, bytes);
-        if (holds(s, p, s->tol)) return 1;
+        p->v = perp__step_verify(s);
+        if (p->v.error <= s->tol) return 1;
         memcpy(y, full, bytes); /* stalled: a full step may still leave a kink behind */
         p->residual = evaluate_rows(s);
         return !(p->residual < PERP_STEP_WORSE * p->before) || is_late;

@@ -181,6 +181,11 @@ typedef struct perp__tapes {
         *held; /* pairs of the model whose guards are on whatever they say (events.c); NULL: none */
 } perp__tapes;
 
+/* Some of the nonzeros, row by row. */
+typedef struct perp__entries {
+    int n, *row, *at;
+} perp__entries;
+
 /* What the verdicts know of the rows' structure. */
 typedef struct perp__marks {
     char *is_rate;     /* nonzeros of equations: the unknown is a state whose derivative is there */
@@ -194,6 +199,8 @@ typedef struct perp__marks {
     int ndefined;
     int *force_of; /* 2 for each friction(...) of the model: the vars that are its forces, or -1 */
     int *before;   /* symbol -> the same state before the step, or -1 */
+    int *defined_at; /* nown: where the entry of the unknown that it defines is, or -1 */
+    perp__entries rate, force; /* entries by which states, and vars that no equation defines, are sized */
     int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
 } perp__marks;
 
@@ -370,8 +377,9 @@ perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const in
 /* The largest natural residual, each condition in the unit of its row: for Newton's line search. */
 double perp__step_residual(perp__step *step);
 
-/* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|? That is cheap, and sure; else find what
- * unknowns are judged by, then the row with its scale and rounding. */
+/* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|, or up to rounding? That is cheap, and sure; else
+ * find what unknowns are judged by, then the row with its scale and rounding. And the rounding that there is at least. */
+double perp__step_row_rounding(const perp__step *step, int r);
 int perp__step_row_holds(const perp__step *step, int r, double tol, int is_zero);
 void perp__step_size(perp__step *step);
 perp__amount perp__step_row_amount(const perp__step *step, int r, const double *y);

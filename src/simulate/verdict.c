@@ -31,16 +31,46 @@ static void transpose(perp__step *s, int *next)
             s->marks.stands_in[next[s->column[k]]++] = r;
 }
 
+static void add_entry(perp__entries *list, int row, int at)
+{
+    list->row[list->n] = row, list->at[list->n++] = at;
+}
+
+/* Where states' rates are, what equations define, and in which rows another var, a force, can be bounded: in equations, or in sides where
+ * it stands in none. */
+static void list_entries(perp__step *s)
+{
+    for (int r = 0; r < s->nrow; r++) {
+        int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
+        if (r < s->nown) s->marks.defined_at[r] = -1;
+        for (int k = first; k < end; k++) {
+            int j = s->column[k], is_other = j >= s->nx && !s->marks.defined[j];
+            if (!in_sides && s->marks.is_rate[k]) add_entry(&s->marks.rate, r, k);
+            if (r < s->nown && s->marks.defines[r] == j) s->marks.defined_at[r] = k;
+            if (is_other && s->marks.in_equation[j] != in_sides && !(in_sides && end == first + 1))
+                add_entry(&s->marks.force, r, k);
+        }
+    }
+}
+
 int perp__marks_allocate(perp__step *s)
 {
-    size_t nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape);
+    size_t nsymbol = (size_t)perp__tape_end(&s->sym.varied.tape),
+           nonzeros = (size_t)s->row_start[s->nrow] + 1;
     int *next = malloc(((size_t)s->ny + 1) * sizeof(int));
     s->marks.before = malloc((nsymbol + 1) * sizeof(int));
+    s->marks.defined_at = malloc((4 * nonzeros + (size_t)s->nown) * sizeof(int));
     s->marks.stands_in = malloc(((size_t)s->row_start[s->nrow] + 1) * sizeof(int));
     s->marks.stands_start = malloc(((size_t)s->ny + 1) * sizeof(int));
-    int ok = next && s->marks.before && s->marks.stands_in && s->marks.stands_start;
+    int ok = next && s->marks.before && s->marks.defined_at && s->marks.stands_in &&
+             s->marks.stands_start;
     if (ok) {
         transpose(s, next);
+        s->marks.rate.row = s->marks.defined_at + s->nown;
+        s->marks.rate.at = s->marks.rate.row + nonzeros;
+        s->marks.force.row = s->marks.rate.at + nonzeros;
+        s->marks.force.at = s->marks.force.row + nonzeros;
+        list_entries(s);
         for (size_t i = 0; i < nsymbol; i++) s->marks.before[i] = -1;
         for (int i = 0; i < s->nx; i++) s->marks.before[s->sym.y + i] = s->sym.pre + i;
     }
@@ -113,7 +143,7 @@ static double rounded_size(const perp__step *s, int j)
 /* Unknown j is judged by this much, if not by more. */
 static void raise_size(perp__step *s, int j, double own)
 {
-    s->sizes.own[j] = fmax(s->sizes.own[j], own);
+    if (own > s->sizes.own[j]) s->sizes.own[j] = own;
     s->sizes.of[j] = size_of(s, j);
 }
 
@@ -131,7 +161,8 @@ static double row_terms(const perp__step *s, int r)
 /* What the other terms of row r leave for unknown j, whose coefficient is a. */
 static double left_for(const perp__step *s, int j, double a, double sum)
 {
-    return fmax(sum - a * s->sizes.of[j], 0) / a;
+    double left = sum - a * s->sizes.of[j];
+    return left > 0 ? left / a : 0 / a;
 }
 
 /* A var that an equation defines, x = ..., has the size of what it is set to; in an order in which none comes before what it
@@ -139,11 +170,23 @@ static double left_for(const perp__step *s, int j, double a, double sum)
 static void size_definitions(perp__step *s)
 {
     for (int d = 0; d < s->marks.ndefined; d++) {
-        int i = s->marks.definition[d], j = s->marks.defines[i];
-        double a = 0;
-        for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++)
-            if (s->column[k] == j) a = fabs(s->value[k]);
-        raise_size(s, j, left_for(s, j, a, row_terms(s, i)));
+        int i = s->marks.definition[d], at = s->marks.defined_at[i];
+        double a = at < 0 ? 0 : fabs(s->value[at]);
+        raise_size(s, s->marks.defines[i], left_for(s, s->marks.defines[i], a, row_terms(s, i)));
+    }
+}
+
+/* What the rows of these entries leave for their unknowns, the least of all, in size. */
+static void leave_least(const perp__step *s, const perp__entries *list, double *size)
+{
+    double sum = 0;
+    for (int i = 0, row = -1; i < list->n; i++) {
+        int j = s->column[list->at[i]];
+        double a = fabs(s->value[list->at[i]]), left;
+        if (a == 0) continue;
+        if (list->row[i] != row) row = list->row[i], sum = row_terms(s, row);
+        left = left_for(s, j, a, sum);
+        if (left < size[j]) size[j] = left;
     }
 }
 
@@ -154,16 +197,7 @@ static void size_states(perp__step *s)
     double *size = s->sizes.scratch;
     for (int pass = 0; pass < 2; pass++) {
         for (int j = 0; j < s->nx; j++) size[j] = (double)INFINITY;
-        for (int i = 0; i < s->nequation; i++) {
-            double sum = -1;
-            for (int k = s->row_start[i]; k < s->row_start[i + 1]; k++) {
-                int j = s->column[k];
-                double a = fabs(s->value[k]);
-                if (!s->marks.is_rate[k] || a == 0) continue;
-                if (sum < 0) sum = row_terms(s, i);
-                size[j] = fmin(size[j], left_for(s, j, a, sum));
-            }
-        }
+        leave_least(s, &s->marks.rate, size);
         for (int j = 0; j < s->nx; j++)
             raise_size(s, j, fabs(pre[j]) + (isinf(size[j]) ? 0 : size[j]));
     }
@@ -175,17 +209,7 @@ static void size_forces(perp__step *s)
 {
     for (int j = s->nx; j < s->ny; j++)
         if (!s->marks.defined[j]) s->sizes.own[j] = (double)INFINITY;
-    for (int r = 0; r < s->nrow; r++) {
-        int first = s->row_start[r], end = s->row_start[r + 1], in_sides = r >= s->nequation;
-        if (in_sides && end == first + 1) continue;
-        double sum = row_terms(s, r);
-        for (int k = first; k < end; k++) {
-            int j = s->column[k];
-            double a = fabs(s->value[k]);
-            if (a > 0 && j >= s->nx && !s->marks.defined[j] && s->marks.in_equation[j] != in_sides)
-                s->sizes.own[j] = fmin(s->sizes.own[j], left_for(s, j, a, sum));
-        }
-    }
+    leave_least(s, &s->marks.force, s->sizes.own);
     for (int j = s->nx; j < s->ny; j++)
         if (isinf(s->sizes.own[j])) s->sizes.own[j] = 0;
 }
@@ -332,6 +356,18 @@ int perp__step_define(perp__step *s)
     return changed;
 }
 
+double perp__step_row_rounding(const perp__step *s, int r)
+{
+    const double *y = s->ws + s->sym.y, *history = s->sizes.history;
+    double sum = fabs(s->c[r]);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        int j = s->column[k];
+        double size = fabs(y[j]);
+        sum += fabs(s->value[k]) * (history[j] > size ? history[j] : size);
+    }
+    return PERP_ROUNDING * sum;
+}
+
 int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
 {
     const double *y = s->ws + s->sym.y;
@@ -340,7 +376,8 @@ int perp__step_row_holds(const perp__step *s, int r, double tol, int is_zero)
         double x = s->value[k] * y[s->column[k]];
         value += x, terms += fabs(x);
     }
-    return fabs(value) <= tol * terms || (!is_zero && value > 0);
+    return fabs(value) <= tol * terms || (!is_zero && value > 0) ||
+           fabs(value) <= perp__step_row_rounding(s, r);
 }
 
 perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
