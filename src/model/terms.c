@@ -61,33 +61,45 @@ static perp__terms of_others(int op, double a, double b, double f, perp__terms A
     return (perp__terms){z, z};
 }
 
+/* A run of these terms of what is made of A and B, with values a and b and the size f of the result. */
+#define RUN(...)                                                                                   \
+    do {                                                                                           \
+        double a = fabs(ws[code[i].a]), b = fabs(ws[code[i].b]), f = fabs(value[i]);               \
+        perp__terms A = term[code[i].a], B = term[code[i].b];                                      \
+        (void)a, (void)b, (void)f, (void)B;                                                        \
+        result[i] = (perp__terms){__VA_ARGS__};                                                    \
+    } while (++i < n);                                                                             \
+    break
+
 void perp__tape_terms(const perp__tape *tape, const double *ws, const int *before,
                       perp__terms *term)
 {
     const double *value = ws + tape->first;
     perp__terms *result = term + tape->first;
+    const perp__instruction *code = tape->code, *end = code + tape->ncode;
     for (int i = 0; i < tape->nconst; i++) *result++ = (perp__terms){fabs(*value++), 0};
-    for (int k = 0; k < tape->ncode; k++, result++, value++) {
-        const perp__instruction *code = &tape->code[k];
-        double a = ws[code->a], b = ws[code->b], f = fabs(*value);
-        perp__terms A = term[code->a], B = term[code->b];
+    for (long n; code < end; code += n, value += n, result += n) {
+        long i = 0;
+        n = code->run;
         switch (code->op) {
         case PERP__SUB:
-            if (before && code->a < tape->first && before[code->a] == code->b) {
-                *result = (perp__terms){f, A.rounding + B.rounding + f};
-                break;
-            }
-            /* fall through */
-        case PERP__ADD:
-            *result = (perp__terms){A.scale + B.scale, A.rounding + B.rounding + f};
+            do {
+                int is_increment =
+                    before && code[i].a < tape->first && before[code[i].a] == code[i].b;
+                perp__terms A = term[code[i].a], B = term[code[i].b];
+                double f = fabs(value[i]);
+                result[i] = (perp__terms){is_increment ? f : A.scale + B.scale,
+                                          A.rounding + B.rounding + f};
+            } while (++i < n);
             break;
-        case PERP__MUL:
-            a = fabs(a), b = fabs(b);
-            *result =
-                (perp__terms){a * B.scale + b * A.scale - f, a * B.rounding + b * A.rounding + f};
-            break;
-        case PERP__NEG: *result = A; break;
-        default: *result = of_others(code->op, a, b, *value, A, B);
+        case PERP__ADD: RUN(A.scale + B.scale, A.rounding + B.rounding + f);
+        case PERP__MUL: RUN(a * B.scale + b * A.scale - f, a * B.rounding + b * A.rounding + f);
+        case PERP__NEG: RUN(A.scale, A.rounding);
+        default:
+            do {
+                result[i] = of_others(code->op, ws[code[i].a], ws[code[i].b], value[i],
+                                      term[code[i].a], term[code[i].b]);
+            } while (++i < n);
         }
     }
 }

@@ -281,10 +281,21 @@ static void put_inputs(perp_simulation *sim, double t0, double t1)
     }
 }
 
+/* What the last step moved. */
+static void note_move(perp_simulation *sim, double h)
+{
+    perp__step *s = &sim->step;
+    const double *y = s->ws + s->sym.y, *pre = s->ws + s->sym.pre;
+    int is_like = s->ws[SYM_H] == h && !sim->is_moved;
+    for (int j = 0; s->nonlinear && j < s->nx; j++)
+        s->newton.move[j] = is_like && isfinite(pre[j]) ? y[j] - pre[j] : 0;
+}
+
 void perp__run_begin_step(perp_simulation *sim, double t0, double t1, double h)
 {
     perp__step *s = &sim->step;
     double *ws = s->ws;
+    note_move(sim, h);
     memcpy(ws + s->sym.pre, ws + s->sym.y, (size_t)s->nx * sizeof(double));
     ws[SYM_T] = t1;
     ws[SYM_T_PRE] = t0;

@@ -195,14 +195,16 @@ static void put_row(perp__step *s, int i, int row)
 {
     const double *unit = perp__step_units(s);
     double largest = 0;
-    int exponent = 0;
+    int exponent = 0, in_units = s->sparse->in_units;
     for (int k = s->sparse->start[i]; k < s->sparse->start[i + 1]; k++) s->sparse->value[k] = 0;
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++) {
-        double x = s->sparse->in_units ? s->value[k] * unit[s->column[k]] : s->value[k];
+        double x = in_units ? s->value[k] * unit[s->column[k]] : s->value[k];
         s->sparse->value[s->sparse->place[k]] = x;
-        largest = fmax(largest, fabs(x));
+        if (in_units) largest = fmax(largest, fabs(x));
     }
-    if (s->sparse->in_units) frexp(largest, &exponent);
+    s->sparse->factor[i] = 1;
+    if (!in_units) return;
+    frexp(largest, &exponent);
     s->sparse->factor[i] = ldexp(1, -exponent);
     for (int k = s->row_start[row]; k < s->row_start[row + 1]; k++)
         s->sparse->value[s->sparse->place[k]] *= s->sparse->factor[i];

@@ -102,11 +102,12 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
            rest = (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout);
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from = calloc(3 * ny + rest + 1, sizeof(double));
+    s->newton.from = calloc(3 * ny + (size_t)s->nx + rest + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
     s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
-    s->newton.rest = s->newton.from + 3 * ny;
+    s->newton.move = s->newton.from + 3 * ny;
+    s->newton.rest = s->newton.move + s->nx;
     s->choice = s->on + np;
     s->cache.key = s->choice + np;
     s->newton.bad = s->cache.key + np;
@@ -692,7 +693,7 @@ static perp__step_result solve_anew(perp__step *s)
     return result;
 }
 
-/* The sparse answer, held to the same conditions as the dense one; with contacts Newton's next point tells. */
+/* The sparse answer, held to the same conditions as the dense one; with contacts, and with old slopes, Newton's next point tells. */
 static perp__step_result solve_sparse(perp__step *s)
 {
     if (!coefficients_are_finite(s))
@@ -701,7 +702,7 @@ static perp__step_result solve_sparse(perp__step *s)
                                    .residual = (double)NAN,
                                    .worst = -1};
     perp__step_result result = perp__sparse_solve(s);
-    if (result.outcome != PERP_SOLVED || perp__shifts_modes(s)) return result;
+    if (result.outcome != PERP_SOLVED || perp__shifts_modes(s) || s->newton.is_old) return result;
     perp__verdict v = judge(s);
     for (int round = 0; round < 2 && !(v.error <= s->tol); round++)
         if (perp__sparse_refine(s)) v = judge(s);
@@ -809,7 +810,7 @@ typedef struct progress {
 /* After evaluate_rows. */
 static int holds(perp__step *s, progress *p, double tol)
 {
-    p->v = perp__step_judge_with(s, NULL, NULL);
+    p->v = perp__step_judge(s, perp__shifts_modes(s) ? PERP_AMPLY * s->tol : tol);
     return p->v.error <= tol;
 }
 
@@ -1067,17 +1068,26 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     return result;
 }
 
-/* Newton from the last values; where that fails, with the vars moved away from where they were,
+/* Without pairs, whose sides would be left and met again, states go on as in the last step. */
+static void guess(perp__step *s)
+{
+    double *y = s->ws + s->sym.y;
+    for (int j = 0; j < s->nx && s->np == 0; j++) y[j] += s->newton.move[j];
+}
+
+/* Newton from where the last step leads to; where that fails, from its end, and with the vars moved away from where they were,
  * since a derivative may vanish there (x^2 = 1 from x = 0). */
 static perp__step_result newton_from(perp__step *s, int *solves)
 {
     enum { MAX_ITERATIONS = 50 };
-    static const double moves[] = {0, 0.1, 1};
+    enum { TRIES = 4 };
+    static const double moves[TRIES] = {0, 0, 0.1, 1};
     double *y = s->ws + s->sym.y;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    for (int k = 0; k < 3 && result.outcome != PERP_SOLVED; k++) {
+    for (int k = 0; k < TRIES && result.outcome != PERP_SOLVED; k++) {
         const double *unit = perp__step_units(s);
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
+        if (k == 0) guess(s);
         for (int i = s->nx; i < s->nx + s->nv; i++) y[i] += moves[k] * (unit[i] + fabs(y[i]));
         result = iterate_newton(s, MAX_ITERATIONS);
         *solves += result.solves;

@@ -90,6 +90,7 @@ typedef struct perp__verdict {
 /* Newton's iteration, whose steps are affine. */
 typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
+    double *move;    /* nx: what the last step moved, where the present one is as long; else 0 */
     char *dependent; /* nequation: rows dropped in a step; then ny of scratch */
     int nrow_code; /* instructions of the coefficients' tape that make the rows; the others make their slopes */
     int is_old;     /* the present step has the slopes of a former point */
@@ -370,11 +371,13 @@ int perp__verdict_allocate(perp__step *step);
 void perp__verdict_free(perp__step *step);
 perp__verdict perp__step_verify(perp__step *step);
 
-/* The same of conditions that were evaluated, where `part` was solved (reduced.c): the conditions that it has, too, are judged by their terms there; root: root of the
- * check's tape -> that of the part's, or -1. */
+/* The same of conditions that were evaluated; equations that hold to `sure` by a cheap bound are not looked into. Or where `part` was
+ * solved (reduced.c): the conditions that it has, too, are judged by their terms there; root: root of the check's tape -> that of the
+ * part's, or -1. */
+perp__verdict perp__step_judge(perp__step *step, double sure);
 perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const int *root);
 
-/* The largest natural residual, each condition in the unit of its row: for Newton's line search. */
+/* The largest natural residual, each condition in the unit of its row: for Newton's line search. Evaluates the conditions. */
 double perp__step_residual(perp__step *step);
 
 /* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|, or up to rounding? That is cheap, and sure; else

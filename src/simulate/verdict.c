@@ -14,6 +14,7 @@ typedef struct judge {
     perp__verdict v;
     perp__step *part; /* a smaller step that has some of the conditions (reduced.c), or NULL */
     const int *root;  /* root of the check's tape -> that of the part's, or -1 */
+    double sure;      /* an equation with no larger error by a cheap bound is not looked into */
 } judge;
 
 /* The rows in which each unknown stands; next: ny of scratch. */
@@ -448,7 +449,7 @@ static void judge_equation(judge *j, int i, const int *out)
     double left = s->ws[out[0]], right = s->ws[out[1]], r = fabs(left - right);
     double sure = fabs(left) + fabs(right); /* S is never less */
     double error = r == 0 ? 0 : r / sure;
-    if (!(error <= (s->nonlinear ? PERP_AMPLY : 1) * s->tol)) { /* it may be rounding alone */
+    if (!(error <= j->sure)) { /* it may be rounding alone */
         perp__amount d = perp__amount_difference(amount(j, out), amount(j, out + 1));
         d.scale = equation_scale(j, out);
         error = perp__error_zero(d);
@@ -576,10 +577,10 @@ perp__verdict perp__step_verify(perp__step *s)
     return perp__step_judge_with(s, NULL, NULL);
 }
 
-perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *root)
+static perp__verdict judge_all(judge j)
 {
+    perp__step *s = j.s;
     const perp_model *m = s->model;
-    judge j = {.s = s, .v = {.worst = -1}, .part = part, .root = root};
     const int *out = s->tape.check.out;
     s->sizes.has_terms = 0;
     for (int i = 0; i < s->nown; i++, out += 2) {
@@ -604,6 +605,17 @@ perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *
          d++) /* these hold as they are made, if they have a value */
         if (!isfinite(s->ws[out[d]])) note(&j, s->sym.assigned.equation[d], 0, 0, (double)NAN);
     return j.v;
+}
+
+perp__verdict perp__step_judge(perp__step *s, double sure)
+{
+    return judge_all((judge){.s = s, .v = {.worst = -1}, .sure = sure});
+}
+
+perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *root)
+{
+    double sure = (s->nonlinear ? PERP_AMPLY : 1) * s->tol;
+    return judge_all((judge){s, {.worst = -1}, part, root, sure});
 }
 
 /* Growth ---------------------------------------------------------------------------------------- */

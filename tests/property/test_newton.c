@@ -28,8 +28,8 @@ static perp_model *chain(int n)
     return parse_model(text);
 }
 
-/* The pins hold to the last digit, with at most two linearisations a step; at every size. */
-static void smooth_steps_take_two_linearisations(void **state)
+/* The pins hold to the last digit, with about one linearisation a step, since states are guessed to go on as they did; at every size. */
+static void smooth_steps_take_one_linearisation(void **state)
 {
     (void)state;
     if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
@@ -45,7 +45,7 @@ static void smooth_steps_take_two_linearisations(void **state)
             at_end += 2 * half;
         }
         perp_simulation_summary s = perp_simulation_get_summary(r.sim);
-        assert_in_range(s.eliminations, s.steps / 2, 2 * s.steps + 10);
+        assert_in_range(s.eliminations, s.steps / 2, 5 * s.steps / 4 + 10);
         assert_int_equal(s.solves <= 2, 1); /* all steps in one mode */
         free_run(&r);
     }
@@ -120,7 +120,7 @@ static void refactored_pivots_are_watched(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_steps_take_two_linearisations),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(smooth_steps_take_one_linearisation),
                                        cmocka_unit_test(at_rest_nothing_is_linearised),
                                        cmocka_unit_test(rest_is_recognised),
                                        cmocka_unit_test(refactored_pivots_are_watched)};
