@@ -51,9 +51,67 @@ static double lower_scale(perp__builder *b, const perp__statement *s)
     return scale;
 }
 
+perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, const char *name,
+                                   int kind)
+{
+    int twin = perp__names_find(&b->name_of, name);
+    if (twin >= 0 && b->name[twin].is_known) {
+        perp__place first = perp__source_place(b->source, b->name[twin].at);
+        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %ld:%ld", name,
+                    first.line, first.column);
+        return NULL;
+    }
+    if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
+        !perp__names_add(&b->name_of, name, b->nname)) {
+        b->failed = 1;
+        return NULL;
+    }
+    b->name[b->nname] = (perp__declared){.name = name,
+                                         .kind = kind,
+                                         .dim = {1, 1},
+                                         .n = 1,
+                                         .at = s->name_at,
+                                         .end = s->name_end,
+                                         .is_known = 1};
+    return &b->name[b->nname++];
+}
+
+/* The sizes of a list of numbers, or of lists of them, which says them itself. */
+static void sizes_of_list(const perp__syntax *list, perp__declared *d)
+{
+    const perp__syntax *row = list->n ? list->item[0] : NULL;
+    d->ndim = row && row->kind == SYNTAX_LIST ? 2 : 1;
+    d->dim[0] = list->n ? list->n : 1;
+    d->dim[1] = d->ndim == 2 && row->n ? row->n : 1;
+    d->n = d->dim[0] * d->dim[1];
+}
+
+void perp__declare_sizes(perp__builder *b, const perp__statement *s, perp__declared *d)
+{
+    d->ndim = s->ndim;
+    d->dim[0] = d->dim[1] = d->n = 1;
+    if (!s->ndim && s->value && s->value->kind == SYNTAX_LIST && s->kind != STATEMENT_OUTPUT) {
+        sizes_of_list(s->value, d);
+        return;
+    }
+    for (int k = 0; k < s->ndim; k++) {
+        if (perp__lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
+            (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
+            perp__error(b->source, s->dim[k]->at, s->dim[k]->end, "a size must be from 1 to %d",
+                        MAX_ELEMENTS);
+            d->dim[k] = 1;
+        }
+    }
+    if ((double)d->dim[0] * d->dim[1] > MAX_ELEMENTS) {
+        perp__error(b->source, s->name_at, s->name_end, "'%s' has too many elements", s->name);
+        d->dim[0] = d->dim[1] = 1;
+    }
+    d->n = d->dim[0] * d->dim[1];
+}
+
 static const char *element_name(perp__builder *b, const perp__declared *d, int i)
 {
-    char buffer[300];
+    char buffer[700];
     if (d->ndim == 0) return d->name;
     if (d->ndim == 1)
         snprintf(buffer, sizeof buffer, "%s[%d]", d->name, i + 1);
@@ -78,40 +136,22 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
 {
     static const int symbols_of[] = {1, 2, 4, 1, 0};
     perp_model *m = b->model;
-    perp__declared *twin = perp__find_declared(b, s->name);
-    if (twin) {
-        perp__place first = perp__source_place(b->source, twin->at);
-        perp__error(b->source, s->name_at, s->name_end, "'%s' is already declared at %ld:%ld",
-                    s->name, first.line, first.column);
-        return NULL;
-    }
     perp_symbol_kind kind = symbol_kind(s->kind);
-    perp__declared fresh = {s->name,        kind,       s->ndim,     {1, 1}, 1,
-                            m->nitem[kind], s->name_at, s->name_end, 1},
-                   *d = &fresh;
-    for (int k = 0; k < s->ndim; k++) {
-        if (perp__lower_integer(b, s->dim[k], "a size", &d->dim[k]) &&
-            (d->dim[k] < 1 || d->dim[k] > MAX_ELEMENTS)) {
-            perp__error(b->source, s->dim[k]->at, s->dim[k]->end, "a size must be from 1 to %d",
-                        MAX_ELEMENTS);
-            d->dim[k] = 1;
-        }
-    }
-    if ((double)d->dim[0] * d->dim[1] > MAX_ELEMENTS) {
-        perp__error(b->source, s->name_at, s->name_end, "'%s' has too many elements", s->name);
-        d->dim[0] = d->dim[1] = 1;
-    }
-    d->n = d->dim[0] * d->dim[1];
+    perp__declared size, *d;
+    perp__declare_sizes(b, s, &size);
     double lo, hi, scale = lower_scale(b, s); /* like the sizes, before the name is known */
     lower_range(b, s, &lo, &hi);
-    if (!perp__grow(&b->name, &b->cname, b->nname + 1, sizeof *b->name) ||
-        !perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item)) ||
-        !perp__names_add(&b->name_of, s->name, b->nname)) {
+    const char *name = perp__full_name(b, s->name);
+    d = name ? perp__declare_name(b, s, name, kind) : NULL;
+    if (!d) return NULL;
+    d->ndim = size.ndim;
+    d->n = size.n;
+    d->first = m->nitem[kind];
+    memcpy(d->dim, size.dim, sizeof d->dim);
+    if (!perp__grow(&m->item[kind], &b->citem[kind], m->nitem[kind] + d->n, sizeof(perp__item))) {
         b->failed = 1;
         return NULL;
     }
-    b->name[b->nname] = fresh;
-    d = &b->name[b->nname++];
     for (int i = 0; i < d->n && !b->failed; i++) {
         m->item[kind][m->nitem[kind]++] =
             (perp__item){.name = element_name(b, d, i),
@@ -130,8 +170,8 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
 }
 
 /* Give a declared name's items their expressions. */
-static void assign_value(perp__builder *b, const perp__statement *s, const perp__declared *d,
-                         perp__value v)
+static void assign_value(perp__builder *b, const perp__statement *s, const perp__syntax *value,
+                         const perp__declared *d, perp__value v)
 {
     if (b->failed || !v.e) return;
     if (v.ndim && (v.ndim != d->ndim || v.dim[0] != d->dim[0] || v.dim[1] != d->dim[1])) {
@@ -139,22 +179,35 @@ static void assign_value(perp__builder *b, const perp__statement *s, const perp_
         char is[64], should[64];
         perp__shape_text(&v, is, sizeof is);
         perp__shape_text(&shape, should, sizeof should);
-        perp__error(b->source, s->value->at, s->value->end, "the value of '%s' is %s; expected %s",
+        perp__error(b->source, value->at, value->end, "the value of '%s' is %s; expected %s",
                     s->name, is, should);
         return;
     }
     for (int i = 0; i < d->n; i++)
-        perp__item_at(b, d->kind, d->first + i)->expr = perp__element(&v, i);
+        perp__item_at(b, (perp_symbol_kind)d->kind, d->first + i)->expr = perp__element(&v, i);
+}
+
+/* What is given for it where the instance was made, or what the statement says. */
+static perp__value value_of(perp__builder *b, perp__scope where, const perp__statement *s,
+                            const perp__syntax *given)
+{
+    if (!given) return perp__lower_in(b, where, s->value);
+    perp__here before = perp__enter(b, b->space->outer, b->space->turn);
+    perp__value v = perp__lower_in(b, where, given);
+    perp__leave(b, before);
+    return v;
 }
 
 static void assign(perp__builder *b, const perp__statement *s, perp__scope where)
 {
     const perp__declared *d = perp__find_declared(b, s->name);
-    if (d && d->at == s->name_at) assign_value(b, s, d, perp__lower_in(b, where, s->value));
+    if (!d || d->at != s->name_at) return;
+    const perp__syntax *given = s->kind == STATEMENT_STATE ? perp__given(b, s->name) : NULL;
+    assign_value(b, s, given ? given : s->value, d, value_of(b, where, s, given));
 }
 
 /* Say why a parameter's value is no number: where in its expression the fault is. */
-static void report_not_finite(perp__builder *b, const perp__statement *s, const perp__item *item)
+static void report_not_finite(perp__builder *b, const perp__syntax *value, const perp__item *item)
 {
     double *symbol = malloc((size_t)b->model->nsymbol * sizeof *symbol);
     if (!symbol || !perp__model_values(b->model, symbol)) b->failed = 1;
@@ -163,8 +216,8 @@ static void report_not_finite(perp__builder *b, const perp__statement *s, const 
         perp__error(b->source, b->graph->node[node].source, 0,
                     "division by zero in the value of '%s'", item->name);
     else
-        perp__error(b->source, s->value->at, s->value->end,
-                    "the value of '%s' is not a finite number", item->name);
+        perp__error(b->source, value->at, value->end, "the value of '%s' is not a finite number",
+                    item->name);
     free(symbol);
 }
 
@@ -180,40 +233,76 @@ static int rests_on_fault(perp__builder *b, const perp__item *item)
     return found;
 }
 
-static void declare_param(perp__builder *b, const perp__statement *s)
+void perp__declare_param_as(perp__builder *b, const perp__statement *s, const perp__syntax *given)
 {
     perp__declared *d = declare(b, s);
     if (!d || b->failed) return;
     d->is_known = 0;
-    perp__value v = perp__lower_in(b, SCOPE_PARAM, s->value);
+    perp__value v = value_of(b, SCOPE_PARAM, s, given);
     d->is_known = 1;
-    assign_value(b, s, d, v);
+    assign_value(b, s, given ? given : s->value, d, v);
     for (int i = d->first; i < d->first + d->n && !b->failed; i++) {
         perp__item *item = perp__item_at(b, PERP_PARAM, i);
         if (item->expr < 0) continue;
         b->symbol[item->symbol] = item->value = perp__constant_value(b, item->expr, 0);
-        if (!isfinite(item->value) && !rests_on_fault(b, item)) report_not_finite(b, s, item);
+        if (!isfinite(item->value) && !rests_on_fault(b, item))
+            report_not_finite(b, given ? given : s->value, item);
     }
 }
 
-static void declare_all(perp__builder *b, const perp__statement *s)
+/* What stands in the model alone, or only where no loop, if or part is around it. 0 with an error. */
+static int may_stand(perp__builder *b, const perp__statement *s)
 {
-    for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_PARAM)
-            declare_param(b, s);
-        else if (perp__is_declaration(s->kind))
-            declare(b, s);
-        else if (s->kind == STATEMENT_MODEL && b->model->name[0])
-            perp__error(b->source, s->name_at, s->name_end, "the model has a name already: '%s'",
-                        b->model->name);
-        else if (s->kind == STATEMENT_MODEL)
-            b->model->name = s->name;
+    int is_definition =
+            s->kind == STATEMENT_PART || s->kind == STATEMENT_FUNCTION || s->kind == STATEMENT_USE,
+        is_task = s->kind == STATEMENT_MODEL || s->kind == STATEMENT_SIMULATE ||
+                  (s->kind == STATEMENT_BLOCK && s->block_kind != PERP__BLOCK_draw);
+    if (!(is_definition && b->inside > 1) && !(is_task && b->space != &b->root)) return 1;
+    perp__error(b->source, s->at, s->end, "%s cannot stand in a part%s",
+                is_definition ? "a definition" : "what is said of the whole model",
+                is_definition ? ", a loop or an if" : "");
+    return 0;
+}
+
+static void declare_one(perp__builder *b, const perp__statement *s)
+{
+    if (!may_stand(b, s)) return;
+    if (b->space != &b->root && !perp__unroll(b, s, 1)) return;
+    if (s->kind == STATEMENT_ADD) perp__add_share(b, s);
+    if (b->turn) return; /* declarations in loops: conditions.c */
+    if (s->kind == STATEMENT_PARAM)
+        perp__declare_param_as(b, s, NULL);
+    else if (perp__is_declaration(s->kind))
+        declare(b, s);
+    else if (s->kind == STATEMENT_LET || s->kind == STATEMENT_SUM)
+        perp__declare_late(b, s);
+    else if (s->kind == STATEMENT_MODEL && b->model->name[0])
+        perp__error(b->source, s->name_at, s->name_end, "the model has a name already: '%s'",
+                    b->model->name);
+    else if (s->kind == STATEMENT_MODEL)
+        b->model->name = s->name;
+}
+
+/* The lets of used files, then what the model declares and makes. */
+static void declare_all(perp__builder *b, const perp__statement *statements)
+{
+    b->is_declaring = 1;
+    for (int k = 1; k < b->nused; k++) {
+        b->space = &b->used[k].space;
+        for (const perp__statement *s = b->used[k].statements; s && !b->failed; s = s->next) {
+            if (s->kind == STATEMENT_LET) perp__declare_late(b, s);
+        }
     }
+    b->space = &b->root;
+    perp__visit(b, statements, 0, declare_one);
+    b->is_declaring = 0;
+    if (!b->failed) perp__settle_shares(b);
 }
 
 const char *perp__beside(struct builder *b, const char *name)
 {
-    const char *file = b->source->name, *slash = strrchr(file, '/');
+    const char *file = b->space ? b->used[b->space->file].name : b->source->name,
+               *slash = strrchr(file, '/');
     size_t folder = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
     char *path = perp__arena_alloc(b->arena, folder + strlen(name) + 1);
     if (!path) {
@@ -247,8 +336,8 @@ static void read_table(perp__builder *b, const perp__statement *s)
                     d->name);
     } else {
         if (status == PERP_OK)
-            status =
-                perp_model_set_input_table(b->model, d->name, table, s->table_column, path, &diag);
+            status = perp_model_set_input_table(
+                b->model, d->name, table, s->table_column ? s->table_column : s->name, path, &diag);
         if (status == PERP_ERR_MEMORY)
             b->failed = 1;
         else if (status != PERP_OK) {
@@ -261,14 +350,12 @@ static void read_table(perp__builder *b, const perp__statement *s)
     perp_diag_clear(&diag);
 }
 
-static void assign_all(perp__builder *b, const perp__statement *s)
+static void assign_one(perp__builder *b, const perp__statement *s)
 {
-    for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_STATE) assign(b, s, SCOPE_PARAM);
-        if (s->kind == STATEMENT_INPUT) assign(b, s, SCOPE_INPUT);
-        if (s->kind == STATEMENT_INPUT && s->table) read_table(b, s);
-        if (s->kind == STATEMENT_OUTPUT) assign(b, s, SCOPE_OUTPUT);
-    }
+    if (s->kind == STATEMENT_STATE) assign(b, s, SCOPE_PARAM);
+    if (s->kind == STATEMENT_INPUT) assign(b, s, SCOPE_INPUT);
+    if (s->kind == STATEMENT_INPUT && s->table) read_table(b, s);
+    if (s->kind == STATEMENT_OUTPUT) assign(b, s, SCOPE_OUTPUT);
 }
 
 static perp_expr lower_setting(perp__builder *b, const perp__syntax *s, perp_expr former)
@@ -282,26 +369,26 @@ static perp_expr lower_setting(perp__builder *b, const perp__syntax *s, perp_exp
 static void read_block(perp__builder *b, const perp__statement *s)
 {
     const perp__block_row *row = &perp__blocks[s->block_kind];
-    if (row->has(b->model))
+    if (row->has(b->model) && b->space == &b->root)
         perp__error(b->source, s->at, s->at + (int)strlen(row->word),
                     "the model has one %s block already", row->word);
     else if (!row->read(b, b->model, s))
         b->failed = 1;
 }
 
-static void read_settings(perp__builder *b, const perp__statement *s)
+static void read_setting(perp__builder *b, const perp__statement *s)
 {
     perp_model *m = b->model;
-    for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_BLOCK) read_block(b, s);
-        if (s->kind != STATEMENT_SIMULATE) continue;
-        m->from = lower_setting(b, s->from, m->from);
-        m->to = lower_setting(b, s->to, m->to);
-        m->step = lower_setting(b, s->step, m->step);
-        if (s->method.text) m->method = s->method;
-        if (s->step && m->step >= 0 && perp__constant_value(b, m->step, 0) <= 0)
-            perp__error(b->source, s->step->at, s->step->end, "the step must be positive");
-    }
+    int is_whole = b->space == &b->root && !b->turn;
+    if (s->kind == STATEMENT_BLOCK && !b->turn && (is_whole || s->block_kind == PERP__BLOCK_draw))
+        read_block(b, s);
+    if (s->kind != STATEMENT_SIMULATE || !is_whole) return;
+    m->from = lower_setting(b, s->from, m->from);
+    m->to = lower_setting(b, s->to, m->to);
+    m->step = lower_setting(b, s->step, m->step);
+    if (s->method.text) m->method = s->method;
+    if (s->step && m->step >= 0 && perp__constant_value(b, m->step, 0) <= 0)
+        perp__error(b->source, s->step->at, s->step->end, "the step must be positive");
 }
 
 /* Blocks -------------------------------------------------------------------------------------- */
@@ -320,12 +407,12 @@ int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind 
                      int *n)
 {
     int is_name = s->kind == SYNTAX_NAME || s->kind == SYNTAX_INDEX;
-    const perp__declared *d = is_name ? perp__find_declared(b, s->text) : NULL;
+    const perp__declared *d = is_name ? perp__find_path(b, s, !s->base) : NULL;
     int index[2] = {1, 1}, nindex = s->kind == SYNTAX_INDEX ? s->n : 0;
-    if (!d || (nindex && nindex != d->ndim)) {
-        if (is_name && !d)
+    if (!d || (nindex && nindex != d->ndim) || d->kind >= PERP_SYMBOL_KINDS) {
+        if (is_name && !d && !s->base)
             perp__unknown_name(b, s, "state, var, input or parameter");
-        else
+        else if (!is_name || d)
             perp__error(b->source, s->at, s->end,
                         "expected the name of a state, var, input or parameter");
         return 0;
@@ -337,7 +424,7 @@ int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind 
                     index[k], d->name, d->dim[k]);
         return 0;
     }
-    *kind = d->kind;
+    *kind = (perp_symbol_kind)d->kind;
     *n = nindex ? 1 : d->n;
     *first = d->first;
     if (nindex) *first += d->ndim == 1 ? index[0] - 1 : (index[0] - 1) * d->dim[1] + index[1] - 1;
@@ -369,20 +456,24 @@ int perp__build(perp_model *model)
     model->name = "";
     model->from = model->to = model->step = -1;
     perp__add_symbols(&b, PERP__SYM_FIRST);
-    const perp__statement *statements = perp__parse(&model->source, &model->arena);
+    b.root.prefix = "";
+    b.space = &b.root;
+    b.last_late = &b.late;
+    b.last_share = &b.share;
+    const perp__statement *statements = perp__parse(&model->source, &model->arena, 0);
     if (!statements && !model->source.nerror && !model->arena.failed)
         perp__error(
             &model->source, 0, 0,
             "the file is empty; expected a model, such as 'model block' and its statements");
 
-    if (!model->arena.failed)
-        declare_all(&b, statements);
-    else
-        b.failed = 1;
+    b.failed |= model->arena.failed;
+    if (!b.failed) perp__read_uses(&b, statements);
+    if (!b.failed) declare_all(&b, statements);
     model->nvar = model->nitem[PERP_VAR];
-    if (!b.failed) assign_all(&b, statements);
-    if (!b.failed) perp__add_conditions(&b, statements);
-    if (!b.failed) read_settings(&b, statements);
+    perp__visit(&b, statements, 0, assign_one);
+    perp__visit(&b, statements, 1, perp__add_condition);
+    if (!b.failed) perp__check_lates(&b);
+    perp__visit(&b, statements, 0, read_setting);
     if (!b.failed) check_kind(&b);
     model->nfriction = model->ncontact;
     if (!b.failed && !model->source.nerror) perp__recognise_contacts(&b);
@@ -392,6 +483,9 @@ int perp__build(perp_model *model)
         else
             b.failed = !perp__check_count(model);
     }
+    model->source.note = NULL;
+    free(b.used);
+    free(b.full);
     free(b.name);
     free(b.symbol);
     perp__names_clear(&b.name_of);

@@ -1,5 +1,5 @@
 /* Internal to src/model: the builder, which makes a model from its syntax tree. build.c declares the names and reads the blocks,
- * lower.c puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c the contacts
+ * parts.c makes the instances of parts, use.c reads used files, lower.c puts expressions into the graph, conditions.c adds equations, pairs and contacts, recognise.c the contacts
  * that pairs state. */
 
 #ifndef PERP_SRC_BUILDER_H
@@ -8,7 +8,7 @@
 #include "model/model.h"
 #include "model/syntax.h"
 
-enum { MAX_ELEMENTS = 1000000, MAX_LOOPS = 16 };
+enum { MAX_ELEMENTS = 1000000 };
 
 /* What an expression may speak of, and which instant a name means. */
 typedef enum perp__scope {
@@ -19,19 +19,86 @@ typedef enum perp__scope {
     SCOPE_OUTPUT /* the same, for reports */
 } perp__scope;
 
+/* What a declared name is besides an item of the model. */
+enum { PERP__LET = PERP_SYMBOL_KINDS, PERP__SUM, PERP__PART, PERP__PARTS };
+
 typedef struct perp__declared {
-    const char *name;
-    perp_symbol_kind kind;
+    const char *name; /* in full: "train[2].x" */
+    int kind;         /* perp_symbol_kind, or one of those above */
     int ndim, dim[2], n;
     int first; /* index of its first item */
     int at, end;
-    int is_known; /* a parameter is not, in its own value */
+    int is_known;                    /* a parameter is not, in its own value */
+    struct perp__late *late;         /* of a let or a sum */
+    const struct perp__space *space; /* of a part */
 } perp__declared;
 
 typedef struct perp__value {
     int ndim, dim[2], n; /* ndim 0: a scalar */
     perp_expr *e;
 } perp__value;
+
+/* A loop index and its value, and the loops around it. */
+typedef struct perp__turn {
+    const char *name;
+    int value;
+    const struct perp__turn *outer;
+} perp__turn;
+
+/* What a function was called with. */
+typedef struct perp__bound {
+    const char *name;
+    perp__value value;
+    const char *part; /* or the full name of a part; NULL */
+} perp__bound;
+
+/* Names and what they mean: those of the model, of an instance of a part, of the lets of a used file, or of a call. */
+typedef struct perp__space {
+    const char *prefix; /* of the names declared in it: "", "train[2]."; NULL: there are none */
+    int file;           /* whose parts, functions and lets are known in it */
+    const perp__statement *of; /* the part or the function; NULL */
+    const perp__statement
+        *given; /* an instance's arguments, of the space and turn in which it was made */
+    const struct perp__space *outer; /* where the instance was made, or the function called; NULL */
+    const perp__turn *turn;
+    perp__note note;
+    perp__bound *bound; /* of a call */
+    int nbound;
+} perp__space;
+
+/* One += */
+typedef struct perp__share {
+    const perp__statement *s;
+    const perp__space *space;
+    const perp__turn *turn;
+    struct perp__share *next;
+    int first, n; /* elements of the sum */
+} perp__share;
+
+/* A let or a sum: lowered where it is used, at the instant that it is used at. */
+typedef struct perp__late {
+    const char *name;
+    const perp__syntax
+        *s; /* of a let, with where it stands; an argument stands where the instance was made */
+    const perp__space *space;
+    const perp__turn *turn;
+    perp__share *first, **last;          /* of a sum */
+    perp__value value[SCOPE_OUTPUT + 2]; /* by scope, the last inside pre() */
+    char is_bad[SCOPE_OUTPUT + 2];       /* an error was said */
+    int is_busy;
+    struct perp__late *under, *next; /* which one is being lowered with it; the one declared next */
+} perp__late;
+
+/* A file of the model: what it defines and uses. */
+typedef struct perp__used {
+    const char *name;
+    const perp__statement *statements;
+    const perp__statement **defined; /* parts and functions */
+    int ndefined;
+    int *uses, nuse, cuse; /* places in perp__builder.used */
+    int is_open;           /* what it uses is being read */
+    perp__space space;     /* of its lets */
+} perp__used;
 
 typedef struct builder {
     perp_model *model;
@@ -44,11 +111,17 @@ typedef struct builder {
     double *symbol;      /* values of parameters as they are declared; NaN for other symbols */
     int csymbol;
     int citem[PERP_SYMBOL_KINDS], cequation, cpair, ccontact;
-    struct {
-        const char *name;
-        int value;
-    } loop[MAX_LOOPS];
-    int nloop;
+    const perp__turn *turn;   /* the loops around what is at hand, in its space; NULL */
+    const perp__space *space; /* whose names are meant */
+    perp__space root;
+    perp__used *used; /* by file; the first is the model */
+    int nused, cused;
+    char *full; /* a full name at hand */
+    int cfull;
+    perp__late *late, **last_late, *busy;
+    perp__share *share, **last_share;
+    int is_declaring; /* instances are made as they are met */
+    int inside;       /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
     int der_at, next_at; /* where the first der( and next( stand, or -1 */
     int unrolled;        /* conditions and turns of loops so far */
@@ -75,6 +148,7 @@ static inline int perp__is_declaration(perp__statement_kind kind)
 /* lower.c: expressions. What goes wrong is recorded in the source, or is `failed`. */
 perp__value perp__lower(perp__builder *b, const perp__syntax *s); /* in the present scope */
 perp__value perp__lower_in(perp__builder *b, perp__scope where, const perp__syntax *s);
+perp__value perp__new_value(perp__builder *b, int ndim, int rows, int columns);
 perp__value perp__number_value(perp__builder *b, double x);
 perp__value perp__scalar_value(perp__builder *b, perp_expr e);
 
@@ -92,8 +166,24 @@ int perp__common_shape(perp__builder *b, const perp__value *x, const perp__value
                        int end, perp__value *shape);
 void perp__shape_text(const perp__value *v, char *buffer, size_t size);
 
-/* A declared name, NULL if it is not known (yet). */
-perp__declared *perp__find_declared(const perp__builder *b, const char *name);
+/* A name declared in the present space, NULL if it is not known (yet). */
+perp__declared *perp__find_declared(perp__builder *b, const char *name);
+
+/* Its full name, "train[2].x", in the arena. NULL when memory is out. */
+const char *perp__full_name(perp__builder *b, const char *name);
+
+/* Enter one more name, of a statement; NULL with an error where it is there already. */
+perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, const char *name,
+                                   int kind);
+
+/* A parameter with the value given, of the space and turn where the instance was made, instead of its own; NULL: none is. */
+void perp__declare_param_as(perp__builder *b, const perp__statement *s, const perp__syntax *given);
+
+/* The numbers of elements that the statement declares. */
+void perp__declare_sizes(perp__builder *b, const perp__statement *s, perp__declared *d);
+
+/* One more term of a sum, or call of a function; 0 with an error when there are too many. */
+int perp__count_term(perp__builder *b, const perp__syntax *s);
 
 /* The error that the name in s is no WHAT that is known, with the nearest one that is. */
 void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *what);
@@ -104,8 +194,66 @@ int perp__add_symbols(perp__builder *b, int n);
 /* The source's bytes [at, end) with single blanks, in the arena. */
 const char *perp__text_of(perp__builder *b, int at, int end);
 
-/* conditions.c: the conditions among the statements, loops unrolled. */
-void perp__add_conditions(perp__builder *b, const perp__statement *s);
+/* Which elements an index means: of those of an array, first[k] .. first[k] + count[k] - 1 in dimension k. */
+typedef struct perp__picked {
+    int ndim, dim[2]; /* the shape of what is picked */
+    int first[2], count[2];
+} perp__picked;
+int perp__pick(perp__builder *b, const perp__syntax *s, const char *name, int ndim, const int *dim,
+               perp__picked *p);
+
+/* conditions.c: the condition that the statement is. */
+void perp__add_condition(perp__builder *b, const perp__statement *s);
+
+/* Count n more conditions, turns or instances; 0 when there are more than anybody means. */
+int perp__unroll(perp__builder *b, const perp__statement *s, int n);
+
+/* use.c: read the files that the model uses, and theirs. */
+void perp__read_uses(perp__builder *b, const perp__statement *statements);
+
+/* The part or function that is called so in the present space; NULL if none is, or several are, with an error. *file is the one
+ * that defines it. */
+const perp__statement *perp__find_definition(perp__builder *b, perp__statement_kind kind,
+                                             const char *name, int at, int end, int *file);
+
+/* parts.c ------------------------------------------------------------------------------------- */
+
+/* Do this with each statement, of the instances of parts too, in the branches of an `if` that hold; with `all`, at each turn
+ * of each loop, else at those of loops that make instances. */
+void perp__visit(perp__builder *b, const perp__statement *s, int all,
+                 void (*act)(perp__builder *, const perp__statement *));
+
+/* What is lowered meanwhile is of this space and these turns. */
+typedef struct perp__here {
+    const perp__space *space;
+    const perp__turn *turn;
+    const perp__note *note;
+} perp__here;
+perp__here perp__enter(perp__builder *b, const perp__space *space, const perp__turn *turn);
+void perp__leave(perp__builder *b, perp__here before);
+
+/* The space of the names declared beside the arguments of an instance, and its value or start of this name; NULL. */
+const perp__syntax *perp__given(const perp__builder *b, const char *name);
+
+void perp__declare_late(perp__builder *b, const perp__statement *s);
+void perp__add_share(perp__builder *b, const perp__statement *s);
+
+/* When all is declared: which sum each += means. */
+void perp__settle_shares(perp__builder *b);
+
+/* Lower each let and sum that nothing used, for its errors. */
+void perp__check_lates(perp__builder *b);
+
+perp__value perp__lower_late(perp__builder *b, const perp__declared *d, const perp__syntax *s);
+
+/* What the name or path s means; of an array of parts with an index the instance, of other arrays the whole. NULL if there is
+ * none, with an error unless `quiet`. */
+perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int quiet);
+
+/* A function of the user's. */
+perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const perp__statement *f,
+                                 int file);
+const perp__bound *perp__find_bound(const perp__builder *b, const char *name);
 
 /* Without a normal yet. NULL when memory is out; valid until the next is added. */
 perp__contact *perp__add_contact(perp__builder *b, perp__contact contact);

@@ -9,14 +9,27 @@
 enum { MAX_UNROLLED = 200000 };
 
 /* Loops can multiply beyond what anybody means. */
-static int unroll(perp__builder *b, const perp__statement *s, int n)
+int perp__unroll(perp__builder *b, const perp__statement *s, int n)
 {
     if (b->unrolled > MAX_UNROLLED) return 0;
     b->unrolled += n;
     if (b->unrolled > MAX_UNROLLED)
-        perp__error(b->source, s->at, s->end, "the loops unroll to more than %d conditions",
-                    MAX_UNROLLED);
+        perp__error(b->source, s->at, s->end, "the %s unroll to more than %d conditions",
+                    b->space->prefix && b->space->prefix[0] ? "parts" : "loops", MAX_UNROLLED);
     return b->unrolled <= MAX_UNROLLED;
+}
+
+/* What an instance's conditions are called: "train[2]: " and the text. */
+static const char *of_instance(perp__builder *b, const char *text)
+{
+    size_t n = b->space->prefix ? strlen(b->space->prefix) : 0, length = strlen(text);
+    if (!n) return text;
+    char *out = perp__arena_alloc(b->arena, n + length + 2);
+    if (!out) return b->failed = 1, text;
+    memcpy(out, b->space->prefix, n - 1);
+    memcpy(out + n - 1, ": ", 2);
+    memcpy(out + n + 1, text, length);
+    return out;
 }
 
 /* Equations and pairs ------------------------------------------------------------------------- */
@@ -26,10 +39,10 @@ static void add_equations(perp__builder *b, const perp__statement *s)
     perp__value left = perp__lower_in(b, SCOPE_STEP, s->left),
                 right = perp__lower_in(b, SCOPE_STEP, s->right), shape;
     if (!perp__common_shape(b, &left, &right, s->at, s->end, &shape) || b->failed ||
-        !unroll(b, s, shape.n))
+        !perp__unroll(b, s, shape.n))
         return;
     perp_model *m = b->model;
-    const char *text = perp__text_of(b, s->at, s->end);
+    const char *text = of_instance(b, perp__text_of(b, s->at, s->end));
     if (!perp__grow(&m->equation, &b->cequation, m->nequation + shape.n, sizeof *m->equation))
         b->failed = 1;
     for (int i = 0; i < shape.n && !b->failed; i++)
@@ -68,12 +81,12 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The innermost loop that has the name text[0..n), or -1. */
-static int find_loop(const perp__builder *b, const char *text, size_t n)
+/* The innermost loop that has the name text[0..n), or NULL. */
+static const perp__turn *find_loop(const perp__builder *b, const char *text, size_t n)
 {
-    int i = b->nloop - 1;
-    while (i >= 0 && (strncmp(b->loop[i].name, text, n) != 0 || b->loop[i].name[n])) i--;
-    return i;
+    const perp__turn *turn = b->turn;
+    while (turn && (strncmp(turn->name, text, n) != 0 || turn->name[n])) turn = turn->outer;
+    return turn;
 }
 
 /* The number, without a zero behind it; returns its end. Conditions in loops are many: sprintf would be half of this. */
@@ -94,15 +107,15 @@ static const char *at_this_turn(perp__builder *b, const char *text)
 {
     enum { DIGITS = 11 };
     size_t words = 0, length = 0, n;
-    if (!b->nloop) return text;
+    if (!b->turn) return text;
     for (const char *c = text; *c; c++, length++) words += is_letter(c[0]) && !is_letter(c[1]);
     char *out = perp__arena_alloc(b->arena, length + DIGITS * words + 1), *end = out;
     if (!out) return b->failed = 1, text;
     for (; *text; text += n) {
         for (n = 0; is_letter(text[n]); n++) end[n] = text[n];
-        int loop = n ? find_loop(b, text, n) : -1;
-        if (loop >= 0)
-            end = put_integer(end, b->loop[loop].value);
+        const perp__turn *turn = n ? find_loop(b, text, n) : NULL;
+        if (turn)
+            end = put_integer(end, turn->value);
         else if (n)
             end += n;
         else
@@ -153,15 +166,16 @@ static void add_pairs(perp__builder *b, const perp__statement *s)
         v[2] = v[3] = perp__number_value(b, 0);
     }
     v[4] = s->guard ? perp__lower_in(b, SCOPE_PRE, s->guard) : perp__number_value(b, 1);
-    if (!common_size(b, s, v, 5, &size) || b->failed || !unroll(b, s, size)) return;
+    if (!common_size(b, s, v, 5, &size) || b->failed || !perp__unroll(b, s, size)) return;
 
     perp_model *m = b->model;
     if (!perp__grow(&m->pair, &b->cpair, m->npair + size, sizeof *m->pair)) {
         b->failed = 1;
         return;
     }
-    const char *text = perp__text_of(b, s->at, s->end),
-               *sides[2] = {side_text(b, first), side_text(b, second)},
+    const char *text = of_instance(b, perp__text_of(b, s->at, s->end)),
+               *sides[2] = {of_instance(b, side_text(b, first)),
+                            of_instance(b, side_text(b, second))},
                *shown[2] = {at_this_turn(b, sides[0]), at_this_turn(b, sides[1])};
     for (int i = 0; i < size; i++) {
         m->pair[m->npair++] = (perp__pair){two_sided,
@@ -308,7 +322,7 @@ static int check_friction(perp__builder *b, const perp__statement *s, const perp
                     "facets must be a whole number from 3 to 1000, or exact");
         return 0;
     }
-    return unroll(b, s, *facets + 2);
+    return perp__unroll(b, s, *facets + 2);
 }
 
 static void add_friction(perp__builder *b, const perp__statement *s)
@@ -338,7 +352,7 @@ static void add_friction(perp__builder *b, const perp__statement *s)
                            .pair = kind == PERP__CONTACT_CONE ? -1 : b->model->npair,
                            .equation = kind == PERP__CONTACT_LINE ? -1 : b->model->nequation,
                            .at = s->at,
-                           .text = perp__text_of(b, s->at, s->end)});
+                           .text = of_instance(b, perp__text_of(b, s->at, s->end))});
     if (!c) return;
     if (kind == PERP__CONTACT_LINE)
         push_pair(b, c->f[0], c->v[0], c->bound, "friction", "slip");
@@ -348,43 +362,19 @@ static void add_friction(perp__builder *b, const perp__statement *s)
         add_exact_cone(b, c, perp__element(&value[3], 0));
 }
 
-static void add_loop(perp__builder *b, const perp__statement *s)
+void perp__add_condition(perp__builder *b, const perp__statement *s)
 {
-    int lo, hi;
-    if (perp__find_declared(b, s->name)) {
-        perp__error(b->source, s->name_at, s->name_end,
-                    "the loop index '%s' is also a declared name", s->name);
-        return;
-    }
-    if (!perp__lower_integer(b, s->lo, "the first index", &lo) ||
-        !perp__lower_integer(b, s->hi, "the last index", &hi))
-        return;
-    if (b->nloop == MAX_LOOPS || hi - lo >= MAX_ELEMENTS) {
-        perp__error(b->source, s->at, s->end, "the loop is too large");
-        return;
-    }
-    for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100 && unroll(b, s, 1); i++) {
-        b->loop[b->nloop].name = s->name;
-        b->loop[b->nloop++].value = i;
-        perp__add_conditions(b, s->body);
-        b->nloop--;
-    }
-}
-
-void perp__add_conditions(perp__builder *b, const perp__statement *s)
-{
-    for (; s && !b->failed; s = s->next) {
-        if (s->kind == STATEMENT_EQUATION)
-            add_equations(b, s);
-        else if (s->kind == STATEMENT_PAIR)
-            add_pairs(b, s);
-        else if (s->kind == STATEMENT_FRICTION)
-            add_friction(b, s);
-        else if (s->kind == STATEMENT_FOR)
-            add_loop(b, s);
-        else if (b->nloop && (perp__is_declaration(s->kind) || s->kind == STATEMENT_SIMULATE ||
-                              s->kind == STATEMENT_MODEL || s->kind == STATEMENT_BLOCK))
-            perp__error(b->source, s->at, s->end,
-                        "only equations, pairs and loops can stand in a loop");
-    }
+    if (s->kind == STATEMENT_EQUATION)
+        add_equations(b, s);
+    else if (s->kind == STATEMENT_PAIR)
+        add_pairs(b, s);
+    else if (s->kind == STATEMENT_FRICTION)
+        add_friction(b, s);
+    else if (b->turn &&
+             (perp__is_declaration(s->kind) || s->kind == STATEMENT_LET ||
+              s->kind == STATEMENT_SUM || s->kind == STATEMENT_SIMULATE ||
+              s->kind == STATEMENT_PART || s->kind == STATEMENT_FUNCTION ||
+              s->kind == STATEMENT_USE || s->kind == STATEMENT_MODEL || s->kind == STATEMENT_BLOCK))
+        perp__error(b->source, s->at, s->end,
+                    "only equations, pairs, parts, += and loops can stand in a loop");
 }

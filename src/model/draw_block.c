@@ -259,7 +259,7 @@ int perp__read_draw(struct builder *builder, perp_model *model, const perp__stat
 {
     reader r = {
         .builder = builder, .model = model, .in = {.source = &model->source, .token = s->block}};
-    model->draw = calloc(1, sizeof *model->draw);
+    if (!model->draw) model->draw = calloc(1, sizeof *model->draw); /* that of a part adds to it */
     if (!model->draw) return 0;
     while (r.in.token && !perp__at_symbol(&r.in, '}') && !r.failed) {
         if (r.in.token->kind == TOKEN_NEWLINE || perp__at_symbol(&r.in, ';')) {

@@ -31,7 +31,7 @@ perp_status perp_formula_check(const char *text, int conditions, const char *nam
     size_t length = strlen(text), line = strcspn(text, "\n\r#");
     perp__arena arena = {0};
     perp__source source = {.name = name ? name : "formula", .text = text, .length = (int)length};
-    perp__token *tokens = length < PERP__MODEL_MAX ? perp__lex(&source, &arena) : NULL;
+    perp__token *tokens = length < PERP__MODEL_MAX ? perp__lex(&source, &arena, 0) : NULL;
     if (length >= PERP__MODEL_MAX)
         perp__error(&source, 0, 0, "a formula of more than %d MB", PERP__MODEL_MAX >> 20);
     else if (line < length)

@@ -75,15 +75,15 @@ static int is_invisible(unsigned long code)
 
 /* Refuse what is not text, and lines that no person wrote, before anything else is said about them.
  */
-static int check_text(perp__source *source)
+static int check_text(perp__source *source, int begin)
 {
-    int line_start = 0;
+    int line_start = begin;
     if (source->length >= PERP__MODEL_MAX) {
         perp__error(source, 0, 0, "the file has more than %d MB; this is no model",
                     PERP__MODEL_MAX >> 20);
         return 0;
     }
-    for (int i = 0; i < source->length;) {
+    for (int i = begin; i < source->length;) {
         unsigned long code = 0;
         unsigned char c = (unsigned char)source->text[i];
         int n = c >= 32 && c < 127 ? 1 : character(source, i, &code);
@@ -92,7 +92,7 @@ static int check_text(perp__source *source)
             return 0;
         }
         if (code >= 0x80 && is_invisible(code) &&
-            !(code == 0xFEFF && i == 0)) { /* a byte order mark may begin the file */
+            !(code == 0xFEFF && i == begin)) { /* a byte order mark may begin the file */
             perp__error(source, i, i + n,
                         "the character U+%04lX is invisible or turns the text round", code);
             return 0;
@@ -197,9 +197,10 @@ static void lex_symbol(lexer *lex)
     static const struct {
         const char *text;
         perp__token_kind kind;
-    } longer[] = {{"<=", TOKEN_LE},           {">=", TOKEN_GE},
-                  {"..", TOKEN_DOTS},         {"\xE2\x8A\xA5", TOKEN_PERP},
-                  {"\xE2\x89\xA4", TOKEN_LE}, {"\xE2\x89\xA5", TOKEN_GE}};
+    } longer[] = {{"<=", TOKEN_LE},          {">=", TOKEN_GE},
+                  {"..", TOKEN_DOTS},        {"\xE2\x8A\xA5", TOKEN_PERP},
+                  {"+=", TOKEN_ADD},         {"\xE2\x89\xA4", TOKEN_LE},
+                  {"\xE2\x89\xA5", TOKEN_GE}};
     const char *s = lex->source->text + lex->at;
     int left = lex->source->length - lex->at;
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
@@ -210,7 +211,7 @@ static void lex_symbol(lexer *lex)
             return;
         }
     }
-    if (strchr("+-*/^()[]{},=<>%:;", *s)) {
+    if (strchr("+-*/^@()[]{},.=<>%:;", *s)) {
         push(lex, TOKEN_OTHER, lex->at, lex->at + 1)->symbol = *s;
     } else {
         perp__error(lex->source, lex->at, lex->at, "the character '%c' has no meaning here%s", *s,
@@ -226,13 +227,13 @@ static int starts(const lexer *lex, const char *text)
            strncmp(lex->source->text + lex->at, text, (size_t)n) == 0;
 }
 
-perp__token *perp__lex(perp__source *source, perp__arena *arena)
+perp__token *perp__lex(perp__source *source, perp__arena *arena, int first)
 {
-    lexer lex = {.source = source, .arena = arena};
+    lexer lex = {.source = source, .arena = arena, .at = first};
     const char *s = source->text;
-    int length = check_text(source) ? source->length : 0;
-    if (starts(&lex, "\xEF\xBB\xBF")) lex.at = 3; /* byte order mark */
-    push(&lex, TOKEN_NEWLINE, 0, 0);              /* so that every token has one before it */
+    int length = check_text(source, first) ? source->length : 0;
+    if (starts(&lex, "\xEF\xBB\xBF")) lex.at += 3; /* byte order mark */
+    push(&lex, TOKEN_NEWLINE, first, first);       /* so that every token has one before it */
 
     while (lex.at < length && !lex.failed) {
         char c = s[lex.at];

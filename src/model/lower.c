@@ -27,7 +27,7 @@ int perp__add_symbols(perp__builder *b, int n)
     return first;
 }
 
-static perp__value new_value(perp__builder *b, int ndim, int rows, int columns)
+perp__value perp__new_value(perp__builder *b, int ndim, int rows, int columns)
 {
     perp__value v = {ndim, {rows, columns}, rows * columns, NULL};
     v.e = perp__arena_alloc(b->arena, (size_t)v.n * sizeof *v.e + 1);
@@ -40,7 +40,7 @@ static perp__value new_value(perp__builder *b, int ndim, int rows, int columns)
 
 perp__value perp__scalar_value(perp__builder *b, perp_expr e)
 {
-    perp__value v = new_value(b, 0, 1, 1);
+    perp__value v = perp__new_value(b, 0, 1, 1);
     if (v.e) v.e[0] = e;
     return v;
 }
@@ -69,10 +69,49 @@ const char *perp__text_of(perp__builder *b, int at, int end)
     return text;
 }
 
-perp__declared *perp__find_declared(const perp__builder *b, const char *name)
+/* The full name of a name declared in the present space, at the builder's until the next call. */
+static const char *full_name(perp__builder *b, const char *name)
 {
-    int i = perp__names_find(&b->name_of, name);
+    const char *prefix = b->space->prefix;
+    if (!prefix[0]) return name;
+    size_t n = strlen(prefix), length = strlen(name);
+    if (!perp__grow(&b->full, &b->cfull, (int)(n + length) + 1, 1)) {
+        b->failed = 1;
+        return name;
+    }
+    memcpy(b->full, prefix, n);
+    memcpy(b->full + n, name, length + 1);
+    return b->full;
+}
+
+const char *perp__full_name(perp__builder *b, const char *name)
+{
+    const char *full = full_name(b, name);
+    if (full == name) return name;
+    full = perp__arena_string(b->arena, full, strlen(full));
+    if (!full) b->failed = 1;
+    return full;
+}
+
+perp__declared *perp__find_declared(perp__builder *b, const char *name)
+{
+    if (!b->space->prefix) return NULL;
+    int i = perp__names_find(&b->name_of, full_name(b, name));
     return i >= 0 && b->name[i].is_known ? &b->name[i] : NULL;
+}
+
+/* The functions that are known in the present space. */
+static int add_functions(const perp__builder *b, const char **candidate, int n, int most)
+{
+    const perp__used *here = &b->used[b->space->file];
+    for (int k = -1; k < here->nuse; k++) {
+        const perp__used *file = k < 0 ? here : &b->used[here->uses[k]];
+        for (int i = 0; i < file->ndefined && n < most; i++) {
+            if (file->defined[i]->kind == STATEMENT_FUNCTION)
+                candidate[n++] = file->defined[i]->name;
+        }
+    }
+    return n;
 }
 
 void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *what)
@@ -84,31 +123,38 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
     if (s->kind == SYNTAX_CALL) {
 #define PERP_CALL(word, lower) candidate[n++] = #word;
 #include "model/calls.def"
-#undef PERP_CALL
         for (int op = 0; op < PERP__OP_COUNT; op++) {
             if (perp__op_text(op)) candidate[n++] = perp__op_text(op);
         }
     }
-    for (int i = 0; i < b->nname && n < MOST; i++) {
-        if (b->name[i].is_known) candidate[n++] = b->name[i].name;
+    if (s->kind == SYNTAX_CALL) n = add_functions(b, candidate, n, MOST);
+    const char *prefix = b->space->prefix;
+    size_t length = prefix ? strlen(prefix) : 0;
+    for (int i = 0; i < b->nname && n < MOST && prefix; i++) {
+        const char *name = b->name[i].name;
+        if (b->name[i].is_known && strncmp(name, prefix, length) == 0 &&
+            !strpbrk(name + length, ".[:"))
+            candidate[n++] = name + length;
     }
-    for (int i = 0; i < b->nloop && n < MOST; i++) candidate[n++] = b->loop[i].name;
+    for (int i = 0; i < b->space->nbound && n < MOST; i++) candidate[n++] = b->space->bound[i].name;
+    for (const perp__turn *turn = b->turn; turn && n < MOST; turn = turn->outer)
+        candidate[n++] = turn->name;
     perp__error(b->source, s->at, s->end, "%s",
                 perp_unknown_word(what, s->text, candidate, n, "", text, sizeof text));
 }
 
-/* The parameter of a symbol, which rise alike; NULL if it belongs to something else. */
-static perp__item *param_of(const perp__builder *b, int symbol)
+/* The item of this kind whose first symbol it is, which rise alike; NULL if it belongs to something else. */
+static perp__item *item_of(const perp__builder *b, perp_symbol_kind kind, int symbol)
 {
-    int low = 0, high = b->model->nitem[PERP_PARAM] - 1;
+    int low = 0, high = b->model->nitem[kind] - 1;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (perp__item_at(b, PERP_PARAM, middle)->symbol < symbol)
+        if (perp__item_at(b, kind, middle)->symbol < symbol)
             low = middle + 1;
         else
             high = middle;
     }
-    perp__item *item = high >= 0 ? perp__item_at(b, PERP_PARAM, low) : NULL;
+    perp__item *item = high >= 0 ? perp__item_at(b, kind, low) : NULL;
     return item && item->symbol == symbol ? item : NULL;
 }
 
@@ -118,8 +164,10 @@ static void mark_structural(perp__builder *b, perp_expr e)
     if (!reach) b->failed = 1;
     for (int k = 0; k < n; k++) {
         const perp__node *node = &b->graph->node[reach[k]];
-        perp__item *item = node->op == PERP__SYMBOL ? param_of(b, node->a) : NULL;
-        if (item) item->is_structural = 1;
+        perp__item *item = node->op == PERP__SYMBOL ? item_of(b, PERP_PARAM, node->a) : NULL;
+        if (!item || item->is_structural) continue;
+        item->is_structural = 1;
+        if (item->expr >= 0) mark_structural(b, item->expr); /* and what its value is made of */
     }
     free(reach);
 }
@@ -153,15 +201,16 @@ int perp__lower_integer(perp__builder *b, const perp__syntax *s, const char *wha
 
 /* Names --------------------------------------------------------------------------------------- */
 
-static const char *const kind_words[] = {"a parameter", "an input", "a state", "a var",
-                                         "an output"};
+static const char *const kind_words[] = {"a parameter", "an input",  "a state",
+                                         "a var",       "an output", "a let",
+                                         "a sum",       "a part",    "an array of parts"};
 
 /* The symbol that an item stands for in the present scope; -1 with an error if it may not be named
  * here. */
 static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const perp__declared *d,
                                  int i)
 {
-    const perp__item *item = perp__item_at(b, d->kind, d->first + i);
+    const perp__item *item = perp__item_at(b, (perp_symbol_kind)d->kind, d->first + i);
     int now = b->scope == SCOPE_STEP || b->scope == SCOPE_OUTPUT;
     switch (d->kind) {
     case PERP_PARAM: return perp__symbol(b->graph, item->symbol);
@@ -199,11 +248,30 @@ static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const 
     return 0;
 }
 
+/* A name declared: its items, or what it stands for. */
+static perp__value lower_declared(perp__builder *b, const perp__syntax *s)
+{
+    perp__declared *d = perp__find_path(b, s, 0);
+    if (!d) return zero;
+    if (d->kind == PERP__LET || d->kind == PERP__SUM) return perp__lower_late(b, d, s);
+    if (d->kind >= PERP__PART) {
+        perp__error(b->source, s->at, s->end, "'%s' is %s; name what you mean of it: %s.x", d->name,
+                    kind_words[d->kind], d->name);
+        return zero;
+    }
+    perp__value v = perp__new_value(b, d->ndim, d->dim[0], d->dim[1]);
+    for (int i = 0; i < v.n && v.e; i++) v.e[i] = item_expression(b, s, d, i);
+    return v;
+}
+
 static perp__value lower_name(perp__builder *b, const perp__syntax *s)
 {
-    for (int i = b->nloop - 1; i >= 0; i--) {
-        if (perp__is_word(b->loop[i].name, s->text)) return perp__number_value(b, b->loop[i].value);
+    if (s->base) return lower_declared(b, s);
+    for (const perp__turn *turn = b->turn; turn; turn = turn->outer) {
+        if (perp__is_word(turn->name, s->text)) return perp__number_value(b, turn->value);
     }
+    const perp__bound *bound = perp__find_bound(b, s->text);
+    if (bound && !bound->part) return bound->value;
     if (perp__is_word(s->text, "pi")) return perp__number_value(b, 3.14159265358979323846);
     if (perp__is_word(s->text, "t") && b->scope != SCOPE_PARAM)
         return perp__scalar_value(
@@ -215,44 +283,74 @@ static perp__value lower_name(perp__builder *b, const perp__syntax *s)
                     s->text);
         return zero;
     }
-    perp__declared *d = perp__find_declared(b, s->text);
-    if (!d) {
-        perp__unknown_name(b, s, "name");
-        return zero;
-    }
-    perp__value v = new_value(b, d->ndim, d->dim[0], d->dim[1]);
-    for (int i = 0; i < v.n && v.e; i++) v.e[i] = item_expression(b, s, d, i);
-    return v;
+    return lower_declared(b, s);
 }
 
-/* name[i], name[i,j], and name[i] of a two-dimensional one: its row i */
+/* The first and the last of an index; 0 with an error. */
+static int index_range(perp__builder *b, const perp__syntax *s, int n, int *lo, int *hi)
+{
+    *lo = 1, *hi = n;
+    if (s->kind == SYNTAX_RANGE && s->n == 0) return 1;
+    if (s->kind != SYNTAX_RANGE)
+        return perp__lower_integer(b, s, "an index", lo) ? (*hi = *lo, 1) : 0;
+    return perp__lower_integer(b, s->item[0], "the first index", lo) &&
+           perp__lower_integer(b, s->item[1], "the last index", hi);
+}
+
+int perp__pick(perp__builder *b, const perp__syntax *s, const char *name, int ndim, const int *dim,
+               perp__picked *p)
+{
+    *p = (perp__picked){0, {1, 1}, {0, 0}, {1, 1}};
+    if (s->n < 1 || s->n > ndim) {
+        perp__error(b->source, s->at, s->end,
+                    ndim ? "'%s' has %d index%s, not %d" : "'%s' is a scalar and has no index",
+                    name, ndim, ndim == 1 ? "" : "es", s->n);
+        return 0;
+    }
+    for (int k = 0; k < ndim; k++) {
+        int lo = 1, hi = dim[k];
+        const perp__syntax *index = k < s->n ? s->item[k] : NULL; /* a row, without the second */
+        if (index && !index_range(b, index, dim[k], &lo, &hi)) return 0;
+        if (hi < lo) {
+            perp__error(b->source, index->at, index->end, "no index is from %d to %d", lo, hi);
+            return 0;
+        }
+        if (lo < 1 || hi > dim[k]) {
+            perp__error(b->source, index->at, index->end, "index %d of '%s' is outside 1..%d",
+                        lo < 1 ? lo : hi, name, dim[k]);
+            return 0;
+        }
+        p->first[k] = lo - 1;
+        p->count[k] = hi - lo + 1;
+        if (!index || index->kind == SYNTAX_RANGE) p->dim[p->ndim++] = hi - lo + 1;
+    }
+    return 1;
+}
+
+/* name[i], name[i,j], a slice, and name[i] of a two-dimensional one: its row i */
 static perp__value lower_index(perp__builder *b, const perp__syntax *s)
 {
-    perp__declared *d = perp__find_declared(b, s->text);
-    int index[2] = {1, 1};
-    if (!d) {
-        perp__unknown_name(b, s, "name");
+    const perp__bound *bound = s->base ? NULL : perp__find_bound(b, s->text);
+    const perp__declared *d = bound && !bound->part ? NULL : perp__find_path(b, s, 0);
+    perp__value whole = d ? (perp__value){.ndim = d->ndim, .dim = {d->dim[0], d->dim[1]}}
+                          : (bound ? bound->value : zero);
+    if (d && d->kind >= PERP__LET) {
+        whole = lower_declared(b, s);
+        d = NULL;
+    } else if (!d && !bound) {
         return zero;
     }
-    if (s->n < 1 || s->n > d->ndim) {
-        perp__error(b->source, s->at, s->end,
-                    d->ndim ? "'%s' has %d index%s, not %d" : "'%s' is a scalar and has no index",
-                    d->name, d->ndim, d->ndim == 1 ? "" : "es", s->n);
+    perp__picked p;
+    if ((!d && !whole.e) || !perp__pick(b, s, d ? d->name : s->text, whole.ndim, whole.dim, &p))
         return zero;
-    }
-    for (int k = 0; k < s->n; k++) {
-        if (!perp__lower_integer(b, s->item[k], "an index", &index[k])) return zero;
-        if (index[k] < 1 || index[k] > d->dim[k]) {
-            perp__error(b->source, s->item[k]->at, s->item[k]->end,
-                        "index %d of '%s' is outside 1..%d", index[k], d->name, d->dim[k]);
-            return zero;
+    perp__value v = perp__new_value(b, p.ndim, p.dim[0], p.dim[1]);
+    for (int i = 0, k = 0; i < p.count[0] && v.e; i++) {
+        for (int j = 0; j < p.count[1]; j++) {
+            int at =
+                whole.ndim == 1 ? p.first[0] + i : (p.first[0] + i) * whole.dim[1] + p.first[1] + j;
+            v.e[k++] = d ? item_expression(b, s, d, at) : perp__element(&whole, at);
         }
     }
-    int whole_row = s->n < d->ndim, n = whole_row ? d->dim[1] : 1;
-    perp__value v = new_value(b, whole_row, n, 1);
-    int first = (index[0] - 1) * d->dim[1] + (whole_row ? 0 : index[1] - 1);
-    if (d->ndim == 1) first = index[0] - 1;
-    for (int i = 0; i < n && v.e; i++) v.e[i] = item_expression(b, s, d, first + i);
     return v;
 }
 
@@ -289,13 +387,56 @@ perp__value perp__elementwise(perp__builder *b, int op, perp__value x, perp__val
 {
     perp__value shape;
     if (!perp__common_shape(b, &x, &y, at, end, &shape)) return zero;
-    perp__value v = new_value(b, shape.ndim, shape.dim[0], shape.dim[1]);
+    perp__value v = perp__new_value(b, shape.ndim, shape.dim[0], shape.dim[1]);
     for (int i = 0; i < v.n && v.e; i++) {
         b->graph->source = at;
         v.e[i] = perp__op_arity(op) == 1
                      ? perp__unary(b->graph, op, perp__element(&x, i))
                      : perp__binary(b->graph, op, perp__element(&x, i), perp__element(&y, i));
         b->graph->source = -1;
+    }
+    return v;
+}
+
+/* n more terms of sums, products and calls; 0 with an error when they are too many. */
+static int count_terms(perp__builder *b, int at, int n)
+{
+    if (b->terms <= MAX_TERMS) b->terms += n;
+    if (b->terms > MAX_TERMS)
+        perp__error(b->source, at, at,
+                    "the sums of the model have more than %d terms in all, calls among them",
+                    MAX_TERMS);
+    return b->terms <= MAX_TERMS;
+}
+
+/* x @ y: a vector before it is a row, behind it a column. */
+static perp__value matrix_product(perp__builder *b, perp__value x, perp__value y, int at)
+{
+    int rows = x.ndim == 2 ? x.dim[0] : 1, inner = x.ndim == 2 ? x.dim[1] : x.n,
+        columns = y.ndim == 2 ? y.dim[1] : 1, other = y.ndim == 2 ? y.dim[0] : y.n;
+    if (!x.e || !y.e) return zero;
+    if (!x.ndim || !y.ndim || inner != other) {
+        char sx[64], sy[64];
+        perp__shape_text(&x, sx, sizeof sx);
+        perp__shape_text(&y, sy, sizeof sy);
+        perp__error(b->source, at, at + 1, "the sizes do not fit a matrix product: %s and %s", sx,
+                    sy);
+        return zero;
+    }
+    perp__value v = y.ndim == 2 && x.ndim == 1
+                        ? perp__new_value(b, 1, columns, 1)
+                        : perp__new_value(b, x.ndim + y.ndim - 2, rows, columns);
+    for (int i = 0; i < rows && v.e; i++) {
+        for (int j = 0; j < columns && count_terms(b, at, inner); j++) {
+            perp_expr sum = -1;
+            b->graph->source = at;
+            for (int k = 0; k < inner; k++) {
+                perp_expr term = perp__mul(b->graph, x.e[i * inner + k], y.e[k * columns + j]);
+                sum = sum < 0 ? term : perp__add(b->graph, sum, term);
+            }
+            b->graph->source = -1;
+            v.e[i * columns + j] = sum;
+        }
     }
     return v;
 }
@@ -308,7 +449,9 @@ static perp__value lower_chain(perp__builder *b, const perp__syntax *s)
                  : s->op[i] == '-' ? PERP__SUB
                  : s->op[i] == '*' ? PERP__MUL
                                    : PERP__DIV;
-        v = perp__elementwise(b, op, v, perp__lower(b, s->item[i]), s->opat[i], s->opat[i] + 1);
+        perp__value next = perp__lower(b, s->item[i]);
+        v = s->op[i] == '@' ? matrix_product(b, v, next, s->opat[i])
+                            : perp__elementwise(b, op, v, next, s->opat[i], s->opat[i] + 1);
     }
     return v;
 }
@@ -324,7 +467,7 @@ static perp__value lower_list(perp__builder *b, const perp__syntax *s)
         perp__error(b->source, s->at, s->end, "at most two dimensions: a list of lists of numbers");
         return zero;
     }
-    perp__value v = new_value(b, first.ndim + 1, s->n, first.n);
+    perp__value v = perp__new_value(b, first.ndim + 1, s->n, first.n);
     for (int i = 0; i < s->n && v.e; i++) {
         perp__value row = i ? perp__lower(b, s->item[i]) : first;
         if (row.ndim != first.ndim || row.n != first.n) {
@@ -337,27 +480,29 @@ static perp__value lower_list(perp__builder *b, const perp__syntax *s)
     return v;
 }
 
+int perp__count_term(perp__builder *b, const perp__syntax *s)
+{
+    return count_terms(b, s->at, 1);
+}
+
 static perp__value lower_sum(perp__builder *b, const perp__syntax *s)
 {
     int lo, hi;
     if (s->n != 3 || !perp__lower_integer(b, s->item[0], "the first index", &lo) ||
         !perp__lower_integer(b, s->item[1], "the last index", &hi))
         return zero;
-    if (hi - lo >= MAX_ELEMENTS || b->nloop == MAX_LOOPS) {
+    if (hi - lo >= MAX_ELEMENTS) {
         perp__error(b->source, s->at, s->end, "the sum is too large");
         return zero;
     }
     perp__value v = perp__number_value(b, 0);
+    const perp__turn *outer = b->turn;
     for (int i = lo; i <= hi && !b->failed && b->terms <= MAX_TERMS; i++) {
-        if (++b->terms > MAX_TERMS) {
-            perp__error(b->source, s->at, s->end,
-                        "the sums of the model have more than %d terms in all", MAX_TERMS);
-            return zero;
-        }
-        b->loop[b->nloop].name = s->text;
-        b->loop[b->nloop++].value = i;
+        if (!perp__count_term(b, s)) return zero;
+        perp__turn turn = {s->text, i, outer};
+        b->turn = &turn;
         v = perp__elementwise(b, PERP__ADD, v, perp__lower(b, s->item[2]), s->at, s->end);
-        b->nloop--;
+        b->turn = outer;
     }
     return v;
 }
@@ -371,8 +516,8 @@ static perp__value lower_rate(perp__builder *b, const perp__syntax *s)
         perp__error(b->source, s->at, s->end, "expected %s(x) with the name of a state", s->text);
         return zero;
     }
-    perp__declared *d = perp__find_declared(b, x->text);
-    if (d && d->kind != PERP_STATE) {
+    perp__declared *d = perp__find_path(b, x, 1);
+    if (d && d->kind != PERP_STATE && d->kind != PERP__LET) {
         perp__error(b->source, x->at, x->end, "%s('%s'): '%s' is %s; only a state has %s", s->text,
                     d->name, d->name, kind_words[d->kind],
                     is_der ? "a derivative" : "a next value");
@@ -385,12 +530,20 @@ static perp__value lower_rate(perp__builder *b, const perp__syntax *s)
     int *first_at = is_der ? &b->der_at : &b->next_at;
     if (*first_at < 0) *first_at = s->at;
     perp__value v = perp__lower(b, x); /* the states' own symbols, or an error about the name */
-    for (int i = 0; i < v.n && v.e && d; i++) {
+    perp__value rate = v.e ? perp__new_value(b, v.ndim, v.dim[0], v.dim[1]) : zero;
+    for (int i = 0; i < v.n && rate.e; i++) {
         int symbol = b->graph->node[v.e[i]].a;
-        if (b->graph->node[v.e[i]].op == PERP__SYMBOL)
-            v.e[i] = perp__symbol(b->graph, symbol + offset);
+        int is_state = b->graph->node[v.e[i]].op == PERP__SYMBOL && item_of(b, PERP_STATE, symbol);
+        if (is_state) {
+            rate.e[i] = perp__symbol(b->graph, symbol + offset);
+            continue;
+        }
+        if (perp__find_bound(b, x->text) || d)
+            perp__error(b->source, x->at, x->end, "expected %s(x) with the name of a state",
+                        s->text);
+        return zero;
     }
-    return v;
+    return rate;
 }
 
 static perp__value lower_pre(perp__builder *b, const perp__syntax *s)
@@ -470,13 +623,120 @@ static perp__value lower_norm(perp__builder *b, const perp__syntax *s)
     return perp__elementwise(b, PERP__SQRT, reduce(b, s, PERP__ADD, 1), zero, s->at, s->end);
 }
 
+/* Has it the number of arguments? An error if not. */
+static int takes(perp__builder *b, const perp__syntax *s, int n)
+{
+    if (s->n != n)
+        perp__error(b->source, s->at, s->end, "%s takes %d argument%s, not %d", s->text, n,
+                    n == 1 ? "" : "s", s->n);
+    return s->n == n;
+}
+
+/* A function that jumps where v does what it does: in conditions v must be known before they are solved. */
+static int may_jump(perp__builder *b, const perp__syntax *s, const perp__value *v)
+{
+    if (b->scope != SCOPE_STEP || !v->e) return 1;
+    int n = 0, *reach = perp__graph_reach(b->graph, v->e, v->n, &n);
+    const perp__item *unknown = NULL;
+    if (!reach) b->failed = 1;
+    for (int k = 0; k < n && !unknown; k++) {
+        const perp__node *node = &b->graph->node[reach[k]];
+        if (node->op != PERP__SYMBOL) continue;
+        unknown = item_of(b, PERP_VAR, node->a);
+        for (int i = PERP__NOW; i <= PERP__NEXT && !unknown; i++)
+            unknown = item_of(b, PERP_STATE, node->a - i);
+    }
+    free(reach);
+    if (unknown)
+        perp__error(b->source, s->at, s->end,
+                    "%s jumps, and '%s' is solved for: take pre(..) of it, or say what happens "
+                    "with a pair",
+                    s->text, unknown->name);
+    return !unknown && reach;
+}
+
+/* x - y floor(x/y) */
+static perp__value lower_mod(perp__builder *b, const perp__syntax *s)
+{
+    if (!takes(b, s, 2)) return zero;
+    perp__value x = perp__lower(b, s->item[0]), y = perp__lower(b, s->item[1]),
+                ratio = perp__elementwise(b, PERP__DIV, x, y, s->at, s->end);
+    if (!may_jump(b, s, &ratio)) return zero;
+    ratio = perp__elementwise(b, PERP__FLOOR, ratio, zero, s->at, s->end);
+    ratio = perp__elementwise(b, PERP__MUL, y, ratio, s->at, s->end);
+    return perp__elementwise(b, PERP__SUB, x, ratio, s->at, s->end);
+}
+
+/* choose(condition, a, b): condition a + (1 - condition) b */
+static perp__value lower_choose(perp__builder *b, const perp__syntax *s)
+{
+    if (!takes(b, s, 3)) return zero;
+    perp__value c = perp__lower(b, s->item[0]);
+    if (!c.e || !may_jump(b, s, &c)) return zero;
+    if (s->item[0]->kind != SYNTAX_COMPARE && s->item[0]->kind != SYNTAX_LOGIC) {
+        perp__error(b->source, s->item[0]->at, s->item[0]->end,
+                    "expected a condition, such as x < y");
+        return zero;
+    }
+    perp__value x = perp__lower(b, s->item[1]), y = perp__lower(b, s->item[2]),
+                rest = perp__elementwise(b, PERP__SUB, perp__number_value(b, 1), c, s->at, s->end);
+    x = perp__elementwise(b, PERP__MUL, c, x, s->at, s->end);
+    y = perp__elementwise(b, PERP__MUL, rest, y, s->at, s->end);
+    return perp__elementwise(b, PERP__ADD, x, y, s->at, s->end);
+}
+
+static perp__value lower_transpose(perp__builder *b, const perp__syntax *s)
+{
+    if (!takes(b, s, 1)) return zero;
+    perp__value x = perp__lower(b, s->item[0]);
+    if (!x.e) return zero;
+    if (x.ndim != 2) {
+        perp__error(b->source, s->at, s->end, "transpose takes an array of two dimensions");
+        return zero;
+    }
+    perp__value v = perp__new_value(b, 2, x.dim[1], x.dim[0]);
+    for (int i = 0; i < v.n && v.e; i++) v.e[i] = x.e[i % v.dim[1] * x.dim[1] + i / v.dim[1]];
+    return v;
+}
+
+/* x_i y_j - x_j y_i */
+static perp_expr cross_term(perp__graph *g, const perp__value *x, const perp__value *y, int i,
+                            int j)
+{
+    return perp__sub(g, perp__mul(g, x->e[i], y->e[j]), perp__mul(g, x->e[j], y->e[i]));
+}
+
+/* Of three elements a vector, of two, in the plane, a number. */
+static perp__value lower_cross(perp__builder *b, const perp__syntax *s)
+{
+    if (!takes(b, s, 2)) return zero;
+    perp__value x = perp__lower(b, s->item[0]), y = perp__lower(b, s->item[1]);
+    if (!x.e || !y.e) return zero;
+    if (x.ndim != 1 || y.ndim != 1 || x.n != y.n || x.n < 2 || x.n > 3) {
+        perp__error(b->source, s->at, s->end,
+                    "cross takes two vectors of three elements, or of two");
+        return zero;
+    }
+    perp__value v = x.n == 3 ? perp__new_value(b, 1, 3, 1) : perp__new_value(b, 0, 1, 1);
+    b->graph->source = s->at;
+    for (int k = 0; k < v.n && v.e; k++)
+        v.e[k] = x.n == 3 ? cross_term(b->graph, &x, &y, (k + 1) % 3, (k + 2) % 3)
+                          : cross_term(b->graph, &x, &y, 0, 1);
+    b->graph->source = -1;
+    return v;
+}
+
 static perp__value lower_call(perp__builder *b, const perp__syntax *s)
 {
     const char *f = s->text;
+    int file, errors = b->source->nerror;
+    const perp__statement *own =
+        perp__find_definition(b, STATEMENT_FUNCTION, f, s->at, s->end, &file);
+    if (own) return perp__lower_function(b, s, own, file);
+    if (b->source->nerror > errors) return zero;
 #define PERP_CALL(word, lower)                                                                     \
     if (perp__is_word(f, #word)) return lower(b, s);
 #include "model/calls.def"
-#undef PERP_CALL
     for (int op = 0; op < PERP__OP_COUNT; op++) {
         if (!perp__op_text(op) || !perp__is_word(f, perp__op_text(op))) continue;
         if (s->n != perp__op_arity(op)) {
@@ -485,6 +745,7 @@ static perp__value lower_call(perp__builder *b, const perp__syntax *s)
             return zero;
         }
         perp__value x = perp__lower(b, s->item[0]);
+        if (op == PERP__FLOOR && !may_jump(b, s, &x)) return zero;
         return perp__elementwise(b, op, x, s->n > 1 ? perp__lower(b, s->item[1]) : zero, s->at,
                                  s->end);
     }
@@ -518,6 +779,10 @@ perp__value perp__lower(perp__builder *b, const perp__syntax *s)
     case SYNTAX_CHAIN: return lower_chain(b, s);
     case SYNTAX_SUM: return lower_sum(b, s);
     case SYNTAX_COMPARE: return lower_comparison(b, s);
+    case SYNTAX_RANGE:
+    case SYNTAX_STRING:
+        perp__error(b->source, s->at, s->end, "expected an expression");
+        return zero;
     default: break;
     }
     perp__value x = s->n > 0 ? perp__lower(b, s->item[0]) : zero,

@@ -21,6 +21,7 @@ typedef struct parser {
     int depth;                    /* of nested expressions */
     int brackets;                 /* open ( and [: newlines inside them do not count */
     int bad;                      /* the statement at hand has an error: say no more about it */
+    int first;                    /* the byte where the file begins */
     perp__syntax spare_node;      /* when memory is out */
     perp__statement spare_statement;
 } parser;
@@ -115,7 +116,7 @@ static void expect_symbol(parser *p, char symbol, const char *what)
 static int last_end(const parser *p)
 {
     const perp__token *token = p->token - 1;
-    while (token->kind == TOKEN_NEWLINE && token->at > 0) token--;
+    while (token->kind == TOKEN_NEWLINE && token->at > p->first) token--;
     return token->end;
 }
 
@@ -178,15 +179,46 @@ static void items_store(parser *p, items *list, perp__syntax *node)
 
 /* Expressions --------------------------------------------------------------------------------- */
 
-static void parse_items(parser *p, perp__syntax *node, char close, const char *what)
+static void parse_items(parser *p, perp__syntax *node, char close, const char *what,
+                        perp__syntax *(*item)(parser *))
 {
     items list = {0};
     if (!at_symbol(p, close)) {
-        do items_push(&list, parse_expression(p), 0, 0);
+        do items_push(&list, item(p), 0, 0);
         while (!p->bad && take_symbol(p, ','));
     }
     expect_symbol(p, close, what);
     items_store(p, &list, node);
+}
+
+/* An index: an expression, a range lo..hi, or : for all. */
+static perp__syntax *parse_index(parser *p)
+{
+    int at = p->token->at;
+    perp__syntax *first = at_symbol(p, ':') ? NULL : parse_expression(p);
+    if (first && p->token->kind != TOKEN_DOTS) return first;
+    perp__syntax *range = new_node(p, SYNTAX_RANGE, at);
+    items list = {0};
+    take(p);
+    if (first) {
+        items_push(&list, first, 0, 0);
+        items_push(&list, parse_expression(p), 0, 0);
+    }
+    items_store(p, &list, range);
+    return range;
+}
+
+/* What choose(condition, ..) and lookup("file", ..) take besides expressions. */
+static perp__syntax *parse_condition(parser *p);
+
+static perp__syntax *parse_string(parser *p)
+{
+    const perp__token *t = p->token;
+    if (t->kind != TOKEN_STRING) return parse_expression(p);
+    perp__syntax *node = new_node(p, SYNTAX_STRING, t->at);
+    node->text = take(p)->text;
+    node->end = t->end;
+    return node;
 }
 
 /* sum(i in lo..hi, term), after "sum(" */
@@ -209,29 +241,43 @@ static perp__syntax *parse_sum(parser *p, int at)
     return node;
 }
 
+static perp__syntax *parse_call(parser *p, const perp__token *name)
+{
+    if (perp__is_word(name->text, "sum") && p->token->kind == TOKEN_NAME &&
+        p->token[1].kind == TOKEN_NAME && perp__is_word(p->token[1].text, "in"))
+        return parse_sum(p, name->at);
+    perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
+    node->text = name->text;
+    parse_items(p, node, ')', "',' or ')'",
+                perp__is_word(name->text, "choose")   ? parse_condition
+                : perp__is_word(name->text, "lookup") ? parse_string
+                                                      : parse_expression);
+    return node;
+}
+
+/* NAME, NAME[index, ..], NAME(item, ..), and behind a dot a name of the part that this is */
 static perp__syntax *parse_name(parser *p)
 {
     const perp__token *name = take(p);
-    int sum = strcmp(name->text, "sum") == 0;
-    if (take_symbol(p, '(')) {
-        if (sum && p->token->kind == TOKEN_NAME && p->token[1].kind == TOKEN_NAME &&
-            strcmp(p->token[1].text, "in") == 0)
-            return parse_sum(p, name->at);
-        perp__syntax *node = new_node(p, SYNTAX_CALL, name->at);
+    int at = name->at;
+    if (take_symbol(p, '(')) return parse_call(p, name);
+    for (perp__syntax *base = NULL;;) {
+        perp__syntax *node = new_node(p, SYNTAX_NAME, at);
         node->text = name->text;
-        parse_items(p, node, ')', "',' or ')'");
-        return node;
+        node->end = name->end;
+        node->base = base;
+        if (take_symbol(p, '[')) {
+            node->kind = SYNTAX_INDEX;
+            parse_items(p, node, ']', "',' or ']'", parse_index);
+        }
+        if (p->bad || !take_symbol(p, '.')) return node;
+        if (p->token->kind != TOKEN_NAME) {
+            expected(p, "a name of the part");
+            return node;
+        }
+        name = take(p);
+        base = node;
     }
-    if (take_symbol(p, '[')) {
-        perp__syntax *node = new_node(p, SYNTAX_INDEX, name->at);
-        node->text = name->text;
-        parse_items(p, node, ']', "',' or ']'");
-        return node;
-    }
-    perp__syntax *node = new_node(p, SYNTAX_NAME, name->at);
-    node->text = name->text;
-    node->end = name->end;
-    return node;
 }
 
 static int is_statement_word(const char *text);
@@ -253,7 +299,7 @@ static perp__syntax *parse_primary(parser *p)
     }
     if (take_symbol(p, '[')) {
         perp__syntax *node = new_node(p, SYNTAX_LIST, t->at);
-        parse_items(p, node, ']', "',' or ']'");
+        parse_items(p, node, ']', "',' or ']'", parse_expression);
         return node;
     }
     expected(p, "an expression");
@@ -295,16 +341,21 @@ static perp__syntax *parse_power(parser *p)
     return node;
 }
 
-/* A chain of operands joined by either of two operators, from the left. */
+static int at_one_of(const parser *p, const char *symbols)
+{
+    return p->token->kind == TOKEN_OTHER && strchr(symbols, p->token->symbol) != NULL;
+}
+
+/* A chain of operands joined by any of these operators, from the left. */
 static perp__syntax *parse_chain(parser *p, const char *ops, perp__syntax *(*operand)(parser *))
 {
     int at = p->token->at;
     perp__syntax *first = operand(p);
-    if (p->bad || !(at_symbol(p, ops[0]) || at_symbol(p, ops[1]))) return first;
+    if (p->bad || !at_one_of(p, ops)) return first;
     perp__syntax *node = new_node(p, SYNTAX_CHAIN, at);
     items list = {0};
     items_push(&list, first, 0, 0);
-    while (!p->bad && (at_symbol(p, ops[0]) || at_symbol(p, ops[1]))) {
+    while (!p->bad && at_one_of(p, ops)) {
         const perp__token *op = take(p);
         items_push(&list, operand(p), op->symbol, op->at);
     }
@@ -314,7 +365,7 @@ static perp__syntax *parse_chain(parser *p, const char *ops, perp__syntax *(*ope
 
 static perp__syntax *parse_product(parser *p)
 {
-    return parse_chain(p, "*/", parse_power);
+    return parse_chain(p, "*/@", parse_power);
 }
 
 static perp__syntax *parse_expression(parser *p)
@@ -369,10 +420,9 @@ static perp__syntax *parse_comparison(parser *p)
     return node;
 }
 
-/* comparison { and|or comparison }, from the left */
-static perp__syntax *parse_guard(parser *p)
+/* { and|or comparison }, from the left */
+static perp__syntax *more_of_guard(parser *p, perp__syntax *node)
 {
-    perp__syntax *node = parse_comparison(p);
     while (!p->bad && (at_word(p, "and") || at_word(p, "or"))) {
         const perp__token *word = take(p);
         perp__syntax *both = new_node(p, SYNTAX_LOGIC, node->at);
@@ -385,14 +435,35 @@ static perp__syntax *parse_guard(parser *p)
     return node;
 }
 
+/* comparison { and|or comparison } */
+static perp__syntax *parse_guard(parser *p)
+{
+    return more_of_guard(p, parse_comparison(p));
+}
+
+/* A guard, or an expression without a comparison. */
+static perp__syntax *parse_condition(parser *p)
+{
+    perp__syntax *node = parse_expression(p);
+    if (p->bad || !comparison(p)) return node;
+    perp__syntax *both = new_node(p, SYNTAX_COMPARE, node->at);
+    items list = {0};
+    items_push(&list, node, 0, 0);
+    char op = comparison(p);
+    const perp__token *sign = take(p);
+    items_push(&list, parse_expression(p), op, sign->at);
+    items_store(p, &list, both);
+    return more_of_guard(p, both);
+}
+
 /* Statements ---------------------------------------------------------------------------------- */
 
 static const char *const statement_words[] = {"when", "model",  "param", "input",   "state",
                                               "var",  "output", "for",   "simulate"};
 static const char *const other_words[] = {
 #define PERP_CALL(word, lower) #word,
+#define PERP_LATER_CALL(word, lower)
 #include "model/calls.def"
-#undef PERP_CALL
     "perp", "complements", "in", "t", "h", "pi", "and", "or"};
 
 static int is_in(const char *text, const char *const *words, size_t n)
@@ -412,7 +483,7 @@ static int is_statement_word(const char *text)
 
 int perp__is_reserved(const char *name)
 {
-    for (int op = 0; op < PERP__OP_COUNT; op++) {
+    for (int op = 0; op <= PERP__MAX; op++) { /* those that came later may be names */
         if (perp__op_text(op) && perp__is_word(name, perp__op_text(op))) return 1;
     }
     return is_statement_word(name) ||
@@ -490,7 +561,7 @@ static void wrong_scale(parser *p, const perp__statement *s, const char *format)
 /* scale EXPR, of what is solved for */
 static void parse_scale(parser *p, perp__statement *s)
 {
-    if (s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUTPUT) {
+    if (s->kind == STATEMENT_PARAM || s->kind == STATEMENT_OUTPUT || s->kind == STATEMENT_SUM) {
         wrong_scale(p, s, "'%s' is not solved for: only states, vars and inputs have a scale");
         return;
     }
@@ -500,10 +571,12 @@ static void parse_scale(parser *p, perp__statement *s)
 }
 
 /* NAME[dims] = value in [lo, hi] scale s "unit" */
-static perp__statement *parse_item(parser *p, perp__statement_kind kind)
+static perp__statement *parse_item(parser *p, perp__statement_kind kind, int has_value)
 {
     perp__statement *s = new_statement(p, kind);
     parse_declared_name(p, s);
+    if (!p->bad && at_symbol(p, '[') && kind == STATEMENT_LET)
+        expected(p, "'=': a let has the size of its expression");
     if (!p->bad && take_symbol(p, '[')) {
         do {
             if (s->ndim == 2) {
@@ -514,22 +587,30 @@ static perp__statement *parse_item(parser *p, perp__statement_kind kind)
         } while (!p->bad && take_symbol(p, ','));
         expect_symbol(p, ']', "']'");
     }
-    int needs_value =
-        kind == STATEMENT_PARAM || kind == STATEMENT_STATE || kind == STATEMENT_OUTPUT;
+    int needs_value = kind == STATEMENT_PARAM || kind == STATEMENT_STATE ||
+                      kind == STATEMENT_OUTPUT || kind == STATEMENT_LET;
     if (!p->bad && take_symbol(p, '=')) {
-        if (kind == STATEMENT_VAR) {
+        if (kind == STATEMENT_VAR || kind == STATEMENT_SUM) {
             p->token--;
-            expected(p,
-                     "',' or the end of the line: a var is solved for and has no value of its own");
+            expected(p, kind == STATEMENT_VAR
+                            ? "',' or the end of the line: a var is solved for and has no value of "
+                              "its own"
+                            : "',' or the end of the line: a sum is what others add to it, NAME += "
+                              "expression");
         } else if (kind == STATEMENT_INPUT && at_word(p, "table")) {
             parse_table(p, s);
         } else {
             s->value = parse_expression(p);
         }
-    } else if (!p->bad && needs_value) {
+    } else if (!p->bad && needs_value && has_value) {
         expected(p, kind == STATEMENT_PARAM   ? "'=' and the parameter's value"
                     : kind == STATEMENT_STATE ? "'=' and the initial value"
+                    : kind == STATEMENT_LET   ? "'=' and the expression that the name stands for"
                                               : "'=' and the output's expression");
+    }
+    if (kind == STATEMENT_LET) {
+        s->end = last_end(p);
+        return s;
     }
     if (!p->bad && take_word(p, "in")) parse_range(p, s);
     if (!p->bad && at_word(p, "scale")) parse_scale(p, s);
@@ -550,7 +631,7 @@ static perp__statement **parse_declaration(parser *p, perp__statement_kind kind,
     int nunit = 0;
     take(p);
     do {
-        perp__statement *s = parse_item(p, kind);
+        perp__statement *s = parse_item(p, kind, 1);
         unit = s->unit;
         nunit += unit != NULL;
         if (p->bad) s->value = s->lo = s->hi = s->scale = NULL;
@@ -591,7 +672,7 @@ static void parse_simulate(parser *p, perp__statement *s)
             s->method.text = perp__arena_string(p->arena, p->source->text + at, (size_t)(end - at));
         } else if (braces && take_symbol(p, '}')) {
             return;
-        } else if (!braces && p->token->kind == TOKEN_NEWLINE) {
+        } else if (!braces && (p->token->kind == TOKEN_NEWLINE || at_symbol(p, '}'))) {
             return;
         } else {
             expected(p, braces ? "from, to, step, method or '}'"
@@ -625,6 +706,8 @@ static void parse_block(parser *p, perp__statement *s)
 
 static perp__statement *parse_body(parser *p, int nested);
 
+static int makes_parts(const perp__statement *s);
+
 static void parse_for(parser *p, perp__statement *s)
 {
     take(p);
@@ -645,6 +728,7 @@ static void parse_for(parser *p, perp__statement *s)
         p->bad = 1;
     } else {
         s->body = parse_body(p, 1);
+        s->makes = makes_parts(s->body);
     }
     p->depth--;
 }
@@ -675,6 +759,13 @@ static void parse_equation_or_pair(parser *p, perp__statement *s)
         s->kind = STATEMENT_EQUATION;
         s->left = s->side[0].e[0];
         s->right = parse_expression(p);
+    } else if (s->side[0].n == 1 && p->token->kind == TOKEN_ADD) {
+        take(p);
+        s->kind = STATEMENT_ADD;
+        s->left = s->side[0].e[0];
+        s->right = parse_expression(p);
+        if (!p->bad && at_word(p, "when"))
+            expected(p, "the end of the line: what is added has no guard");
     } else if (p->token->kind == TOKEN_PERP) {
         take(p);
         s->kind = STATEMENT_PAIR;
@@ -720,14 +811,183 @@ static void parse_friction(parser *p, perp__statement *s)
     if (!p->bad && take_word(p, "when")) s->guard = parse_guard(p);
 }
 
+/* Parts --------------------------------------------------------------------------------------- */
+
+/* What a function or a part takes, after "(": names, of a part with values, ranges and units. */
+static perp__statement *parse_head(parser *p, int is_part)
+{
+    perp__statement *first = NULL, **tail = &first;
+    expect_symbol(p, '(', "'('");
+    while (!p->bad && !at_symbol(p, ')')) {
+        perp__statement *s = parse_item(p, STATEMENT_PARAM, 0);
+        if (!p->bad && !is_part && (s->value || s->ndim || s->lo || s->unit)) {
+            perp__error(p->source, s->at, s->end, "a function takes names alone: f(x, y) = ...");
+            p->bad = 1;
+        }
+        for (perp__statement *other = first; other && !p->bad; other = other->next) {
+            if (!perp__is_word(other->name, s->name)) continue;
+            perp__error(p->source, s->name_at, s->name_end, "'%s' is taken twice", s->name);
+            p->bad = 1;
+        }
+        if (p->bad) return NULL;
+        *tail = s;
+        tail = &s->next;
+        if (!take_symbol(p, ',')) break;
+    }
+    expect_symbol(p, ')', "',' or ')'");
+    return first;
+}
+
+static void parse_function(parser *p, perp__statement *s)
+{
+    take(p);
+    parse_declared_name(p, s);
+    s->head = parse_head(p, 0);
+    expect_symbol(p, '=', "'=' and the function's expression");
+    if (!p->bad) s->value = parse_expression(p);
+}
+
+static void parse_part_definition(parser *p, perp__statement *s)
+{
+    take(p);
+    parse_declared_name(p, s);
+    if (at_symbol(p, '(')) s->head = parse_head(p, 1);
+    expect_symbol(p, '{', "'{' and the statements of the part");
+    s->end = last_end(p);
+    if (!p->bad) s->body = parse_body(p, 1);
+}
+
+static void parse_use(parser *p, perp__statement *s)
+{
+    take(p);
+    s->name_at = p->token->at;
+    s->name_end = p->token->end;
+    s->type = take(p)->text;
+}
+
+/* What an instance is given, after "(": expressions, then NAME = expression */
+static perp__statement *parse_arguments(parser *p)
+{
+    perp__statement *first = NULL, **tail = &first;
+    take(p);
+    while (!p->bad && !at_symbol(p, ')')) {
+        perp__statement *s = new_statement(p, STATEMENT_PARAM);
+        int is_named = p->token->kind == TOKEN_NAME && p->token[1].kind == TOKEN_OTHER &&
+                       p->token[1].symbol == '=';
+        if (is_named) {
+            s->name_at = p->token->at;
+            s->name_end = p->token->end;
+            s->name = take(p)->text;
+            take(p);
+        } else if (tail != &first && first->name) {
+            expected(p, "NAME = expression, as before it");
+        }
+        if (!p->bad) s->value = parse_expression(p);
+        s->end = last_end(p);
+        *tail = s;
+        tail = &s->next;
+        if (!take_symbol(p, ',')) break;
+    }
+    expect_symbol(p, ')', "',' or ')'");
+    return p->bad ? NULL : first;
+}
+
+/* TYPE NAME [ "[" INDEX in lo..hi "]" ] [ "(" arguments ")" ] */
+static void parse_instance(parser *p, perp__statement *s)
+{
+    s->type = take(p)->text;
+    parse_declared_name(p, s);
+    if (!p->bad && take_symbol(p, '[')) {
+        s->index = take(p)->text;
+        if (perp__is_reserved(s->index)) p->token--, expected(p, "the name of an index");
+        if (!p->bad && !take_word(p, "in")) expected(p, "'in' and the range: [i in 1..4]");
+        if (!p->bad) s->lo = parse_expression(p);
+        if (!p->bad && p->token->kind != TOKEN_DOTS)
+            expected(p, "'..' between the first and the last index");
+        if (!p->bad) {
+            take(p);
+            s->hi = parse_expression(p);
+        }
+        expect_symbol(p, ']', "']'");
+    }
+    if (!p->bad && at_symbol(p, '(')) s->head = parse_arguments(p);
+}
+
+static int makes_parts(const perp__statement *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STATEMENT_INSTANCE || s->kind == STATEMENT_ADD || s->makes) return 1;
+    }
+    return 0;
+}
+
+/* if guard { statements } [ else { statements } | else if ... ] */
+static void parse_if(parser *p, perp__statement *s)
+{
+    take(p);
+    s->guard = parse_guard(p);
+    expect_symbol(p, '{', "'{'");
+    s->end = last_end(p);
+    if (p->bad) return;
+    if (++p->depth > MAX_DEPTH) {
+        perp__error(p->source, s->at, s->at, "more than %d nested ifs", MAX_DEPTH);
+        p->bad = 1;
+    } else {
+        s->body = parse_body(p, 1);
+    }
+    const perp__token *next = p->token;
+    while (next->kind == TOKEN_NEWLINE) next++;
+    int is_else =
+        next->kind == TOKEN_NAME && perp__is_word(next->text, "else") &&
+        (next[1].kind == TOKEN_NAME || (next[1].kind == TOKEN_OTHER && next[1].symbol == '{'));
+    if (!p->bad && is_else) {
+        p->token = next + 1;
+        if (at_word(p, "if")) {
+            s->otherwise = new_statement(p, STATEMENT_IF);
+            parse_if(p, s->otherwise);
+        } else {
+            expect_symbol(p, '{', "'{' or if");
+            if (!p->bad) s->otherwise = parse_body(p, 1);
+        }
+    }
+    p->depth--;
+    s->makes = makes_parts(s->body) || makes_parts(s->otherwise);
+}
+
+/* A word that is one where a statement begins with what it needs, and a name elsewhere; NULL. */
+static const char *later_word(const parser *p)
+{
+    const perp__token *t = p->token + 1;
+    int opens = t->kind == TOKEN_OTHER && t->symbol == '(', is_name = t->kind == TOKEN_NAME;
+    char behind = is_name && t[1].kind == TOKEN_OTHER ? t[1].symbol : 0;
+    if (at_word(p, "let") && is_name) return "let";
+    if (at_word(p, "sum") && is_name) return "sum";
+    if (at_word(p, "function") && is_name && behind == '(') return "function";
+    if (at_word(p, "part") && is_name && (behind == '(' || behind == '{')) return "part";
+    if (at_word(p, "use") && t->kind == TOKEN_STRING) return "use";
+    if (at_word(p, "if") && (is_name || opens || t->kind == TOKEN_NUMBER)) return "if";
+    return NULL;
+}
+
+/* Two names, and what an instance may go on with. */
+static int is_instance(const parser *p)
+{
+    const perp__token *t = p->token;
+    if (t->kind != TOKEN_NAME || t[1].kind != TOKEN_NAME || is_statement_word(t->text)) return 0;
+    if (t[2].kind == TOKEN_NEWLINE || t[2].kind == TOKEN_END) return 1;
+    if (t[2].kind != TOKEN_OTHER) return 0;
+    if (t[2].symbol == '[')
+        return t[3].kind == TOKEN_NAME && t[4].kind == TOKEN_NAME && perp__is_word(t[4].text, "in");
+    return t[2].symbol == '(' || t[2].symbol == '}';
+}
+
 static const struct {
     const char *word;
     perp__statement_kind kind;
-} declarations[] = {{"param", STATEMENT_PARAM},
-                    {"input", STATEMENT_INPUT},
-                    {"state", STATEMENT_STATE},
-                    {"var", STATEMENT_VAR},
-                    {"output", STATEMENT_OUTPUT}};
+} declarations[] = {{"param", STATEMENT_PARAM},   {"input", STATEMENT_INPUT},
+                    {"state", STATEMENT_STATE},   {"var", STATEMENT_VAR},
+                    {"output", STATEMENT_OUTPUT}, {"let", STATEMENT_LET},
+                    {"sum", STATEMENT_SUM}};
 
 static int is_declaration(perp__statement_kind kind)
 {
@@ -745,6 +1005,7 @@ static void finish_statement(parser *p, perp__statement *s)
         !at_symbol(p, '}'))
         expected(p, s->kind == STATEMENT_EQUATION || s->kind == STATEMENT_PAIR
                         ? "an operator or the end of the line"
+                    : s->kind == STATEMENT_LET ? "an operator, ',' or the end of the line"
                     : is_declaration(s->kind) && p->token[-1].kind != TOKEN_STRING
                         ? "a unit in quotes, ',' or the end of the line"
                         : "the end of the line");
@@ -753,19 +1014,28 @@ static void finish_statement(parser *p, perp__statement *s)
     }
 }
 
-/* A word at the start of a line that is followed by another name can only be a misspelt keyword. */
+const char *const *perp__statement_words(int *n)
+{
+    static const char *const words[] = {"model", "param",    "input",    "state", "var", "output",
+                                        "for",   "simulate",
+#define PERP_BLOCK(word, is_reserved) #word,
+#include "model/blocks.def"
+#undef PERP_BLOCK
+                                        "let",   "sum",      "function", "part",  "use", "if"};
+    *n = (int)(sizeof words / sizeof *words);
+    return words;
+}
+
+/* A word at the start of a line that is followed by another name, and no instance, can only be a misspelt keyword. */
 static int is_misspelt_keyword(parser *p)
 {
     if (p->token->kind != TOKEN_NAME || p->token[1].kind != TOKEN_NAME || p->token[1].text == NULL)
         return 0;
-    enum { PLAIN = sizeof statement_words / sizeof *statement_words - 1 }; /* without when */
-    const char *words[PLAIN + PERP__BLOCKS];
+    int n;
+    const char *const *words = perp__statement_words(&n);
     char text[256];
-    for (int k = 0; k < PLAIN; k++) words[k] = statement_words[k + 1];
-    for (int k = 0; k < PERP__BLOCKS; k++) words[PLAIN + k] = perp__blocks[k].word;
     perp__error(p->source, p->token->at, p->token->end, "%s",
-                perp_unknown_word("statement", p->token->text, words, PLAIN + PERP__BLOCKS, NULL,
-                                  text, sizeof text));
+                perp_unknown_word("statement", p->token->text, words, n, NULL, text, sizeof text));
     p->bad = 1;
     return 1;
 }
@@ -775,8 +1045,12 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
     perp__statement **start = tail, *s = NULL;
     p->bad = p->brackets = 0;
     p->statement = p->token;
+    const char *word = later_word(p);
     for (size_t i = 0; i < sizeof declarations / sizeof *declarations && !s; i++) {
-        if (!at_word(p, declarations[i].word)) continue;
+        int is_later = declarations[i].kind >= STATEMENT_LET;
+        if (!(is_later ? word && perp__is_word(word, declarations[i].word)
+                       : at_word(p, declarations[i].word)))
+            continue;
         perp__statement dummy = {.kind = declarations[i].kind};
         tail = parse_declaration(p, declarations[i].kind, tail);
         finish_statement(p, &dummy);
@@ -789,6 +1063,16 @@ static perp__statement **parse_statement(parser *p, perp__statement **tail)
         s->kind = STATEMENT_SIMULATE, parse_simulate(p, s);
     else if (at_word(p, "for"))
         s->kind = STATEMENT_FOR, parse_for(p, s);
+    else if (word && *word == 'i')
+        s->kind = STATEMENT_IF, parse_if(p, s);
+    else if (word && *word == 'f')
+        s->kind = STATEMENT_FUNCTION, parse_function(p, s);
+    else if (word && *word == 'p')
+        s->kind = STATEMENT_PART, parse_part_definition(p, s);
+    else if (word && *word == 'u')
+        s->kind = STATEMENT_USE, parse_use(p, s);
+    else if (is_instance(p))
+        s->kind = STATEMENT_INSTANCE, parse_instance(p, s);
     else if (at_word(p, "friction") && p->token[1].kind == TOKEN_OTHER && p->token[1].symbol == '(')
         s->kind = STATEMENT_FRICTION, parse_friction(p, s);
     else if ((s->block_kind = block_here(p)) < PERP__BLOCKS)
@@ -831,10 +1115,10 @@ static perp__statement *parse_body(parser *p, int nested)
     }
 }
 
-perp__statement *perp__parse(perp__source *source, perp__arena *arena)
+perp__statement *perp__parse(perp__source *source, perp__arena *arena, int first)
 {
-    perp__token *tokens = perp__lex(source, arena);
+    perp__token *tokens = perp__lex(source, arena, first);
     if (!tokens) return NULL;
-    parser p = {.source = source, .arena = arena, .token = tokens + 1};
+    parser p = {.source = source, .arena = arena, .token = tokens + 1, .first = first};
     return parse_body(&p, 0);
 }

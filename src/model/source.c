@@ -19,6 +19,19 @@ void perp__source_clear(perp__source *source)
     source->nmessage = source->capacity = source->nerror = 0;
 }
 
+/* "; in train[2] (stack.perp:14:1), ..", the innermost first */
+static void add_notes(const perp__source *source, char *buffer, size_t size)
+{
+    enum { SHOWN_NOTES = 4 };
+    int shown = 0;
+    for (const perp__note *note = source->note; note && shown < SHOWN_NOTES; note = note->outer) {
+        size_t n = strlen(buffer);
+        perp__place place = perp__source_place(source, note->at);
+        perp__format(buffer + n, size - n, "%s in %s (%s:%ld:%ld)", shown++ ? "," : ";", note->name,
+                     place.file, place.line, place.column);
+    }
+}
+
 void perp__error(perp__source *source, int at, int end, const char *format, ...)
 {
     char buffer[1024];
@@ -27,12 +40,15 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
     perp__vformat(buffer, sizeof buffer, format, args);
     va_end(args);
 
+    int said = (int)strlen(buffer);
     for (int i = 0; i < source->nmessage;
-         i++) { /* said already: a loop body is lowered once per turn */
-        if (source->message[i].at == at && strcmp(source->message[i].text, buffer) == 0) return;
+         i++) { /* said already: a loop body is lowered once per turn, a part once per instance */
+        const perp__message *m = &source->message[i];
+        if (m->at == at && m->said == said && memcmp(m->text, buffer, (size_t)said) == 0) return;
     }
     source->nerror++;
     if (source->nmessage >= MOST_MESSAGES) return;
+    add_notes(source, buffer, sizeof buffer);
     char *text = malloc(strlen(buffer) + 1);
     if (!text || !perp__grow(&source->message, &source->capacity, source->nmessage + 1,
                              sizeof *source->message)) {
@@ -40,7 +56,7 @@ void perp__error(perp__source *source, int at, int end, const char *format, ...)
         return;
     }
     strcpy(text, buffer);
-    source->message[source->nmessage++] = (perp__message){at, end, text};
+    source->message[source->nmessage++] = (perp__message){at, end, text, said};
 }
 
 int perp__source_has_error(const perp__source *source, int at)
@@ -62,12 +78,15 @@ static int continues_character(char c)
 
 int perp__source_lines(perp__source *source, perp__arena *arena)
 {
-    int n = 1, k = 1;
+    int n = 1, k = 1, file = 0;
     for (int i = 0; i < source->length; i++) n += source->text[i] == '\n';
     int *line = perp__arena_alloc(arena, (size_t)n * sizeof *line);
     if (!line) return 0;
     for (int i = 0; i < source->length; i++) {
-        if (source->text[i] == '\n') line[k++] = i + 1;
+        if (source->text[i] != '\n') continue;
+        if (file + 1 < source->nfile && source->file[file + 1].at == i + 1)
+            source->file[++file].line = k;
+        line[k++] = i + 1;
     }
     source->line = line;
     source->nline = n;
@@ -88,10 +107,38 @@ static int line_of(const perp__source *source, int at)
     return low;
 }
 
+int perp__source_add(perp__source *source, perp__arena *arena, const char *name, const char *text,
+                     size_t length)
+{
+    int n = source->nfile ? source->nfile : 1, at = source->length + 1;
+    perp__file *file = perp__arena_alloc(arena, (size_t)(n + 1) * sizeof *file);
+    char *all = perp__arena_alloc(arena, (size_t)at + length + 1);
+    if (!file || !all) return 0;
+    if (source->nfile) memcpy(file, source->file, (size_t)n * sizeof *file);
+    if (!source->nfile) file[0] = (perp__file){source->name, 0, 0};
+    file[n] = (perp__file){name, at, 0};
+    memcpy(all, source->text, (size_t)source->length);
+    all[source->length] = '\n';
+    memcpy(all + at, text, length);
+    source->text = all;
+    source->length = at + (int)length;
+    source->file = file;
+    source->nfile = n + 1;
+    return !source->nline || perp__source_lines(source, arena);
+}
+
+int perp__source_file(const perp__source *source, int at)
+{
+    int k = source->nfile - 1;
+    while (k > 0 && source->file[k].at > at) k--;
+    return k > 0 ? k : 0;
+}
+
 perp__place perp__source_place(const perp__source *source, int at)
 {
-    int first = source->nline > 0 ? line_of(source, at) : 0;
+    int first = source->nline > 0 ? line_of(source, at) : 0, k = perp__source_file(source, at);
     perp__place place = {source->name, first + 1, 1};
+    if (k > 0) place = (perp__place){source->file[k].name, first + 1 - source->file[k].line, 1};
     for (int i = source->nline > 0 ? source->line[first] : 0; i < at && i < source->length; i++) {
         if (source->text[i] == '\n')
             place.line++, place.column = 1;

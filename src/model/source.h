@@ -11,7 +11,22 @@ enum { PERP__MODEL_MAX = 1 << 26 }; /* bytes; a larger text is no model */
 typedef struct perp__message {
     int at, end;
     char *text;
+    int said; /* how much of the text stands before what the notes say */
 } perp__message;
+
+/* Where the text at hand is used: an instance of a part, a call of a function. */
+typedef struct perp__note {
+    const char *name;
+    int at;
+    const struct perp__note *outer;
+} perp__note;
+
+/* Files whose texts stand one behind the other; the first is the model. */
+typedef struct perp__file {
+    const char *name; /* in messages */
+    int at;           /* its first byte */
+    int line;         /* its first in perp__source.line */
+} perp__file;
 
 typedef struct perp__source {
     const char *name; /* file name in messages */
@@ -19,6 +34,9 @@ typedef struct perp__source {
     int length;
     const int *line; /* nline places where lines begin; without them (nline = 0) they are counted */
     int nline;
+    perp__file *file; /* with what it uses; NULL: one file, `name` */
+    int nfile;
+    const perp__note *note; /* what errors are said with; NULL */
     perp__message *message;
     int nmessage, capacity;
     int nerror; /* also counts messages that memory had no room for */
@@ -31,6 +49,13 @@ int perp__source_lines(perp__source *source, perp__arena *arena);
 
 /* Record an error about the text from `at` to `end` (end <= at: one character). */
 void perp__error(perp__source *source, int at, int end, const char *format, ...) PERP_PRINTF(4, 5);
+
+/* Join the text of one more file, of which the name and the text are kept; its lines too, where they are. 0 when memory is out. */
+int perp__source_add(perp__source *source, perp__arena *arena, const char *name, const char *text,
+                     size_t length);
+
+/* The file of a place, from 0. */
+int perp__source_file(const perp__source *source, int at);
 
 /* Is there one at this place? */
 int perp__source_has_error(const perp__source *source, int at);

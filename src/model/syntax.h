@@ -18,7 +18,8 @@ typedef enum perp__token_kind {
     TOKEN_LE,   /* <=, U+2264 */
     TOKEN_GE,   /* >=, U+2265 */
     TOKEN_DOTS, /* .. */
-    TOKEN_OTHER /* one of + - * / ^ ( ) [ ] { } , = < > % : the character is `symbol` */
+    TOKEN_ADD,  /* += */
+    TOKEN_OTHER /* one of + - * / ^ @ ( ) [ ] { } , . = < > % : the character is `symbol` */
 } perp__token_kind;
 
 typedef struct perp__token {
@@ -29,8 +30,8 @@ typedef struct perp__token {
     const char *text; /* name, or the inside of a string */
 } perp__token;
 
-/* Split the text. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
-perp__token *perp__lex(perp__source *source, perp__arena *arena);
+/* Split the text from byte `first` on. The first token is a newline, the last TOKEN_END. NULL when memory is out. */
+perp__token *perp__lex(perp__source *source, perp__arena *arena, int first);
 
 /* Expressions --------------------------------------------------------------------------------- */
 
@@ -42,10 +43,12 @@ typedef enum perp__syntax_kind {
     SYNTAX_LIST,    /* [item...] */
     SYNTAX_NEG,     /* -item[0] */
     SYNTAX_POW,     /* item[0] ^ item[1] */
-    SYNTAX_CHAIN,   /* item[0] op[1] item[1] op[2] ... with ops + - or * / */
+    SYNTAX_CHAIN,   /* item[0] op[1] item[1] op[2] ... with ops + - or * / @ */
     SYNTAX_SUM,     /* sum(text in item[0]..item[1], item[2]) */
     SYNTAX_COMPARE, /* item[0] op item[1], op one of '<' '>' 'l' (<=) 'g' (>=) */
-    SYNTAX_LOGIC    /* item[0] and/or item[1], op '&' or '|' */
+    SYNTAX_LOGIC,   /* item[0] and/or item[1], op '&' or '|' */
+    SYNTAX_RANGE,   /* item[0]..item[1] as an index; without items all, : */
+    SYNTAX_STRING   /* "text" */
 } perp__syntax_kind;
 
 typedef struct perp__syntax perp__syntax;
@@ -54,6 +57,7 @@ struct perp__syntax {
     int at, end;
     double number;
     const char *text;
+    perp__syntax *base; /* of a name or an index: base.text, a name of that part; NULL */
     int n;
     perp__syntax **item;
     char *op;  /* of a chain: n entries, the first unused; of compare and logic: one */
@@ -69,10 +73,18 @@ typedef enum perp__statement_kind {
     STATEMENT_STATE,
     STATEMENT_VAR,
     STATEMENT_OUTPUT,
+    STATEMENT_LET,
+    STATEMENT_SUM,
     STATEMENT_EQUATION,
     STATEMENT_PAIR,
     STATEMENT_FRICTION,
     STATEMENT_FOR,
+    STATEMENT_IF,
+    STATEMENT_USE,
+    STATEMENT_FUNCTION,
+    STATEMENT_PART,
+    STATEMENT_INSTANCE,
+    STATEMENT_ADD,
     STATEMENT_SIMULATE,
     STATEMENT_BLOCK /* of blocks.def */
 } perp__statement_kind;
@@ -101,11 +113,17 @@ struct perp__statement {
     const char *table, *table_column; /* input NAME = table("file", "column") */
     int table_at, table_end;
 
-    perp__syntax *left, *right;               /* equation */
+    perp__syntax *left, *right;               /* equation; left += right */
     perp__side side[2];                       /* pair */
-    perp__syntax *guard;                      /* pair ... when guard */
+    perp__syntax *guard;                      /* pair ... when guard; if guard */
     perp__syntax *f, *v, *bound, *facets, *r; /* friction; facets NULL: the exact cone */
-    perp__statement *body;                    /* for */
+    perp__statement *body, *otherwise;        /* for, part; if and its else */
+    int makes;                                /* for, if: there are instances or += in it */
+
+    /* function NAME(head) = value, part NAME(head) { body }; TYPE NAME[index in lo..hi](head), where what is given stands in the
+     * head, with a name or without; use "TYPE" */
+    const char *type, *index;
+    perp__statement *head;
 
     perp__syntax *from, *to, *step; /* simulate */
     perp__said method;
@@ -114,9 +132,12 @@ struct perp__statement {
     int block_kind;           /* its row in blocks.def */
 };
 
-/* Parse the whole file; all errors are recorded in the source. NULL when memory is out or nothing
- * was there. */
-perp__statement *perp__parse(perp__source *source, perp__arena *arena);
+/* Parse the file that begins at byte `first`, to the end; all errors are recorded in the source. NULL when memory is out or
+ * nothing was there. */
+perp__statement *perp__parse(perp__source *source, perp__arena *arena, int first);
+
+/* The words that begin statements: n of them, for messages. */
+const char *const *perp__statement_words(int *n);
 
 /* One expression, or one operand of a product, from *token on, which moves behind it. NULL with an
  * error recorded. For the readers of blocks. */

@@ -1,0 +1,342 @@
+/* Parts, lets, sums, functions and used files: the same numbers as the model written out, and messages that name the instance. */
+
+#include "model/model.h"
+#include "runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void expect_error(const char *text, const char *said)
+{
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_model_parse(text, strlen(text), "m.perp", &model, &diag);
+    if (model || !strstr(perp_diag_text(&diag), said))
+        fail_msg("%s\nexpected '%s' in\n%s", text, said, model ? "nothing" : perp_diag_text(&diag));
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+}
+
+/* The last value of a column of a run over 0.5 s in steps of 0.01 s. */
+static double end_of(const char *text, const char *column)
+{
+    run r = run_model(parse_model(text), 0.5, 0.01);
+    double x = last(&r, column);
+    free_run(&r);
+    return x;
+}
+
+#define WRITTEN                                                                                    \
+    "param k = 20\nstate x[3] = [0, 0.2, 0.5], v[3] = 0\nvar f[3]\nder(x) = v\n"                   \
+    "2*der(v[1]) = k*(x[2] - x[1] - 0.1) + f[1]\n"                                                 \
+    "2*der(v[2]) = -(k*(x[2] - x[1] - 0.1)) + k*(x[3] - x[2] - 0.1) + f[2]\n"                      \
+    "2*der(v[3]) = -(k*(x[3] - x[2] - 0.1)) + f[3]\nfor i in 1..3 { -0.5 <= f[i] <= 0.5 perp "     \
+    "v[i] }\n"
+
+#define PARTS                                                                                      \
+    "part Block(m = 1 \"kg\", bound = 0.5) {\n state x = 0, v = 0\n sum F\n var f\n der(x) = v\n"  \
+    " m*der(v) = F + f\n -bound <= f <= bound perp v\n}\n"                                         \
+    "part Spring(a, b, k = 20, length = 0.1) {\n let pull = k*(b.x - a.x - length)\n"              \
+    " a.F += pull\n b.F += -pull\n}\n"
+
+static void parts_are_the_model_written_out(void **state)
+{
+    (void)state;
+    const char *chain = PARTS "param x0[3] = [0, 0.2, 0.5]\n"
+                              "for i in 1..2 { Spring s(train[i], train[i + 1]) }\n"
+                              "Block train[i in 1..3](m = 2, x = x0[i])\n";
+    assert_true(fabs(end_of(WRITTEN, "x[2]") - end_of(chain, "train[2].x")) < 1e-13);
+    assert_true(fabs(end_of(WRITTEN, "x[3]") - end_of(chain, "train[3].x")) < 1e-13);
+    assert_true(fabs(end_of(chain, "train[3].x") - 0.5) > 1e-3);
+}
+
+static void instances_have_parameters_that_can_be_set(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model(PARTS "param w = 3\nBlock a(m = w)\nBlock b[i in 1..2](x = 0.5*i)\n");
+    perp_symbol_kind kind;
+    int i;
+    assert_true(perp_model_find(m, "a.m", &kind, &i) && kind == PERP_PARAM);
+    assert_true(perp_model_symbol(m, kind, i).value == 3);
+    assert_int_equal(perp_model_set(m, "w", 4, NULL), PERP_OK);
+    assert_true(perp_model_symbol(m, kind, i).value == 4); /* it follows what it was given */
+    assert_true(perp_model_find(m, "b[2].x", &kind, &i) && kind == PERP_STATE);
+    assert_true(perp_model_symbol(m, kind, i).value == 1);
+    assert_string_equal(perp_model_pair(m, 2).text, "b[2]: -bound <= f <= bound perp v");
+    perp_model_destroy(m);
+}
+
+static void parts_nest_and_are_arguments_of_parts(void **state)
+{
+    (void)state;
+    const char *text =
+        "part Mass(m = 1) {\n state x = 0, v = 0\n sum F\n der(x) = v\n m*der(v) = F\n}\n"
+        "part Pull(on, force) { on.F += force }\n"
+        "part Pair(f) {\n Mass a\n Mass b(m = 3, x = 1)\n Pull p(a, f)\n Pull q(b, f)\n"
+        " let apart = b.x - a.x\n}\n"
+        "input u = 6\nPair one(u)\nPull more(one.b, 2*u)\nlet other = one\n"
+        "output apart = other.apart, pre_apart = pre(one.apart), s = sum([one.a.v, one.b.v])\n";
+    /* backward Euler: after n steps of h, x = a h^2 n (n + 1)/2; both have 6 m/s^2 */
+    assert_true(fabs(end_of(text, "one.a.x") - 6 * 1e-4 * 50 * 51 / 2) < 1e-12);
+    assert_true(fabs(end_of(text, "apart") - 1) < 1e-12);
+    assert_true(fabs(end_of(text, "s") - 6) < 1e-12);
+}
+
+static void a_let_is_its_expression_at_the_instant_of_its_use(void **state)
+{
+    (void)state;
+    /* theta: der(v) = -k x weighs x, a var of its own is taken at the end (docs/language.md) */
+    const char *text =
+        "let pull = -4*x\nlet double = 2*pull\nstate x = 1, v = 0, w = 0\nder(x) = v\n"
+        "der(v) = pull\nder(w) = double - pull\nvar p\n0 <= p perp p - pre(pull) >= 0\n";
+    const char *same = "state x = 1, v = 0, w = 0\nder(x) = v\nder(v) = -4*x\n"
+                       "der(w) = 2*(-4*x) - (-4*x)\nvar p\n0 <= p perp p - pre(-4*x) >= 0\n";
+    assert_true(end_of(text, "v") == end_of(same, "v"));
+    assert_true(end_of(text, "w") == end_of(same, "w"));
+}
+
+static void functions_take_values_arrays_and_parts(void **state)
+{
+    (void)state;
+    const char *text =
+        "function clamp(x, lo, hi) = min(max(x, lo), hi)\n"
+        "function twice(x) = 2*clamp(x, -1, 1)\nfunction first(x) = x[1] + second(rate(x))\n"
+        "function second(x) = x[2]\n"
+        "function rate(x) = der(x)\nfunction apart(a, b) = b.x - a.x\n"
+        "part P { state x = 0\n der(x) = 1 }\nP a\nP b\nstate y[2] = [3, 5]\n"
+        "der(y) = [0, twice(4)]\n"
+        "output c = twice(7), f = first(y), d = apart(a, b), n = sum(i in 1..3, clamp(i, 2, 3))\n";
+    assert_true(end_of(text, "c") == 2);
+    assert_true(fabs(end_of(text, "f") - 5) < 1e-12);
+    assert_true(end_of(text, "d") == 0);
+    assert_true(end_of(text, "n") == 7);
+}
+
+static void a_structural_if_chooses_statements(void **state)
+{
+    (void)state;
+    const char *text = "param n = 3, damped = %d\nstate x = 1\nsum r\n"
+                       "if damped > 0 {\n param d = 2\n r += -d*x\n} else if n < 3 { r += 7 }\n"
+                       "else { r += 1 }\nder(x) = r\n";
+    char one[300], none[300];
+    snprintf(one, sizeof one, text, 1);
+    snprintf(none, sizeof none, text, 0);
+    assert_true(fabs(end_of(one, "x") - pow(1 / 1.02, 50)) < 1e-12);
+    assert_true(fabs(end_of(none, "x") - 1.5) < 1e-12);
+    perp_model *m = parse_model(one);
+    assert_int_equal(perp_model_set(m, "damped", 0, NULL), PERP_ERR_ARG);
+    perp_model_destroy(m);
+    m = parse_model(
+        "part P(k) { param n = k\n state x[n] = 0\n der(x) = 1 }\nparam two = 2\nP p(two)\n");
+    assert_int_equal(perp_model_set(m, "two", 3, NULL),
+                     PERP_ERR_ARG); /* n would follow, the size not */
+    perp_model_destroy(m);
+    expect_error("state x = 0\nder(x) = 1\nif x > 1 { der(x) = 2 }\n",
+                 "m.perp:3:4: 'x' is a state");
+}
+
+static void arrays_have_slices_and_products(void **state)
+{
+    (void)state;
+    const char *fine =
+        "param A = [[1, 2, 3], [4, 5, 6]]\nstate x = [1, 2, 3]\nder(x) = 0\nlet B = A @ "
+        "transpose(A)\n"
+        "let y = A @ x, z = cross(x, [0, 1, 0])\nlet C = A[:,2..3]\noutput b = B[2,1], c = y[2], "
+        "s = sum(A[2,:]), d = x @ x, e = C[2,1], r = sum(x[2..3]), g = z[1], k = cross([1, 2], [3, "
+        "4])\n";
+    assert_true(end_of(fine, "b") == 32 && end_of(fine, "c") == 32 && end_of(fine, "s") == 15);
+    assert_true(end_of(fine, "d") == 14 && end_of(fine, "e") == 5 && end_of(fine, "r") == 5);
+    assert_true(end_of(fine, "g") == -3 && end_of(fine, "k") == -2);
+    expect_error(
+        "param A = [[1, 2], [3, 4]]\nstate x = [1, 2, 3]\nder(x) = A @ x\n",
+        "m.perp:3:12: the sizes do not fit a matrix product: 2 x 2 elements and 3 elements");
+    expect_error("state x = [1, 2, 3]\nder(x) = x[2..4]\n", "index 4 of 'x' is outside 1..3");
+    expect_error("state x = [1, 2, 3]\nder(x) = x[3..2]\n", "no index is from 3 to 2");
+}
+
+static void what_jumps_takes_what_is_known(void **state)
+{
+    (void)state;
+    const char *text =
+        "state x = 0\nder(x) = choose(mod(t, 0.1) < 0.045, 1, 0) + floor(0.2 + pre(x))\n";
+    assert_true(fabs(end_of(text, "x") - 0.25) <
+                0.011); /* 5 steps of 10 within a period, up to rounding of t */
+    expect_error("state x = 0\nder(x) = floor(x)\n", "floor jumps, and 'x' is solved for");
+    expect_error("state x = 0\nvar y\ny = x\nder(x) = choose(y > 0, 1, 2)\n",
+                 "choose jumps, and 'y' is solved for");
+    expect_error("state x = 0\nder(x) = choose(1, 1, 2)\n", "expected a condition, such as x < y");
+    assert_true(end_of("state x = 3\nder(x) = 0\noutput y = mod(-x, 2)\n", "y") == 1);
+}
+
+static void new_words_are_names_elsewhere(void **state)
+{
+    (void)state;
+    const char *text = "state part = 1, function = 2, use = 0, floor = 0\nvar let, choose, if\n"
+                       "der(part) = let - function\nder(function) = choose\nder(use) = part\n"
+                       "der(floor) = if\nlet = 2*part\nchoose = let - part\nif = choose\n";
+    const char *same = "state a = 1, b = 2, c = 0, d = 0\nvar l, s, i\nder(a) = l - b\nder(b) = s\n"
+                       "der(c) = a\nder(d) = i\nl = 2*a\ns = l - a\ni = s\n";
+    assert_true(end_of(text, "use") == end_of(same, "c"));
+    assert_true(end_of(text, "floor") == end_of(same, "d"));
+}
+
+static void messages_name_the_instance(void **state)
+{
+    (void)state;
+    expect_error(PARTS "Block b\nSpring s[i in 1..2](b, c)\n", "m.perp:15:24: unknown name 'c'");
+    expect_error(
+        "part P(a) {\n state x = 0\n der(x) = a.y + z\n}\npart Q { P p(q) \n P q(p) }\nQ one\n",
+        "m.perp:3:17: unknown name 'z'; in one.p (m.perp:5:10), in one (m.perp:7:1)");
+    expect_error("part P { var y\n y = }\nP a\n", "m.perp:2:6: expected an expression");
+    expect_error("part P { var y }\nP a\nstate x = 0\nder(x) = 1\n", "var 'a.y' is never used");
+    expect_error(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter or state 'mass'");
+    expect_error(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments");
+    expect_error(PARTS "Block b(m = 1, m = 2)\n", "m.perp:14:16: 'm' is given twice");
+    expect_error(PARTS "Block b\nSpring s(b)\n", "m.perp:15:1: Spring needs 'b'");
+    expect_error(PARTS "Block b\nBlock b\n", "m.perp:15:7: 'b' is already declared at 14:7");
+    expect_error(PARTS "Block b\nBlocc c\n", "unknown statement 'Blocc'; did you mean 'Block'?");
+    expect_error(PARTS "Block b\nb.x += 1\n", "'b.x' is no sum; only to a sum");
+    expect_error(PARTS "Block b\nb.F += [1, 2]\n", "what is added to 'b.F' is 2 elements");
+    expect_error(PARTS "Block b\nb.F += 1 when b.x > 0\n", "what is added has no guard");
+    expect_error(PARTS "Block b[i in 1..2]\nvar y\ny = b.x\n",
+                 "'b' is an array of parts; which one?");
+    expect_error(PARTS "Block b[i in 1..2]\nvar y\ny = b[3].x\n", "there is no part 'b[3]'");
+    expect_error(PARTS "Block b\nvar y\ny = b.z\n", "m.perp:16:7: unknown name of Block 'z'");
+    expect_error(PARTS "Block b\nvar y\ny = b\n", "'b' is a part; name what you mean of it: b.x");
+    expect_error("param q = 1\npart P { state x = 0\n der(x) = q }\nP a\n",
+                 "unknown name 'q'; in a (m.perp:4:1)");
+    expect_error("part P { simulate to 1 step 1 }\nP a\n", "cannot stand in a part");
+    expect_error("state y = 0\nder(y) = 1\nfor i in 1..2 { part P { state x = 0 } }\n",
+                 "only equations, pairs, parts, += and loops can stand in a loop");
+    expect_error("for i in 1..2 { P p }\nP p\npart P { state x = 0\n der(x) = 1 }\n",
+                 "'p' is already declared at 1:19");
+}
+
+static void circles_are_named(void **state)
+{
+    (void)state;
+    expect_error("part A { A x }\nA a\n", "m.perp:1:10: the part 'A' contains itself: A in A");
+    expect_error("part A { B x }\npart B { A y }\nA a\n",
+                 "the part 'A' contains itself: A in B in A");
+    expect_error("state x = 0\nlet a = b + 1\nlet b = a\nder(x) = a\n",
+                 "'a' needs its own value: a in b in a");
+    expect_error("state x = 0\nsum F\nlet a = F\nF += 2*a\nder(x) = F\n",
+                 "'F' needs its own value");
+    expect_error("state x = 0\nlet a = b\nlet b = a\nder(x) = a\n", "needs its own value");
+    expect_error("function f(x) = g(x)\nfunction g(x) = f(x)\nstate x = 0\nder(x) = f(x)\n",
+                 "the function 'f' calls itself: f in g in f");
+    expect_error("part P(a) { let b = a.b }\nP p(q)\nP q(p)\nstate x = 0\nder(x) = p.b\n",
+                 "needs its own value");
+    char deep[4000] = "part P0 { state x = 0\n der(x) = 1 }\n", line[60];
+    for (int i = 1; i < 40; i++) {
+        snprintf(line, sizeof line, "part P%d { P%d a\n P%d b }\n", i, i - 1, i - 1);
+        strcat(deep, line);
+    }
+    strcat(deep, "P39 p\n");
+    expect_error(deep, "unroll to more than");
+    strcpy(deep, "function f0(x) = x\n");
+    for (int i = 1; i < 40; i++) {
+        snprintf(line, sizeof line, "function f%d(x) = f%d(x) + f%d(x)\n", i, i - 1, i - 1);
+        strcat(deep, line);
+    }
+    strcat(deep, "state x = 0\nder(x) = f39(x)\n");
+    expect_error(deep, "terms in all, calls among them");
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* What loading a model of this text says; "" where it loads. */
+static const char *said_of(const char *folder, const char *text, char *said, size_t size)
+{
+    char path[300];
+    perp_diag diag = {0};
+    perp_model *model;
+    write_file(folder, "m.perp", text);
+    snprintf(path, sizeof path, "%s/m.perp", folder);
+    perp_model_load(path, &model, &diag);
+    snprintf(said, size, "%s", model ? "" : perp_diag_text(&diag));
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    return said;
+}
+
+static void expect_said(const char *folder, const char *text, const char *expected)
+{
+    char said[2000];
+    if (!strstr(said_of(folder, text, said, sizeof said), expected) || !expected[0] != !said[0])
+        fail_msg("%s\nexpected '%s' in\n%s", text, expected, said);
+}
+
+static void files_are_used(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/perp_parts_XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    write_file(folder, "a.perp", "use \"b\"\nlet c = 2\npart P { state x = 0\n der(x) = f(c) }\n");
+    write_file(folder, "b.perp", "function f(x) = x + c\nlet c = 40\n");
+    expect_said(folder, "use \"a\"\nuse \"a\"\nP p\nlet d = c\n", "");
+    expect_said(folder, "use \"a\"\nP p\nvar y\ny = f(1)\n",
+                "unknown function 'f'"); /* b's, not a's */
+    expect_said(folder, "use \"a\"\npart P { state y = 0\n der(y) = 1 }\nP p\nvar y\ny = p.y\n",
+                "");
+    expect_said(folder, "use \"a\"\nP p\nvar y\ny = p.x + f\n", "m.perp:4:11: unknown name 'f'");
+    write_file(folder, "bad.perp", "part P { state x = 0\n der(x) = q }\n");
+    expect_said(folder, "use \"bad\"\nP one\n", "/bad.perp:2:11: unknown name 'q'; in one (");
+    expect_said(folder, "use \"bad\"\nP one\n", "m.perp:2:1)");
+    expect_said(folder, "use \"a\"\nuse \"bad\"\nP one\n", "'P' is in both");
+    write_file(folder, "b.perp", "use \"a\"\nfunction f(x) = x\n");
+    expect_said(folder, "use \"a\"\nP p\n", "/b.perp:1:5: files use each other: ");
+    write_file(folder, "s.perp", "use \"m\"\n");
+    expect_said(folder, "use \"s\"\n", "files use each other: ");
+    write_file(folder, "v.perp", "var x\n");
+    expect_said(folder, "use \"v\"\n",
+                "/v.perp:1:5: a file that is used has parts, functions and lets alone");
+    expect_said(folder, "use \"../b\"\n", "m.perp:1:5: '../b' is outside of the model's folder");
+    expect_said(folder, "use \"/etc/passwd\"\n", "is outside of the model's folder");
+    expect_said(folder, "use \"frictoin\"\n", "did you mean 'friction'?");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_thousand_instances_compile_in_a_second(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model(PARTS "Block b[i in 1..1000](x = 0.1*i)\n"
+                          "for i in 1..999 { Spring s(b[i], b[i + 1]) }\nb[1000].F += 3\n");
+    assert_int_equal(perp_model_count(m, PERP_STATE), 2000);
+    assert_int_equal(perp_model_pairs(m), 1000);
+    perp_model_destroy(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_the_model_written_out),
+        cmocka_unit_test(instances_have_parameters_that_can_be_set),
+        cmocka_unit_test(parts_nest_and_are_arguments_of_parts),
+        cmocka_unit_test(a_let_is_its_expression_at_the_instant_of_its_use),
+        cmocka_unit_test(functions_take_values_arrays_and_parts),
+        cmocka_unit_test(a_structural_if_chooses_statements),
+        cmocka_unit_test(arrays_have_slices_and_products),
+        cmocka_unit_test(what_jumps_takes_what_is_known),
+        cmocka_unit_test(new_words_are_names_elsewhere),
+        cmocka_unit_test(messages_name_the_instance),
+        cmocka_unit_test(circles_are_named),
+        cmocka_unit_test(files_are_used),
+        cmocka_unit_test(a_thousand_instances_compile_in_a_second),
+    };
+    return run_all(tests);
+}
