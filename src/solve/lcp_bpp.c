@@ -45,12 +45,12 @@ static int is_symmetric(const double *A, int n)
 static int solve_basis(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     int n = lcp->n, nb = perp__lcp_gather_basis(s, lcp), ld = nb > 0 ? nb : 1;
-    int symmetric = is_symmetric(s->lu.values, nb);
+    int symmetric = nb > 0 && is_symmetric(s->lu.values, nb);
     double *x = s->work;
     for (int k = 0; k < nb; k++) x[k] = -lcp->q[s->lu.rows[k]];
     if (symmetric && perp__cholesky(nb, s->lu.values, ld, 0)) {
         perp__cholesky_solve(nb, s->lu.values, ld, x);
-    } else {
+    } else if (nb > 0) {
         if (symmetric) perp__lcp_gather_basis(s, lcp);
         if (perp__lu(nb, s->lu.values, ld, s->lu.swap) != 0) return 0;
         perp__lu_solve(nb, s->lu.values, ld, s->lu.swap, x);

@@ -47,8 +47,10 @@ static perp_outcome murty_solve(perp_lcp_solver *s, const perp_lcp *lcp, int att
     int n = lcp->n, limit = s->options.max_iter ? s->options.max_iter : 1000 + 50 * n;
     double *D = s->work, *q = D + (size_t)n * (size_t)n, scale = 0;
     (void)attempt;
+    size_t N = (size_t)n, columns = lcp->ldm == n ? 1 : N; /* copied at once, or one by one */
+    for (size_t j = 0; j < columns; j++)
+        memcpy(D + j * N, perp__column(lcp, (int)j), N * N / columns * sizeof(double));
     for (int j = 0; j < n; j++) {
-        memcpy(D + (size_t)j * (size_t)n, perp__column(lcp, j), (size_t)n * sizeof(double));
         q[j] = lcp->q[j];
         scale = fabs(q[j]) > scale ? fabs(q[j]) : scale;
     }

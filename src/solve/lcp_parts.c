@@ -78,23 +78,25 @@ static perp_lcp gather(perp__lcp_parts *p, const perp_lcp *lcp, int first)
         const double *column = perp__column(lcp, p->row[j]);
         for (int i = 0; i < m; i++) p->M[i + j * m] = column[p->row[i]];
         p->q[j] = lcp->q[p->row[j]];
-        p->lo[j] = perp__lo(lcp, p->row[j]), p->hi[j] = perp__hi(lcp, p->row[j]);
+        if (lcp->lo) p->lo[j] = lcp->lo[p->row[j]];
+        if (lcp->hi) p->hi[j] = lcp->hi[p->row[j]];
     }
     return (perp_lcp){m, p->M, m, p->q, lcp->lo ? p->lo : NULL, lcp->hi ? p->hi : NULL};
 }
 
-static void scatter(const perp__lcp_parts *p, int m, const double *x, double *whole)
+/* All else of the whole, of n, is 0. */
+static void scatter(const perp__lcp_parts *p, int n, int m, const double *x, double *whole)
 {
+    memset(whole, 0, (size_t)n * sizeof *whole);
     for (int k = 0; k < m; k++) whole[p->row[k]] = x[k];
 }
 
-static void keep_answer(perp_lcp_solver *s, int m, int *has_ray, int *has_certificate)
+static void keep_answer(perp_lcp_solver *s, int n, int m, int *has_ray, int *has_certificate)
 {
     perp__lcp_parts *p = s->parts;
-    scatter(p, m, s->z, p->z);
-    for (int k = 0; k < m; k++) p->basis[p->row[k]] = s->basis[k];
-    if (s->has_ray && !*has_ray) scatter(p, m, s->ray, p->ray), *has_ray = 1;
-    if (s->has_certificate) scatter(p, m, s->certificate, p->certificate), *has_certificate = 1;
+    for (int k = 0; k < m; k++) p->z[p->row[k]] = s->z[k], p->basis[p->row[k]] = s->basis[k];
+    if (s->has_ray && !*has_ray) scatter(p, n, m, s->ray, p->ray), *has_ray = 1;
+    if (s->has_certificate) scatter(p, n, m, s->certificate, p->certificate), *has_certificate = 1;
 }
 
 /* The outcome that says most of the whole. */
@@ -113,23 +115,21 @@ perp_outcome perp__lcp_parts_solve(perp_lcp_solver *s, const perp_lcp *lcp, perp
     perp_outcome outcome = PERP_SOLVED;
     info->residual = info->error = 0;
     for (int i = 0; i < lcp->n; i++) p->z[i] = perp__clamp(lcp, i, 0);
-    memset(p->ray, 0, bytes);
-    memset(p->certificate, 0, bytes);
     for (int i = 0; i < lcp->n && outcome != PERP_INFEASIBLE; i++) {
         if (p->part[i] != i) continue;
         perp_lcp part = gather(p, lcp, i);
         perp_lcp_info own = {.iterations = 0};
         s->has_basis = s->has_ray = s->has_certificate = s->guessed = 0;
         outcome = worse(outcome, perp__lcp_solve_part(s, &part, &own));
-        keep_answer(s, part.n, &has_ray, &has_certificate);
+        keep_answer(s, lcp->n, part.n, &has_ray, &has_certificate);
         info->iterations += own.iterations;
         if (i == 0 || own.method != PERP_LCP_LEMKE) info->method = own.method;
         if (!(own.residual <= info->residual)) info->residual = own.residual;
         if (!(own.error <= info->error)) info->error = own.error;
     }
     memcpy(s->z, p->z, bytes);
-    memcpy(s->ray, p->ray, bytes);
-    memcpy(s->certificate, p->certificate, bytes);
+    if (has_ray) memcpy(s->ray, p->ray, bytes);
+    if (has_certificate) memcpy(s->certificate, p->certificate, bytes);
     memcpy(s->basis, p->basis, (size_t)lcp->n);
     s->has_ray = has_ray && outcome != PERP_SOLVED, s->has_certificate = has_certificate;
     s->lu.n = -1;

@@ -121,13 +121,13 @@ void perp_lcp_solver_destroy(perp_lcp_solver *s)
 
 /* Driver --------------------------------------------------------------------------------------- */
 
-/* x - x is NaN for those that are not. */
+/* A sum that is finite has no term that is not; one that is not says nothing. x - x is NaN for those that are not finite. */
 static inline PERP_INLINE int few_are_finite(int n, const double *M, const double *q)
 {
     double sum = 0;
-    for (int i = 0; i < n * n; i++) sum += M[i] - M[i];
-    for (int i = 0; i < n; i++) sum += q[i] - q[i];
-    return sum == 0;
+    for (int i = 0; i < n * n; i++) sum += M[i];
+    for (int i = 0; i < n; i++) sum += q[i];
+    return sum - sum == 0 || (perp__are_finite(n * n, M) && perp__are_finite(n, q));
 }
 
 static int problem_is_finite(const perp_lcp *lcp)
@@ -159,12 +159,14 @@ perp_outcome perp__lcp_run(perp_lcp_solver *s, const perp__solver *method, const
     int own = method->in_own_units && !s->options.warm_start && !lcp->lo && !lcp->hi;
     s->is_exhausted = 0;
     for (int attempt = 0; attempt < method->attempts && !s->is_exhausted; attempt++) {
+        int before = *iterations;
         s->has_basis = 0;
         s->lu.n = -1;
         perp_outcome word = own ? perp__solve_in_own_units(s, method, lcp, attempt, iterations)
                                 : method->solve(s, lcp, attempt, iterations);
         if (word == PERP_INFEASIBLE || (word == PERP_SOLVED && method->is_driver)) return word;
-        if (perp__lcp_verify(s, lcp)) {
+        int is_guess = *iterations == before && attempt + 1 < method->attempts;
+        if (perp__lcp_verify(s, lcp, is_guess)) {
             s->has_ray = 0; /* of an attempt before */
             return PERP_SOLVED;
         }
@@ -197,8 +199,31 @@ static perp_outcome run_mixed(perp_lcp_solver *s, const perp__solver *method, co
         for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, 0);
     }
     s->has_basis = 0;
-    if (perp__lcp_verify(s, lcp)) return PERP_SOLVED;
+    if (perp__lcp_verify(s, lcp, 0)) return PERP_SOLVED;
     return outcome == PERP_RAY || outcome == PERP_INFEASIBLE ? PERP_RAY : PERP_LIMIT;
+}
+
+/* Does z = 0 solve it? Not asked where a search is to begin from elsewhere. */
+static int is_at_rest(const perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    int i = 0;
+    while (i < lcp->n && lcp->q[i] >= 0) i++;
+    return i == lcp->n && !lcp->lo && !lcp->hi && !s->options.warm_start;
+}
+
+/* What needs no method: a problem that nothing pushes, or one pair alone. 0 where it is not as plain as that. */
+static int solve_plainly(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
+{
+    int pushed = !is_at_rest(s, lcp);
+    if (pushed && (lcp->n != 1 || lcp->lo || lcp->hi || !(lcp->M[0] > 0 && lcp->q[0] < 0)))
+        return 0;
+    memset(s->basis, pushed, (size_t)lcp->n);
+    memset(s->z, 0, (size_t)lcp->n * sizeof *s->z);
+    if (pushed) s->z[0] = -lcp->q[0] * (1 / lcp->M[0]); /* rounded as lemke does */
+    if (!perp__lcp_is_shown(s, lcp)) return 0;
+    info->iterations += pushed;
+    s->answered = s->method == PERP_LCP_AUTO ? PERP_LCP_LEMKE : s->method;
+    return 1;
 }
 
 perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
@@ -206,8 +231,12 @@ perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_
     const perp__solver *method = methods[s->method];
     int has_bounds = lcp->lo || lcp->hi, mixed = has_bounds && !method->takes_bounds;
     s->answered = s->method;
-    perp_outcome outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
-                                 : perp__lcp_run(s, method, lcp, &info->iterations);
+    perp_outcome outcome = PERP_SOLVED;
+    if (solve_plainly(s, lcp, info))
+        s->has_basis = 1;
+    else
+        outcome = mixed ? run_mixed(s, method, lcp, &info->iterations)
+                        : perp__lcp_run(s, method, lcp, &info->iterations);
     info->method = s->answered;
     if (outcome != PERP_SOLVED && !has_bounds && perp__lcp_prove(s, lcp, 1))
         outcome = PERP_INFEASIBLE;
@@ -220,12 +249,30 @@ perp_outcome perp__lcp_solve_part(perp_lcp_solver *s, const perp_lcp *lcp, perp_
     return outcome;
 }
 
+/* By sets of bits: what 0 knows, and what these know, twice. */
+static int are_four_connected(const double *M, size_t ld)
+{
+    unsigned known = 1, pairs[6] = {3, 5, 9, 6, 10, 12}, are[6];
+    for (int k = 0, i = 0; i < 4; i++) {
+        for (int j = i + 1; j < 4; j++, k++)
+            are[k] = perp__is_entry(M[(size_t)i + (size_t)j * ld], M[(size_t)j + (size_t)i * ld])
+                         ? pairs[k]
+                         : 0;
+    }
+    known |= are[0] | are[1] | are[2];
+    for (int round = 0; round < 2; round++) {
+        for (int k = 3; k < 6; k++) known |= known & are[k] ? are[k] : 0;
+    }
+    return known == 15;
+}
+
 /* Is M seen to be one connected component at little cost? Up to 64 indices by sets of bits; else where the first knows all. */
 static int is_connected(const perp_lcp *lcp)
 {
     int n = lcp->n, i = 1;
     size_t ld = (size_t)lcp->ldm;
     const double *column = lcp->M, *row = lcp->M;
+    if (n == 4) return are_four_connected(column, ld);
     while (i < n && perp__is_entry(column[i], row[(size_t)i * ld])) i++;
 #ifdef __GNUC__
     if (i >= n || n > 64) return i >= n;
@@ -250,7 +297,8 @@ static int is_connected(const perp_lcp *lcp)
 /* Whatever begins from an earlier answer does so for the whole. */
 static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
 {
-    if (s->options.warm_start || is_connected(lcp) || perp__lcp_parts_find(s, lcp) == 1)
+    if (s->options.warm_start || is_at_rest(s, lcp) || is_connected(lcp) ||
+        perp__lcp_parts_find(s, lcp) == 1)
         return perp__lcp_solve_part(s, lcp, info);
     return perp__lcp_parts_solve(s, lcp, info);
 }

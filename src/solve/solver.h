@@ -145,8 +145,9 @@ perp_outcome perp__lcp_run(perp_lcp_solver *solver, const perp__solver *method, 
                            int *iterations);
 
 /* verdict.c: does solver->z solve the problem? Where plain sums leave that open, z is computed anew on the basis (the
- * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. */
-int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp);
+ * method's, else the one z shows). Residual and error of z, or of the better point found, are left in the solver. Where the point
+ * is a guess that no iteration has moved, there is one direct solve at most. */
+int perp__lcp_verify(perp_lcp_solver *solver, const perp_lcp *lcp, int is_guess);
 
 /* The beginning of that, for problems without bounds: do plain sums show it, by the data of each row or of others? Numbers that are not
  * finite never pass, up to 16 unknowns. Leaves w and the terms. */

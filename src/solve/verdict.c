@@ -290,6 +290,24 @@ static inline PERP_INLINE double check(const perp_lcp *lcp, int n, const double 
     return pure_residual(n, z, w);
 }
 
+/* The same for n <= 4, rounded alike. */
+static inline PERP_INLINE double check_few(const perp_lcp *lcp, int n, const double *z,
+                                           double *restrict w)
+{
+    double most = 0, sum = 0;
+    const double *M = lcp->M;
+    size_t ld = (size_t)lcp->ldm;
+    for (int i = 0; i < n; i++, M++) {
+        double x = lcp->q[i], y = z[i];
+        for (int j = 0; j < n; j++) x += M[(size_t)j * ld] * z[j];
+        double r = fabs(y < x ? y : x);
+        w[i] = x;
+        most = r > most ? r : most;
+        sum += (y - y) + (x - x);
+    }
+    return isnan(sum) ? (double)NAN : most;
+}
+
 /* D += what the data `own` of each row make of the unknown on its diagonal. */
 static inline PERP_INLINE void spread_data(const perp_lcp *lcp, int n, const double *own,
                                            double *restrict D)
@@ -345,8 +363,8 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
     {                                                                                              \
         switch (lcp->n) {                                                                          \
-        case 3: return check(lcp, 3, z, w);                                                        \
-        case 4: return check(lcp, 4, z, w);                                                        \
+        case 3: return check_few(lcp, 3, z, w);                                                    \
+        case 4: return check_few(lcp, 4, z, w);                                                    \
         case 8: return check(lcp, 8, z, w);                                                        \
         case 16: return check(lcp, 16, z, w);                                                      \
         default: return check(lcp, lcp->n, z, w);                                                  \
@@ -354,7 +372,11 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
     }                                                                                              \
     target static void terms_##isa(const perp_lcp *lcp, const double *z, double *w, double *S)     \
     {                                                                                              \
-        product_and_terms(lcp, lcp->n, z, w, S);                                                   \
+        switch (lcp->n) {                                                                          \
+        case 3: product_and_terms(lcp, 3, z, w, S); break;                                         \
+        case 4: product_and_terms(lcp, 4, z, w, S); break;                                         \
+        default: product_and_terms(lcp, lcp->n, z, w, S);                                          \
+        }                                                                                          \
     }                                                                                              \
     target static void spread_##isa(const perp_lcp *lcp, const double *own, double *D)             \
     {                                                                                              \
@@ -570,11 +592,17 @@ int perp__lcp_needs_fine(const perp_lcp_solver *s, int n)
 }
 
 /* The largest violation of z + fine by sums in twice the precision, which leave w behind: beside the terms of the row, and
- * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. */
-static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
+ * the data where these are less; where z alone is too coarse, beside the row's own q, or but for rounding. Infinite as soon as a row's
+ * own terms show that it is more than `most`. */
+static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w,
+                             double most)
 {
     double error = 0, rho = rounding_of_twice(lcp->n);
     kernel[s->isa].twice(lcp, z, s->fine, w, s->terms, s->low);
+    for (int i = 0; i < lcp->n && most <= DBL_MAX; i++) {
+        double S = s->terms[i];
+        if (S > 0 && !(distance(lcp, i, z[i], w[i]) <= 2 * most * S)) return (double)INFINITY;
+    }
     find_all_data(s, lcp, z);
     int is_fine = perp__lcp_needs_fine(s, lcp->n);
     for (int i = 0; i < lcp->n; i++) {
@@ -593,7 +621,7 @@ static double judge_in_twice(perp_lcp_solver *s, const perp_lcp *lcp, const doub
 
 double perp__lcp_error(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
 {
-    return judge_in_twice(s, lcp, z, w);
+    return judge_in_twice(s, lcp, z, w, (double)INFINITY);
 }
 
 void perp__lcp_product(perp_lcp_solver *s, const perp_lcp *lcp, const double *z, double *w)
@@ -617,12 +645,22 @@ double perp__lcp_size(const perp_lcp_solver *s, const perp_lcp *lcp, int i)
     return 1 / weight;
 }
 
+/* Is |x| more than `factor` of that size, which is at most terms_i / |M_ii|? NaN is. */
+static inline int is_beyond(const perp_lcp_solver *s, const perp_lcp *lcp, int i, double x,
+                            double factor)
+{
+    double own = fabs(perp__column(lcp, i)[i]);
+    if (x == 0 || fabs(x) * own > 2 * factor * s->terms[i]) return x != 0;
+    return !(fabs(x) <= factor * perp__lcp_size(s, lcp, i));
+}
+
 /* Basis ------------------------------------------------------------------------------------------ */
 
 void perp__lcp_basis_of_point(perp_lcp_solver *s, const perp_lcp *lcp)
 {
     for (int i = 0; i < lcp->n; i++) {
-        double room = fmin(s->z[i] - perp__lo(lcp, i), perp__hi(lcp, i) - s->z[i]);
+        double room = s->z[i] - perp__lo(lcp, i);
+        if (lcp->hi) room = fmin(room, lcp->hi[i] - s->z[i]);
         double w = fabs(s->w[i]), own = fabs(perp__column(lcp, i)[i]);
         s->basis[i] = room > 0 && (own * room >= w || /* the size is at most terms/own */
                                    room / perp__lcp_size(s, lcp, i) >= w / s->terms[i]);
@@ -823,8 +861,7 @@ static int refine(perp_lcp_solver *s, const perp_lcp *lcp, int full)
             double *z = &s->z2[s->lu.rows[k]], *fine = &s->fine[s->lu.rows[k]], d = *fine - x[k];
             double sum = *z + d;
             *fine = perp__sum_error(*z, d, sum), *z = sum;
-            if (x[k] != 0 &&
-                !(fabs(x[k]) <= PERP_TOL_REFINED_LCP * perp__lcp_size(s, lcp, s->lu.rows[k])))
+            if (is_beyond(s, lcp, s->lu.rows[k], x[k], PERP_TOL_REFINED_LCP))
                 change = perp__worse(change, fabs(x[k]) / fabs(sum));
         }
         kernel[s->isa].twice(lcp, s->z2, s->fine, s->w2, s->terms, s->low);
@@ -843,7 +880,7 @@ static int mark_wrong(perp_lcp_solver *s, const perp_lcp *lcp)
         double z = s->z2[i], off = fmax(perp__lo(lcp, i) - z, z - perp__hi(lcp, i));
         double v = s->basis[i] ? 0 : violation(lcp, i, z, s->w2[i]);
         s->wrong[i] =
-            (unsigned char)(s->basis[i] ? off > PERP_TOL_OUTSIDE * perp__lcp_size(s, lcp, i)
+            (unsigned char)(s->basis[i] ? off > 0 && is_beyond(s, lcp, i, off, PERP_TOL_OUTSIDE)
                                         : v > s->options.tol * s->terms[i]);
         many += s->wrong[i];
     }
@@ -896,12 +933,12 @@ static double error_within_bounds(perp_lcp_solver *s, const perp_lcp *lcp, int r
 {
     if (!regular) memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
     for (int i = 0; i < lcp->n; i++) {
-        double z = fabs(s->z2[i]) <= PERP_TOL_FINE_ZERO * perp__lcp_size(s, lcp, i) ? 0 : s->z2[i];
+        double z = is_beyond(s, lcp, i, s->z2[i], PERP_TOL_FINE_ZERO) ? s->z2[i] : 0;
         z = perp__clamp(lcp, i, regular ? z : s->z2[i]);
         if (z != s->z2[i] || !s->basis[i]) s->fine[i] = 0;
         s->z2[i] = z;
     }
-    return judge_in_twice(s, lcp, s->z2, s->w2);
+    return judge_in_twice(s, lcp, s->z2, s->w2, s->options.tol);
 }
 
 /* Is z2 the answer? */
@@ -939,7 +976,7 @@ static int solve_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
         memset(s->fine, 0, bytes);
         snap(s, lcp);
         for (int i = 0; i < lcp->n && full; i++) s->z2[i] = s->basis[i] ? 0 : s->z2[i];
-        judge_in_twice(s, lcp, s->z2, s->w2);
+        perp__lcp_product(s, lcp, s->z2, s->w2);
         if (!full) break;
         if (refine(s, lcp, 1)) return 1;
     }
@@ -956,7 +993,7 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
     if (!s->has_basis) perp__lcp_basis_of_point(s, lcp);
     s->has_basis = 1;
     memset(s->fine, 0, (size_t)lcp->n * sizeof *s->fine);
-    s->error = judge_in_twice(s, lcp, s->z, s->w);
+    s->error = judge_in_twice(s, lcp, s->z, s->w, (double)INFINITY);
     s->residual = residual_and_w(s->isa, lcp, s->z, s->w);
     if (s->error <= s->options.tol) return 1;
     for (int round = 0; round < ROUNDS; round++) {
@@ -1019,11 +1056,35 @@ static double carried_to(const perp_lcp *lcp, int i, double D, const double *dat
     return D;
 }
 
-/* Row i, open by its own data: does it hold by what others give it? As few of these as it takes. */
-static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last)
+static int find_used(int n, const double *z, int *used)
+{
+    int many = 0;
+    for (int j = 0; j < n; j++) {
+        used[many] = j;
+        many += z[j] != 0;
+    }
+    return many;
+}
+
+/* Has row i an entry in one of these columns? Its sum of 0 terms was spoilt by underflow then. */
+static int has_entry(const perp_lcp *lcp, int i, int many, const int *columns)
+{
+    for (int k = 0; k < many; k++) {
+        if (perp__column(lcp, columns[k])[i] != 0) return 1;
+    }
+    return 0;
+}
+
+/* Row i, open by its own data: does it hold by what others give it? As few of these as it takes. used: -1, or how many z are not 0, in
+ * lu.order. */
+static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i, giver *last,
+                            int *used)
 {
     double S = s->terms[i], open = s->low[i], missing = open / s->options.tol;
-    if (!(open <= DBL_MAX)) return S == 0 && s->z[i] >= 0 && !is_lost(lcp, s->z, i, S);
+    if (!(open <= DBL_MAX)) {
+        if (*used < 0) *used = find_used(lcp->n, s->z, s->lu.order);
+        return S == 0 && s->z[i] >= 0 && !has_entry(lcp, i, *used, s->lu.order);
+    }
     if (!(missing <= S - fabs(lcp->q[i]))) return 0;
     missing *= 1 + 4 * DBL_EPSILON;
     return carried_to(lcp, i, 0, lcp->q, missing, last) >= missing;
@@ -1032,8 +1093,9 @@ static inline int row_holds(const perp_lcp_solver *s, const perp_lcp *lcp, int i
 static int rows_hold(const perp_lcp_solver *s, const perp_lcp *lcp)
 {
     giver last = {NULL, 0};
+    int used = -1;
     for (int i = 0; i < lcp->n; i++) {
-        if (!(s->low[i] <= 0) && !row_holds(s, lcp, i, &last)) return 0;
+        if (!(s->low[i] <= 0) && !row_holds(s, lcp, i, &last, &used)) return 0;
     }
     return 1;
 }
@@ -1094,10 +1156,51 @@ int perp__lcp_is_shown(perp_lcp_solver *s, const perp_lcp *lcp)
     return is_shown(s, lcp);
 }
 
-/* By plain sums, without bounds; what takes longest comes last. */
-static int holds_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
+/* x := inv(M_bb) q_b for the nb rows of lu.rows: the pivots lie on the diagonal, so that powers of two in the units change no digit.
+ * Where nothing but rounding is left of one, x is 0. */
+static void solve_in_order(perp_lcp_solver *s, const perp_lcp *lcp, int nb, double *restrict x)
 {
-    if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && perp__lcp_is_shown(s, lcp))) return 1;
+    size_t ld = (size_t)nb;
+    double *restrict A = s->lu.values;
+    for (int k = 0; k < nb; k++) x[k] = lcp->q[s->lu.rows[k]];
+    for (int k = 0; k < nb; k++) {
+        const double *pivots = A + (size_t)k * ld;
+        double whole = fabs(perp__column(lcp, s->lu.rows[k])[s->lu.rows[k]]);
+        double inverse = fabs(pivots[k]) > PERP_TOL_RANK * whole ? 1 / pivots[k] : 0;
+        for (int j = k + 1; j <= nb; j++) {
+            double *restrict column = j < nb ? A + (size_t)j * ld : x, f = column[k] * inverse;
+            column[k] = f;
+            for (int i = k + 1; i < nb && f != 0; i++) column[i] -= f * pivots[i];
+        }
+    }
+    for (int k = nb - 1; k >= 0; k--) {
+        for (int j = k + 1; j < nb; j++) x[k] -= A[(size_t)k + (size_t)j * ld] * x[j];
+    }
+}
+
+/* Of a point that is no answer (w and the terms are known): is it one with its active set, by plain sums and one direct solve? What w
+ * forbids at z_i = 0 is active too. Where not, the point is as it was. */
+static int is_shown_on_basis(perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    size_t bytes = (size_t)lcp->n * sizeof *s->z;
+    perp__lcp_basis_of_point(s, lcp);
+    for (int i = 0; i < lcp->n; i++)
+        s->basis[i] |= s->z[i] == 0 && -s->w[i] > s->options.tol * s->terms[i];
+    int nb = perp__lcp_gather_basis(s, lcp);
+    solve_in_order(s, lcp, nb, s->scratch);
+    memcpy(s->z2, s->z, bytes);
+    memset(s->z, 0, bytes);
+    for (int k = 0; k < nb; k++) s->z[s->lu.rows[k]] = s->scratch[k] < 0 ? -s->scratch[k] : 0;
+    s->has_basis = is_shown(s, lcp);
+    if (s->has_basis) return 1;
+    memcpy(s->z, s->z2, bytes);
+    is_plain(s, lcp);
+    return 0;
+}
+
+/* By plain sums and what the data of other rows give, without bounds; what takes longest comes last. */
+static int holds_by_others(perp_lcp_solver *s, const perp_lcp *lcp)
+{
     for (int i = 0; i < lcp->n; i++) {
         if (!(s->terms[i] <= DBL_MAX)) return 0;
     }
@@ -1109,9 +1212,15 @@ static int holds_plainly(perp_lcp_solver *s, const perp_lcp *lcp)
     return holds_by_data(s, lcp);
 }
 
-int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp)
+int perp__lcp_verify(perp_lcp_solver *s, const perp_lcp *lcp, int is_guess)
 {
-    if (!lcp->lo && !lcp->hi && holds_plainly(s, lcp)) return 1;
+    if (!lcp->lo && !lcp->hi) {
+        if (is_shown(s, lcp) || (drop_noise(s, lcp, NULL) && perp__lcp_is_shown(s, lcp))) return 1;
+        int is_off = !s->has_basis && s->error > s->options.tol;
+        if (is_off && is_shown_on_basis(s, lcp)) return 1;
+        if (is_off && is_guess) return 0;
+        if (holds_by_others(s, lcp)) return 1;
+    }
     for (int i = 0; i < lcp->n; i++) s->z[i] = perp__clamp(lcp, i, isfinite(s->z[i]) ? s->z[i] : 0);
     perp__lcp_terms(s, lcp);
     s->residual = residual_of(lcp, s->z, s->w);

@@ -78,6 +78,53 @@ static void the_nonlinear_program_knows_no_units(void **state)
     perp_lcp_solver_destroy(solver);
 }
 
+/* q >= 0 and one pair alone: every method gives the plain answer, in no or one iteration. */
+static void what_is_plain_needs_no_method(void **state)
+{
+    (void)state;
+    const double M[] = {2, -1, 0, -1, 2, 0, 0, 0, 0}, q[] = {1, 0, 0}, alone[] = {4},
+                 pushed[] = {-2};
+    perp_lcp rest = {.n = 3, .M = M, .ldm = 3, .q = q};
+    perp_lcp pair = {.n = 1, .M = alone, .ldm = 1, .q = pushed};
+    for (int m = 0; m < PERP_LCP_METHOD_COUNT; m++) {
+        perp_lcp_solver *solver;
+        perp_lcp_info info;
+        double z[3] = {7, 7, 7}, w[3];
+        if (perp_lcp_solver_create((perp_lcp_method)m, 3, NULL, &solver) != PERP_OK) continue;
+        assert_int_equal(perp_lcp_solve(solver, &rest, z, w, &info), PERP_OK);
+        assert_true(info.outcome == PERP_SOLVED && info.iterations == 0);
+        for (int i = 0; i < 3; i++) assert_true(z[i] == 0 && w[i] == q[i]);
+        assert_int_equal(perp_lcp_solve(solver, &pair, z, w, &info), PERP_OK);
+        assert_true(info.outcome == PERP_SOLVED && info.iterations == 1);
+        assert_true(z[0] == 0.5 && w[0] == 0 && perp_lcp_basis(solver)[0] == 1);
+        perp_lcp_solver_destroy(solver);
+    }
+}
+
+/* pgs declines contacts with friction, whose gamma has no diagonal: what one direct solve makes of z = 0 is an answer, or the point is as
+ * bad as it was. */
+static void a_declined_problem_is_answered_or_refused(void **state)
+{
+    (void)state;
+    enum { N = 30 };
+    int solved = 0;
+    perp_lcp_solver *solver;
+    assert_int_equal(perp_lcp_solver_create(PERP_LCP_PGS, N, NULL, &solver), PERP_OK);
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        perp_lcp lcp = lcp_generate(seed % 2 ? LCP_graph : LCP_box8, N, seed);
+        perp_lcp_info info;
+        double z[N];
+        assert_int_equal(perp_lcp_solve(solver, &lcp, z, NULL, &info), PERP_OK);
+        double residual = perp_lcp_residual(&lcp, z, NULL);
+        assert_true(info.outcome == PERP_SOLVED ? residual < 1e-12 : residual > 1e-6);
+        assert_true(info.iterations == 0 && info.residual == residual);
+        solved += info.outcome == PERP_SOLVED;
+        free_problem(&lcp);
+    }
+    perp_lcp_solver_destroy(solver);
+    assert_in_range(solved, 5, 35);
+}
+
 /* A w of 1 beside a z of 1e20 counts, whether or not there are bounds, and whether or not w is asked for. */
 static void a_small_w_beside_a_large_z_is_seen(void **state)
 {
@@ -607,6 +654,8 @@ int main(void)
         cmocka_unit_test(auto_gives_back_the_best_point),
         cmocka_unit_test(problems_with_bounds_are_solved),
         cmocka_unit_test(the_nonlinear_program_knows_no_units),
+        cmocka_unit_test(what_is_plain_needs_no_method),
+        cmocka_unit_test(a_declined_problem_is_answered_or_refused),
         cmocka_unit_test(a_small_w_beside_a_large_z_is_seen),
         cmocka_unit_test(a_solve_stands_alone),
         cmocka_unit_test(a_warm_start_that_leads_nowhere_is_dropped),
