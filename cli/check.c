@@ -70,6 +70,12 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
            : r->constant ? "affine with constant coefficients: eliminated once a run"
                          : "affine with coefficients that change from step to step");
     printf("coefficients: %d, of which %d change\n", r->coefficients, r->changing);
+    if (perp_model_get_kind(model) == PERP_DISCRETE) return;
+    const char *named = perp_model_simulate_task(model).method,
+               *fits = perp_integrator_name(perp_simulation_recommend(model));
+    printf("method: %s", named ? named : fits);
+    if (named && strcmp(named, fits) != 0) printf("; %s fits this model", fits);
+    printf(named ? "\n" : ", which fits this model; it names none\n");
 }
 
 static const char *answer(int class)

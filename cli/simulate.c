@@ -59,7 +59,9 @@ static const cli_option options[] = {
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated",
      INTO(input)},
-    {"method", "NAME", "how time is stepped (default backward-euler):" PERP_INTEGRATOR_LIST(SPACED),
+    {"method", "NAME",
+     "how time is stepped (default: the model's, else one that fits it, see perp "
+     "check):" PERP_INTEGRATOR_LIST(SPACED),
      INTO(o.integrator), .words = integrators},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
@@ -395,6 +397,12 @@ static perp_status open_plot(run *u, const perp_model *model, const perp_simulat
     return u->plot ? PERP_OK : PERP_ERR_MEMORY;
 }
 
+/* Does the model, or the command line, say how time is stepped? */
+static int is_named(const perp_model *model, const request *r)
+{
+    return perp_model_simulate_task(model).method || cli_is_given(&r->args, "method");
+}
+
 /* Summary ------------------------------------------------------------------------------------- */
 
 static double percent(long part, long whole)
@@ -459,6 +467,9 @@ static void print_estimate(FILE *out, const perp_model *model, const perp_simula
     if (status == PERP_OK) {
         fprintf(out, "error at the end, beside %s:", is_high ? "radau7" : "radau5");
         for (int i = 0; i < n; i++) print_error(out, model, i, error[i], error[n + i]);
+        perp_integrator fits = perp_simulation_recommend(model);
+        if (fits != o->integrator && fits != PERP_BACKWARD_EULER && o->integrator < PERP_RADAU3)
+            fprintf(out, "; --method %s fits this model better", perp_integrator_name(fits));
         fprintf(out, "\n");
     } else {
         fprintf(out, "error at the end: not estimated: %s", perp_diag_text(&diag));
@@ -475,6 +486,15 @@ static void print_derivatives(FILE *out, const followed *f)
                 "derivatives: none from t = %g on: the sides in force there do not determine them, "
                 "or an event there moves infinitely fast\n",
                 f->lost);
+}
+
+/* A method that nobody named. */
+static void print_method(FILE *out, const perp_model *model, const perp_simulation *sim,
+                         const request *r)
+{
+    if (is_named(model, r) || perp_model_get_kind(model) == PERP_DISCRETE) return;
+    fprintf(out, "method: %s, which fits this model; it names none\n",
+            perp_integrator_name(perp_simulation_method(sim)));
 }
 
 /* Steps that the method left to another. */
@@ -508,6 +528,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves,
                 s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
+    if (s.steps) print_method(out, model, sim, r);
     if (s.steps) print_left(out, sim);
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)
@@ -606,6 +627,7 @@ static void say_reason(char *reason, size_t size, perp_status status, long steps
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
     r->o = perp_simulation_options_default(model);
+    if (!is_named(model, r)) r->o.integrator = perp_simulation_recommend(model);
     cli_read_again(&r->args, r);
     if (r->from) r->o.from = r->start.time;
     const perp_simulation_options o = r->o;

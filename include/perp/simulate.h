@@ -45,7 +45,7 @@ typedef struct perp_simulation_options {
     double from;                ///< start time [s]; default the model's, else 0
     double to;                  ///< end time [s]; default the model's, else NaN: must be set
     double step;                ///< step h > 0 [s]; default the model's, else NaN: must be set
-    perp_integrator integrator; ///< default the model's, else backward Euler
+    perp_integrator integrator; ///< default the model's, else backward Euler; see perp_simulation_recommend
     double theta;           ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
     perp_lcp_method solver; ///< for the complementarity problem of a step
     double
@@ -100,6 +100,11 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
     perp_simulation_options_fill(&options, sizeof options, model);
     return options;
 }
+
+/// The method that fits a model: radau5 where it can be had (no round friction cones, no condition that reads h) and is cheap (at
+/// most 12 pairs, 200 states and vars); else theta where there are no pairs, else backward Euler, which models with a plan block get, too. What `perp simulate` takes where neither
+/// the model nor the command line names one; perp_simulation_options_default gives backward Euler then. docs/adr/026, docs/accuracy.md.
+PERP_API perp_integrator perp_simulation_recommend(const perp_model *model);
 
 /// Prepare a run: build the step problem, or take the one that the model keeps of an earlier simulation with the same step, method,
 /// parameters and inputs; check it at the initial state; allocate. Threads may create simulations of one model at once.

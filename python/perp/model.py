@@ -204,6 +204,8 @@ class Model:
         (steps done, steps). A step without verified solution raises NoSolutionError, Ctrl-C KeyboardInterrupt: their `run` is what
         was computed.
         """
+        if method is None and not lib.perp_model_simulate_task(self._c).method:
+            method = text(lib.perp_integrator_name(lib.perp_simulation_recommend(self._c)))
         given = {"from": start, "to": to, "step": step, "method": method, "theta": theta, "solver": solver, "tol": tol}
         options = self._options(self._c, given)
         c = self._with(values, lambda: _times(getattr(options, "from"), options.to, options.step))

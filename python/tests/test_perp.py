@@ -29,7 +29,7 @@ var f "N"
 der(x) = v
 m*der(v) = F + f
 -mu*m*g <= f <= mu*m*g perp v
-simulate to 2 step 1e-3
+simulate to 2 step 1e-3 method backward-euler
 """
 
 
@@ -91,6 +91,12 @@ def test_the_block_stops_and_sticks():
     assert abs(run.x[-1] - t / 2) < 1e-3
     assert run.v[-1] == 0  # sticking is exact
     assert run.worst_residual < 1e-9 and len(run) == 2001
+
+
+def test_a_model_without_method_takes_one_that_fits():
+    pendulum = perp.Model("state th = 2, w = 0\nder(th) = w\nder(w) = -9.81*sin(th)\nsimulate to 1 step 0.01\n")
+    assert np.array_equal(pendulum.simulate().th, pendulum.simulate(method="radau5").th)
+    assert not np.array_equal(pendulum.simulate().th, pendulum.simulate(method="backward-euler").th)
 
 
 def test_columns_are_views_that_keep_their_memory():

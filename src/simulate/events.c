@@ -38,6 +38,9 @@ enum { MOST_PASS = 1024 };
 /* After a step that it cannot take the method leaves so many more to backward Euler, twice as many after the next. */
 enum { MOST_WAIT = 63 };
 
+/* A model of which radau5 is recommended: beyond, its steps cost much more than they gain. */
+enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
+
 enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
 struct perp__events {
@@ -96,28 +99,42 @@ static int reads(const perp_model *m, const int *is_asked)
     return found;
 }
 
+/* Do conditions read h, and pre(x)? 0 when memory is out. */
+static int find_readers(const perp_model *m, int *has_h, int *has_pre)
+{
+    int *asked = calloc((size_t)m->nsymbol + 1, sizeof *asked);
+    if (!asked) return 0;
+    asked[PERP__SYM_H] = 1;
+    *has_h = reads(m, asked);
+    asked[PERP__SYM_H] = 0;
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++)
+        asked[m->item[PERP_STATE][i].symbol + PERP__PRE] = 1;
+    *has_pre = reads(m, asked);
+    free(asked);
+    return *has_h >= 0 && *has_pre >= 0;
+}
+
+static const perp__contact *first_cone(const perp_model *m)
+{
+    for (int i = 0; i < m->nfriction; i++)
+        if (m->contact[i].kind == PERP__CONTACT_CONE) return &m->contact[i];
+    return NULL;
+}
+
 /* What an instant has no meaning for. */
 static perp_status check_model(perp__events *e, perp_integrator integrator, perp_diag *diag)
 {
     const perp_model *m = e->model;
     const char *word = perp_integrator_name(integrator);
-    int *asked = calloc((size_t)m->nsymbol + 1, sizeof *asked);
-    if (!asked) return PERP_ERR_MEMORY;
-    asked[PERP__SYM_H] = 1;
-    int has_h = reads(m, asked);
-    asked[PERP__SYM_H] = 0;
-    for (int i = 0; i < m->nitem[PERP_STATE]; i++)
-        asked[m->item[PERP_STATE][i].symbol + PERP__PRE] = 1;
-    e->has_pre = reads(m, asked);
-    free(asked);
-    if (has_h < 0 || e->has_pre < 0) return PERP_ERR_MEMORY;
-    for (int i = 0; i < m->nfriction; i++)
-        if (m->contact[i].kind == PERP__CONTACT_CONE)
-            return perp__refuse(
-                diag, PERP_ERR_MODEL, perp__source_place(&m->source, m->contact[i].at),
-                "%s locates events of pairs, and a round friction cone has none; state it with "
-                "facets, or take theta\n",
-                word);
+    const perp__contact *cone = first_cone(m);
+    int has_h;
+    if (!find_readers(m, &has_h, &e->has_pre)) return PERP_ERR_MEMORY;
+    if (cone)
+        return perp__refuse(
+            diag, PERP_ERR_MODEL, perp__source_place(&m->source, cone->at),
+            "%s locates events of pairs, and a round friction cone has none; state it with "
+            "facets, or take theta\n",
+            word);
     if (has_h)
         return perp__refuse(
             diag, PERP_ERR_MODEL, perp__in(m->source.name),
@@ -125,6 +142,17 @@ static perp_status check_model(perp__events *e, perp_integrator integrator, perp
             "has no length; only guards may read it\n",
             word);
     return PERP_OK;
+}
+
+perp_integrator perp_simulation_recommend(const perp_model *m)
+{
+    int has_h, has_pre;
+    if (!m || m->kind == PERP_DISCRETE || m->plan) return PERP_BACKWARD_EULER;
+    int is_small = m->nitem[PERP_STATE] + m->nitem[PERP_VAR] <= MOST_UNKNOWNS;
+    if (m->npair > MOST_PAIRS || first_cone(m) || !find_readers(m, &has_h, &has_pre))
+        return PERP_BACKWARD_EULER;
+    if (!has_h && is_small) return PERP_RADAU5;
+    return m->npair == 0 ? PERP_THETA : PERP_BACKWARD_EULER;
 }
 
 static int take_memory(perp__events *e)
