@@ -79,6 +79,39 @@ typedef struct perp_program_formulas {
 ///         formula), PERP_ERR_MEMORY
 PERP_API perp_status perp_program_create(const perp_program_formulas *formulas, const char *name,
                                          perp_program **program, perp_diag *diag);
+
+/// A program by functions of the caller, with sparse derivatives. Each function returns 0; anything else says that it is not defined at
+/// x, and a shorter step is tried. They must be smooth where they are defined.
+typedef struct perp_program_callbacks {
+    int variables;
+    const double *lo, *hi, *start; ///< of variables; NULL: none, none, 0
+    int has_objective, maximise;   ///< 1: there is one; it is maximised
+    int rows;
+    const double *row_lo, *row_hi; ///< of rows that complement nothing; NULL: none
+    const int *complements;        ///< of rows, as in perp_program_formulas
+    const int *row_start,
+        *column;    ///< the Jacobian by rows: rows + 1; columns (from 0) ascending in each row
+    int curvatures; ///< entries of the Hessian's lower triangle, row by row, columns ascending
+    const int *hessian_row, *hessian_column; ///< hessian_row >= hessian_column
+    void *context; ///< handed to the functions; must stay with the program
+    /// Rows, and the objective, which is NULL where there is none.
+    int (*values)(void *context, const double *x, double *row, double *objective);
+    /// Entries of the Jacobian, and the objective's gradient (variables), which is NULL where there is none.
+    int (*slopes)(void *context, const double *x, double *jacobian, double *gradient);
+    /// Entries of the Hessian of sigma objective + sum_i multiplier[i] row_i.
+    int (*hessian)(void *context, const double *x, double sigma, const double *multiplier,
+                   double *entries);
+} perp_program_callbacks;
+
+/// Arrays are copied; the context and the functions must stay. Each condition is judged as that of a linear row by the derivatives at
+/// the point: on the scale sum_j |J_ij x_j| + |row_i - sum_j J_ij x_j|.
+///
+/// @param name  in messages
+/// @return PERP_OK, PERP_ERR_ARG (diag says what: a count below 0, a place outside, columns that do not ascend, a function that is missing),
+///         PERP_ERR_MEMORY
+PERP_API perp_status perp_program_create_callbacks(const perp_program_callbacks *callbacks,
+                                                   const char *name, perp_program **program,
+                                                   perp_diag *diag);
 PERP_API void perp_program_destroy(perp_program *program);
 
 PERP_API perp_program_size perp_program_get_size(const perp_program *program);

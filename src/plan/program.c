@@ -346,14 +346,47 @@ static int push_entries(perp__program *g, perp__entries *to, roots *list,
     return 1;
 }
 
+/* Entry n of `to` is added to by functions of the caller, whose value here is 0. */
+static int push_external(perp__program *g, perp__entries *to, int row, int col)
+{
+    perp_expr zero = perp__const(&g->tape.graph, 0);
+    const perp__sparse_row entry = {.count = 1, .column = &col, .entry = &zero};
+    return push_entries(g, to, NULL, &entry, row);
+}
+
+/* The external entries of row i, from `next` on, which goes on behind them. */
+static int push_external_row(perp__program *g, int i, int *next)
+{
+    perp__external *x = g->external;
+    for (; x && *next < x->njac && x->jac_row[*next] == i; ++*next) {
+        x->jac_at[*next] = g->jac.n;
+        if (!push_external(g, &g->jac, i, x->jac_col[*next])) return 0;
+    }
+    return 1;
+}
+
+static int push_external_second(perp__program *g)
+{
+    perp__external *x = g->external;
+    int ok = 1;
+    if (!x) return 1;
+    x->grad_at = g->grad.n, x->hess_at = g->hess.n;
+    for (int e = 0; e < x->ngrad && ok; e++) ok = push_external(g, &g->grad, 0, x->grad_col[e]);
+    for (int e = 0; e < x->nhess && ok; e++)
+        ok = push_external(g, &g->hess, x->hess_row[e], x->hess_col[e]);
+    g->is_affine = g->is_quadratic = 0;
+    for (int e = 0; e < x->njac; e++) g->row[x->jac_row[e]].is_affine = 0;
+    return ok;
+}
+
 static int derive_rows(perp__transcriber *t, roots *list, const int *column_of)
 {
     perp__program *g = t->program;
     perp__sparse_row row = {0};
-    int ok = 1;
+    int ok = 1, next = 0;
     for (int i = 0; i < g->nrow && ok; i++)
         ok = perp__gradient(&g->tape.graph, t->row[i], column_of, &row) &&
-             push_entries(g, &g->jac, list, &row, i);
+             push_entries(g, &g->jac, list, &row, i) && push_external_row(g, i, &next);
     perp__sparse_row_clear(&row);
     return ok;
 }
@@ -411,6 +444,7 @@ int perp__program_compile(perp__transcriber *t)
     if (ok) t->row[g->nrow] = t->cost;
     ok = ok && perp__tape_compile(&g->tape.values, &g->tape.graph, t->row, g->nrow + 1, g->sym.n) &&
          derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
+         push_external_second(g) &&
          perp__tape_compile(&g->tape.derivatives, &g->tape.graph, list.e, list.n,
                             perp__tape_end(&g->tape.values));
     g->unit.w = ones(&g->arena, g->nw);
@@ -552,6 +586,7 @@ void perp__program_values(perp__program *g, const perp__pairing *pairing, const 
         const double *f = g->tape.ws + (size_t)g->tape.values.out[g->nrow] * (size_t)n;
         for (int k = 0; k < n; k++) total += f[k];
     }
+    if (g->external) g->external->add_values(g->external->context, w, r, &total);
     *cost = total;
 }
 
@@ -589,4 +624,9 @@ void perp__program_derivatives(perp__program *g, const perp__pairing *pairing, c
         store(g, &g->grad, k0, n, grad);
         if (hess) store(g, &g->hess, k0, n, hess);
     }
+    perp__external *x = g->external;
+    if (!x) return;
+    x->slopes(x->context, w, x->jac, grad + x->grad_at);
+    for (int e = 0; e < x->njac; e++) jac[x->jac_at[e]] = x->jac[e];
+    if (hess) x->curvatures(x->context, w, lambda, sigma, hess + x->hess_at);
 }

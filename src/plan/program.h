@@ -63,6 +63,22 @@ typedef struct perp__pairing {
     double relaxation, penalty;
 } perp__pairing;
 
+/* What is added to the rows and the cost of a program of one stage without states besides expressions, by functions of somebody
+ * else. What is not defined is NaN. */
+typedef struct perp__external {
+    int njac, ngrad,
+        nhess; /* entries, each at another place than those of expressions; rows ascend */
+    int *jac_row, *grad_col;
+    const int *jac_col, *hess_row, *hess_col;
+    void *context;
+    void (*add_values)(void *context, const double *w, double *rows, double *cost);
+    void (*slopes)(void *context, const double *w, double *jac, double *grad);
+    void (*curvatures)(void *context, const double *w, const double *lambda, double sigma,
+                       double *hess);
+    int *jac_at, grad_at, hess_at; /* where they are among all; filled by perp__program_compile */
+    double *jac;                   /* njac: work */
+} perp__external;
+
 typedef struct perp__program {
     const perp_model *model;
     perp__scheme scheme;
@@ -127,6 +143,7 @@ typedef struct perp__program {
         double *ws;             /* of a chunk of stages */
     } tape;
     perp__entries jac, grad, hess; /* hess.row >= hess.col */
+    perp__external *external;      /* or NULL */
     int is_affine, is_quadratic;   /* the rows; then the cost, in all unknowns together */
     perp__arena arena;
 } perp__program;

@@ -13,7 +13,7 @@ static void find_affine(const perp__functions *f, int *row_of)
 {
     for (int k = 0; k < f->n; k++) row_of[k] = 0;
     for (int e = 0; e < f->nentry; e++)
-        if (f->root[e] >= 0) row_of[f->row[e]] = -1;
+        if (f->root[e] != -1) row_of[f->row[e]] = -1;
 }
 
 static void fill_columns(perp__affine *a, const perp__functions *f)

@@ -51,6 +51,7 @@ static int has_objective(const perp_program *p)
 {
     const perp__nl *nl = p->nl;
     if (p->objective < 0) return 0;
+    if (nl->callbacks) return 1;
     return nl->linear.count[nl->ncon + p->objective] > 0 ||
            nl->graph.node[nl->objective[p->objective]].op != PERP__CONST;
 }
@@ -60,7 +61,7 @@ int perp__program_classify(perp_program *p)
     perp__nl *nl = p->nl;
     int *column_of = malloc(((size_t)nl->nvar + 1) * sizeof *column_of);
     char *has_row = calloc((size_t)nl->nvar + 1, 1);
-    int rows = 0, cost = 0, ok = column_of && has_row;
+    int rows = nl->callbacks ? 3 : 0, cost = 0, ok = column_of && has_row;
     for (int j = 0; j < nl->nvar && ok; j++) column_of[j] = j;
     for (int i = 0; i < nl->ncon && ok && rows < 2; i++) {
         rows = perp__degree(&nl->graph, nl->row[i], column_of, NULL);

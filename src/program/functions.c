@@ -2,6 +2,8 @@
 
 #include "program/functions.h"
 
+#include "program/callbacks.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,26 @@ static int add_row(perp__functions *f, list *l, int k, int i, perp_expr e, const
     return 1;
 }
 
+/* Row k of the caller's functions: its value and its entries, or those of the objective. */
+static int add_given_row(perp__functions *f, list *l, int k)
+{
+    const perp__nl *nl = f->nl;
+    int is_row = k < nl->ncon, n = is_row ? 0 : nl->nvar, first = perp__callbacks_gradient(nl);
+    if (is_row) {
+        first = perp__callbacks_jacobian(nl) + nl->callbacks->row_start[k];
+        n = nl->callbacks->row_start[k + 1] - nl->callbacks->row_start[k];
+    }
+    l->first = l->n;
+    f->out[k] = -2 - k;
+    for (int e = 0; e < n; e++) {
+        int j = is_row ? nl->callbacks->column[nl->callbacks->row_start[k] + e] : e;
+        int at = push_entry(l, k, j);
+        if (at < 0) return 0;
+        l->root[at] = -2 - (first + e);
+    }
+    return 1;
+}
+
 /* By columns; rows are visited in order, so that each column is ascending. */
 static int sort_by_columns(perp__functions *f, perp__arena *arena, const list *l)
 {
@@ -99,7 +121,12 @@ int perp__functions_create(perp__functions *f, perp__arena *arena, perp__nl *nl,
     l.place = malloc(((size_t)nl->nvar + 1) * sizeof *l.place);
     int ok = column_of && l.place && PERP_TAKE(arena, f->out, f->n);
     for (int j = 0; j < nl->nvar && ok; j++) column_of[j] = j, l.place[j] = -1;
+    if (nl->callbacks) ok = ok && PERP_TAKE(arena, f->given, perp__callbacks_size(nl));
     for (int k = 0; k < f->n && ok; k++) {
+        if (nl->callbacks) {
+            ok = add_given_row(f, &l, k);
+            continue;
+        }
         int is_row = k < nl->ncon;
         ok = add_row(f, &l, k, is_row ? k : nl->ncon + objective,
                      is_row ? nl->row[k] : nl->objective[objective], column_of, &slope);
@@ -126,6 +153,7 @@ void perp__functions_clear(perp__functions *f)
 
 static double root_value(const perp__functions *f, int root)
 {
+    if (root <= -2) return f->given[-2 - root];
     return root < 0 ? 0 : f->ws[f->tape.out[root]];
 }
 
@@ -136,6 +164,7 @@ int perp__functions_at(const perp__functions *f, const double *x, double *rows, 
     double sum = 0;
     memcpy(f->ws, x, (size_t)nl->nvar * sizeof *x);
     perp__tape_eval(&f->tape, f->ws);
+    if (nl->callbacks && !perp__callbacks_at(nl, x, 1, f->given)) return 0;
     for (int k = 0; k < f->n; k++) {
         int i = k < nl->ncon ? k : nl->ncon + f->objective;
         rows[k] = root_value(f, f->out[k]);

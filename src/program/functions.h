@@ -14,10 +14,10 @@ typedef struct perp__functions {
     int *start,
         *row; /* entries of the Jacobian by columns: nvar + 1; nentry, ascending in each column */
     double *constant; /* of each entry */
-    int *root;        /* and what the tape adds to it; -1: nothing */
-    int *out;         /* n: the row's expression, or -1: 0 */
+    int *root; /* and what the tape adds to it; -1: nothing; -2 - k: number k of callbacks.h */
+    int *out;  /* n: the row's expression, or -1: 0 */
     perp__tape tape;
-    double *ws;
+    double *ws, *given; /* given: by callbacks */
 } perp__functions;
 
 /* 0: memory. The arrays are of the arena, the tape is cleared by perp__functions_clear. objective: -1: none. */

@@ -2,6 +2,8 @@
 
 #include "program/judge.h"
 
+#include "program/callbacks.h"
+
 #include <math.h>
 
 /* Where all terms of a row vanish with its unknowns, each unknown still counts as this part of 1, or of half its range. */
@@ -20,6 +22,7 @@ int perp__judge_create(perp__judge *u, perp__arena *arena, const perp__nl *nl)
     PERP_TAKE(arena, u->ws, n);
     PERP_TAKE(arena, u->term, n);
     PERP_TAKE(arena, u->size, nl->nvar);
+    if (nl->callbacks) PERP_TAKE(arena, u->given, perp__callbacks_size(nl));
     if (arena->failed) return 0;
     perp__tape_prepare(&u->tape, u->ws, 1);
     return 1;
@@ -42,11 +45,30 @@ static void evaluate(const perp__judge *u, const double *x)
     }
     perp__tape_eval(&u->tape, u->ws);
     perp__tape_terms(&u->tape, u->ws, NULL, u->term);
+    if (nl->callbacks) perp__callbacks_at(nl, x, 1, u->given);
+}
+
+/* Row i (or the objective) of the caller's functions: the terms are those of the row that is linear there. */
+static perp__amount given_amount(const perp__judge *u, int i, const double *x)
+{
+    const perp_program_callbacks *c = u->nl->callbacks;
+    int is_row = i < u->nl->ncon, n = is_row ? c->row_start[i + 1] - c->row_start[i] : u->nl->nvar;
+    const double *slope = u->given + (is_row ? perp__callbacks_jacobian(u->nl) + c->row_start[i]
+                                             : perp__callbacks_gradient(u->nl));
+    double value = u->given[i], rest = value, scale = 0;
+    for (int e = 0; e < n; e++) {
+        int j = is_row ? c->column[c->row_start[i] + e] : e;
+        rest -= slope[e] * x[j];
+        scale += fabs(slope[e]) * u->size[j];
+    }
+    scale += fabs(rest);
+    return (perp__amount){value, scale, PERP_ROUNDING * (n + 2) * scale};
 }
 
 /* Row i (or objective, behind them) at the point. */
 static perp__amount row_amount(const perp__judge *u, int i, const double *x)
 {
+    if (u->nl->callbacks) return given_amount(u, i, x);
     const perp__linear *l = &u->nl->linear;
     int slot = u->tape.out[i];
     double sum = u->ws[slot], scale = u->term[slot].scale, rounding = u->term[slot].rounding;

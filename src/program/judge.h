@@ -9,8 +9,8 @@
 
 typedef struct perp__judge {
     const perp__nl *nl;
-    perp__tape tape; /* rows, then the objectives */
-    double *ws, *size;
+    perp__tape tape;           /* rows, then the objectives */
+    double *ws, *size, *given; /* given: by callbacks */
     perp__terms *term;
 } perp__judge;
 

@@ -35,6 +35,8 @@ typedef struct perp__nl {
     double *start;               /* nvar: 0 where the file has none */
     perp__complements pairs;
     perp__linear linear;
+    const struct perp_program_callbacks
+        *callbacks; /* rows and objective instead of expressions, or NULL */
     perp__arena arena;
 } perp__nl;
 

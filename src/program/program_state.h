@@ -4,6 +4,7 @@
 #define PERP_SRC_PROGRAM_STATE_H
 
 #include "perp/program.h"
+#include "program/callbacks.h"
 #include "program/functions.h"
 #include "program/judge.h"
 #include "program/nl.h"

@@ -113,6 +113,18 @@ perp_status perp_program_create(const perp_program_formulas *formulas, const cha
     return take_over(nl, status, name, program, diag);
 }
 
+perp_status perp_program_create_callbacks(const perp_program_callbacks *callbacks, const char *name,
+                                          perp_program **program, perp_diag *diag)
+{
+    perp_status status;
+    if (!program) return PERP_ERR_ARG;
+    *program = NULL;
+    if (!callbacks) return PERP_ERR_ARG;
+    if (!name) name = "program";
+    perp__nl *nl = perp__nl_of_callbacks(callbacks, name, &status, diag);
+    return take_over(nl, status, name, program, diag);
+}
+
 void perp_program_destroy(perp_program *p)
 {
     if (!p) return;
@@ -128,6 +140,7 @@ perp_program_size perp_program_get_size(const perp_program *p)
     const perp__nl *nl = p->nl;
     perp_program_size size = {p->kind, nl->nvar, nl->ncon, nl->nobj, nl->pairs.n, 0};
     for (int i = 0; i < nl->ncon; i++) size.nonzeros += nl->linear.count[i];
+    if (nl->callbacks) size.nonzeros = nl->callbacks->row_start[nl->ncon];
     return size;
 }
 

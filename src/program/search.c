@@ -17,6 +17,9 @@ typedef struct builder {
     const perp__nl *nl;
     int *row_of; /* ncon: the row of the plan, or -1 where it is a bound */
     int nsplit;
+    int *given_row,
+        *link; /* of callbacks, ncon: the row that a value is added to; the unknown that it is, of pairs */
+    int nlink;
 } builder;
 
 /* The whole of row i (or an objective, behind them): its expression and its linear terms. */
@@ -24,6 +27,7 @@ static perp_expr whole_row(builder *b, int i, perp_expr e)
 {
     perp__graph *g = b->t.graph;
     const perp__linear *l = &b->nl->linear;
+    if (b->nl->callbacks) return i < b->nl->ncon ? perp__symbol(g, b->link[i]) : e;
     for (int k = l->first[i]; k < l->first[i] + l->count[i]; k++)
         e = perp__add(g, e,
                       perp__mul(g, perp__const(g, l->coefficient[k]), perp__symbol(g, l->var[k])));
@@ -36,6 +40,8 @@ static perp_expr bare_row(builder *b, int i, double *sign, double *offset)
     const perp__nl *nl = b->nl;
     const perp__node *node = &b->t.graph->node[nl->row[i]];
     int at = nl->linear.first[i];
+    *sign = 1, *offset = 0;
+    if (nl->callbacks) return perp__symbol(b->t.graph, b->link[i]);
     if (nl->linear.count[i] != 1 || node->op != PERP__CONST) return -1;
     *sign = nl->linear.coefficient[at];
     *offset = -*sign * node->value;
@@ -96,7 +102,7 @@ static int lay_out(builder *b)
     perp__program *g = b->t.program;
     const perp__nl *nl = b->nl;
     g->K = g->npoint = 1;
-    g->nw = g->nb = g->nv = g->soft.w = nl->nvar + b->nsplit;
+    g->nw = g->nb = g->nv = g->soft.w = nl->nvar + b->nsplit + b->nlink;
     g->sym.ncol = g->sym.step = g->sym.frac = g->nw;
     g->sym.in = g->sym.begin = g->sym.last = g->sym.end = g->nw;
     g->sym.relaxation = g->sym.end + 1;
@@ -112,10 +118,95 @@ static int lay_out(builder *b)
     g->bound.rhi = malloc(sizeof *g->bound.rhi);
     if (g->arena.failed || !g->bound.rlo || !g->bound.rhi) return 0;
     for (int j = 0; j < g->nw; j++) {
-        g->bound.wlo[j] = j < nl->nvar ? nl->lo[j] : 0;
+        int is_part = j < nl->nvar + b->nsplit;
+        g->bound.wlo[j] = j < nl->nvar ? nl->lo[j] : is_part ? 0 : -(double)INFINITY;
         g->bound.whi[j] = j < nl->nvar ? nl->hi[j] : (double)INFINITY;
     }
     return 1;
+}
+
+/* Callbacks ------------------------------------------------------------------------------------- */
+
+/* Rows of pairs are unknowns of their own, F_i(x) - y_i = 0, so that what is the caller's enters rows alone. */
+typedef struct given {
+    const perp_program *p;
+    const int *row; /* ncon: of the plan */
+    double *all, *multiplier;
+} given;
+
+static void add_values(void *context, const double *w, double *rows, double *cost)
+{
+    const given *c = context;
+    int n = c->p->nl->ncon;
+    perp__callbacks_at(c->p->nl, w, 0, c->all);
+    for (int i = 0; i < n; i++) rows[c->row[i]] += c->all[i];
+    if (c->p->objective >= 0) *cost += c->p->sign * c->all[n];
+}
+
+static void give_slopes(void *context, const double *w, double *jac, double *grad)
+{
+    const given *c = context;
+    const perp__nl *nl = c->p->nl;
+    int first = perp__callbacks_jacobian(nl), end = perp__callbacks_gradient(nl);
+    perp__callbacks_at(nl, w, 1, c->all);
+    memcpy(jac, c->all + first, (size_t)(end - first) * sizeof *jac);
+    for (int j = 0; j < nl->nvar && c->p->objective >= 0; j++)
+        grad[j] = c->p->sign * c->all[end + j];
+}
+
+static void give_curvatures(void *context, const double *w, const double *lambda, double sigma,
+                            double *hess)
+{
+    const given *c = context;
+    const perp_program_callbacks *of = c->p->nl->callbacks;
+    for (int i = 0; i < c->p->nl->ncon; i++) c->multiplier[i] = lambda ? lambda[c->row[i]] : 0;
+    double weight = c->p->objective >= 0 ? sigma * c->p->sign : 0;
+    if (of->curvatures && of->hessian(of->context, w, weight, c->multiplier, hess))
+        for (int e = 0; e < of->curvatures; e++) hess[e] = (double)NAN;
+}
+
+/* What the plan's program has to know of them. Rows were added in their order. */
+static int put_callbacks(builder *b, perp_program *p)
+{
+    perp__program *g = b->t.program;
+    const perp__nl *nl = p->nl;
+    const perp_program_callbacks *c = nl->callbacks;
+    perp__external *x;
+    given *context;
+    if (!c) return 1;
+    int njac = c->row_start[nl->ncon], ngrad = p->objective >= 0 ? nl->nvar : 0;
+    PERP_TAKE(&g->arena, x, 1);
+    PERP_TAKE(&g->arena, context, 1);
+    if (!x || !context) return 0;
+    PERP_TAKE(&g->arena, context->all, perp__callbacks_size(nl));
+    PERP_TAKE(&g->arena, context->multiplier, nl->ncon + 1);
+    PERP_TAKE(&g->arena, x->jac_row, njac + 1);
+    PERP_TAKE(&g->arena, x->jac_at, njac + 1);
+    PERP_TAKE(&g->arena, x->jac, njac + 1);
+    PERP_TAKE(&g->arena, x->grad_col, ngrad + 1);
+    if (g->arena.failed) return 0;
+    context->p = p, context->row = b->given_row;
+    x->njac = njac, x->ngrad = ngrad, x->nhess = c->curvatures;
+    x->jac_col = c->column;
+    x->hess_row = c->hessian_row, x->hess_col = c->hessian_column;
+    for (int i = 0; i < nl->ncon; i++)
+        for (int e = c->row_start[i]; e < c->row_start[i + 1]; e++) x->jac_row[e] = b->given_row[i];
+    for (int j = 0; j < ngrad; j++) x->grad_col[j] = j;
+    x->context = context;
+    x->add_values = add_values, x->slopes = give_slopes, x->curvatures = give_curvatures;
+    g->external = x;
+    return 1;
+}
+
+/* The row to which the caller's value is added. */
+static void add_given_row(builder *b, int i)
+{
+    perp__graph *g = b->t.graph;
+    const perp__nl *nl = b->nl;
+    int is_pair = nl->pairs.var[i] >= 0;
+    perp_expr e = is_pair ? perp__neg(g, perp__symbol(g, b->link[i])) : perp__const(g, 0);
+    b->given_row[i] = b->row_of[i] =
+        perp__add_row(&b->t, e, is_pair ? 0 : nl->rlo[i], is_pair ? 0 : nl->rhi[i], "row", 0, -1);
 }
 
 static int transcribe(builder *b, perp_program *p)
@@ -124,7 +215,11 @@ static int transcribe(builder *b, perp_program *p)
     perp__graph *g = b->t.graph;
     int split = nl->nvar;
     for (int i = 0; i < nl->ncon && !b->t.failed; i++) {
-        if (nl->pairs.var[i] >= 0)
+        if (nl->callbacks) {
+            add_given_row(b, i);
+            if (nl->pairs.var[i] >= 0) add_pair(b, i, &split);
+            b->row_of[i] = b->given_row[i];
+        } else if (nl->pairs.var[i] >= 0)
             add_pair(b, i, &split);
         else
             b->row_of[i] = perp__add_row(&b->t, whole_row(b, i, nl->row[i]), nl->rlo[i], nl->rhi[i],
@@ -134,7 +229,7 @@ static int transcribe(builder *b, perp_program *p)
     if (p->objective >= 0)
         b->t.cost = perp__mul(g, perp__const(g, p->sign),
                               whole_row(b, nl->ncon + p->objective, nl->objective[p->objective]));
-    return !b->t.failed && !g->failed && perp__program_compile(&b->t);
+    return !b->t.failed && !g->failed && put_callbacks(b, p) && perp__program_compile(&b->t);
 }
 
 /* The program as a plan's; NULL: memory. */
@@ -148,7 +243,12 @@ static perp__program *make_program(perp_program *p, int *row_of)
         row_of[i] = -1;
         b.nsplit += nl->pairs.var[i] >= 0 && nl->pairs.lower[i] && nl->pairs.upper[i] ? 2 : 0;
     }
-    int ok = perp__graph_clone(&g->tape.graph, &nl->graph) && lay_out(&b) && transcribe(&b, p);
+    PERP_TAKE(&g->arena, b.given_row, nl->ncon + 1);
+    PERP_TAKE(&g->arena, b.link, nl->ncon + 1);
+    for (int i = 0; i < nl->ncon && !g->arena.failed && nl->callbacks; i++)
+        if (nl->pairs.var[i] >= 0) b.link[i] = nl->nvar + b.nsplit + b.nlink++;
+    int ok = !g->arena.failed && perp__graph_clone(&g->tape.graph, &nl->graph) && lay_out(&b) &&
+             transcribe(&b, p);
     free(b.t.row);
     if (ok) return g;
     perp__program_destroy(g);
@@ -209,6 +309,17 @@ static int run_starts(perp_program *p, perp_plan *plan, const int *row_of,
     return 1;
 }
 
+/* The unknowns that stand for rows of callbacks, at the start. */
+static void guess_links(const perp_program *p, const perp__program *g, double *w)
+{
+    if (!g->external) return;
+    const given *c = g->external->context;
+    int place = g->nw, n = p->nl->ncon;
+    if (!perp__callbacks_at(p->nl, w, 0, c->all)) return;
+    for (int i = n - 1; i >= 0; i--)
+        if (p->nl->pairs.var[i] >= 0) w[--place] = c->all[i];
+}
+
 perp_status perp__program_search(perp_program *p, perp_program_result *result)
 {
     const perp__nl *nl = p->nl;
@@ -226,6 +337,7 @@ perp_status perp__program_search(perp_program *p, perp_program_result *result)
     int ok = plan != NULL;
     if (ok) {
         memcpy(plan->initial.w, nl->start, (size_t)nl->nvar * sizeof *nl->start);
+        guess_links(p, g, plan->initial.w);
         ok = run_starts(p, plan, row_of, result);
     }
     if (ok) perp__program_check(p, result);

@@ -42,16 +42,71 @@ static perp_status create_it(perp_diag *diag)
     return status;
 }
 
+/* The same by functions: minimise x^2 + y^2 over 0 <= x perp x + y^3 - 3 >= 0. */
+static int cubic(void *context, const double *x, double *row, double *objective)
+{
+    (void)context;
+    row[0] = x[0] + x[1] * x[1] * x[1] - 3;
+    *objective = x[0] * x[0] + x[1] * x[1];
+    return 0;
+}
+
+static int cubic_slopes(void *context, const double *x, double *J, double *gradient)
+{
+    (void)context;
+    J[0] = 1, J[1] = 3 * x[1] * x[1];
+    gradient[0] = 2 * x[0], gradient[1] = 2 * x[1];
+    return 0;
+}
+
+static int cubic_hessian(void *context, const double *x, double sigma, const double *m, double *H)
+{
+    (void)context;
+    H[0] = 2 * sigma, H[1] = 2 * sigma + 6 * m[0] * x[1];
+    return 0;
+}
+
+static perp_status solve_functions(perp_diag *diag)
+{
+    static const int first[] = {0, 2}, of[] = {0, 1}, complements[] = {0};
+    const double lo[] = {0, -INFINITY}, start[] = {1, 1};
+    const perp_program_callbacks c = {.variables = 2,
+                                      .lo = lo,
+                                      .start = start,
+                                      .has_objective = 1,
+                                      .rows = 1,
+                                      .complements = complements,
+                                      .row_start = first,
+                                      .column = of,
+                                      .curvatures = 2,
+                                      .hessian_row = of,
+                                      .hessian_column = of,
+                                      .values = cubic,
+                                      .slopes = cubic_slopes,
+                                      .hessian = cubic_hessian};
+    perp_program *program;
+    perp_program_result result;
+    perp_program_options o = perp_program_options_default();
+    o.restarts = 0;
+    perp_status status = perp_program_create_callbacks(&c, "functions", &program, diag);
+    if (status == PERP_OK) status = perp_program_solve(program, &o, &result, diag);
+    if (status == PERP_OK) assert_near(result.objective, 2.0252059, 1e-6); /* y^3 = 3 - x */
+    perp_program_destroy(program);
+    return status;
+}
+
 static void creation_without_memory_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
+    static perp_status (*const does[])(perp_diag *) = {create_it, solve_functions};
     perp_status status = PERP_ERR_MEMORY;
-    for (long k = 1; status != PERP_OK; k++) {
+    for (long k = 1, what = 0; what < 2; k = status == PERP_OK ? 1 : k + 1) {
         perp_diag diag = {0};
         long before = live;
         allocations = 0;
         fail_at = k;
-        status = create_it(&diag);
+        status = does[what](&diag);
+        what += status == PERP_OK;
         fail_at = 0;
         perp_diag_clear(&diag);
         if (live != before) fail_msg("allocation %ld: %ld blocks leaked", k, live - before);
