@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A var that conditions read and that is made of more unknowns than this stays, since they would fill up; and one that is not reached
- * in so many passes over the equations. */
+/* A var that several conditions read and that is made of more unknowns than this stays, since they would fill up; and one that is not
+ * reached in so many passes over the equations. */
 enum { FEW = 3, PASSES = 8 };
 
 typedef struct search {
@@ -125,7 +125,10 @@ static void find_candidates(search *x)
         int v = var_of(x, m->equation[i].left);
         if (v >= 0) x->may[v]++;
     }
-    for (int i = 0; i < m->npair; i++) keep(x, m->pair[i].a), keep(x, m->pair[i].b);
+    for (int i = 0; i < m->npair; i++) {
+        keep(x, m->pair[i].a);
+        if (!m->pair[i].two_sided) keep(x, m->pair[i].b);
+    }
     for (int i = 0; i < m->nfriction; i++) {
         const perp__contact *c = &m->contact[i];
         for (int k = 0; k < 2; k++) keep(x, c->f[k]);
@@ -160,7 +163,8 @@ static int try_assign(search *x, int v, perp_expr e, int *made_of)
             count = include(made_of + 1, count, inner[1 + j]);
         if (inner && inner[0] > FEW) count = FEW + 1;
         if (!inner) count = include(made_of + 1, count, symbol[k]);
-        if (count > FEW) answer = NEVER;
+        if (count > FEW && x->readers[v] > 2)
+            answer = NEVER; /* read beside what sets it and another */
     }
     free(symbol);
     made_of[0] = count;

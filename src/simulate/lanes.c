@@ -145,7 +145,7 @@ static int is_alike(const perp__step *a, const perp__step *b)
 static void prepare_constants(perp__lanes *x, const perp__step *s)
 {
     const perp__tape *tapes[] = {&s->table.tape, &s->tape.coefficients, &s->tape.check,
-                                 &s->tape.guards, &s->sym.assigned.tape};
+                                 &s->tape.guards};
     if (x->prepared == x->n) return;
     for (size_t i = 0; i < sizeof tapes / sizeof *tapes; i++)
         perp__tape_prepare(tapes[i], x->ws, x->n);
@@ -462,11 +462,9 @@ static void give_counts(perp__lanes *x, int l, perp_simulation *sim)
 static void assign(perp__lanes *x, const perp__step *s)
 {
     size_t n = (size_t)x->n, row = n * sizeof(double);
-    if (s->sym.assigned.n == 0) return;
-    perp__tape_eval_many(&s->sym.assigned.tape, x->ws, x->n);
+    const int *out = s->tape.check.out + s->sym.assigned.root;
     for (int d = 0; d < s->sym.assigned.n; d++)
-        memcpy(x->ws + (size_t)(s->sym.y + s->ny + d) * n,
-               x->ws + (size_t)s->sym.assigned.tape.out[d] * n, row);
+        memcpy(x->ws + (size_t)(s->sym.y + s->ny + d) * n, x->ws + (size_t)out[d] * n, row);
 }
 
 /* The copies -------------------------------------------------------------------------------------- */

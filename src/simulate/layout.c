@@ -124,8 +124,7 @@ static perp__layout *find_or_make(const perp_model *m, const perp_simulation_opt
 static int take_numbers(perp__step *s, const double *constant)
 {
     const perp__tape *tapes[] = {&s->sym.varied.tape, &s->table.tape,  &s->tape.coefficients,
-                                 &s->tape.check,      &s->tape.guards, &s->sym.assigned.tape,
-                                 &s->tape.outputs};
+                                 &s->tape.check,      &s->tape.guards, &s->tape.outputs};
     size_t nonzeros = (size_t)s->row_start[s->nrow];
     s->c = calloc((size_t)s->nrow + 1, sizeof(double));
     s->value = malloc((nonzeros + 1) * sizeof(double));

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What becomes a tape. */
-enum { VARIED, INPUTS, COEFFICIENTS, CHECK, GUARDS, ASSIGNED, OUTPUTS, TAPES };
+enum { VARIED, INPUTS, COEFFICIENTS, CHECK, GUARDS, OUTPUTS, TAPES };
 
 typedef struct roots {
     perp_expr *e;
@@ -508,6 +508,7 @@ static void add_reports(plan *p)
         for (int k = 0; k < 2; k++) add_root(p, CHECK, translate(p, contact->v[k], PERP__AT_POINT));
         add_root(p, CHECK, bound_of(p, contact));
     }
+    s->sym.assigned.root = p->root[CHECK].n;
     for (int d = 0; d < s->sym.assigned.n; d++)
         add_root(p, CHECK,
                  translate(p, m->equation[s->sym.assigned.equation[d]].right, PERP__AT_POINT));
@@ -520,7 +521,6 @@ static void add_reports(plan *p)
         if (m->pair[i].guard >= 0)
             add_root(p, GUARDS, translate(p, m->pair[i].guard, PERP__AT_POINT));
     }
-    for (int d = 0; d < s->sym.assigned.n; d++) add_root(p, ASSIGNED, p->made[d]);
     for (int i = 0; i < m->nitem[PERP_INPUT] + m->nitem[PERP_OUTPUT]; i++)
         add_root(p, OUTPUTS, reported(p, i));
 }
@@ -561,8 +561,7 @@ static int compile_tapes(plan *p)
 {
     perp__step *s = p->step;
     perp__tape *tape[] = {&s->sym.varied.tape, &s->table.tape,  &s->tape.coefficients,
-                          &s->tape.check,      &s->tape.guards, &s->sym.assigned.tape,
-                          &s->tape.outputs};
+                          &s->tape.check,      &s->tape.guards, &s->tape.outputs};
     int *given = malloc((size_t)p->graph.count * sizeof *given);
     int ok = given && compile_varied(p, given);
     for (int k = INPUTS; ok && k < TAPES; k++) {
@@ -749,9 +748,8 @@ int perp__problem_build(perp__step *step, const perp_model *model, const perp__c
 
 void perp__step_assign(perp__step *s)
 {
-    const perp__tape *tape = &s->sym.assigned.tape;
-    perp__tape_eval(tape, s->ws);
-    for (int d = 0; d < s->sym.assigned.n; d++) s->ws[s->sym.y + s->ny + d] = s->ws[tape->out[d]];
+    const int *out = s->tape.check.out + s->sym.assigned.root;
+    for (int d = 0; d < s->sym.assigned.n; d++) s->ws[s->sym.y + s->ny + d] = s->ws[out[d]];
 }
 
 int perp__equation_row(const perp__step *s, int equation)
@@ -772,7 +770,6 @@ void perp__problem_clear(perp__step *step)
     perp__tape_clear(&step->sym.varied.tape);
     free(step->sym.varied.param);
     free(step->sym.varied.entry);
-    perp__tape_clear(&step->sym.assigned.tape);
     free(step->sym.assigned.var);
     free(step->sym.var_at);
     perp__tape_clear(&step->tape.coefficients);

@@ -821,6 +821,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;
     }
+    if (sim->events) perp__tape_eval(&s->tape.check, s->ws);
     perp__step_assign(s);
     sim->done = k;
     sim->is_moved = 0;

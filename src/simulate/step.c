@@ -987,11 +987,12 @@ static void begin_vars(perp__step *s)
     memcpy(y, s->newton.from, bytes);
 }
 
-/* The roots of a tape, into `before`. Returns whether they were there, bit for bit. */
-static int roots_are_as_before(const perp__step *s, const perp__tape *tape, int n, double *before)
+/* These roots of a tape, into `before`. Returns whether they were there, bit for bit. */
+static int roots_are_as_before(const perp__step *s, const perp__tape *tape, int first, int end,
+                               double *before)
 {
     int same = 1;
-    for (int r = 0; r < n; r++) {
+    for (int r = first; r < end; r++) {
         double x = s->ws[tape->out[r]];
         same &= memcmp(&before[r], &x, sizeof x) == 0;
         before[r] = x;
@@ -999,7 +1000,7 @@ static int roots_are_as_before(const perp__step *s, const perp__tape *tape, int 
     return same;
 }
 
-/* The same of guards, rows and conditions as they were written, at the present y. */
+/* The same of guards, rows and conditions as they were written, at the present y; assigned vars need only have a value. */
 static int all_is_as_before(perp__step *s)
 {
     const perp__tape *rows = &s->tape.coefficients, *check = &s->tape.check,
@@ -1007,9 +1008,15 @@ static int all_is_as_before(perp__step *s)
     double *before = s->newton.rest;
     perp__tape_eval_part(rows, s->ws, 0, s->newton.nrow_code);
     perp__tape_eval(check, s->ws);
-    int same = roots_are_as_before(s, rows, s->nrow, before);
-    same &= roots_are_as_before(s, check, check->nout, before + s->nrow);
-    return same & roots_are_as_before(s, guards, guards->nout, before + s->nrow + check->nout);
+    int value = s->sym.assigned.root, end = value + s->sym.assigned.n;
+    int same = roots_are_as_before(s, rows, 0, s->nrow, before);
+    before += s->nrow;
+    same &= roots_are_as_before(s, check, 0, value, before);
+    same &= roots_are_as_before(s, check, end, check->nout, before);
+    double nothing = 0; /* times what is not finite is not 0 */
+    for (int r = value; r < end; r++) nothing += 0 * s->ws[check->out[r]];
+    same &= nothing == 0;
+    return same & roots_are_as_before(s, guards, 0, guards->nout, before + check->nout);
 }
 
 /* The last step moved nothing: where this one asks the same of the same numbers, they are its answer, too, and judged as they were. */

@@ -134,7 +134,7 @@ typedef struct perp__varied {
 typedef struct perp__assigned {
     int n, *var, *equation; /* of the model */
     int nread;              /* the others are not read by any condition, nor by these */
-    perp__tape tape;        /* their values */
+    int root;               /* the first of their values among the roots of the conditions */
 } perp__assigned;
 
 /* The first symbols of the workspace: t, t_pre, h, theta, pre states, tables now and before, unknowns, assigned vars; n in all. */
@@ -201,7 +201,8 @@ typedef struct perp__marks {
     int *force_of; /* 2 for each friction(...) of the model: the vars that are its forces, or -1 */
     int *before;   /* symbol -> the same state before the step, or -1 */
     int *defined_at; /* nown: where the entry of the unknown that it defines is, or -1 */
-    perp__entries rate, force; /* entries by which states, and vars that no equation defines, are sized */
+    perp__entries rate,
+        force; /* entries by which states, and vars that no equation defines, are sized */
     int *stands_start, *stands_in; /* ny + 1; the rows that each unknown stands in */
 } perp__marks;
 
@@ -313,8 +314,8 @@ void perp__step_take_parameters(perp__step *step);
 void perp__step_put_varied(perp__step *step);
 void perp__step_revalue(perp__step *step);
 
-/* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values, and those behind a solved step, in the
- * workspace. */
+/* assigned.c: which they are. 0 when memory is out. And (problem.c): put their values in the workspace, after the evaluation of the
+ * conditions at the present point. */
 int perp__assigned_find(perp__assigned *assigned, const perp_model *model);
 void perp__step_assign(perp__step *step);
 

@@ -25,25 +25,29 @@ static void vars_leave_in_triangular_order(void **state)
     static const struct {
         const char *name;
         int leaves;
-    } var[] = {{"late", 1},  {"c", 1},     {"d", 1},    {"u", 0},     {"f", 0},    {"a", 0},
-               {"ring1", 0}, {"ring2", 0}, {"wide", 0}, {"sized", 0}, {"bound", 1}};
-    perp_model *m = parse_model("state x[4] = 1, v = 0\n"
-                                "var late, c, d, u, f, a, ring1, ring2, wide, bound, n\n"
-                                "var sized scale 1\n"
-                                "late = 2*d\n"    /* behind what it is made of */
-                                "c = cos(x[1])\n" /* of one unknown */
-                                "d = c + x[2]\n"  /* of two */
-                                "u = v + d\n"     /* a side */
-                                "a = der(v)\n"    /* has a derivative */
-                                "ring1 = ring2 + x[1]\nring2 = x[2] - ring1/2\n"
-                                "wide = sum(x)\n"  /* of four */
-                                "sized = 2*x[1]\n" /* is judged by a size of its own */
-                                "bound = 0.5*n\n"
-                                "der(x) = [v, v, late, wide + ring1 + sized]\n"
-                                "der(v) = f - c\n"
-                                "0 <= n perp n - 1 >= 0\n"
-                                "-bound <= f <= bound perp u\n"
-                                "simulate to 1 step 0.1\n");
+    } var[] = {{"late", 1},  {"c", 1},     {"d", 1},     {"u", 1},    {"f", 0},
+               {"a", 0},     {"ring1", 0}, {"ring2", 0}, {"wide", 0}, {"sized", 0},
+               {"bound", 1}, {"gap", 0},   {"once", 1}};
+    perp_model *m =
+        parse_model("state x[4] = 1, v = 0\n"
+                    "var late, c, d, u, f, a, ring1, ring2, wide, bound, n, gap, k, once\n"
+                    "var sized scale 1\n"
+                    "late = 2*d\n"    /* behind what it is made of */
+                    "c = cos(x[1])\n" /* of one unknown */
+                    "d = c + x[2]\n"  /* of two */
+                    "u = v + d\n"     /* what friction stops */
+                    "a = der(v)\n"    /* has a derivative */
+                    "ring1 = ring2 + x[1]\nring2 = x[2] - ring1/2\n"
+                    "wide = sum(x)\n"       /* of four, in two conditions */
+                    "once = 2*sum(x) + v\n" /* of five, in one */
+                    "gap = x[1]\n"          /* a side that is at least 0 */
+                    "sized = 2*x[1]\n"      /* is judged by a size of its own */
+                    "bound = 0.5*n\n"
+                    "der(x) = [v, wide, late, wide + ring1 + sized]\n"
+                    "der(v) = f - c - 0*k + once\n"
+                    "0 <= n perp n - 1 >= 0\n0 <= k perp gap >= 0\n"
+                    "-bound <= f <= bound perp u\n"
+                    "simulate to 1 step 0.1\n");
     perp_simulation *sim = create(m);
     (void)state;
     for (size_t k = 0; k < sizeof var / sizeof *var; k++)
@@ -60,7 +64,7 @@ static void what_nobody_reads_leaves(void **state)
         const char *name;
         int leaves;
     } var[] = {{"seen", 1}, {"wide", 1}, {"none", 1},  {"torque", 1}, {"rate", 0},
-               {"read", 0}, {"self", 0}, {"twice", 1}, {"arm", 1},    {"lift", 0}};
+               {"read", 1}, {"self", 0}, {"twice", 1}, {"arm", 1},    {"lift", 0}};
     perp_model *m = parse_model(
         "state x[4] = [1, 2, 3, 4], v = 0\n"
         "var wide, seen, none, torque, arm, rate, read, self, twice, lift\n"
@@ -68,9 +72,9 @@ static void what_nobody_reads_leaves(void **state)
         "wide = sum(x)\n" /* of four; read by what leaves */
         "torque = arm*none\n"
         "none = 0\n"
-        "arm = sum(x) + x[1]^2\n" /* 0 times it is read by der(v) */
-        "rate = der(v)\n"         /* has a derivative */
-        "read = sum(x)\n"
+        "arm = sum(x) + x[1]^2\n"              /* 0 times it is read by der(v) */
+        "rate = der(v)\n"                      /* has a derivative */
+        "read = sum(x)\n"                      /* of four, for one condition */
         "self = sum(x) - self\n"               /* is made of itself */
         "twice = sum(x) + v\ntwice = 2*lift\n" /* one sets it, the other is a condition */
         "der(x) = -x\nder(v) = read + torque*arm\n"
