@@ -369,7 +369,9 @@ static perp_expr lower_setting(perp__builder *b, const perp__syntax *s, perp_exp
 static void read_block(perp__builder *b, const perp__statement *s)
 {
     const perp__block_row *row = &perp__blocks[s->block_kind];
-    if (row->has(b->model) && b->space == &b->root)
+    int is_twice = b->space == &b->root && (b->blocks_read >> s->block_kind & 1);
+    if (b->space == &b->root) b->blocks_read |= 1 << s->block_kind;
+    if (is_twice)
         perp__error(b->source, s->at, s->at + (int)strlen(row->word),
                     "the model has one %s block already", row->word);
     else if (!row->read(b, b->model, s))

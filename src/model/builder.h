@@ -121,6 +121,7 @@ typedef struct builder {
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
     int is_declaring; /* instances are made as they are met */
+    int blocks_read;  /* a bit for each row of blocks.def; those in parts add to them */
     int inside;       /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
     int der_at, next_at; /* where the first der( and next( stand, or -1 */

@@ -40,7 +40,8 @@ static void every_model_in_the_documents_runs(void **state)
 {
     (void)state;
     assert_true(run_blocks("docs/language.md") >= 8);
-    assert_true(run_blocks("docs/start.md") >= 2);
+    assert_true(run_blocks("docs/library.md") >= 6);
+    assert_true(run_blocks("docs/start.md") >= 4);
     assert_true(run_blocks("docs/plan.md") >= 2);
 }
 

@@ -1,6 +1,6 @@
 /* Parts, lets, sums, functions and used files: the same numbers as the model written out, and messages that name the instance. */
 
-#include "model/model.h"
+#include "model/draw_block.h"
 #include "runs.h"
 
 #include <math.h>
@@ -216,6 +216,19 @@ static void messages_name_the_instance(void **state)
                  "'p' is already declared at 1:19");
 }
 
+static void parts_draw_themselves(void **state)
+{
+    (void)state;
+    perp_model *m =
+        parse_model("part P { state x = 0\n der(x) = 1\n draw { circle at (x, 0) radius 1 } }\n"
+                    "P p[i in 1..3]\ndraw { ground at z = 0 }\n");
+    assert_int_equal(m->draw->nshape, 4);
+    assert_true(m->draw->shape[0].e[0] != m->draw->shape[1].e[0]);
+    perp_model_destroy(m);
+    expect_error("state x = 0\nder(x) = 1\ndraw { ground at z = 0 }\ndraw { ground at z = 0 }\n",
+                 "m.perp:4:1: the model has one draw block already");
+}
+
 static void circles_are_named(void **state)
 {
     (void)state;
@@ -334,6 +347,7 @@ int main(void)
         cmocka_unit_test(what_jumps_takes_what_is_known),
         cmocka_unit_test(new_words_are_names_elsewhere),
         cmocka_unit_test(messages_name_the_instance),
+        cmocka_unit_test(parts_draw_themselves),
         cmocka_unit_test(circles_are_named),
         cmocka_unit_test(files_are_used),
         cmocka_unit_test(a_thousand_instances_compile_in_a_second),

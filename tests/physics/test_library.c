@@ -1,0 +1,240 @@
+/* Each part of the library against a closed form: of the motion, or of backward Euler's steps where these have one. */
+
+#include "runs.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { STEPS = 50 };
+static const double h = 0.01;
+
+/* After STEPS steps from rest with this acceleration, by backward Euler. */
+static double fallen(double acceleration)
+{
+    return acceleration * h * h * STEPS * (STEPS + 1) / 2;
+}
+
+typedef struct row {
+    const char *text, *column;
+    double value, tolerance;
+} row;
+
+static void check(const char *use, const char *method, const row *rows, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char text[4000];
+        perp_diag diag = {0};
+        perp_model *model;
+        snprintf(text, sizeof text, "use \"%s\"\n%s\nsimulate { to 0.5\n step 0.01\n method %s }\n",
+                 use, rows[i].text, method);
+        perp_model_parse(text, strlen(text), "part.perp", &model, &diag);
+        if (!model) fail_msg("%s\n%s", text, perp_diag_text(&diag));
+        run r = run_model(model, 0, 0);
+        double x = last(&r, rows[i].column);
+        if (!(fabs(x - rows[i].value) <= rows[i].tolerance))
+            fail_msg("%s\n%s is %.17g, not %.17g", text, rows[i].column, x, rows[i].value);
+        free_run(&r);
+    }
+}
+
+#define CHECK(use, method, rows) check(use, method, rows, (int)(sizeof(rows) / sizeof *(rows)))
+
+#define SLOPE "param slope = 0.4\nGround floor(th = slope)\n"
+#define BOX                                                                                        \
+    SLOPE "Body box(x = -0.05*sin(slope) , z = 0.05*cos(slope), th = slope, J = 0.00166)\n"        \
+          "PointLine l(floor, box, -0.05, -0.05, mu = mu)\nPointLine r(floor, box, 0.05, -0.05, "  \
+          "mu = mu)\n"
+#define BALL SLOPE "Body ball(x = -0.1*sin(slope), z = 0.1*cos(slope), m = 2, J = 0.008)\n"
+
+static void bodies_joints_and_contacts_move_as_they_must(void **state)
+{
+    (void)state;
+    const double g = 9.81, s = sin(0.4), c = cos(0.4);
+    const row rows[] = {
+        {"Body b(z = 2)", "b.z", 2 + fallen(-g), 1e-12},
+        {"Ground o\nBody b(z = -1, m = 2)\nPin p(o, b, bz = 1)", "p.fz", 2 * g, 1e-9},
+        {"Ground o\nBody b(x = 1, m = 2)\nPin p(o, b, bx = -1, friction = 19.7)", "b.th", 0, 1e-10},
+        {"Ground o\nBody b(x = 1, m = 2)\nWeld p(o, b, bx = -1)", "p.torque", 2 * g, 1e-8},
+        {SLOPE "Body b(th = slope)\nSlider s(floor, b, mu = 0.2)\noutput y = s.along", "y",
+         fallen(-g * (s - 0.2 * c)), 1e-7},
+        {SLOPE "Body b(th = slope)\nSlider s(floor, b, mu = 0.45)\noutput y = s.along", "y", 0,
+         1e-7},
+        {"Ground o\nBody b(z = -1, m = 2)\nSpring s(o, b, k = 100, length = 1 - 0.1962)\noutput y "
+         "= s.pull",
+         "y", 2 * g, 1e-8},
+        {"Ground o\nBody b(z = -1)\nDamper s(o, b, d = 100)\noutput y = b.vz", "y", -0.0981, 1e-9},
+        {"Ground o\nBody b(z = -1, m = 2)\nRope s(o, b, length = 1)", "s.pull", 2 * g, 1e-8},
+        {"Ground o\nBody b(J = 2)\nMotor s(o, b, 3)", "b.w", 0.75, 1e-12},
+        {"param mu = 0.2\n" BOX "output y = (box.x*cos(slope) + box.z*sin(slope))", "y",
+         fallen(-g * (s - 0.2 * c)), 1e-7},
+        {"param mu = 0.45\n" BOX "output y = (box.x*cos(slope) + box.z*sin(slope))", "y", 0, 1e-7},
+        {BALL "DiscLine d(floor, ball, 0.1)\noutput y = ball.x*cos(slope) + ball.z*sin(slope)", "y",
+         fallen(-g * s / (1 + 0.008 / (2 * 0.01))), 1e-6},
+    };
+    CHECK("planar", "backward-euler", rows);
+    const row impacts[] = {
+        {"Body a(vx = 1, g = 0)\nBody b(x = 0.305, g = 0)\nDiscDisc d(a, b, e = 1, mu = 0)", "b.vx",
+         1, 1e-9},
+        {"Body a(vx = 1, g = 0)\nBody b(x = 0.305, g = 0)\nDiscDisc d(a, b, e = 1, mu = 0)", "a.vx",
+         0, 1e-9},
+        {"Ground o\nBody b(z = 0.305, vz = -1, g = 0)\nDiscLine d(o, b, e = 0.7)", "b.vz", 0.7,
+         1e-9},
+    };
+    CHECK("planar", "moreau", impacts);
+}
+
+static void laws_of_friction_hold(void **state)
+{
+    (void)state;
+    const double full = 0.3 + 0.1 * exp(-1);
+    const row rows[] = {
+        {"state v = 1\nder(v) = c.f\nCoulomb c(v, 0.5)", "v", 0.75, 1e-12},
+        {"state v = 1\nder(v) = 0.3 + c.f\nCoulomb c(v, 3)", "v", 0, 1e-12},
+        {"state v = 1\nder(v) = 0\nvar y\ny = stribeck(0.3, 0.4, 1, v)", "y", full, 1e-12},
+        {"state v = 1\nder(v) = 0\nStribeck c(v, 10, vs = 1, viscous = 2)\noutput y = c.f", "y",
+         -10 * full - 2, 1e-9},
+        {"state v = 1\nder(v) = 0\nLuGre c(v, 10, vs = 1)\noutput y = c.f", "y", -10 * full, 1e-3},
+    };
+    CHECK("friction", "backward-euler", rows);
+}
+
+static void drives_turn_as_they_must(void **state)
+{
+    (void)state;
+    const row rows[] = {
+        {"Housing o\nShaft s(J = 2)\nTorque k(o, s, 3)", "s.w", 0.75, 1e-12},
+        {"Housing o\nShaft s(J = 2, phi = 0.1)\nElastic e(o, s, k = 10)\nTorque k(o, s, 1)", "s.w",
+         0, 1e-12},
+        {"Housing o\nShaft a(J = 1)\nShaft b(J = 9)\nGear g(a, b, 3)\nTorque k(o, a, 2)", "a.w",
+         0.5, 1e-12},
+        {"Housing o\nShaft s(phi = 0.5, J = 1)\nBacklash b(s, o, 0.2, k = 10, d = 0)\nTorque k(o, "
+         "s, 4)",
+         "s.w", 0, 1e-12},
+        {"Housing o\nShaft s(phi = 0.09, J = 1)\nBacklash b(s, o, 0.2, k = 10)\n", "s.w", 0, 1e-12},
+        {"Housing o\nShaft a(J = 1)\nShaft b(J = 1, w = 1)\nOneWay c(a, b)\nTorque k(o, a, 4)",
+         "b.w", 1.5, 1e-9},
+        {"Housing o\nShaft a(J = 1)\nShaft b(J = 1, w = 1)\nOneWay c(a, b)\nTorque k(o, a, 1)",
+         "b.w", 1, 1e-9},
+        {"Housing o\nShaft a(J = 1)\nShaft b(J = 1, w = 1)\nClutch c(a, b, 0.5)", "b.w", 0.75,
+         1e-12},
+        {"Housing o\nShaft a(J = 1)\nShaft b(J = 1, w = 1)\nClutch c(a, b, 5)", "b.w", 0.5, 1e-12},
+        {"Housing o\nShaft s(J = 1, w = 8)\nEndStop e(o, s)", "s.phi", 1, 1e-12},
+    };
+    CHECK("drives", "backward-euler", rows);
+}
+
+static void circuits_have_their_currents(void **state)
+{
+    (void)state;
+    const double slow = 1 - pow(1 + h / 0.5, -STEPS); /* of a time constant of 0.5 s */
+    const row rows[] = {
+        {"Ground o\nNode a\nSource s(a, o, 6)\nCapacity c(C = 0.25)\nResistor r(a, c, 2)", "c.v",
+         6 * slow, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nResistor r(a, b, 2)\nCapacitor c(b, o, "
+         "0.25)",
+         "c.u", 6 * slow, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nResistor r(a, b, 2)\nInductor l(b, o, 1)",
+         "l.i", 3 * slow, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nDiode d(a, b, 0.7)\nResistor r(b, o, 2)",
+         "d.i", 2.65, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, -6)\nDiode d(a, b, 0.7)\nResistor r(b, o, 2)",
+         "d.i", 0, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nSwitch d(a, b, 1, R = 1)\nResistor r(b, o, "
+         "2)",
+         "b.v", 4, 1e-9},
+        {"Ground o\nNode a\nSource s(a, o, 6)\nCapacity c(C = 1)\nPwm p(a, c, 0.2, 0.1, R = 100, "
+         "leak = 0)",
+         "c.v", 6 * (1 - pow(1.0001, -10)), 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nTransformer w(a, o, b, o, 3)\nResistor r(b, "
+         "o, 2)",
+         "w.i", 6.0 / 18, 1e-9},
+    };
+    CHECK("electrical", "backward-euler", rows);
+}
+
+static void flows_fill_and_valves_hold(void **state)
+{
+    (void)state;
+    const double slow = 1 - pow(1 + h / 0.5, -STEPS);
+    const row rows[] = {
+        {"Tank a(p = 1e5)\nVolume v(C = 1e-9)\nPipe p(a, v, R = 5e8)", "v.p", 1e5 * slow, 1e-4},
+        {"Tank a(p = 1e5)\nTank b\nOrifice o(a, b, K = 1e11)", "o.q", 1e-3, 1e-9},
+        {"Tank a(p = 1e5)\nTank b\nValve o(a, b, opening = 4e4, R = 6e7)", "o.q", 1e-3, 1e-9},
+        {"Tank a(p = 1e5)\nTank b\nValve o(b, a)", "o.q", 0, 1e-12},
+        {"Volume v(C = 1e-9)\nTank o\nFlow pump(o, v, 1e-4)", "v.p", 5e4, 1e-6},
+        {"Tank a(p = 1e5)\nCylinder c(a)", "c.x", 0.1, 1e-9},
+        {"Tank a(p = 1e5)\nCylinder c(a)", "c.high", 100, 1e-6},
+    };
+    CHECK("hydraulics", "backward-euler", rows);
+}
+
+static void controllers_have_their_values(void **state)
+{
+    (void)state;
+    const double slow = 1 - pow(1 + h / 0.5, -STEPS);
+    const row rows[] = {
+        {"LowPass f(3, 0.5)", "f.y", 3 * slow, 1e-12},
+        {"Integral f(3)\noutput y = saturate(f.y, 0, 1) + deadband(f.y, 1)", "y", 1.5, 1e-9},
+        {"Integral f(3)\nPid c(f.y, 3, 2, 4, 5)\noutput y = c.y", "y", 3 + 15 + 4 * fallen(3),
+         1e-9},
+        {"state x = 0\nder(x) = 3\nInput w(quantise(3*t, 0.4))\npart Input(u) { var y\n y = u }",
+         "w.y", 1.6, 1e-9},
+        {"Pi c(2, kp = 1, ki = 1, lo = -1, hi = 1)", "c.y", 1, 1e-9},
+        {"Pi c(2, kp = 1, ki = 1, lo = -1, hi = 1)", "c.z", 1 - pow(1 + h, -STEPS), 1e-9},
+        {"Integral f(6)\nHysteresis r(f.y)", "r.y", 1, 1e-12},
+        {"Integral f(1)\nHysteresis r(f.y)", "r.y", 0, 1e-12},
+    };
+    CHECK("control", "backward-euler", rows);
+}
+
+/* The last value of a column of an example with this step; its own where it is 0. */
+static double example(const char *name, double step, const char *column)
+{
+    run r = run_model(load_model(name), 0, step);
+    double x = last(&r, column);
+    free_run(&r);
+    return x;
+}
+
+static void converters_have_their_voltages(void **state)
+{
+    (void)state;
+    double mean = 3 * sqrt(3) / 3.14159265358979323846;
+    double coarse = fabs(example("parts/rectifier.perp", 1e-4, "over_peak") - mean),
+           fine = fabs(example("parts/rectifier.perp", 1e-5, "over_peak") - mean);
+    assert_true(fine < 1e-6 * mean && fine < coarse / 8); /* first order at least */
+    double ratio = 2 / (1 + sqrt(1 + 8 * 1e-4 / (20 * 1e-4 * 0.4 * 0.4)));
+    assert_true(fabs(example("parts/buck.perp", 2e-6, "ratio") - ratio) <
+                1e-3 * ratio); /* without ripple */
+}
+
+static void the_last_ball_of_a_cradle_swings_as_the_first_did(void **state)
+{
+    (void)state;
+    run r = run_model(load_model("parts/cradle.perp"), 1.1, 0);
+    double others = 0;
+    for (int i = 2; i <= 4; i++) {
+        char name[20];
+        snprintf(name, sizeof name, "ball[%d].vx", i);
+        others = fmax(others, fabs(last(&r, name)));
+    }
+    double far = 0;
+    for (long k = 0; k < r.nrow; k++) far = fmax(far, at(&r, k, "ball[5].x"));
+    assert_true(fabs(far - 4 * 0.1001 - 0.2) < 1e-3 && others < 2e-3);
+    free_run(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bodies_joints_and_contacts_move_as_they_must),
+        cmocka_unit_test(laws_of_friction_hold),
+        cmocka_unit_test(drives_turn_as_they_must),
+        cmocka_unit_test(circuits_have_their_currents),
+        cmocka_unit_test(flows_fill_and_valves_hold),
+        cmocka_unit_test(controllers_have_their_values),
+        cmocka_unit_test(converters_have_their_voltages),
+        cmocka_unit_test(the_last_ball_of_a_cradle_swings_as_the_first_did),
+    };
+    return run_all(tests);
+}
