@@ -13,6 +13,10 @@
  * a new smaller problem is made no more often than that, and MOST of them; one that fails so often in turn is given up. */
 enum { AHEAD = 10, APART = 8, MOST = 24, STRIKES = 5 };
 
+/* Where a new problem failed before that, bodies collide: a contact then leaves only where none is fast enough to close it within so
+ * many steps, and a new problem is made after two. */
+enum { COLLIDING = 1, APART_COLLIDING = 2 };
+
 /* It pays from this part of the unknowns on: all conditions are evaluated once more. */
 enum { WORTH = 4 };
 
@@ -37,6 +41,7 @@ struct perp__open {
     char *far;            /* may leave now */
     int known;            /* how many steps the gaps are known of, up to 2 */
     int since;            /* steps since the last part was made */
+    int hasty;            /* how many failed soon after they were made */
     part *part[MOST];
     int n, made; /* in use; and with those of earlier runs behind them */
     int last;    /* the part that was used last: only that has anything of earlier steps; -1 */
@@ -388,7 +393,7 @@ void perp__open_free(perp__step *s)
 void perp__open_forget(perp__step *s)
 {
     struct perp__open *o = s->groups.open;
-    if (o) o->n = o->known = o->since = 0, o->last = -1;
+    if (o) o->n = o->known = o->since = o->hasty = 0, o->last = -1;
 }
 
 /* Solving -------------------------------------------------------------------------------------- */
@@ -401,6 +406,15 @@ static int serves(const struct perp__open *o, const part *p, int n)
     return p->strikes < STRIKES;
 }
 
+/* The part that was made first is made no use of any more. */
+static void drop_oldest(struct perp__open *o)
+{
+    free_part(o->part[0]);
+    memmove(o->part, o->part + 1, (size_t)(--o->made) * sizeof *o->part);
+    o->n--;
+    o->last = o->last < 0 ? -1 : o->last - 1;
+}
+
 /* The part without these becomes the next in use: one of an earlier run, or made now. NULL: there is none. */
 static part *add_part(perp__step *s, const char *out)
 {
@@ -409,11 +423,27 @@ static part *add_part(perp__step *s, const char *out)
     while (k < o->made && memcmp(o->part[k]->out, out, (size_t)s->groups.n) != 0) k++;
     part *p = k < o->made ? o->part[k] : make_part(s, out);
     if (!p) return NULL;
+    if (o->n == MOST) drop_oldest(o), k--;
     if (k == MOST) free_part(o->part[--k]);
     o->made += k == o->made;
     o->part[k] = o->part[o->n];
     p->strikes = 0;
     return o->part[o->n++] = p;
+}
+
+/* The most that a gap became smaller in the last step. */
+static double fastest(const struct perp__open *o, int n)
+{
+    double most = 0;
+    for (int k = 0; k < n; k++) most = fmax(most, o->before[k] - o->gap[k]);
+    return most;
+}
+
+/* May a part be made now? */
+static int is_time(const struct perp__open *o, int best)
+{
+    return o->n == 0 || o->since >= APART ||
+           (best < 0 && o->hasty >= COLLIDING && o->since >= APART_COLLIDING);
 }
 
 /* The smallest part that may serve. */
@@ -424,13 +454,14 @@ static int choose_part(perp__step *s)
     for (int i = 0; i < o->n; i++) {
         if (o->part[i]->size > most && serves(o, o->part[i], n)) best = i, most = o->part[i]->size;
     }
+    double reach = o->hasty >= COLLIDING ? AHEAD * fastest(o, n) : 0;
     for (int k = 0; k < n; k++) {
-        o->far[k] = o->is_open[k] && o->gap[k] + AHEAD * (o->gap[k] - o->before[k]) > 0;
+        o->far[k] = o->is_open[k] && o->gap[k] > reach &&
+                    o->gap[k] + AHEAD * (o->gap[k] - o->before[k]) > 0;
         far += o->far[k] ? s->groups.size[k] : 0;
     }
     o->since++;
-    if (far <= most || far * WORTH < s->ny || o->n == MOST || (o->n > 0 && o->since < APART))
-        return best;
+    if (far <= most || far * WORTH < s->ny || !is_time(o, best)) return best;
     o->since = 0;
     return add_part(s, o->far) ? o->n - 1 : best;
 }
@@ -593,6 +624,7 @@ int perp__open_solve(perp__step *s, perp__step_result *result)
         return 1;
     }
     o->part[k]->strikes++;
+    o->hasty += k == o->n - 1 && o->since < APART && o->hasty < COLLIDING;
     memcpy(s->ws + s->sym.y, s->newton.from, (size_t)s->ny * sizeof(double));
     s->newton.redundant = 0;
     return 0;
@@ -660,6 +692,7 @@ void perp__open_pass(perp__step *s, perp__pass *pass, size_t room, perp__step_pa
     perp__pass_chars(pass, o->is_open, n, 0, 1);
     perp__pass_ints(pass, &o->known, 1, 0, 2);
     perp__pass_ints(pass, &o->since, 1, 0, INT_MAX);
+    perp__pass_ints(pass, &o->hasty, 1, 0, COLLIDING);
     pass_parts(s, pass);
     perp__pass_ints(pass, &o->last, 1, -1, MOST - 1);
     before = pass->n;

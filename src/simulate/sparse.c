@@ -10,7 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_AT_ONCE = 40, INSIDE_AFTER = 10, ONE_BY_ONE = 2000, ONE_BY_ONE_BEFORE_DENSE = 20 };
+enum {
+    ALL_AT_ONCE = 40,
+    INSIDE_AFTER = 10,
+    FRICTION_UP_TO = 100,
+    ONE_BY_ONE = 2000,
+    ONE_BY_ONE_BEFORE_DENSE = 20
+};
 
 /* The part of a force in the condition that determines it, in the units in which the entries of all rows are near 1: the first, and
  * the least. It is lowered by a factor where a step leaves more than a part of the one before. */
@@ -599,6 +605,15 @@ static void find_mode_inside(perp__step *s, int *solves)
         if (s->on[p]) s->choice[p] = s->sparse->slack_a[p] > s->sparse->slack_b[p];
 }
 
+/* Do so few contacts press that a friction problem, which comes next, finds the mode for less than interior points? */
+static int is_for_friction(const perp__step *s)
+{
+    int closed = 0;
+    for (int p = 0; p < s->np; p++)
+        closed += s->on[p] && !is_line(s, p) && s->choice[p] != s->sparse->force[p];
+    return perp__shifts_modes(s) && closed <= FRICTION_UP_TO;
+}
+
 perp__step_result perp__sparse_solve(perp__step *s)
 {
     perp__step_result result = {
@@ -606,6 +621,7 @@ perp__step_result perp__sparse_solve(perp__step *s)
     int one_by_one = s->newton.sparse_only ? 0 : s->A ? ONE_BY_ONE_BEFORE_DENSE : ONE_BY_ONE;
     if (s->sparse->shift > 0 && (!is_last(s) || has_left_singular(s))) set_shift(s, 0);
     for (int k = 0; k < ALL_AT_ONCE + one_by_one; k++) {
+        if (k == INSIDE_AFTER && is_for_friction(s)) return result;
         if (k == INSIDE_AFTER && (!s->nonlinear || is_last(s))) find_mode_inside(s, &result.solves);
         if (!factor_mode(s, &result.solves)) {
             result.fault = PERP__SINGULAR;

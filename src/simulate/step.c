@@ -942,14 +942,15 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
  * thing several times over, where no mode has a regular matrix. */
 static perp__step_result iterate_cones(perp__step *s)
 {
-    enum { MAX_ITERATIONS = 30 };
+    enum { MAX_ITERATIONS = 30, MAX_IDLE = 6 };
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym.y, *best = s->newton.from + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     perp__verdict least = perp__step_verify(s);
-    int done = 0, method = 0, solved;
+    int done = 0, method = 0, idle = 0, solved;
     memcpy(best, y, bytes);
-    while (!done && result.solves < MAX_ITERATIONS && method < PERP__CONE_METHODS) {
+    while (!done && result.solves < MAX_ITERATIONS && idle < MAX_IDLE &&
+           method < PERP__CONE_METHODS) {
         evaluate_coefficients(s);
         result.solves++;
         if (!coefficients_are_finite(s)) break;
@@ -959,6 +960,7 @@ static perp__step_result iterate_cones(perp__step *s)
         done = v.error <= PERP_AMPLY * s->tol ||
                (least.error <= s->tol && !(v.error < 0.5 * least.error));
         int gained = v.error < 0.5 * least.error;
+        idle = gained ? 0 : idle + 1;
         method += !isfinite(v.residual) || (!solved && !gained && v.error > s->tol);
         if (!isfinite(v.residual)) memcpy(y, best, bytes);
         if (!(v.error < least.error)) continue;

@@ -134,7 +134,7 @@ static void a_heap_of_discs_comes_to_rest(void **state)
     (void)state;
     discs_fall(12, 250);
     discs_fall(20, 100);
-    discs_fall(40, 120); /* 900 contacts, of which nine in ten are open */
+    discs_fall(40, 150); /* 900 contacts, of which nine in ten are open */
 }
 
 /* n points, each on the one below, meet the floor: all contacts close in one step, and not one after the other. */
