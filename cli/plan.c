@@ -53,7 +53,13 @@ static const cli_option options[] = {
      INTO(o.relaxation_min), .is_positive = 1},
     {"penalty", "W", "price on the products a b with --pairs l1 (default 0.1)", INTO(o.penalty),
      .is_positive = 1},
-    {"tol", "EPS", "tolerance of the optimality conditions (default 1e-8)", INTO(o.tol),
+    {"tol", "EPS",
+     "divide steps until motion and cost are right to EPS of their sizes (default: steps as asked "
+     "for)",
+     INTO(o.motion_tol), .is_positive = 1},
+    {"max-steps", "N", "divide them into no more than N (default 1000)", INTO(o.most_steps),
+     .least = 1},
+    {"optimality", "EPS", "tolerance of the optimality conditions (default 1e-8)", INTO(o.tol),
      .is_positive = 1},
     {"backend", "NAME", "own (default): interior point by stages; ipopt, when this build has it",
      INTO(o.backend), .words = backends, .what = "back end"},
@@ -229,6 +235,11 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         snprintf(line, sizeof line, "held %s", perp_plan_column_name(plan, c));
         perp_trajectory_writer_comment(w, line); /* constant over the step that ends at the row */
     }
+    if (perp_plan_points(plan) >
+        1) { /* inputs: the polynomial through so many rows, for each step behind the first row */
+        snprintf(line, sizeof line, "points %d", perp_plan_points(plan));
+        perp_trajectory_writer_comment(w, line);
+    }
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
@@ -256,8 +267,11 @@ static perp_status write_plan(const perp_model *model, const perp_plan *plan,
                                 ? NULL
                                 : perp_plan_outcome_message(result->outcome);
         perp_trajectory_writer_header(w, n, names, units);
-        for (int k = 0; k < perp_plan_rows(plan); k++) {
-            perp_plan_row(plan, k, row);
+        perp_plan_row(plan, 0, row);
+        perp_trajectory_writer_row(w, row);
+        for (int k = 0; k < (perp_plan_rows(plan) - 1) * perp_plan_points(plan); k++) {
+            int points = perp_plan_points(plan);
+            perp_plan_point_row(plan, k / points, k % points, row);
             perp_trajectory_writer_row(w, row);
         }
         snprintf(rows, CLI_PATH_ROOM, "%s", fault ? perp_trajectory_writer_partial(w) : path);
@@ -368,14 +382,20 @@ static void print_attempts(FILE *out, const perp_plan *plan)
     fprintf(out, "\n");
 }
 
+/* Was the motion integrated with the inputs as they are between nodes? */
+static int is_accurate(const perp_plan_result *r)
+{
+    return perp_integrator_find(r->replay_by) == PERP_RADAU7;
+}
+
 static void print_summary(FILE *out, const perp_model *model, const perp_plan *plan,
-                          const perp_plan_result *r, const perp_plan_options *o, double seconds)
+                          const perp_plan_result *r, double seconds)
 {
     char text[512];
     perp_plan_size size = perp_plan_get_size(plan);
     int holds = perp_plan_holds(r->outcome);
     fprintf(out, "%s: %d steps (%s), %d unknowns, %d conditions, %d pairs\n",
-            perp_model_name(model), size.steps, perp_plan_method_name(o->method), size.unknowns,
+            perp_model_name(model), size.steps, perp_plan_method_name(r->method), size.unknowns,
             size.rows, size.pairs);
     const char *word = perp_plan_outcome_name(r->outcome),
                *there = perp_plan_outcome_name(r->on_mesh);
@@ -399,11 +419,17 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
                     r->both_zero == 1 ? "" : "s");
         fprintf(out, "\n");
     }
+    if (r->meshes)
+        fprintf(out, "%d mesh%s finer than asked for; the cost changed by %.1e with the last\n",
+                r->meshes, r->meshes == 1 ? "" : "es", r->cost_change);
     if (r->replay_by && isfinite(r->replay))
-        fprintf(
-            out,
-            "replayed by %s at a quarter of the step: differs by %.2g of the largest size (%s)\n",
-            r->replay_by, r->replay, perp_plan_column_name(plan, 1 + r->replay_state));
+        fprintf(out, "%s by %s%s: differs by %.2g of the largest size (%s)",
+                is_accurate(r) ? "integrated" : "replayed", r->replay_by,
+                is_accurate(r) ? "" : " at a quarter of the step", r->replay,
+                perp_plan_column_name(plan, 1 + r->replay_state));
+    if (r->replay_by && isfinite(r->replay) && isfinite(r->cost_error))
+        fprintf(out, ", worth %.1e of the cost", r->cost_error);
+    if (r->replay_by && isfinite(r->replay)) fprintf(out, "\n");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {
@@ -417,15 +443,16 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
 {
 #define FIELD(field) CLI_JSON(perp_plan_result, field)
     static const cli_json_field fields[] = {
-        FIELD(cost),         FIELD(horizon),         FIELD(iterations), FIELD(starts),
-        FIELD(defect),       FIELD(complementarity), FIELD(bounds),     FIELD(conditions),
-        FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),  FIELD(replay),
-        FIELD(replay_by)};
+        FIELD(cost),         FIELD(horizon),         FIELD(iterations),  FIELD(starts),
+        FIELD(defect),       FIELD(complementarity), FIELD(bounds),      FIELD(conditions),
+        FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),   FIELD(replay),
+        FIELD(replay_by),    FIELD(meshes),          FIELD(cost_change), FIELD(cost_error)};
 #undef FIELD
     cJSON *o = r->json, *freed, *tried;
     perp_plan_size size = perp_plan_get_size(plan);
     cJSON_AddStringToObject(o, "outcome", perp_plan_outcome_name(result->outcome));
     cJSON_AddStringToObject(o, "on_mesh", perp_plan_outcome_name(result->on_mesh));
+    cJSON_AddStringToObject(o, "method", perp_plan_method_name(result->method));
     cJSON_AddBoolToObject(o, "holds", perp_plan_holds(result->outcome));
     cli_json_add(o, fields, CLI_JSON_COUNT(fields), result);
     cli_json_add_size(cJSON_AddObjectToObject(o, "size"), &size);
@@ -631,11 +658,11 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         FILE *out = cli_text_stream(r->out, r->report);
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
-        if (!r->quiet) print_summary(out, model, plan, &result, &o, seconds);
+        if (!r->quiet) print_summary(out, model, plan, &result, seconds);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
-        if (!r->quiet && o.replay && holds)
+        if (!r->quiet && o.replay && holds && result.meshes == 0) /* steps are of equal length */
             cli_exit_code(print_replay(out, model, plan,
                                        &o)); /* remembers a lack of memory for the exit code */
         if (result.outcome == PERP_PLAN_STOPPED)

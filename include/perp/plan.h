@@ -149,6 +149,11 @@ typedef struct perp_plan_options {
     int replay; ///< 1: simulate the inputs found, finer (default); 0: do not
     int (*progress)(void *context, const perp_plan_progress *progress); ///< not 0: stop; nullable
     void *context; ///< progress is called from one thread at a time, start by start in order
+    double
+        motion_tol; ///< steps are divided until the motion under the plan's inputs, integrated accurately, differs by less than this part
+        ///< of the largest size of each state, and the cost by less than this part from one mesh to the next; 0 (default): they
+        ///< are as asked for
+    int most_steps; ///< ... but into no more than this; default 1000
 } perp_plan_options;
 
 /// What was found. Residuals are computed from the model's own expressions.
@@ -178,6 +183,13 @@ typedef struct perp_plan_result {
     int replay_state; ///< the state it is of
     double replay_off;     ///< and the difference in its unit
     const char *replay_by; ///< the integrator; NULL without a replay
+    double
+        cost_error; ///< what the cost changes by, to first order, when the end is brought back to where an accurate motion leaves it;
+                    ///< NaN where there was none
+    int meshes;     ///< times that steps were divided (motion_tol)
+    double cost_change; ///< of the last of these; 0 without
+    perp_plan_method
+        method; ///< of the steps: that of the options, or one of higher order (motion_tol)
 } perp_plan_result;
 
 typedef struct perp_plan perp_plan;
@@ -237,7 +249,7 @@ PERP_API perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, 
 
 /// Move the last answer so many steps earlier; the last step is repeated.
 ///
-/// @return PERP_OK, PERP_ERR_ARG: there is no answer
+/// @return PERP_OK, PERP_ERR_ARG: there is no answer, or its steps were divided (motion_tol)
 PERP_API perp_status perp_plan_shift(perp_plan *plan, int steps);
 
 /// Solve again from the last answer, its multipliers and the sides of its pairs; other sides are searched where these have become
@@ -279,10 +291,20 @@ PERP_API const char *perp_plan_column_unit(const perp_plan *plan, int column);
 /// @param row  perp_plan_columns entries
 PERP_API void perp_plan_row(const perp_plan *plan, int node, double *row);
 
+/// Points of a step at which there is a row: 1, its end; with "radau3" and the like, unless inputs are held, 2 and more. Inputs are the
+/// polynomial through these points, kept within their ranges.
+PERP_API int perp_plan_points(const perp_plan *plan);
+/// A row at point 0 .. perp_plan_points - 1 of step 0 .. rows - 2; the last point is the node behind the step. At the others there are no
+/// residual and no costates (NaN).
+///
+/// @param row  perp_plan_columns entries
+PERP_API void perp_plan_point_row(const perp_plan *plan, int step, int point, double *row);
+
 /// 1 if an input has one value over each step (backward Euler, or "inputs held"): row k has that of the step before it.
 PERP_API int perp_plan_holds_inputs(const perp_plan *plan);
 
-/// A phase of the plan: steps of equal length. Without phases there is one.
+/// A phase of the plan: steps of equal length, unless they were divided (motion_tol). Without phases there is one; where nodes were moved
+/// to switches, one between any two of these.
 typedef struct perp_plan_phase {
     const char *name; ///< "" where the plan block gives none
     int first, last;  ///< nodes; the last of a phase is the first of the next

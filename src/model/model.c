@@ -7,6 +7,7 @@
 #include "trajectory/trajectory.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,11 +263,16 @@ static perp_status check_samples(const double *time, const double *value, int n,
     return PERP_OK;
 }
 
-int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
-                         const char *name)
+int perp__item_set_pieces(perp__item *item, const double *time, const double *value, int n,
+                          int points, const char *name)
 {
     size_t bytes = (size_t)n * sizeof(double);
-    perp__table copy = {n, copy_memory(time, bytes), copy_memory(value, bytes),
+    perp__table copy = {n,
+                        points,
+                        item->lo,
+                        item->hi,
+                        copy_memory(time, bytes),
+                        copy_memory(value, bytes),
                         copy_memory(name, strlen(name) + 1)};
     if (!copy.time || !copy.value || !copy.name) {
         clear_table(&copy);
@@ -276,6 +282,24 @@ int perp__item_set_table(perp__item *item, const double *time, const double *val
     item->table = copy;
     item->expr = -1;
     return 1;
+}
+
+int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
+                         const char *name)
+{
+    return perp__item_set_pieces(item, time, value, n, 0, name);
+}
+
+/* What a plan's table says of a column: "held F", one value a piece, or "points 3", rows at the points of a method. 0: neither. */
+static int points_of(const perp_trajectory *table, const char *column)
+{
+    int points = 0;
+    for (int i = 0; perp_trajectory_comment(table, i); i++) {
+        const char *line = perp_trajectory_comment(table, i);
+        if (strncmp(line, "held ", 5) == 0 && strcmp(line + 5, column) == 0) return 1;
+        if (strncmp(line, "points ", 7) == 0) points = atoi(line + 7);
+    }
+    return points;
 }
 
 perp_status perp_model_set_input_table(perp_model *model, const char *input,
@@ -299,9 +323,14 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     if (status == PERP_OK) status = perp__check_unit(table, t, "s", name, diag);
     if (status == PERP_OK)
         status = perp__check_unit(table, v, model->item[PERP_INPUT][i].unit, name, diag);
+    int points = points_of(table, column);
+    if (status == PERP_OK && points != 0 && (points < 0 || (n - 1) % points != 0))
+        status = perp__refuse(
+            diag, PERP_ERR_DATA, perp__in(name),
+            "%d rows; 'points %d' needs that many for each step behind the first\n", n, points);
     if (status != PERP_OK) return status;
 
-    return perp__item_set_table(&model->item[PERP_INPUT][i], time, value, n, name)
+    return perp__item_set_pieces(&model->item[PERP_INPUT][i], time, value, n, points, name)
                ? PERP_OK
                : perp__out_of_memory(diag, name);
 }
@@ -329,6 +358,27 @@ int perp_model_settle_inputs(perp_model *model)
     return n;
 }
 
+/* By the polynomial of the piece that ends at t or behind it, up to rounding. */
+static double piece_value(const perp__table *table, double t, int *hint)
+{
+    int s = table->points, n = (table->n - 1) / s, k = *hint < 0 || *hint > n - 1 ? 0 : *hint;
+    const double *end = table->time + s, *time, *value;
+    double sum = 0;
+    while (k > 0 && t <= end[s * (k - 1)]) k--;
+    while (k < n - 1 && t > end[s * k]) k++;
+    double slack = PERP_TOL_SAME * (end[s * k] - end[s * (k - 1)]) + DBL_EPSILON * fabs(t);
+    if (k > 0 && t <= end[s * (k - 1)] + slack) k--; /* a step's end, computed from its start */
+    *hint = k;
+    time = table->time + 1 + s * k, value = table->value + 1 + s * k;
+    for (int i = 0; i < s; i++) {
+        double basis = 1;
+        for (int j = 0; j < s; j++)
+            if (j != i) basis *= (t - time[j]) / (time[i] - time[j]);
+        sum += basis * value[i];
+    }
+    return s > 1 ? fmax(table->lo, fmin(table->hi, sum)) : sum;
+}
+
 double perp__table_value(const perp__table *table, double t, int *hint)
 {
     const double *time = table->time;
@@ -336,6 +386,7 @@ double perp__table_value(const perp__table *table, double t, int *hint)
     double slack = PERP_TOL_WHOLE * (time[n - 1] - time[0]) +
                    PERP_TOL_SAME * fabs(t); /* rounding of t0 + k h */
     if (!(t >= time[0] - slack && t <= time[n - 1] + slack)) return NAN;
+    if (table->points) return piece_value(table, t, hint);
     while (k < n - 2 && t >= time[k + 1]) k++;
     while (k > 0 && t < time[k]) k--;
     *hint = k;
@@ -366,8 +417,9 @@ static int copy_items(perp_model *to, const perp_model *from)
     }
     for (int i = 0; i < from->nitem[PERP_INPUT]; i++) {
         const perp__table *table = &from->item[PERP_INPUT][i].table;
-        if (table->n > 0 && !perp__item_set_table(&to->item[PERP_INPUT][i], table->time,
-                                                  table->value, table->n, table->name))
+        if (table->n > 0 &&
+            !perp__item_set_pieces(&to->item[PERP_INPUT][i], table->time, table->value, table->n,
+                                   table->points, table->name))
             return 0;
     }
     return 1;

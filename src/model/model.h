@@ -21,9 +21,11 @@ enum { PERP__SYM_T, PERP__SYM_T_PRE, PERP__SYM_H, PERP__SYM_FIRST };
 /* Offsets from an item's first symbol. */
 enum { PERP__NOW = 0, PERP__INPUT_PRE = 1, PERP__DER = 1, PERP__NEXT = 2, PERP__PRE = 3 };
 
-/* Samples of an input; linear between them. */
+/* Samples of an input; linear between them, or behind the first row in pieces of so many rows each: the polynomial through them, kept
+ * within the range of the input, up to the last of them (1: the value over the whole piece). */
 typedef struct perp__table {
-    int n;
+    int n, points; /* of a piece; 0: linear */
+    double lo, hi; /* the range, of pieces */
     double *time, *value;
     char *name;
 } perp__table;
@@ -56,8 +58,9 @@ typedef struct perp__pair {
     perp_expr a, b, lo, hi;
     perp_expr guard; /* -1 none */
     int at;
-    const char *text, *side[2], *shown[2]; /* the sides as written, and with the values of loop indices */
-    int contact; /* it is one of the pairs that state this contact; -1 none */
+    const char *text, *side[2],
+        *shown[2]; /* the sides as written, and with the values of loop indices */
+    int contact;   /* it is one of the pairs that state this contact; -1 none */
 } perp__pair;
 
 /* A contact with Coulomb friction: |f| <= bound, and f = -bound v/|v| unless v = 0. How it is stated: */
@@ -155,6 +158,10 @@ perp_status perp__model_clone(const perp_model *model, perp_model **out);
 /* The input's table becomes a copy of these samples. 0 when memory is out. */
 int perp__item_set_table(perp__item *item, const double *time, const double *value, int n,
                          const char *name);
+
+/* The same of n = 1 + points * pieces samples. */
+int perp__item_set_pieces(perp__item *item, const double *time, const double *value, int n,
+                          int points, const char *name);
 
 /* The table's value at t, which must lie within it up to rounding, else NaN. *hint (in, out) is the
  * last interval. */

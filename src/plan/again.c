@@ -124,6 +124,7 @@ perp_status perp_plan_shift(perp_plan *plan, int steps)
 {
     if (!plan || steps < 0 || steps > plan->program->K || !plan->again.has_answer)
         return PERP_ERR_ARG;
+    if (plan->program->mesh.base != plan->program->K) return PERP_ERR_ARG;
     size_t K = (size_t)plan->program->K, n = (size_t)steps < K ? (size_t)steps : K - 1;
     for (int j = 0; j < plan->program->nw; j++) shift(plan->w + (size_t)j * K, K, n);
     for (int j = 0; j < plan->program->nrow; j++) shift(plan->lambda + (size_t)j * K, K, n);

@@ -61,7 +61,8 @@ static perp_plan_options default_options(const perp_model *model)
                            .restarts = 4,
                            .homotopy_steps = 4,
                            .refine = 1,
-                           .replay = 1};
+                           .replay = 1,
+                           .most_steps = 1000};
     const perp__plan_block *b = model ? model->plan : NULL;
     if (!b) return o;
     if (b->nodes >= 0 || b->nphase > 0) {
@@ -124,7 +125,8 @@ static perp_status check_options(const perp_model *m, const perp_plan_options *o
                       "there is no IPOPT here: install coinor-libipopt-dev and build again");
     if (!(o->tol > 0) || !(o->verify_tol > 0) || o->max_iter < 1 || o->restarts < 0 ||
         o->tries < 1 || o->threads < 0 || o->homotopy_steps < 0 || o->homotopy_steps > 100 ||
-        !(o->relaxation >= 0) || !(o->relaxation_min >= 0))
+        !(o->relaxation >= 0) || !(o->relaxation_min >= 0) || !(o->motion_tol >= 0) ||
+        o->most_steps < 1)
         return refuse(m, b->at, diag, PERP_ERR_ARG, "an option is out of its range");
     return PERP_OK;
 }
@@ -223,10 +225,16 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!model) return PERP_ERR_ARG;
-    perp_plan_options taken = default_options(model), *options = &taken;
-    if (!perp__options_take(options, sizeof *options, given)) return PERP_ERR_ARG;
-    perp_status status = check_options(model, options, diag);
-    if (status != PERP_OK) return status;
+    perp_plan_options options = default_options(model);
+    if (!perp__options_take(&options, sizeof options, given)) return PERP_ERR_ARG;
+    perp_status status = check_options(model, &options, diag);
+    return status == PERP_OK ? perp__plan_create_on(model, &options, NULL, out, diag) : status;
+}
+
+perp_status perp__plan_create_on(const perp_model *model, const perp_plan_options *options,
+                                 const perp__mesh *mesh, perp_plan **out, perp_diag *diag)
+{
+    perp_status status = PERP_OK;
     perp_plan *plan = calloc(1, sizeof *plan);
     if (!plan) return PERP_ERR_MEMORY;
     plan->model = model;
@@ -235,15 +243,16 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
                                .method = options->method,
                                .theta = options->theta,
                                .pairs = options->pairs,
-                               .from = options->from};
+                               .from = options->from,
+                               .mesh = mesh};
     plan->program = perp__program_create(model, &o, &status, diag);
     if (plan->program && (!allocate(plan) || !allocate_rows(plan) ||
                           !perp__program_guess(plan->program, plan->initial.w, plan->initial.p)))
         status = PERP_ERR_MEMORY;
-    if (status == PERP_OK && model->plan->simulates &&
+    if (status == PERP_OK && model->plan->simulates && !mesh &&
         !perp__plan_guess_simulate(options, plan->program, plan->initial.w, plan->initial.p, diag))
         status = PERP_ERR_MEMORY;
-    if (status == PERP_OK && model->plan->table) status = read_guess(plan, diag);
+    if (status == PERP_OK && model->plan->table && !mesh) status = read_guess(plan, diag);
     if (status == PERP_OK &&
         !perp__program_find_units(plan->program, plan->initial.w, plan->initial.p))
         status = PERP_ERR_MEMORY;
@@ -251,7 +260,7 @@ perp_status perp_plan_create(const perp_model *model, const perp_plan_options *g
                                        model->nitem[PERP_STATE] + model->nitem[PERP_PARAM]))
         perp__plan_look(plan);
     if (plan->arena.failed) status = PERP_ERR_MEMORY;
-    if (status == PERP_OK) status = perp__plan_create_coarse(plan);
+    if (status == PERP_OK && !mesh) status = perp__plan_create_coarse(plan);
     if (status == PERP_OK && !plan->coarse) status = perp__plan_create_easier(plan, diag);
     if (status != PERP_OK) {
         perp_plan_destroy(plan);
@@ -345,28 +354,47 @@ const char *perp_plan_column_unit(const perp_plan *plan, int column)
     return i == 0 ? "s" : "";
 }
 
-void perp_plan_row(const perp_plan *plan, int node, double *row)
+/* A row at a point of the step before a node; node 0: at the start. */
+static void row_at(const perp_plan *plan, int node, int point, double *row)
 {
     const perp__program *g = plan->program;
     const perp_model *m = plan->model;
-    int step = node > 0 ? node - 1 : 0, last = (g->npoint - 1) * g->nb, c = 0;
+    int step = node > 0 ? node - 1 : 0, first = point * g->nb, c = 0,
+        is_node = point == g->npoint - 1;
     size_t K = (size_t)g->K, k = (size_t)step;
     double h = perp__program_step(g, plan->p, step), start = perp__program_time(g, plan->p, step);
-    perp__plan_row_symbols(g, plan->w, plan->p, node, plan->symbol, plan->value);
-    row[c++] = node > 0 ? start + h : start;
+    perp__plan_row_symbols(g, plan->w, plan->p, node, point, plan->symbol, plan->value);
+    row[c++] = node > 0 ? start + g->scheme.c[point] * h : start;
     for (int i = 0; i < g->ns; i++)
-        row[c++] = node > 0 ? plan->w[(size_t)(last + i) * K + k]
+        row[c++] = node > 0 ? plan->w[(size_t)(first + i) * K + k]
                             : perp__program_pre(g, plan->w, plan->p, i, 0);
     for (int i = 0; i < m->nvar; i++)
-        row[c++] = node > 0 ? plan->w[(size_t)(last + g->nx + i) * K + k] : (double)NAN;
+        row[c++] = node > 0 ? plan->w[(size_t)(first + g->nx + i) * K + k] : (double)NAN;
     for (int i = 0; i < g->nu; i++)
         row[c++] = node == 0 && g->nx > g->ns
                        ? perp__program_pre(g, plan->w, plan->p, g->ns + i, 0)
-                       : plan->w[(size_t)(last + g->nx + g->nv + g->nsplit + i) * K + k];
+                       : plan->w[(size_t)(first + g->nx + g->nv + g->nsplit + i) * K + k];
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)
         row[c++] = plan->value[m->item[PERP_OUTPUT][i].expr];
-    row[c++] = node > 0 ? plan->residual[step] : (double)NAN;
-    for (int i = 0; i < g->ns; i++) row[c++] = plan->costate[(size_t)i * (K + 1) + (size_t)node];
+    row[c++] = node > 0 && is_node ? plan->residual[step] : (double)NAN;
+    for (int i = 0; i < g->ns; i++)
+        row[c++] = is_node ? plan->costate[(size_t)i * (K + 1) + (size_t)node] : (double)NAN;
+}
+
+void perp_plan_row(const perp_plan *plan, int node, double *row)
+{
+    row_at(plan, node, plan->program->npoint - 1, row);
+}
+
+int perp_plan_points(const perp_plan *plan)
+{
+    return perp_plan_holds_inputs(plan) ? 1 : plan->program->npoint;
+}
+
+void perp_plan_point_row(const perp_plan *plan, int step, int point, double *row)
+{
+    int behind = plan->program->npoint - perp_plan_points(plan);
+    row_at(plan, step + 1, point + behind, row);
 }
 
 int perp_plan_holds_inputs(const perp_plan *plan)
@@ -399,11 +427,17 @@ perp_plan_phase perp_plan_get_phase(const perp_plan *plan, int i)
 perp_status perp_plan_phase_model(const perp_plan *plan, int i, perp_model **model, perp_diag *diag)
 {
     if (!plan || !model || i < 0 || i >= plan->program->phase.n) return PERP_ERR_ARG;
+    return perp__plan_phase_model(plan, plan->w, i, model, diag);
+}
+
+perp_status perp__plan_phase_model(const perp_plan *plan, const double *w, int i,
+                                   perp_model **model, perp_diag *diag)
+{
     const perp__program *g = plan->program;
     const perp_model *m = plan->model;
     const perp__plan_block *b = m->plan;
     perp_status status = perp__model_clone(m, model);
-    perp__plan_begin_symbols(g, plan->w, plan->p, i, plan->symbol, plan->value);
+    perp__plan_begin_symbols(g, w, plan->p, i, plan->symbol, plan->value);
     for (int k = 0; k < g->param.n + b->nparam && status == PERP_OK; k++) {
         const perp__item *item =
             &m->item[PERP_PARAM][k < g->param.n ? g->param.item[k] : b->param[k - g->param.n].item];

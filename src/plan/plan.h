@@ -13,8 +13,8 @@ typedef struct perp__plan_judge {
     const void *context;
 } perp__plan_judge;
 
-/* A guess that was given row by row: parts of two-sided pairs are still missing. */
-enum { PERP__GUESS_IN_ROWS = 2 };
+/* A guess that was given row by row: parts of two-sided pairs are still missing. One that is the plan on a coarser mesh. */
+enum { PERP__GUESS_IN_ROWS = 2, PERP__GUESS_COARSER = 3 };
 
 typedef struct perp__point {
     double *w, *p;
@@ -55,7 +55,7 @@ struct perp_plan {
     struct {
         double *w, *p;
     } guess, initial;      /* from a table; the model's guesses */
-    int has_guess;         /* 1, or PERP__GUESS_IN_ROWS */
+    int has_guess;         /* 1, or one of these */
     perp__pairing pairing; /* which the last solve ended with, without a penalty */
     double *r, *lambda, *lower, *upper;
     double *direction; /* along which the cost falls */
@@ -102,10 +102,28 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
 void perp__plan_look(perp_plan *plan);
 void perp__plan_start_as(perp_plan *plan, const perp_plan *other);
 perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag);
+/* The states at the ends of steps by an accurate integration with the plan's inputs, each step by `finer` of it: from the plan's start on,
+ * or each step from the plan's node. w: nW, the plan's but for these. PERP_ERR_MODEL: the integrator does not take the model;
+ * PERP_ERR_NO_SOLUTION: it stops. */
+perp_status perp__plan_integrate(const perp_plan *plan, int finer, int from_nodes, double *w,
+                                 perp_diag *diag);
+/* Where state i at the end of step k is in w; the largest size of each state. */
+size_t perp__plan_end(const perp__program *program, int i, int k);
+void perp__plan_amplitudes(const perp_plan *plan, double *amplitude);
+/* As perp_plan_phase_model, with the states before the phase from w. */
+perp_status perp__plan_phase_model(const perp_plan *plan, const double *w, int phase,
+                                   perp_model **model, perp_diag *diag);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
+/* A plan on a mesh; NULL: as the options ask. */
+perp_status perp__plan_create_on(const perp_model *model, const perp_plan_options *options,
+                                 const perp__mesh *mesh, perp_plan **plan, perp_diag *diag);
+/* Chosen input j a part of the way through step k. */
+double perp__plan_input(const perp_plan *plan, int j, int k, double share);
+/* Divide the steps of a plan that holds until its motion is accurate to options.motion_tol, as far as that goes (refine.c). */
+perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result);
 /* Copy a plan's answer to the kept one, or the kept one to where answers are read. */
 void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep);
 /* Make plan->coarse where there are many steps. */

@@ -175,14 +175,18 @@ static int share_steps(perp__transcriber *t)
     double runs = b->runs >= 0 ? known_value(t, b->runs) : 1, all = 0, sum = 0;
     g->phase.named = b->nphase;
     if (b->nphase) runs = b->nphase;
-    if (!(runs >= 1 && runs <= g->K) || runs != floor(runs)) {
+    int n = g->mesh.base;
+    if (g->mesh.nrun && !b->nphase) {
+        g->phase.n = g->mesh.nrun;
+        g->phase.first = g->mesh.cut;
+        return 1;
+    }
+    if (!(runs >= 1 && runs <= n) || runs != floor(runs)) {
         if (b->nphase)
-            perp__plan_error(t, b->phase[0].at, "%d steps are too few for %d phases", g->K,
-                             b->nphase);
+            perp__plan_error(t, b->phase[0].at, "%d steps are too few for %d phases", n, b->nphase);
         else
             perp__plan_error(t, b->runs_at,
-                             "phases must be a whole number from 1 to the number of steps, %d",
-                             g->K);
+                             "phases must be a whole number from 1 to the number of steps, %d", n);
         runs = 1;
         g->phase.named = 0;
     }
@@ -195,24 +199,67 @@ static int share_steps(perp__transcriber *t)
     g->phase.first[0] = 0;
     for (int q = 0; q < g->phase.n; q++) {
         sum += asked[q];
-        double last = floor(g->K * sum / all + PERP_TOL_WHOLE); /* and at least a step for each */
+        double last = floor(n * sum / all + PERP_TOL_WHOLE); /* and at least a step for each */
         g->phase.first[q + 1] =
-            (int)fmin(fmax(last, g->phase.first[q] + 1), g->K - (g->phase.n - 1 - q));
+            (int)fmin(fmax(last, g->phase.first[q] + 1), n - (g->phase.n - 1 - q));
     }
     return 1;
 }
 
-/* A phase's steps are of equal length. */
-static void set_steps(perp__program *g)
+/* Runs that begin at given steps. */
+static void set_steps_of_runs(perp__program *g)
 {
     for (int q = 0; q < g->phase.n; q++) {
-        int n = g->phase.first[q + 1] - g->phase.first[q];
-        for (int i = 0, k = g->phase.first[q]; i < n; i++, k++) {
-            g->phase.step[at(g, q, k)] = 1.0 / n;
-            g->phase.frac[at(g, q, k)] = (double)i / n;
+        double all = 0, passed = 0;
+        for (int k = g->phase.first[q]; k < g->phase.first[q + 1]; k++) all += g->mesh.length[k];
+        for (int k = g->phase.first[q]; k < g->phase.first[q + 1]; k++) {
+            g->phase.step[at(g, q, k)] = g->mesh.length[k] / all;
+            g->phase.frac[at(g, q, k)] = passed / all;
+            passed += g->mesh.length[k];
             for (int r = 0; r < q; r++) g->phase.frac[at(g, r, k)] = 1;
         }
     }
+}
+
+/* The steps that a phase asks for are of equal length; from now on phase.first counts those they are divided into. */
+static void set_steps(perp__program *g)
+{
+    const int *first = g->mesh.first;
+    if (g->phase.first == g->mesh.cut) {
+        set_steps_of_runs(g);
+        return;
+    }
+    for (int q = 0; q < g->phase.n; q++) {
+        int from = g->phase.first[q], n = g->phase.first[q + 1] - from;
+        for (int i = 0; i < n; i++) {
+            double passed = 0;
+            for (int k = first[from + i]; k < first[from + i + 1]; k++) {
+                g->phase.step[at(g, q, k)] = g->mesh.part[k] / n;
+                g->phase.frac[at(g, q, k)] = (i + passed) / n;
+                passed += g->mesh.part[k];
+                for (int r = 0; r < q; r++) g->phase.frac[at(g, r, k)] = 1;
+            }
+        }
+    }
+    for (int q = 0; q <= g->phase.n; q++) g->phase.first[q] = first[g->phase.first[q]];
+}
+
+/* 0: memory */
+static int take_mesh(perp__program *g, const perp__mesh *mesh)
+{
+    int n = g->mesh.base = mesh ? mesh->base : g->K;
+    g->mesh.nrun = mesh ? mesh->nrun : 0;
+    g->mesh.holds = mesh ? mesh->holds : 0;
+    PERP_TAKE(&g->arena, g->mesh.first, n + 1);
+    PERP_TAKE(&g->arena, g->mesh.part, g->K);
+    if (g->mesh.nrun) PERP_TAKE(&g->arena, g->mesh.cut, g->mesh.nrun + 1);
+    if (g->mesh.nrun) PERP_TAKE(&g->arena, g->mesh.length, g->K);
+    for (int i = 0; !g->arena.failed && i <= n; i++) g->mesh.first[i] = mesh ? mesh->first[i] : i;
+    for (int k = 0; !g->arena.failed && k < g->K; k++) g->mesh.part[k] = mesh ? mesh->part[k] : 1;
+    if (g->arena.failed || !g->mesh.nrun) return !g->arena.failed;
+    memcpy(g->mesh.cut, mesh->cut, ((size_t)g->mesh.nrun + 1) * sizeof *g->mesh.cut);
+    memcpy(g->mesh.length, mesh->length, (size_t)g->K * sizeof *g->mesh.length);
+    return !g->arena.failed;
 }
 
 int perp__program_holds_first(const perp__program *g, int condition, int q)
@@ -260,9 +307,9 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->ns = g->nx = m->nitem[PERP_STATE];
     PERP_TAKE(&g->arena, g->has_rate, m->nequation);
     PERP_TAKE(&g->arena, g->holds_first, t->block->ncondition);
-    if (g->arena.failed) return 0;
+    if (g->arena.failed || !take_mesh(g, o->mesh)) return 0;
     g->nv = m->nitem[PERP_VAR];
-    g->held = t->block->holds_inputs;
+    g->held = t->block->holds_inputs || g->mesh.holds;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);

@@ -79,13 +79,24 @@ typedef struct perp__external {
     double *jac;                   /* njac: work */
 } perp__external;
 
+/* How the steps that were asked for are divided, and at which of them runs of free length begin. */
+typedef struct perp__mesh {
+    int base;       /* steps asked for */
+    int *first;     /* base + 1: the first step of each */
+    double *part;   /* a step: its length, as a part of the one asked for */
+    int nrun, *cut; /* nrun + 1: the first step of each run; none: those of the block */
+    double *length; /* a step: its length, where there are runs */
+    int holds;      /* inputs are held, though the block does not ask for that */
+} perp__mesh;
+
 typedef struct perp__program {
     const perp_model *model;
     perp__scheme scheme;
     perp_plan_pairs pairs;
 
     /* layout */
-    int K;                  /* steps */
+    int K; /* steps */
+    perp__mesh mesh;
     int npoint, nb;         /* points a step; unknowns a point */
     int held;               /* inputs are constant over a step: those of the last point count */
     int nx, nv, nsplit, nu; /* the parts of a point, in this order */
@@ -154,6 +165,7 @@ typedef struct perp__program_options {
     double theta; /* of the method of this name */
     perp_plan_pairs pairs;
     double from;
+    const perp__mesh *mesh; /* of the steps; NULL: as asked for */
     int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */
     const double *miss; /* by condition of the block: the unit of a miss; NULL: 1 */
 } perp__program_options;

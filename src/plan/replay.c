@@ -1,5 +1,5 @@
-/* A plan simulated with the inputs found by another method on a finer grid: whether its motion is that of
- * the system, or of its mesh only. */
+/* How far a plan is from the motion that its inputs make: by an accurate integration (motion.c), or, where that is dearer than needed or
+ * not possible, by another method on a finer grid. Whether its motion is that of the system, or of its mesh only. */
 
 #include "base/tol.h"
 #include "model/plan_block.h"
@@ -22,10 +22,12 @@ static const double NOISE = 1e-9;
 
 typedef struct replay {
     const perp_plan *plan;
-    const double *amplitude; /* ns: the largest size of each state in the plan */
+    double *amplitude; /* ns: the largest size of each state in the plan */
+    double *w;         /* nW: the accurate motion */
     perp_integrator by;
     perp_plan_phase phase;
-    double worst, off;
+    double worst, off, unsure;
+    double worth; /* of what is off at the end, to the cost */
     int state;
 } replay;
 
@@ -36,36 +38,24 @@ static double state_at(const perp_plan *plan, int i, int k)
     return plan->w[(size_t)((g->npoint - 1) * g->nb + i) * (size_t)g->K + (size_t)k];
 }
 
+/* State i is this far from what it is in the plan. */
+static void note(replay *u, int i, double off)
+{
+    double error = off / u->amplitude[i];
+    if (off == 0 || error <= u->worst) return;
+    u->worst = isfinite(error) ? error : (double)INFINITY;
+    u->off = off;
+    u->state = i;
+}
+
 static perp_status compare_row(void *context, long step, const double *row)
 {
     replay *u = context;
     if (step == 0 || step % FINER != 0) return PERP_OK;
     int k = u->phase.first + (int)(step / FINER) - 1;
-    for (int i = 0; i < u->plan->program->ns && k < u->phase.last; i++) {
-        double off = fabs(row[1 + i] - state_at(u->plan, i, k)), error = off / u->amplitude[i];
-        if (off == 0 || error <= u->worst) continue;
-        u->worst = isfinite(error) ? error : (double)INFINITY;
-        u->off = off;
-        u->state = i;
-    }
+    for (int i = 0; i < u->plan->program->ns && k < u->phase.last; i++)
+        note(u, i, fabs(row[1 + i] - state_at(u->plan, i, k)));
     return PERP_OK;
-}
-
-/* Chosen input j a share of the way through step k: held, straight, or the polynomial of its points. */
-static double input_at(const perp_plan *plan, int j, int k, double share)
-{
-    const perp__program *g = plan->program;
-    size_t K = (size_t)g->K, at = (size_t)(g->nx + g->nv + g->nsplit + j);
-    const double *w = plan->w;
-    if (perp_plan_holds_inputs(plan))
-        return w[((size_t)((g->npoint - 1) * g->nb) + at) * K + (size_t)k];
-    if (g->nx > g->ns) {
-        double before = perp__program_pre(g, w, plan->p, g->ns + j, k);
-        return before + share * (w[at * K + (size_t)k] - before);
-    }
-    double value[PERP__MOST_POINTS];
-    for (int c = 0; c < g->npoint; c++) value[c] = w[((size_t)(c * g->nb) + at) * K + (size_t)k];
-    return perp__scheme_between(&g->scheme, value, share);
 }
 
 /* Chosen input j over the phase as a table of the model's copy; where it jumps, the middle. 0: memory. */
@@ -77,15 +67,36 @@ static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, in
     for (int i = 0; i < n && time; i++) {
         int k = q.first + i / FINER;
         double share = (double)(i % FINER) / FINER;
-        value[i] = k < q.last ? input_at(plan, j, k, share) : input_at(plan, j, k - 1, 1);
+        value[i] =
+            k < q.last ? perp__plan_input(plan, j, k, share) : perp__plan_input(plan, j, k - 1, 1);
         if (share == 0 && i > 0 && k < q.last)
-            value[i] = 0.5 * (value[i] + input_at(plan, j, k - 1, 1));
-        time[i] = q.from + (q.to - q.from) * i / (n - 1);
+            value[i] = 0.5 * (value[i] + perp__plan_input(plan, j, k - 1, 1));
+        time[i] = k < q.last ? perp__program_time(g, plan->p, k) +
+                                   share * perp__program_step(g, plan->p, k)
+                             : q.to;
     }
     int ok = time && perp__item_set_table(&m->item[PERP_INPUT][g->input_item[j]], time, value, n,
                                           "the plan");
     free(time);
     return ok;
+}
+
+/* Through steps of different lengths. */
+static perp_status advance(replay *u, perp_simulation *sim, perp_diag *diag)
+{
+    const perp_plan *plan = u->plan;
+    const perp__program *g = plan->program;
+    perp_status status = PERP_OK;
+    for (int k = u->phase.first; k < u->phase.last && status == PERP_OK; k++) {
+        double start = perp__program_time(g, plan->p, k), h = perp__program_step(g, plan->p, k);
+        for (int i = 1; i <= FINER && status == PERP_OK; i++) {
+            double to = i < FINER ? start + h * i / FINER : start + h;
+            status = perp_simulation_advance(sim, fmin(to, u->phase.to), NULL, diag);
+        }
+        for (int i = 0; i < g->ns && status == PERP_OK; i++)
+            note(u, i, fabs(perp_simulation_state(sim, i) - state_at(plan, i, k)));
+    }
+    return status;
 }
 
 /* Simulate phase q from where it begins. PERP_ERR_NO_SOLUTION where the simulation stops. */
@@ -96,6 +107,9 @@ static perp_status replay_phase(replay *u, int q, perp_diag *diag)
     perp_simulation *sim = NULL;
     u->phase = perp_plan_get_phase(u->plan, q);
     double T = u->phase.to - u->phase.from, step = T / (u->phase.last - u->phase.first) / FINER;
+    int is_even = g->mesh.base == g->K && !g->mesh.nrun;
+    for (int k = u->phase.first; k < u->phase.last && !is_even; k++)
+        step = fmax(step, perp__program_step(g, u->plan->p, k) / FINER);
     if (!(u->phase.from + step > u->phase.from)) return PERP_OK; /* of no length */
     perp_status status = perp_plan_phase_model(u->plan, q, &m, diag);
     for (int j = 0; j < g->nu && status == PERP_OK; j++)
@@ -109,7 +123,8 @@ static perp_status replay_phase(replay *u, int q, perp_diag *diag)
         o.theta = 0.5;
         status = perp_simulation_create(m, &o, &sim, diag);
     }
-    if (status == PERP_OK) status = perp_simulation_run(sim, compare_row, u, diag);
+    if (status == PERP_OK)
+        status = is_even ? perp_simulation_run(sim, compare_row, u, diag) : advance(u, sim, diag);
     perp_simulation_destroy(sim);
     perp_model_destroy(m);
     return status;
@@ -133,17 +148,22 @@ static int has_order_to_lose(const perp__program *g)
     return g->npair > 0 && g->npoint > 1;
 }
 
-static double much(const perp__program *g)
+/* So much is too much: what was asked for, or what no plan of the system is off by. */
+static double much(const perp_plan *plan)
 {
-    return has_order_to_lose(g) ? MUCH_AT_KINKS : MUCH;
+    if (plan->options.motion_tol > 0) return plan->options.motion_tol;
+    return has_order_to_lose(plan->program) ? MUCH_AT_KINKS : MUCH;
 }
 
 static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp_diag *why,
                           perp_diag *diag)
 {
     const perp_model *m = u->plan->model;
-    perp__diag_append(diag, "%s: replayed with these inputs by %s at a quarter of the step, ",
-                      m->source.name, perp_integrator_name(u->by));
+    if (!diag) return;
+    int is_accurate = u->by == PERP_RADAU7;
+    perp__diag_append(diag, "%s: %s with these inputs by %s%s, ", m->source.name,
+                      is_accurate ? "integrated" : "replayed", perp_integrator_name(u->by),
+                      is_accurate ? "" : " at a quarter of the step");
     if (u->worst > DIVERGES && isfinite(u->worst))
         perp__diag_append(diag, "the motion diverges: ");
     else if (!isfinite(u->worst))
@@ -160,6 +180,38 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
                                             : "a method of higher order");
 }
 
+/* By an accurate integration. What it is unsure by, one with steps half as long tells where a tolerance was asked for. */
+static perp_status integrate(replay *u, perp_diag *why)
+{
+    const perp_plan *plan = u->plan;
+    const perp__program *g = plan->program;
+    int finer = plan->options.method == PERP_PLAN_RADAU7 ? 2 : 1;
+    replay half = *u;
+    perp_status status = perp__plan_integrate(plan, finer, 0, u->w, why);
+    u->by = PERP_RADAU7;
+    u->worst = u->off = u->unsure = 0;
+    for (int i = 0; i < g->ns && status == PERP_OK; i++)
+        for (int k = 0; k < g->K; k++)
+            note(u, i, fabs(u->w[perp__plan_end(g, i, k)] - state_at(plan, i, k)));
+    u->worth = 0;
+    for (int i = 0; i < g->ns; i++)
+        u->worth += fabs(plan->costate[(size_t)i * ((size_t)g->K + 1) + (size_t)g->K] *
+                         (u->w[perp__plan_end(g, i, g->K - 1)] - state_at(plan, i, g->K - 1)));
+    if (status != PERP_OK || !(plan->options.motion_tol > 0) || u->worst > DIVERGES) return status;
+    double *once = malloc(plan->nW * sizeof *once);
+    if (!once) return PERP_ERR_MEMORY;
+    memcpy(once, u->w, plan->nW * sizeof *once);
+    status = perp__plan_integrate(plan, 2 * finer, 0, u->w, why);
+    half.worst = 0;
+    for (int i = 0; i < g->ns && status == PERP_OK; i++)
+        for (int k = 0; k < g->K; k++)
+            note(&half, i, fabs(u->w[perp__plan_end(g, i, k)] - once[perp__plan_end(g, i, k)]));
+    u->unsure = half.worst;
+    u->worst += half.worst;
+    free(once);
+    return status;
+}
+
 /* By theta 1/2, which damps nothing; a plan by theta, by backward Euler. Where a model has pairs theta may
  * bounce off an impact, so there a second replay by backward Euler may stand for the first, unless that
  * diverged. */
@@ -168,39 +220,63 @@ static perp_status replay_both(replay *u, perp_diag *why)
     int is_weighted = u->plan->program->scheme.is_weighted;
     perp_status status = replay_by(u, is_weighted ? PERP_BACKWARD_EULER : PERP_THETA, why);
     int may_bounce = u->plan->program->npair > 0 && !is_weighted && u->worst <= DIVERGES;
-    if (status == PERP_ERR_MEMORY || u->worst <= much(u->plan->program) || !may_bounce)
-        return status;
+    if (status == PERP_ERR_MEMORY || u->worst <= much(u->plan) || !may_bounce) return status;
     replay other = *u;
     status = replay_by(&other, PERP_BACKWARD_EULER, why);
     if (other.worst < u->worst) *u = other;
     return status;
 }
 
-perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+/* By another method, and accurately where the plan's order asks for it or the other is far off. A method that damps, with steps that are long
+ * for what grows, takes that for stable: where the other motion diverges it is the one that counts. */
+static perp_status measure(replay *u, perp_diag *why)
+{
+    const perp_plan *plan = u->plan;
+    int is_fine = plan->options.motion_tol > 0 || plan->program->npoint > 1;
+    perp_status status = replay_both(u, why);
+    int diverges = status == PERP_OK && !(u->worst <= DIVERGES);
+    if (status == PERP_ERR_MEMORY || diverges || (!is_fine && u->worst <= much(plan)))
+        return status;
+    replay accurate = *u;
+    perp_diag stops = {0};
+    perp_status other = integrate(&accurate, &stops);
+    perp_diag_clear(&stops);
+    if (other == PERP_OK) *u = accurate;
+    return other == PERP_OK || other == PERP_ERR_MEMORY ? other : status;
+}
+
+void perp__plan_amplitudes(const perp_plan *plan, double *amplitude)
 {
     const perp__program *g = plan->program;
-    perp_diag why = {0};
-    replay u = {.plan = plan};
-    if (plan->model->kind == PERP_DISCRETE || g->ns == 0) return PERP_OK;
-    double *amplitude = calloc((size_t)g->ns, sizeof *amplitude);
-    if (!amplitude) return PERP_ERR_MEMORY;
     for (int i = 0; i < g->ns; i++) {
         amplitude[i] = fabs(perp__program_pre(g, plan->w, plan->p, i, 0));
         for (int k = 0; k < g->K; k++)
             amplitude[i] = fmax(amplitude[i], fabs(state_at(plan, i, k)));
         amplitude[i] = fmax(amplitude[i], NOISE * g->unit.w[i]);
     }
-    u.amplitude = amplitude;
-    perp_status status = replay_both(&u, &why);
+}
+
+perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+{
+    const perp__program *g = plan->program;
+    perp_diag why = {0};
+    replay u = {.plan = plan, .worth = (double)NAN};
+    if (plan->model->kind == PERP_DISCRETE || g->ns == 0) return PERP_OK;
+    u.amplitude = malloc(((size_t)g->ns + plan->nW) * sizeof *u.amplitude);
+    if (!u.amplitude) return PERP_ERR_MEMORY;
+    u.w = u.amplitude + g->ns;
+    perp__plan_amplitudes(plan, u.amplitude);
+    perp_status status = measure(&u, &why);
     result->replay = u.worst;
     result->replay_state = u.state;
     result->replay_off = u.off;
+    result->cost_error = u.worth;
     result->replay_by = perp_integrator_name(u.by);
-    if (!(u.worst <= much(g))) {
+    if (!(u.worst <= much(plan))) {
         say_different(&u, result->on_mesh, &why, diag);
         result->outcome = PERP_PLAN_FEASIBLE_ON_MESH;
     }
     perp_diag_clear(&why);
-    free(amplitude);
+    free(u.amplitude);
     return status == PERP_ERR_MEMORY ? status : PERP_OK;
 }

@@ -742,7 +742,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         result->stationarity = stationarity(plan);
     }
     int holds = verify(plan, result);
-    if (start == 0 && plan->has_guess && holds >= 0 && refined >= 0 && !plan->stopped) {
+    int is_given = plan->has_guess && plan->has_guess != PERP__GUESS_COARSER;
+    if (start == 0 && is_given && holds >= 0 && refined >= 0 && !plan->stopped) {
         result->outcome = holds ? PERP_PLAN_FEASIBLE : PERP_PLAN_LIMIT;
         int fell = fall_back(plan, result, &refined);
         if (fell > 0) holds = verify(plan, result);
@@ -802,7 +803,8 @@ static perp_status explain(perp_plan *plan, perp_plan_result *result, perp_diag 
                                .method = po->method,
                                .theta = po->theta,
                                .pairs = po->pairs == PERP_PLAN_L1 ? PERP_PLAN_SCHOLTES : po->pairs,
-                               .from = po->from};
+                               .from = po->from,
+                               .mesh = &plan->program->mesh};
     perp__ipm_options o = perp__ipm_options_default();
     o.max_iter = po->max_iter;
     o.tol = 1e-6;
@@ -888,7 +890,11 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     if (plan->last.is_idle) warn_idle(plan, result, diag);
     warn_unbounded(plan, result, diag);
     result->on_mesh = result->outcome;
-    result->replay = (double)NAN;
+    result->replay = result->cost_error = (double)NAN;
+    if (perp_plan_holds(result->outcome)) status = perp__plan_refine(plan, result);
+    result->method = plan->options.method;
+    if (status != PERP_OK) return status;
+    result->on_mesh = result->outcome;
     if (plan->options.replay && perp_plan_holds(result->outcome))
         status = perp__plan_replay(plan, result, diag);
     if (status != PERP_OK) return status;

@@ -153,6 +153,13 @@ static void job(void *context, int thread, int i)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* NULL: as the options ask */
+static const perp__mesh *mesh_of(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    return g->mesh.base == g->K ? NULL : &g->mesh;
+}
+
 /* A plan for slot i, which starts from the same table. */
 static perp_status add_slot(starts *s, int i)
 {
@@ -161,7 +168,8 @@ static perp_status add_slot(starts *s, int i)
     if (i == 0)
         one->plan = s->plan;
     else
-        status = perp_plan_create(s->plan->model, &s->options, &one->plan, NULL);
+        status =
+            perp__plan_create_on(s->plan->model, &s->options, mesh_of(s->plan), &one->plan, NULL);
     if (status != PERP_OK) return status;
     one->of = s;
     one->plan->options.progress = on_progress;

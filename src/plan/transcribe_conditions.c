@@ -88,6 +88,9 @@ static void range_of_phase(perp__transcriber *t, int q, double *lo, double *hi)
 }
 
 /* Lengths of phases, and of the whole. */
+/* A run between switches is at least this part of what it was when they were found: shorter, it would be lost. */
+static const double LEAST_RUN = 0.2;
+
 static void range_of_horizon(perp__transcriber *t)
 {
     perp__program *g = t->program;
@@ -100,6 +103,8 @@ static void range_of_horizon(perp__transcriber *t)
                *most = &g->bound.phi[g->phase.run_p + q];
         *least = is_sum ? 0 : lo;
         *most = hi;
+        for (int k = g->phase.first[q]; k < g->phase.first[q + 1] && g->mesh.nrun; k++)
+            *least += LEAST_RUN * g->mesh.length[k];
         if (g->phase.named) range_of_phase(t, q, least, most);
     }
     if (is_sum && (lo > 0 || isfinite(hi))) { /* their sum, as a row of the last step */
@@ -164,6 +169,17 @@ static int step_at_time(perp__transcriber *t, const perp__plan_condition *c, dou
     return last;
 }
 
+/* The step whose end is the node at a share of those that were asked for, within first .. last - 1, or first - 1. */
+static double step_at_share(const perp__program *g, double share, int first, int last)
+{
+    const int *of = g->mesh.first;
+    int from = 0, to = g->mesh.base;
+    while (of[from] < first) from++;
+    while (of[to] > last) to--;
+    double node = from + floor(share * (to - from) + 0.5);
+    return node >= from && node <= to ? of[(int)node] - 1 : node < from ? first - 2 : last;
+}
+
 /* The step whose end a condition is about, of steps first .. last - 1; -1 with an error. */
 static int step_of(perp__transcriber *t, const perp__plan_condition *c, int first, int last)
 {
@@ -175,7 +191,7 @@ static int step_of(perp__transcriber *t, const perp__plan_condition *c, int firs
         return -1;
     }
     if (c->where == PLAN_SHARE)
-        step = first - 1 + floor(place / 100 * (last - first) + 0.5);
+        step = step_at_share(t->program, place / 100, first, last);
     else
         step = step_at_time(t, c, place, first, last);
     if (step >= first && step < last) return (int)step;

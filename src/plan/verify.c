@@ -674,13 +674,13 @@ done:
 }
 
 void perp__plan_row_symbols(const perp__program *g, const double *w, const double *p, int node,
-                            double *symbol, double *value)
+                            int point, double *symbol, double *value)
 {
     checker u = {.g = g, .m = g->model, .w = w, .p = p, .symbol = symbol, .value = value};
     for (int s = 0; s < g->model->nsymbol; s++) symbol[s] = NAN;
     u.step = node > 0 ? node - 1 : 0;
     set_params(&u);
-    set_symbols(&u, node > 0 ? g->npoint - 1 : -1, node > 0 ? PERP__AT_ROW : PERP__AT_START);
+    set_symbols(&u, node > 0 ? point : -1, node > 0 ? PERP__AT_ROW : PERP__AT_START);
 }
 
 void perp__plan_begin_symbols(const perp__program *g, const double *w, const double *p, int phase,

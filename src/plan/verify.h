@@ -27,10 +27,10 @@ int perp__plan_verify(const perp__program *program, const double *w, const doubl
 int perp__plan_broken_start(const perp__program *program, const double *w, const double *p,
                             double tol, double *off);
 
-/* The model's symbols at a node, as rows of a table mean them. symbol: nsymbol, and room for one value
+/* The model's symbols at a point of the step before a node, as rows of a table mean them; node 0: at the start. symbol: nsymbol, and room for one value
  * more for each `param` line of the block; value: the graph's nodes. */
 void perp__plan_row_symbols(const perp__program *program, const double *w, const double *p,
-                            int node, double *symbol, double *value);
+                            int node, int point, double *symbol, double *value);
 
 /* The same where a phase begins, behind its links: states and parameters. */
 void perp__plan_begin_symbols(const perp__program *program, const double *w, const double *p,

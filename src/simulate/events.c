@@ -824,7 +824,8 @@ static double next_kink(const perp__events *e, double t1)
 {
     for (int k = 0; k < e->at->ntable; k++) {
         const perp__table *table = &e->model->item[PERP_INPUT][e->at->table[k]].table;
-        for (int i = 0; i < table->n && table->time[i] < t1; i++)
+        int piece = table->points ? table->points : 1;
+        for (int i = 0; i < table->n && table->time[i] < t1; i += piece)
             if (table->time[i] > e->t + PERP_TOL_SAME * (fabs(e->t) + e->step)) t1 = table->time[i];
     }
     return t1;

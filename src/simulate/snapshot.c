@@ -207,6 +207,7 @@ static uint64_t problem_of(const perp_simulation *sim)
     sum = mix(sum, key, n * sizeof *key);
     for (int k = 0; k < s->table.n; k++) {
         const perp__table *table = &m->item[PERP_INPUT][s->table.input[k]].table;
+        sum = mix(sum, &table->points, sizeof table->points);
         sum = mix(sum, table->time, (size_t)table->n * sizeof(double));
         sum = mix(sum, table->value, (size_t)table->n * sizeof(double));
     }

@@ -19,6 +19,9 @@ static const char phases[] =
     "nodes 3\n}\nat end: x = 0, v = 0\n}\n";
 static const char far[] = "input u in [-1, 1]\nstate x = 0\nder(x) = u\n"
                           "plan {\nhorizon 1\nnodes 4\nat end: x = 3\n}\n";
+static const char finer[] =
+    "input u\nstate x = 0\nder(x) = u - x^3\n"
+    "plan {\nhorizon 1\nnodes 4\nminimize integral(u^2)\nat end: x = 1\n}\n";
 
 /* Everything a user does; the first status that is not PERP_OK. */
 static perp_status plan_it(const char *model_text, size_t length, perp_plan_outcome expected,
@@ -33,6 +36,7 @@ static perp_status plan_it(const char *model_text, size_t length, perp_plan_outc
         if (o.nodes < 4) o.nodes = 4; /* memory was out when they were computed */
         o.restarts = 0;
         if (model_text == text) o.homotopy = "mu";
+        if (model_text == finer) o.motion_tol = 1e-2;
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
@@ -83,6 +87,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each(text, sizeof text - 1, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(phases, sizeof phases - 1, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(far, sizeof far - 1, PERP_PLAN_LOCALLY_INFEASIBLE);
+    fail_each(finer, sizeof finer - 1, PERP_PLAN_LOCAL_MINIMUM);
     perp_diag_clear(&diag);
 }
 

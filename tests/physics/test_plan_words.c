@@ -277,7 +277,7 @@ static void no_multipliers_prove_a_plan_away(void **state)
                  " minimize integral(u^2)\n at end: %s\n}\n",
                  cases[c].range, cases[c].goal);
         perp_model *m = parse_model(text);
-        perp__program_options o = {8, PERP_PLAN_THETA, 0.5, PERP_PLAN_SCHOLTES, 0, 1, NULL};
+        perp__program_options o = {.steps = 8, .method = PERP_PLAN_THETA, .theta = 0.5, .soft = 1};
         perp_status status;
         perp__program *g = perp__program_create(m, &o, &status, NULL);
         assert_non_null(g);

@@ -659,6 +659,41 @@ static void what_is_left_over_is_as_little_as_can_be(void **state)
     }
 }
 
+/* A plan's table says how inputs go between its rows: here 1 - t^2 through the two points of each step, cut off at the range, and a held one. */
+static void tables_of_plans_are_read_as_the_plan_meant_them(void **state)
+{
+    (void)state;
+    static const char text[] = "input u in [-1, 0.9], f\nstate x = 0\nder(x) = u + f\n";
+    static const char rows[] =
+        "# points 2\n# held f\nt,u,f\n0,0,9\n0.25,0,2\n1,3,2\n1.5,-4,2\n2,-2,5\n";
+    static const char odd[] = "# points 2\nt,u,f\n0,0,9\n1,0,2\n2,1,2\n3,2,2\n";
+    perp_model *m = NULL;
+    perp_trajectory *table = NULL;
+    perp_diag diag = {0};
+    int hint = 0;
+    assert_int_equal(perp_model_parse(text, strlen(text), "m", &m, &diag), PERP_OK);
+    assert_int_equal(perp_trajectory_parse(rows, strlen(rows), "p", &table, &diag), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(m, "u", table, NULL, "p", &diag), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(m, "f", table, NULL, "p", &diag), PERP_OK);
+    const perp__table *u = &m->item[PERP_INPUT][0].table, *f = &m->item[PERP_INPUT][1].table;
+    assert_true(perp__table_value(u, 0, &hint) == -1); /* the line through 0 and 3 has -1 there */
+    assert_true(perp__table_value(u, 0.375, &hint) == 0.5); /* between the points */
+    assert_true(perp__table_value(u, 1, &hint) == 0.9);     /* not 3: the end belongs to its step */
+    assert_true(perp__table_value(u, 1.25, &hint) == -1);   /* not -5 */
+    assert_true(isnan(perp__table_value(u, 2.1, &hint)));
+    hint = 0;
+    assert_true(perp__table_value(f, 0.1, &hint) == 2 && perp__table_value(f, 2, &hint) == 5);
+    assert_true(perp__table_value(f, 1.4, &hint) == 2 && perp__table_value(f, 1.6, &hint) == 5);
+    perp_trajectory_destroy(table);
+    assert_int_equal(perp_trajectory_parse(odd, strlen(odd), "odd.csv", &table, &diag), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(m, "u", table, NULL, "odd.csv", &diag),
+                     PERP_ERR_DATA);
+    assert_non_null(strstr(perp_diag_text(&diag), "odd.csv: 4 rows; 'points 2' needs"));
+    perp_trajectory_destroy(table);
+    perp_model_destroy(m);
+    perp_diag_clear(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -689,6 +724,7 @@ int main(void)
         cmocka_unit_test(a_second_declaration_is_one_mistake),
         cmocka_unit_test(deep_nesting_is_refused_not_followed),
         cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(tables_of_plans_are_read_as_the_plan_meant_them),
     };
     return run_all(tests);
 }

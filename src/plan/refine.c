@@ -1,0 +1,430 @@
+/* Mesh refinement: steps are divided where the motion leaves the plan and where the inputs jump, or taken by a method of higher order, nodes
+ * become free to move where inputs or sides of pairs switch, and the plan is solved again from what it was, until motion and cost stay as
+ * they are to within a tolerance. */
+
+#include "base/tol.h"
+#include "plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_MESHES = 25, MOST_PARTS = 4, MOST_RUNS = 40, MOST_ITERATIONS = 300, MOST_IN_VAIN = 3 };
+
+/* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a time, more is not foreseen. */
+static const double SHARE = 0.2, LEAST_FACTOR = 1e-4;
+
+/* Steps beside a node where a jump of the inputs loses more than this part of the largest such loss are divided. */
+static const double LARGE_LOSS = 0.2;
+
+/* A jump of an input by this part of its size, larger than those beside it, is a switch. */
+static const double SWITCH = 0.3;
+
+/* So much of the cost more on a finer mesh is another minimum. */
+static const double DEARER = 1e-3;
+
+/* A cost near 0 is compared with this part of what it is at the first guess. */
+static const double LEAST_COST = 1e-3;
+
+/* A mesh this much finer than it is now is left to a method of higher order, where there is one. */
+static const double DEAR = 3;
+
+typedef struct refinement {
+    const perp_plan *plan;
+    double *
+        off; /* K: how far a step ends from where the motion from its beginning does, relative to the sizes of the states */
+    double *jump; /* K + 1: of the inputs at a node, relative to their sizes */
+    int *parts;   /* K: into so many is a step divided next */
+    char *cut;    /* K + 1: a run of free length begins at this node */
+    int nrun;     /* how many there are; 0: no such runs */
+    perp_plan_method method;
+    int holds; /* inputs have one value a step */
+} refinement;
+
+static int order_of(perp_plan_method method)
+{
+    switch (method) {
+    case PERP_PLAN_THETA: return 2;
+    case PERP_PLAN_RADAU3: return 3;
+    case PERP_PLAN_RADAU5: return 5;
+    case PERP_PLAN_RADAU7: return 7;
+    default: return 1;
+    }
+}
+
+/* Chosen input j a part of the way through step k: held, straight, or the polynomial of its points. */
+double perp__plan_input(const perp_plan *plan, int j, int k, double share)
+{
+    const perp__program *g = plan->program;
+    size_t K = (size_t)g->K, at = (size_t)(g->nx + g->nv + g->nsplit + j);
+    const double *w = plan->w;
+    if (perp_plan_holds_inputs(plan))
+        return w[((size_t)((g->npoint - 1) * g->nb) + at) * K + (size_t)k];
+    if (g->nx > g->ns) {
+        double before = perp__program_pre(g, w, plan->p, g->ns + j, k);
+        return before + share * (w[at * K + (size_t)k] - before);
+    }
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c < g->npoint; c++) value[c] = w[((size_t)(c * g->nb) + at) * K + (size_t)k];
+    return perp__scheme_between(&g->scheme, value, share);
+}
+
+/* The errors of steps, by accurate integration from their beginnings. What it is not made for counts as if every step were off. */
+static perp_status find_errors(refinement *u)
+{
+    const perp_plan *plan = u->plan;
+    const perp__program *g = plan->program;
+    double *w = malloc((plan->nW + (size_t)g->ns) * sizeof *w),
+           *amplitude = w ? w + plan->nW : NULL;
+    if (!w) return PERP_ERR_MEMORY;
+    int finer = plan->options.method == PERP_PLAN_RADAU7 ? 2 : 1;
+    perp_diag why = {0};
+    perp_status status = perp__plan_integrate(plan, finer, 1, w, &why);
+    perp_diag_clear(&why);
+    perp__plan_amplitudes(plan, amplitude);
+    for (int k = 0; k < g->K; k++) {
+        u->off[k] = status == PERP_OK ? 0 : 1;
+        for (int i = 0; i < g->ns && status == PERP_OK; i++) {
+            size_t at = perp__plan_end(g, i, k);
+            u->off[k] = fmax(u->off[k], fabs(w[at] - plan->w[at]) / amplitude[i]);
+        }
+    }
+    free(w);
+    return status == PERP_ERR_MEMORY ? status : PERP_OK;
+}
+
+/* How far inputs jump at nodes within a phase. */
+static void find_jumps(refinement *u)
+{
+    const perp__program *g = u->plan->program;
+    memset(u->jump, 0, ((size_t)g->K + 1) * sizeof *u->jump);
+    for (int j = 0; j < g->nu; j++) {
+        double size = 0;
+        for (int k = 0; k < g->K; k++) size = fmax(size, fabs(perp__plan_input(u->plan, j, k, 1)));
+        for (int k = 1; k < g->K && size > 0; k++) {
+            if (perp__program_phase(g, k) != perp__program_phase(g, k - 1)) continue;
+            double off =
+                perp__plan_input(u->plan, j, k, 0) - perp__plan_input(u->plan, j, k - 1, 1);
+            u->jump[k] = fmax(u->jump[k], fabs(off) / size);
+        }
+    }
+}
+
+/* How many parts of each step bring the motion's error from `error` to the tolerance with this order. Returns their number. */
+static int divide_by_error(refinement *u, double error, int order)
+{
+    int K = u->plan->program->K, n = 0;
+    double sum = 0, factor = SHARE * u->plan->options.motion_tol / error;
+    for (int k = 0; k < K; k++) sum += u->off[k];
+    if (!(factor >= LEAST_FACTOR)) factor = LEAST_FACTOR;
+    double each = factor * sum / K;
+    for (int k = 0; k < K; k++) {
+        double parts = each > 0 ? ceil(pow(u->off[k] / each, 1.0 / (order + 1))) : 1;
+        u->parts[k] = factor >= 1 ? 1 : (int)fmax(1, fmin(parts, MOST_PARTS));
+        n += u->parts[k];
+    }
+    return n;
+}
+
+/* What the cost may lose by a jump at the beginning of step k, which would be elsewhere, or none: of the order of its square, times the steps'
+ * length. */
+static double loss_at(const refinement *u, int k)
+{
+    const perp_plan *plan = u->plan;
+    double h = perp__program_step(plan->program, plan->p, k - 1) +
+               perp__program_step(plan->program, plan->p, k);
+    return u->jump[k] * u->jump[k] * h;
+}
+
+/* Steps beside the jumps that may lose most, in two at least: where a switch is, and where held inputs change most. */
+static void divide_at_jumps(refinement *u)
+{
+    int K = u->plan->program->K;
+    double largest = 0;
+    for (int k = 1; k < K; k++) largest = fmax(largest, loss_at(u, k));
+    for (int k = 1; k < K && largest > 0; k++)
+        if (loss_at(u, k) >= LARGE_LOSS * largest)
+            for (int i = k - 1; i <= k; i++) u->parts[i] = u->parts[i] > 2 ? u->parts[i] : 2;
+}
+
+/* Nodes at which an input switches. */
+static void cut_at_jumps(refinement *u)
+{
+    find_jumps(u);
+    for (int k = 1; k < u->plan->program->K; k++)
+        if (u->jump[k] >= SWITCH && u->jump[k] >= u->jump[k - 1] && u->jump[k] > u->jump[k + 1])
+            u->cut[k] = 1;
+}
+
+/* Nodes behind which another side of a pair is 0. */
+static void cut_at_sides(refinement *u)
+{
+    perp_plan *plan = (perp_plan *)u->plan;
+    const perp__program *g = plan->program;
+    double cost;
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    perp__sides_choose(plan->sides, plan->w, plan->r);
+    for (int i = 0; i < g->npair; i++) {
+        const signed char *side = plan->sides->side + (size_t)i * (size_t)g->K;
+        for (int k = 1; k < g->K && g->pair[i].point == g->npoint - 1; k++)
+            if (side[k] != side[k - 1]) u->cut[k] = 1;
+    }
+}
+
+/* Where runs of free length begin: where they do now, and, with `more`, at switches. Returns whether there are new ones. */
+static int choose_cuts(refinement *u, int more)
+{
+    const perp__program *g = u->plan->program;
+    int had = g->mesh.nrun ? g->mesh.nrun : g->phase.n, n = 0;
+    memset(u->cut, 0, (size_t)g->K + 1);
+    if (more) cut_at_jumps(u);
+    if (more && g->npair) cut_at_sides(u);
+    for (int q = 0; q < g->phase.n; q++) u->cut[g->phase.first[q]] = 1;
+    for (int k = 0; k < g->K; k++) n += u->cut[k];
+    int is_more = more && n > had && n <= MOST_RUNS && !g->phase.named;
+    u->nrun = is_more ? n : g->mesh.nrun;
+    return is_more;
+}
+
+/* The next mesh in parts of the present one, and its method. 0: none that is not too large. */
+static int choose_parts(refinement *u, double error, int cost_moves)
+{
+    const perp__program *g = u->plan->program;
+    int order = order_of(u->method), n = divide_by_error(u, error, order), sum = 0;
+    if (n > DEAR * g->K && order < order_of(PERP_PLAN_RADAU7) && (g->npair == 0 || u->nrun)) {
+        u->method = order < order_of(PERP_PLAN_RADAU5) ? PERP_PLAN_RADAU5 : PERP_PLAN_RADAU7;
+        for (int k = 0; k < g->K; k++) u->parts[k] = 1;
+        return g->K;
+    }
+    find_jumps(u);
+    if (cost_moves) divide_at_jumps(u);
+    for (int k = 0; k < g->K; k++) sum += u->parts[k];
+    for (int k = 0; k < g->K && sum == g->K; k++) u->parts[k] = 2;
+    if (sum == g->K) sum *= 2;
+    return sum <= u->plan->options.most_steps ? sum : 0;
+}
+
+/* Unknown j of a point a part of the way through step k of the plan. */
+static double unknown_at(const perp_plan *plan, int j, int k, double share)
+{
+    const perp__program *g = plan->program;
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c < g->npoint; c++)
+        value[c] = plan->w[(size_t)(c * g->nb + j) * (size_t)g->K + (size_t)k];
+    if (j >= g->ns) return perp__scheme_between(&g->scheme, value, share);
+    double node[PERP__MOST_POINTS + 1] = {0}, of[PERP__MOST_POINTS + 1], sum = 0;
+    of[0] = perp__program_pre(g, plan->w, plan->p, j, k);
+    memcpy(node + 1, g->scheme.c, sizeof g->scheme.c);
+    memcpy(of + 1, value, sizeof value);
+    for (int c = 0; c <= g->npoint; c++) {
+        double basis = 1;
+        for (int d = 0; d <= g->npoint; d++)
+            if (d != c) basis *= (share - node[d]) / (node[c] - node[d]);
+        sum += basis * of[c];
+    }
+    return sum;
+}
+
+/* The unknown of `from` that unknown j of a point of `to` is: methods differ in copies of inputs. */
+static int same_unknown(const perp__program *to, int j, const perp__program *from)
+{
+    return j < to->ns   ? j
+           : j < to->nx ? from->nx + from->nv + from->nsplit + j - to->ns
+                        : from->nx + j - to->nx;
+}
+
+/* The point of the plan on the new mesh. */
+static void interpolate(perp_plan *to, const perp_plan *from, const int *parts)
+{
+    const perp__program *g = to->program, *old = from->program;
+    for (int k = 0, fine = 0; k < old->K; k++)
+        for (int i = 0; i < parts[k]; i++, fine++)
+            for (int j = 0; j < g->nb * g->npoint; j++) {
+                int c = j / g->nb, same = same_unknown(g, j % g->nb, old),
+                    input = same - (old->nx + old->nv + old->nsplit);
+                double share = (i + g->scheme.c[c]) / parts[k];
+                size_t at = (size_t)j * (size_t)g->K + (size_t)fine;
+                double x = input >= 0 ? perp__plan_input(from, input, k, share)
+                                      : unknown_at(from, same, k, share);
+                to->guess.w[at] = fmax(g->bound.wlo[at], fmin(g->bound.whi[at], x));
+            }
+    memcpy(to->guess.p, to->initial.p, to->nP * sizeof *to->guess.p);
+    for (int k = 0, fine = 0, q = 0; k < old->K && g->phase.nrun; fine += parts[k++]) {
+        if (fine == g->phase.first[q]) to->guess.p[g->phase.run_p + q++] = 0;
+        to->guess.p[g->phase.run_p + q - 1] += perp__program_step(old, from->p, k);
+    }
+    for (int i = 0; i < g->param.n; i++) to->guess.p[g->param.p + i] = from->p[old->param.p + i];
+    for (int i = 0; i < g->start.n; i++) {
+        int x = g->start.item[i];
+        to->guess.p[g->start.p + i] = x < g->ns ? perp__program_pre(old, from->w, from->p, x, 0)
+                                                : perp__plan_input(from, x - g->ns, 0, 0);
+    }
+    to->has_guess = PERP__GUESS_COARSER;
+}
+
+/* What was set since the plan was made holds on the new mesh, too. */
+static void start_as(perp_plan *to, const perp_plan *from)
+{
+    perp__program *g = to->program;
+    const perp__program *old = from->program;
+    memcpy(g->initial.x, old->initial.x, (size_t)g->ns * sizeof *g->initial.x);
+    memcpy(g->initial.is_set, old->initial.is_set, (size_t)g->ns);
+    for (int i = 0; i < g->param.n; i++) {
+        g->bound.plo[g->param.p + i] = old->bound.plo[old->param.p + i];
+        g->bound.phi[g->param.p + i] = old->bound.phi[old->param.p + i];
+    }
+}
+
+/* The new mesh, in memory of an arena. 0: there was none. */
+static int make_mesh(const refinement *u, int steps, perp__mesh *mesh, perp__arena *arena)
+{
+    const perp__program *g = u->plan->program;
+    const perp__mesh *old = &g->mesh;
+    int n = 0, run = 0;
+    *mesh = (perp__mesh){.base = old->base, .nrun = u->nrun, .holds = u->holds};
+    PERP_TAKE(arena, mesh->first, old->base + 1);
+    PERP_TAKE(arena, mesh->cut, u->nrun + 1);
+    PERP_TAKE(arena, mesh->part, steps);
+    PERP_TAKE(arena, mesh->length, steps);
+    if (arena->failed) return 0;
+    for (int b = 0; b < old->base; b++) {
+        mesh->first[b] = n;
+        for (int k = old->first[b]; k < old->first[b + 1]; k++) {
+            if (u->cut[k] && u->nrun) mesh->cut[run++] = n;
+            for (int i = 0; i < u->parts[k]; i++, n++) {
+                mesh->part[n] = old->part[k] / u->parts[k];
+                mesh->length[n] = perp__program_step(g, u->plan->p, k) / u->parts[k];
+            }
+        }
+    }
+    mesh->first[old->base] = n;
+    mesh->cut[run] = n;
+    return 1;
+}
+
+/* The plan on a mesh of `steps`. */
+static perp_status create_finer(const refinement *u, int steps, perp_plan **finer)
+{
+    const perp_plan *plan = u->plan;
+    perp_plan_options o = plan->options;
+    perp__arena arena = {0};
+    perp__mesh mesh;
+    o.nodes = steps + 1;
+    o.method = u->method;
+    o.tries = 1;
+    o.restarts = plan->program->npair > 0 && o.restarts > 0;
+    o.homotopy = NULL;
+    if (o.max_iter > MOST_ITERATIONS) o.max_iter = MOST_ITERATIONS;
+    perp_status status = make_mesh(u, steps, &mesh, &arena) ? PERP_OK : PERP_ERR_MEMORY;
+    if (status == PERP_OK) status = perp__plan_create_on(plan->model, &o, &mesh, finer, NULL);
+    if (status == PERP_OK) start_as(*finer, plan);
+    if (status == PERP_OK) interpolate(*finer, plan, u->parts);
+    perp__arena_clear(&arena);
+    return status;
+}
+
+/* The plan becomes the finer one, which becomes what it was; its options but the method, and what it has tried, stay. */
+static void exchange(perp_plan *plan, perp_plan *finer)
+{
+    perp_plan was = *plan;
+    perp_plan_method method = finer->options.method;
+    *plan = *finer;
+    *finer = was;
+    perp__attempts none = plan->attempt;
+    plan->attempt = was.attempt;
+    finer->attempt = none;
+    int nodes = plan->options.nodes;
+    plan->options = was.options;
+    plan->options.method = method;
+    plan->options.nodes = nodes;
+    plan->kkt->pairing = &plan->pairing;
+    finer->kkt->pairing = &finer->pairing;
+}
+
+/* What is accurate already is not given up for a plan that costs more: another minimum. */
+static int is_no_worse(const perp_plan *plan, const perp_plan_result *finer,
+                       const perp_plan_result *now)
+{
+    int is_accurate = now->replay <= plan->options.motion_tol;
+    if (is_accurate && finer->cost > now->cost + DEARER * fabs(now->cost)) return 0;
+    return perp_plan_holds(finer->outcome) &&
+           (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
+}
+
+/* On the next mesh, with the runs that were chosen. 1: the plan is on it; 0: there is none, or no such plan on it; -1: memory. */
+static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_plan_result *result)
+{
+    perp_plan *finer = NULL;
+    perp_plan_result next;
+    int steps = choose_parts(u, result->replay, cost_moves);
+    if (!steps) return 0;
+    perp_status status = create_finer(u, steps, &finer);
+    if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
+    int is_finer = status == PERP_OK && is_no_worse(plan, &next, result);
+    if (is_finer) {
+        next.iterations += result->iterations;
+        next.starts += result->starts;
+        next.meshes = result->meshes + 1;
+        next.cost_change = next.cost - result->cost;
+        *result = next;
+        exchange(plan, finer);
+    }
+    perp_plan_destroy(finer);
+    return status == PERP_ERR_MEMORY ? -1 : is_finer;
+}
+
+/* One mesh finer: with runs between switches, once these can be seen; without, where that has no plan. Where the last one was in vain, inputs
+ * are held: several values a step may swing between the points of a method, and cost less than any motion. As solve_on_next. */
+static int refine_once(perp_plan *plan, int cost_moves, int in_vain, perp_plan_result *result)
+{
+    size_t K = (size_t)plan->program->K;
+    refinement u = {.plan = plan, .method = plan->options.method};
+    u.holds = perp_plan_holds_inputs(plan) || (in_vain && plan->program->nx == plan->program->ns);
+    perp__arena arena = {0};
+    int is_finer = -1;
+    PERP_TAKE(&arena, u.off, K);
+    PERP_TAKE(&arena, u.jump, K + 1);
+    PERP_TAKE(&arena, u.parts, K);
+    PERP_TAKE(&arena, u.cut, K + 1);
+    if (!arena.failed && find_errors(&u) == PERP_OK) {
+        is_finer = 0;
+        if (choose_cuts(&u, plan->program->npair > 0))
+            is_finer = solve_on_next(&u, plan, cost_moves, result);
+        if (is_finer == 0) {
+            u.method = plan->options.method;
+            choose_cuts(&u, 0);
+            is_finer = solve_on_next(&u, plan, cost_moves, result);
+        }
+    }
+    perp__arena_clear(&arena);
+    return is_finer;
+}
+
+/* Is the cost what it was on the mesh before, to within the tolerance? */
+static int cost_stays(const perp_plan *plan, const perp_plan_result *result)
+{
+    double guessed;
+    perp__program_values(plan->program, &plan->pairing, plan->initial.w, plan->initial.p, plan->r,
+                         &guessed);
+    double size = fabs(result->cost) + LEAST_COST * fabs(guessed);
+    return result->meshes > 0 && fabs(result->cost_change) <= plan->options.motion_tol * size;
+}
+
+perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
+{
+    const double tol = plan->options.motion_tol;
+    double least = INFINITY;
+    int is_finer = tol > 0 && plan->model->kind != PERP_DISCRETE && plan->program->ns > 0, vain = 0;
+    while (is_finer > 0 && !plan->stopped && result->meshes < MOST_MESHES) {
+        result->on_mesh = result->outcome;
+        perp_status status = perp__plan_replay(plan, result, NULL);
+        result->outcome = result->on_mesh;
+        if (status != PERP_OK) return status;
+        int stays = cost_stays(plan, result), is_accurate = result->replay <= tol;
+        vain = is_accurate || result->replay < 0.5 * least ? 0 : vain + 1;
+        if ((is_accurate && stays) || vain > MOST_IN_VAIN) break;
+        least = fmin(least, result->replay);
+        is_finer = refine_once(plan, !stays, vain > 0, result);
+    }
+    return is_finer < 0 ? PERP_ERR_MEMORY : PERP_OK;
+}

@@ -1,0 +1,209 @@
+/* Plans about the motion and not their mesh: refined until an accurate integration agrees, against known optima; plans as tables, from which
+ * the motion follows without the plan. */
+
+#include "model/model.h"
+#include "runs.h"
+
+#include <stdio.h>
+
+typedef struct refined {
+    perp_model *model;
+    perp_plan *plan;
+    perp_plan_result r;
+    perp_diag diag;
+} refined;
+
+/* The problem of tests/data/plans with the steps of `nodes`, 0: its own. */
+static refined refine(const char *name, int nodes, double tol)
+{
+    refined u = {0};
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tests/data/plans/%s.perp", PERP_SOURCE_DIR, name);
+    if (perp_model_load(path, &u.model, &u.diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&u.diag));
+    perp_plan_options o = perp_plan_options_default(u.model);
+    if (nodes) o.nodes = nodes;
+    o.motion_tol = tol;
+    if (perp_plan_create(u.model, &o, &u.plan, &u.diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&u.diag));
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+    return u;
+}
+
+static void clear(refined *u)
+{
+    perp_plan_destroy(u->plan);
+    perp_model_destroy(u->model);
+    perp_diag_clear(&u->diag);
+}
+
+static void expect(const char *name, int nodes, double tol, double cost, double within)
+{
+    refined u = refine(name, nodes, tol);
+    if (u.r.outcome > PERP_PLAN_STATIONARY_S || !(u.r.replay <= tol) ||
+        !(fabs(u.r.cost - cost) <= within * fabs(cost)))
+        fail_msg("%s: %s, cost %.12g for %.12g, motion off by %g", name,
+                 perp_plan_outcome_name(u.r.outcome), u.r.cost, cost, u.r.replay);
+    assert_true(u.r.meshes > 0);
+    clear(&u);
+}
+
+static void known_optima_are_reached(void **state)
+{
+    (void)state;
+    expect("brachistochrone", 0, 1e-8, 1.7903019240, 1e-8);
+    expect("hypersensitive", 0, 1e-9, 6.724113810, 1e-9);
+    expect("rayleigh", 0, 1e-8, 29.3760797, 1e-8);
+    expect("osc_effort", 0, 1e-8, 1 / acos(-1.0), 1e-8);
+    expect("lq_unstable", 0, 1e-8, 2.4142016707, 1e-8);
+    expect("zermelo", 0, 1e-8, 2.16333199893, 1e-8);
+    expect("di_time", 0, 1e-8, 2, 1e-8);
+    expect("goddard", 51, 1e-8, -18550.873, 1e-7);
+}
+
+/* Where forces jump nodes move: 39 steps of backward Euler come to 0.65, the motion to 0.6325. */
+static void switches_are_found(void **state)
+{
+    (void)state;
+    expect("push", 0, 1e-6, 0.632524016341, 1e-8);
+    refined u = refine("push", 0, 1e-6);
+    assert_true(perp_plan_phases(u.plan) > 1);
+    assert_int_equal(u.r.method, PERP_PLAN_RADAU5);
+    assert_true(perp_plan_holds_inputs(u.plan));
+    clear(&u);
+}
+
+/* Unstable motions for which the plan as asked for is one of its mesh alone. */
+static void unstable_plans_become_motions(void **state)
+{
+    static const char *const names[] = {"chain2", "chain3", "cart_two"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        refined u = refine(names[i], 0, 1e-3);
+        if (u.r.outcome > PERP_PLAN_STATIONARY_S || !(u.r.replay <= 1e-3))
+            fail_msg("%s: %s, off by %g", names[i], perp_plan_outcome_name(u.r.outcome),
+                     u.r.replay);
+        clear(&u);
+    }
+}
+
+/* No mesh of so few steps is accurate enough: said, and no word of a minimum. */
+static void a_tolerance_that_is_not_reached_is_said(void **state)
+{
+    (void)state;
+    refined u = {0};
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tests/data/plans/chain3.perp", PERP_SOURCE_DIR);
+    assert_int_equal(perp_model_load(path, &u.model, &u.diag), PERP_OK);
+    perp_plan_options o = perp_plan_options_default(u.model);
+    o.motion_tol = 1e-9;
+    o.most_steps = 45;
+    assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+    assert_int_equal(u.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+    assert_true(u.r.replay > 1e-9);
+    assert_non_null(strstr(perp_diag_text(&u.diag), "integrated with these inputs by radau7"));
+    assert_true(perp_plan_get_size(u.plan).steps <= 45);
+    clear(&u);
+}
+
+/* Several inputs a step swing between the points of a method on a singular arc, and cost less than any motion; held ones do not. */
+static void inputs_that_swing_are_held(void **state)
+{
+    (void)state;
+    char path[1024], text[4096] = "", *hold;
+    refined u = {0};
+    snprintf(path, sizeof path, "%s/tests/data/plans/goddard.perp", PERP_SOURCE_DIR);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    hold = strstr(text, "    inputs held\n");
+    assert_non_null(hold);
+    memset(hold, ' ', strlen("    inputs held"));
+    assert_int_equal(perp_model_parse(text, strlen(text), "free.perp", &u.model, &u.diag), PERP_OK);
+    perp_plan_options o = perp_plan_options_default(u.model);
+    o.nodes = 51;
+    assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+    assert_true(u.r.cost < -18551); /* no rocket flies so high */
+    assert_true(u.r.cost_error > 1);
+    perp_plan_destroy(u.plan);
+    o.motion_tol = 1e-7;
+    assert_int_equal(perp_plan_create(u.model, &o, &u.plan, &u.diag), PERP_OK);
+    assert_int_equal(perp_plan_solve(u.plan, &u.r, &u.diag), PERP_OK);
+    assert_true(u.r.outcome <= PERP_PLAN_STATIONARY_S);
+    assert_true(near(u.r.cost, -18550.873, 2e-3));
+    assert_true(perp_plan_holds_inputs(u.plan));
+    clear(&u);
+}
+
+/* The plan's rows at all points as a table, as perp plan -o writes it. */
+static perp_trajectory *table_of(const perp_plan *plan)
+{
+    int n = perp_plan_columns(plan), points = perp_plan_points(plan);
+    int steps = perp_plan_rows(plan) - 1;
+    size_t room = (size_t)(steps * points + 4) * (size_t)n * 32, at = 0;
+    char *text = malloc(room);
+    double *row = malloc((size_t)n * sizeof *row);
+    perp_trajectory *table = NULL;
+    perp_diag diag = {0};
+    at += (size_t)snprintf(text, room, "# points %d\n", points);
+    for (int c = 0; c < n; c++)
+        at += (size_t)snprintf(text + at, room - at, "%s%s", c ? "," : "",
+                               perp_plan_column_name(plan, c));
+    for (int k = -1; k < steps * points; k++) {
+        if (k < 0)
+            perp_plan_row(plan, 0, row);
+        else
+            perp_plan_point_row(plan, k / points, k % points, row);
+        for (int c = 0; c < n; c++)
+            at += isnan(row[c])
+                      ? (size_t)snprintf(text + at, room - at, c ? "," : "\n")
+                      : (size_t)snprintf(text + at, room - at, "%s%.17g", c ? "," : "\n", row[c]);
+    }
+    at += (size_t)snprintf(text + at, room - at, "\n");
+    if (perp_trajectory_parse(text, at, "plan.csv", &table, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    free(row);
+    free(text);
+    return table;
+}
+
+static void a_table_has_all_of_the_motion(void **state)
+{
+    (void)state;
+    refined u = refine("brachistochrone", 0, 1e-8);
+    perp_trajectory *table = table_of(u.plan);
+    perp_simulation *sim = NULL;
+    double last[64];
+    perp_plan_row(u.plan, perp_plan_rows(u.plan) - 1, last);
+    int first = 1 + perp_model_count(u.model, PERP_STATE) + perp_model_count(u.model, PERP_VAR);
+    assert_int_equal(perp_plan_points(u.plan), 3);
+    assert_int_equal(perp_model_set_input_table(u.model, perp_plan_column_name(u.plan, first),
+                                                table, NULL, "plan.csv", &u.diag),
+                     PERP_OK);
+    perp_simulation_options o = perp_simulation_options_default(u.model);
+    o.from = 0;
+    o.to = last[0];
+    o.step = last[0] / 7;
+    o.integrator = PERP_RADAU5;
+    assert_int_equal(perp_simulation_create(u.model, &o, &sim, &u.diag), PERP_OK);
+    assert_int_equal(perp_simulation_advance(sim, o.to, NULL, &u.diag), PERP_OK);
+    for (int i = 0; i < perp_model_count(u.model, PERP_STATE); i++)
+        assert_true(near(perp_simulation_state(sim, i), last[1 + i], 1e-8));
+    perp_simulation_destroy(sim);
+    perp_trajectory_destroy(table);
+    clear(&u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_optima_are_reached),
+                                       cmocka_unit_test(switches_are_found),
+                                       cmocka_unit_test(unstable_plans_become_motions),
+                                       cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
+                                       cmocka_unit_test(inputs_that_swing_are_held),
+                                       cmocka_unit_test(a_table_has_all_of_the_motion)};
+    return run_all(tests);
+}
