@@ -28,6 +28,10 @@ void solve_fill(answer *a, const perp_program *program, const perp_program_resul
     a->is_stationary = r->outcome == PERP_PLAN_GLOBAL || r->outcome <= PERP_PLAN_STATIONARY_B;
     a->has_objective = 1;
     a->objective = r->objective;
+    a->rows = perp_program_conflicting_rows(program);
+    a->bounds = perp_program_conflicting_bounds(program);
+    a->ray = perp_program_ray(program);
+    a->nrow = perp_program_get_size(program).rows;
 }
 
 static void put_proof(answer *a, const perp_program *program)

@@ -95,6 +95,15 @@ static int has_point(const answer *a)
     return a->holds || strcmp(a->outcome, "solved") == 0;
 }
 
+/* The places (from 1) that are marked. */
+static cJSON *marked(const unsigned char *mark, int n)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int i = 0; i < n; i++)
+        if (mark[i]) cJSON_AddItemToArray(list, cJSON_CreateNumber(i + 1));
+    return list;
+}
+
 static void emit_json(output *out, const answer *a)
 {
     cJSON *o = cJSON_CreateObject();
@@ -120,6 +129,11 @@ static void emit_json(output *out, const answer *a)
     }
     cJSON_AddNumberToObject(o, "iterations", a->iterations);
     cJSON_AddNumberToObject(o, "time_us", a->time_us);
+    if (a->rows) {
+        cJSON_AddItemToObject(o, "conflicting_rows", marked(a->rows, a->nrow));
+        cJSON_AddItemToObject(o, "conflicting_bounds", marked(a->bounds, a->n));
+    }
+    if (a->ray) cJSON_AddItemToObject(o, "ray", numbers(a->ray, a->n));
     if (a->points) {
         cJSON_AddItemToObject(o, "solutions", points_of(a, 0));
         cJSON_AddItemToObject(o, "rays", points_of(a, 1));
@@ -132,6 +146,26 @@ static void print_vector(const char *what, const double *x, int n)
     printf("  %s =", what);
     for (int i = 0; i < n && i < 24; i++) printf(" %.10g", x[i]);
     printf(n > 24 ? " ... (%d entries; --json prints all)\n" : "\n", n);
+}
+
+static void print_marked(const char *what, const unsigned char *mark, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        if (!mark[i]) continue;
+        if (count == 0) printf("  %s", what);
+        if (count < 24) printf(" %d", i + 1);
+        count++;
+    }
+    printf(count > 24 ? " ... (%d; --json prints all)\n" : count ? "\n" : "", count);
+}
+
+/* What contradicts each other, or where there is no end. */
+static void print_reason(const answer *a)
+{
+    if (a->rows) print_marked("contradict each other: rows", a->rows, a->nrow);
+    if (a->rows) print_marked("with the bounds or sides of variables", a->bounds, a->n);
+    if (a->ray) print_vector("ray", a->ray, a->n);
 }
 
 static void print_proof(const answer *a)
@@ -157,6 +191,7 @@ static void emit_text(const answer *a, int table)
         if (a->w) print_vector("w", a->w, a->n);
         if (a->has_objective) printf("  objective %.10g\n", a->objective);
     }
+    print_reason(a);
     if (a->proof) print_proof(a);
     for (int k = 0; k < a->npoints; k++)
         print_vector(a->points[k][2 * PERP_LCP_ENUMERATE_MAX] != 0 ? "ray" : "z", a->points[k],

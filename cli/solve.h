@@ -21,6 +21,10 @@ typedef struct answer {
     const char *proof_text;
     double bound, reach;
     long sides;
+    const unsigned char *rows,
+        *bounds;       /* of a program that is infeasible: what contradicts each other; nullable */
+    const double *ray; /* of one that is unbounded; nullable */
+    int nrow;
     double (*points)[2 * PERP_LCP_ENUMERATE_MAX + 1]; /* z, w, is_ray */
     int npoints;
 } answer;

@@ -263,6 +263,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     if (status == PERP_OK) {
         answer a = {.name = name, .n = p.n};
         solve_fill(&a, solver, &r);
+        a.rows = a.bounds = NULL, a.ray = NULL; /* of rows that the file does not have */
         a.time_us = 1e6 * (cli_now() - start);
         solve_emit(out, &a, 0);
     }

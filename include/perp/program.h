@@ -202,6 +202,12 @@ PERP_API const char *perp_program_proof_word_summary(perp_program_proof_word wor
 PERP_API const char *perp_program_word(const perp_program *program,
                                        const perp_program_result *result);
 
+/// After `infeasible`: which rows, and which variables with their bounds or sides, contradict each other: 1 where one stands in the proof, beside
+/// bounds that follow from rows. After `unbounded`: the ray. NULL after all else. Valid until the next solve.
+PERP_API const unsigned char *perp_program_conflicting_rows(const perp_program *program);
+PERP_API const unsigned char *perp_program_conflicting_bounds(const perp_program *program);
+PERP_API const double *perp_program_ray(const perp_program *program);
+
 /// The code of a .sol file: 0 stationary or better, 100 feasible, 200 infeasible, proved, 300 unbounded, 400 nothing was found.
 PERP_API int perp_program_sol_code(const perp_program_result *result);
 

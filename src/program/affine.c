@@ -277,3 +277,16 @@ void perp__affine_take_off_face(perp__affine *a, int i)
     a->lp.row_lo[row] = nl->rlo[i] - a->at_zero[i];
     a->lp.row_hi[row] = nl->rhi[i] - a->at_zero[i];
 }
+
+void perp__affine_blame(const perp__affine *a, const double *u)
+{
+    const perp_program *p = a->p;
+    for (int i = 0; i < p->nl->ncon; i++)
+        if (a->row_of[i] >= 0 && u[a->row_of[i]] != 0) p->row_conflicts[i] = 1;
+    for (int j = 0; j < p->nl->nvar; j++) {
+        double terms;
+        int is_exact;
+        double sum = perp__lp_column_sum(&a->lp, j, u, &terms, &is_exact);
+        if (fabs(sum) > PERP_PROOF_MARGIN * terms) p->bound_conflicts[j] = 1;
+    }
+}

@@ -27,6 +27,9 @@ enum { PERP__AT_LO, PERP__AT_HI, PERP__ROW_ZERO, PERP__NFACE };
 int perp__affine_put_on_face(perp__affine *a, int i, int face);
 void perp__affine_take_off_face(perp__affine *a, int i);
 
+/* Note the rows and bounds that stand in a proof with these multipliers of its rows. */
+void perp__affine_blame(const perp__affine *a, const double *u);
+
 /* sum_i u_i A_ij with the size of its terms; *is_exact where nothing was rounded. */
 double perp__lp_column_sum(const perp__lp *lp, int j, const double *u, double *terms,
                            int *is_exact);

@@ -131,6 +131,9 @@ static perp_status solve_dense(equilibrium *q, perp_program_result *result)
     perp_status status = perp_lcp_solver_create(PERP_LCP_AUTO, q->n, &o, &solver);
     if (status != PERP_OK) return status;
     status = perp_lcp_solve(solver, &lcp, q->z, q->w, &info);
+    const double *u = info.outcome == PERP_INFEASIBLE ? perp_lcp_certificate(solver) : NULL;
+    for (int j = 0; j < q->n && u; j++)
+        if (u[j] > 0) q->p->row_conflicts[q->row_of[j]] = q->p->bound_conflicts[j] = 1;
     perp_lcp_solver_destroy(solver);
     result->method = "lcp";
     result->iterations = info.iterations;

@@ -212,7 +212,11 @@ static int prove_empty(global *g)
     int empty = perp__lp_is_empty(&g->a.lp, g->a.ray);
     perp_status status = empty == 0 ? perp__lp_price_misses(&g->a.lp, g->y) : PERP_OK;
     if (empty < 0 || status == PERP_ERR_MEMORY) g->status = 0;
-    if (empty == 0 && status == PERP_OK) empty = lower_bound(g, 0) > 0;
+    if (empty > 0) perp__affine_blame(&g->a, g->a.ray);
+    if (empty == 0 && status == PERP_OK && lower_bound(g, 0) > 0) {
+        empty = 1;
+        perp__affine_blame(&g->a, g->y);
+    }
     return empty > 0 ? EMPTY : UNKNOWN;
 }
 

@@ -2,6 +2,7 @@
  * unbounded are said where the vertex's multipliers, Farkas's or the ray show it here, whatever Clp says. */
 
 #include "program/affine.h"
+#include "program/intervals.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,6 +65,7 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
     perp__lp_end end = {.price = a.price, .unbounded = a.ray};
     perp_status status = perp__lp_solve_with_end(&a.lp, a.x, &end);
     if (end.is_unbounded && is_ray(&a, &arena)) { /* and there is a point to go from */
+        memcpy(p->ray, a.ray, (size_t)p->nl->nvar * sizeof *p->ray);
         memset(a.lp.cost, 0, (size_t)a.lp.ncolumn * sizeof *a.lp.cost);
         memset(a.price, 0, (size_t)a.lp.nrow * sizeof *a.price);
         status = perp__lp_solve(&a.lp, a.x);
@@ -81,7 +83,7 @@ perp_status perp__program_solve_linear(perp_program *p, perp_program_result *res
     if (status == PERP_ERR_NO_SOLUTION) {
         status = PERP_OK;
         int proved = end.is_infeasible ? perp__lp_is_empty(&a.lp, a.ray) : 0;
-        if (proved > 0) result->outcome = PERP_PLAN_INFEASIBLE;
+        if (proved > 0) result->outcome = PERP_PLAN_INFEASIBLE, perp__affine_blame(&a, a.ray);
         if (proved < 0) status = PERP_ERR_MEMORY;
     }
     result->method = "clp";
@@ -104,7 +106,9 @@ static int is_empty(search *s)
     perp__lp_end end = {0};
     perp_status status = perp__lp_solve_with_end(&s->a.lp, s->a.x, &end);
     if (status == PERP_ERR_MEMORY || status == PERP_ERR_UNAVAILABLE) return -1;
-    return end.is_infeasible ? perp__lp_is_empty(&s->a.lp, s->a.ray) : 0;
+    int empty = end.is_infeasible ? perp__lp_is_empty(&s->a.lp, s->a.ray) : 0;
+    if (empty > 0) perp__affine_blame(&s->a, s->a.ray);
+    return empty;
 }
 
 /* As is_empty, with pairs from `first` on put on each of their faces. */
@@ -125,13 +129,54 @@ static int has_no_point(search *s, int first)
     return empty;
 }
 
+/* A row that is nowhere what it has to be, whatever the variables are within the bounds lo .. hi. */
+static int has_impossible_row(perp_program *p, const double *lo, const double *hi,
+                              perp__interval *all)
+{
+    const perp__nl *nl = p->nl;
+    perp__intervals_of_nodes(nl, lo, hi, all);
+    for (int i = 0; i < nl->ncon; i++) {
+        perp__interval row = perp__interval_of_row(nl, i, lo, hi, all);
+        double above = row.lo - nl->rhi[i], below = nl->rlo[i] - row.hi;
+        int is_above = above > PERP_PROOF_MARGIN * (fabs(row.lo) + fabs(nl->rhi[i])),
+            is_below = below > PERP_PROOF_MARGIN * (fabs(row.hi) + fabs(nl->rlo[i]));
+        if (!is_above && !is_below) continue;
+        memset(p->row_conflicts, 0, (size_t)nl->ncon);
+        memset(p->bound_conflicts, 0, (size_t)nl->nvar);
+        p->row_conflicts[i] = 1;
+        for (int j = 0; j < nl->nvar; j++) /* those that the row depends on */
+            for (int e = p->functions.start[j]; e < p->functions.start[j + 1]; e++)
+                if (p->functions.row[e] == i && (isfinite(nl->lo[j]) || isfinite(nl->hi[j])))
+                    p->bound_conflicts[j] = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* The same, with bounds that follow from affine rows. */
+static int is_empty_by_intervals(perp_program *p, const perp__lp *lp, perp__arena *arena)
+{
+    double *lo, *hi;
+    perp__interval *all;
+    size_t n = (size_t)p->nl->nvar;
+    if (p->nl->callbacks) return 0;
+    PERP_TAKE(arena, lo, n + 1);
+    PERP_TAKE(arena, hi, n + 1);
+    PERP_TAKE(arena, all, p->nl->graph.count + 1);
+    if (arena->failed) return -1;
+    memcpy(lo, lp->lo, n * sizeof *lo);
+    memcpy(hi, lp->hi, n * sizeof *hi);
+    return perp__lp_follow_rows(lp, lo, hi) ? has_impossible_row(p, lo, hi, all) : -1;
+}
+
 int perp__program_is_infeasible(perp_program *p)
 {
     enum { MOST_PROGRAMS = 4000 };
     search s = {.nl = p->nl, .left = p->nl->pairs.n > 40 ? 1 : MOST_PROGRAMS};
     perp__arena arena = {0};
-    if (!perp__lp_available()) return 0;
-    int empty = perp__affine_build(&s.a, p, &arena) ? has_no_point(&s, 0) : -1;
+    int empty = perp__affine_build(&s.a, p, &arena) ? 0 : -1;
+    if (empty == 0) empty = is_empty_by_intervals(p, &s.a.lp, &arena);
+    if (empty == 0 && perp__lp_available()) empty = has_no_point(&s, 0);
     perp__arena_clear(&arena);
     return empty;
 }

@@ -18,6 +18,10 @@ struct perp_program {
         sign; /* of the objective: -1 where it is maximised, so that sign * objective is minimised */
     double *x, *dual;
     perp_program_proof proof;
+    unsigned char *row_conflicts,
+        *bound_conflicts;     /* ncon, nvar: what stands in the proof of infeasibility */
+    double *ray;              /* nvar */
+    perp_program_result last; /* of the last solve */
     perp__judge judge;
     perp__functions functions;
     int has_functions;
@@ -38,7 +42,7 @@ int perp__program_holds(const perp_program *p, const perp_program_result *result
 /* Each leaves its answer in p->x and p->dual, judged; an outcome of limit where it found none.
  * linear.c: a linear program by Clp. PERP_ERR_UNAVAILABLE without it. */
 perp_status perp__program_solve_linear(perp_program *p, perp_program_result *result);
-/* Is it shown that no point keeps the affine rows, bounds and pairs? -1: memory. */
+/* Is it shown that no point keeps the affine rows, bounds and pairs, or one other row within the bounds? -1: memory. */
 int perp__program_is_infeasible(perp_program *p);
 /* global.c: the best point over all choices of sides, with p->proof, from the one that was found. */
 perp_status perp__program_prove(perp_program *p, perp_program_result *result);

@@ -68,6 +68,9 @@ static int take_arrays(perp_program *p)
 {
     PERP_TAKE(&p->arena, p->x, p->nl->nvar);
     PERP_TAKE(&p->arena, p->dual, p->nl->ncon);
+    PERP_TAKE(&p->arena, p->ray, p->nl->nvar);
+    PERP_TAKE(&p->arena, p->row_conflicts, p->nl->ncon + 1);
+    PERP_TAKE(&p->arena, p->bound_conflicts, p->nl->nvar + 1);
     return !p->arena.failed;
 }
 
@@ -79,6 +82,7 @@ static perp_status take_over(perp__nl *nl, perp_status status, const char *name,
     perp_program *p = calloc(1, sizeof *p);
     if (!p) perp__nl_destroy(nl);
     if (p) p->nl = nl;
+    if (p) p->last.outcome = PERP_PLAN_LIMIT;
     if (!p || !take_arrays(p) || !choose_objective(p, 1)) {
         perp_program_destroy(p);
         return perp__out_of_memory(diag, name);
@@ -163,6 +167,21 @@ const double *perp_program_duals(const perp_program *p)
     return p->dual;
 }
 
+const unsigned char *perp_program_conflicting_rows(const perp_program *p)
+{
+    return p->last.outcome == PERP_PLAN_INFEASIBLE ? p->row_conflicts : NULL;
+}
+
+const unsigned char *perp_program_conflicting_bounds(const perp_program *p)
+{
+    return p->last.outcome == PERP_PLAN_INFEASIBLE ? p->bound_conflicts : NULL;
+}
+
+const double *perp_program_ray(const perp_program *p)
+{
+    return p->last.is_unbounded ? p->ray : NULL;
+}
+
 perp_program_proof perp_program_get_proof(const perp_program *p)
 {
     return p->proof;
@@ -224,9 +243,12 @@ perp_status perp_program_solve(perp_program *p, const perp_program_options *opti
     *result =
         (perp_program_result){.outcome = PERP_PLAN_LIMIT, .worst_row = -1, .worst_variable = -1};
     p->proof = (perp_program_proof){0};
+    memset(p->row_conflicts, 0, (size_t)p->nl->ncon);
+    memset(p->bound_conflicts, 0, (size_t)p->nl->nvar);
     perp_status status = prepare(p, o->objective) ? solve(p, result) : PERP_ERR_MEMORY;
     if (status == PERP_OK && o->global && !result->is_unbounded)
         status = perp__program_prove(p, result);
+    p->last = *result;
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, p->nl->name);
     if (status == PERP_ERR_DIM)
         perp__refuse(diag, status, perp__in(p->nl->name),

@@ -282,6 +282,15 @@ static void perp_solve_takes_nl_files(void **state)
     assert_int_equal(read_sol(cli_path("toll.sol"), number, 64, &n), 0);
     run = cli_run("solve tests/data/nl/infeasible_lp.nl");
     assert_int_equal(run.code, 3);
+    assert_non_null(strstr(run.out, "contradict each other: rows 1 2\n"));
+    assert_non_null(strstr(run.out, "with the bounds or sides of variables 1\n"));
+    cli_free(&run);
+    run = cli_run("solve tests/data/nl/unbounded_lp.nl");
+    assert_non_null(strstr(run.out, "ray = 0 1\n"));
+    cli_free(&run);
+    run = cli_run("solve tests/data/nl/ridge.nl --global --json");
+    assert_int_equal(run.code, 0);
+    assert_non_null(strstr(run.out, "\"proof\":\t\"global\""));
     cli_free(&run);
     run = cli_run("solve '%s'", cli_file("cut.nl", "g3 1 1 0\n 1 1\n"));
     assert_int_equal(run.code, 2);
