@@ -1,0 +1,196 @@
+/// perp/bodies.h - rigid bodies and trees of joints with exact Coulomb friction between their shapes.
+///
+/// A system is a list of bodies, each hung on an earlier one (or the world, body 0) by a joint, and a list of shapes on them. Its
+/// velocities v are those of the joints; a step of length h solves for the velocities at its end
+///
+///     M(q) (v+ - v) = h (tau - c(q, v) - D v+) + J(q)' r,     q+ = q moved by h v+,
+///     contact i:   u = J_i v+,   u_n + max(gap, ..)/h and the cone of friction as in perp/friction.h
+///
+/// so a contact that is closed stays closed, without creep and without sinking. After each step the answer is judged by code of its
+/// own: the contacts' law on their own scales (perp_fc_info.error), and Newton's law by inverse dynamics (recursive Newton and Euler), which
+/// shares nothing with the mass matrix that the solver used. A step that does not hold is refused.
+///
+/// Inertias, joints and velocities are as in Featherstone, Rigid Body Dynamics Algorithms, 2008. Units: m, kg, s, rad.
+
+#ifndef PERP_BODIES_H
+#define PERP_BODIES_H
+
+#include "perp/base.h"
+#include "perp/friction.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The joints: name, word, entries of q, entries of v, summary. A ball's q is a unit quaternion (w, x, y, z), its v the angular velocity in the
+/// body's frame; a free body's q is its origin in the world (or the parent's frame) and a quaternion, its v the origin's velocity in the parent's
+/// frame and the angular velocity in its own.
+#define PERP_JOINT_LIST(X)                                                                         \
+    X(PERP_JOINT_FIXED, "fixed", 0, 0, "moves with its parent")                                    \
+    X(PERP_JOINT_HINGE, "hinge", 1, 1, "turns about an axis through its origin")                   \
+    X(PERP_JOINT_SLIDE, "slide", 1, 1, "moves along an axis")                                      \
+    X(PERP_JOINT_BALL, "ball", 4, 3, "turns about its origin")                                     \
+    X(PERP_JOINT_FREE, "free", 7, 6, "moves and turns freely")
+
+typedef enum perp_joint {
+#define PERP_JOINT_ENUM(name, word, nq, nv, text) name,
+    PERP_JOINT_LIST(PERP_JOINT_ENUM)
+#undef PERP_JOINT_ENUM
+        PERP_JOINT_COUNT
+} perp_joint;
+
+PERP_API const char *perp_joint_name(perp_joint joint);
+PERP_API const char *perp_joint_summary(perp_joint joint);
+PERP_API perp_joint perp_joint_find(const char *name);
+
+/// A body. Its frame coincides with the joint's: a hinge turns it about an axis through its origin.
+typedef struct perp_body {
+    const char *name; ///< for messages; nullable
+    int parent;       ///< an earlier body, from 1 on; 0: the world
+    perp_joint joint; ///< how it moves in its parent
+    double position
+        [3]; ///< of its origin in the parent's frame where q = 0; of a free body it is q itself
+    double
+        rotation[4];  ///< quaternion of its frame there; all 0: none. Of a free body it is q itself
+    double axis[3];   ///< of hinge and slide, in its own frame
+    double mass;      ///< [kg], >= 0
+    double center[3]; ///< of mass, in its frame
+    double inertia
+        [6]; ///< about the centre of mass, axes of its frame: xx, yy, zz, xy, xz, yz [kg m^2]
+    double
+        damping; ///< >= 0, of each of the joint's velocities: the force -damping v [N s/m, N m s]
+    double armature; ///< >= 0, added to the diagonal of M: a geared motor's inertia [kg, kg m^2]
+} perp_body;
+
+/// The shapes: name, word, what `size` is.
+#define PERP_SHAPE_LIST(X)                                                                         \
+    X(PERP_SHAPE_PLANE, "plane",                                                                   \
+      "none: the half-space below z = 0 of its frame; of the world only")                          \
+    X(PERP_SHAPE_SPHERE, "sphere", "radius")                                                       \
+    X(PERP_SHAPE_CAPSULE, "capsule",                                                               \
+      "radius, half of its length between the centres of its ends, along z")                       \
+    X(PERP_SHAPE_BOX, "box", "half of its lengths along x, y, z")
+
+typedef enum perp_shape_kind {
+#define PERP_SHAPE_ENUM(name, word, text) name,
+    PERP_SHAPE_LIST(PERP_SHAPE_ENUM)
+#undef PERP_SHAPE_ENUM
+        PERP_SHAPE_COUNT
+} perp_shape_kind;
+
+PERP_API const char *perp_shape_name(perp_shape_kind kind);
+PERP_API const char *perp_shape_summary(perp_shape_kind kind);
+PERP_API perp_shape_kind perp_shape_find(const char *name);
+
+/// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the world do not touch each other.
+typedef struct perp_shape {
+    int body; ///< 0: the world
+    perp_shape_kind kind;
+    double size[3];     ///< [m], > 0
+    double position[3]; ///< in the body's frame
+    double rotation[4]; ///< quaternion; all 0: none
+    double mu;          ///< friction coefficient, >= 0; of two shapes the larger counts
+    double restitution; ///< Newton's, 0..1; of two shapes the larger counts
+} perp_shape;
+
+typedef struct perp_bodies_options {
+    size_t size;       ///< set by the default; says which fields the caller has
+    double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
+    double step;       ///< h > 0 [s]; default 0.002
+    double tol;        ///< a step is verified when its error is at most this; default 1e-8
+    double
+        rebound; ///< approaches slower than this come to rest whatever the restitution [m/s]; default 0.01
+} perp_bodies_options;
+
+PERP_API void perp_bodies_options_fill(perp_bodies_options *options, size_t size);
+static inline perp_bodies_options perp_bodies_options_default(void)
+{
+    perp_bodies_options options;
+    perp_bodies_options_fill(&options, sizeof options);
+    return options;
+}
+
+/// Two points of two shapes that are near each other, and what acts there.
+typedef struct perp_touch {
+    int shape[2];     ///< indices of the description
+    double point[3];  ///< in the world, midway between the surfaces
+    double normal[3]; ///< unit, from the first shape to the second
+    double gap;       ///< distance along it, < 0: they overlap [m]
+    double tangent[2][3];
+    double mu;
+    double impulse[3]; ///< of the last step on the second body: along normal and tangents [N s]
+} perp_touch;
+
+typedef struct perp_bodies_info {
+    long step;            ///< 1 for the first
+    double time;          ///< at its end [s]
+    perp_outcome outcome; ///< PERP_SOLVED, or why not
+    int touches;          ///< near contacts of the step
+    double contact_error; ///< of the contacts' law, each on its own scale
+    double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
+    int iterations;       ///< of the friction solver
+} perp_bodies_info;
+
+typedef struct perp_bodies perp_bodies;
+
+/// A system at rest where its joints are 0.
+///
+/// @param body    nbody; body i of the list is body i + 1, 0 is the world
+/// @param shape   nshape; nullable where there is none
+/// @return PERP_OK; PERP_ERR_ARG (NULL, options); PERP_ERR_MODEL (diag names the body or shape and what was expected); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shape *shape,
+                                        int nshape, const perp_bodies_options *options,
+                                        perp_bodies **bodies, perp_diag *diag);
+PERP_API void perp_bodies_destroy(perp_bodies *bodies);
+
+/// Entries of q and of v; where those of a body begin (-1: none).
+PERP_API int perp_bodies_nq(const perp_bodies *bodies);
+PERP_API int perp_bodies_nv(const perp_bodies *bodies);
+PERP_API int perp_bodies_q_of(const perp_bodies *bodies, int body);
+PERP_API int perp_bodies_v_of(const perp_bodies *bodies, int body);
+
+/// The present q, v and time.
+PERP_API const double *perp_bodies_q(const perp_bodies *bodies);
+PERP_API const double *perp_bodies_v(const perp_bodies *bodies);
+PERP_API double perp_bodies_time(const perp_bodies *bodies);
+
+/// From here the system goes on with these; quaternions are normalised.
+///
+/// @param q  nq; nullable: as they are
+/// @param v  nv; nullable
+/// @return PERP_OK; PERP_ERR_ARG (not finite, a quaternion of length 0; nothing was changed)
+PERP_API perp_status perp_bodies_set(perp_bodies *bodies, const double *q, const double *v);
+
+/// Forces of the joints from now on, nv [N, N m]; NULL: none. @return PERP_OK; PERP_ERR_ARG (not finite)
+PERP_API perp_status perp_bodies_set_force(perp_bodies *bodies, const double *tau);
+
+/// One step. Allocates where there are more contacts than ever before.
+///
+/// @param info  nullable
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (not verified: diag says what; the state stays); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_step(perp_bodies *bodies, perp_bodies_info *info, perp_diag *diag);
+
+/// Where a body is: its origin and rotation, row by row, in the world. Each nullable.
+PERP_API perp_status perp_bodies_pose(perp_bodies *bodies, int body, double position[3],
+                                      double rotation[9]);
+
+/// The mass matrix, nv x nv, symmetric, and the bias force c(q, v), nv: M a + c = tau without contacts. Each nullable.
+PERP_API perp_status perp_bodies_dynamics(perp_bodies *bodies, double *M, double *c);
+
+/// Forces of the joints that give the accelerations a (nv): M a + c by recursion over the bodies.
+PERP_API perp_status perp_bodies_inverse(perp_bodies *bodies, const double *a, double *tau);
+
+/// Velocity of a body's point per unit of v, 3 x nv column-major, world axes.
+PERP_API perp_status perp_bodies_jacobian(perp_bodies *bodies, int body, const double point[3],
+                                          double *J);
+
+/// Energies [J]; the potential one is 0 at the world's origin. Each nullable.
+PERP_API void perp_bodies_energy(perp_bodies *bodies, double *kinetic, double *potential);
+
+/// The contacts of the last step, nearest shapes included; owned by the system, until the next call that changes it.
+PERP_API int perp_bodies_touches(const perp_bodies *bodies, const perp_touch **touch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

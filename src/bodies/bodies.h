@@ -1,0 +1,114 @@
+/* Trees of rigid bodies: what is known of each, the recursions over them, contacts between their shapes. */
+
+#ifndef PERP_SRC_BODIES_H
+#define PERP_SRC_BODIES_H
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "perp/bodies.h"
+
+/* Inertia of a rigid body about its origin, in its frame: mass, mass times centre, xx yy zz xy xz yz. */
+typedef struct perp__inertia {
+    double m, h[3], I[6];
+} perp__inertia;
+
+/* A body; vectors are in its own frame, pairs of them (angular, linear) at its origin. */
+typedef struct perp__link {
+    perp_body is;
+    int q, v, nv;             /* where its joint's entries begin; how many velocities */
+    double offset[9];         /* its rotation in the parent where q = 0 */
+    double E[9], r[3];        /* rotation from its frame to the parent's; its origin there */
+    double R[9], p[3];        /* the same to the world */
+    double S[6][6];           /* row k: motion per unit of its kth velocity */
+    double rate[6];           /* of S times v, in its frame: of free joints */
+    perp__inertia own, whole; /* whole: with all that hangs on it */
+    double vel[6], acc[6], force[6];
+} perp__link;
+
+/* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */
+typedef struct perp__rows {
+    int n, first; /* how many entries; where they begin in `entry` */
+    int tree[2];  /* roots of the trees of its two bodies, 0: the world */
+} perp__rows;
+
+typedef struct perp__entry {
+    int at;            /* which velocity */
+    double J[3], Y[3]; /* of J', and of inv(L)' J' */
+} perp__entry;
+
+typedef struct perp__pair {
+    int shape[2];
+} perp__pair;
+
+/* The friction problem of a step. */
+typedef struct perp__contact_problem {
+    perp__rows *rows;
+    perp__entry *entry;
+    int crows, nentry, centry, nblock, cblock, place_room, solver_room;
+    double *value, *block; /* value: perp__contact_value; block: of W */
+    int *place;            /* rows and columns of the blocks */
+} perp__contact_problem;
+
+struct perp_bodies {
+    perp__arena arena;
+    perp_bodies_options o;
+    perp__link *link; /* n; 0 is the world */
+    int n, nq, nv, npair;
+    perp_shape *shape;
+    perp__pair *pair; /* that may touch */
+    int *parent_of;   /* of a velocity: the next one up its tree, -1 */
+    double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
+        *D;                     /* M: then its factors L, D of L' D L */
+    perp_touch *touch, *before; /* before: those of the step before, where a step begins */
+    int ntouch, ctouch, nbefore, cbefore;
+    perp__contact_problem c;
+    perp_fc_solver *solver;
+    long steps;
+    double time;
+};
+
+/* dynamics.c. Positions of all bodies from q; velocities from v. */
+void perp__bodies_place(perp_bodies *b, const double *q);
+/* tau = M a + c(q, v); a NULL: 0. With force (nullable): six on each body, taken off: the moment
+ * about its origin and the force, world axes. */
+void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
+                          double *tau);
+void perp__bodies_mass(perp_bodies *b, double *M);
+/* M = L' D L with the zeros of the tree (Featherstone 2008, 6.5), in place: L strictly below the diagonal. 0: M is not positive. */
+int perp__bodies_factor(const perp_bodies *b, double *M, double *D);
+void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x);
+/* x = inv(L) inv(D) x */
+void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x);
+/* Velocities of all bodies from v. */
+void perp__bodies_velocities(perp_bodies *b, const double *v);
+/* x = inv(L)' x, where only the n entries `at`, rising, with all of their chains to the root, are not 0. */
+void perp__bodies_solve_up(const perp_bodies *b, const double *L, const int *at, int n, double *x);
+/* q moved by v over h. */
+void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
+
+/* shapes.c. A shape's pose in the world. */
+typedef struct perp__placed {
+    const perp_shape *shape;
+    double R[9], p[3];
+} perp__placed;
+
+/* boxes.c: contacts nearer than `margin`; at most MOST_TOUCHES. How many. */
+enum { PERP__MOST_TOUCHES = 8 };
+int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
+                      perp_touch *touch);
+int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin,
+                       perp_touch *touch);
+
+/* Velocity, in the world, of a point there per unit of a body's kth velocity. */
+void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
+
+/* contacts.c: J, W and what the contacts' law needs, from b->touch at the velocities v without contacts; 0: memory is out. */
+int perp__bodies_state_contacts(perp_bodies *b, const double *free);
+/* Of contact i: SHIFT[3 i] is what q has beside the velocity, gap/h or the rebound; MU[i]. */
+enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
+double *perp__contact_value(const perp_bodies *b, int which);
+
+/* All contacts nearer than what may close within h; in b->touch. 0: memory is out. */
+int perp__bodies_find_touches(perp_bodies *b);
+
+#endif

@@ -1,0 +1,437 @@
+/* A system from its description, and what can be asked of it. */
+
+#include "base/tol.h"
+#include "base/words.h"
+#include "bodies/bodies.h"
+#include "bodies/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const perp__word joint_rows[] = {
+#define WORD(name, word, nq, nv, text) {word, text},
+    PERP_JOINT_LIST(WORD)
+#undef WORD
+};
+static const perp__words joints = PERP_WORDS(joint_rows);
+PERP_WORD_FUNCTIONS(perp_joint, perp_joint, joints)
+PERP_WORD_SUMMARY(perp_joint, perp_joint_summary, joints)
+
+static const perp__word shape_rows[] = {
+#define WORD(name, word, text) {word, text},
+    PERP_SHAPE_LIST(WORD)
+#undef WORD
+};
+static const perp__words shapes = PERP_WORDS(shape_rows);
+PERP_WORD_FUNCTIONS(perp_shape_kind, perp_shape, shapes)
+PERP_WORD_SUMMARY(perp_shape_kind, perp_shape_summary, shapes)
+
+#define SIZE(name, word, nq, nv, text) {nq, nv},
+static const int sizes[][2] = {PERP_JOINT_LIST(SIZE)};
+#undef SIZE
+
+void perp_bodies_options_fill(perp_bodies_options *options, size_t size)
+{
+    perp_bodies_options own = {
+        .size = sizeof own, .gravity = {0, 0, -9.81}, .step = 0.002, .tol = 1e-8, .rebound = 0.01};
+    perp__options_give(options, size, &own, sizeof own);
+}
+
+/* What is wrong ------------------------------------------------------------------------------------- */
+
+static int are_finite(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+/* 0: length 0, or not finite; a rotation that is all 0 is none. */
+static int take_rotation(const double given[4], double q[4])
+{
+    double none[4] = {1, 0, 0, 0};
+    int is_none = given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0;
+    memcpy(q, is_none ? none : given, sizeof none);
+    return perp__quaternion_normalise(q);
+}
+
+/* Is it the inertia of masses: no eigenvalue of (trace/2) 1 - I, the second moments, is negative (by its principal minors)? */
+static int is_inertia(const double *I)
+{
+    const double ROOM = 1e-9; /* rounding of figures in a file */
+    double half = 0.5 * (I[0] + I[1] + I[2]), a = half - I[0], b = half - I[1], c = half - I[2],
+           d = -I[3], e = -I[4], f = -I[5], s = ROOM * half;
+    return half >= 0 && a >= -s && b >= -s && c >= -s && a * b - d * d >= -s * half &&
+           a * c - e * e >= -s * half && b * c - f * f >= -s * half &&
+           a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e) >= -s * half * half;
+}
+
+static const char *body_fault(const perp_body *is, int i)
+{
+    double q[4];
+    int is_one = is->joint == PERP_JOINT_HINGE || is->joint == PERP_JOINT_SLIDE;
+    if (is->parent < 0 || is->parent > i) return "its parent must come before it";
+    if (is->joint < 0 || is->joint >= PERP_JOINT_COUNT) return "its joint is none";
+    if (!are_finite(is->position, 3) || !are_finite(is->center, 3))
+        return "a position is not finite";
+    if (!take_rotation(is->rotation, q)) return "its rotation is no quaternion";
+    if (is_one && (!are_finite(is->axis, 3) || !(perp__length3(is->axis) > 0)))
+        return "its axis has no direction";
+    if (!(is->mass >= 0) || !isfinite(is->mass)) return "its mass is negative or not finite";
+    if (!are_finite(is->inertia, 6) || !is_inertia(is->inertia))
+        return "its inertia is that of no masses: xx <= yy + zz and so on about the centre";
+    if (!(is->damping >= 0) || !(is->armature >= 0) || !isfinite(is->damping + is->armature))
+        return "damping and armature are >= 0";
+    return NULL;
+}
+
+static const char *shape_fault(const perp_shape *is, int nbody)
+{
+    double q[4];
+    static const int figures[] = {0, 1, 2, 3}; /* of `size` */
+    if (is->kind < 0 || is->kind >= PERP_SHAPE_COUNT) return "its kind is none";
+    if (is->body < 0 || is->body > nbody) return "there is no such body";
+    if (is->kind == PERP_SHAPE_PLANE && is->body) return "a plane is of the world (body 0)";
+    for (int k = 0; k < figures[is->kind]; k++)
+        if (!(is->size[k] > 0) || !isfinite(is->size[k])) return "its size must be > 0";
+    if (!are_finite(is->position, 3)) return "its position is not finite";
+    if (!take_rotation(is->rotation, q)) return "its rotation is no quaternion";
+    if (!(is->mu >= 0) || !isfinite(is->mu)) return "its friction is >= 0";
+    if (!(is->restitution >= 0 && is->restitution <= 1)) return "its restitution is from 0 to 1";
+    return NULL;
+}
+
+static perp_status check(const perp_body *body, int nbody, const perp_shape *shape, int nshape,
+                         perp_diag *diag)
+{
+    for (int i = 0; i < nbody; i++) {
+        const char *fault = body_fault(&body[i], i);
+        if (fault)
+            return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL), "body %d%s%s: %s\n", i + 1,
+                                body[i].name ? " " : "", body[i].name ? body[i].name : "", fault);
+    }
+    for (int i = 0; i < nshape; i++) {
+        const char *fault = shape_fault(&shape[i], nbody);
+        if (fault)
+            return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
+                                "shape %d, a %s of body %d: %s\n", i,
+                                perp_shape_name(shape[i].kind), shape[i].body, fault);
+    }
+    return PERP_OK;
+}
+
+/* Building ------------------------------------------------------------------------------------------- */
+
+/* Inertia about the origin. */
+static perp__inertia about_origin(const perp_body *is)
+{
+    const double *c = is->center, cc = perp__dot3(c, c), m = is->mass;
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    perp__inertia in = {.m = m};
+    for (int k = 0; k < 6; k++)
+        in.I[k] = is->inertia[k] + m * ((k < 3 ? cc : 0) - c[row[k]] * c[col[k]]);
+    for (int k = 0; k < 3; k++) in.h[k] = m * c[k];
+    return in;
+}
+
+static void set_motions(perp__link *l)
+{
+    const int is_free = l->is.joint == PERP_JOINT_FREE;
+    for (int k = 0; k < l->nv; k++) {
+        if (l->is.joint == PERP_JOINT_HINGE) memcpy(l->S[k], l->is.axis, sizeof l->is.axis);
+        if (l->is.joint == PERP_JOINT_SLIDE) memcpy(l->S[k] + 3, l->is.axis, sizeof l->is.axis);
+        if (l->is.joint == PERP_JOINT_BALL) l->S[k][k] = 1;
+        if (is_free && k >= 3) l->S[k][k - 3] = 1;
+    }
+}
+
+static void add_body(perp_bodies *b, int i, const perp_body *is)
+{
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double quaternion[4];
+    perp__link *l = &b->link[i];
+    l->is = *is;
+    l->q = b->nq, l->v = b->nv;
+    l->nv = sizes[is->joint][1];
+    take_rotation(is->rotation, quaternion);
+    perp__rotation_of(quaternion, l->offset);
+    double length = perp__length3(is->axis);
+    for (int k = 0; k < 3 && length > 0; k++) l->is.axis[k] /= length;
+    l->own = about_origin(is);
+    memcpy(l->R, one, sizeof one);
+    set_motions(l);
+    int up = -1; /* the last velocity of the nearest body above that moves */
+    for (int p = is->parent; p && up < 0; p = b->link[p].is.parent)
+        if (b->link[p].nv) up = b->link[p].v + b->link[p].nv - 1;
+    for (int k = 0; k < l->nv; k++) b->parent_of[b->nv + k] = k ? b->nv + k - 1 : up;
+    double *q = b->q + b->nq;
+    if (is->joint == PERP_JOINT_FREE) {
+        memcpy(q, is->position, sizeof is->position);
+        memcpy(q + 3, quaternion, sizeof quaternion);
+    }
+    if (is->joint == PERP_JOINT_BALL) q[0] = 1;
+    b->nq += sizes[is->joint][0];
+    b->nv += l->nv;
+}
+
+static int may_touch(const perp_bodies *b, int i, int j)
+{
+    int x = b->shape[i].body, y = b->shape[j].body;
+    while (x && !b->link[x].nv) x = b->link[x].is.parent; /* what is fixed is one body */
+    while (y && !b->link[y].nv) y = b->link[y].is.parent;
+    if (x == y) return 0;
+    int px = x ? b->link[x].is.parent : -1, py = y ? b->link[y].is.parent : -1;
+    while (px > 0 && !b->link[px].nv) px = b->link[px].is.parent;
+    while (py > 0 && !b->link[py].nv) py = b->link[py].is.parent;
+    return !((x && px == y && y) || (y && py == x && x));
+}
+
+static perp_status find_pairs(perp_bodies *b, int nshape, perp_diag *diag)
+{
+    int capacity = 0;
+    for (int i = 0; i < nshape; i++)
+        for (int j = i + 1; j < nshape; j++) {
+            if (!may_touch(b, i, j)) continue;
+            perp_shape_kind x = b->shape[i].kind, y = b->shape[j].kind;
+            if ((x == PERP_SHAPE_CAPSULE && y == PERP_SHAPE_BOX) ||
+                (x == PERP_SHAPE_BOX && y == PERP_SHAPE_CAPSULE))
+                return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
+                                    "shapes %d and %d: contact between a capsule and a box is not "
+                                    "available\n",
+                                    i, j);
+            if (!perp__arena_grow(&b->arena, &b->pair, &capacity, b->npair + 1, sizeof *b->pair))
+                return PERP_ERR_MEMORY;
+            int swap = x > y; /* in the order of the kinds */
+            b->pair[b->npair++] = (perp__pair){{swap ? j : i, swap ? i : j}};
+        }
+    return PERP_OK;
+}
+
+static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
+{
+    perp__arena *a = &b->arena;
+    PERP_TAKE(a, b->link, nbody + 1);
+    PERP_TAKE(a, b->shape, nshape + 1);
+    PERP_TAKE(a, b->parent_of, nv + 1);
+    PERP_TAKE(a, b->q, 2 * nq + 1); /* and the next */
+    PERP_TAKE(a, b->v, nv + 1);
+    PERP_TAKE(a, b->tau, nv + 1);
+    PERP_TAKE(a, b->next, nv + 1);
+    PERP_TAKE(a, b->bias, nv + 1);
+    PERP_TAKE(a, b->row, nv + 1);
+    PERP_TAKE(a, b->acc, nv + 1);
+    PERP_TAKE(a, b->scale, nv + 1);
+    PERP_TAKE(a, b->load, 6 * (nbody + 1));
+    PERP_TAKE(a, b->M, (size_t)nv * (size_t)nv + 1);
+    PERP_TAKE(a, b->D, nv + 1);
+    return !a->failed;
+}
+
+static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const perp_shape *shape,
+                         int nshape, perp_diag *diag)
+{
+    int nq = 0, nv = 0;
+    for (int i = 0; i < nbody; i++) {
+        nq += sizes[body[i].joint][0];
+        nv += sizes[body[i].joint][1];
+    }
+    if (!allocate(b, nbody, nshape, nq, nv)) return PERP_ERR_MEMORY;
+    b->n = nbody + 1;
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    memcpy(b->link[0].R, one, sizeof one);
+    for (int i = 0; i < nbody; i++) add_body(b, i + 1, &body[i]);
+    for (int i = 0; i < nshape; i++) {
+        b->shape[i] = shape[i];
+        take_rotation(shape[i].rotation, b->shape[i].rotation);
+    }
+    perp_status status = find_pairs(b, nshape, diag);
+    if (status != PERP_OK) return status;
+    perp__bodies_place(b, b->q);
+    perp__bodies_mass(b, b->M);
+    if (perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
+    int k = b->nv - 1, i = b->n - 1;
+    while (k > 0 && b->D[k] > 0) k--;
+    while (i > 1 && b->link[i].v > k) i--;
+    return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
+                        "body %d%s%s: its joint moves no mass; give it an inertia or an armature\n",
+                        i, b->link[i].is.name ? " " : "",
+                        b->link[i].is.name ? b->link[i].is.name : "");
+}
+
+perp_status perp_bodies_create(const perp_body *body, int nbody, const perp_shape *shape,
+                               int nshape, const perp_bodies_options *options, perp_bodies **bodies,
+                               perp_diag *diag)
+{
+    perp_bodies_options o = perp_bodies_options_default();
+    if (!bodies) return PERP_ERR_ARG;
+    *bodies = NULL;
+    if (!body || nbody < 1 || nshape < 0 || (nshape && !shape) ||
+        !perp__options_take(&o, sizeof o, options))
+        return PERP_ERR_ARG;
+    if (!(o.step > 0) || !isfinite(o.step) || !(o.tol > 0 && o.tol <= 1e-2) || !(o.rebound >= 0) ||
+        !are_finite(o.gravity, 3))
+        return perp__refuse(
+            diag, PERP_ERR_ARG, perp__in(NULL),
+            "step > 0, 0 < tol <= 1e-2, rebound >= 0 and a finite gravity are expected\n");
+    perp_status status = check(body, nbody, shape, nshape, diag);
+    if (status != PERP_OK) return status;
+    perp_bodies *b = calloc(1, sizeof *b);
+    if (!b) return perp__out_of_memory(diag, "bodies");
+    b->o = o;
+    status = build(b, body, nbody, shape, nshape, diag);
+    if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, "bodies");
+    if (status != PERP_OK) {
+        perp_bodies_destroy(b);
+        return status;
+    }
+    *bodies = b;
+    return PERP_OK;
+}
+
+/* What is asked --------------------------------------------------------------------------------------- */
+
+int perp_bodies_nq(const perp_bodies *b)
+{
+    return b->nq;
+}
+
+int perp_bodies_nv(const perp_bodies *b)
+{
+    return b->nv;
+}
+
+int perp_bodies_q_of(const perp_bodies *b, int body)
+{
+    return body > 0 && body < b->n && b->link[body].nv ? b->link[body].q : -1;
+}
+
+int perp_bodies_v_of(const perp_bodies *b, int body)
+{
+    return body > 0 && body < b->n && b->link[body].nv ? b->link[body].v : -1;
+}
+
+const double *perp_bodies_q(const perp_bodies *b)
+{
+    return b->q;
+}
+
+const double *perp_bodies_v(const perp_bodies *b)
+{
+    return b->v;
+}
+
+double perp_bodies_time(const perp_bodies *b)
+{
+    return b->time;
+}
+
+perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
+{
+    if (!b || (q && !are_finite(q, b->nq)) || (v && !are_finite(v, b->nv))) return PERP_ERR_ARG;
+    double *next = b->q + b->nq;
+    if (q) memcpy(next, q, (size_t)b->nq * sizeof *q);
+    for (int i = 1; i < b->n && q; i++) {
+        const perp__link *l = &b->link[i];
+        if (l->nv >= 3 && !perp__quaternion_normalise(next + l->q + (l->nv == 6 ? 3 : 0)))
+            return PERP_ERR_ARG;
+    }
+    if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
+    if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
+    b->ntouch = 0;
+    return PERP_OK;
+}
+
+perp_status perp_bodies_set_force(perp_bodies *b, const double *tau)
+{
+    if (!b || (tau && !are_finite(tau, b->nv))) return PERP_ERR_ARG;
+    if (tau)
+        memcpy(b->tau, tau, (size_t)b->nv * sizeof *tau);
+    else
+        memset(b->tau, 0, (size_t)b->nv * sizeof *b->tau);
+    return PERP_OK;
+}
+
+perp_status perp_bodies_pose(perp_bodies *b, int body, double position[3], double rotation[9])
+{
+    if (!b || body < 0 || body >= b->n) return PERP_ERR_ARG;
+    perp__bodies_place(b, b->q);
+    if (position) memcpy(position, b->link[body].p, sizeof b->link[body].p);
+    if (rotation) memcpy(rotation, b->link[body].R, sizeof b->link[body].R);
+    return PERP_OK;
+}
+
+perp_status perp_bodies_dynamics(perp_bodies *b, double *M, double *c)
+{
+    if (!b) return PERP_ERR_ARG;
+    size_t nv = (size_t)b->nv;
+    perp__bodies_place(b, b->q);
+    if (c) perp__bodies_inverse(b, b->v, NULL, NULL, c);
+    if (!M) return PERP_OK;
+    perp__bodies_mass(b, M);
+    for (size_t j = 0; j < nv; j++)
+        for (size_t i = j + 1; i < nv; i++) M[j + i * nv] = M[i + j * nv];
+    return PERP_OK;
+}
+
+perp_status perp_bodies_inverse(perp_bodies *b, const double *a, double *tau)
+{
+    if (!b || !a || !tau) return PERP_ERR_ARG;
+    perp__bodies_place(b, b->q);
+    perp__bodies_inverse(b, b->v, a, NULL, tau);
+    return PERP_OK;
+}
+
+perp_status perp_bodies_jacobian(perp_bodies *b, int body, const double point[3], double *J)
+{
+    if (!b || body < 0 || body >= b->n || !point || !J) return PERP_ERR_ARG;
+    memset(J, 0, 3 * (size_t)b->nv * sizeof *J);
+    perp__bodies_place(b, b->q);
+    for (int i = body; i; i = b->link[i].is.parent)
+        for (int k = 0; k < b->link[i].nv; k++)
+            perp__point_motion(&b->link[i], k, point, J + 3 * (b->link[i].v + k));
+    return PERP_OK;
+}
+
+void perp_bodies_energy(perp_bodies *b, double *kinetic, double *potential)
+{
+    double sum = 0, height = 0;
+    perp__bodies_place(b, b->q);
+    perp__bodies_velocities(b, b->v);
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        const double *w = l->vel, *u = l->vel + 3, *I = l->own.I;
+        double wh[3], c[3];
+        perp__cross3(w, l->own.h, wh);
+        sum += 0.5 * l->own.m * perp__dot3(u, u) + perp__dot3(u, wh) +
+               0.5 * (I[0] * w[0] * w[0] + I[1] * w[1] * w[1] + I[2] * w[2] * w[2]) +
+               I[3] * w[0] * w[1] + I[4] * w[0] * w[2] + I[5] * w[1] * w[2];
+        for (int k = 0; k < l->nv; k++)
+            sum += 0.5 * l->is.armature * b->v[l->v + k] * b->v[l->v + k];
+        perp__rotate3(l->R, l->own.h, c);
+        perp__move3(c, l->own.m, l->p, c);
+        height -= perp__dot3(b->o.gravity, c);
+    }
+    if (kinetic) *kinetic = sum;
+    if (potential) *potential = height;
+}
+
+int perp_bodies_touches(const perp_bodies *b, const perp_touch **touch)
+{
+    if (touch) *touch = b->touch;
+    return b->ntouch;
+}
+
+void perp_bodies_destroy(perp_bodies *b)
+{
+    if (!b) return;
+    free(b->touch);
+    free(b->before);
+    free(b->c.rows);
+    free(b->c.entry);
+    free(b->c.value);
+    free(b->c.block);
+    free(b->c.place);
+    perp_fc_solver_destroy(b->solver);
+    perp__arena_clear(&b->arena);
+    free(b);
+}

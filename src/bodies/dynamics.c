@@ -1,0 +1,285 @@
+/* The recursions over a tree of bodies (Featherstone 2008): positions and velocities, Newton and Euler (table 5.1), composite bodies
+ * (table 6.2), factors with the zeros of the tree (table 6.3). Motions and forces are (angular, linear) in each body's own frame. */
+
+#include "bodies/bodies.h"
+#include "bodies/space.h"
+
+#include <string.h>
+
+/* Vectors of six ---------------------------------------------------------------------------------- */
+
+/* From the parent's frame to the body's: of a motion. */
+static void motion_down(const perp__link *l, const double *m, double *out)
+{
+    double at[3];
+    perp__cross3(m, l->r, at);
+    for (int i = 0; i < 3; i++) at[i] += m[3 + i];
+    perp__rotate_back3(l->E, m, out);
+    perp__rotate_back3(l->E, at, out + 3);
+}
+
+/* From the body's frame to the parent's: a force, added. */
+static void force_up(const perp__link *l, const double *f, double *out)
+{
+    double n[3], g[3], moment[3];
+    perp__rotate3(l->E, f, n);
+    perp__rotate3(l->E, f + 3, g);
+    perp__cross3(l->r, g, moment);
+    for (int i = 0; i < 3; i++) {
+        out[i] += n[i] + moment[i];
+        out[3 + i] += g[i];
+    }
+}
+
+static double dot6(const double *a, const double *b)
+{
+    return perp__dot3(a, b) + perp__dot3(a + 3, b + 3);
+}
+
+static void apply(const perp__inertia *in, const double *m, double *f)
+{
+    const double *I = in->I, *h = in->h;
+    double a[3], b[3];
+    perp__cross3(h, m + 3, a);
+    perp__cross3(m, h, b);
+    f[0] = I[0] * m[0] + I[3] * m[1] + I[4] * m[2] + a[0];
+    f[1] = I[3] * m[0] + I[1] * m[1] + I[5] * m[2] + a[1];
+    f[2] = I[4] * m[0] + I[5] * m[1] + I[2] * m[2] + a[2];
+    for (int i = 0; i < 3; i++) f[3 + i] = in->m * m[3 + i] + b[i];
+}
+
+/* An inertia seen from the parent's frame, added. */
+static void inertia_up(const perp__link *l, perp__inertia *parent)
+{
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    const perp__inertia *in = &l->whole;
+    const double *I = in->I, *r = l->r;
+    double full[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}, EI[9], y[3];
+    perp__multiply3(l->E, full, EI);
+    perp__rotate3(l->E, in->h, y);
+    double trace = in->m * perp__dot3(r, r) + 2 * perp__dot3(r, y);
+    for (int k = 0; k < 6; k++) {
+        int i = row[k], j = col[k];
+        parent->I[k] += perp__dot3(EI + 3 * i, l->E + 3 * j) - in->m * r[i] * r[j] - y[i] * r[j] -
+                        r[i] * y[j] + (i == j ? trace : 0);
+    }
+    for (int i = 0; i < 3; i++) parent->h[i] += y[i] + in->m * r[i];
+    parent->m += in->m;
+}
+
+/* Positions ---------------------------------------------------------------------------------------- */
+
+static void place_joint(perp__link *l, const double *q)
+{
+    double turn[3], quaternion[4], R[9];
+    const double *axis = l->is.axis;
+    memcpy(l->r, l->is.position, sizeof l->r);
+    memcpy(l->E, l->offset, sizeof l->E);
+    switch (l->is.joint) {
+    case PERP_JOINT_HINGE:
+        for (int i = 0; i < 3; i++) turn[i] = q[0] * axis[i];
+        perp__quaternion_of(turn, quaternion);
+        perp__rotation_of(quaternion, R);
+        perp__multiply3(l->offset, R, l->E);
+        break;
+    case PERP_JOINT_SLIDE:
+        perp__rotate3(l->offset, axis, turn);
+        perp__move3(l->r, q[0], turn, l->r);
+        break;
+    case PERP_JOINT_BALL:
+        perp__rotation_of(q, R);
+        perp__multiply3(l->offset, R, l->E);
+        break;
+    case PERP_JOINT_FREE:
+        memcpy(l->r, q, sizeof l->r);
+        perp__rotation_of(q + 3, l->E);
+        for (int k = 0; k < 3; k++) /* velocities in the parent's frame */
+            for (int i = 0; i < 3; i++) l->S[k][3 + i] = l->E[3 * k + i];
+        break;
+    default: break;
+    }
+}
+
+void perp__bodies_place(perp_bodies *b, const double *q)
+{
+    for (int i = 1; i < b->n; i++) {
+        perp__link *l = &b->link[i];
+        const perp__link *p = &b->link[l->is.parent];
+        place_joint(l, q + l->q);
+        perp__multiply3(p->R, l->E, l->R);
+        perp__rotate3(p->R, l->r, l->p);
+        for (int k = 0; k < 3; k++) l->p[k] += p->p[k];
+    }
+}
+
+void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q)
+{
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        double turn[3], by[4], *at = q + l->q;
+        const double *w = v + l->v;
+        int is_free = l->is.joint == PERP_JOINT_FREE;
+        if (l->nv == 1) at[0] += h * w[0];
+        if (l->nv < 3) continue;
+        if (is_free) {
+            perp__move3(at, h, w, at);
+            at += 3;
+            w += 3;
+        }
+        for (int k = 0; k < 3; k++) turn[k] = h * w[k];
+        perp__quaternion_of(turn, by);
+        perp__quaternion_multiply(at, by, at);
+        perp__quaternion_normalise(at);
+    }
+}
+
+void perp__bodies_velocities(perp_bodies *b, const double *v)
+{
+    for (int i = 1; i < b->n; i++) {
+        perp__link *l = &b->link[i];
+        motion_down(l, b->link[l->is.parent].vel, l->vel);
+        for (int k = 0; k < l->nv; k++)
+            for (int j = 0; j < 6; j++) l->vel[j] += l->S[k][j] * v[l->v + k];
+    }
+}
+
+/* Newton and Euler --------------------------------------------------------------------------------- */
+
+/* Velocities and accelerations of a body from those of its parent. */
+static void carry(perp__link *l, const perp__link *p, const double *v, const double *a)
+{
+    double joint[6] = {0}, turned[3];
+    motion_down(l, p->vel, l->vel);
+    motion_down(l, p->acc, l->acc);
+    for (int k = 0; k < l->nv; k++)
+        for (int i = 0; i < 6; i++) {
+            joint[i] += l->S[k][i] * v[l->v + k];
+            if (a) l->acc[i] += l->S[k][i] * a[l->v + k];
+        }
+    for (int i = 0; i < 6; i++) l->vel[i] += joint[i];
+    if (l->is.joint == PERP_JOINT_FREE) { /* S turns with the body */
+        perp__cross3(joint, joint + 3, turned);
+        for (int i = 0; i < 3; i++) l->acc[3 + i] -= turned[i];
+    }
+    perp__cross3(l->vel, joint, turned);
+    for (int i = 0; i < 3; i++) l->acc[i] += turned[i];
+    perp__cross3(l->vel, joint + 3, turned);
+    for (int i = 0; i < 3; i++) l->acc[3 + i] += turned[i];
+    perp__cross3(l->vel + 3, joint, turned);
+    for (int i = 0; i < 3; i++) l->acc[3 + i] += turned[i];
+}
+
+/* What moves the body so: I acc + vel x* I vel. */
+static void needed_force(perp__link *l)
+{
+    double moved[6], a[3], c[3], d[3];
+    apply(&l->own, l->vel, moved);
+    apply(&l->own, l->acc, l->force);
+    perp__cross3(l->vel, moved, a);
+    perp__cross3(l->vel + 3, moved + 3, c);
+    perp__cross3(l->vel, moved + 3, d);
+    for (int i = 0; i < 3; i++) {
+        l->force[i] += a[i] + c[i];
+        l->force[3 + i] += d[i];
+    }
+}
+
+/* Less a moment and a force at the body's origin, world axes. */
+static void take_off(perp__link *l, const double *outside)
+{
+    double local[3];
+    for (int half = 0; half < 6; half += 3) {
+        perp__rotate_back3(l->R, outside + half, local);
+        for (int i = 0; i < 3; i++) l->force[half + i] -= local[i];
+    }
+}
+
+void perp__bodies_inverse(perp_bodies *b, const double *v, const double *a, const double *force,
+                          double *tau)
+{
+    perp__link *world = &b->link[0];
+    for (int i = 0; i < 3; i++) world->acc[3 + i] = -b->o.gravity[i];
+    for (int i = 1; i < b->n; i++) {
+        carry(&b->link[i], &b->link[b->link[i].is.parent], v, a);
+        needed_force(&b->link[i]);
+        if (force) take_off(&b->link[i], force + 6 * i);
+    }
+    for (int i = b->n - 1; i > 0; i--) {
+        const perp__link *l = &b->link[i];
+        for (int k = 0; k < l->nv; k++)
+            tau[l->v + k] = dot6(l->S[k], l->force) + (a ? l->is.armature * a[l->v + k] : 0);
+        if (l->is.parent) force_up(l, l->force, b->link[l->is.parent].force);
+    }
+}
+
+/* The mass matrix ----------------------------------------------------------------------------------- */
+
+void perp__bodies_mass(perp_bodies *b, double *M)
+{
+    size_t nv = (size_t)b->nv;
+    memset(M, 0, nv * nv * sizeof *M);
+    for (int i = 0; i < b->n; i++) b->link[i].whole = b->link[i].own;
+    for (int i = b->n - 1; i > 0; i--) {
+        const perp__link *l = &b->link[i];
+        if (l->is.parent) inertia_up(l, &b->link[l->is.parent].whole);
+        for (int k = 0; k < l->nv; k++) {
+            double f[6], up[6];
+            size_t row = (size_t)(l->v + k);
+            apply(&l->whole, l->S[k], f);
+            for (int j = 0; j <= k; j++)
+                M[row + (size_t)(l->v + j) * nv] = dot6(l->S[j], f) + (j == k ? l->is.armature : 0);
+            for (const perp__link *at = l; at->is.parent;) {
+                memset(up, 0, sizeof up);
+                force_up(at, f, up);
+                memcpy(f, up, sizeof f);
+                at = &b->link[at->is.parent];
+                for (int j = 0; j < at->nv; j++)
+                    M[row + (size_t)(at->v + j) * nv] = dot6(at->S[j], f);
+            }
+        }
+    }
+}
+
+int perp__bodies_factor(const perp_bodies *b, double *M, double *D)
+{
+    size_t nv = (size_t)b->nv;
+    const int *parent = b->parent_of;
+    for (int k = b->nv - 1; k >= 0; k--) {
+        D[k] = M[(size_t)k + (size_t)k * nv];
+        if (!(D[k] > 0)) return 0;
+        for (int i = parent[k]; i >= 0; i = parent[i]) {
+            double a = M[(size_t)k + (size_t)i * nv] / D[k];
+            for (int j = i; j >= 0; j = parent[j])
+                M[(size_t)i + (size_t)j * nv] -= M[(size_t)k + (size_t)j * nv] * a;
+            M[(size_t)k + (size_t)i * nv] = a;
+        }
+    }
+    return 1;
+}
+
+void perp__bodies_solve_up(const perp_bodies *b, const double *L, const int *at, int n, double *x)
+{
+    size_t nv = (size_t)b->nv;
+    for (int k = n - 1; k >= 0; k--)
+        for (int j = b->parent_of[at[k]]; j >= 0; j = b->parent_of[j])
+            x[j] -= L[(size_t)at[k] + (size_t)j * nv] * x[at[k]];
+}
+
+void perp__bodies_solve_down(const perp_bodies *b, const double *L, const double *D, double *x)
+{
+    size_t nv = (size_t)b->nv;
+    for (int k = 0; k < b->nv; k++) {
+        x[k] /= D[k];
+        for (int j = b->parent_of[k]; j >= 0; j = b->parent_of[j])
+            x[k] -= L[(size_t)k + (size_t)j * nv] * x[j];
+    }
+}
+
+void perp__bodies_solve(const perp_bodies *b, const double *L, const double *D, double *x)
+{
+    size_t nv = (size_t)b->nv;
+    for (int k = b->nv - 1; k >= 0; k--)
+        for (int j = b->parent_of[k]; j >= 0; j = b->parent_of[j])
+            x[j] -= L[(size_t)k + (size_t)j * nv] * x[k];
+    perp__bodies_solve_down(b, L, D, x);
+}

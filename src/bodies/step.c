@@ -1,0 +1,280 @@
+/* A step: velocities without contacts, the friction problem, velocities with them; then the answer is judged from the bodies' own
+ * motions and by inverse dynamics, and only then is the state moved. */
+
+#include "bodies/bodies.h"
+#include "bodies/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Velocities at the end of the step without contacts. 0: M is not positive. */
+static int move_freely(perp_bodies *b)
+{
+    size_t nv = (size_t)b->nv;
+    double h = b->o.step;
+    perp__bodies_place(b, b->q);
+    perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
+    perp__bodies_mass(b, b->M);
+    for (int i = 1; i < b->n; i++)
+        for (int k = b->link[i].v; k < b->link[i].v + b->link[i].nv; k++) {
+            b->M[(size_t)k * (nv + 1)] += h * b->link[i].is.damping;
+            b->next[k] = h * (b->tau[k] - b->bias[k] - b->link[i].is.damping * b->v[k]);
+        }
+    if (!perp__bodies_factor(b, b->M, b->D)) return 0;
+    perp__bodies_solve(b, b->M, b->D, b->next);
+    for (int k = 0; k < b->nv; k++) b->next[k] += b->v[k];
+    return 1;
+}
+
+static perp_fc friction_problem(const perp_bodies *b)
+{
+    return (perp_fc){.dimension = 3,
+                     .nc = b->ntouch,
+                     .q = perp__contact_value(b, PERP__Q),
+                     .mu = perp__contact_value(b, PERP__MU),
+                     .block = b->c.block,
+                     .row = b->c.place,
+                     .col = b->c.place + b->c.nblock,
+                     .nb = b->c.nblock};
+}
+
+/* The solver is asked for more than is needed: Newton's last step gives it, and what rests stays where it is. */
+static const double CLOSER = 1e-3;
+
+static int make_solver(perp_bodies *b, const perp_fc *problem)
+{
+    if (b->solver && problem->nc <= b->c.solver_room) return 1;
+    perp_fc_options o = perp_fc_options_default();
+    perp_fc shape = {.dimension = 3, .nc = 2 * problem->nc, .nb = 4 * problem->nc * problem->nc};
+    o.tol = CLOSER * b->o.tol;
+    o.warm_start = 1;
+    perp_fc_solver_destroy(b->solver);
+    b->solver = NULL;
+    b->c.solver_room = shape.nc;
+    return perp_fc_solver_create(PERP_FC_AUTO, &shape, &o, &b->solver) == PERP_OK;
+}
+
+/* Places are (row, column) pairs; the problem wants all rows, then all columns. */
+static int part_places(perp_bodies *b)
+{
+    int *parted = malloc(2 * ((size_t)b->c.nblock + 1) * sizeof *parted);
+    if (!parted) return 0;
+    for (int k = 0; k < b->c.nblock; k++) {
+        parted[k] = b->c.place[2 * k];
+        parted[b->c.nblock + k] = b->c.place[2 * k + 1];
+    }
+    memcpy(b->c.place, parted, 2 * (size_t)b->c.nblock * sizeof *parted);
+    free(parted);
+    return 1;
+}
+
+/* Impulses, and what they add to the velocities. */
+static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
+{
+    if (!perp__bodies_state_contacts(b, b->next) || !part_places(b)) return PERP_ERR_MEMORY;
+    perp_fc problem = friction_problem(b);
+    perp_fc_info solved;
+    double *impulse = perp__contact_value(b, PERP__IMPULSE);
+    if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
+    perp_status status =
+        perp_fc_solve(b->solver, &problem, impulse, perp__contact_value(b, PERP__U), &solved);
+    if (status != PERP_OK) return status;
+    info->outcome = solved.error <= b->o.tol ? PERP_SOLVED : solved.outcome;
+    info->contact_error = solved.error;
+    info->iterations = solved.iterations;
+    memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp__rows *row = &b->c.rows[i];
+        memcpy(b->touch[i].impulse, impulse + 3 * i, sizeof b->touch[i].impulse);
+        for (int k = 0; k < row->n; k++) {
+            const perp__entry *e = &b->c.entry[row->first + k];
+            b->row[e->at] += perp__dot3(e->Y, impulse + 3 * i);
+        }
+    }
+    perp__bodies_solve_down(b, b->M, b->D, b->row);
+    for (int k = 0; k < b->nv; k++) b->next[k] += b->row[k];
+    return PERP_OK;
+}
+
+/* Verdict -------------------------------------------------------------------------------------------------- */
+
+/* Velocity of the second body's point less that of the first's, from the bodies' motions. */
+static void relative_velocity(const perp_bodies *b, const perp_touch *t, double *u)
+{
+    memset(u, 0, 3 * sizeof *u);
+    for (int side = 0; side < 2; side++) {
+        const perp__link *l = &b->link[b->shape[t->shape[side]].body];
+        double from[3], local[3], move[3];
+        perp__move3(t->point, -1, l->p, from);
+        perp__rotate_back3(l->R, from, local);
+        perp__cross3(l->vel, local, move);
+        perp__move3(move, 1, l->vel + 3, local);
+        perp__rotate3(l->R, local, move);
+        perp__move3(u, side ? 1 : -1, move, u);
+    }
+}
+
+/* Do the bodies move at their contacts as the friction problem says? The largest difference beside the sum of the |terms| of u = W r + q. */
+static double contact_difference(perp_bodies *b)
+{
+    const double *u = perp__contact_value(b, PERP__U), *q = perp__contact_value(b, PERP__Q),
+                 *shift = perp__contact_value(b, PERP__SHIFT);
+    double worst = 0, *scale = perp__contact_value(b, PERP__SCALE);
+    for (int i = 0; i < 3 * b->ntouch; i++) scale[i] = fabs(q[i]);
+    for (int i = 0; i < b->ntouch; i++) scale[3 * i] += 2 * fabs(shift[3 * i]);
+    for (int k = 0; k < b->c.nblock; k++) {
+        const double *W = b->c.block + 9 * (size_t)k,
+                     *r = b->touch[b->c.place[b->c.nblock + k]].impulse;
+        for (int d = 0; d < 3; d++)
+            scale[3 * b->c.place[k] + d] +=
+                fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
+    }
+    perp__bodies_velocities(b, b->next);
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp_touch *t = &b->touch[i];
+        const double *direction[3] = {t->normal, t->tangent[0], t->tangent[1]};
+        double move[3], most = fmax(scale[3 * i], fmax(scale[3 * i + 1], scale[3 * i + 2]));
+        relative_velocity(b, t, move);
+        for (int d = 0; d < 3; d++) {
+            double off =
+                fabs(perp__dot3(direction[d], move) + (d ? 0 : shift[3 * i]) - u[3 * i + d]);
+            if (off > 0) worst = fmax(worst, off / most);
+        }
+    }
+    return worst;
+}
+
+/* Contact forces on the bodies: the moment about the origin of each, the force. */
+static void load_bodies(perp_bodies *b)
+{
+    memset(b->load, 0, 6 * (size_t)b->n * sizeof *b->load);
+    for (int i = 0; i < b->ntouch; i++) {
+        const perp_touch *t = &b->touch[i];
+        double force[3] = {0}, from[3], moment[3];
+        perp__move3(force, t->impulse[0] / b->o.step, t->normal, force);
+        for (int k = 0; k < 2; k++)
+            perp__move3(force, t->impulse[1 + k] / b->o.step, t->tangent[k], force);
+        for (int side = 0; side < 2; side++) {
+            int body = b->shape[t->shape[side]].body;
+            double *load = b->load + 6 * body;
+            perp__move3(t->point, -1, b->link[body].p, from);
+            perp__cross3(from, force, moment);
+            perp__move3(load, side ? 1 : -1, moment, load);
+            perp__move3(load + 3, side ? 1 : -1, force, load + 3);
+        }
+    }
+}
+
+/* Add the |terms| of Newton's and Euler's law of a body over the step, (moments, forces): momentum at both ends, forces of the motion,
+ * gravity; and those of contacts. */
+static void term_sizes(const perp_bodies *b, int i, double size[2])
+{
+    const perp__link *l = &b->link[i];
+    double m = l->own.m, h = perp__length3(l->own.h), I = l->own.I[0] + l->own.I[1] + l->own.I[2],
+           spin = perp__length3(l->vel), speed = perp__length3(l->vel + 3),
+           turn = 2 * spin / b->o.step + perp__length3(l->acc),
+           push = 2 * speed / b->o.step + perp__length3(l->acc + 3) + 2 * spin * speed +
+                  perp__length3(b->o.gravity);
+    size[0] += I * turn + h * push + spin * (I * spin + 2 * h * speed);
+    size[1] += m * push + h * turn + spin * (m * speed + h * spin);
+}
+
+static void contact_sizes(const perp_bodies *b, double (*size)[2])
+{
+    for (int i = 0; i < b->ntouch; i++)
+        for (int side = 0; side < 2; side++) {
+            const perp_touch *t = &b->touch[i];
+            int body = b->shape[t->shape[side]].body;
+            double from[3], force = perp__length3(t->impulse) / b->o.step;
+            perp__move3(t->point, -1, b->link[body].p, from);
+            size[body][0] += perp__length3(from) * force;
+            size[body][1] += force;
+        }
+}
+
+/* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
+static int scale_rows(perp_bodies *b)
+{
+    double(*size)[2] = calloc((size_t)b->n, sizeof *size);
+    if (!size) return 0;
+    contact_sizes(b, size);
+    for (int i = 1; i < b->n; i++) term_sizes(b, i, size[i]);
+    for (int i = b->n - 1; i > 0; i--) {
+        const perp__link *l = &b->link[i];
+        for (int k = 0; k < l->nv; k++) {
+            int at = l->v + k;
+            double momentum = (fabs(b->next[at]) + fabs(b->v[at])) / b->o.step;
+            b->scale[at] = perp__length3(l->S[k]) * size[i][0] +
+                           perp__length3(l->S[k] + 3) * size[i][1] + fabs(b->tau[at]) +
+                           l->is.armature * momentum + fabs(l->is.damping * b->next[at]);
+        }
+        size[l->is.parent][0] += l->is.parent ? size[i][0] + perp__length3(l->r) * size[i][1] : 0;
+        size[l->is.parent][1] += l->is.parent ? size[i][1] : 0;
+    }
+    free(size);
+    return 1;
+}
+
+/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; -1 when memory is out. */
+static double newton_difference(perp_bodies *b)
+{
+    double worst = 0;
+    for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
+    load_bodies(b);
+    perp__bodies_inverse(b, b->v, b->acc, b->load, b->row);
+    if (!scale_rows(b)) return -1;
+    for (int i = 1; i < b->n; i++)
+        for (int k = b->link[i].v; k < b->link[i].v + b->link[i].nv; k++) {
+            double off = fabs(b->row[k] - b->tau[k] + b->link[i].is.damping * b->next[k]);
+            if (isnan(off)) return INFINITY;
+            if (off > 0) worst = fmax(worst, off / b->scale[k]);
+        }
+    return worst;
+}
+
+static perp_status judge(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    double newton = newton_difference(b);
+    if (newton < 0) return perp__out_of_memory(diag, "bodies");
+    info->newton_error = fmax(newton, contact_difference(b));
+    if (info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
+        info->newton_error <= b->o.tol)
+        return PERP_OK;
+    if (info->outcome == PERP_SOLVED) info->outcome = PERP_LIMIT;
+    return perp__refuse(
+        diag, PERP_ERR_NO_SOLUTION, perp__in(NULL),
+        "step %ld, t = %g s: not verified: %d contacts hold to %.2g, Newton's law to "
+        "%.2g, %.2g is asked for\n",
+        b->steps + 1, b->time, b->ntouch, info->contact_error, info->newton_error, b->o.tol);
+}
+
+static int keep_touches(perp_bodies *b)
+{
+    perp_touch *touch = b->before;
+    int capacity = b->cbefore;
+    b->before = b->touch, b->cbefore = b->ctouch, b->nbefore = b->ntouch;
+    b->touch = touch, b->ctouch = capacity;
+    return perp__bodies_find_touches(b);
+}
+
+perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
+{
+    perp_bodies_info own;
+    if (!b) return PERP_ERR_ARG;
+    if (!info) info = &own;
+    *info = (perp_bodies_info){.step = b->steps + 1, .outcome = PERP_SOLVED};
+    int is_regular = move_freely(b);
+    if (!is_regular) info->outcome = PERP_LIMIT;
+    if (!keep_touches(b)) return perp__out_of_memory(diag, "bodies");
+    info->touches = b->ntouch;
+    perp_status status = PERP_OK;
+    if (is_regular && b->ntouch) status = touch_and_go(b, info);
+    if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
+    if (status == PERP_OK) status = judge(b, info, diag);
+    if (status != PERP_OK) return status;
+    perp__bodies_move(b, b->next, b->o.step, b->q);
+    memcpy(b->v, b->next, (size_t)b->nv * sizeof *b->v);
+    b->time = (double)++b->steps * b->o.step;
+    info->time = b->time;
+    return PERP_OK;
+}

@@ -1,0 +1,56 @@
+/* Memory: when any single allocation of a system of bodies fails, the call says so and leaks nothing; a step that meets no new contact
+ * allocates nothing but what its verdict needs. */
+
+#include "failing_malloc.h"
+#include "unit.h"
+
+#include "perp/bodies.h"
+
+#include <stdio.h>
+
+static perp_status whole_story(perp_diag *diag)
+{
+    perp_body body[2] = {{.joint = PERP_JOINT_FREE, .mass = 1, .inertia = {0.01, 0.01, 0.01}},
+                         {.joint = PERP_JOINT_FREE, .mass = 2, .inertia = {0.02, 0.02, 0.02}}};
+    const perp_shape shape[3] = {
+        {.kind = PERP_SHAPE_PLANE, .mu = 0.5},
+        {.body = 1, .kind = PERP_SHAPE_BOX, .size = {0.1, 0.1, 0.1}, .mu = 0.5},
+        {.body = 2, .kind = PERP_SHAPE_SPHERE, .size = {0.1}, .mu = 0.5}};
+    perp_bodies *b = NULL;
+    body[0].position[2] = 0.1;
+    body[1].position[2] = 0.305; /* falls onto the box: contacts are added */
+    perp_status status = perp_bodies_create(body, 2, shape, 3, NULL, &b, diag);
+    for (int i = 0; i < 40 && status == PERP_OK; i++) status = perp_bodies_step(b, NULL, diag);
+    perp_bodies_destroy(b);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    allocations = 0;
+    if (whole_story(&diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    long n = allocations;
+    for (long k = 1; k <= n; k++) {
+        long before = live;
+        allocations = 0;
+        fail_at = k;
+        perp_status status = whole_story(&diag);
+        fail_at = 0;
+        if (status != PERP_OK && !diag.errors)
+            fail_msg("allocation %ld failed and nothing was said", k);
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
+    }
+    assert_true(n > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
