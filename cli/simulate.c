@@ -623,6 +623,24 @@ static void say_reason(char *reason, size_t size, perp_status status, long steps
         snprintf(reason, size, "%.250s", perp_diag_text(diag));
 }
 
+/* What is to be differentiated by is none of the model. */
+static int give_up(run *u, perp_simulation *sim, perp_status status)
+{
+    free_followed(u->followed);
+    perp_simulation_destroy(sim);
+    return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
+}
+
+/* The page of a run that ended so; its status, or why there is no page. */
+static perp_status write_page(const run *u, const perp_model *model, const char *page,
+                              perp_status status, perp_diag *diag)
+{
+    if (!u->request->report || status == PERP_ERR_FILE || status == PERP_ERR_MEMORY) return status;
+    perp_status reported =
+        cli_report_run(page, u->kept ? u->kept_path : u->rows, NULL, model, diag);
+    return status == PERP_OK ? reported : status;
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
@@ -650,11 +668,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
              .started = cli_now(),
              .progress = !r->quiet && isatty(2)};
     status = follow(&u, model, sim, diag);
-    if (status != PERP_OK) {
-        free_followed(u.followed);
-        perp_simulation_destroy(sim);
-        return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
-    }
+    if (status != PERP_OK) return give_up(&u, sim, status);
     cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
     if (status == PERP_OK && !r->quiet && r->plot) status = open_plot(&u, model, sim, names, units);
@@ -670,11 +684,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
     const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
-    if (r->report && status != PERP_ERR_FILE && status != PERP_ERR_MEMORY) {
-        perp_status reported =
-            cli_report_run(page, u.kept ? u.kept_path : u.rows, NULL, model, diag);
-        if (status == PERP_OK) status = reported;
-    }
+    status = write_page(&u, model, page, status, diag);
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out)) {
         FILE *out = cli_text_stream(r->out, r->report);

@@ -255,6 +255,48 @@ PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
 PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
                                                  double *derivative);
 
+/// The next steps of a simulation, of which derivatives are taken. They are taken from where it is, with its present parameters; each input listed is set before
+/// each step as by perp_simulation_set_input.
+typedef struct perp_run_stretch {
+    size_t size;          ///< sizeof(perp_run_stretch)
+    long steps;           ///< whole ones, at least 1
+    int ninput;           ///< how many inputs
+    const int *input;     ///< their indices in the model; the options of creation name them
+    const double *value;  ///< steps by ninput, row by row; NULL: what they were set to stays
+    int nparameter;       ///< how many parameters
+    const int *parameter; ///< their indices in the model
+    int every_row;        ///< 1: the rows after all steps count, 0: the last one
+} perp_run_stretch;
+
+/// By what a stretch is moved, or the gradient by it. The three are independent: initial values that follow from parameters do not move with these.
+typedef struct perp_run_change {
+    double *state;     ///< at the beginning, one a state of the model; NULL: 0, or not wanted
+    double *parameter; ///< one a parameter of the stretch; nullable
+    double *value;     ///< of inputs, steps by ninput; nullable
+} perp_run_change;
+
+/// Take these steps, and the derivative of their rows along a change (a Jacobian times a vector): guards and zero sides as they are, as
+/// perp_simulation_follow says. Costs a solve with the step's factors more for each step.
+///
+/// @param row  perp_simulation_columns entries, of the last row; with every_row steps times as many; NaN for what has no value
+/// @return PERP_OK; PERP_ERR_ARG (diag says why: a method that locates events, an input that may not be set, more steps than there are);
+///         PERP_ERR_NO_SOLUTION (a step failed, or its sides did not determine it); PERP_ERR_DATA, PERP_ERR_MEMORY
+PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
+                                         const perp_run_stretch *stretch,
+                                         const perp_run_change *change, double *row,
+                                         perp_diag *diag);
+
+/// Take these steps, and the gradient of the sum of weights times entries of their rows (a vector times a Jacobian), by going back through them. The simulation is then
+/// at their end. What steps were is kept while that is less than 16 MB; longer stretches keep the root of their number of snapshots, and
+/// records of one part at a time, which is run again. Two to three times the steps themselves, however many states, inputs and parameters there are.
+///
+/// @param weight    perp_simulation_columns entries, those of the time and the residual are not read; of the last row, with every_row of all
+/// @param gradient  what is not NULL is written
+/// @return as perp_simulation_jvp; after a failure the simulation may be anywhere within the stretch
+PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
+                                         const perp_run_stretch *stretch, const double *weight,
+                                         const perp_run_change *gradient, perp_diag *diag);
+
 /// What was done so far; `sides` points into the simulation.
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 

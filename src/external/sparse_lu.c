@@ -19,6 +19,7 @@ static struct {
     __typeof__(klu_refactor) *refactor;
     __typeof__(klu_rgrowth) *rgrowth;
     __typeof__(klu_tsolve) *tsolve;
+    __typeof__(klu_solve) *solve;
     __typeof__(klu_free_symbolic) *free_symbolic;
     __typeof__(klu_free_numeric) *free_numeric;
 } klu;
@@ -32,6 +33,7 @@ static perp_status load(void)
                                    {"klu_refactor", &klu.refactor},
                                    {"klu_rgrowth", &klu.rgrowth},
                                    {"klu_tsolve", &klu.tsolve},
+                                   {"klu_solve", &klu.solve},
                                    {"klu_free_symbolic", &klu.free_symbolic},
                                    {"klu_free_numeric", &klu.free_numeric}};
     return perp__library_load(PERP_HAVE_KLU, sizeof symbol / sizeof *symbol, symbol, &state);
@@ -111,6 +113,11 @@ int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
     return lu->numeric && klu.tsolve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
 }
 
+int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b)
+{
+    return lu->numeric && klu.solve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
+}
+
 #else
 
 struct perp__sparse_lu {
@@ -152,6 +159,12 @@ int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
 }
 
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
+{
+    (void)lu, (void)b;
+    return 0;
+}
+
+int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b)
 {
     (void)lu, (void)b;
     return 0;

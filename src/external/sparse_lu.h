@@ -28,7 +28,8 @@ int perp__sparse_lu_refactor(perp__sparse_lu *lu, double *value);
 /* Did the last factors fail for want of memory, not by the matrix? */
 int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu);
 
-/* Solve A x = b in place with the last factors. 0 if that fails. */
+/* Solve A x = b, or A' x = b, in place with the last factors. 0 if that fails. */
 int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b);
+int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b);
 
 #endif

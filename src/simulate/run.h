@@ -22,7 +22,8 @@ struct perp_simulation {
     perp__step step;
     perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
     struct perp__events *events;    /* NULL: the method does not locate events (events.c) */
-    long nstep;                     /* steps taken, and whole ones that still fit */
+    struct perp__course *course; /* NULL: no derivatives of a stretch are being taken (adjoint.c) */
+    long nstep;                  /* steps taken, and whole ones that still fit */
     long done;
     double start;    /* steps have been whole since this time, */
     long since;      /* which was after so many */
@@ -77,6 +78,10 @@ perp_status perp__run_allocate(perp_simulation *sim);
 
 /* Whole steps of this length from a time to another. */
 long perp__whole_steps(double from, double to, double step);
+
+/* Are there derivatives by these parameters? */
+perp_status perp__run_check_followed(const perp_simulation *sim, int n, const int *param,
+                                     perp_diag *diag);
 
 /* One step, of length h, to time t. */
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,

@@ -27,8 +27,10 @@ struct perp__sensitivity {
     double *now, *next; /* ny x np, by rows */
     double *output;     /* noutput x np, by rows */
     double *b;          /* ny */
-    double *move;       /* a direction: of all columns */
-    int known;          /* 0: a step did not determine them */
+    int ncolumn;
+    double *move; /* the directions: of all columns each */
+    double *seed; /* nfollowed: the parameters' part of the only direction; NULL: unit vectors */
+    int known;    /* 0: a step did not determine them */
     double *lu, *unit,
         *work; /* of the dense path: ny x ny; factors of columns, then of rows; scratch */
     int *swap;
@@ -87,14 +89,14 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
     return ok;
 }
 
-static int allocate(perp__sensitivity *x)
+static int allocate(perp__sensitivity *x, int is_one)
 {
     const perp__step *s = x->step;
     size_t np = (size_t)x->np, nx = (size_t)s->nx, ny = (size_t)s->ny, nout = (size_t)x->noutput;
     size_t ngiven = (size_t)x->ngiven;
-    x->before =
-        calloc((nx + ngiven + 2 * ny + nout) * np + 2 * ny + nx + (size_t)x->nfollowed + ngiven + 1,
-               sizeof(double));
+    x->ncolumn = unknowns_of(x) + s->ny;
+    x->before = calloc((nx + ngiven + 2 * ny + nout) * np + ny + (np + 1) * (size_t)x->ncolumn + 1,
+                       sizeof(double));
     if (!x->before) return 0;
     x->of_given = x->before + nx * np;
     x->now = x->of_given + ngiven * np;
@@ -103,11 +105,12 @@ static int allocate(perp__sensitivity *x)
     x->b = x->output + nout * np;
     x->move = x->b + ny;
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
-    x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + 1) * sizeof(double));
+    x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
     x->swap = malloc((ny + 1) * sizeof(int));
     if (!x->ws || !x->lu || !x->swap) return 0;
     x->unit = x->lu + (s->A ? ny * ny : 0);
     x->work = x->unit + 2 * ny;
+    if (is_one) x->seed = x->work + 2 * ny;
     perp__tape_prepare(&x->tape, x->ws, 1);
     return 1;
 }
@@ -118,11 +121,12 @@ static int list_symbols(perp__sensitivity *x, const perp__followed *by)
     const perp__varied *varied = &x->step->sym.varied;
     int np = by->nparam, nstate = by->nstate;
     size_t n = (size_t)np + (size_t)varied->n + 2 * (size_t)nstate + (size_t)by->ngiven;
-    x->param = malloc((n + (size_t)np + 1) * sizeof(int));
+    x->param = malloc((n + (size_t)np + 2) * sizeof(int));
     if (!x->param) return 0;
     x->state = x->param + np + varied->n;
     x->place = x->state + nstate;
-    x->given = x->place + np + nstate;
+    x->given = x->place + np + nstate + 1;
+    x->place[0] = 0;
     for (int k = 0; k < np; k++) x->param[k] = by->param[k];
     for (int k = 0; k < nstate; k++) x->state[k] = by->state[k];
     for (int k = 0; k < by->ngiven; k++) x->given[k] = by->given[k];
@@ -146,7 +150,7 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
     int ok = x && formula;
     if (ok) {
         *x = (perp__sensitivity){.step = s,
-                                 .np = by->nparam + by->nstate,
+                                 .np = by->is_one ? 1 : by->nparam + by->nstate,
                                  .noutput = noutput,
                                  .nfollowed = by->nparam,
                                  .ngiven = by->ngiven};
@@ -154,7 +158,7 @@ perp__sensitivity *perp__sensitivity_create(perp__step *s, const perp__followed 
         ok = x->start && list_symbols(x, by) &&
              perp__step_formulas(s, x->param, x->nparam, &graph, formula, formula + s->nrow,
                                  formula + s->nrow + noutput) &&
-             derive(x, &graph, formula) && allocate(x);
+             derive(x, &graph, formula) && allocate(x, by->is_one);
     }
     perp__graph_clear(&graph);
     free(formula);
@@ -233,23 +237,23 @@ static void evaluate(perp__sensitivity *x)
     perp__tape_eval(&x->tape, x->ws);
 }
 
-/* Direction j: states before, a unit vector of the parameters, what is given; and the unknowns `now` (nullable). */
-static void put_direction(perp__sensitivity *x, int j, const double *now)
+/* Direction j, but for the unknowns: states before, a unit vector of the parameters or the seed, what is given. */
+static double *put_direction(perp__sensitivity *x, int j)
 {
     int np = x->np;
-    double *move = x->move;
+    double *to = x->move + (size_t)j * (size_t)x->ncolumn, *move = to;
     for (int i = 0; i < x->step->nx; i++) *move++ = x->before[i * np + j];
-    for (int k = 0; k < x->nfollowed; k++) *move++ = k == j;
+    for (int k = 0; k < x->nfollowed; k++) *move++ = x->seed ? x->seed[k] : k == j;
     for (int k = 0; k < x->ngiven; k++) *move++ = x->of_given[k * np + j];
-    for (int i = 0; i < x->step->ny && now; i++) *move++ = now[i * np + j];
+    return to;
 }
 
-/* How formula r moves in it. */
-static double along(const perp__sensitivity *x, int r)
+/* How formula r moves in a direction. */
+static double along(const perp__sensitivity *x, int r, const double *move)
 {
     double sum = 0;
     for (int k = x->start[r]; k < x->start[r + 1]; k++)
-        sum += x->ws[x->tape.out[k]] * x->move[x->column[k]];
+        sum += x->ws[x->tape.out[k]] * move[x->column[k]];
     return sum;
 }
 
@@ -262,14 +266,15 @@ void perp__sensitivity_restart(perp__sensitivity *x)
     for (size_t i = 0; i < (size_t)s->ny * np; i++) x->now[i] = (double)NAN;
     for (size_t i = 0; i < (size_t)x->noutput * np; i++) x->output[i] = (double)NAN;
     for (int j = 0; j < x->np; j++) {
-        put_direction(x, j, NULL);
+        const double *move = put_direction(x, j);
         for (int i = 0; i < s->nx; i++) {
             double *now = &x->now[i * x->np + j];
             if (j >= x->nfollowed)
                 *now = x->state[j - x->nfollowed] == i;
             else
-                *now =
-                    s->model->item[PERP_STATE][i].is_set ? 0 : along(x, s->nrow + x->noutput + i);
+                *now = s->model->item[PERP_STATE][i].is_set
+                           ? 0
+                           : along(x, s->nrow + x->noutput + i, move);
         }
     }
     x->known = 1;
@@ -380,8 +385,8 @@ static int solve_mode(perp__sensitivity *x)
     const perp__mode *mode = sparse ? NULL : perp__step_mode(s);
     if (!sparse && !mode && !factor_mode(x)) return 0;
     for (int j = 0; j < x->np; j++) {
-        put_direction(x, j, NULL);
-        for (int i = 0; i < s->ny; i++) x->b[i] = -along(x, mode_row(s, i));
+        const double *move = put_direction(x, j);
+        for (int i = 0; i < s->ny; i++) x->b[i] = -along(x, mode_row(s, i), move);
         if (mode) {
             multiply(s, mode, x->b, x->next + j, x->np);
             continue;
@@ -396,12 +401,100 @@ static int solve_mode(perp__sensitivity *x)
     return 1;
 }
 
-/* Outputs and assigned vars from the unknowns. */
+/* What a step's derivatives are made from: its rows, linearised there, and the factors of its mode. 0: they do not determine it. */
+static int look_back(perp__sensitivity *x, int *sparse, const perp__mode **mode)
+{
+    perp__step *s = x->step;
+    if (!s->nonlinear && s->ws[SYM_H] != s->h) s->h = s->ws[SYM_H], perp__step_revalue(s);
+    evaluate(x);
+    perp__step_linearise(s);
+    if (!mode_holds(s)) return 0;
+    *sparse = s->sparse && perp__sparse_factor_mode(s);
+    *mode = *sparse ? NULL : perp__step_mode(s);
+    return *sparse || *mode || factor_mode(x);
+}
+
+/* x->b becomes the solution of the transposed matrix. */
+static int solve_back(perp__sensitivity *x, int sparse, const perp__mode *mode)
+{
+    int ny = x->step->ny;
+    double *b = x->b, *y = x->work;
+    if (sparse) return perp__sparse_solve_columns(x->step, b);
+    if (mode) {
+        for (int k = 0; k < ny; k++) {
+            const double *column = mode->S + (size_t)k * (size_t)ny;
+            y[k] = 0;
+            for (int i = 0; i < ny; i++) y[k] += column[i] * b[i];
+        }
+        memcpy(b, y, (size_t)ny * sizeof *b);
+        return 1;
+    }
+    for (int j = 0; j < ny; j++) b[j] *= x->unit[j];
+    perp__lu_solve_transposed(ny, x->lu, ny, x->swap, b);
+    for (int i = 0; i < ny; i++) b[i] *= x->unit[ny + i];
+    return 1;
+}
+
+/* x->move += by * (row r of the derivatives) */
+static void add_formula(perp__sensitivity *x, int r, double by)
+{
+    for (int k = x->start[r]; k < x->start[r + 1] && by != 0; k++)
+        x->move[x->column[k]] += by * x->ws[x->tape.out[k]];
+}
+
+/* What the columns of a row weigh, by unknowns (x->b), and by all that outputs are made of (x->move). */
+static void add_weights(perp__sensitivity *x, const double *weight)
+{
+    const perp__step *s = x->step;
+    int nout = x->noutput - s->sym.assigned.n;
+    for (int i = 0; i < s->nx; i++) x->b[i] += weight[1 + i];
+    weight += 1 + s->nx;
+    for (int v = 0; v < s->model->nvar; v++) {
+        int at = s->sym.var_at[v];
+        if (at < s->ny)
+            x->b[at] += weight[v];
+        else
+            add_formula(x, s->nrow + nout + at - s->ny, weight[v]);
+    }
+    weight += s->model->nvar;
+    for (int i = 0; i < nout; i++) add_formula(x, s->nrow + i, weight[i]);
+    for (int i = 0; i < s->ny; i++) x->b[i] += x->move[unknowns_of(x) + i];
+}
+
+int perp__sensitivity_back(perp__sensitivity *x, const double *weight, double *state, double *param,
+                           double *given)
+{
+    perp__step *s = x->step;
+    int sparse, nx = s->nx;
+    const perp__mode *mode;
+    if (!look_back(x, &sparse, &mode)) return 0;
+    memset(x->b, 0, (size_t)s->ny * sizeof(double));
+    memset(x->move, 0, (size_t)x->ncolumn * sizeof(double));
+    if (weight) add_weights(x, weight);
+    for (int i = 0; i < nx; i++) x->b[i] += state[i];
+    if (!solve_back(x, sparse, mode)) return 0;
+    for (int i = 0; i < s->ny; i++) add_formula(x, mode_row(s, i), -x->b[i]);
+    if (nx) memcpy(state, x->move, (size_t)nx * sizeof(double));
+    for (int k = 0; k < x->nfollowed; k++) param[k] += x->move[nx + k];
+    for (int k = 0; k < x->ngiven; k++) given[k] = x->move[nx + x->nfollowed + k];
+    return perp__are_finite(s->ny, x->b);
+}
+
+double *perp__sensitivity_seed(perp__sensitivity *x)
+{
+    return x->seed;
+}
+
+/* Outputs and assigned vars from the unknowns, by the directions as they were put. */
 static void report(perp__sensitivity *x)
 {
-    for (int j = 0; j < x->np && x->noutput > 0; j++) {
-        put_direction(x, j, x->now);
-        for (int i = 0; i < x->noutput; i++) x->output[i * x->np + j] = along(x, x->step->nrow + i);
+    int np = x->np;
+    for (int j = 0; j < np && x->noutput > 0; j++) {
+        double *move = x->move + (size_t)j * (size_t)x->ncolumn;
+        double *unknown = move + x->ncolumn - x->step->ny;
+        for (int i = 0; i < x->step->ny; i++) unknown[i] = x->now[i * np + j];
+        for (int i = 0; i < x->noutput; i++)
+            x->output[i * np + j] = along(x, x->step->nrow + i, move);
     }
 }
 
@@ -443,6 +536,7 @@ void perp__sensitivity_put(perp__sensitivity *x, const double *before, const dou
         if (at < s->ny) memcpy(x->now + (size_t)at * np, var + (size_t)v * np, np * sizeof(double));
     }
     evaluate(x);
+    for (int j = 0; j < x->np; j++) put_direction(x, j);
     report(x);
 }
 

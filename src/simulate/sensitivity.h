@@ -20,6 +20,7 @@ typedef struct perp__sensitivity perp__sensitivity;
 typedef struct perp__followed {
     int nparam, nstate, ngiven;
     const int *param, *state, *given;
+    int is_one;       /* one direction, whose part of the parameters is perp__sensitivity_seed */
     const int *place; /* the caller's order: which of these the k-th is; NULL: as they are */
 } perp__followed;
 
@@ -53,6 +54,14 @@ void perp__sensitivity_put(perp__sensitivity *sensitivity, const double *before,
                            const double *state, const double *var);
 int perp__sensitivity_known(const perp__sensitivity *sensitivity);
 void perp__sensitivity_trust(perp__sensitivity *sensitivity); /* what was put in is known */
+
+double *perp__sensitivity_seed(perp__sensitivity *sensitivity);
+
+/* The transposed of perp__sensitivity_advance, for the step whose solution and sides are in the workspace. weight: of the columns of its row
+ * (nullable); state: of the states at its end, then of those before it; of the parameters followed are added, of the given symbols put. 0: the
+ * step's sides do not determine it. */
+int perp__sensitivity_back(perp__sensitivity *sensitivity, const double *weight, double *state,
+                           double *param, double *given);
 
 /* A step failed, perhaps after a part of it: until the next restart there are none. */
 void perp__sensitivity_lose(perp__sensitivity *sensitivity);

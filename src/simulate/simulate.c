@@ -5,6 +5,7 @@
 #include "base/words.h"
 #include "model/inspect.h"
 #include "model/instant.h"
+#include "simulate/adjoint.h"
 #include "simulate/events.h"
 
 #include <math.h>
@@ -757,6 +758,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     perp__run_begin_step(sim, t0, t1, h);
     perp__step_result r = solve_step(sim);
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
+    if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
     double middle = t0 + h / 2;
     int solves = r.solves;
@@ -921,8 +923,8 @@ static int reads_parameter(const perp_model *m, perp_expr e, int param)
 }
 
 /* An input that may be set is data: how the model's function of time moves with a parameter would be lost. */
-static perp_status check_followed(const perp_simulation *sim, int n, const int *param,
-                                  perp_diag *diag)
+perp_status perp__run_check_followed(const perp_simulation *sim, int n, const int *param,
+                                     perp_diag *diag)
 {
     const perp_model *m = sim->model;
     for (int j = 0; j < n; j++)
@@ -945,7 +947,7 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
     perp__followed by;
     perp_status status = find_followed(sim->model, n, name, &by, &list, diag);
     by.place = list + 2 * n;
-    if (status == PERP_OK) status = check_followed(sim, by.nparam, by.param, diag);
+    if (status == PERP_OK) status = perp__run_check_followed(sim, by.nparam, by.param, diag);
     perp__sensitivity *made = status == PERP_OK ? perp__sensitivity_create(&sim->step, &by) : NULL;
     int ok = made && (!sim->events || perp__events_follow(sim->events, &by));
     free(list);

@@ -417,6 +417,15 @@ int perp__sparse_solve_rows(perp__step *s, double *x)
     return 1;
 }
 
+int perp__sparse_solve_columns(perp__step *s, double *x)
+{
+    const double *unit = perp__step_units(s);
+    for (int j = 0; j < s->ny && s->sparse->in_units; j++) x[j] *= unit[j];
+    if (!perp__sparse_lu_solve_transposed(s->sparse->lu, x)) return 0;
+    for (int i = 0; i < s->ny; i++) x[i] *= s->sparse->factor[i];
+    return 1;
+}
+
 /* What the rows of the mode lack at y; returns the largest, in units in which their entries are near 1. */
 static double lack_of_mode(perp__step *s, double *lack)
 {

@@ -453,7 +453,8 @@ void perp__sparse_pass(perp__step *step, perp__pass *pass);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
-int perp__sparse_solve_rows(perp__step *step, double *x); /* by the factors, in place */
+int perp__sparse_solve_rows(perp__step *step, double *x);    /* by the factors, in place */
+int perp__sparse_solve_columns(perp__step *step, double *x); /* by the transposed ones */
 int perp__sparse_refine(perp__step *step); /* once, by the factors of the last mode */
 
 /* Factor the matrix that has this row for each condition (ny; each must be one that the condition

@@ -279,12 +279,58 @@ static perp_status story_with_events(const char *name, perp_diag *diag)
         o.step = 0.05, o.to = 1.3;
         status = perp_simulation_create(model, &o, &sim, diag);
     }
+    const char *const followed[] = {"e", strcmp(name, "balls") == 0 ? "z[1]" : "z"};
+    if (status == PERP_OK) status = perp_simulation_follow(sim, 2, followed, diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
     if (status == PERP_OK) status = perp_simulation_clone(sim, &copy, diag);
     perp_simulation_destroy(copy);
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     return status;
+}
+
+/* Derivatives of a stretch, forward and backward. */
+static perp_status story_of_a_stretch(perp_diag *diag)
+{
+    static const char block[] = "param m = 1\ninput u\nstate x = 0, v = 1\nvar f\nder(x) = v\n"
+                                "m*der(v) = u + f\n-3 <= f <= 3 perp v\nsimulate to 1 step 0.01\n";
+    perp_model *model = NULL;
+    perp_simulation *sim = NULL;
+    double value[10], gradient[10], state[2], parameter[1], row[16], weight[16] = {0, 1, 1};
+    for (int k = 0; k < 10; k++) value[k] = gradient[k] = 0.1 * k;
+    state[0] = state[1] = parameter[0] = 1;
+    const perp_run_change change = {state, parameter, gradient};
+    perp_run_stretch s = {sizeof s, 10, 1, (const int[]){0}, value, 1, (const int[]){0}, 0};
+    perp_status status = perp_model_parse(block, sizeof block - 1, "block.perp", &model, diag);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.ninput = o.nparameter = PERP_ALL;
+    if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
+    if (status == PERP_OK) assert_true(perp_simulation_columns(sim) <= 16);
+    if (status == PERP_OK) status = perp_simulation_jvp(sim, &s, &change, row, diag);
+    if (status == PERP_OK) status = perp_simulation_vjp(sim, &s, weight, &change, diag);
+    if (status == PERP_OK) status = perp_simulation_step(sim, NULL, diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void stretches_survive_failing_allocations(void **state)
+{
+    (void)state;
+    int failed = 1;
+    for (long k = 1; failed; k++) {
+        perp_diag diag = {0};
+        long before = live;
+        allocations = 0, fail_at = k;
+        perp_status status = story_of_a_stretch(&diag);
+        failed = allocations >= k;
+        fail_at = 0;
+        if (status != PERP_OK && status != PERP_ERR_MEMORY)
+            fail_msg("allocation %ld: %s", k, perp_diag_text(&diag));
+        if (status != PERP_OK) assert_true(diag.errors || diag.lost);
+        perp_diag_clear(&diag);
+        if (live != before) fail_msg("allocation %ld: leaks", k);
+    }
 }
 
 static void events_survive_failing_allocations(void **state)
@@ -557,6 +603,7 @@ int main(void)
         cmocka_unit_test(a_step_allocates_nothing_but_new_modes),
         cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
         cmocka_unit_test(a_clone_survives_failing_allocations),
+        cmocka_unit_test(stretches_survive_failing_allocations),
         cmocka_unit_test(events_survive_failing_allocations),
         cmocka_unit_test(a_batch_survives_failing_allocations),
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),

@@ -58,6 +58,8 @@ static void null_is_refused(void **state)
     REFUSES(perp_batch_gather(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_follow(NULL, 0, NULL, NULL));
     REFUSES(perp_simulation_derivatives(NULL, NULL));
+    REFUSES(perp_simulation_jvp(NULL, NULL, NULL, NULL, NULL));
+    REFUSES(perp_simulation_vjp(NULL, NULL, NULL, NULL, NULL));
     REFUSES(perp_simulation_run(NULL, NULL, NULL, NULL));
     REFUSES(perp_check(NULL, NULL, NULL, NULL));
     REFUSES(perp_plan_create(NULL, NULL, NULL, NULL));
