@@ -7,7 +7,8 @@
  *     S' p = 0,   p_e = 2 r_e,   p_a = r_b - l_a,   p_b = r_a - l_b
  *     0 <= r_k + s_k,   0 <= l_k <= weight_k,   (r_k + s_k) l_k <= t,   s_k (weight_k - l_k) <= t
  *
- * solved with IPOPT for t from 1 to LAST (Scholtes 2001). Where c and S are affine in theta, every function is a sum of
+ * solved with IPOPT for t from 1 to LAST (Scholtes 2001), rows in a unit of their own, the largest constant, and each y_j in the one that
+ * makes its largest coefficient 1: no choice of units changes what IPOPT is given. Where c and S are affine in theta, every function is a sum of
  * products of two variables. IPOPT's word is not taken: at its theta each step's program is solved anew by Lemke's method, as
  * `implicit` does, the two costs must agree, and neighbours of theta must not be better. As each J_s is a least value and the
  * program's point is allowed, sums agree only if all steps do. Fails: as implicit; far off, less often, for t > 0 slopes. Cost:
@@ -45,6 +46,7 @@ typedef struct kkt {
     double *x, *xlo, *xhi, *lower, *upper, *glo, *ghi, *lambda;
     char *is_product; /* m */
     double *corner;   /* rows at the lower ends of the ranges, then their changes over each range */
+    double R, *C;     /* units of rows, multipliers and slacks, and of y: powers of two */
 } kkt;
 
 static perp_status say(const perp__study *s, perp_status status, const char *what)
@@ -248,7 +250,7 @@ static void add_side(kkt *k, int side, int multiplier, int slack, double weight)
     add(k, -1, weight, slack, -1);
 }
 
-/* The rows at the corners of the box. 0: a sample is missing. */
+/* The rows at the corners of the box, in the model's units. 0: a sample is missing. */
 static int read_corners(kkt *k, int step)
 {
     const perp__study *s = k->inner.study;
@@ -268,11 +270,42 @@ static int read_corners(kkt *k, int step)
     return 1;
 }
 
+/* The least power of two above x > 0. */
+static double power_beyond(double x)
+{
+    int exponent;
+    frexp(x, &exponent);
+    return ldexp(1, exponent);
+}
+
+/* From the largest constant, and the largest coefficient of each y, of all steps. */
+static void choose_units(kkt *k)
+{
+    const perp__inner *x = &k->inner;
+    int width = 1 + x->ny, entries = (1 + k->np) * x->nrow * width;
+    for (int s = 0; s < x->nstep; s++) {
+        for (int i = 0; read_corners(k, s) && i < entries; i++) {
+            double *most = i % width ? &k->C[i % width - 1] : &k->R;
+            *most = fmax(*most, fabs(k->corner[i]));
+        }
+    }
+    k->R = k->R > 0 ? power_beyond(k->R) : 1;
+    for (int j = 0; j < x->ny; j++) k->C[j] = k->C[j] > 0 ? k->R / power_beyond(k->C[j]) : k->R;
+}
+
+static void to_units(kkt *k)
+{
+    int width = 1 + k->inner.ny, entries = (1 + k->np) * k->inner.nrow * width;
+    for (int i = 0; i < entries; i++)
+        k->corner[i] = k->corner[i] / k->R * (i % width ? k->C[i % width - 1] : 1);
+}
+
 static void add_step(kkt *k, int step)
 {
     const perp__inner *x = &k->inner;
     k->first[step] = -1;
     if (!read_corners(k, step)) return;
+    to_units(k);
     int y = k->n, r = y + x->ny, side = r + x->nequation, multiplier = r + x->nrow,
         slack = multiplier + 2 * x->npair;
     k->first[step] = y;
@@ -287,7 +320,7 @@ static void add_step(kkt *k, int step)
         add(k, -1, perp__inner_sliding(x, step, i), b, b);
     }
     for (int i = 0; i < 2 * x->npair; i++)
-        add_side(k, side + i, multiplier + i, slack + i, perp__inner_soft(x, i));
+        add_side(k, side + i, multiplier + i, slack + i, perp__inner_soft(x, i) / k->R);
 }
 
 static int allocate(kkt *k)
@@ -295,14 +328,14 @@ static int allocate(kkt *k)
     const perp__inner *x = &k->inner;
     size_t step = (size_t)x->nstep, n = (size_t)k->np + step * (size_t)step_size(x),
            m = step * (size_t)(x->nrow + x->ny + 6 * x->npair);
-    k->x = calloc(5 * n + 3 * m + 1, sizeof(double));
+    k->x = calloc(5 * n + 3 * m + (size_t)x->ny + 1, sizeof(double));
     k->first = malloc((step + 1) * sizeof *k->first);
     k->is_product = malloc(m + 1);
     k->corner =
         malloc((size_t)(1 + k->np) * (size_t)x->nrow * (size_t)(1 + x->ny) * sizeof(double) + 1);
     if (!k->x || !k->first || !k->is_product || !k->corner) return 0;
     k->xlo = k->x + n, k->xhi = k->xlo + n, k->lower = k->xhi + n, k->upper = k->lower + n;
-    k->glo = k->upper + n, k->ghi = k->glo + m, k->lambda = k->ghi + m;
+    k->glo = k->upper + n, k->ghi = k->glo + m, k->lambda = k->ghi + m, k->C = k->lambda + m;
     return 1;
 }
 
@@ -327,6 +360,7 @@ static perp_status build(kkt *k)
     if (!allocate(k)) return PERP_ERR_MEMORY;
     k->n = k->np; /* the parameters, in units of their ranges */
     for (int i = 0; i < k->np; i++) k->xlo[i] = 0, k->xhi[i] = 1;
+    choose_units(k);
     for (int s = 0; s < k->inner.nstep; s++) add_step(k, s);
     return k->failed ? PERP_ERR_MEMORY : PERP_OK;
 }
@@ -359,15 +393,17 @@ static void start_at(kkt *k, const double *theta)
             const double *row = x->row + (size_t)i * (size_t)(1 + x->ny);
             r[i] = row[0];
             for (int j = 0; j < x->ny; j++) r[i] += row[1 + j] * y[j];
+            r[i] /= k->R;
         }
+        for (int j = 0; j < x->ny; j++) y[j] /= k->C[j];
         for (int i = 0; i < 2 * x->npair; i++) {
-            multiplier[i] = z[2 * x->ny + x->nslack + i];
-            multiplier[2 * x->npair + i] = perp__inner_soft(x, i) > 0 ? *slack++ : 0;
+            multiplier[i] = z[2 * x->ny + x->nslack + i] / k->R;
+            multiplier[2 * x->npair + i] = perp__inner_soft(x, i) > 0 ? *slack++ / k->R : 0;
         }
     }
 }
 
-/* Its cost; NaN on failure. */
+/* Its cost, in the model's units; NaN on failure. */
 static double solve_program(kkt *k)
 {
     perp__nlp_problem p = program(k);
@@ -382,7 +418,7 @@ static double solve_program(kkt *k)
             PERP__NLP_MEMORY)
             k->failed = 1;
     }
-    return value;
+    return value * k->R * k->R;
 }
 
 /* No neighbour along a parameter is better. */
@@ -413,7 +449,7 @@ static void minimise(perp__problem *p, perp__minimum *m)
         m->theta[i] = s->lo[i] + (s->hi[i] - s->lo[i]) * fmin(1, fmax(0, k->x[i]));
     perp__to_z(p, m->theta, m->z);
     m->cost = perp__cost_at(p, m->z, m->residual);
-    double error = SAME * m->cost + 10 * LAST * k->nproduct;
+    double error = SAME * m->cost + 10 * LAST * k->nproduct * k->R * k->R;
     if (fabs(value - m->cost) <= error && is_least(p, m, error)) return;
     m->cost = INFINITY;
     k->inner.why = "IPOPT's points do not hold: the steps' own programs have other costs there, "

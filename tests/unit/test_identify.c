@@ -92,7 +92,8 @@ static void a_wrong_block_is_refused_by_name(void **state)
         {"identify { }\nidentify { }", "the model has one identify block already"},
         {"identify { estimate mu", "expected '}' at the end of the block"},
         {"identify\n", "expected '{'"},
-        {"for i in 1..2 { identify { } }", "only equations, pairs, parts, += and loops can stand in a loop"},
+        {"for i in 1..2 { identify { } }",
+         "only equations, pairs, parts, += and loops can stand in a loop"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
@@ -466,7 +467,7 @@ static void implicit_needs_no_forces_and_matches_remark_6(void **state)
 }
 
 /* Steps of the block with mu = 0.8 and noise of 0.01, each its own run. */
-static perp_dataset *noisy_block(void)
+static perp_dataset *noisy_block_in(double unit)
 {
     perp_dataset *data;
     assert_int_equal(perp_dataset_create(&data), PERP_OK);
@@ -474,11 +475,46 @@ static perp_dataset *noisy_block(void)
         double v = 1 + 0.1 * k, u = k % 3 - 1, next = v + u - 0.8 + 0.01 * sin(7.0 * k * k);
         char text[128];
         perp_trajectory *table;
-        snprintf(text, sizeof text, "t,v,u\n0,%.17g,0\n1,%.17g,%.17g\n", v, next, u);
+        snprintf(text, sizeof text, "t,v,u\n0,%.17g,0\n1,%.17g,%.17g\n", v * unit, next * unit,
+                 u * unit);
         assert_int_equal(perp_trajectory_parse(text, strlen(text), "run", &table, NULL), PERP_OK);
         assert_int_equal(perp_dataset_add(data, table, "run", NULL), PERP_OK);
     }
     return data;
+}
+
+static perp_dataset *noisy_block(void)
+{
+    return noisy_block_in(1);
+}
+
+/* All in units of 2^k: what IPOPT is given, and so its answer, is the same to the bit. */
+static void kkt_knows_no_units(void **state)
+{
+    (void)state;
+    if (!perp__nlp_available()) skip_because("there is no IPOPT here");
+    double cost = 0, mu = 0, stiff[2] = {0};
+    for (int k = 0; k < 6; k++) {
+        double unit = k % 3 == 0 ? 1 : ldexp(1, k % 3 == 1 ? 30 : -30);
+        char text[512];
+        snprintf(text, sizeof text, "param mu = %.17g in [%.17g, %.17g]%s", unit, 0.01 * unit,
+                 20 * unit, strchr(block_3_2, '\n'));
+        perp_model *model = parse_model(text);
+        perp_dataset *data = noisy_block_in(unit);
+        perp_identify_options o;
+        assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+        o.method = PERP_ESTIMATOR_KKT;
+        o.soft_sides = k < 3 ? 0 : 5 * unit;
+        perp_identification a = identify(model, data, &o);
+        if (unit == 1) mu = a.parameter[0].value, cost = a.cost, stiff[k / 3] = mu;
+        assert_true(a.parameter[0].value == mu * unit);
+        assert_true(a.cost == cost * unit * unit);
+        assert_near(mu, 0.8, 0.02);
+        perp_identification_clear(&a);
+        perp_dataset_destroy(data);
+        perp_model_destroy(model);
+    }
+    assert_near(stiff[0], stiff[1], 0.02);
 }
 
 /* Hard bounds, soft second sides, soft first sides: the estimate and the cost are those of implicit. */
@@ -807,6 +843,7 @@ int main(void)
         cmocka_unit_test(lp_svd_and_penalty_find_what_the_conditions_hold),
         cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
         cmocka_unit_test(kkt_gives_the_answer_of_implicit),
+        cmocka_unit_test(kkt_knows_no_units),
         cmocka_unit_test(cost_of_sliding_helps_where_forces_are_unique),
         cmocka_unit_test(cost_of_sliding_says_what_is_missing),
         cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
