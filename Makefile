@@ -82,11 +82,12 @@ FUZZ ?= model
 FUZZ_SECONDS ?= 60
 fuzz:
 	@mkdir -p out/fuzz/$(FUZZ)
+	@cmake -DTO=out/fuzz/library.c -P cmake/library.cmake
 	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
-	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c \
+	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c out/fuzz/library.c \
 	    $(if $(filter json,$(FUZZ)),-Icli cli/problem_fc.c cli/problem_lcp.c) fuzz/fuzz_$(FUZZ).c \
 	    $(if $(filter json,$(FUZZ)),-lcjson) -lm -o out/fuzz/fuzz_$(FUZZ)
-	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
+	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)
 
 fmt:
 	@clang-format -i include/perp/*.h src/*/*.[ch] cli/*.[ch] tests/*/*.[ch] bench/*.c examples/c/*.c experiments/*/*.[ch] fuzz/*.[ch]

@@ -1,4 +1,6 @@
-# lib/*.perp, perp's library of parts, as one C source file: cmake -DTO=library.c -DFROM="a.perp;b.perp" -P library.cmake
+# lib/*.perp, perp's library of parts, as one C source file: cmake -DTO=library.c -P cmake/library.cmake
+file(GLOB FROM ${CMAKE_CURRENT_LIST_DIR}/../lib/*.perp)
+list(SORT FROM)
 set(arrays "")
 set(rows "")
 set(n 0)
