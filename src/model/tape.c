@@ -121,7 +121,7 @@ static void make_instructions(perp__tape *tape, nodes *x, const perp_expr *roots
 }
 
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
-                            int nroots, int early, int first, const int *given)
+                            int nroots, int early, int first, const int *given, int *leaves)
 {
     nodes x = {0};
     memset(tape, 0, sizeof *tape);
@@ -144,6 +144,8 @@ int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const pe
             tape->constant[tape->nconst++] = node->value;
         }
         make_instructions(tape, &x, roots, early);
+        for (int i = 0; i < tape->ncode && leaves; i++)
+            leaves[x.reach[x.order[i]]] = x.slot[x.order[i]];
         for (int i = 0; i < nroots; i++)
             tape->out[i] = x.slot[perp__node_place(x.reach, x.n, roots[i])];
     }
@@ -156,7 +158,7 @@ int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const pe
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first)
 {
-    return perp__tape_compile_upon(tape, graph, roots, nroots, nroots, first, NULL);
+    return perp__tape_compile_upon(tape, graph, roots, nroots, nroots, first, NULL, NULL);
 }
 
 int perp__tape_end(const perp__tape *tape)

@@ -26,11 +26,11 @@ typedef struct perp__tape {
 
 /* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
  * when memory is out. given (by node, nullable): the slot where another tape leaves its value, or -1.
- * What the first `early` roots are made of comes before all else. */
+ * What the first `early` roots are made of comes before all else. leaves (nullable): the same, where this tape leaves its own. */
 int perp__tape_compile(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
                        int nroots, int first);
 int perp__tape_compile_upon(perp__tape *tape, const perp__graph *graph, const perp_expr *roots,
-                            int nroots, int early, int first, const int *given);
+                            int nroots, int early, int first, const int *given, int *leaves);
 void perp__tape_clear(perp__tape *tape);
 
 /* The first slot after those of the tape. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* What becomes a tape. */
-enum { VARIED, INPUTS, COEFFICIENTS, CHECK, GUARDS, OUTPUTS, TAPES };
+enum { VARIED, INPUTS, CHECK, COEFFICIENTS, GUARDS, OUTPUTS, TAPES };
 
 typedef struct roots {
     perp_expr *e;
@@ -557,17 +557,22 @@ static int compile_varied(plan *p, int *given)
     return 1;
 }
 
+/* The rows of a step that is not affine, and their slopes, take from the conditions what these have evaluated. */
 static int compile_tapes(plan *p)
 {
     perp__step *s = p->step;
-    perp__tape *tape[] = {&s->sym.varied.tape, &s->table.tape,  &s->tape.coefficients,
-                          &s->tape.check,      &s->tape.guards, &s->tape.outputs};
-    int *given = malloc((size_t)p->graph.count * sizeof *given);
+    perp__tape *tape[] = {&s->sym.varied.tape,   &s->table.tape,  &s->tape.check,
+                          &s->tape.coefficients, &s->tape.guards, &s->tape.outputs};
+    size_t n = (size_t)p->graph.count;
+    int *given = malloc(2 * n * sizeof *given), *of_check = given + n;
     int ok = given && compile_varied(p, given);
+    if (ok) memcpy(of_check, given, n * sizeof *given);
     for (int k = INPUTS; ok && k < TAPES; k++) {
-        int early = k == COEFFICIENTS ? s->nrow : p->root[k].n;
+        int early = k == COEFFICIENTS ? s->nrow : p->root[k].n,
+            is_upon_check = k == COEFFICIENTS && s->nonlinear;
         ok = perp__tape_compile_upon(tape[k], &p->graph, p->root[k].e, p->root[k].n, early,
-                                     perp__tape_end(tape[k - 1]), given);
+                                     perp__tape_end(tape[k - 1]), is_upon_check ? of_check : given,
+                                     k == CHECK ? of_check : NULL);
     }
     free(given);
     return ok;

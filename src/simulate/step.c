@@ -205,6 +205,7 @@ static void linearise(perp__step *s, int anew)
 static void evaluate_coefficients(perp__step *s)
 {
     s->newton.is_old = 0;
+    if (s->nonlinear) perp__tape_eval(&s->tape.check, s->ws);
     perp__tape_eval(&s->tape.coefficients, s->ws);
     if (!s->constant) take_slopes(s);
     take_constants(s);
@@ -735,6 +736,7 @@ static double row_value(const perp__step *s, int r)
  * reduce. */
 static double evaluate_rows(perp__step *s)
 {
+    perp__tape_eval(&s->tape.check, s->ws);
     perp__tape_eval_part(&s->tape.coefficients, s->ws, 0, s->newton.nrow_code);
     return perp__step_residual(s);
 }
@@ -1008,8 +1010,8 @@ static int all_is_as_before(perp__step *s)
     const perp__tape *rows = &s->tape.coefficients, *check = &s->tape.check,
                      *guards = &s->tape.guards;
     double *before = s->newton.rest;
-    perp__tape_eval_part(rows, s->ws, 0, s->newton.nrow_code);
     perp__tape_eval(check, s->ws);
+    perp__tape_eval_part(rows, s->ws, 0, s->newton.nrow_code);
     int value = s->sym.assigned.root, end = value + s->sym.assigned.n;
     int same = roots_are_as_before(s, rows, 0, s->nrow, before);
     before += s->nrow;

@@ -172,7 +172,7 @@ typedef struct perp__groups {
 
 typedef struct perp__tapes {
     perp__layout *layout;    /* owns these and all that is not written to after it is made */
-    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant */
+    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant; of a nonlinear step made of what `check` left */
     perp__tape check;   /* left, right of each equation; a, b, lo, hi of each pair of the model; the
                           bounds of exact cones */
     perp__tape guards;  /* one per guarded pair of the model */
@@ -378,7 +378,7 @@ perp__verdict perp__step_verify(perp__step *step);
 perp__verdict perp__step_judge(perp__step *step, double sure);
 perp__verdict perp__step_judge_with(perp__step *step, perp__step *part, const int *root);
 
-/* The largest natural residual, each condition in the unit of its row: for Newton's line search. Evaluates the conditions. */
+/* The largest natural residual, each condition in the unit of its row: for Newton's line search. After their evaluation. */
 double perp__step_residual(perp__step *step);
 
 /* The linearised rows. Is row r 0, or only >= 0, up to tol times the sum of its |terms|, or up to rounding? That is cheap, and sure; else

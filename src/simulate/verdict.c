@@ -555,7 +555,6 @@ double perp__step_residual(perp__step *s)
     const int *out = s->tape.check.out;
     int split = s->nown;
     double residual = 0, h = ws[SYM_H];
-    perp__tape_eval(&s->tape.check, s->ws);
     for (int i = 0; i < s->nown; i++, out += 2) {
         double r = fabs(ws[out[0]] - ws[out[1]]) * factor[i] * (s->marks.has_h[i] ? h : 1);
         if (!(r <= residual)) residual = r;

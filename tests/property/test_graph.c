@@ -277,7 +277,7 @@ static void tapes_have_runs_and_early_roots_come_first(void **state)
         seed = 9000 + (uint64_t)k;
         perp_expr root[NROOT];
         for (int i = NROOT - 1; i >= 0; i--) root[i] = random_expression(&g, 5);
-        assert_true(perp__tape_compile_upon(&tape, &g, root, NROOT, EARLY, NSYM, NULL));
+        assert_true(perp__tape_compile_upon(&tape, &g, root, NROOT, EARLY, NSYM, NULL, NULL));
         int early = perp__tape_instructions(&tape, EARLY), ends = 0;
         for (int i = 0; i < tape.ncode; i += tape.code[i].run) {
             ends |= i == early;
@@ -299,6 +299,47 @@ static void tapes_have_runs_and_early_roots_come_first(void **state)
         perp__tape_clear(&tape);
         perp__graph_clear(&g);
     }
+}
+
+/* A tape upon another has only what that does not leave, and the same values. */
+static void tapes_take_what_others_leave(void **state)
+{
+    (void)state;
+    enum { NROOT = 3 };
+    int taken = 0, of = 0;
+    for (int k = 0; k < NEXPR / 4; k++) {
+        perp__graph g;
+        perp__tape first, upon, alone;
+        assert_true(perp__graph_init(&g));
+        seed = 11000 + (uint64_t)k;
+        perp_expr root[NROOT];
+        for (int i = 0; i < NROOT; i++) root[i] = random_expression(&g, 5);
+        perp_expr product = perp__mul(&g, root[0], perp__add(&g, root[1], root[2]));
+        int *leaves = malloc((size_t)g.count * sizeof *leaves);
+        for (int i = 0; i < g.count; i++) leaves[i] = -1;
+        assert_true(perp__tape_compile_upon(&first, &g, root, NROOT, NROOT, NSYM, NULL, leaves));
+        assert_true(perp__tape_compile_upon(&upon, &g, &product, 1, 1, perp__tape_end(&first),
+                                            leaves, NULL));
+        assert_true(perp__tape_compile(&alone, &g, &product, 1, NSYM));
+        taken += upon.ncode, of += alone.ncode;
+        double *ws = calloc((size_t)perp__tape_end(&upon), sizeof *ws);
+        double *v = malloc((size_t)g.count * sizeof *v);
+        perp__tape_prepare(&first, ws, 1);
+        perp__tape_prepare(&upon, ws, 1);
+        random_point(ws);
+        perp__graph_values(&g, ws, v);
+        perp__tape_eval(&first, ws);
+        perp__tape_eval(&upon, ws);
+        assert_true(ws[upon.out[0]] == v[product]);
+        free(ws);
+        free(v);
+        free(leaves);
+        perp__tape_clear(&first);
+        perp__tape_clear(&upon);
+        perp__tape_clear(&alone);
+        perp__graph_clear(&g);
+    }
+    assert_true(taken < of / 10); /* a product and a sum */
 }
 
 /* Sums of 100 products: all products, then all sums. */
@@ -449,6 +490,7 @@ int main(void)
         cmocka_unit_test(derivatives_of_min_max_abs_follow_the_active_branch),
         cmocka_unit_test(tapes_equal_the_graph_for_one_and_many_points),
         cmocka_unit_test(tapes_have_runs_and_early_roots_come_first),
+        cmocka_unit_test(tapes_take_what_others_leave),
         cmocka_unit_test(alike_instructions_are_few_runs),
         cmocka_unit_test(copies_with_substitution_equal_substituted_values),
         cmocka_unit_test(equal_expressions_are_one_node),
