@@ -65,6 +65,10 @@ static const cli_option options[] = {
      INTO(o.integrator), .words = integrators},
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
+    {"tol", "X",
+     "take each step in as many parts as keep the error of each below X times the size of the "
+     "states; 0 (default): whole steps",
+     INTO(o.accuracy), .least = 0, .most = 0.1},
     {"solver", "NAME",
      "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers",
      INTO(o.solver), .words = solvers},
@@ -497,6 +501,16 @@ static void print_method(FILE *out, const perp_model *model, const perp_simulati
             perp_integrator_name(perp_simulation_method(sim)));
 }
 
+static void print_parts(FILE *out, const perp_simulation *sim, const perp_simulation_options *o)
+{
+    double shortest;
+    long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+    if (!n) return;
+    fprintf(out, "to %g in %ld parts, the shortest %.2g s", o->accuracy, n, shortest);
+    if (unresolved) fprintf(out, "; %ld of them could not be made short enough", unresolved);
+    fprintf(out, "\n");
+}
+
 /* Steps that the method left to another. */
 static void print_left(FILE *out, const perp_simulation *sim)
 {
@@ -529,6 +543,7 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
     if (s.steps) print_method(out, model, sim, r);
+    if (s.steps) print_parts(out, sim, o);
     if (s.steps) print_left(out, sim);
     if (s.steps && s.pairs) print_pairs(out, model, &s);
     if (!r->out && !r->report)

@@ -57,6 +57,9 @@ typedef struct perp_simulation_options {
     const char *const *
         parameter; ///< the same of parameters and perp_simulation_set_parameter: none that a size was computed from
     int nparameter; ///< how many; PERP_ALL: every one whose value is a number (others follow from these); default 0
+    double
+        accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the error of a part, in each state, below accuracy
+    ///< times the largest that the state has been, or moves by in a step; all parts are verified. Below 1; 1e-6 is usual
 } perp_simulation_options;
 
 /// A count that stands for all there are.
@@ -130,6 +133,13 @@ PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulatio
 ///
 /// @param diag  nullable; appended: why, for the first of them
 PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);
+
+/// Of a run with an accuracy, parts that were taken so far; 0 for others and NULL.
+///
+/// @param shortest    nullable; the length of the shortest [s]; NaN: there is none
+/// @param unresolved  nullable; parts of 1e-9 of a step (there is none shorter) whose error may be larger than it should
+PERP_API long perp_simulation_parts(const perp_simulation *simulation, double *shortest,
+                                    long *unresolved);
 
 /// Take one step. Allocates nothing (except for a message when it fails, room for a mode when the run first meets one, and the
 /// first times that exact friction cones are solved as a friction problem, or that a step is solved without contacts that are open).

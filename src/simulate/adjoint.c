@@ -124,6 +124,8 @@ static perp_status check(const perp_simulation *sim, const perp_run_stretch *of,
     if (sim->events)
         return refuse(sim, "its steps end at events; perp_simulation_follow has those of such runs",
                       diag);
+    if (sim->parts)
+        return refuse(sim, "its steps are in parts, and derivatives are those of whole ones", diag);
     for (int k = 0; k < of->ninput; k++)
         if (of->input[k] < 0 || of->input[k] >= m->nitem[PERP_INPUT] ||
             sim->driven.slot[of->input[k]] < 0)

@@ -44,7 +44,7 @@ static int may_go_in_lanes(const perp_simulation *sim)
 {
     enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
     const perp__step *s = &sim->step;
-    return !sim->events && s->constant && s->A && !s->sparse && s->ncone == 0 && s->gaps.n == 0 &&
+    return !sim->events && !sim->parts && s->constant && s->A && !s->sparse && s->ncone == 0 && s->gaps.n == 0 &&
            s->ny <= MOST_UNKNOWNS && s->np <= MOST_PAIRS;
 }
 

@@ -22,6 +22,7 @@ struct perp_simulation {
     perp__step step;
     perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
     struct perp__events *events;    /* NULL: the method does not locate events (events.c) */
+    struct perp__parts *parts;      /* NULL: steps are whole (parts.c) */
     struct perp__course *course; /* NULL: no derivatives of a stretch are being taken (adjoint.c) */
     long nstep;                  /* steps taken, and whole ones that still fit */
     long done;
@@ -82,6 +83,9 @@ long perp__whole_steps(double from, double to, double step);
 /* Are there derivatives by these parameters? */
 perp_status perp__run_check_followed(const perp_simulation *sim, int n, const int *param,
                                      perp_diag *diag);
+
+/* From the states in the workspace at t0 to t1, by the method of the run. */
+perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
 /* One step, of length h, to time t. */
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,

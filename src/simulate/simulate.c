@@ -7,6 +7,7 @@
 #include "model/instant.h"
 #include "simulate/adjoint.h"
 #include "simulate/events.h"
+#include "simulate/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,10 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the step is longer than the run";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
+    else if (!(o->accuracy >= 0) || o->accuracy >= 1)
+        wrong = "the accuracy must be from 0, for whole steps, to below 1";
+    else if (o->accuracy > 0 && model->kind == PERP_DISCRETE)
+        wrong = "the steps of a discrete model are as they are written; they have no accuracy";
     else if (!(o->theta >= 0.5 && o->theta <= 1))
         wrong = "theta must be from 0.5 to 1";
     else if ((o->ninput > 0 && !o->input) || (o->nparameter > 0 && !o->parameter))
@@ -326,6 +331,7 @@ void perp__run_restart(perp_simulation *sim, double from, long steps)
     perp__step_forget(&sim->step);
     perp__run_set_initial(sim);
     perp__events_restart(sim->events);
+    perp__parts_restart(sim);
     if (sim->sensitivity) perp__sensitivity_restart(sim->sensitivity);
 }
 
@@ -456,7 +462,8 @@ static perp_status prepare(perp_simulation *sim, perp_diag *diag)
     memcpy(sim->initial + sim->step.nx, sim->step.ws + perp__step_parameter(&sim->step, 0),
            (size_t)sim->step.sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
-    return check_sides(sim, diag);
+    status = perp__parts_create(sim);
+    return status == PERP_OK ? check_sides(sim, diag) : status;
 }
 
 perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
@@ -506,6 +513,7 @@ void perp_simulation_destroy(perp_simulation *sim)
     if (!sim) return;
     perp__sensitivity_destroy(sim->sensitivity);
     perp__events_destroy(sim->events);
+    perp__parts_destroy(sim->parts);
     perp__step_clear(&sim->step);
     free(sim->before);
     free(sim->initial);
@@ -776,11 +784,13 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
 static perp__step_result advance_through_events(perp_simulation *sim, double t0, double t1)
 {
     perp__step_result sum = {.outcome = PERP_SOLVED};
+    size_t symbols = (size_t)sim->step.sym.n * sizeof(double);
+    memcpy(sim->beginning, sim->step.ws, symbols);
     if (!perp__events_wait(sim->events)) {
         sum = perp__events_advance(sim, t0, t1);
         if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory) return sum;
         perp__events_leave(sim->events);
-        memcpy(sim->step.ws, sim->before, (size_t)sim->step.sym.n * sizeof(double));
+        memcpy(sim->step.ws, sim->beginning, symbols);
     }
     for (int k = 0; k < EULER_PARTS; k++) {
         double begin = t0 + (t1 - t0) * k / EULER_PARTS, h = (t1 - t0) / EULER_PARTS;
@@ -796,6 +806,12 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
     return sum;
 }
 
+perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
+{
+    return sim->events ? advance_through_events(sim, t0, t1)
+                       : advance(sim, t0, t1, t1 - t0, HALVINGS);
+}
+
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag)
 {
@@ -808,8 +824,9 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int closed = s->gaps.closed;
-    perp__step_result r =
-        sim->events ? advance_through_events(sim, t0, t) : advance(sim, t0, t, h, HALVINGS);
+    perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
+                          : sim->events ? advance_through_events(sim, t0, t)
+                                        : advance(sim, t0, t, h, HALVINGS);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
@@ -943,6 +960,10 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
                                    perp_diag *diag)
 {
     if (!sim || n < 1 || !name || sim->done > 0) return PERP_ERR_ARG;
+    if (sim->parts)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
+                            "derivatives are those of whole steps; a run whose accuracy is given "
+                            "has none\n");
     int *list;
     perp__followed by;
     perp_status status = find_followed(sim->model, n, name, &by, &list, diag);

@@ -2,6 +2,7 @@
  * they were made of, with the same pivots, so that not a bit of what follows changes. */
 
 #include "simulate/events.h"
+#include "simulate/parts.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -165,6 +166,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     perp__pass_longs(pass, sim->sides[0], 4 * npair);
     if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
+    if (sim->parts) perp__parts_pass(sim, pass);
 }
 
 /* The head -------------------------------------------------------------------------------------- */
@@ -176,7 +178,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 3, ORDER = 0x01020304 };
+enum { VERSION = 4, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
@@ -198,7 +200,8 @@ static uint64_t problem_of(const perp_simulation *sim)
     const perp_model *m = sim->model;
     const perp_simulation_options *o = &sim->options;
     const perp__step *s = &sim->step;
-    double number[] = {o->step, o->tol, o->theta, (double)o->integrator, (double)o->solver};
+    double number[] = {o->step,           o->tol,     o->theta, (double)o->integrator,
+                       (double)o->solver, o->accuracy};
     size_t n;
     const double *key = perp__step_key(s, &n);
     uint64_t sum = mix(VERSION, PERP_VERSION, strlen(PERP_VERSION));
@@ -311,6 +314,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     if (status != PERP_OK) return status;
     memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
     if (sim->events) status = perp__events_share(sim->events, &sim->options, &copy->events);
+    if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)
         copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);

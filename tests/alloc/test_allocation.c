@@ -277,6 +277,7 @@ static perp_status story_with_events(const char *name, perp_diag *diag)
     if (status == PERP_OK) {
         perp_simulation_options o = perp_simulation_options_default(model);
         o.step = 0.05, o.to = 1.3;
+        if (strcmp(name, "ball") == 0) o.accuracy = 1e-5; /* in parts */
         status = perp_simulation_create(model, &o, &sim, diag);
     }
     const char *const followed[] = {"e", strcmp(name, "balls") == 0 ? "z[1]" : "z"};

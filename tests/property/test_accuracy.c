@@ -90,10 +90,144 @@ static void the_method_that_fits_is_one_that_can_be_had(void **state)
     assert_int_equal(perp_simulation_recommend(NULL), PERP_BACKWARD_EULER);
 }
 
+/* With an accuracy ------------------------------------------------------------------------------ */
+
+static perp_simulation *run_within(const perp_model *model, perp_integrator by, double to,
+                                   double accuracy)
+{
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = by, o.to = to, o.step = to / 20, o.accuracy = accuracy;
+    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
+        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+/* Also where a mass sticks and slips, or a ball bounces: for what steps of one length would need thousands of them. */
+static void parts_are_as_long_as_the_accuracy_allows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        perp_integrator by;
+        double to, accuracy, off;
+        long most; /* parts */
+    } cases[] = {{pendulum, PERP_BACKWARD_EULER, 2, 1e-6, 1e-2, 6000},
+                 {pendulum, PERP_THETA, 2, 1e-6, 1e-3, 400},
+                 {pendulum, PERP_RADAU5, 2, 1e-9, 1e-7, 80},
+                 {"examples/mechanics/stribeck.perp", PERP_THETA, 2, 1e-6, 1e-2, 4000},
+                 {"examples/mechanics/stribeck.perp", PERP_RADAU5, 2, 1e-8, 5e-4, 150},
+                 {"tests/data/events/oscillator.perp", PERP_BACKWARD_EULER, 4, 1e-6, 1e-3, 12000},
+                 {"tests/data/events/oscillator.perp", PERP_THETA, 4, 1e-6, 1e-3, 2000},
+                 {"tests/data/events/ball.perp", PERP_BACKWARD_EULER, 1, 1e-6, 5e-3, 6000},
+                 {"tests/data/events/ball.perp", PERP_RADAU3, 2, 1e-7, 1e-5, 150},
+                 {"bench/scenes/double_pendulum.perp", PERP_RADAU5, 2, 1e-8, 1e-5, 200}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        perp_model *model = load(cases[i].model);
+        perp_simulation *sim = run_within(model, cases[i].by, cases[i].to, cases[i].accuracy);
+        perp_simulation *fine = run_to(model, PERP_RADAU7, cases[i].to, 1e-3);
+        double shortest, off = distance(model, sim, fine);
+        long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
+        if (!(off < cases[i].off && n >= 20 && n <= cases[i].most && shortest > 0 && !unresolved))
+            fail_msg("case %zu: off by %g, %ld parts, shortest %g", i, off, n, shortest);
+        assert_int_equal(perp_simulation_get_summary(sim).steps, 20);
+        perp_simulation_destroy(sim);
+        perp_simulation_destroy(fine);
+        perp_model_destroy(model);
+    }
+}
+
+/* A tenth of the accuracy, a tenth of the error or so. */
+static void the_error_goes_with_the_accuracy(void **state)
+{
+    (void)state;
+    perp_model *model = load("tests/data/events/oscillator.perp");
+    perp_simulation *fine = run_to(model, PERP_RADAU7, 4, 1e-3);
+    double off[3];
+    for (int k = 0; k < 3; k++) {
+        perp_simulation *sim = run_within(model, PERP_RADAU3, 4, pow(10, -4 - 2 * k));
+        off[k] = distance(model, sim, fine);
+        perp_simulation_destroy(sim);
+    }
+    if (!(off[1] < off[0] / 4 && off[2] < off[1] / 4))
+        fail_msg("errors %g, %g, %g", off[0], off[1], off[2]);
+    perp_simulation_destroy(fine);
+    perp_model_destroy(model);
+}
+
+/* The length of the next part is in a snapshot and in a clone; reset forgets it. */
+static void parts_go_on_from_snapshots(void **state)
+{
+    (void)state;
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU5};
+    perp_model *model = load("examples/mechanics/stribeck.perp");
+    for (int k = 0; k < 3; k++) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp_simulation *sim, *clone;
+        o.integrator = methods[k], o.to = 2, o.step = 0.1, o.accuracy = 1e-5;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+        size_t size = perp_simulation_snapshot_size(sim);
+        void *bytes = malloc(size);
+        for (int i = 0; i < 10; i++)
+            assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_snapshot(sim, bytes, size), PERP_OK);
+        assert_int_equal(perp_simulation_clone(sim, &clone, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        double x = perp_simulation_state(sim, 0);
+        long n = perp_simulation_parts(sim, NULL, NULL);
+        assert_int_equal(perp_simulation_run(clone, NULL, NULL, NULL), PERP_OK);
+        assert_true(perp_simulation_state(clone, 0) == x);
+        assert_int_equal(perp_simulation_parts(clone, NULL, NULL), n);
+        assert_int_equal(perp_simulation_restore(sim, bytes, size, NULL), PERP_OK);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_true(perp_simulation_state(sim, 0) == x);
+        perp_simulation_reset(sim);
+        assert_int_equal(perp_simulation_parts(sim, NULL, NULL), 0);
+        assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+        assert_true(perp_simulation_state(sim, 0) == x);
+        free(bytes);
+        perp_simulation_destroy(sim);
+        perp_simulation_destroy(clone);
+    }
+    perp_model_destroy(model);
+}
+
+static void what_has_no_parts_is_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"k"};
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_model *model = parse_model("state x = 1\nnext(x) = x/2\n");
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.to = 1, o.step = 0.1, o.accuracy = 1e-6;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "discrete"));
+    perp_model_destroy(model);
+    model = load("examples/mechanics/stribeck.perp");
+    o = perp_simulation_options_default(model);
+    o.accuracy = -1;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_ERR_ARG);
+    o.accuracy = 1e-6;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_follow(sim, 1, names, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "whole steps"));
+    assert_int_equal(perp_simulation_parts(NULL, NULL, NULL), 0);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_method_that_fits_is_right_to_a_thousandth),
-        cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had)};
+        cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
+        cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
+        cmocka_unit_test(the_error_goes_with_the_accuracy),
+        cmocka_unit_test(parts_go_on_from_snapshots),
+        cmocka_unit_test(what_has_no_parts_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,201 @@
+/* A step in as many parts as its accuracy asks for: each part is taken once whole and once as two halves, whose difference tells the error of the
+ * halves; these are kept where it is small enough, and the next part is as long as that error allows. */
+
+#include "simulate/parts.h"
+
+#include "model/scheme.h"
+#include "simulate/events.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A part is at most so much shorter and longer than the one before; aims so much below what is allowed; and is never shorter than this part of a
+ * step: such a one is taken as it is, and counted. */
+#define SHORTER  0.2
+#define LONGER   4
+#define CAUTION  0.8
+#define SHORTEST 1e-9
+
+struct perp__parts {
+    double length; /* that the next is to have */
+    double shortest;
+    long taken, refused, unresolved;
+    int order;
+    double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
+    int closed;
+    unsigned char *events; /* what perp__events_pass says at the beginning */
+    size_t nevents;
+};
+
+/* Orders of what the list of methods names (include/perp/schemes.h). */
+static int order_of(const perp_simulation *sim)
+{
+    const perp__scheme scheme =
+        perp__scheme_make(perp_integrator_name(sim->options.integrator), sim->options.theta);
+    if (scheme.npoint > 1) return 2 * scheme.npoint - 1;
+    return scheme.is_weighted && scheme.theta == 0.5 ? 2 : 1;
+}
+
+static void pass_no_step(perp__step *step, perp__pass *pass)
+{
+    (void)step, (void)pass;
+}
+
+static size_t pass_events(perp_simulation *sim, int mode)
+{
+    perp__pass pass = {.mode = mode, .at = sim->parts->events};
+    if (sim->events) perp__events_pass(sim->events, &pass, pass_no_step);
+    return pass.n;
+}
+
+perp_status perp__parts_create(perp_simulation *sim)
+{
+    if (!(sim->options.accuracy > 0)) return PERP_OK;
+    perp__parts *p = sim->parts = calloc(1, sizeof *p);
+    if (!p) return PERP_ERR_MEMORY;
+    size_t nx = (size_t)sim->step.nx;
+    p->begin = calloc((size_t)sim->step.sym.n + 2 * nx + 1, sizeof(double));
+    p->nevents = pass_events(sim, PERP__COUNT);
+    p->events = malloc(p->nevents + 1);
+    if (!p->begin || !p->events) return PERP_ERR_MEMORY;
+    p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
+    p->order = order_of(sim);
+    perp__parts_restart(sim);
+    return PERP_OK;
+}
+
+void perp__parts_destroy(perp__parts *p)
+{
+    if (!p) return;
+    free(p->begin);
+    free(p->events);
+    free(p);
+}
+
+void perp__parts_restart(perp_simulation *sim)
+{
+    perp__parts *p = sim->parts;
+    if (!p) return;
+    p->length = p->shortest = sim->options.step;
+    p->taken = p->refused = p->unresolved = 0;
+    memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
+}
+
+void perp__parts_pass(perp_simulation *sim, perp__pass *pass)
+{
+    perp__parts *p = sim->parts;
+    perp__pass_doubles(pass, &p->length, 1);
+    perp__pass_doubles(pass, &p->shortest, 1);
+    perp__pass_longs(pass, &p->taken, 1);
+    perp__pass_longs(pass, &p->refused, 1);
+    perp__pass_longs(pass, &p->unresolved, 1);
+    perp__pass_doubles(pass, p->largest, (size_t)sim->step.nx);
+}
+
+static void keep(perp_simulation *sim)
+{
+    perp__parts *p = sim->parts;
+    memcpy(p->begin, sim->step.ws, (size_t)sim->step.sym.n * sizeof(double));
+    p->closed = sim->step.gaps.closed;
+    pass_events(sim, PERP__SAVE);
+}
+
+static void go_back(perp_simulation *sim)
+{
+    perp__parts *p = sim->parts;
+    memcpy(sim->step.ws, p->begin, (size_t)sim->step.sym.n * sizeof(double));
+    sim->step.gaps.closed = p->closed;
+    pass_events(sim, PERP__LOAD);
+}
+
+/* The error of the halves, of what is allowed: of each state beside the largest that it was, and what it moves by in a step at its present rate. */
+static double judge(const perp_simulation *sim, double h)
+{
+    const perp__parts *p = sim->parts;
+    const double *x = sim->step.ws + sim->step.sym.y, *x0 = p->begin + sim->step.sym.y;
+    double worst = 0, gain = ldexp(1, p->order) - 1;
+    for (int i = 0; i < sim->step.nx; i++) {
+        double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
+        double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
+        double off = fabs(x[i] - p->whole[i]) / gain;
+        if (off > 0) worst = fmax(worst, off / (sim->options.accuracy * size));
+    }
+    return worst;
+}
+
+static void add(perp__step_result *sum, perp__step_result r)
+{
+    r.solves += sum->solves;
+    r.error = fmax(r.error, sum->error), r.residual = fmax(r.residual, sum->residual);
+    *sum = r;
+}
+
+/* A part from t by h, once whole, once in halves, which are in hand behind it. What it lacks is in *off; infinite where the whole cannot be taken. */
+static perp__step_result take(perp_simulation *sim, double t, double end, double *off)
+{
+    double middle = t + (end - t) / 2;
+    const double *x = sim->step.ws + sim->step.sym.y;
+    keep(sim);
+    perp__step_result r = perp__run_advance(sim, t, end), half;
+    int is_whole = r.outcome == PERP_SOLVED, solves = r.solves;
+    memcpy(sim->parts->whole, x, (size_t)sim->step.nx * sizeof(double));
+    go_back(sim);
+    r = perp__run_advance(sim, t, middle);
+    r.solves += solves;
+    if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, end), add(&r, half);
+    *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, end - t) : (double)INFINITY;
+    return r;
+}
+
+static void accept(perp_simulation *sim, double h)
+{
+    perp__parts *p = sim->parts;
+    const double *x = sim->step.ws + sim->step.sym.y;
+    for (int i = 0; i < sim->step.nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
+    p->taken++;
+    p->shortest = fmin(p->shortest, h);
+}
+
+perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1)
+{
+    perp__parts *p = sim->parts;
+    perp__step_result sum = {.outcome = PERP_SOLVED};
+    for (double t = t0; t < t1;) {
+        double rest = t1 - t, h = p->length;
+        if (h < rest && h > rest / 2) h = rest / 2;
+        double end = h >= rest ? t1 : t + h, off;
+        h = end - t;
+        perp__step_result r = take(sim, t, end, &off);
+        int is_least = h <= 2 * SHORTEST * sim->options.step;
+        int is_fine = off <= 1 || (is_least && r.outcome == PERP_SOLVED);
+        double share = CAUTION * pow(fmax(off, 1e-30), -1.0 / (p->order + 1));
+        double next = h * fmin(fmax(share, SHORTER), is_fine ? LONGER : 0.5);
+        if (is_fine && end == t1)
+            next = fmax(next, p->length); /* it was short for another reason */
+        p->length = fmin(fmax(next, SHORTEST * sim->options.step), sim->options.step);
+        if (is_fine) {
+            add(&sum, r);
+            accept(sim, h);
+            p->unresolved += off > 1;
+            t = end;
+            continue;
+        }
+        sum.solves += r.solves;
+        p->refused++;
+        if (is_least || sim->step.out_of_memory) {
+            add(&sum, r);
+            return sum;
+        }
+        go_back(sim);
+    }
+    return sum;
+}
+
+long perp_simulation_parts(const perp_simulation *sim, double *shortest, long *unresolved)
+{
+    const perp__parts *p = sim ? sim->parts : NULL;
+    if (shortest) *shortest = p && p->taken ? p->shortest : (double)NAN;
+    if (unresolved) *unresolved = p ? p->unresolved : 0;
+    return p ? p->taken : 0;
+}

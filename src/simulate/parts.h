@@ -1,0 +1,23 @@
+/* Internal: steps in parts as long as an accuracy allows (parts.c). All but create do nothing where none was asked for. */
+
+#ifndef PERP_SRC_PARTS_H
+#define PERP_SRC_PARTS_H
+
+#include "simulate/run.h"
+
+typedef struct perp__parts perp__parts;
+
+/* For a simulation that has its step problem and events; the options say whether. */
+perp_status perp__parts_create(perp_simulation *sim);
+void perp__parts_destroy(perp__parts *parts);
+
+/* The run begins again. */
+void perp__parts_restart(perp_simulation *sim);
+
+/* What that is, for snapshots. */
+void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
+
+/* From the states in the workspace at t0 to t1. */
+perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
+
+#endif
