@@ -267,6 +267,9 @@
 /* A verdict this far below the tolerance leaves room for what rounding adds; it is sure of a condition without a look at its terms. */
 #define PERP_AMPLY 0.01
 
+/* Rows that were linearised where an unknown was so many times what it is now have the rounding of that. */
+#define PERP_FAR 1e3
+
 /* A full step across a kink may make the residual larger by this. */
 #define PERP_STEP_WORSE 1e3
 

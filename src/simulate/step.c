@@ -102,11 +102,12 @@ perp_status perp__step_allocate(perp__step *s, perp_lcp_method method)
            rest = (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout);
     s->on = calloc(4 * np + 1, 1);
     s->lcp.q = calloc(3 * np + 1, sizeof(double));
-    s->newton.from = calloc(3 * ny + (size_t)s->nx + rest + 1, sizeof(double));
+    s->newton.from = calloc(4 * ny + (size_t)s->nx + rest + 1, sizeof(double));
     s->newton.dependent = calloc((size_t)s->nequation + ny + 1, 1);
     s->newton.nrow_code = perp__tape_instructions(&s->tape.coefficients, s->nrow);
     if (!s->on || !s->lcp.q || !s->newton.from || !s->newton.dependent) return PERP_ERR_MEMORY;
-    s->newton.move = s->newton.from + 3 * ny;
+    s->newton.move = s->newton.from + 4 * ny;
+    s->newton.at = s->newton.from + 3 * ny;
     s->newton.rest = s->newton.move + s->nx;
     s->choice = s->on + np;
     s->cache.key = s->choice + np;
@@ -175,6 +176,7 @@ static void take_constants(perp__step *s)
     const double *y = s->ws + s->sym.y;
     for (int r = 0; r < s->nrow; r++) s->c[r] = s->ws[out[r]];
     for (int r = 0; s->nonlinear && r < s->nrow; r++) s->c[r] -= row_times(s, r, y);
+    memcpy(s->newton.at, y, (size_t)s->ny * sizeof(double));
 }
 
 /* The entries of A that change, after their evaluation. */

@@ -99,6 +99,7 @@ typedef struct perp__newton {
     int has_full;          /* A as a full matrix is up to date */
     char *bad;             /* np: from the last failed choice of sides */
     int sparse_only;       /* with contacts: the dense path is not to be tried */
+    double *at;            /* ny: the point that c is of */
     int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
     double *rest;          /* all that was asked at its end, */

@@ -397,9 +397,18 @@ perp__amount perp__step_row_amount(const perp__step *s, int r, const double *y)
 
 /* Conditions ------------------------------------------------------------------------------------ */
 
+/* Was an unknown so much larger where the rows were linearised last that its size there, and not data, would be their scale? */
+static int has_come_far(perp__step *s)
+{
+    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y, *at = s->newton.at;
+    for (int j = 0; s->nonlinear && j < s->ny; j++)
+        if (fabs(at[j]) > PERP_FAR * (fabs(y[j]) + unit[j])) return 1;
+    return 0;
+}
+
 static void know_terms(perp__step *s)
 {
-    if (!s->sizes.has_terms && s->newton.is_behind) perp__step_linearise(s);
+    if (!s->sizes.has_terms && (s->newton.is_behind || has_come_far(s))) perp__step_linearise(s);
     if (!s->sizes.has_terms) find_terms(s);
     s->sizes.has_terms = 1;
 }
