@@ -273,12 +273,10 @@ typedef struct perp__step {
     double tol;
 } perp__step;
 
-/* With contacts: are singular modes shifted, and Newton's steps whole? Not for few unknowns with exact cones, where a friction
- * problem costs less. */
+/* With contacts: singular modes are shifted, and Newton's steps whole. */
 static inline int perp__shifts_modes(const perp__step *step)
 {
-    enum { CONES_UP_TO = 200 };
-    return step->sparse && step->newton.sparse_only && (step->ncone == 0 || step->ny > CONES_UP_TO);
+    return step->sparse && step->newton.sparse_only;
 }
 
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */

@@ -12,6 +12,11 @@ static long friction_problems(const run *r)
     return perp_simulation_get_summary(r->sim).friction_problems;
 }
 
+static double worst_error(const run *r)
+{
+    return perp_simulation_get_summary(r->sim).worst_error;
+}
+
 /* Backward Euler takes the push P = rate t at the end of each step: the speed after row k of a mass that starts to move where
  * its push exceeds what holds it. */
 static double pushed_speed(double rate, double hold, double mass, double h, long k)
@@ -45,7 +50,8 @@ static void table_on_four_legs_sticks_slides_straight_and_stops(void **state)
         }
         if (t > 2.2) assert_near(v, 0, 1e-9);
     }
-    assert_true(friction_problems(&r) > 0 && r.worst <= 1e-9);
+    assert_true(friction_problems(&r) < 10 &&
+                worst_error(&r) <= 1e-9); /* 1500 steps, most in one mode */
     free_run(&r);
 }
 
@@ -88,7 +94,8 @@ static void stack_of_boxes_moves_together_and_then_parts(void **state)
         assert_near(v2, upper, 1e-8);
         assert_near(v3, upper, 1e-8);
     }
-    assert_true(lower > upper + 1 && upper > 1 && friction_problems(&r) > 0 && r.worst <= 1e-9);
+    assert_true(lower > upper + 1 && upper > 1 && friction_problems(&r) < 10 &&
+                worst_error(&r) <= 1e-9);
     free_run(&r);
 }
 
@@ -211,6 +218,7 @@ static void tossed_cubes_come_to_rest_on_a_face(void **state)
 {
     (void)state;
     static const char *const velocity[] = {"v[1]", "v[2]", "v[3]", "w[1]", "w[2]", "w[3]"};
+    long problems = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         perp_model *model = exact_cube();
         toss(model, seed);
@@ -218,9 +226,11 @@ static void tossed_cubes_come_to_rest_on_a_face(void **state)
         for (long i = 1; i < r.nrow; i++) assert_true(at(&r, i, "lowest") >= -1e-9);
         assert_near(last(&r, "p[3]"), 0.0524, 1e-8);
         for (int i = 0; i < 6; i++) assert_near(last(&r, velocity[i]), 0, 1e-8);
-        assert_true(friction_problems(&r) > 0 && r.worst <= 1e-9);
+        assert_true(worst_error(&r) <= 1e-9);
+        problems += friction_problems(&r);
         free_run(&r);
     }
+    assert_true(problems > 0); /* impacts of edges and faces */
 }
 
 /* The start of a recorded toss (13 doubles a row). 0 where the data are not there. */
