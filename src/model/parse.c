@@ -862,7 +862,10 @@ static void parse_use(parser *p, perp__statement *s)
     take(p);
     s->name_at = p->token->at;
     s->name_end = p->token->end;
-    s->type = take(p)->text;
+    if (p->token->kind == TOKEN_STRING)
+        s->type = take(p)->text;
+    else
+        expected(p, "a library or a file in quotes, such as \"planar\"");
 }
 
 /* What an instance is given, after "(": expressions, then NAME = expression */
@@ -964,7 +967,8 @@ static const char *later_word(const parser *p)
     if (at_word(p, "sum") && is_name) return "sum";
     if (at_word(p, "function") && is_name && behind == '(') return "function";
     if (at_word(p, "part") && is_name && (behind == '(' || behind == '{')) return "part";
-    if (at_word(p, "use") && t->kind == TOKEN_STRING) return "use";
+    int ends = is_name && (t[1].kind == TOKEN_NEWLINE || t[1].kind == TOKEN_END);
+    if (at_word(p, "use") && (t->kind == TOKEN_STRING || ends)) return "use";
     if (at_word(p, "if") && (is_name || opens || t->kind == TOKEN_NUMBER)) return "if";
     return NULL;
 }

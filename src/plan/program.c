@@ -266,7 +266,7 @@ int perp__program_holds_first(const perp__program *g, int condition, int q)
 {
     const perp__plan_block *b = g->model->plan;
     int phase = b->condition[condition].phase, is_new = q == 0 || b->nparam > 0;
-    if (!g->holds_first[condition]) return 0;
+    if (!g->has.first[condition]) return 0;
     if (phase >= 0) return phase == q;
     for (int k = 0; k < b->nlink; k++) is_new |= b->link[k].phase == q;
     return is_new && (q == 0 || g->phase.named);
@@ -305,8 +305,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
         o->theta);
     g->npoint = g->scheme.npoint;
     g->ns = g->nx = m->nitem[PERP_STATE];
-    PERP_TAKE(&g->arena, g->has_rate, m->nequation);
-    PERP_TAKE(&g->arena, g->holds_first, t->block->ncondition);
+    PERP_TAKE(&g->arena, g->has.rate, m->nequation);
+    PERP_TAKE(&g->arena, g->has.first, t->block->ncondition);
     if (g->arena.failed || !take_mesh(g, o->mesh)) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs || g->mesh.holds;

@@ -116,10 +116,12 @@ typedef struct perp__program {
     double from, horizon; /* start time; its length where fixed, or guessed */
     int *input_item;      /* nu: which inputs are chosen */
     perp__chosen param,
-        start;         /* free parameters; free initial states, of which item is the state */
-    char *has_rate;    /* nequation */
-    char *holds_first; /* conditions of the block: one without `at` that speaks of nothing but what
-                                  the first node has, too */
+        start; /* free parameters; free initial states, of which item is the state */
+    struct {
+        char *rate; /* nequation: it has der(..) */
+        char *
+            first; /* conditions of the block: one without `at` that speaks of nothing but what the first node has, too */
+    } has;
     perp__plan_pair *pair;
     perp__plan_row *row;
 

@@ -214,7 +214,7 @@ static perp_expr equation_row(perp__transcriber *t, int i, int c)
     if (!check_at(t, equation->left, equation->at) || !check_at(t, equation->right, equation->at))
         return row;
     int degree = perp__instant_row(&t->at, equation, c, &row, NULL);
-    t->program->has_rate[i] = degree > 0;
+    t->program->has.rate[i] = degree > 0;
     if (degree < 0) t->failed = 1;
     return row;
 }

@@ -334,7 +334,7 @@ static void add_where_phases_begin(perp__transcriber *t, const perp__plan_condit
 {
     perp__program *g = t->program;
     perp__set_instant(t, PERP__AT_BEGIN, 0);
-    g->holds_first[index] = (char)is_meant(t, c);
+    g->has.first[index] = (char)is_meant(t, c);
     for (int q = 0; q < g->phase.n && !t->failed; q++) {
         if (!perp__program_holds_first(g, index, q)) continue;
         if (q == 0)

@@ -431,7 +431,7 @@ static int is_of_cone(const checker *u, int i)
 static void check_equations(checker *u, int with_rate)
 {
     for (int i = 0; i < u->m->nequation; i++)
-        if (u->g->has_rate[i] == with_rate && !is_of_cone(u, i))
+        if (u->g->has.rate[i] == with_rate && !is_of_cone(u, i))
             note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 

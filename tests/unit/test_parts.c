@@ -318,6 +318,9 @@ static void files_are_used(void **state)
                 "/v.perp:1:5: a file that is used has parts, functions and lets alone");
     expect_said(folder, "use \"../b\"\n", "m.perp:1:5: '../b' is outside of the model's folder");
     expect_said(folder, "use \"/etc/passwd\"\n", "is outside of the model's folder");
+    expect_said(
+        folder, "use planar\n",
+        "m.perp:1:5: expected a library or a file in quotes, such as \"planar\", found 'planar'");
     expect_said(folder, "use \"frictoin\"\n", "did you mean 'friction'?");
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
