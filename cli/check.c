@@ -72,7 +72,7 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
     printf("coefficients: %d, of which %d change\n", r->coefficients, r->changing);
     if (perp_model_get_kind(model) == PERP_DISCRETE) return;
     const char *named = perp_model_simulate_task(model).method,
-               *fits = perp_integrator_name(perp_simulation_recommend(model));
+               *fits = perp_integrator_name(cli_recommend(model));
     printf("method: %s", named ? named : fits);
     if (named && strcmp(named, fits) != 0) printf("; %s fits this model", fits);
     printf(named ? "\n" : ", which fits this model; it names none\n");

@@ -99,6 +99,9 @@ perp_status cli_write_words(perp_trajectory_writer *writer, const char *what,
 /* A comment "param NAME = VALUE UNIT" for each parameter. */
 void cli_write_parameters(perp_trajectory_writer *writer, const perp_model *model);
 
+/* perp_simulation_recommend; where memory is out the command ends with CLI_FILE. */
+perp_integrator cli_recommend(const perp_model *model);
+
 /* The exit code for a failed call. That memory ran out is kept, and said when the command ends, whatever it ends with. */
 int cli_exit_code(perp_status status);
 int cli_is_out_of_memory(void);

@@ -57,6 +57,14 @@ double cli_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+perp_integrator cli_recommend(const perp_model *model)
+{
+    perp_integrator fits = perp_simulation_recommend(model);
+    if (fits < PERP_INTEGRATOR_COUNT) return fits;
+    cli_exit_code(PERP_ERR_MEMORY);
+    return PERP_BACKWARD_EULER;
+}
+
 int cli_is_dash(const char *path)
 {
     return path && strcmp(path, "-") == 0;

@@ -457,29 +457,49 @@ static void print_error(FILE *out, const perp_model *model, int i, double error,
             is_known ? error : error + unsure, state.unit[0] ? " " : "", state.unit);
 }
 
-/* How far the states at the end are from the motion. */
-static void print_estimate(FILE *out, const perp_model *model, const perp_simulation *sim,
+/* How far the states at the end are from the motion, a line of text without its end; the caller frees. NULL: memory is out. */
+static char *estimate_text(const perp_model *model, const perp_simulation *sim,
                            const perp_simulation_options *o, int how)
 {
     int n = perp_model_count(model, PERP_STATE), is_high = o->integrator == PERP_RADAU5;
     double *error = malloc(2 * ((size_t)n + 1) * sizeof *error);
     perp_diag diag = {0};
-    if (!error) cli_exit_code(PERP_ERR_MEMORY);
-    if (!error) return;
+    char *text = NULL;
+    size_t size;
+    FILE *out = error ? open_memstream(&text, &size) : NULL;
+    if (!out) {
+        free(error);
+        return NULL;
+    }
     perp_status status =
         perp_simulation_estimate(sim, longer[is_high][how], error, error + n, &diag);
     if (status == PERP_OK) {
         fprintf(out, "error at the end, beside %s:", is_high ? "radau7" : "radau5");
         for (int i = 0; i < n; i++) print_error(out, model, i, error[i], error[n + i]);
-        perp_integrator fits = perp_simulation_recommend(model);
+        perp_integrator fits = cli_recommend(model);
         if (fits != o->integrator && fits != PERP_BACKWARD_EULER && o->integrator < PERP_RADAU3)
             fprintf(out, "; --method %s fits this model better", perp_integrator_name(fits));
-        fprintf(out, "\n");
     } else {
-        fprintf(out, "error at the end: not estimated: %s", perp_diag_text(&diag));
+        const char *why = perp_diag_text(&diag);
+        fprintf(out, "error at the end: not estimated: %.*s", (int)strcspn(why, "\n"), why);
     }
     perp_diag_clear(&diag);
     free(error);
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
+/* With --estimate, in the files, too. NULL: not asked for, or memory is out. */
+static char *estimate(const run *u, const perp_model *model, const perp_simulation *sim,
+                      const perp_simulation_options *o)
+{
+    if (!u->request->estimate || !perp_simulation_get_summary(sim).steps) return NULL;
+    char *text = estimate_text(model, sim, o, u->request->estimate);
+    if (!text) cli_exit_code(PERP_ERR_MEMORY);
+    if (text && u->writer) perp_trajectory_writer_comment(u->writer, text);
+    if (text && u->kept) perp_trajectory_writer_comment(u->kept, text);
+    return text;
 }
 
 /* From where on derivatives are not known. */
@@ -506,7 +526,8 @@ static void print_parts(FILE *out, const perp_simulation *sim, const perp_simula
     double shortest;
     long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
     if (!n) return;
-    fprintf(out, "to %g in %ld parts, the shortest %.2g s", o->accuracy, n, shortest);
+    fprintf(out, "each part to %g of the states: %ld parts, the shortest %.2g s", o->accuracy, n,
+            shortest);
     if (unresolved) fprintf(out, "; %ld of them could not be made short enough", unresolved);
     fprintf(out, "\n");
 }
@@ -656,11 +677,23 @@ static perp_status write_page(const run *u, const perp_model *model, const char 
     return status == PERP_OK ? reported : status;
 }
 
+static void print_all(const run *u, const perp_model *model, const perp_simulation *sim,
+                      const perp_simulation_options *o, double seconds, const char *page,
+                      perp_status status, const char *accuracy)
+{
+    FILE *out = cli_text_stream(u->request->out, u->request->report);
+    print_summary(out, model, sim, o, u->request, seconds, u->rows, page, status != PERP_ERR_FILE);
+    print_derivatives(out, u->followed);
+    if (accuracy) fprintf(out, "%s\n", accuracy);
+    if (u->plot && perp_simulation_get_summary(sim).steps)
+        cli_plot_print(u->plot, out, !cli_speaks_utf8());
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
     r->o = perp_simulation_options_default(model);
-    if (!is_named(model, r)) r->o.integrator = perp_simulation_recommend(model);
+    if (!is_named(model, r)) r->o.integrator = cli_recommend(model);
     cli_read_again(&r->args, r);
     if (r->from) r->o.from = r->start.time;
     const perp_simulation_options o = r->o;
@@ -696,23 +729,20 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     char reason[256];
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     say_reason(reason, sizeof reason, status, s.steps, diag);
+    char *accuracy = estimate(&u, model, sim, &o);
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
     const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
     status = write_page(&u, model, page, status, diag);
     if (u.kept) remove(u.kept_path);
-    if (!r->quiet && (u.written >= 0 || !r->out)) {
-        FILE *out = cli_text_stream(r->out, r->report);
-        print_summary(out, model, sim, &o, r, seconds, u.rows, page, status != PERP_ERR_FILE);
-        print_derivatives(out, u.followed);
-        if (r->estimate && s.steps) print_estimate(out, model, sim, &o, r->estimate);
-        if (u.plot && s.steps) cli_plot_print(u.plot, out, !cli_speaks_utf8());
-    }
+    if (!r->quiet && (u.written >= 0 || !r->out))
+        print_all(&u, model, sim, &o, seconds, page, status, accuracy);
     if (r->json) add_json(r, model, sim, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
         fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
+    free(accuracy);
     free_followed(u.followed);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);

@@ -61,7 +61,9 @@ static const cli_option options[] = {
     {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
     {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
-    {"method", "NAME", "how time is stepped (default: the model's):" PERP_INTEGRATOR_LIST(SPACED),
+    {"method", "NAME",
+     "how time is stepped (default: the model's, else one that fits it, see perp "
+     "check):" PERP_INTEGRATOR_LIST(SPACED),
      INTO(o.integrator), .words = integrators},
     {"o", "FOLDER", "for the journal and the table (default: only the summary is printed)",
      INTO(out)},
@@ -359,6 +361,8 @@ static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
     perp_sweep *sweep = NULL;
     cli_journal journal = {.out = -1};
     char path[CLI_PATH_ROOM], table[CLI_PATH_ROOM] = "";
+    if (!perp_model_simulate_task(model).method && !cli_is_given(&r->args, "method"))
+        r->o.integrator = cli_recommend(model); /* as perp simulate */
     perp_status status = perp_sweep_create(model, &r->o, &sweep, diag);
     if (status == PERP_ERR_ARG) return CLI_USAGE;
     if (status != PERP_OK) return cli_exit_code(status);

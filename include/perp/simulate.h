@@ -107,6 +107,7 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
 /// The method that fits a model: radau5 where it can be had (no round friction cones, no condition that reads h) and is cheap (at
 /// most 12 pairs, 200 states and vars); else theta where there are no pairs, else backward Euler, which models with a plan block get, too. What `perp simulate` takes where neither
 /// the model nor the command line names one; perp_simulation_options_default gives backward Euler then. docs/adr/026, docs/accuracy.md.
+/// PERP_INTEGRATOR_COUNT: memory is out.
 PERP_API perp_integrator perp_simulation_recommend(const perp_model *model);
 
 /// Prepare a run: build the step problem, or take the one that the model keeps of an earlier simulation with the same step, method,

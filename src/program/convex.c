@@ -9,8 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Differences of products of two whole numbers up to MOST_WHOLE fit into `wide`; where it has 64 bits fewer matrices are shown semidefinite. */
+#ifdef __SIZEOF_INT128__
 __extension__ typedef __int128 wide;
-static const double MOST_WHOLE = 4e18; /* products of two such fit */
+static const double MOST_WHOLE = 4e18;
+#else
+typedef long long wide;
+static const double MOST_WHOLE = 2e9;
+#endif
 
 /* Q is scaled by powers of 2 to a diagonal of 0.5 to 2, from which mu is taken: where that has a Cholesky factor in spite of its
  * rounding (Demmel 1989: n^2 eps of the diagonal), Q - mu is definite. factors: n x n. */

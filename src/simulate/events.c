@@ -149,8 +149,8 @@ perp_integrator perp_simulation_recommend(const perp_model *m)
     int has_h, has_pre;
     if (!m || m->kind == PERP_DISCRETE || m->plan) return PERP_BACKWARD_EULER;
     int is_small = m->nitem[PERP_STATE] + m->nitem[PERP_VAR] <= MOST_UNKNOWNS;
-    if (m->npair > MOST_PAIRS || first_cone(m) || !find_readers(m, &has_h, &has_pre))
-        return PERP_BACKWARD_EULER;
+    if (m->npair > MOST_PAIRS || first_cone(m)) return PERP_BACKWARD_EULER;
+    if (!find_readers(m, &has_h, &has_pre)) return PERP_INTEGRATOR_COUNT;
     if (!has_h && is_small) return PERP_RADAU5;
     return m->npair == 0 ? PERP_THETA : PERP_BACKWARD_EULER;
 }

@@ -87,6 +87,7 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
 {
     if (!w || !text) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
+    if (!flush(w)) return note_failure(w); /* rows before it */
     while (*text) {
         int n = (int)strcspn(text, "\n");
         if (fprintf(w->out.file, n ? "# %.*s\n" : "#\n", n, text) < 0) return note_failure(w);

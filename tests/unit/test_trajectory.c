@@ -309,6 +309,7 @@ static void what_is_written_is_read_back_to_the_last_bit(void **state)
     assert_int_equal(perp_trajectory_writer_header(w, 3, names, units), PERP_ERR_ARG);
     assert_int_equal(perp_trajectory_writer_row(w, row), PERP_OK);
     assert_int_equal(perp_trajectory_writer_row(w, second), PERP_OK);
+    assert_int_equal(perp_trajectory_writer_comment(w, "behind the rows"), PERP_OK);
     assert_int_equal(perp_trajectory_writer_close(w, NULL, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_read(path, &t, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_rows(t), 2);

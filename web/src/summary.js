@@ -46,6 +46,12 @@ function largest(list) {
     return pair ? show(Math.max(Math.abs(pair[0]), Math.abs(pair[1]))) : '';
 }
 
+// How far the run is from the motion, where --estimate was asked for: "beside radau5: x 3e-4 m".
+function accuracyOf(run) {
+    const note = run.notes.find(n => n.startsWith('error at the end'));
+    return note ? note.replace(/^error at the end[,:] /, '') : '';
+}
+
 // [name, value] of what a run came to; values that are not there are ''.
 export function outcome(run) {
     const plan = planOf(run),
@@ -56,6 +62,7 @@ export function outcome(run) {
         ['horizon', plan ? show(Number(plan[3])) + unit : ''],
         ['ran', ending(run)],
         ['time', run.problem ? '' : `${show(run.t[0])} to ${show(run.t.at(-1))}${unit}, ${run.rows} rows`],
+        ['error at the end', accuracyOf(run)],
         ['largest residual', largest(run.residual)],
         ['largest natural residual of the pairs', largest(run.violation)],
         ['iterations', run.iterations ? String(run.iterations[0].data.length) : ''],
