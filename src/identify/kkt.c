@@ -7,7 +7,7 @@
  *     S' p = 0,   p_e = 2 r_e,   p_a = r_b - l_a,   p_b = r_a - l_b
  *     0 <= r_k + s_k,   0 <= l_k <= weight_k,   (r_k + s_k) l_k <= t,   s_k (weight_k - l_k) <= t
  *
- * solved with IPOPT for t from 1 to LAST (Scholtes 2001), rows in a unit of their own, the largest constant, and each y_j in the one that
+ * solved with IPOPT for t from 1 to LAST (Scholtes 2001), rows in a unit of their own, the equations' largest constant, and each y_j in the one that
  * makes its largest coefficient 1: no choice of units changes what IPOPT is given. Where c and S are affine in theta, every function is a sum of
  * products of two variables. IPOPT's word is not taken: at its theta each step's program is solved anew by Lemke's method, as
  * `implicit` does, the two costs must agree, and neighbours of theta must not be better. As each J_s is a least value and the
@@ -19,6 +19,7 @@
 #include "external/nlp.h"
 #include "model/model.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,17 +279,22 @@ static double power_beyond(double x)
     return ldexp(1, exponent);
 }
 
-/* From the largest constant, and the largest coefficient of each y, of all steps. */
+/* From the equations' largest constant (their squares are the cost; where that is rounding, the sides'), and the largest coefficient of each y. */
 static void choose_units(kkt *k)
 {
     const perp__inner *x = &k->inner;
-    int width = 1 + x->ny, entries = (1 + k->np) * x->nrow * width;
+    int width = 1 + x->ny, size = x->nrow * width, entries = (1 + k->np) * size;
+    double side = 0;
     for (int s = 0; s < x->nstep; s++) {
-        for (int i = 0; read_corners(k, s) && i < entries; i++) {
-            double *most = i % width ? &k->C[i % width - 1] : &k->R;
+        if (!read_corners(k, s)) continue;
+        for (int i = 0; i < entries; i++) {
+            double *most = i % width                         ? &k->C[i % width - 1]
+                           : i % size < x->nequation * width ? &k->R
+                                                             : &side;
             *most = fmax(*most, fabs(k->corner[i]));
         }
     }
+    if (k->R <= 16 * DBL_EPSILON * side) k->R = side;
     k->R = k->R > 0 ? power_beyond(k->R) : 1;
     for (int j = 0; j < x->ny; j++) k->C[j] = k->C[j] > 0 ? k->R / power_beyond(k->C[j]) : k->R;
 }

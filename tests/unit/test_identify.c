@@ -517,6 +517,30 @@ static void kkt_knows_no_units(void **state)
     assert_near(stiff[0], stiff[1], 0.02);
 }
 
+/* A range's end is a constant of a side, not of the cost: however far, tolerances and the judgement do not widen. */
+static void kkt_is_as_strict_where_a_range_is_wide(void **state)
+{
+    (void)state;
+    if (!perp__nlp_available()) skip_because("there is no IPOPT here");
+    char text[512];
+    snprintf(text, sizeof text, "param mu = 1 in [0.01, 2e5]%s", strchr(block_3_2, '\n'));
+    perp_model *model = parse_model(text);
+    perp_dataset *data = noisy_block();
+    perp_identify_options o;
+    assert_int_equal(perp_identify_options_default(model, &o, NULL), PERP_OK);
+    o.method = PERP_ESTIMATOR_IMPLICIT;
+    perp_identification a = identify(model, data, &o);
+    o.method = PERP_ESTIMATOR_KKT;
+    perp_identification b = identify(model, data, &o);
+    assert_near(b.parameter[0].value, a.parameter[0].value, 1e-4);
+    assert_near(b.parameter[0].value, 0.8, 0.02);
+    assert_near(b.cost, a.cost, 1e-6);
+    perp_identification_clear(&a);
+    perp_identification_clear(&b);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* Hard bounds, soft second sides, soft first sides: the estimate and the cost are those of implicit. */
 static void kkt_gives_the_answer_of_implicit(void **state)
 {
@@ -844,6 +868,7 @@ int main(void)
         cmocka_unit_test(implicit_needs_no_forces_and_matches_remark_6),
         cmocka_unit_test(kkt_gives_the_answer_of_implicit),
         cmocka_unit_test(kkt_knows_no_units),
+        cmocka_unit_test(kkt_is_as_strict_where_a_range_is_wide),
         cmocka_unit_test(cost_of_sliding_helps_where_forces_are_unique),
         cmocka_unit_test(cost_of_sliding_says_what_is_missing),
         cmocka_unit_test(implicit_refuses_an_inner_program_that_is_not_convex),
