@@ -66,8 +66,8 @@ static const cli_option options[] = {
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
     {"tol", "X",
-     "take each step in as many parts as keep the error of each below X times the size of the "
-     "states; 0 (default): whole steps",
+     "take each step in as many parts as keep the estimated error of each below X times the size "
+     "of the states; 0 (default): whole steps",
      INTO(o.accuracy), .least = 0, .most = 0.1},
     {"solver", "NAME",
      "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers",
@@ -526,19 +526,19 @@ static void print_parts(FILE *out, const perp_simulation *sim, const perp_simula
     double shortest;
     long unresolved, n = perp_simulation_parts(sim, &shortest, &unresolved);
     if (!n) return;
-    fprintf(out, "each part to %g of the states: %ld parts, the shortest %.2g s", o->accuracy, n,
-            shortest);
+    fprintf(out, "each part to %g of the states, as estimated: %ld parts, the shortest %.2g s",
+            o->accuracy, n, shortest);
     if (unresolved) fprintf(out, "; %ld of them could not be made short enough", unresolved);
     fprintf(out, "\n");
 }
 
-/* Steps that the method left to another. */
+/* Steps that the method left to another: those that it could not take, and some behind each. */
 static void print_left(FILE *out, const perp_simulation *sim)
 {
     perp_diag diag = {0};
     long n = perp_simulation_steps_by_euler(sim, &diag);
     if (n)
-        fprintf(out, "%ld step%s by backward-euler, which %s could not take; the first: %s", n,
+        fprintf(out, "%ld step%s left to backward-euler by %s, of order 1; the first: %s", n,
                 n == 1 ? "" : "s", perp_integrator_name(perp_simulation_method(sim)),
                 perp_diag_text(&diag)[0] ? perp_diag_text(&diag) : "not known\n");
     perp_diag_clear(&diag);
@@ -617,7 +617,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
 }
 
 /* Options that would change nothing are refused. */
-static int check_estimate(const request *r)
+static int check_additions(const request *r)
 {
     if (r->sensitivity && !r->out && !r->report) {
         fprintf(stderr, "perp simulate: --sensitivity adds columns to a trajectory, and none is "
@@ -700,7 +700,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     int step_is_the_files = !cli_is_given(&r->args, "step") && !cli_is_given(&r->args, "to") &&
                             !cli_is_given(&r->args, "from");
 
-    if (check_method(model, &o, r) != CLI_DONE || check_estimate(r) != CLI_DONE) return CLI_USAGE;
+    if (check_method(model, &o, r) != CLI_DONE || check_additions(r) != CLI_DONE) return CLI_USAGE;
     perp_simulation *sim = NULL;
     if (r->report && !perp_report_has_page()) /* before the work */
         return cli_exit_code(perp_report_write_html(NULL, 0, NULL, r->report, diag));

@@ -58,7 +58,7 @@ typedef struct perp_simulation_options {
         parameter; ///< the same of parameters and perp_simulation_set_parameter: none that a size was computed from
     int nparameter; ///< how many; PERP_ALL: every one whose value is a number (others follow from these); default 0
     double
-        accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the error of a part, in each state, below accuracy
+        accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the estimated error of a part, in each state, below accuracy
     ///< times the largest that the state has been, or moves by in a step; all parts are verified. Below 1; 1e-6 is usual
 } perp_simulation_options;
 
@@ -105,7 +105,7 @@ static inline perp_simulation_options perp_simulation_options_default(const perp
 }
 
 /// The method that fits a model: radau5 where it can be had (no round friction cones, no condition that reads h) and is cheap (at
-/// most 12 pairs, 200 states and vars); else theta where there are no pairs, else backward Euler, which models with a plan block get, too. What `perp simulate` takes where neither
+/// most 12 pairs, 200 states and vars); else theta where there are neither pairs nor cones, else backward Euler, which discrete models, those with a plan block, and NULL get, too. What `perp simulate` takes where neither
 /// the model nor the command line names one; perp_simulation_options_default gives backward Euler then. docs/adr/026, docs/accuracy.md.
 /// PERP_INTEGRATOR_COUNT: memory is out.
 PERP_API perp_integrator perp_simulation_recommend(const perp_model *model);
@@ -129,8 +129,8 @@ PERP_API long perp_simulation_steps(const perp_simulation *simulation);
 /// How this run steps time: the options' method. PERP_INTEGRATOR_COUNT for NULL.
 PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulation);
 
-/// Of a run by a Radau method, steps so far that it could not take (at an event no sides could be found that hold, or its equations are
-/// singular): they were taken by backward Euler, in 16 parts each, and are of order 1. 0 for other methods and NULL.
+/// Of a run by a Radau method, steps so far that were left to backward Euler, in 16 parts each, and are of order 1: those that it could not take (at an
+/// event no sides could be found that hold, or its equations are singular), and behind each up to 63 more, untried. With an accuracy, parts of steps. 0 for other methods and NULL.
 ///
 /// @param diag  nullable; appended: why, for the first of them
 PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);
@@ -303,7 +303,7 @@ PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
 ///
 /// @param weight    perp_simulation_columns entries, those of the time and the residual are not read; of the last row, with every_row of all
 /// @param gradient  what is not NULL is written
-/// @return as perp_simulation_jvp; after a failure the simulation may be anywhere within the stretch
+/// @return as perp_simulation_jvp; after a failure the simulation may be anywhere within the stretch, and the gradient by inputs has no meaning
 PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
                                          const perp_run_stretch *stretch, const double *weight,
                                          const perp_run_change *gradient, perp_diag *diag);

@@ -322,7 +322,7 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
     size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter;
     double *state =
                status == PERP_OK ? calloc(nx + np + 2 * (size_t)c.nt + 1, sizeof *state) : NULL,
-           *param = state + nx, *given = param + np;
+           *param = state ? state + nx : NULL, *given = state ? param + np : NULL;
     if (status == PERP_OK && (!state || !plan_parts(sim, &c, &p))) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = take_all(sim, &c, &p, diag);
     if (status == PERP_OK && gradient->value)
@@ -336,9 +336,9 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
     }
     if (status == PERP_OK)
         status = perp_simulation_restore(sim, p.snapshot + (size_t)p.n * p.size, p.size, diag);
-    if (status == PERP_OK && gradient->state && nx)
-        memcpy(gradient->state, state, nx * sizeof *state);
-    if (status == PERP_OK && gradient->parameter && np)
+    int is_known = status == PERP_OK && !c.is_lost;
+    if (is_known && gradient->state && nx) memcpy(gradient->state, state, nx * sizeof *state);
+    if (is_known && gradient->parameter && np)
         memcpy(gradient->parameter, param, np * sizeof *param);
     free(state), free(p.snapshot);
     return finish(sim, &c, status, diag);

@@ -3,10 +3,10 @@
  * (step.c), twice, for its limit. */
 
 #include "simulate/events.h"
-#include "simulate/saltation.h"
 
 #include "base/tol.h"
 #include "simulate/collocation.h"
+#include "simulate/saltation.h"
 
 #include <float.h>
 #include <limits.h>
@@ -46,11 +46,11 @@ enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 struct perp__events {
     perp__collocation *at;
     const perp_model *model;
-    perp__step probe[2]; /* short steps, of h and h/2 */
-    perp__saltation *
-        saltation; /* NULL: derivatives are not followed; else, for an event that turns out to have been at its end, */
-    double past_t, past_h, *past_x; /* ... the last step */
-    int is_fresh;                   /* the mode was found here */
+    perp__step probe[2];        /* short steps, of h and h/2 */
+    perp__saltation *saltation; /* NULL: derivatives are not followed */
+    double past_t, past_h,
+        *past_x;  /* the last step, at whose end an event may turn out to have been */
+    int is_fresh; /* the mode was found here */
     double short_h, step;
     int is_short;                       /* the last that was done were short steps */
     int has_mode, was_in_mode, has_pre; /* was: `mode` held up to e->t */

@@ -7,7 +7,7 @@
 
 typedef struct perp__events perp__events;
 
-/* Steps that the method could not take, and left to backward Euler. */
+/* Steps that were left to backward Euler: those that the method could not take, and some behind each. */
 typedef struct perp__events_left {
     long steps;
     int wait, next_wait; /* the next so many, too; and after the next failure */

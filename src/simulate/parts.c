@@ -20,8 +20,8 @@
 struct perp__parts {
     double length; /* that the next is to have */
     double shortest;
-    long taken, refused, unresolved;
-    int order;
+    long taken, unresolved;
+    int order, order_here;           /* of the method; of the part in hand */
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
     int closed;
     unsigned char *events; /* what perp__events_pass says at the beginning */
@@ -78,7 +78,7 @@ void perp__parts_restart(perp_simulation *sim)
     perp__parts *p = sim->parts;
     if (!p) return;
     p->length = p->shortest = sim->options.step;
-    p->taken = p->refused = p->unresolved = 0;
+    p->taken = p->unresolved = 0;
     memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
 }
 
@@ -88,7 +88,6 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass)
     perp__pass_doubles(pass, &p->length, 1);
     perp__pass_doubles(pass, &p->shortest, 1);
     perp__pass_longs(pass, &p->taken, 1);
-    perp__pass_longs(pass, &p->refused, 1);
     perp__pass_longs(pass, &p->unresolved, 1);
     perp__pass_doubles(pass, p->largest, (size_t)sim->step.nx);
 }
@@ -114,7 +113,7 @@ static double judge(const perp_simulation *sim, double h)
 {
     const perp__parts *p = sim->parts;
     const double *x = sim->step.ws + sim->step.sym.y, *x0 = p->begin + sim->step.sym.y;
-    double worst = 0, gain = ldexp(1, p->order) - 1;
+    double worst = 0, gain = ldexp(1, p->order_here) - 1;
     for (int i = 0; i < sim->step.nx; i++) {
         double moves = fabs(x[i] - x0[i]) / h * sim->options.step;
         double size = fmax(fmax(p->largest[i], moves), fmax(fabs(x[i]), fabs(x0[i])));
@@ -131,19 +130,28 @@ static void add(perp__step_result *sum, perp__step_result r)
     *sum = r;
 }
 
+/* Steps so far that the method left to backward Euler, which is of order 1. */
+static long left(const perp_simulation *sim)
+{
+    return perp_simulation_steps_by_euler(sim, NULL);
+}
+
 /* A part from t by h, once whole, once in halves, which are in hand behind it. What it lacks is in *off; infinite where the whole cannot be taken. */
 static perp__step_result take(perp_simulation *sim, double t, double end, double *off)
 {
     double middle = t + (end - t) / 2;
     const double *x = sim->step.ws + sim->step.sym.y;
+    long left_before = left(sim);
     keep(sim);
     perp__step_result r = perp__run_advance(sim, t, end), half;
-    int is_whole = r.outcome == PERP_SOLVED, solves = r.solves;
+    int is_whole = r.outcome == PERP_SOLVED, solves = r.solves, is_left = left(sim) > left_before;
     memcpy(sim->parts->whole, x, (size_t)sim->step.nx * sizeof(double));
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
     if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, end), add(&r, half);
+    is_left |= left(sim) > left_before;
+    sim->parts->order_here = is_left ? 1 : sim->parts->order;
     *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, end - t) : (double)INFINITY;
     return r;
 }
@@ -169,7 +177,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
         perp__step_result r = take(sim, t, end, &off);
         int is_least = h <= 2 * SHORTEST * sim->options.step;
         int is_fine = off <= 1 || (is_least && r.outcome == PERP_SOLVED);
-        double share = CAUTION * pow(fmax(off, 1e-30), -1.0 / (p->order + 1));
+        double share = CAUTION * pow(fmax(off, 1e-30), -1.0 / (p->order_here + 1));
         double next = h * fmin(fmax(share, SHORTER), is_fine ? LONGER : 0.5);
         if (is_fine && end == t1)
             next = fmax(next, p->length); /* it was short for another reason */
@@ -182,7 +190,6 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             continue;
         }
         sum.solves += r.solves;
-        p->refused++;
         if (is_least || sim->step.out_of_memory) {
             add(&sum, r);
             return sum;

@@ -18,13 +18,12 @@ struct perp__saltation {
     perp__collocation_slopes *slopes;
     perp__step *step;
     perp__sensitivity *probe[2];
-    perp__followed by;
-    int np, nx, nv, known;
-    double *dx, *dt;              /* nx by np; np */
-    double *before, *dt_before;   /* the same before the last step in a mode */
-    double *dY, *dh;              /* n by np; np: its unknowns and length */
-    double *by_length, length;    /* n; of the step in a mode that was taken last */
-    double *move, *x, *var, *row; /* a direction; scratch; nv by np; twice nx by np */
+    int nparam, np, nx, nv, known; /* np: directions, of which nparam by parameters */
+    double *dx, *dt;               /* nx by np; np */
+    double *before, *dt_before;    /* the same before the last step in a mode */
+    double *dY, *dh;               /* n by np; np: its unknowns and length */
+    double *by_length, length;     /* n; of the step in a mode that was taken last */
+    double *move, *x, *var, *row;  /* a direction; scratch; nv by np; twice nx by np */
     char *choice;
     perp__arena arena;
 };
@@ -69,7 +68,7 @@ perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[
     perp__followed short_by = *by;
     short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].table.n;
     if (s && given) {
-        *s = (perp__saltation){.by = *by, .np = by->nparam + by->nstate, .step = probe};
+        *s = (perp__saltation){.nparam = by->nparam, .np = by->nparam + by->nstate, .step = probe};
         s->nx = at->nx, s->nv = at->nv;
         s->slopes = perp__collocation_slopes_create(at, by->param, by->nparam);
         for (int k = 0; k < 2; k++) s->probe[k] = perp__sensitivity_create(&probe[k], &short_by);
@@ -150,7 +149,7 @@ static void put_direction(perp__saltation *s, int j)
 {
     const perp__collocation *a = s->slopes->at;
     for (int i = 0; i < s->nx; i++) s->move[a->before + i] = s->dx[i * s->np + j];
-    for (int k = 0; k < s->by.nparam; k++) s->move[a->y + k] = k == j;
+    for (int k = 0; k < s->nparam; k++) s->move[a->y + k] = k == j;
 }
 
 /* How row r moves with all that is in `move`, and the unknowns. */

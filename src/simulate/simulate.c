@@ -901,9 +901,10 @@ static perp_status find_followed(const perp_model *m, int n, const char *const *
                                  perp__followed *by, int **list, perp_diag *diag)
 {
     perp_status status = PERP_OK;
-    int *param = *list = malloc((3 * (size_t)n + 1) * sizeof **list), *state = param + n;
-    *by = (perp__followed){.param = param, .state = state};
+    int *param = *list = malloc((3 * (size_t)n + 1) * sizeof **list);
     if (!param) return perp__out_of_memory(diag, m->source.name);
+    int *state = param + n;
+    *by = (perp__followed){.param = param, .state = state, .place = state + n};
     for (int k = 0, i; k < n && status == PERP_OK; k++) {
         perp_symbol_kind kind;
         int *place = state + n + k;
@@ -967,7 +968,6 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
     int *list;
     perp__followed by;
     perp_status status = find_followed(sim->model, n, name, &by, &list, diag);
-    by.place = list + 2 * n;
     if (status == PERP_OK) status = perp__run_check_followed(sim, by.nparam, by.param, diag);
     perp__sensitivity *made = status == PERP_OK ? perp__sensitivity_create(&sim->step, &by) : NULL;
     int ok = made && (!sim->events || perp__events_follow(sim->events, &by));

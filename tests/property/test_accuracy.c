@@ -139,6 +139,20 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
     }
 }
 
+/* Where the method leaves its steps to backward Euler (a root of 0 in time): their error is estimated by its order, not by the method's. */
+static void parts_that_are_left_to_backward_euler_are_judged_by_its_order(void **state)
+{
+    (void)state;
+    perp_model *model = load("examples/circuits/pipe.perp");
+    perp_simulation *sim = run_within(model, PERP_RADAU5, 2, 1e-5);
+    long n = perp_simulation_parts(sim, NULL, NULL);
+    double off = fabs(perp_simulation_state(sim, 0) - 0.02 / 3);
+    assert_true(perp_simulation_steps_by_euler(sim, NULL) > 0);
+    if (!(off < 3e-6)) fail_msg("off by %g, %ld parts", off, n);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 /* A tenth of the accuracy, a tenth of the error or so. */
 static void the_error_goes_with_the_accuracy(void **state)
 {
@@ -226,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_method_that_fits_is_right_to_a_thousandth),
         cmocka_unit_test(the_method_that_fits_is_one_that_can_be_had),
         cmocka_unit_test(parts_are_as_long_as_the_accuracy_allows),
+        cmocka_unit_test(parts_that_are_left_to_backward_euler_are_judged_by_its_order),
         cmocka_unit_test(the_error_goes_with_the_accuracy),
         cmocka_unit_test(parts_go_on_from_snapshots),
         cmocka_unit_test(what_has_no_parts_is_refused)};

@@ -253,11 +253,33 @@ static void what_has_no_derivatives_says_so(void **state)
     perp_model_destroy(p.model);
 }
 
+/* Of a step whose sides do not determine it nothing is written that looks like a gradient. */
+static void no_gradient_is_written_where_there_is_none(void **state)
+{
+    (void)state;
+    double weight[8] = {0, 1}, dx[1] = {7};
+    const perp_run_change gradient = {dx, NULL, NULL};
+    perp_model *model = parse_model("state x = 1\nvar y\nder(x) = y\ny*abs(y) = 0*x\n");
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    perp_diag diag = {0};
+    o.integrator = PERP_BACKWARD_EULER, o.to = 1, o.step = 0.1;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    perp_run_stretch s = {.size = sizeof s, .steps = 2};
+    assert_int_equal(perp_simulation_vjp(sim, &s, weight, &gradient, &diag), PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "do not determine it"));
+    assert_true(dx[0] == 7);
+    perp_simulation_destroy(sim);
+    perp_diag_clear(&diag);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_agree_with_differences),
         cmocka_unit_test(what_has_no_derivatives_says_so),
+        cmocka_unit_test(no_gradient_is_written_where_there_is_none),
     };
     return run_all(tests);
 }
