@@ -254,7 +254,15 @@ perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int qui
 /* A function of the user's. */
 perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const perp__statement *f,
                                  int file);
-const perp__bound *perp__find_bound(const perp__builder *b, const char *name);
+
+/* What the function at hand was called with by this name; NULL. */
+static inline const perp__bound *perp__find_bound(const perp__builder *b, const char *name)
+{
+    for (int k = 0; k < b->space->nbound; k++) {
+        if (perp__is_word(b->space->bound[k].name, name)) return &b->space->bound[k];
+    }
+    return NULL;
+}
 
 /* Without a normal yet. NULL when memory is out; valid until the next is added. */
 perp__contact *perp__add_contact(perp__builder *b, perp__contact contact);

@@ -22,8 +22,8 @@ int perp__unroll(perp__builder *b, const perp__statement *s, int n)
 /* What an instance's conditions are called: "train[2]: " and the text. */
 static const char *of_instance(perp__builder *b, const char *text)
 {
-    size_t n = b->space->prefix ? strlen(b->space->prefix) : 0, length = strlen(text);
-    if (!n) return text;
+    if (!b->space->prefix || !b->space->prefix[0]) return text;
+    size_t n = strlen(b->space->prefix), length = strlen(text);
     char *out = perp__arena_alloc(b->arena, n + length + 2);
     if (!out) return b->failed = 1, text;
     memcpy(out, b->space->prefix, n - 1);

@@ -31,6 +31,12 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
 }
 
+/* What can be seen, and the blank. */
+static int is_plain(char c)
+{
+    return c >= 32 && c < 127;
+}
+
 static perp__token *push(lexer *lex, perp__token_kind kind, int at, int end)
 {
     if (!perp__grow(&lex->token, &lex->capacity, lex->n + 1, sizeof *lex->token)) {
@@ -84,9 +90,11 @@ static int check_text(perp__source *source, int begin)
         return 0;
     }
     for (int i = begin; i < source->length;) {
+        int most = line_start + MAX_LINE, stop = most < source->length ? most : source->length - 1;
+        while (i < stop && is_plain(source->text[i])) i++;
         unsigned long code = 0;
         unsigned char c = (unsigned char)source->text[i];
-        int n = c >= 32 && c < 127 ? 1 : character(source, i, &code);
+        int n = is_plain((char)c) ? 1 : character(source, i, &code);
         if (n == 0 || c == 127 || (c < 32 && c != '\n' && c != '\r' && c != '\t')) {
             perp__error(source, i, i, "not a text file: byte 0x%02X; a model is UTF-8 text", c);
             return 0;

@@ -60,7 +60,8 @@ const char *perp__text_of(perp__builder *b, int at, int end)
     }
     int n = 0;
     for (int i = at; i < end; i++) {
-        int blank = s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r';
+        int blank = (unsigned char)s[i] <= ' ' &&
+                    (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r');
         if (!blank)
             text[n++] = s[i];
         else if (n && text[n - 1] != ' ')
@@ -507,6 +508,17 @@ static perp__value lower_sum(perp__builder *b, const perp__syntax *s)
     return v;
 }
 
+/* Is it the own symbol of a state? Those of one declaration follow each other. */
+static int is_state(const perp__builder *b, const perp__declared *d, int symbol)
+{
+    if (d && d->kind == PERP_STATE) {
+        int i = (symbol - perp__item_at(b, PERP_STATE, d->first)->symbol) / (PERP__PRE + 1);
+        if (i >= 0 && i < d->n && perp__item_at(b, PERP_STATE, d->first + i)->symbol == symbol)
+            return 1;
+    }
+    return item_of(b, PERP_STATE, symbol) != NULL;
+}
+
 /* der(x), next(x): x must name a state, or elements of one. */
 static perp__value lower_rate(perp__builder *b, const perp__syntax *s)
 {
@@ -530,11 +542,11 @@ static perp__value lower_rate(perp__builder *b, const perp__syntax *s)
     int *first_at = is_der ? &b->der_at : &b->next_at;
     if (*first_at < 0) *first_at = s->at;
     perp__value v = perp__lower(b, x); /* the states' own symbols, or an error about the name */
-    perp__value rate = v.e ? perp__new_value(b, v.ndim, v.dim[0], v.dim[1]) : zero;
+    int is_own = d && d->kind == PERP_STATE; /* else others may hold these elements, too */
+    perp__value rate = is_own || !v.e ? v : perp__new_value(b, v.ndim, v.dim[0], v.dim[1]);
     for (int i = 0; i < v.n && rate.e; i++) {
         int symbol = b->graph->node[v.e[i]].a;
-        int is_state = b->graph->node[v.e[i]].op == PERP__SYMBOL && item_of(b, PERP_STATE, symbol);
-        if (is_state) {
+        if (b->graph->node[v.e[i]].op == PERP__SYMBOL && is_state(b, d, symbol)) {
             rate.e[i] = perp__symbol(b->graph, symbol + offset);
             continue;
         }

@@ -484,7 +484,8 @@ static int is_statement_word(const char *text)
 int perp__is_reserved(const char *name)
 {
     for (int op = 0; op <= PERP__MAX; op++) { /* those that came later may be names */
-        if (perp__op_text(op) && perp__is_word(name, perp__op_text(op))) return 1;
+        const char *word = perp__op_text(op);
+        if (word && perp__is_word(name, word)) return 1;
     }
     return is_statement_word(name) ||
            is_in(name, other_words, sizeof other_words / sizeof *other_words);

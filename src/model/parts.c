@@ -26,14 +26,6 @@ void perp__leave(perp__builder *b, perp__here before)
     b->source->note = before.note;
 }
 
-const perp__bound *perp__find_bound(const perp__builder *b, const char *name)
-{
-    for (int k = 0; k < b->space->nbound; k++) {
-        if (perp__is_word(b->space->bound[k].name, name)) return &b->space->bound[k];
-    }
-    return NULL;
-}
-
 /* Append to a text that ends at *n; 0 when there is no more room. */
 static int append(char *text, size_t size, size_t *n, const char *more)
 {
@@ -557,15 +549,19 @@ static int is_path(const perp__syntax *s)
 static perp__declared *find_path(perp__builder *b, const perp__syntax *s, int quiet, int depth);
 
 /* A let that is a name of a part, or an argument, is that part. */
-static perp__declared *behind(perp__builder *b, perp__declared *d, int depth)
+static perp__declared *behind_let(perp__builder *b, perp__declared *d, int depth)
 {
-    if (!d || d->kind != PERP__LET || !d->late->s || !is_path(d->late->s) || depth > MOST_NESTED)
-        return d;
+    if (!d->late->s || !is_path(d->late->s) || depth > MOST_NESTED) return d;
     const char *name = d->name;
     perp__here before = perp__enter(b, d->late->space, d->late->turn);
     perp__declared *part = find_path(b, d->late->s, 1, depth + 1);
     perp__leave(b, before);
     return part && part->kind >= PERP__PART ? part : known(b, name);
+}
+
+static inline perp__declared *behind(perp__builder *b, perp__declared *d, int depth)
+{
+    return d && d->kind == PERP__LET ? behind_let(b, d, depth) : d;
 }
 
 /* A constant of the file at hand, or of one that it uses. */
@@ -658,6 +654,10 @@ static perp__declared *find_path(perp__builder *b, const perp__syntax *s, int qu
 
 perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int quiet)
 {
+    if (is_path(s) && !s->base && !b->space->nbound) { /* mostly an item of the model */
+        perp__declared *d = perp__find_declared(b, s->text);
+        if (d && d->kind < PERP__LET) return d;
+    }
     return find_path(b, s, quiet, 0);
 }
 

@@ -207,8 +207,9 @@ const perp__statement *perp__find_definition(perp__builder *b, perp__statement_k
                                              const char *name, int at, int end, int *file)
 {
     const perp__used *here = &b->used[b->space->file];
-    const perp__statement *s = defined_in(here, kind, name);
     *file = b->space->file;
+    if (!here->ndefined && !here->nuse) return NULL;
+    const perp__statement *s = defined_in(here, kind, name);
     for (int k = 0; k < here->nuse && (!s || *file != b->space->file); k++) {
         const perp__statement *other = defined_in(&b->used[here->uses[k]], kind, name);
         if (s && other && other != s) {
