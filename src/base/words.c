@@ -77,6 +77,7 @@ const char *perp_unknown_word(const char *what, const char *word, const char *co
                               const char *see, char *text, size_t size)
 {
     const char *near = word ? perp_nearest(word, words, n) : NULL;
+    if (near && strcmp(near, word) == 0) near = NULL; /* known, but not what it is needed for */
     if (!size) return text;
     text[0] = 0;
     append(text, size, (const char *[]){"unknown ", what, NULL});

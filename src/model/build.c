@@ -139,6 +139,7 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
     perp_symbol_kind kind = symbol_kind(s->kind);
     perp__declared size, *d;
     perp__declare_sizes(b, s, &size);
+    if (b->space != &b->root && !perp__unroll(b, s, size.n - 1)) return NULL;
     double lo, hi, scale = lower_scale(b, s); /* like the sizes, before the name is known */
     lower_range(b, s, &lo, &hi);
     const char *name = perp__full_name(b, s->name);

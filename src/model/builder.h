@@ -125,9 +125,11 @@ typedef struct builder {
     int inside;       /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
     int der_at, next_at; /* where the first der( and next( stand, or -1 */
-    int unrolled;        /* conditions and turns of loops so far */
+    int unrolled;        /* conditions, turns of loops and names in parts so far */
     int terms;           /* of sums so far */
     int in_pre;          /* inside pre() */
+    int depth;           /* of the expression at hand in those around it */
+    int is_too_deep;     /* the one around all of them was refused for that */
     int failed;          /* memory */
 } perp__builder;
 

@@ -14,7 +14,7 @@ int perp__unroll(perp__builder *b, const perp__statement *s, int n)
     if (b->unrolled > MAX_UNROLLED) return 0;
     b->unrolled += n;
     if (b->unrolled > MAX_UNROLLED)
-        perp__error(b->source, s->at, s->end, "the %s unroll to more than %d conditions",
+        perp__error(b->source, s->at, s->end, "the %s unroll to more than %d conditions and names",
                     b->space->prefix && b->space->prefix[0] ? "parts" : "loops", MAX_UNROLLED);
     return b->unrolled <= MAX_UNROLLED;
 }

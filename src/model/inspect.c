@@ -180,7 +180,7 @@ int perp__inspect_domains(const perp_model *m, perp__source *findings)
     return ok;
 }
 
-/* Unused names
+/* Unused names and shadowed ones
  * -------------------------------------------------------------------------------------------------------
  */
 
@@ -230,5 +230,9 @@ int perp__inspect_unused(const perp_model *m, perp__source *findings)
         }
     }
     free(used);
+    for (const perp__shadow *s = m->shadow; s; s = s->next)
+        perp__error(findings, s->at, s->end,
+                    "warning: '%s' of this model comes before the function of the language",
+                    s->name);
     return inspect_guards(m, findings);
 }

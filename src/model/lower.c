@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TERMS = 2000000 };
+enum { MAX_TERMS = 2000000, MAX_INSIDE = 4000 };
 
 static const perp__value zero = {0, {1, 1}, 1, NULL};
 
@@ -684,12 +684,13 @@ static perp__value lower_choose(perp__builder *b, const perp__syntax *s)
 {
     if (!takes(b, s, 3)) return zero;
     perp__value c = perp__lower(b, s->item[0]);
-    if (!c.e || !may_jump(b, s, &c)) return zero;
+    if (!c.e) return zero;
     if (s->item[0]->kind != SYNTAX_COMPARE && s->item[0]->kind != SYNTAX_LOGIC) {
         perp__error(b->source, s->item[0]->at, s->item[0]->end,
                     "expected a condition, such as x < y");
         return zero;
     }
+    if (!may_jump(b, s, &c)) return zero;
     perp__value x = perp__lower(b, s->item[1]), y = perp__lower(b, s->item[2]),
                 rest = perp__elementwise(b, PERP__SUB, perp__number_value(b, 1), c, s->at, s->end);
     x = perp__elementwise(b, PERP__MUL, c, x, s->at, s->end);
@@ -779,9 +780,8 @@ static perp__value lower_comparison(perp__builder *b, const perp__syntax *s)
                 : perp__elementwise(b, op, x, y, s->opat[1], s->opat[1] + 1);
 }
 
-perp__value perp__lower(perp__builder *b, const perp__syntax *s)
+static perp__value lower_at_hand(perp__builder *b, const perp__syntax *s)
 {
-    if (b->failed || b->graph->failed || !s) return zero;
     switch (s->kind) {
     case SYNTAX_NUMBER: return perp__number_value(b, s->number);
     case SYNTAX_NAME: return lower_name(b, s);
@@ -804,6 +804,24 @@ perp__value perp__lower(perp__builder *b, const perp__syntax *s)
                  ? PERP__POW
                  : (s->op[1] == '&' ? PERP__MIN : PERP__MAX); /* of 0 and 1: and, or */
     return perp__elementwise(b, op, x, y, s->at, s->end);
+}
+
+perp__value perp__lower(perp__builder *b, const perp__syntax *s)
+{
+    if (b->failed || b->graph->failed || !s) return zero;
+    if (!b->depth) b->is_too_deep = 0;
+    if (b->is_too_deep) return zero; /* said; its other branches would say it again */
+    if (b->depth == MAX_INSIDE) {
+        perp__error(b->source, s->at, s->end,
+                    "more than %d expressions inside each other, through lets and functions",
+                    MAX_INSIDE);
+        b->is_too_deep = 1;
+        return zero;
+    }
+    b->depth++;
+    perp__value v = lower_at_hand(b, s);
+    b->depth--;
+    return v;
 }
 
 perp__value perp__lower_in(perp__builder *b, perp__scope where, const perp__syntax *s)

@@ -92,6 +92,13 @@ typedef struct perp__contact {
 #include "model/blocks.def"
 #undef PERP_BLOCK
 
+/* A function of the model's own that is called like one of the language. */
+typedef struct perp__shadow {
+    const char *name;
+    int at, end;
+    struct perp__shadow *next;
+} perp__shadow;
+
 /* What the copies of a model have in common beside its text: how many there are, and what an engine keeps for next time. */
 typedef struct perp__common {
     atomic_int users;
@@ -123,6 +130,7 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     perp__said method;
+    perp__shadow *shadow; /* the latest first */
 #define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
 #include "model/blocks.def"
 #undef PERP_BLOCK

@@ -963,11 +963,10 @@ static const char *later_word(const parser *p)
 {
     const perp__token *t = p->token + 1;
     int opens = t->kind == TOKEN_OTHER && t->symbol == '(', is_name = t->kind == TOKEN_NAME;
-    char behind = is_name && t[1].kind == TOKEN_OTHER ? t[1].symbol : 0;
     if (at_word(p, "let") && is_name) return "let";
     if (at_word(p, "sum") && is_name) return "sum";
-    if (at_word(p, "function") && is_name && behind == '(') return "function";
-    if (at_word(p, "part") && is_name && (behind == '(' || behind == '{')) return "part";
+    if (at_word(p, "function") && is_name) return "function";
+    if (at_word(p, "part") && is_name) return "part";
     int ends = is_name && (t[1].kind == TOKEN_NEWLINE || t[1].kind == TOKEN_END);
     if (at_word(p, "use") && (t->kind == TOKEN_STRING || ends)) return "use";
     if (at_word(p, "if") && (is_name || opens || t->kind == TOKEN_NUMBER)) return "if";

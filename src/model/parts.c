@@ -357,6 +357,7 @@ void perp__declare_late(perp__builder *b, const perp__statement *s)
     int is_let = s->kind == STATEMENT_LET;
     perp__declared size = {0};
     if (!is_let) perp__declare_sizes(b, s, &size);
+    if (!is_let && b->space != &b->root && !perp__unroll(b, s, size.n - 1)) return;
     const char *name = perp__full_name(b, s->name);
     perp__declared *d =
         name ? perp__declare_name(b, s, name, is_let ? PERP__LET : PERP__SUM) : NULL;
@@ -638,14 +639,25 @@ static perp__declared *element(perp__builder *b, const perp__syntax *s, const pe
 
 static perp__declared *find_path(perp__builder *b, const perp__syntax *s, int quiet, int depth)
 {
-    if (!is_path(s) || depth > MOST_NESTED) return NULL;
+    if (!is_path(s)) return NULL;
+    if (depth > MOST_NESTED) {
+        if (!quiet)
+            perp__error(b->source, s->at, s->end, "more than %d names inside each other",
+                        MOST_NESTED);
+        return NULL;
+    }
     perp__declared *d;
     const perp__bound *bound = s->base ? NULL : perp__find_bound(b, s->text);
     if (s->base)
         d = member(b, s, quiet, depth);
     else if (bound && bound->part)
         d = known(b, bound->part);
-    else
+    else if (bound) {
+        if (!quiet)
+            perp__error(b->source, s->at, s->end, "'%s' is no part and has no names in it",
+                        s->text);
+        return NULL;
+    } else
         d = behind(b, perp__find_declared(b, s->text), depth);
     if (!d && !s->base) d = find_constant(b, s->text);
     if (!d && !s->base && !quiet) perp__unknown_name(b, s, "name");
@@ -669,15 +681,17 @@ static int calls_itself(perp__builder *b, const perp__syntax *s, const perp__sta
     char chain[MOST_CHAIN];
     size_t n = 0;
     int found = 0;
+    const perp__space *around = b->space;
+    while (around && !around->prefix && around->of != f) around = around->outer;
+    if (!around || around->prefix) return 0;
     append(chain, sizeof chain, &n, f->name);
-    for (const perp__space *at = b->space; at && !at->prefix && !found; at = at->outer) {
+    for (const perp__space *at = b->space; !found; at = at->outer) {
         append(chain, sizeof chain, &n, " in ");
         append(chain, sizeof chain, &n, at->of->name);
         found = at->of == f;
     }
-    if (found)
-        perp__error(b->source, s->at, s->end, "the function '%s' calls itself: %s", f->name, chain);
-    return found;
+    perp__error(b->source, s->at, s->end, "the function '%s' calls itself: %s", f->name, chain);
+    return 1;
 }
 
 perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const perp__statement *f,

@@ -21,6 +21,26 @@ static const perp__statement *defined_in(const perp__used *file, perp__statement
     return NULL;
 }
 
+static int is_builtin(const char *name)
+{
+    int found = 0;
+#define PERP_CALL(word, lower) found |= perp__is_word(name, #word);
+#include "model/calls.def"
+    for (int op = 0; op < PERP__OP_COUNT; op++)
+        found |= perp__op_text(op) && perp__is_word(name, perp__op_text(op));
+    return found;
+}
+
+/* The words that came later may be functions of a model's own; `perp check` says so. */
+static void note_shadow(perp__builder *b, const perp__statement *s)
+{
+    if (s->kind != STATEMENT_FUNCTION || !is_builtin(s->name)) return;
+    perp__shadow *shadow = perp__arena_alloc(b->arena, sizeof *shadow);
+    if (!shadow) return; /* the arena remembers */
+    *shadow = (perp__shadow){s->name, s->name_at, s->name_end, b->model->shadow};
+    b->model->shadow = shadow;
+}
+
 /* The parts and functions of the file. 0 when memory is out. */
 static int list_definitions(perp__builder *b, perp__used *file)
 {
@@ -30,6 +50,7 @@ static int list_definitions(perp__builder *b, perp__used *file)
     file->defined = perp__arena_alloc(b->arena, ((size_t)n + 1) * sizeof *file->defined);
     for (const perp__statement *s = file->statements; s && file->defined; s = s->next) {
         if (s->kind != STATEMENT_PART && s->kind != STATEMENT_FUNCTION) continue;
+        note_shadow(b, s);
         const perp__statement *twin = defined_in(file, s->kind, s->name);
         perp__place first = twin ? perp__source_place(b->source, twin->name_at) : perp__in("");
         if (twin)

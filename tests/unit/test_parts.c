@@ -20,6 +20,20 @@ static void expect_error(const char *text, const char *said)
     perp_diag_clear(&diag);
 }
 
+/* A model that begins so and goes on with pieces, numbered from 1 on, each with the number before it. */
+static void expect_too_deep(const char *begin, const char *piece, int n, const char *said)
+{
+    size_t size = strlen(begin) + (size_t)n * (strlen(piece) + 20) + 20;
+    char *text = malloc(size);
+    assert_non_null(text);
+    size_t at = (size_t)snprintf(text, size, "state x = 0\n%s", begin);
+    for (int i = 1; i <= n; i++)
+        at += (size_t)snprintf(text + at, size - at, piece, i, i - 1, i - 1);
+    strcpy(text + at, "\n");
+    expect_error(text, said);
+    free(text);
+}
+
 /* The last value of a column of a run over 0.5 s in steps of 0.01 s. */
 static double end_of(const char *text, const char *column)
 {
@@ -244,12 +258,27 @@ static void circles_are_named(void **state)
                  "the function 'f' calls itself: f in g in f");
     expect_error("part P(a) { let b = a.b }\nP p(q)\nP q(p)\nstate x = 0\nder(x) = p.b\n",
                  "needs its own value");
+    expect_error("function f(b) = b.x\nstate z = 0\nder(z) = f(z)\n",
+                 "m.perp:1:17: 'b' is no part and has no names in it; in f (m.perp:3:10)");
+    expect_error("function g = 3\n", "m.perp:1:12: expected '(', found '='");
+    expect_error("part P\n{\n}\n", "m.perp:1:7: expected '{' and the statements of the part");
+    expect_error("part P { state x = 0\nder(x) = 1\nlet y = x }\nP p(y = 1)\n",
+                 "unknown parameter or state 'y'\n");
+    expect_error("state z = 0\nder(z) = choose(z, 1, 2)\n", "m.perp:2:17: expected a condition");
+    expect_too_deep("der(x) = x", ".x", 100, "more than 64 names inside each other");
+    expect_too_deep("let a0 = 1\nder(x) = a3000\n", "let a%d = a%d + 1\n", 3000,
+                    "more than 4000 expressions inside each other");
+    expect_too_deep("function f0(x) = x\nder(x) = f2000(x)\n",
+                    "function f%d(x) = f%d(x) + f%d(x)\n", 2000,
+                    "more than 4000 expressions inside each other");
     char deep[4000] = "part P0 { state x = 0\n der(x) = 1 }\n", line[60];
     for (int i = 1; i < 40; i++) {
         snprintf(line, sizeof line, "part P%d { P%d a\n P%d b }\n", i, i - 1, i - 1);
         strcat(deep, line);
     }
     strcat(deep, "P39 p\n");
+    expect_error("part A { state x[1000] = 0\nder(x) = 1 }\nA b[i in 1..100000]\n",
+                 "unroll to more than 200000 conditions and names");
     expect_error(deep, "unroll to more than");
     strcpy(deep, "function f0(x) = x\n");
     for (int i = 1; i < 40; i++) {
