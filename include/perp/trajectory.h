@@ -2,7 +2,7 @@
 ///
 /// The format, for reading and for writing:
 ///
-///     # perp 0.1.0                  any number of lines that start with #: metadata
+///     # perp 0.2.0                  any number of lines that start with #: metadata
 ///     # unit v = m/s                a unit, which the reader understands; others are kept as text
 ///     # text reason                 a column of text, behind those of numbers; the reader passes over it
 ///     t,x,v,residual                names
