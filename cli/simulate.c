@@ -490,6 +490,22 @@ static char *estimate_text(const perp_model *model, const perp_simulation *sim,
     return NULL;
 }
 
+static void comment(const run *u, const char *text)
+{
+    if (u->writer) perp_trajectory_writer_comment(u->writer, text);
+    if (u->kept) perp_trajectory_writer_comment(u->kept, text);
+}
+
+/* Steps that are of another order than the method's. */
+static void note_left(const run *u, const perp_simulation *sim)
+{
+    char text[128];
+    long n = perp_simulation_steps_by_euler(sim, NULL);
+    snprintf(text, sizeof text, "%ld step%s left to backward-euler, of order 1", n,
+             n == 1 ? "" : "s");
+    if (n) comment(u, text);
+}
+
 /* With --estimate, in the files, too. NULL: not asked for, or memory is out. */
 static char *estimate(const run *u, const perp_model *model, const perp_simulation *sim,
                       const perp_simulation_options *o)
@@ -497,8 +513,7 @@ static char *estimate(const run *u, const perp_model *model, const perp_simulati
     if (!u->request->estimate || !perp_simulation_get_summary(sim).steps) return NULL;
     char *text = estimate_text(model, sim, o, u->request->estimate);
     if (!text) cli_exit_code(PERP_ERR_MEMORY);
-    if (text && u->writer) perp_trajectory_writer_comment(u->writer, text);
-    if (text && u->kept) perp_trajectory_writer_comment(u->kept, text);
+    if (text) comment(u, text);
     return text;
 }
 
@@ -610,6 +625,9 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
                                                              : perp_status_message(status));
     cli_json_add(r->json, fields, CLI_JSON_COUNT(fields), &s);
     cli_json_add_number(r->json, "step", r->o.step);
+    cJSON_AddStringToObject(r->json, "method", perp_integrator_name(perp_simulation_method(sim)));
+    cJSON_AddNumberToObject(r->json, "left_to_euler",
+                            (double)perp_simulation_steps_by_euler(sim, NULL));
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
@@ -729,6 +747,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     char reason[256];
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     say_reason(reason, sizeof reason, status, s.steps, diag);
+    note_left(&u, sim);
     char *accuracy = estimate(&u, model, sim, &o);
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;

@@ -63,6 +63,7 @@ export function outcome(run) {
         ['ran', ending(run)],
         ['time', run.problem ? '' : `${show(run.t[0])} to ${show(run.t.at(-1))}${unit}, ${run.rows} rows`],
         ['error at the end', accuracyOf(run)],
+        ['of lower order', run.notes.find(n => / left to backward-euler/.test(n)) ?? ''],
         ['largest residual', largest(run.residual)],
         ['largest natural residual of the pairs', largest(run.violation)],
         ['iterations', run.iterations ? String(run.iterations[0].data.length) : ''],
