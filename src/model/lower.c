@@ -333,6 +333,15 @@ static perp__value lower_index(perp__builder *b, const perp__syntax *s)
 {
     const perp__bound *bound = s->base ? NULL : perp__find_bound(b, s->text);
     const perp__declared *d = bound && !bound->part ? NULL : perp__find_path(b, s, 0);
+    if (d && d->kind < PERP__LET && d->ndim == 1 && s->n == 1 && s->item[0]->kind != SYNTAX_RANGE) {
+        int lo = 1, hi = d->dim[0]; /* one element, the usual index */
+        if (!index_range(b, s->item[0], hi, &lo, &hi)) return zero;
+        if (lo >= 1 && lo <= d->dim[0]) {
+            perp__value v = perp__new_value(b, 0, 1, 1);
+            if (v.e) v.e[0] = item_expression(b, s, d, lo - 1);
+            return v;
+        }
+    }
     perp__value whole = d ? (perp__value){.ndim = d->ndim, .dim = {d->dim[0], d->dim[1]}}
                           : (bound ? bound->value : zero);
     if (d && d->kind >= PERP__LET) {
@@ -809,8 +818,10 @@ static perp__value lower_at_hand(perp__builder *b, const perp__syntax *s)
 perp__value perp__lower(perp__builder *b, const perp__syntax *s)
 {
     if (b->failed || b->graph->failed || !s) return zero;
-    if (!b->depth) b->is_too_deep = 0;
-    if (b->is_too_deep) return zero; /* said; its other branches would say it again */
+    if (!b->depth)
+        b->is_too_deep = 0;
+    else if (b->is_too_deep)
+        return zero; /* said; its other branches would say it again */
     if (b->depth == MAX_INSIDE) {
         perp__error(b->source, s->at, s->end,
                     "more than %d expressions inside each other, through lets and functions",
