@@ -20,7 +20,7 @@ mkdir "$stage/user"
 cat >"$stage/user/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES C)
-find_package(perp 0.1 REQUIRED)
+find_package(perp 0.2 REQUIRED)
 add_executable(user $PWD/examples/c/02_lcp.c)
 target_link_libraries(user perp::perp)
 EOF
