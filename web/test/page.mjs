@@ -133,6 +133,7 @@ async function playMovesTheDrawing(html) {
     await page.locator('input[type=range]').fill('900');
     check('scrub: time follows', (await time()) > paused);
     check('scrub: the drawing follows', (await picture()) !== moved);
+    await page.locator('input[type=range]').fill('0'); // a whole run is left to be played
     await page.locator('h1').click();
     await page.keyboard.press(' ');
     await page.waitForTimeout(150);
