@@ -268,8 +268,9 @@ static void a_clone_survives_failing_allocations(void **state)
 }
 
 /* Load, create, run through impacts, copy: everything of a method that locates events. */
-static perp_status story_with_events(const char *name, perp_diag *diag)
+static perp_status story_with_events(void *given, perp_diag *diag)
 {
+    const char *name = *(const char **)given;
     perp_model *model = NULL;
     perp_simulation *sim = NULL, *copy = NULL;
     char path[1024];
@@ -293,8 +294,9 @@ static perp_status story_with_events(const char *name, perp_diag *diag)
 }
 
 /* Derivatives of a stretch, forward and backward. */
-static perp_status story_of_a_stretch(perp_diag *diag)
+static perp_status story_of_a_stretch(void *given, perp_diag *diag)
 {
+    (void)given;
     static const char block[] = "param m = 1\ninput u\nstate x = 0, v = 1\nvar f\nder(x) = v\n"
                                 "m*der(v) = u + f\n-3 <= f <= 3 perp v\nsimulate to 1 step 0.01\n";
     perp_model *model = NULL;
@@ -320,19 +322,10 @@ static perp_status story_of_a_stretch(perp_diag *diag)
 static void stretches_survive_failing_allocations(void **state)
 {
     (void)state;
-    int failed = 1;
-    for (long k = 1; failed; k++) {
-        perp_diag diag = {0};
-        long before = live;
-        allocations = 0, fail_at = k;
-        perp_status status = story_of_a_stretch(&diag);
-        failed = allocations >= k;
-        fail_at = 0;
-        if (status != PERP_OK && status != PERP_ERR_MEMORY)
-            fail_msg("allocation %ld: %s", k, perp_diag_text(&diag));
-        if (status != PERP_OK) assert_true(diag.errors || diag.lost);
-        perp_diag_clear(&diag);
-        if (live != before) fail_msg("allocation %ld: leaks", k);
+    told t = {.reached = 1};
+    for (long k = 1; t.reached; k++) {
+        t = tell(k, story_of_a_stretch, NULL);
+        if (t.status != PERP_OK) assert_true(t.errors || t.lost);
     }
 }
 
@@ -342,19 +335,11 @@ static void events_survive_failing_allocations(void **state)
     const char *models[] = {"ball", "balls",
                             "wheel"}; /* of a dense matrix, a sparse one, in parts */
     for (int i = 0; i < 3; i++) {
-        int failed = 1;
-        for (long k = 1; failed; k += k < 300 ? 1 : i ? 997 : 7) {
-            perp_diag diag = {0};
-            long before = live;
-            allocations = 0, fail_at = k;
-            perp_status status = story_with_events(models[i], &diag);
-            failed = allocations >= k;
-            fail_at = 0;
-            if (status != PERP_OK && status != PERP_ERR_MEMORY)
-                fail_msg("%s, allocation %ld: %s", models[i], k, perp_diag_text(&diag));
-            if (status != PERP_OK) assert_true(diag.errors || diag.lost);
-            perp_diag_clear(&diag);
-            if (live != before) fail_msg("%s, allocation %ld: leaks", models[i], k);
+        told t = {.reached = 1};
+        print_message("%s\n", models[i]);
+        for (long k = 1; t.reached; k += k < 300 ? 1 : i ? 997 : 7) {
+            t = tell(k, story_with_events, &models[i]);
+            if (t.status != PERP_OK) assert_true(t.errors || t.lost);
         }
     }
 }

@@ -67,9 +67,16 @@ static perp_status read_all(const story *s, perp_model **model, perp_dataset *da
     return status;
 }
 
-/* Everything a user does; *same: the answer is that without failures. */
-static perp_status identify_it(const story *s, int keep, int *same, perp_diag *diag)
+/* Everything a user does; `same`: the answer is that without failures. */
+typedef struct told_story {
+    const story *of;
+    int keep, same;
+} told_story;
+
+static perp_status identify_it(void *given, perp_diag *diag)
 {
+    told_story *it = given;
+    const story *s = it->of;
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     perp_identify_options o;
@@ -83,8 +90,8 @@ static perp_status identify_it(const story *s, int keep, int *same, perp_diag *d
         o.method = s->method, o.bootstrap = s->bootstrap;
         status = perp_identify(model, data, &o, &r, diag);
     }
-    if (status == PERP_OK && keep) keep_answer(&r);
-    *same = status == PERP_OK && is_expected(&r);
+    if (status == PERP_OK && it->keep) keep_answer(&r);
+    it->same = status == PERP_OK && is_expected(&r);
     perp_identification_clear(&r);
     perp_dataset_destroy(data);
     perp_model_destroy(model);
@@ -95,32 +102,24 @@ static perp_status identify_it(const story *s, int keep, int *same, perp_diag *d
 static void fail_each(const story *s, int every)
 {
     perp_diag said = {0};
-    int same, reached = 1, lost = 0;
-    perp_status status = identify_it(s, 1, &same, &said);
+    told_story it = {.of = s, .keep = 1};
+    int lost = 0;
+    long k = 1;
+    perp_status status = identify_it(&it, &said);
     if (status == PERP_ERR_UNAVAILABLE) {
         perp_diag_clear(&said);
         skip_because("no Clp in this build");
     }
     if (status != PERP_OK) fail_msg("%s", perp_diag_text(&said));
     perp_diag_clear(&said);
-    for (long k = 1; reached; k += every) {
-        perp_diag diag = {0};
-        long before = live;
-        allocations = 0;
-        fail_at = k;
-        status = identify_it(s, 0, &same, &diag);
-        reached = allocations >= k;
-        fail_at = 0;
-        int errors = diag.errors;
-        perp_diag_clear(&diag);
-        if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
-        if (status == PERP_OK && !same) fail_msg("allocation %ld failed: another answer", k);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY)
-            fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
-        if (status != PERP_OK && !errors) fail_msg("allocation %ld failed without a word", k);
-        lost += status == PERP_OK && reached;
-        if (!reached) print_message("%ld allocations, %d of those tried not needed\n", k - 1, lost);
+    it.keep = 0;
+    for (told t = {.reached = 1}; t.reached; k += every) {
+        t = tell(k, identify_it, &it);
+        if (t.status == PERP_OK && !it.same) fail_msg("allocation %ld failed: another answer", k);
+        if (t.status != PERP_OK && !t.errors) fail_msg("allocation %ld failed without a word", k);
+        lost += t.status == PERP_OK && t.reached;
     }
+    print_message("%ld allocations, %d of those tried not needed\n", k - every, lost);
 }
 
 static void predict_answers_right_or_says_that_memory_is_out(void **state)

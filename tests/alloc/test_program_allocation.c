@@ -9,24 +9,31 @@
 #include <stdio.h>
 
 /* What a user does; the first status that is not PERP_OK. */
-static perp_status solve_it(const char *bytes, size_t n, perp_plan_outcome expected,
-                            perp_diag *diag)
+typedef struct file {
+    char bytes[1 << 14];
+    size_t n;
+    perp_plan_outcome expected;
+} file;
+
+static perp_status solve_it(void *given, perp_diag *diag)
 {
+    const file *f = given;
     perp_program *program = NULL;
     perp_program_result result = {.outcome = PERP_PLAN_LIMIT};
     perp_program_options o = perp_program_options_default();
     o.restarts = 0;
     o.global = 1;
-    perp_status status = perp_program_parse(bytes, n, "memory.nl", &program, diag);
+    perp_status status = perp_program_parse(f->bytes, f->n, "memory.nl", &program, diag);
     if (status == PERP_OK) status = perp_program_solve(program, &o, &result, diag);
-    if (status == PERP_OK) assert_int_equal(result.outcome, expected);
+    if (status == PERP_OK) assert_int_equal(result.outcome, f->expected);
     perp_program_destroy(program);
     return status;
 }
 
 /* The same by formulas. */
-static perp_status create_it(perp_diag *diag)
+static perp_status create_it(void *given, perp_diag *diag)
 {
+    (void)given;
     const char *const row[] = {"x1 + exp(x2) - 3"};
     const int complements[] = {0};
     const double lo[] = {0, -1};
@@ -66,8 +73,9 @@ static int cubic_hessian(void *context, const double *x, double sigma, const dou
     return 0;
 }
 
-static perp_status solve_functions(perp_diag *diag)
+static perp_status solve_functions(void *given, perp_diag *diag)
 {
+    (void)given;
     static const int first[] = {0, 2}, of[] = {0, 1}, complements[] = {0};
     const double lo[] = {0, -INFINITY}, start[] = {1, 1};
     const perp_program_callbacks c = {.variables = 2,
@@ -98,63 +106,47 @@ static perp_status solve_functions(perp_diag *diag)
 static void creation_without_memory_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
-    static perp_status (*const does[])(perp_diag *) = {create_it, solve_functions};
-    perp_status status = PERP_ERR_MEMORY;
-    for (long k = 1, what = 0; what < 2; k = status == PERP_OK ? 1 : k + 1) {
-        perp_diag diag = {0};
-        long before = live;
-        allocations = 0;
-        fail_at = k;
-        status = does[what](&diag);
-        what += status == PERP_OK;
-        fail_at = 0;
-        perp_diag_clear(&diag);
-        if (live != before) fail_msg("allocation %ld: %ld blocks leaked", k, live - before);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY)
-            fail_msg("allocation %ld: %s", k, perp_status_name(status));
+    for (long k = 1; tell(k, create_it, NULL).status != PERP_OK; k++) continue;
+    for (long k = 1; tell(k, solve_functions, NULL).status != PERP_OK; k++) continue;
+}
+
+/* Fail each allocation that a story makes; all of them are needed. How many there are. */
+static long fail_each(perp_status (*story)(void *, perp_diag *), void *given)
+{
+    for (long k = 1;; k++) {
+        told t = tell(k, story, given);
+        if (t.status != PERP_OK) continue;
+        if (t.reached) fail_msg("allocation %ld was not missed", k);
+        return k - 1;
     }
 }
 
-static void fail_each(const char *name, perp_plan_outcome expected)
+static void read_and_fail_each(const char *name, perp_plan_outcome expected)
 {
-    char path[512], bytes[1 << 14];
+    file f = {.expected = expected};
+    char path[512];
     snprintf(path, sizeof path, PERP_SOURCE_DIR "/%s.nl", name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    size_t n = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    perp_diag first = {0};
-    assert_int_equal(solve_it(bytes, n, expected, &first), PERP_OK); /* loads libraries, for good */
-    perp_status status = PERP_ERR_MEMORY;
-    long k = 0;
-    while (status != PERP_OK) {
-        perp_diag diag = {0};
-        long before = live;
-        allocations = 0;
-        fail_at = ++k;
-        status = solve_it(bytes, n, expected, &diag);
-        int reached = allocations >= k;
-        fail_at = 0;
-        perp_diag_clear(&diag);
-        if (live != before)
-            fail_msg("%s, allocation %ld: %ld blocks leaked", name, k, live - before);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY)
-            fail_msg("%s, allocation %ld: %s", name, k, perp_status_name(status));
-        if (status == PERP_OK && reached) fail_msg("%s, allocation %ld was not missed", name, k);
-    }
-    assert_true(k > 20);
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    f.n = fread(f.bytes, 1, sizeof f.bytes, in);
+    fclose(in);
+    print_message("%s\n", name);
+    perp_diag said = {0};
+    assert_int_equal(solve_it(&f, &said), PERP_OK); /* loads libraries, for good */
+    perp_diag_clear(&said);
+    assert_true(fail_each(solve_it, &f) >= 20);
 }
 
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
-    fail_each("examples/programs/toll", PERP_PLAN_LOCAL_MINIMUM);
-    fail_each("tests/data/nl/rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
-    fail_each("tests/data/nl/market_big", PERP_PLAN_GLOBAL);
-    fail_each("tests/data/nl/dry_friction", PERP_PLAN_GLOBAL);
-    fail_each("tests/data/nl/quadratic", PERP_PLAN_GLOBAL);
-    fail_each("tests/data/nl/bilevel_bard", PERP_PLAN_GLOBAL);
-    fail_each("tests/data/nl/infeasible_pair", PERP_PLAN_INFEASIBLE);
+    read_and_fail_each("examples/programs/toll", PERP_PLAN_LOCAL_MINIMUM);
+    read_and_fail_each("tests/data/nl/rosenbrock", PERP_PLAN_LOCAL_MINIMUM);
+    read_and_fail_each("tests/data/nl/market_big", PERP_PLAN_GLOBAL);
+    read_and_fail_each("tests/data/nl/dry_friction", PERP_PLAN_GLOBAL);
+    read_and_fail_each("tests/data/nl/quadratic", PERP_PLAN_GLOBAL);
+    read_and_fail_each("tests/data/nl/bilevel_bard", PERP_PLAN_GLOBAL);
+    read_and_fail_each("tests/data/nl/infeasible_pair", PERP_PLAN_INFEASIBLE);
 }
 
 /* A membrane above 0 on SIDE x SIDE points, enough of them for levels below. */
@@ -178,8 +170,9 @@ static int membrane_slope(void *context, const double *z, double *values)
     return 0;
 }
 
-static perp_status solve_membrane(void)
+static perp_status solve_membrane(void *given, perp_diag *diag)
 {
+    (void)given, (void)diag;
     static double z[POINTS];
     perp_mcp p = {
         .n = POINTS, .F = membrane, .J = membrane_slope, .column_start = first, .row = index_of};
@@ -203,21 +196,7 @@ static void multigrid_without_memory_says_so_and_leaks_nothing(void **state)
             if (j < 0 || j >= POINTS || (d % 2 == 1 && j / SIDE != k / SIDE)) continue;
             index_of[n] = j, coupling[n++] = d == 2 ? 4 : -1;
         }
-    perp_status status = PERP_ERR_MEMORY;
-    long k = 0;
-    while (status != PERP_OK) {
-        long before = live;
-        allocations = 0;
-        fail_at = ++k;
-        status = solve_membrane();
-        int reached = allocations >= k;
-        fail_at = 0;
-        if (live != before) fail_msg("allocation %ld: %ld blocks leaked", k, live - before);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY)
-            fail_msg("allocation %ld: %s", k, perp_status_name(status));
-        if (status == PERP_OK && reached) fail_msg("allocation %ld was not missed", k);
-    }
-    assert_true(k > 40);
+    assert_true(fail_each(solve_membrane, NULL) >= 40);
 }
 
 int main(void)

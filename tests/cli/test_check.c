@@ -128,9 +128,7 @@ static void a_study_may_leave_inputs_open(void **state)
     assert_int_equal(r.code, 2);
     assert_non_null(strstr(r.err, "open.perp:7:"));
     cli_free(&r);
-    r = cli_run("check examples/opty/push.perp");
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
+    cli_expect(0, NULL, NULL, "check examples/opty/push.perp");
 }
 
 static void one_line_friction_is_not_suspected(void **state)
@@ -228,16 +226,9 @@ static void faults_are_those_of_simulate(void **state)
     assert_int_equal(r.code, 2);
     assert_non_null(strstr(r.err, "unknown name 'y'"));
     cli_free(&r);
-    r = cli_run("check");
-    assert_int_equal(r.code, 1);
-    cli_free(&r);
-    r = cli_run("check examples/notes/particle.perp --set nu=1");
-    assert_int_equal(r.code, 1);
-    assert_non_null(strstr(r.err, "did you mean 'mu'?"));
-    cli_free(&r);
-    r = cli_run("check --help");
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
+    cli_expect(1, NULL, NULL, "check");
+    cli_expect(1, NULL, "did you mean 'mu'?", "check examples/notes/particle.perp --set nu=1");
+    cli_expect(0, NULL, NULL, "check --help");
 }
 
 int main(void)

@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void expect(int code, const char *says, const char *arguments)
-{
-    cli_result r = cli_run("%s", arguments);
-    if (r.code != code || !strstr(r.err, says))
-        fail_msg("perp %s: exit code %d, expected %d and '%s' in:\n%s%s", arguments, r.code, code,
-                 says, r.out, r.err);
-    cli_free(&r);
-}
-
 static void svg_has_a_panel_for_each_unit(void **state)
 {
     (void)state;
@@ -23,9 +14,8 @@ static void svg_has_a_panel_for_each_unit(void **state)
         cli_run("simulate examples/notes/particle.perp --quiet -o '%s'", cli_path("particle.csv"));
     assert_int_equal(r.code, 0);
     cli_free(&r);
-    r = cli_run("report '%s' --svg '%s'", cli_path("particle.csv"), cli_path("particle.svg"));
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
+    cli_expect(0, NULL, NULL, "report '%s' --svg '%s'", cli_path("particle.csv"),
+               cli_path("particle.svg"));
     char *svg = cli_read(cli_path("particle.svg"));
     const char *shown[] = {"[m]", "[m/s]", "[N]", ">x<", ">gamma<", ">friction<", ">residual<"};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
@@ -183,28 +173,27 @@ static void parameters_of_the_run_reach_the_model(void **state)
     /* the bound at three rows: 0.25 * 9.81 = 2.4525 in base64 of doubles */
     assert_non_null(strstr(r.out, "\"bound\":\"H4XrUbieA0AfhetRuJ4DQB+F61G4ngNA\""));
     cli_free(&r);
-    r = cli_run("report '%s' --model no-such.perp -o -", cli_path("mu.csv"));
-    assert_int_equal(r.code, 4);
-    cli_free(&r);
+    cli_expect(4, NULL, NULL, "report '%s' --model no-such.perp -o -", cli_path("mu.csv"));
 }
 
 static void faults_are_named(void **state)
 {
     (void)state;
     char line[2048];
-    expect(1, "which run?", "report");
-    expect(1, "is a model; perp simulate", "report examples/notes/particle.perp --svg x.svg");
-    expect(1, "where to?", "report x.csv");
-    expect(4, "no-such.csv", "report no-such.csv --svg x.svg");
+    cli_expect(1, NULL, "which run?", "report");
+    cli_expect(1, NULL, "is a model; perp simulate",
+               "report examples/notes/particle.perp --svg x.svg");
+    cli_expect(1, NULL, "where to?", "report x.csv");
+    cli_expect(4, NULL, "no-such.csv", "report no-such.csv --svg x.svg");
     snprintf(line, sizeof line, "report '%s' --svg '%s'", cli_file("a.csv", "t,x\n0,1\n1,2\n"),
              cli_path("no/such/x.svg"));
-    expect(4, "cannot be written", line);
+    cli_expect(4, NULL, "cannot be written", "%s", line);
     snprintf(line, sizeof line, "report '%s' --columns y --svg -", cli_path("a.csv"));
-    expect(2, "no run has a column 'y'; there are: t, x", line);
+    cli_expect(2, NULL, "no run has a column 'y'; there are: t, x", "%s", line);
     snprintf(line, sizeof line, "report '%s' --svg -", cli_file("b.csv", "t,x\n"));
-    expect(2, "b.csv: it has no rows", line);
+    cli_expect(2, NULL, "b.csv: it has no rows", "%s", line);
     snprintf(line, sizeof line, "report '%s' --svg -", cli_file("c.csv", "t,x\n0,1\n2,1\n1,1\n"));
-    expect(2, "c.csv: row 3: 't' does not increase: 1 after 2", line);
+    cli_expect(2, NULL, "c.csv: row 3: 't' does not increase: 1 after 2", "%s", line);
 }
 
 /* A run names files; only those that it was made from are read, and where they lie beside it. */
@@ -218,17 +207,17 @@ static void a_run_cannot_name_files_to_read(void **state)
     strcpy(fifo, cli_path("fifo.perp"));
     snprintf(arguments, sizeof arguments, "simulate '%s' --input u='%s' --quiet -o '%s'", model,
              cli_file("force.csv", "t,u\n0,1\n1,2\n"), run);
-    expect(0, "", arguments);
+    cli_expect(0, NULL, "", "%s", arguments);
     snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'", run, cli_path("secret.svg"));
     cli_result r = cli_run("%s", arguments); /* beside it, as they were */
     assert_int_equal(r.code, 0);
     assert_null(strstr(r.err, "not beside"));
     cli_free(&r);
     cli_file("force.csv", "t,u\n0,1\n1,3\n");
-    expect(0, "the table of --input u=", arguments);
+    cli_expect(0, NULL, "the table of --input u=", "%s", arguments);
     cli_file("secret.perp",
              "model secret\ninput u\nstate x = 0\nder(x) = u + 1\nsimulate to 1 step 0.5\n");
-    expect(0, "is not beside it, or was changed since the run", arguments);
+    cli_expect(0, NULL, "is not beside it, or was changed since the run", "%s", arguments);
     snprintf(arguments + strlen(arguments), 1100, " --model '%s'", model); /* given: read */
     r = cli_run("%s", arguments);
     assert_int_equal(r.code, 0);
@@ -241,9 +230,9 @@ static void a_run_cannot_name_files_to_read(void **state)
             "elsewhere.csv")); /* its model is below the folder of the command, unchanged, but not beside it */
     snprintf(arguments, sizeof arguments,
              "simulate examples/notes/particle.perp --to 0.1 --quiet -o '%s'", run);
-    expect(0, "", arguments);
+    cli_expect(0, NULL, "", "%s", arguments);
     snprintf(arguments, sizeof arguments, "report '%s' --svg '%s'", run, cli_path("else.svg"));
-    expect(0, "is not beside it, or was changed since the run", arguments);
+    cli_expect(0, NULL, "is not beside it, or was changed since the run", "%s", arguments);
 
     static const char *const forged[] = {
         "# model: a (/etc/passwd, continuous)\nt,x\n0,1\n1,2\n",
@@ -266,7 +255,7 @@ static void a_run_cannot_name_files_to_read(void **state)
     }
     snprintf(arguments, sizeof arguments, "check '%s'",
              cli_file("piped.perp", "input u = table(\"fifo.perp\")\nstate x = 0\nder(x) = u\n"));
-    expect(2, "fifo.perp' is no regular file", arguments);
+    cli_expect(2, NULL, "fifo.perp' is no regular file", "%s", arguments);
     remove(fifo);
 }
 

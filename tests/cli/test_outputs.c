@@ -12,23 +12,6 @@
 #define BLOCK "examples/identify/block.perp"
 #define RUN   "examples/identify/block.csv"
 
-/* Run and expect the exit code and, unless NULL, words on standard error. */
-static void expect(int code, const char *says, const char *arguments)
-{
-    cli_result r = cli_run("%s", arguments);
-    if (r.code != code || (says && !strstr(r.err, says)))
-        fail_msg("perp %s\nexit code %d, expected %d with '%s' in:\n%s", arguments, r.code, code,
-                 says ? says : "", r.err);
-    cli_free(&r);
-}
-
-#define EXPECT(code, says, ...)                                                                    \
-    do {                                                                                           \
-        char line_[4096];                                                                          \
-        snprintf(line_, sizeof line_, __VA_ARGS__);                                                \
-        expect(code, says, line_);                                                                 \
-    } while (0)
-
 static void expect_text(const char *path, const char *text)
 {
     char *found = cli_read(path);
@@ -58,14 +41,16 @@ static void measured_data_are_not_overwritten(void **state)
     unlink(alias);
     assert_int_equal(symlink(file, alias), 0);
     const char *says = "which this run reads";
-    EXPECT(1, says, "identify " BLOCK " --data '%s' -o '%s'", file, file);
-    EXPECT(1, says, "identify " BLOCK " --data '%s' --report '%s'", file, file);
-    EXPECT(1, says, "identify " BLOCK " --data '%s' -o '%s'", data, file);
-    EXPECT(1, says, "identify " BLOCK " --data '%s' -o '%s'", file, alias);
-    EXPECT(1, says, "identify " BLOCK " --data '%s' -o '%s/../data/run.csv'", alias, data);
-    EXPECT(1, says, "report '%s' -o '%s' --svg '%s'", file, cli_path("a.html"), alias);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", file, file);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' --report '%s'", file, file);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", data, file);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s'", file, alias);
+    cli_expect(1, NULL, says, "identify " BLOCK " --data '%s' -o '%s/../data/run.csv'", alias,
+               data);
+    cli_expect(1, NULL, says, "report '%s' -o '%s' --svg '%s'", file, cli_path("a.html"), alias);
     expect_text(file, text);
-    EXPECT(0, NULL, "identify " BLOCK " --data '%s' -o '%s/new.json' --quiet", file, data);
+    cli_expect(0, NULL, NULL, "identify " BLOCK " --data '%s' -o '%s/new.json' --quiet", file,
+               data);
     free(text);
 }
 
@@ -74,9 +59,10 @@ static void a_guess_is_not_overwritten(void **state)
     (void)state;
     char guess[1024];
     strcpy(guess, cli_file("guess.csv", "t,x\n0,0\n1,1\n"));
-    EXPECT(1, "--report", "plan " PLAN " --guess '%s' --report '%s'", guess, guess);
-    EXPECT(1, "which this run reads", "plan " PLAN " --guess '%s' --log '%s'", guess, guess);
-    EXPECT(1, "which this run reads", "plan " PLAN " --guess '%s' -o '%s'", guess, guess);
+    cli_expect(1, NULL, "--report", "plan " PLAN " --guess '%s' --report '%s'", guess, guess);
+    cli_expect(1, NULL, "which this run reads", "plan " PLAN " --guess '%s' --log '%s'", guess,
+               guess);
+    cli_expect(1, NULL, "which this run reads", "plan " PLAN " --guess '%s' -o '%s'", guess, guess);
     expect_text(guess, "t,x\n0,0\n1,1\n");
 }
 
@@ -91,16 +77,19 @@ static void two_results_do_not_go_to_one_file(void **state)
     unlink(z);
     unlink(link);
     assert_int_equal(symlink("z", link), 0); /* to a file that is not there */
-    EXPECT(1, "-o and --log cannot both go to", "plan " PLAN " -o '%s' --log '%s'", z, z);
-    EXPECT(1, "-o and --report cannot both go to", "plan " PLAN " -o '%s' --report '%s'", z, z);
-    EXPECT(1, "--log and --report", "plan " PLAN " --log '%s' --report '%s'", z, link);
-    EXPECT(1, "-o and --report", "simulate " BLOCK " -o '%s/./z' --report '%s'", folder, z);
-    EXPECT(1, "-o and --report", "identify " BLOCK " --data " RUN " -o '%s' --report '%s'", z, z);
-    EXPECT(1, "-o and --svg", "report " RUN " -o '%s' --svg '%s'", z, link);
-    EXPECT(1, "standard output", "report " RUN " -o - --svg /dev/stdout");
+    cli_expect(1, NULL, "-o and --log cannot both go to", "plan " PLAN " -o '%s' --log '%s'", z, z);
+    cli_expect(1, NULL, "-o and --report cannot both go to", "plan " PLAN " -o '%s' --report '%s'",
+               z, z);
+    cli_expect(1, NULL, "--log and --report", "plan " PLAN " --log '%s' --report '%s'", z, link);
+    cli_expect(1, NULL, "-o and --report", "simulate " BLOCK " -o '%s/./z' --report '%s'", folder,
+               z);
+    cli_expect(1, NULL, "-o and --report",
+               "identify " BLOCK " --data " RUN " -o '%s' --report '%s'", z, z);
+    cli_expect(1, NULL, "-o and --svg", "report " RUN " -o '%s' --svg '%s'", z, link);
+    cli_expect(1, NULL, "standard output", "report " RUN " -o - --svg /dev/stdout");
     assert_int_equal(access(z, F_OK), -1);
-    EXPECT(0, NULL, "plan " PLAN " -o /dev/null --log /dev/null --quiet");
-    EXPECT(0, NULL, "plan " PLAN " -o '%s' --log '%s.log' --quiet", z, z);
+    cli_expect(0, NULL, NULL, "plan " PLAN " -o /dev/null --log /dev/null --quiet");
+    cli_expect(0, NULL, NULL, "plan " PLAN " -o '%s' --log '%s.log' --quiet", z, z);
 }
 
 /* Whole or not at all ----------------------------------------------------------------------------- */
@@ -129,19 +118,21 @@ static void a_stopped_run_keeps_the_earlier_file(void **state)
     char out[1024], model[1024];
     strcpy(out, cli_file("kept.csv", "earlier"));
     strcpy(model, cli_file("late.perp", LATE));
-    EXPECT(3, "kept.csv.partial; the earlier file is kept", "simulate '%s' -o '%s'", model, out);
+    cli_expect(3, NULL, "kept.csv.partial; the earlier file is kept", "simulate '%s' -o '%s'",
+               model, out);
     expect_text(out, "earlier");
     assert_int_equal(count_files("kept"), 2);
     char *text = cli_read(cli_path("kept.csv.partial"));
     assert_non_null(strstr(text, "\n0.4,"));
     assert_non_null(strstr(text, "\n# stopped: "));
     free(text);
-    EXPECT(0, NULL, "report '%s.partial' --svg /dev/null", out);
-    EXPECT(3, NULL, "simulate '%s' --stream -o '%s'", model, out); /* in place: gone */
+    cli_expect(0, NULL, NULL, "report '%s.partial' --svg /dev/null", out);
+    cli_expect(3, NULL, NULL, "simulate '%s' --stream -o '%s'", model, out); /* in place: gone */
     text = cli_read(out);
     assert_non_null(strstr(text, "\n# stopped: "));
     free(text);
-    EXPECT(3, NULL, "simulate '%s' -o - --report '%s' >/dev/null", model, cli_path("kept.html"));
+    cli_expect(3, NULL, NULL, "simulate '%s' -o - --report '%s' >/dev/null", model,
+               cli_path("kept.html"));
     assert_int_equal(count_files("kept.html"), 0);
     assert_int_equal(count_files("kept.partial.html"), 1);
 }
@@ -210,8 +201,8 @@ static void links_and_modes_stay(void **state)
     assert_int_equal(symlink("real/out.csv", link), 0);
     assert_int_equal(symlink("real/later.csv", later), 0);
     assert_int_equal(chmod(out, 0640), 0);
-    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), link);
-    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), later);
+    cli_expect(0, NULL, NULL, "simulate '%s' -o '%s' --quiet", fall(), link);
+    cli_expect(0, NULL, NULL, "simulate '%s' -o '%s' --quiet", fall(), later);
     assert_int_equal(lstat(link, &s), 0);
     assert_true(S_ISLNK(s.st_mode));
     assert_int_equal(lstat(later, &s), 0);
@@ -225,7 +216,7 @@ static void links_and_modes_stay(void **state)
         free(text);
     }
     mode_t mask = umask(0027);
-    EXPECT(0, NULL, "simulate '%s' -o '%s' --quiet", fall(), cli_path("real/new.csv"));
+    cli_expect(0, NULL, NULL, "simulate '%s' -o '%s' --quiet", fall(), cli_path("real/new.csv"));
     umask(mask);
     assert_int_equal(stat(cli_path("real/new.csv"), &s), 0);
     assert_int_equal(s.st_mode & 07777, 0640);
@@ -240,9 +231,10 @@ static void pipes_are_written_to(void **state)
     strcpy(got, cli_path("got"));
     unlink(pipe);
     assert_int_equal(mkfifo(pipe, 0666), 0);
-    EXPECT(0, NULL,
-           "--version; timeout 20 cat '%s' > '%s' & \"$PERP\" simulate '%s' -o '%s' --quiet; wait",
-           pipe, got, fall(), pipe);
+    cli_expect(
+        0, NULL, NULL,
+        "--version; timeout 20 cat '%s' > '%s' & \"$PERP\" simulate '%s' -o '%s' --quiet; wait",
+        pipe, got, fall(), pipe);
     assert_int_equal(stat(pipe, &s), 0);
     assert_true(S_ISFIFO(s.st_mode));
     char *text = cli_read(got);
@@ -274,11 +266,12 @@ static void a_full_disk_leaves_the_earlier_file_and_nothing_else(void **state)
         else
             snprintf(line + n, sizeof line - (size_t)n, calls[i], out);
         strcat(line, " >/dev/null");
-        expect(4, "File too large", line);
+        cli_expect(4, NULL, "File too large", "%s", line);
         expect_text(out, "earlier");
         if (count_files("full") != 1) fail_msg("perp %s leaves files behind", line);
     }
-    EXPECT(4, "cannot be written", "identify " BLOCK " --data " RUN " --quiet -o /dev/full");
+    cli_expect(4, NULL, "cannot be written",
+               "identify " BLOCK " --data " RUN " --quiet -o /dev/full");
 }
 
 /* Whatever a run is doing when it is killed, the earlier file is whole, and what is beside it can be read. */

@@ -220,17 +220,9 @@ static void perp_ampl_is_the_solver(void **state)
     assert_memory_equal(run.out, second, (size_t)(second - run.out));
     assert_non_null(strstr(second, "max_iter"));
     cli_free(&run);
-    run = cli_run("-v && \"$PERP-ampl\"");
-    assert_int_equal(run.code, 1);
-    cli_free(&run);
-    run = cli_run("-v && \"$PERP-ampl\" -x");
-    assert_int_equal(run.code, 1);
-    assert_non_null(strstr(run.err, "'-x' has no meaning"));
-    cli_free(&run);
-    run = cli_run("-v && \"$PERP-ampl\" '%s' tol", path);
-    assert_int_equal(run.code, 1);
-    assert_non_null(strstr(run.err, "tol needs a number"));
-    cli_free(&run);
+    cli_expect(1, NULL, NULL, "-v && \"$PERP-ampl\"");
+    cli_expect(1, NULL, "'-x' has no meaning", "-v && \"$PERP-ampl\" -x");
+    cli_expect(1, NULL, "tol needs a number", "-v && \"$PERP-ampl\" '%s' tol", path);
 }
 
 static void options_come_from_the_environment_and_words(void **state)
@@ -241,14 +233,8 @@ static void options_come_from_the_environment_and_words(void **state)
     assert_int_equal(run.code, 0);
     assert_string_equal(run.out, "");
     cli_free(&run);
-    run = cli_run("'%s' -AMPL max_iters=3", path);
-    assert_int_equal(run.code, 1);
-    assert_non_null(strstr(run.err, "did you mean 'max_iter'?"));
-    cli_free(&run);
-    run = cli_run("'%s' -AMPL tol=2", path);
-    assert_int_equal(run.code, 1);
-    assert_non_null(strstr(run.err, "tol needs a number from"));
-    cli_free(&run);
+    cli_expect(1, NULL, "did you mean 'max_iter'?", "'%s' -AMPL max_iters=3", path);
+    cli_expect(1, NULL, "tol needs a number from", "'%s' -AMPL tol=2", path);
     setenv("perp_options", "outlev=0 seed=x", 1);
     run = cli_run("'%s' -AMPL", path);
     unsetenv("perp_options");
@@ -288,17 +274,11 @@ static void perp_solve_takes_nl_files(void **state)
     run = cli_run("solve tests/data/nl/unbounded_lp.nl");
     assert_non_null(strstr(run.out, "ray = 0 1\n"));
     cli_free(&run);
-    run = cli_run("solve tests/data/nl/ridge.nl --global --json");
-    assert_int_equal(run.code, 0);
-    assert_non_null(strstr(run.out, "\"proof\":\t\"global\""));
-    cli_free(&run);
-    run = cli_run("solve '%s'", cli_file("cut.nl", "g3 1 1 0\n 1 1\n"));
-    assert_int_equal(run.code, 2);
-    assert_non_null(strstr(run.err, "cut.nl:2:5: header: expected a count"));
-    cli_free(&run);
-    run = cli_run("solve '%s' --tries 3", cli_file("one.json", "{\"M\": [[1]], \"q\": [1]}"));
-    assert_int_equal(run.code, 1);
-    cli_free(&run);
+    cli_expect(0, "\"proof\":\t\"global\"", NULL, "solve tests/data/nl/ridge.nl --global --json");
+    cli_expect(2, NULL, "cut.nl:2:5: header: expected a count", "solve '%s'",
+               cli_file("cut.nl", "g3 1 1 0\n 1 1\n"));
+    cli_expect(1, NULL, NULL, "solve '%s' --tries 3",
+               cli_file("one.json", "{\"M\": [[1]], \"q\": [1]}"));
 }
 
 int main(void)

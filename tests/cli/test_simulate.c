@@ -11,17 +11,6 @@
 #define PARTICLE "examples/notes/particle.perp"
 #define BLOCK    "examples/notes/sliding_traditional.perp"
 
-/* Run, and check the exit code and that `says` is in what it printed to standard error. */
-static void expect(int code, const char *says, const char *arguments)
-{
-    cli_result r = cli_run("%s", arguments);
-    if (r.code != code)
-        fail_msg("perp %s\nexit code %d, expected %d\n%s", arguments, r.code, code, r.err);
-    if (says && !strstr(r.err, says))
-        fail_msg("perp %s\nexpected '%s' in:\n%s", arguments, says, r.err);
-    cli_free(&r);
-}
-
 /* The same for a model text. */
 static void expect_model(int code, const char *says, const char *text)
 {
@@ -59,10 +48,7 @@ static void a_dash_is_standard_input_and_output(void **state)
     free(text);
     cli_free(&file);
     cli_free(&pipe);
-    pipe = cli_run("check - </dev/null");
-    assert_int_equal(pipe.code, 2);
-    assert_non_null(strstr(pipe.err, "-:1:1: the file is empty"));
-    cli_free(&pipe);
+    cli_expect(2, NULL, "-:1:1: the file is empty", "check - </dev/null");
 }
 
 static void the_csv_has_metadata_header_rows_and_an_end(void **state)
@@ -189,7 +175,7 @@ static void a_table_on_standard_output_has_no_summary(void **state)
     for (size_t i = 0; i < 3; i++) {
         snprintf(arguments, sizeof arguments, "simulate " PARTICLE " -o '%s' > '%s'", names[i],
                  out);
-        expect(0, "every step verified", arguments);
+        cli_expect(0, NULL, "every step verified", "%s", arguments);
         char *text = cli_read(out);
         assert_int_equal(strncmp(text, "# perp ", 7), 0);
         assert_int_equal(count_rows(text), 1201);
@@ -217,16 +203,10 @@ static void a_run_can_be_replayed_from_its_own_csv(void **state)
     assert_non_null(strstr(r.out, "# input u="));
     cli_free(&r);
     const char *named = cli_file("named.csv", "t,push\n0,0\n5,10\n");
-    r = cli_run("simulate " BLOCK " --input 'u=%s:push' --to 2", named);
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
+    cli_expect(0, NULL, NULL, "simulate " BLOCK " --input 'u=%s:push' --to 2", named);
     const char *colon = cli_file("run 12:30.csv", "t,u\n0,0\n5,10\n");
-    r = cli_run("simulate " BLOCK " --input 'u=%s' --to 2", colon);
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
-    r = cli_run("simulate " BLOCK " --input 'u=%s:u' --to 2", colon);
-    assert_int_equal(r.code, 0);
-    cli_free(&r);
+    cli_expect(0, NULL, NULL, "simulate " BLOCK " --input 'u=%s' --to 2", colon);
+    cli_expect(0, NULL, NULL, "simulate " BLOCK " --input 'u=%s:u' --to 2", colon);
 }
 
 static void derivatives_are_further_columns(void **state)
@@ -249,18 +229,9 @@ static void derivatives_are_further_columns(void **state)
     const double right[] = {-0.5, -1, 0.5, 1, 1, 1};
     for (int k = 0; k < 6; k++) assert_true(fabs(d[k] - right[k]) < 1e-12);
     cli_free(&r);
-    r = cli_run("simulate %s --sensitivity g,q -o x.csv", model);
-    assert_int_equal(r.code, 1);
-    assert_non_null(strstr(r.err, "no parameter 'q'"));
-    cli_free(&r);
-    r = cli_run("simulate %s --sensitivity '' -o x.csv", model);
-    assert_int_equal(r.code, 1);
-    assert_non_null(strstr(r.err, "no parameter ''"));
-    cli_free(&r);
-    r = cli_run("simulate %s --sensitivity g", model);
-    assert_int_equal(r.code, 1);
-    assert_non_null(strstr(r.err, "add -o OUT.csv"));
-    cli_free(&r);
+    cli_expect(1, NULL, "no parameter 'q'", "simulate %s --sensitivity g,q -o x.csv", model);
+    cli_expect(1, NULL, "no parameter ''", "simulate %s --sensitivity '' -o x.csv", model);
+    cli_expect(1, NULL, "add -o OUT.csv", "simulate %s --sensitivity g", model);
 }
 
 static void an_option_may_be_repeated_without_limit(void **state)
@@ -297,65 +268,68 @@ static void two_dashes_end_the_options(void **state)
 {
     (void)state;
     cli_file("-o", "state x = 0\nder(x) = 1\nsimulate to 1 step 0.1\n");
-    expect(0, NULL, "simulate --quiet -- " PARTICLE);
-    expect(1, "one file at a time: '--quiet'", "simulate -- --quiet " PARTICLE);
-    expect(1, "which model?", "simulate --");
+    cli_expect(0, NULL, NULL, "simulate --quiet -- " PARTICLE);
+    cli_expect(1, NULL, "one file at a time: '--quiet'", "simulate -- --quiet " PARTICLE);
+    cli_expect(1, NULL, "which model?", "simulate --");
     char arguments[2048]; /* a file named -o */
     snprintf(arguments, sizeof arguments,
              "--version && cd '%s' && \"$PERP\" simulate --quiet -- -o", cli_folder());
-    expect(0, NULL, arguments);
+    cli_expect(0, NULL, NULL, "%s", arguments);
 }
 
 static void usage_faults_exit_1(void **state)
 {
     (void)state;
-    expect(1, NULL, "");
-    expect(1, "did you mean 'simulate'?", "simulat x");
-    expect(1, "which model?", "simulate");
-    expect(1, "did you mean '--step'?", "simulate " PARTICLE " --stop 1");
-    expect(1, "--step must be positive", "simulate " PARTICLE " --step 0");
-    expect(1, "--step must be positive", "simulate " PARTICLE " --step -1e-3");
-    expect(1, "--step needs a number", "simulate " PARTICLE " --step abc");
-    expect(1, "--to needs a number", "simulate " PARTICLE " --to nan");
-    expect(1, "needs a value", "simulate " PARTICLE " --to");
-    expect(1, "end time must not be before", "simulate " PARTICLE " --to -1");
-    expect(1, "did you mean 'mu'?", "simulate " PARTICLE " --set nu=0.3");
-    expect(1, "--set needs NAME=VALUE", "simulate " PARTICLE " --set mu");
-    expect(1, "--set mu needs a number", "simulate " PARTICLE " --set mu=much");
-    expect(1, "is a var", "simulate " PARTICLE " --set p=1");
-    expect(1, "no input of this name", "simulate " BLOCK " --input F=x.csv");
-    expect(1, "unknown method", "simulate " PARTICLE " --method euler");
-    expect(1, "unknown solver", "simulate " PARTICLE " --solver dantzig");
-    expect(1,
-           "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau "
-           "radau3 radau5 radau7\n",
-           "simulate " PARTICLE " --method thta");
-    expect(1, "unknown solver 'leke'; did you mean 'lemke'?",
-           "simulate " PARTICLE " --solver leke");
-    expect(1, "'--quiet' takes no value", "simulate " PARTICLE " --quiet=1");
-    expect(1, "one file at a time", "simulate " PARTICLE " other.perp");
-    expect(1, "--every needs a whole number", "simulate " PARTICLE " --every 0");
-    expect(1, "--step must be positive", "check " PARTICLE " --step 0");
-    expect(1, "--theta must be from 0.5 to 1, not 2", "simulate " PARTICLE " --theta 2");
-    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --theta 0.7");
-    expect(1, "as written", "simulate examples/notes/sliding_direct.perp --method moreau");
-    expect(1, "--theta is for the methods theta and moreau", "simulate " BLOCK " --theta 0.7");
-    expect(0, NULL, "simulate " BLOCK " --theta 0.7 --method theta");
-    expect(1, "the step is lost in the rounding",
-           "simulate " PARTICLE " --from 1e16 --to 1.0000000001e16");
-    expect(1, "the step is lost in the rounding",
-           "simulate " PARTICLE " --step 1 --to 1e17 --from 0.9999999e17");
-    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u");
-    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=:u");
-    expect(1, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=x.csv:");
-    expect(1, "one file at a time", "simulate " PARTICLE " " BLOCK);
-    expect(1, "one file at a time", "check " PARTICLE " " BLOCK);
-    expect(1, "one file at a time", "solve a.json b.json");
-    expect(1, "one file at a time", "classify a.json b.json");
+    cli_expect(1, NULL, NULL, "");
+    cli_expect(1, NULL, "did you mean 'simulate'?", "simulat x");
+    cli_expect(1, NULL, "which model?", "simulate");
+    cli_expect(1, NULL, "did you mean '--step'?", "simulate " PARTICLE " --stop 1");
+    cli_expect(1, NULL, "--step must be positive", "simulate " PARTICLE " --step 0");
+    cli_expect(1, NULL, "--step must be positive", "simulate " PARTICLE " --step -1e-3");
+    cli_expect(1, NULL, "--step needs a number", "simulate " PARTICLE " --step abc");
+    cli_expect(1, NULL, "--to needs a number", "simulate " PARTICLE " --to nan");
+    cli_expect(1, NULL, "needs a value", "simulate " PARTICLE " --to");
+    cli_expect(1, NULL, "end time must not be before", "simulate " PARTICLE " --to -1");
+    cli_expect(1, NULL, "did you mean 'mu'?", "simulate " PARTICLE " --set nu=0.3");
+    cli_expect(1, NULL, "--set needs NAME=VALUE", "simulate " PARTICLE " --set mu");
+    cli_expect(1, NULL, "--set mu needs a number", "simulate " PARTICLE " --set mu=much");
+    cli_expect(1, NULL, "is a var", "simulate " PARTICLE " --set p=1");
+    cli_expect(1, NULL, "no input of this name", "simulate " BLOCK " --input F=x.csv");
+    cli_expect(1, NULL, "unknown method", "simulate " PARTICLE " --method euler");
+    cli_expect(1, NULL, "unknown solver", "simulate " PARTICLE " --solver dantzig");
+    cli_expect(
+        1, NULL,
+        "unknown method 'thta'; did you mean 'theta'? There are: backward-euler theta moreau "
+        "radau3 radau5 radau7\n",
+        "simulate " PARTICLE " --method thta");
+    cli_expect(1, NULL, "unknown solver 'leke'; did you mean 'lemke'?",
+               "simulate " PARTICLE " --solver leke");
+    cli_expect(1, NULL, "'--quiet' takes no value", "simulate " PARTICLE " --quiet=1");
+    cli_expect(1, NULL, "one file at a time", "simulate " PARTICLE " other.perp");
+    cli_expect(1, NULL, "--every needs a whole number", "simulate " PARTICLE " --every 0");
+    cli_expect(1, NULL, "--step must be positive", "check " PARTICLE " --step 0");
+    cli_expect(1, NULL, "--theta must be from 0.5 to 1, not 2", "simulate " PARTICLE " --theta 2");
+    cli_expect(1, NULL, "as written", "simulate examples/notes/sliding_direct.perp --theta 0.7");
+    cli_expect(1, NULL, "as written",
+               "simulate examples/notes/sliding_direct.perp --method moreau");
+    cli_expect(1, NULL, "--theta is for the methods theta and moreau",
+               "simulate " BLOCK " --theta 0.7");
+    cli_expect(0, NULL, NULL, "simulate " BLOCK " --theta 0.7 --method theta");
+    cli_expect(1, NULL, "the step is lost in the rounding",
+               "simulate " PARTICLE " --from 1e16 --to 1.0000000001e16");
+    cli_expect(1, NULL, "the step is lost in the rounding",
+               "simulate " PARTICLE " --step 1 --to 1e17 --from 0.9999999e17");
+    cli_expect(1, NULL, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u");
+    cli_expect(1, NULL, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=:u");
+    cli_expect(1, NULL, "--input needs NAME=FILE.csv", "simulate " BLOCK " --input u=x.csv:");
+    cli_expect(1, NULL, "one file at a time", "simulate " PARTICLE " " BLOCK);
+    cli_expect(1, NULL, "one file at a time", "check " PARTICLE " " BLOCK);
+    cli_expect(1, NULL, "one file at a time", "solve a.json b.json");
+    cli_expect(1, NULL, "one file at a time", "classify a.json b.json");
     expect_model(1, "no end time", "state x = 0\nder(x) = 1\n");
     expect_model(1, "no step", "state x = 0\nder(x) = 1\nsimulate to 1\n");
-    expect(1, "this model has a plan block, which perp plan solves",
-           "simulate examples/opty/push.perp");
+    cli_expect(1, NULL, "this model has a plan block, which perp plan solves",
+               "simulate examples/opty/push.perp");
 }
 
 static void faults_of_the_file_itself_exit_2(void **state)
@@ -365,9 +339,9 @@ static void faults_of_the_file_itself_exit_2(void **state)
     expect_model(2, "model.perp:1:1: the file is empty", "# only a comment\n\n");
     expect_model(2, "not a text file: byte 0x01", "model x\n\x01\x02\x03\n");
     expect_model(2, "not a text file: byte 0xFF", "model x\nparam a = 1 \xFF\xFE\n");
-    expect(2, "not a text file: byte 0x7F", "simulate $PERP");
-    expect(4, "No such file", "simulate nosuch.perp");
-    expect(4, "Is a directory", "simulate examples");
+    cli_expect(2, NULL, "not a text file: byte 0x7F", "simulate $PERP");
+    cli_expect(4, NULL, "No such file", "simulate nosuch.perp");
+    cli_expect(4, NULL, "Is a directory", "simulate examples");
     /* zero bytes, and 10 MB on one line */
     const char *path = cli_path("long.perp");
     const char *fillers[] = {"tr '\\0' a", "tr '\\0' '('", "tr '\\0' ' '", "cat"};
@@ -379,8 +353,9 @@ static void faults_of_the_file_itself_exit_2(void **state)
                  "{ printf 'param a = '; head -c 10000000 /dev/zero | %s; } > '%s'", fillers[i],
                  path);
         assert_int_equal(system(command), 0);
-        expect(2, i < 3 ? "the line is longer than 65536 bytes" : "not a text file: byte 0x00",
-               arguments);
+        cli_expect(2, NULL,
+                   i < 3 ? "the line is longer than 65536 bytes" : "not a text file: byte 0x00",
+                   "%s", arguments);
     }
     unlink(path);
 }
@@ -491,13 +466,13 @@ static void faults_of_input_tables_exit_2(void **state)
         char arguments[2048];
         snprintf(arguments, sizeof arguments, "simulate " BLOCK " --input 'u=%s'",
                  cli_file("table.csv", cases[i].csv));
-        expect(2, cases[i].says, arguments);
+        cli_expect(2, NULL, cases[i].says, "%s", arguments);
     }
-    expect(4, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
+    cli_expect(4, NULL, "No such file", "simulate " BLOCK " --input u=nosuch.csv");
     char fine[1024];
     snprintf(fine, sizeof fine, "simulate " BLOCK " --input 'u=%s' --quiet",
              cli_file("fine.csv", "# unit t = s\n# unit u = kg m/s^2\nt,u\n0,1\n5,1\n"));
-    expect(0, NULL, fine);
+    cli_expect(0, NULL, NULL, "%s", fine);
 }
 
 /* A file of `head`, as many empty lines as make it `megabytes` long, and `tail`. */
@@ -518,23 +493,23 @@ static void a_table_may_be_large_and_a_model_may_not(void **state)
     char arguments[2048];
     const char *path = large_file("large.csv", "t,u\n0,0\n", 140, "2,1\n");
     snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 2 --input 'u=%s'", path);
-    expect(0, NULL, arguments);
+    cli_expect(0, NULL, NULL, "%s", arguments);
     snprintf(arguments, sizeof arguments, "simulate " BLOCK " --to 3 --input 'u=%s'", path);
-    expect(2, "goes from t = 0 to 2, but the run needs it", arguments);
+    cli_expect(2, NULL, "goes from t = 0 to 2, but the run needs it", "%s", arguments);
     unlink(path);
     path = large_file("large.perp", "", 140, "state x = 0\nder(x) = 1\n");
     snprintf(arguments, sizeof arguments, "simulate '%s'", path);
-    expect(2, "the file has more than 64 MB; this is no model", arguments);
+    cli_expect(2, NULL, "the file has more than 64 MB; this is no model", "%s", arguments);
     unlink(path);
-    expect(2, "not a text file", "simulate " BLOCK " --input u=/dev/zero");
-    expect(2, "not a text file", "simulate /dev/zero");
+    cli_expect(2, NULL, "not a text file", "simulate " BLOCK " --input u=/dev/zero");
+    cli_expect(2, NULL, "not a text file", "simulate /dev/zero");
 }
 
 /* `perp simulate ARGUMENTS` is refused and leaves the file as it was. */
 static void expect_untouched(const char *path, const char *arguments)
 {
     char *before = cli_read(path);
-    expect(1, "which this run reads", arguments);
+    cli_expect(1, NULL, "which this run reads", "%s", arguments);
     char *after = cli_read(path);
     assert_string_equal(before, after);
     free(before);
@@ -567,7 +542,7 @@ static void the_output_does_not_overwrite_what_the_run_reads(void **state)
     expect_untouched(table, arguments);
     snprintf(arguments, sizeof arguments, "simulate '%s' -o /dev/null --input w='%s'", model,
              other);
-    expect(0, NULL, arguments);
+    cli_expect(0, NULL, NULL, "%s", arguments);
 }
 
 static void what_is_no_number_is_named_with_its_line(void **state)
@@ -635,20 +610,21 @@ static void a_step_that_does_not_converge_exits_3(void **state)
 static void full_and_read_only_disks_exit_4(void **state)
 {
     (void)state;
-    expect(4, "No space left on device", "simulate " PARTICLE " -o /dev/full");
-    expect(4, "No space left on device", "simulate " PARTICLE " --quiet --to 1e-3 -o /dev/full");
-    expect(4, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
-    expect(4, "cannot be written", "simulate " PARTICLE " -o /proc/version");
-    expect(4, "cannot be written", "simulate " PARTICLE " -o examples");
-    expect(4, "/nonexistent/out.html: cannot be written",
-           "simulate " PARTICLE " --report /nonexistent/out.html");
+    cli_expect(4, NULL, "No space left on device", "simulate " PARTICLE " -o /dev/full");
+    cli_expect(4, NULL, "No space left on device",
+               "simulate " PARTICLE " --quiet --to 1e-3 -o /dev/full");
+    cli_expect(4, NULL, "cannot be written", "simulate " PARTICLE " -o /nonexistent/out.csv");
+    cli_expect(4, NULL, "cannot be written", "simulate " PARTICLE " -o /proc/version");
+    cli_expect(4, NULL, "cannot be written", "simulate " PARTICLE " -o examples");
+    cli_expect(4, NULL, "/nonexistent/out.html: cannot be written",
+               "simulate " PARTICLE " --report /nonexistent/out.html");
     cli_result r = cli_run("simulate " PARTICLE " -o /nonexistent/out.csv");
     assert_string_equal(r.out, ""); /* nothing was run, so there is no summary */
     cli_free(&r);
     r = cli_run("simulate " PARTICLE " -o /dev/full");
     assert_null(strstr(r.out, "trajectory:")); /* there is none */
     cli_free(&r);
-    expect(1, "the step is longer than the run", "simulate " PARTICLE " --step 10");
+    cli_expect(1, NULL, "the step is longer than the run", "simulate " PARTICLE " --step 10");
 }
 
 static void a_method_at_its_limit_exits_3(void **state)
@@ -662,10 +638,10 @@ static void a_method_at_its_limit_exits_3(void **state)
                       "state v[5] = [0, 0, 0, 0, 0]\nvar f[5]\n"
                       "for i in 1..5 {\nder(v[i]) = sum(j in 1..5, A[i,j]*f[j]) - q[i]\n"
                       "0 <= v[i] perp f[i] >= 0\n}\nsimulate to 0.1 step 0.1\n"));
-    expect(3,
-           "murty ended with 'limit', an iteration limit or the accuracy of the arithmetic was "
-           "reached\n",
-           arguments);
+    cli_expect(3, NULL,
+               "murty ended with 'limit', an iteration limit or the accuracy of the arithmetic was "
+               "reached\n",
+               "%s", arguments);
 }
 
 static void standard_output_that_cannot_be_written_exits_4(void **state)
@@ -683,11 +659,11 @@ static void standard_output_that_cannot_be_written_exits_4(void **state)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char arguments[256];
         snprintf(arguments, sizeof arguments, "%s >/dev/full", calls[i]);
-        expect(4, "standard output: cannot be written", arguments);
+        cli_expect(4, NULL, "standard output: cannot be written", "%s", arguments);
         snprintf(arguments, sizeof arguments, "%s >&-", calls[i]);
-        expect(4, "standard output: cannot be written", arguments);
+        cli_expect(4, NULL, "standard output: cannot be written", "%s", arguments);
     }
-    expect(0, NULL, "simulate " PARTICLE " --quiet >/dev/full"); /* nothing to print */
+    cli_expect(0, NULL, NULL, "simulate " PARTICLE " --quiet >/dev/full"); /* nothing to print */
     const char *out = cli_path("closed.csv");
     cli_result r = cli_run("simulate " PARTICLE " -o '%s' >&-", out);
     assert_int_equal(r.code, 4);
@@ -816,15 +792,15 @@ static void a_run_goes_on_from_a_row(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *file = wrong[i][1] ? cli_file(wrong[i][0], wrong[i][1]) : cli_path(wrong[i][0]);
         snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s'", file);
-        expect(wrong[i][1] ? 2 : 1, wrong[i][2], arguments);
+        cli_expect(wrong[i][1] ? 2 : 1, NULL, wrong[i][2], "%s", arguments);
     }
     snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s':0.12345", whole);
-    expect(2, "there is no row at t = 0.12345; they go from 0 to 1.2", arguments);
+    cli_expect(2, NULL, "there is no row at t = 0.12345; they go from 0 to 1.2", "%s", arguments);
     snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s' --to 2 -o '%s'", whole,
              whole);
-    expect(1, "which this run reads", arguments);
+    cli_expect(1, NULL, "which this run reads", "%s", arguments);
     snprintf(arguments, sizeof arguments, "simulate " PARTICLE " --from '%s':0.5 --set m=3", whole);
-    expect(0, "note: m was 10 in ", arguments);
+    cli_expect(0, NULL, "note: m was 10 in ", "%s", arguments);
     const char *fast =
         cli_file("fast.csv", "t,x,z,vx,vz\n0,1,1,1,0\n1e-12,2,1,1,0\n2e-12,3,1,1,0\n"
                              "# complete: 3 rows\n"); /* rows are rows in any unit of time */

@@ -15,22 +15,6 @@
     "--samples "                                                                                   \
     "40 --keep 'final(x),first(t where vx = 0)' "
 
-static void expect(const char *arguments, int code, const char *out, const char *err)
-{
-    cli_result r = cli_run("%s", arguments);
-    if (r.code != code || (out && !strstr(r.out, out)) || (err && !strstr(r.err, err)))
-        fail_msg("perp %s\nexit code %d, expected %d with '%s', '%s':\n%s%s", arguments, r.code,
-                 code, out ? out : "", err ? err : "", r.out, r.err);
-    cli_free(&r);
-}
-
-#define EXPECT(code, out, err, ...)                                                                \
-    do {                                                                                           \
-        char line_[4096];                                                                          \
-        snprintf(line_, sizeof line_, __VA_ARGS__);                                                \
-        expect(line_, code, out, err);                                                             \
-    } while (0)
-
 static void clear(const char *folder)
 {
     char command[2048];
@@ -53,7 +37,7 @@ static void the_table_has_a_row_for_each_job(void **state)
     clear("whole");
     snprintf(folder, sizeof folder, "%s", cli_path("whole"));
     snprintf(table, sizeof table, "%s/table.csv", folder);
-    EXPECT(0, "120 of 120 jobs", NULL, SWEEP "-o '%s'", folder);
+    cli_expect(0, "120 of 120 jobs", NULL, SWEEP "-o '%s'", folder);
     perp_trajectory *t; /* numbers are read as of every table of ours, words are passed over */
     assert_int_equal(perp_trajectory_read(table, &t, NULL), PERP_OK);
     assert_int_equal(perp_trajectory_rows(t), 120);
@@ -76,14 +60,14 @@ static void shards_and_threads_give_the_same_table(void **state)
     snprintf(folder, sizeof folder, "%s", cli_path("shards"));
     snprintf(table, sizeof table, "%s/table.csv", folder);
     snprintf(whole, sizeof whole, "%s", cli_path("whole/table.csv"));
-    EXPECT(0, "shard 3/3", NULL, SWEEP "-o '%s' --shard 3/3 --threads 1", folder);
-    EXPECT(4, NULL, "this shard has no journal", "sweep --merge -o '%s'", folder);
-    EXPECT(0, "perp sweep --merge -o", NULL, SWEEP "-o '%s' --shard 1/3 --threads 2", folder);
-    EXPECT(0, "", NULL, SWEEP "-o '%s' --shard 2/3 --threads 3 --quiet", folder);
-    EXPECT(0, table, NULL, "sweep --merge -o '%s'", folder);
+    cli_expect(0, "shard 3/3", NULL, SWEEP "-o '%s' --shard 3/3 --threads 1", folder);
+    cli_expect(4, NULL, "this shard has no journal", "sweep --merge -o '%s'", folder);
+    cli_expect(0, "perp sweep --merge -o", NULL, SWEEP "-o '%s' --shard 1/3 --threads 2", folder);
+    cli_expect(0, "", NULL, SWEEP "-o '%s' --shard 2/3 --threads 3 --quiet", folder);
+    cli_expect(0, table, NULL, "sweep --merge -o '%s'", folder);
     expect_same(whole, table);
     clear("one");
-    EXPECT(0, NULL, NULL, SWEEP "-o '%s' --threads 1 --quiet", cli_path("one"));
+    cli_expect(0, NULL, NULL, SWEEP "-o '%s' --threads 1 --quiet", cli_path("one"));
     expect_same(whole, cli_path("one/table.csv"));
 }
 
@@ -109,9 +93,9 @@ static void a_killed_sweep_goes_on(void **state)
         }
     }
     assert_int_equal(kills, 100);
-    EXPECT(0, NULL, NULL, SWEEP "--to 3 -o '%s' --resume --quiet", folder);
+    cli_expect(0, NULL, NULL, SWEEP "--to 3 -o '%s' --resume --quiet", folder);
     clear("long");
-    EXPECT(0, NULL, NULL, SWEEP "--to 3 -o '%s' --quiet", cli_path("long"));
+    cli_expect(0, NULL, NULL, SWEEP "--to 3 -o '%s' --quiet", cli_path("long"));
     snprintf(whole, sizeof whole, "%s", cli_path("long/table.csv"));
     expect_same(whole, cli_path("killed/table.csv"));
 }
@@ -122,22 +106,23 @@ static void an_interrupted_sweep_keeps_what_is_done(void **state)
     char folder[1024];
     clear("ended");
     snprintf(folder, sizeof folder, "%s", cli_path("ended"));
-    EXPECT(130, "table.csv.partial", "the time limit came",
-           SWEEP "--to 200 -o '%s' --time-limit 0.2", folder);
+    cli_expect(130, "table.csv.partial", "the time limit came",
+               SWEEP "--to 200 -o '%s' --time-limit 0.2", folder);
     assert_int_equal(access(cli_path("ended/table.csv"), F_OK), -1);
     char *text = cli_read(cli_path("ended/table.csv.partial"));
     assert_non_null(strstr(text, "of 120 jobs are done"));
     free(text);
-    EXPECT(2, NULL, "is the first that is not", "sweep --merge -o '%s'", folder);
+    cli_expect(2, NULL, "is the first that is not", "sweep --merge -o '%s'", folder);
     cli_result r =
         cli_run(SWEEP "--to 200 -o '%s' --resume & sleep 0.5; kill -TERM $!; wait $!; echo code $?",
                 folder);
     assert_non_null(strstr(r.out, "code 130"));
     assert_non_null(strstr(r.err, "--resume goes on"));
     cli_free(&r);
-    EXPECT(1, NULL, "there is a sweep already", SWEEP "--to 200 -o '%s'", folder);
-    EXPECT(2, NULL, "'to' was another", SWEEP "--to 2 -o '%s' --resume", folder);
-    EXPECT(2, NULL, "'vary' was another", SWEEP "--to 200 --vary e=0,1 -o '%s' --resume", folder);
+    cli_expect(1, NULL, "there is a sweep already", SWEEP "--to 200 -o '%s'", folder);
+    cli_expect(2, NULL, "'to' was another", SWEEP "--to 2 -o '%s' --resume", folder);
+    cli_expect(2, NULL, "'vary' was another", SWEEP "--to 200 --vary e=0,1 -o '%s' --resume",
+               folder);
 }
 
 static void a_damaged_journal_is_refused(void **state)
@@ -147,23 +132,23 @@ static void a_damaged_journal_is_refused(void **state)
     clear("damaged");
     snprintf(folder, sizeof folder, "%s", cli_path("damaged"));
     snprintf(journal, sizeof journal, "%s/journal.jsonl", folder);
-    EXPECT(0, NULL, NULL, SWEEP "-o '%s' --quiet", folder);
+    cli_expect(0, NULL, NULL, SWEEP "-o '%s' --quiet", folder);
     char *text = cli_read(journal), *third = strchr(strchr(text, '\n') + 1, '\n') + 1;
     FILE *file = fopen(journal, "w"); /* a line in the middle */
     fprintf(file, "%.*s{\"job\":\n%s", (int)(third - text), text, third);
     fclose(file);
-    EXPECT(2, NULL, "journal.jsonl:3: this is no job", "sweep --merge -o '%s'", folder);
-    EXPECT(2, NULL, "journal.jsonl:3: this is no job", SWEEP "-o '%s' --resume", folder);
+    cli_expect(2, NULL, "journal.jsonl:3: this is no job", "sweep --merge -o '%s'", folder);
+    cli_expect(2, NULL, "journal.jsonl:3: this is no job", SWEEP "-o '%s' --resume", folder);
     file = fopen(journal, "w"); /* cut in the middle of a line: done again */
     fprintf(file, "%.*s", (int)(third - text) - 9, text);
     fclose(file);
-    EXPECT(0, "120 of 120 jobs", NULL, SWEEP "-o '%s' --resume", folder);
+    cli_expect(0, "120 of 120 jobs", NULL, SWEEP "-o '%s' --resume", folder);
     expect_same(cli_path("whole/table.csv"), cli_path("damaged/table.csv"));
     file = fopen(journal, "w");
     fprintf(file, "t,x\n0,1\n");
     fclose(file);
-    EXPECT(2, NULL, "no journal of a sweep", SWEEP "-o '%s' --resume", folder);
-    EXPECT(4, NULL, "cannot be read", "sweep --merge -o '%s/none'", folder);
+    cli_expect(2, NULL, "no journal of a sweep", SWEEP "-o '%s' --resume", folder);
+    cli_expect(4, NULL, "cannot be read", "sweep --merge -o '%s/none'", folder);
     free(text);
 }
 
@@ -173,8 +158,8 @@ static void refused_points_have_a_reason(void **state)
     const char *model = cli_file("fall.perp", "model fall\nparam m = 1\nstate v = 0\n"
                                               "m*der(v) = 1/m\nsimulate to 1 step 0.1\n");
     clear("refused");
-    EXPECT(0, "2 verified, 0 without a solution, 1 refused; job 1: ", NULL,
-           "sweep '%s' --vary m=1,0,2 -o '%s'", model, cli_path("refused"));
+    cli_expect(0, "2 verified, 0 without a solution, 1 refused; job 1: ", NULL,
+               "sweep '%s' --vary m=1,0,2 -o '%s'", model, cli_path("refused"));
     char *text = cli_read(cli_path("refused/table.csv"));
     const char *row = strstr(text, "\n1,0,");
     assert_non_null(row);
@@ -186,21 +171,21 @@ static void wrong_options_are_said(void **state)
 {
     (void)state;
 #define MODEL "sweep examples/notes/particle.perp "
-    EXPECT(1, NULL, "which model?", "sweep --vary m=1:2");
-    EXPECT(1, NULL, "what varies?", MODEL);
-    EXPECT(1, NULL, "unknown", MODEL "--vary mq=1:2");
-    EXPECT(1, NULL, "'m=2:1': LOW < HIGH", MODEL "--vary m=2:1");
-    EXPECT(1, NULL, "needs a folder", MODEL "--vary m=1:2 --shard 1/2");
-    EXPECT(1, NULL, "needs a folder", MODEL "--vary m=1:2 --resume");
-    EXPECT(1, NULL, "I/N is expected", MODEL "--vary m=1:2 --shard 3/2 -o x");
-    EXPECT(1, NULL, "-o is a folder", MODEL "--vary m=1:2 -o -");
-    EXPECT(1, NULL, "it takes no model", MODEL "--merge -o x");
-    EXPECT(1, NULL, "needs the folder", "sweep --merge");
-    EXPECT(4, NULL, "cannot be made", MODEL "--vary m=1,2 -o /dev/null/x");
+    cli_expect(1, NULL, "which model?", "sweep --vary m=1:2");
+    cli_expect(1, NULL, "what varies?", MODEL);
+    cli_expect(1, NULL, "unknown", MODEL "--vary mq=1:2");
+    cli_expect(1, NULL, "'m=2:1': LOW < HIGH", MODEL "--vary m=2:1");
+    cli_expect(1, NULL, "needs a folder", MODEL "--vary m=1:2 --shard 1/2");
+    cli_expect(1, NULL, "needs a folder", MODEL "--vary m=1:2 --resume");
+    cli_expect(1, NULL, "I/N is expected", MODEL "--vary m=1:2 --shard 3/2 -o x");
+    cli_expect(1, NULL, "-o is a folder", MODEL "--vary m=1:2 -o -");
+    cli_expect(1, NULL, "it takes no model", MODEL "--merge -o x");
+    cli_expect(1, NULL, "needs the folder", "sweep --merge");
+    cli_expect(4, NULL, "cannot be made", MODEL "--vary m=1,2 -o /dev/null/x");
     setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
-    EXPECT(2, NULL, "one of 4 processes", MODEL "--vary m=1,2");
+    cli_expect(2, NULL, "one of 4 processes", MODEL "--vary m=1,2");
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    EXPECT(0, "sobol", NULL, "sweep --help");
+    cli_expect(0, "sobol", NULL, "sweep --help");
 }
 
 int main(void)

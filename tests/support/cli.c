@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "unit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,19 +59,37 @@ char *cli_read(const char *path)
     return text;
 }
 
-cli_result cli_run(const char *arguments, ...)
+static cli_result run(const char *arguments, va_list args)
 {
     char line[4096], command[8192];
-    va_list args;
-    va_start(args, arguments);
     vsnprintf(line, sizeof line, arguments, args);
-    va_end(args);
     const char *out = cli_path("stdout"), *err = cli_path("stderr");
     snprintf(command, sizeof command,
              "cd '%s' && PERP='%s' && { \"$PERP\" %s; } >'%s' 2>'%s' </dev/null", PERP_SOURCE_DIR,
              PERP_CLI, line, out, err);
     int status = system(command);
     return (cli_result){WIFEXITED(status) ? WEXITSTATUS(status) : -1, cli_read(out), cli_read(err)};
+}
+
+cli_result cli_run(const char *arguments, ...)
+{
+    va_list args;
+    va_start(args, arguments);
+    cli_result result = run(arguments, args);
+    va_end(args);
+    return result;
+}
+
+void cli_expect(int code, const char *out, const char *err, const char *arguments, ...)
+{
+    va_list args;
+    va_start(args, arguments);
+    cli_result r = run(arguments, args);
+    va_end(args);
+    if (r.code != code || (out && !strstr(r.out, out)) || (err && !strstr(r.err, err)))
+        fail_msg("perp %s\nexit code %d, expected %d with '%s', '%s':\n%s%s", arguments, r.code,
+                 code, out ? out : "", err ? err : "", r.out, r.err);
+    cli_free(&r);
 }
 
 void cli_free(cli_result *result)

@@ -13,6 +13,10 @@ typedef struct cli_result {
 cli_result cli_run(const char *arguments, ...);
 void cli_free(cli_result *result);
 
+/* The same, where all that matters is the exit code and, unless NULL, words on standard output and on
+ * standard error; fails the test with what came. */
+void cli_expect(int code, const char *out, const char *err, const char *arguments, ...);
+
 /* A fresh folder for the test's files; removed by the build, not by the test. */
 const char *cli_folder(void);
 

@@ -4,6 +4,10 @@
 #ifndef PERP_TEST_FAILING_MALLOC_H
 #define PERP_TEST_FAILING_MALLOC_H
 
+#include "unit.h"
+
+#include "perp/base.h"
+
 #include <stddef.h>
 
 void *__real_malloc(size_t size);
@@ -49,6 +53,30 @@ void __wrap_free(void *memory)
 {
     live -= memory != NULL;
     __real_free(memory);
+}
+
+/* What came of a story told with one allocation failing. */
+typedef struct told {
+    perp_status status; /* PERP_OK or PERP_ERR_MEMORY */
+    int reached;        /* there was such an allocation */
+    int errors, lost;   /* of its diag */
+} told;
+
+/* Tell `story` with its k-th allocation failing, k from 1. Fails the test where memory leaks or another
+ * status comes back. */
+static inline told tell(long k, perp_status (*story)(void *given, perp_diag *diag), void *given)
+{
+    perp_diag diag = {0};
+    long before = live;
+    allocations = 0, fail_at = k;
+    perp_status status = story(given, &diag);
+    told t = {status, allocations >= k, diag.errors, diag.lost};
+    fail_at = 0;
+    perp_diag_clear(&diag);
+    if (live != before) fail_msg("allocation %ld failed: %ld blocks leaked", k, live - before);
+    if (status != PERP_OK && status != PERP_ERR_MEMORY)
+        fail_msg("allocation %ld failed: %s", k, perp_status_name(status));
+    return t;
 }
 
 #endif
