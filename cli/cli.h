@@ -26,6 +26,17 @@ enum {
 #include "commands.def"
 #undef PERP_COMMAND
 
+/* --method of a request with perp_simulation_options `o`. */
+extern const char *const cli_integrators[];
+#define CLI_SPACED(name, word, ...) " " word
+#define CLI_METHOD_OPTION                                                                          \
+    {                                                                                              \
+        "method", "NAME",                                                                          \
+            "how time is stepped (default: the model's, else one that fits it, see perp "          \
+            "check):" PERP_INTEGRATOR_LIST(CLI_SPACED),                                            \
+            CLI_INTO(request, o.integrator), .words = cli_integrators                              \
+    }
+
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const cli_integrators[] = {
+#define WORD(name, word, ...) word,
+    PERP_INTEGRATOR_LIST(WORD) NULL
+#undef WORD
+};
+
 /* Help ---------------------------------------------------------------------------------------- */
 
 static void print_option(const char *name, const char *value, const char *help)

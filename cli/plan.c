@@ -26,7 +26,6 @@ typedef struct request {
 
 #define INTO(field)                         CLI_INTO(request, field)
 #define WORD(name, word, ...)               word,
-#define SPACED(name, word, ...)             " " word
 #define WEIGHTED(name, word, weighted, ...) weighted,
 static const char is_weighted[] = {PERP_PLAN_METHOD_LIST(WEIGHTED)};
 static const char *const methods[] = {PERP_PLAN_METHOD_LIST(WORD) NULL};
@@ -40,7 +39,7 @@ static const cli_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)", INTO(o.nodes), .least = 2,
      .most = 1e6},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated", INTO(set)},
-    {"method", "NAME", "of a step (default backward-euler):" PERP_PLAN_METHOD_LIST(SPACED),
+    {"method", "NAME", "of a step (default backward-euler):" PERP_PLAN_METHOD_LIST(CLI_SPACED),
      INTO(o.method), .words = methods},
     {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)", INTO(o.theta),
      .least = 0.5, .most = 1},

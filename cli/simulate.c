@@ -27,12 +27,6 @@ typedef struct request {
 
 #define INTO(field) CLI_INTO(request, field)
 
-static const char *const integrators[] = {
-#define WORD(name, word, ...) word,
-    PERP_INTEGRATOR_LIST(WORD) NULL
-#undef WORD
-};
-#define SPACED(name, word, ...)             " " word
 #define WEIGHTED(name, word, weighted, ...) weighted,
 static const char is_weighted[] = {PERP_INTEGRATOR_LIST(WEIGHTED)};
 
@@ -59,10 +53,7 @@ static const cli_option options[] = {
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated",
      INTO(input)},
-    {"method", "NAME",
-     "how time is stepped (default: the model's, else one that fits it, see perp "
-     "check):" PERP_INTEGRATOR_LIST(SPACED),
-     INTO(o.integrator), .words = integrators},
+    CLI_METHOD_OPTION,
     {"theta", "X", "weight of the step's end for theta and moreau, 0.5..1 (default 0.5)",
      INTO(o.theta), .least = 0.5, .most = 1},
     {"tol", "X",

@@ -27,12 +27,6 @@ typedef struct request {
 
 #define INTO(field) CLI_INTO(request, field)
 
-static const char *const integrators[] = {
-#define WORD(name, word, ...) word,
-    PERP_INTEGRATOR_LIST(WORD) NULL
-#undef WORD
-};
-#define SPACED(name, word, ...) " " word
 static const char *const designs[] = {
 #define DESIGN(name, word, text) word,
     PERP_DESIGN_LIST(DESIGN) NULL
@@ -61,10 +55,7 @@ static const cli_option options[] = {
     {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
     {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
-    {"method", "NAME",
-     "how time is stepped (default: the model's, else one that fits it, see perp "
-     "check):" PERP_INTEGRATOR_LIST(SPACED),
-     INTO(o.integrator), .words = integrators},
+    CLI_METHOD_OPTION,
     {"o", "FOLDER", "for the journal and the table (default: only the summary is printed)",
      INTO(out)},
     {"resume", NULL, "go on with the journal in FOLDER", INTO(resume)},

@@ -44,9 +44,9 @@ typedef struct perp__pair {
 typedef struct perp__contact_problem {
     perp__rows *rows;
     perp__entry *entry;
-    int crows, nentry, centry, nblock, cblock, place_room, solver_room;
+    int crows, nentry, centry, nblock, cblock, crow, ccolumn, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
-    int *place;            /* rows and columns of the blocks */
+    int *row, *column;     /* of the blocks */
 } perp__contact_problem;
 
 struct perp_bodies {

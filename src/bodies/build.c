@@ -430,7 +430,8 @@ void perp_bodies_destroy(perp_bodies *b)
     free(b->c.entry);
     free(b->c.value);
     free(b->c.block);
-    free(b->c.place);
+    free(b->c.row);
+    free(b->c.column);
     perp_fc_solver_destroy(b->solver);
     perp__arena_clear(&b->arena);
     free(b);

@@ -117,10 +117,10 @@ static int may_share(const perp__rows *x, const perp__rows *y)
 static int grow_blocks(perp_bodies *b)
 {
     return perp__grow(&b->c.block, &b->c.cblock, 9 * (b->c.nblock + 2), sizeof *b->c.block) &&
-           perp__grow(&b->c.place, &b->c.place_room, 2 * (b->c.nblock + 2), sizeof *b->c.place);
+           perp__grow(&b->c.row, &b->c.crow, b->c.nblock + 2, sizeof *b->c.row) &&
+           perp__grow(&b->c.column, &b->c.ccolumn, b->c.nblock + 2, sizeof *b->c.column);
 }
 
-/* Rows in b->c.place first, columns behind them once all are known. */
 static int make_blocks(perp_bodies *b)
 {
     b->c.nblock = 0;
@@ -131,12 +131,12 @@ static int make_blocks(perp_bodies *b)
             double *one = b->c.block + 9 * (size_t)b->c.nblock, *other = one + 9;
             if (!make_block(b, &b->c.rows[i], &b->c.rows[j], one)) continue;
             int n = b->c.nblock++;
-            b->c.place[2 * n] = i, b->c.place[2 * n + 1] = j;
+            b->c.row[n] = i, b->c.column[n] = j;
             if (i == j) continue;
             for (int r = 0; r < 3; r++)
                 for (int c = 0; c < 3; c++) other[3 * c + r] = one[3 * r + c];
             n = b->c.nblock++;
-            b->c.place[2 * n] = j, b->c.place[2 * n + 1] = i;
+            b->c.row[n] = j, b->c.column[n] = i;
         }
     return 1;
 }

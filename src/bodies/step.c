@@ -33,8 +33,8 @@ static perp_fc friction_problem(const perp_bodies *b)
                      .q = perp__contact_value(b, PERP__Q),
                      .mu = perp__contact_value(b, PERP__MU),
                      .block = b->c.block,
-                     .row = b->c.place,
-                     .col = b->c.place + b->c.nblock,
+                     .row = b->c.row,
+                     .col = b->c.column,
                      .nb = b->c.nblock};
 }
 
@@ -54,24 +54,10 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
     return perp_fc_solver_create(PERP_FC_AUTO, &shape, &o, &b->solver) == PERP_OK;
 }
 
-/* Places are (row, column) pairs; the problem wants all rows, then all columns. */
-static int part_places(perp_bodies *b)
-{
-    int *parted = malloc(2 * ((size_t)b->c.nblock + 1) * sizeof *parted);
-    if (!parted) return 0;
-    for (int k = 0; k < b->c.nblock; k++) {
-        parted[k] = b->c.place[2 * k];
-        parted[b->c.nblock + k] = b->c.place[2 * k + 1];
-    }
-    memcpy(b->c.place, parted, 2 * (size_t)b->c.nblock * sizeof *parted);
-    free(parted);
-    return 1;
-}
-
 /* Impulses, and what they add to the velocities. */
 static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
 {
-    if (!perp__bodies_state_contacts(b, b->next) || !part_places(b)) return PERP_ERR_MEMORY;
+    if (!perp__bodies_state_contacts(b, b->next)) return PERP_ERR_MEMORY;
     perp_fc problem = friction_problem(b);
     perp_fc_info solved;
     double *impulse = perp__contact_value(b, PERP__IMPULSE);
@@ -123,10 +109,9 @@ static double contact_difference(perp_bodies *b)
     for (int i = 0; i < 3 * b->ntouch; i++) scale[i] = fabs(q[i]);
     for (int i = 0; i < b->ntouch; i++) scale[3 * i] += 2 * fabs(shift[3 * i]);
     for (int k = 0; k < b->c.nblock; k++) {
-        const double *W = b->c.block + 9 * (size_t)k,
-                     *r = b->touch[b->c.place[b->c.nblock + k]].impulse;
+        const double *W = b->c.block + 9 * (size_t)k, *r = b->touch[b->c.column[k]].impulse;
         for (int d = 0; d < 3; d++)
-            scale[3 * b->c.place[k] + d] +=
+            scale[3 * b->c.row[k] + d] +=
                 fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
     }
     perp__bodies_velocities(b, b->next);

@@ -709,6 +709,22 @@ static perp__statement *parse_body(parser *p, int nested);
 
 static int makes_parts(const perp__statement *s);
 
+/* { statements } of a loop or an if, of which there may not be too many in each other. 1: the depth was
+ * counted, and is the caller's to count down. */
+static int parse_own_body(parser *p, perp__statement *s, const char *what)
+{
+    expect_symbol(p, '{', "'{'");
+    s->end = last_end(p);
+    if (p->bad) return 0;
+    if (++p->depth > MAX_DEPTH) {
+        perp__error(p->source, s->at, s->at, "more than %d nested %s", MAX_DEPTH, what);
+        p->bad = 1;
+    } else {
+        s->body = parse_body(p, 1);
+    }
+    return 1;
+}
+
 static void parse_for(parser *p, perp__statement *s)
 {
     take(p);
@@ -721,16 +737,8 @@ static void parse_for(parser *p, perp__statement *s)
         take(p);
         s->hi = parse_expression(p);
     }
-    expect_symbol(p, '{', "'{'");
-    s->end = last_end(p);
-    if (p->bad) return;
-    if (++p->depth > MAX_DEPTH) {
-        perp__error(p->source, s->at, s->at, "more than %d nested loops", MAX_DEPTH);
-        p->bad = 1;
-    } else {
-        s->body = parse_body(p, 1);
-        s->makes = makes_parts(s->body);
-    }
+    if (!parse_own_body(p, s, "loops")) return;
+    s->makes = makes_parts(s->body);
     p->depth--;
 }
 
@@ -930,15 +938,7 @@ static void parse_if(parser *p, perp__statement *s)
 {
     take(p);
     s->guard = parse_guard(p);
-    expect_symbol(p, '{', "'{'");
-    s->end = last_end(p);
-    if (p->bad) return;
-    if (++p->depth > MAX_DEPTH) {
-        perp__error(p->source, s->at, s->at, "more than %d nested ifs", MAX_DEPTH);
-        p->bad = 1;
-    } else {
-        s->body = parse_body(p, 1);
-    }
+    if (!parse_own_body(p, s, "ifs")) return;
     const perp__token *next = p->token;
     while (next->kind == TOKEN_NEWLINE) next++;
     int is_else =
