@@ -59,6 +59,7 @@ struct perp_bodies {
     int *parent_of;   /* of a velocity: the next one up its tree, -1 */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
         *D;                     /* M: then its factors L, D of L' D L */
+    double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
     perp_touch *touch, *before; /* before: those of the step before, where a step begins */
     int ntouch, ctouch, nbefore, cbefore;
     perp__contact_problem c;

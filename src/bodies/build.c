@@ -221,6 +221,7 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->row, nv + 1);
     PERP_TAKE(a, b->acc, nv + 1);
     PERP_TAKE(a, b->scale, nv + 1);
+    PERP_TAKE(a, b->size, nbody + 1);
     PERP_TAKE(a, b->load, 6 * (nbody + 1));
     PERP_TAKE(a, b->M, (size_t)nv * (size_t)nv + 1);
     PERP_TAKE(a, b->D, nv + 1);

@@ -178,10 +178,10 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
 }
 
 /* In b->scale: of each velocity's row the sum of its |terms|; b->acc and the bodies' motions are those of the step. */
-static int scale_rows(perp_bodies *b)
+static void scale_rows(perp_bodies *b)
 {
-    double(*size)[2] = calloc((size_t)b->n, sizeof *size);
-    if (!size) return 0;
+    double(*size)[2] = b->size;
+    memset(size, 0, (size_t)b->n * sizeof *size);
     contact_sizes(b, size);
     for (int i = 1; i < b->n; i++) term_sizes(b, i, size[i]);
     for (int i = b->n - 1; i > 0; i--) {
@@ -196,18 +196,16 @@ static int scale_rows(perp_bodies *b)
         size[l->is.parent][0] += l->is.parent ? size[i][0] + perp__length3(l->r) * size[i][1] : 0;
         size[l->is.parent][1] += l->is.parent ? size[i][1] : 0;
     }
-    free(size);
-    return 1;
 }
 
-/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|; -1 when memory is out. */
+/* Newton's law over the step by inverse dynamics: the largest row beside the sum of its |terms|. */
 static double newton_difference(perp_bodies *b)
 {
     double worst = 0;
     for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
     load_bodies(b);
     perp__bodies_inverse(b, b->v, b->acc, b->load, b->row);
-    if (!scale_rows(b)) return -1;
+    scale_rows(b);
     for (int i = 1; i < b->n; i++)
         for (int k = b->link[i].v; k < b->link[i].v + b->link[i].nv; k++) {
             double off = fabs(b->row[k] - b->tau[k] + b->link[i].is.damping * b->next[k]);
@@ -219,9 +217,7 @@ static double newton_difference(perp_bodies *b)
 
 static perp_status judge(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
-    double newton = newton_difference(b);
-    if (newton < 0) return perp__out_of_memory(diag, "bodies");
-    info->newton_error = fmax(newton, contact_difference(b));
+    info->newton_error = fmax(newton_difference(b), contact_difference(b));
     if (info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
         info->newton_error <= b->o.tol)
         return PERP_OK;
