@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build dist python run install uninstall deb test dev asan tsan bench bench-solvers ledger experiments fuzz fmt clean
+.PHONY: build dist python run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -66,6 +66,11 @@ bench: setup
 bench-solvers: setup
 	@$(MAKE) build
 	@build/bench_solvers
+
+# Stacks of boxes by perp/bodies.h: time and work of a step, their tails.
+bench-bodies: setup
+	@$(MAKE) build
+	@build/bench_bodies --tilt 5
 
 # Instruction counts of 23 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
 ledger: setup

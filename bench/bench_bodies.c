@@ -1,0 +1,142 @@
+/* build/bench_bodies [--steps N] [--seed S] [--tilt DEGREES] [HEIGHT...]: stacks of boxes with exact cones at 1e-8: CPU time of a step and the
+ * friction solver's iterations, in the mean, the median, at p99.9 and the worst step; steps that are refused; how deep the stack has sunk. */
+
+#include "perp/perp.h"
+#include "timing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEIGHT_MOST = 200, TILT_EVERY = 50 };
+static const double HALF = 0.1;
+
+typedef struct figures {
+    double *time, *work; /* of each step */
+    long refused, worst;
+} figures;
+
+static perp_bodies *make_stack(int n, const double *gravity, perp_diag *diag)
+{
+    static perp_body body[HEIGHT_MOST];
+    static perp_shape shape[HEIGHT_MOST + 1];
+    perp_bodies_options o = perp_bodies_options_default();
+    perp_bodies *b = NULL;
+    memcpy(o.gravity, gravity, sizeof o.gravity);
+    shape[0] = (perp_shape){.kind = PERP_SHAPE_PLANE, .mu = 0.5};
+    for (int i = 0; i < n; i++) {
+        double I = 2 * HALF * HALF / 3;
+        body[i] = (perp_body){.joint = PERP_JOINT_FREE,
+                              .mass = 1,
+                              .inertia = {I, I, I},
+                              .position = {0, 0, HALF * (2 * i + 1)}};
+        shape[i + 1] = (perp_shape){
+            .body = i + 1, .kind = PERP_SHAPE_BOX, .size = {HALF, HALF, HALF}, .mu = 0.5};
+    }
+    perp_bodies_create(body, n, shape, n + 1, &o, &b, diag);
+    return b;
+}
+
+static double uniform(unsigned long long *state)
+{
+    *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+/* Gravity turned by up to `degrees` about an axis in the plane. */
+static void tilt(double degrees, unsigned long long *state, double gravity[3])
+{
+    double angle = degrees * uniform(state) * 3.14159265358979 / 180,
+           about = 6.28318530717959 * uniform(state);
+    gravity[0] = 9.81 * sin(angle) * cos(about);
+    gravity[1] = 9.81 * sin(angle) * sin(about);
+    gravity[2] = -9.81 * cos(angle);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void print_sorted(const char *what, double *x, long n, const char *unit)
+{
+    double sum = 0;
+    for (long i = 0; i < n; i++) sum += x[i];
+    qsort(x, (size_t)n, sizeof *x, ascending);
+    printf("  %-22s mean %9.1f  median %9.1f  p99.9 %9.1f  worst %9.1f %s\n", what, sum / (double)n,
+           x[n / 2], x[n - 1 - n / 1000], x[n - 1], unit);
+}
+
+/* A stack's steps; where gravity turns it is made anew from where it is. */
+static perp_bodies *run(int n, long steps, double degrees, unsigned long long seed, figures *f,
+                        perp_diag *diag)
+{
+    double gravity[3] = {0, 0, -9.81}, worst = -1;
+    perp_bodies *b = make_stack(n, gravity, diag);
+    for (long i = 0; i < steps && b; i++) {
+        perp_bodies_info info;
+        if (degrees > 0 && i % TILT_EVERY == 0) {
+            tilt(degrees, &seed, gravity);
+            perp_bodies *next = make_stack(n, gravity, diag);
+            if (next) perp_bodies_set(next, perp_bodies_q(b), perp_bodies_v(b));
+            perp_bodies_destroy(b);
+            if (!(b = next)) break;
+        }
+        double start = cpu_now();
+        perp_status status = perp_bodies_step(b, &info, diag);
+        f->time[i] = 1e6 * (cpu_now() - start);
+        f->work[i] = info.iterations;
+        if (f->work[i] > worst) worst = f->work[i], f->worst = i;
+        if (status == PERP_OK) continue;
+        if (!f->refused++) printf("  %s", perp_diag_text(diag));
+        perp_diag_clear(diag);
+    }
+    return b;
+}
+
+static int bench(int n, long steps, double degrees, unsigned long long seed)
+{
+    perp_diag diag = {0};
+    figures f = {calloc((size_t)steps, sizeof(double)), calloc((size_t)steps, sizeof(double)), 0,
+                 0};
+    perp_bodies *b = f.time && f.work ? run(n, steps, degrees, seed, &f, &diag) : NULL;
+    if (b) {
+        double sunk = 0;
+        for (int i = 0; i < n; i++)
+            sunk = fmax(sunk, HALF * (2 * i + 1) - perp_bodies_q(b)[7 * i + 2]);
+        printf("%d boxes, %ld steps, gravity turned by up to %g degrees (seed %llu): %ld refused, "
+               "sunk %.1e m, most iterations at step %ld\n",
+               n, steps, degrees, seed, f.refused, sunk, f.worst + 1);
+        print_sorted("time", f.time, steps, "us");
+        print_sorted("iterations", f.work, steps, "");
+    } else
+        fprintf(stderr, "%s", perp_diag_text(&diag));
+    perp_bodies_destroy(b);
+    perp_diag_clear(&diag);
+    free(f.time);
+    free(f.work);
+    return b != NULL;
+}
+
+int main(int argc, char **argv)
+{
+    static const int heights[] = {5, 10, 20};
+    long steps = 1000;
+    double degrees = 0;
+    unsigned long long seed = 1;
+    int first = 1, ok = 1;
+    for (; first + 1 < argc && argv[first][0] == '-'; first += 2) {
+        if (strcmp(argv[first], "--steps") == 0) steps = atol(argv[first + 1]);
+        if (strcmp(argv[first], "--seed") == 0) seed = strtoull(argv[first + 1], NULL, 10);
+        if (strcmp(argv[first], "--tilt") == 0) degrees = atof(argv[first + 1]);
+    }
+    for (int i = first; i < argc; i++) {
+        int n = atoi(argv[i]);
+        if (n < 1 || n > HEIGHT_MOST || steps < 1)
+            return fprintf(stderr, "heights are 1 .. %d, steps at least 1\n", HEIGHT_MOST), 2;
+        ok &= bench(n, steps, degrees, seed);
+    }
+    for (size_t i = 0; first == argc && i < sizeof heights / sizeof *heights; i++)
+        ok &= bench(heights[i], steps, degrees, seed);
+    return !ok;
+}
