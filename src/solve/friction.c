@@ -598,14 +598,16 @@ static double coupling(const perp__fc *fc, int i, int k)
     return largest;
 }
 
-/* The data of each contact: its |q_i|, or another's carried here by the couplings |W_ij| along the way, which are at most 1 for
- * the contacts' diagonals are. */
+/* The data of each contact: its |q_i|, or another's carried here. A coupling carries what it can make of the largest datum, and what has
+ * come this far goes on undiminished: in a stack only the floor has data, and each box is held by all below. */
 static void find_data(perp__fc *fc)
 {
+    double largest = 0;
     for (int i = 0; i < fc->nc; i++) {
         const double *q = fc->q + 3 * i;
         double tangent = fc->mu[i] > 0 ? larger(fabs(q[1]), fabs(q[2])) : 0;
         fc->data[i] = larger(fabs(q[0]), tangent);
+        largest = larger(largest, fc->data[i]);
     }
     for (int pass = 0, changed = 1; changed && pass < 2 * fc->nc; pass++) {
         changed = 0;
@@ -614,7 +616,7 @@ static void find_data(perp__fc *fc)
             for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
                 double from = fc->data[fc->col[k]];
                 if (!(from > fc->data[i])) continue;
-                double share = coupling(fc, i, k), carried = share < 1 ? share * from : from;
+                double most = coupling(fc, i, k) * largest, carried = from < most ? from : most;
                 if (carried > fc->data[i]) fc->data[i] = carried, changed = 1;
             }
         }

@@ -81,9 +81,91 @@ static void every_word_is_true(void **state)
     check_tally(&t, NULL, 0);
 }
 
+/* Rows (normal, t1, t2) of a corner of a box, by the velocity of its centre and its rotation, all three times `sign`. */
+static void add_corner(double *J, int rows, int contact, int box, const double *x, double sign)
+{
+    static const int axis[3] = {2, 0, 1};
+    for (int a = 0; a < 3; a++) {
+        int e = axis[a], f = (e + 1) % 3, g = (e + 2) % 3;
+        double *row = J + 3 * contact + a;
+        row[(size_t)rows * (size_t)(6 * box + e)] += sign;
+        row[(size_t)rows * (size_t)(6 * box + 3 + f)] += sign * x[g];
+        row[(size_t)rows * (size_t)(6 * box + 3 + g)] -= sign * x[f];
+    }
+}
+
+/* Boxes of masses of ratio 100 on each other, four corners a face, that fall together, tilted: only the floor has data. */
+static perp_fc tower(int height, uint64_t seed, double *M, double *J, double *q, double *mu)
+{
+    draws d = draws_of(seed, 77, (unsigned long)height);
+    int nc = 4 * height, rows = 3 * nc, nv = 6 * height;
+    double tilt = draw_uniform(&d, 0, 0.3), friction = draw_uniform(&d, 0.2, 1);
+    memset(M, 0, (size_t)(nv * nv) * sizeof *M);
+    memset(J, 0, (size_t)(rows * nv) * sizeof *J);
+    for (int b = 0; b < height; b++) {
+        double mass = pow(10, draw_uniform(&d, -1, 1));
+        for (int k = 0; k < 6; k++) M[(6 * b + k) * (nv + 1)] = k < 3 ? mass : mass / 6;
+        for (int c = 4 * b; c < 4 * b + 4; c++) {
+            double x[3] = {c % 2 ? 0.5 : -0.5, c % 4 < 2 ? 0.5 : -0.5, -0.5};
+            add_corner(J, rows, c, b, x, 1);
+            x[2] = 0.5;
+            if (b) add_corner(J, rows, c, b - 1, x, -1);
+            mu[c] = friction;
+        }
+    }
+    memset(q, 0, (size_t)rows * sizeof *q);
+    for (int c = 0; c < 4; c++) q[3 * c] = -0.0196, q[3 * c + 1] = 0.0196 * tilt;
+    return (perp_fc){.dimension = 3,
+                     .nc = nc,
+                     .q = q,
+                     .mu = mu,
+                     .M = M,
+                     .ldm = nv,
+                     .J = J,
+                     .ldj = rows,
+                     .nv = nv};
+}
+
+static void towers_are_decided_however_high(void **state)
+{
+    (void)state;
+    enum { HIGHEST = 30, ROWS = 12 * HIGHEST, VELOCITIES = 6 * HIGHEST };
+    static double M[VELOCITIES * VELOCITIES], J[ROWS * VELOCITIES], W[ROWS * ROWS], q[ROWS],
+        mu[4 * HIGHEST];
+    int stands = 0, stood = 0;
+    for (int height = 2; height <= HIGHEST; height++) {
+        perp_fc problem = tower(height, seed_of_run(), M, J, q, mu);
+        perp_fc_solver *solver;
+        perp_fc_info info;
+        double r[ROWS] = {0};
+        assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, &problem, NULL, &solver), PERP_OK);
+        assert_int_equal(perp_fc_solve(solver, &problem, r, NULL, &info), PERP_OK);
+        perp_fc_solver_destroy(solver);
+        stands += q[1] <= mu[0] * -q[0];
+        stood += info.outcome == PERP_SOLVED && q[1] <= mu[0] * -q[0];
+        if (info.outcome != PERP_SOLVED) continue;
+        problem.W = W, problem.ldw = 3 * problem.nc;
+        assert_int_equal(perp_fc_delassus(&(perp_fc){.dimension = 3,
+                                                     .nc = problem.nc,
+                                                     .M = M,
+                                                     .ldm = problem.nv,
+                                                     .J = J,
+                                                     .ldj = problem.ldj,
+                                                     .nv = problem.nv},
+                                          W, problem.ldw),
+                         PERP_OK);
+        exact_error e = exact_fc_error(&problem, r);
+        if (!(e.own <= TOL && e.data <= DATA))
+            fail_msg("%d boxes: error %g of the terms, %g of the data", height, e.own, e.data);
+    }
+    printf("%d of %d towers inside their cones\n", stood, stands);
+    assert_true(stands > HIGHEST / 3 && stood == stands);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(towers_are_decided_however_high),
         cmocka_unit_test(every_word_is_true),
     };
     return run_all(tests);

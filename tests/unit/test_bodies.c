@@ -300,7 +300,7 @@ static void spheres_roll_and_spin_back(void **state)
 static void stacks_do_not_sink_or_creep(void **state)
 {
     (void)state;
-    enum { N = 6 };
+    enum { N = 20 };
     perp_body body[N];
     perp_shape shape[N + 1] = {ground};
     for (int i = 0; i < N; i++) {
