@@ -187,7 +187,8 @@ PERP_API double perp_simulation_input(const perp_simulation *simulation, int inp
 
 /// What an input is at the end of the next step, and from then on until it is set again. At the beginning of a step it is what it was at the
 /// end of the last, linear between them, as in a table: a run that is driven so is repeated by its own rows (perp simulate --input).
-/// Where the model gives none, the first value holds at the start, too. Allocates nothing.
+/// Where the model gives none, the first value holds at the start, too. A method that locates events takes no function of time for an input
+/// that may be set: it must be set before the first step, unless it has a table or is a constant. Allocates nothing.
 ///
 /// @param input  index in the model; one that the options name
 /// @param value  in the input's unit; NaN: as the model says again (its table or function of time)

@@ -6,7 +6,7 @@
 #include "base/tol.h"
 #include "linalg/dense.h"
 #include "model/instant.h"
-#include "simulate/step.h"
+#include "simulate/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -243,12 +243,21 @@ static int derive(writing *w, int **column, double **value, int **entry)
     a->start[nrow] = n;
     perp__sparse_row_clear(&d);
     return ok && !w->graph.failed &&
-           perp__tape_compile(&a->tape, &w->graph, w->root.e, w->root.n, a->nsymbol);
+           perp__tape_compile(&a->tape, &w->graph, w->root.e, w->root.n,
+                              first_param(a) + w->nparam);
 }
 
 /* Memory ---------------------------------------------------------------------------------------- */
 
-static void lay_out(perp__collocation *a)
+/* Is there room in the tables for this input? */
+static int is_table(const perp_model *m, int input, const perp__changes *changes)
+{
+    int is_set = 0;
+    for (int k = 0; k < changes->ninput; k++) is_set |= changes->input[k] == input;
+    return is_set || m->item[PERP_INPUT][input].table.n > 0;
+}
+
+static void lay_out(perp__collocation *a, const perp__changes *changes)
 {
     const perp_model *m = a->model;
     int s = a->scheme.npoint;
@@ -257,9 +266,11 @@ static void lay_out(perp__collocation *a)
     PERP_TAKE(&a->arena, a->table, m->nitem[PERP_INPUT] + 1);
     PERP_TAKE(&a->arena, a->start, s * a->nrow + 1);
     PERP_TAKE(&a->arena, a->gap, m->npair + 1);
+    PERP_TAKE(&a->arena, a->varied, changes->nparam + 1);
     if (a->arena.failed) return;
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
-        if (m->item[PERP_INPUT][i].table.n > 0) a->table[a->ntable++] = i;
+        if (is_table(m, i, changes)) a->table[a->ntable++] = i;
+    for (int k = 0; k < changes->nparam; k++) a->varied[a->nvaried++] = changes->param[k];
     a->n = s * point_size(a);
     a->before = BEFORE, a->time = a->before + a->nx, a->at_table = a->time + s;
     a->y = a->at_table + s * a->ntable, a->nsymbol = a->y + a->n;
@@ -366,16 +377,16 @@ static int allocate_writing(writing *w)
 }
 
 perp__collocation *perp__collocation_create(const perp_model *model, const perp__scheme *scheme,
-                                            double step)
+                                            double step, const perp__changes *changes)
 {
     perp__collocation *a = calloc(1, sizeof *a);
-    writing w = {.at = a, .step = step};
+    writing w = {.at = a, .step = step, .param = changes->param, .nparam = changes->nparam};
     int *column = NULL, *entry = NULL, ok = 0;
     double *value = NULL;
     if (!a) return NULL;
     atomic_init(&a->users, 1);
     a->model = model, a->scheme = *scheme, a->step = step;
-    lay_out(a);
+    lay_out(a, changes);
     if (!a->arena.failed && allocate_writing(&w) && make_instant(&w)) {
         write_rows(&w);
         ok = !w.graph.failed && derive(&w, &column, &value, &entry) &&
@@ -423,6 +434,11 @@ void perp__collocation_destroy(perp__collocation *a)
         free(a);
     }
     release(of ? of : a);
+}
+
+void perp__collocation_put_parameters(perp__collocation *a, const double *value)
+{
+    if (a->nvaried) memcpy(a->ws + first_param(a), value, (size_t)a->nvaried * sizeof *value);
 }
 
 /* Newton ---------------------------------------------------------------------------------------- */
@@ -562,7 +578,7 @@ static void begin(perp__collocation *a, double t0, double h, const double *x)
         double t = ws[a->time + c] = t0 + a->scheme.c[c] * h;
         for (int k = 0; k < a->ntable; k++)
             ws[a->at_table + c * a->ntable + k] =
-                perp__table_value(&a->model->item[PERP_INPUT][a->table[k]].table, t, &a->hint[k]);
+                perp__driven_value(a->driven, a->model, a->table[k], t, &a->hint[k]);
     }
 }
 
@@ -636,7 +652,7 @@ static int derive_slopes(perp__collocation_slopes *s, writing *w)
     int nrow = a->scheme.npoint * a->nrow, n = 0, capacity = 0, ok = 1;
     perp__sparse_row d = {0};
     for (int i = 0; i < first_param(a); i++) w->column[i] = i < a->y ? i : -1;
-    for (int k = 0; k < w->nparam; k++) w->column[first_param(a) + k] = a->y + k;
+    for (int k = 0; k < s->nparam; k++) w->column[first_param(a) + k] = a->y + k;
     for (int r = 0; ok && r < nrow; r++) {
         s->start[r] = n;
         ok = perp__gradient(&w->graph, w->row[r], w->column, &d) &&
@@ -653,16 +669,44 @@ static int derive_slopes(perp__collocation_slopes *s, writing *w)
                               first_param(a) + w->nparam);
 }
 
+/* The parameters followed, then others that may be set. 0 when memory is out. */
+static int list_parameters(perp__collocation_slopes *s, const int *param)
+{
+    const perp__collocation *a = s->at;
+    s->param = malloc(((size_t)s->nparam + (size_t)a->nvaried + 1) * sizeof *s->param);
+    if (!s->param) return 0;
+    for (int k = 0; k < s->nparam; k++) s->param[s->nsymbol++] = param[k];
+    for (int k = 0; k < a->nvaried; k++) {
+        int j = 0;
+        while (j < s->nparam && param[j] != a->varied[k]) j++;
+        if (j == s->nparam) s->param[s->nsymbol++] = a->varied[k];
+    }
+    return 1;
+}
+
+/* As they are now. */
+static void take_values(perp__collocation_slopes *s)
+{
+    const perp__collocation *a = s->at;
+    for (int j = 0; j < s->nsymbol; j++) {
+        double *value = &s->ws[first_param(a) + j];
+        *value = a->model->item[PERP_PARAM][s->param[j]].value;
+        for (int k = 0; k < a->nvaried; k++)
+            if (a->varied[k] == s->param[j]) *value = a->ws[first_param(a) + k];
+    }
+}
+
 perp__collocation_slopes *perp__collocation_slopes_create(perp__collocation *a, const int *param,
                                                           int nparam)
 {
     perp__collocation_slopes *s = calloc(1, sizeof *s);
-    writing w = {.at = a, .step = a->step, .param = param, .nparam = nparam, .is_again = 1};
     if (!s) return NULL;
     *s = (perp__collocation_slopes){.at = a, .nparam = nparam};
     s->start = malloc(((size_t)(a->scheme.npoint * a->nrow) + 1) * sizeof *s->start);
     s->unit = malloc((2 * (size_t)a->n + 1) * sizeof *s->unit);
-    int ok = s->start && s->unit && allocate_writing(&w) && make_instant(&w);
+    int ok = s->start && s->unit && list_parameters(s, param);
+    writing w = {.at = a, .step = a->step, .param = s->param, .nparam = s->nsymbol, .is_again = 1};
+    ok = ok && allocate_writing(&w) && make_instant(&w);
     if (ok) write_rows(&w);
     ok = ok && !w.graph.failed && derive_slopes(s, &w);
     if (ok) s->ws = calloc((size_t)perp__tape_end(&s->tape) + 1, sizeof *s->ws);
@@ -671,8 +715,6 @@ perp__collocation_slopes *perp__collocation_slopes_create(perp__collocation *a, 
     free(w.root.e), free(w.row), free(w.map), free(w.column), free(w.moves_by_vars);
     if (ok && s->ws) {
         perp__tape_prepare(&s->tape, s->ws, 1);
-        for (int k = 0; k < nparam; k++)
-            s->ws[first_param(a) + k] = a->model->item[PERP_PARAM][param[k]].value;
         return s;
     }
     perp__collocation_slopes_destroy(s);
@@ -683,7 +725,7 @@ void perp__collocation_slopes_destroy(perp__collocation_slopes *s)
 {
     if (!s) return;
     perp__tape_clear(&s->tape);
-    free(s->start), free(s->column), free(s->ws), free(s->unit);
+    free(s->start), free(s->column), free(s->ws), free(s->unit), free(s->param);
     free(s);
 }
 
@@ -691,6 +733,7 @@ int perp__collocation_slopes_take(perp__collocation_slopes *s)
 {
     perp__collocation *a = s->at;
     memcpy(s->ws, a->ws, (size_t)a->nsymbol * sizeof(double));
+    take_values(s);
     perp__tape_eval(&s->tape, s->ws);
     for (int i = 0; i < a->n; i++) a->row_of[i] = 1;
     if (!factor(a)) return 0;
@@ -707,8 +750,8 @@ void perp__collocation_slopes_move(const perp__collocation_slopes *s, double dt,
         double moved = move[a->time + c] = dt + a->scheme.c[c] * dh;
         for (int k = 0; k < a->ntable; k++)
             move[a->at_table + c * a->ntable + k] =
-                moved * perp__table_slope(&a->model->item[PERP_INPUT][a->table[k]].table,
-                                          s->ws[a->time + c], &a->hint[k]);
+                moved * perp__driven_slope(a->driven, a->model, a->table[k], s->ws[a->time + c],
+                                           &a->hint[k]);
     }
 }
 

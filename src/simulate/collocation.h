@@ -40,7 +40,9 @@ struct perp__collocation {
     double step;   /* the usual length of one */
     int nx, nv, n; /* states, vars, unknowns: of each point the states, then the vars */
     int neq, nrow; /* rows of a point: the equations, then PERP__PAIR_ROWS of each pair */
-    int ntable, *table, *hint; /* inputs that are tables */
+    int ntable, *table, *hint;         /* inputs that are tables, or may be set; */
+    const struct perp__driven *driven; /* ... what they were set to */
+    int nvaried, *varied;              /* parameters that may be set: symbols behind all others */
     int before, time, at_table, y,
         nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
     perp__tape tape; /* the rows of all points, then the slopes that are not constant */
@@ -59,12 +61,17 @@ struct perp__collocation {
     perp__arena arena;
 };
 
-/* NULL when memory is out. step: the usual length of one, by which drift is taken back. */
+struct perp__changes;
+
+/* NULL when memory is out. step: the usual length of one, by which drift is taken back; changes: what may be set. */
 perp__collocation *perp__collocation_create(const perp_model *model, const perp__scheme *scheme,
-                                            double step);
+                                            double step, const struct perp__changes *changes);
 /* Another for the same rows; it may outlive this one. */
 perp__collocation *perp__collocation_share(perp__collocation *at);
 void perp__collocation_destroy(perp__collocation *at);
+
+/* The values of the parameters that may be set. */
+void perp__collocation_put_parameters(perp__collocation *at, const double *value);
 
 /* Solve a step of length h from t0 and states x with row mode[p] of each pair 0, from what the unknowns are now. */
 perp__collocated perp__collocation_solve(perp__collocation *at, double t0, double h,
@@ -90,6 +97,7 @@ double perp__collocation_slope(const perp__collocation *at, int c, int i, double
 typedef struct perp__collocation_slopes {
     perp__collocation *at;
     int nparam;
+    int nsymbol, *param; /* all that are symbols here: those, then others that may be set */
     perp__tape tape;
     int *start, *column;
     double *ws;

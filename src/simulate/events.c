@@ -171,6 +171,7 @@ static int take_memory(perp__events *e)
 }
 
 perp_status perp__events_create(const perp_model *model, const perp_simulation_options *options,
+                                const perp__changes *changes, const perp__driven *driven,
                                 perp__events **events, perp_diag *diag)
 {
     perp__events *e = *events = calloc(1, sizeof *e);
@@ -183,18 +184,19 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     o.integrator = PERP_BACKWARD_EULER;
     for (int k = 0; k < 2 && status == PERP_OK; k++) {
         o.step = e->short_h / (1 + k);
-        status = perp__step_create(&e->probe[k], model, &o, NULL);
+        status = perp__step_create(&e->probe[k], model, &o, changes);
     }
     for (int k = 0; k < 2; k++) e->probe[k].tape.held = e->held;
     if (status != PERP_OK) return status;
-    e->at = perp__collocation_create(model, &scheme, e->step);
+    e->at = perp__collocation_create(model, &scheme, e->step, changes);
     if (!e->at) return PERP_ERR_MEMORY;
+    e->at->driven = driven;
     perp__events_forget(e);
     return PERP_OK;
 }
 
 perp_status perp__events_share(const perp__events *of, const perp_simulation_options *options,
-                               perp__events **events)
+                               const perp__driven *driven, perp__events **events)
 {
     perp__events *e = *events = calloc(1, sizeof *e);
     perp_simulation_options o = *options;
@@ -208,6 +210,7 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     }
     if (status == PERP_OK) e->at = perp__collocation_share(of->at);
     if (status != PERP_OK || !e->at) return PERP_ERR_MEMORY;
+    e->at->driven = driven;
     perp__events_forget(e);
     return PERP_OK;
 }
@@ -308,12 +311,12 @@ static int fails(perp__events *e, const char *why, int worst)
 
 /* Short steps ----------------------------------------------------------------------------------- */
 
-static void put_tables(perp__step *s, double t0, double t1)
+static void put_tables(const perp__events *e, perp__step *s, double t0, double t1)
 {
     for (int i = 0; i < s->table.n; i++) {
-        const perp__table *table = &s->model->item[PERP_INPUT][s->table.input[i]].table;
-        s->ws[s->sym.table_pre + i] = perp__table_value(table, t0, &s->table.hint[i]);
-        s->ws[s->sym.table + i] = perp__table_value(table, t1, &s->table.hint[i]);
+        int input = s->table.input[i], *hint = &s->table.hint[i];
+        s->ws[s->sym.table_pre + i] = perp__driven_value(e->at->driven, e->model, input, t0, hint);
+        s->ws[s->sym.table + i] = perp__driven_value(e->at->driven, e->model, input, t1, hint);
     }
 }
 
@@ -333,7 +336,7 @@ static perp__step_result probe(perp__events *e, int k, double h)
     put_vars(s, e->var);
     for (int j = s->nx + s->nv; j < s->ny; j++) ws[s->sym.y + j] = 0;
     ws[SYM_T] = e->t + h, ws[SYM_T_PRE] = e->t, ws[SYM_H] = h, ws[SYM_THETA] = 1;
-    put_tables(s, e->t, e->t + h);
+    put_tables(e, s, e->t, e->t + h);
     s->out_of_memory = 0;
     perp__step_result r = perp__step_solve(s);
     if (r.outcome == PERP_SOLVED) perp__step_assign(s);
@@ -672,7 +675,7 @@ static void put_point(perp_simulation *sim, int c, double h)
         s->sizes.history[i] = fmax(at->size[i], 2 * h * terms); /* what rounding is counted of */
     }
     put_vars(s, y + at->nx);
-    put_tables(s, t, t);
+    put_tables(e, s, t, t);
     perp__tape_eval(&s->tape.guards, ws);
     for (int p = 0; p < s->model->npair; p++) {
         const perp__pair *pair = &s->model->pair[p];
@@ -889,6 +892,24 @@ static perp__step_result advance_once(perp_simulation *sim, double t1)
     return r;
 }
 
+/* What may be set has the values that it has now in every problem. Did one change? */
+static int take_parameters(perp_simulation *sim)
+{
+    perp__events *e = sim->events;
+    int n = sim->step.sym.varied.n, has_changed = 0;
+    const double *now = sim->step.ws + perp__step_parameter(&sim->step, 0);
+    for (int k = 0; k < 2 && n; k++) {
+        perp__step *s = &e->probe[k];
+        double *was = s->ws + perp__step_parameter(s, 0);
+        if (memcmp(was, now, (size_t)n * sizeof *now) == 0) continue;
+        memcpy(was, now, (size_t)n * sizeof *now);
+        perp__step_revalue(s);
+        has_changed = 1;
+    }
+    perp__collocation_put_parameters(e->at, now);
+    return has_changed;
+}
+
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1)
 {
     perp__events *e = sim->events;
@@ -898,7 +919,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
     if (e->saltation) perp__saltation_begin(e->saltation, sim->sensitivity, sim->is_moved);
-    if (sim->is_moved) e->has_mode = e->was_in_mode = 0;
+    if (take_parameters(sim) || sim->is_moved) e->has_mode = e->was_in_mode = 0;
     fails(e, "a short step from there has no verified solution", -1);
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
         if (k > PARTS * (1 + e->model->npair)) {
@@ -914,6 +935,10 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     if (sum.outcome == PERP_SOLVED && e->is_short) put_short_step(sim);
     memcpy(s->ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
     s->ws[SYM_T] = t1;
+    for (int k = 0; k < s->table.n; k++) /* to the last bit */
+        if (s->table.is_set[k])
+            s->ws[s->sym.table + k] = perp__driven_value(e->at->driven, e->model, s->table.input[k],
+                                                         t1, &s->table.hint[k]);
     if (e->saltation && sum.outcome == PERP_SOLVED)
         perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
     return sum;

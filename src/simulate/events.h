@@ -21,12 +21,13 @@ int perp__events_wanted(const perp_model *model, perp_integrator integrator);
 
 /* For the options of a simulation that wants it. What it cannot do is refused here. */
 perp_status perp__events_create(const perp_model *model, const perp_simulation_options *options,
+                                const perp__changes *changes, const perp__driven *driven,
                                 perp__events **events, perp_diag *diag);
 void perp__events_destroy(perp__events *events);
 
 /* Another of the same problem, without what its steps left behind. */
 perp_status perp__events_share(const perp__events *events, const perp_simulation_options *options,
-                               perp__events **copy);
+                               const perp__driven *driven, perp__events **copy);
 
 /* From the start on, carry along how the states move. 0 when memory is out. */
 int perp__events_follow(perp__events *events, const perp__followed *by);

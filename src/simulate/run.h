@@ -42,6 +42,13 @@ struct perp_simulation {
     int ncolumn;
 };
 
+/* An input at a time of the step in hand, and its derivative: as it was set (driven NULL: none may be), or as its table says; NaN where that has no
+ * value. hint: of the table. */
+double perp__driven_value(const perp__driven *driven, const perp_model *model, int input, double t,
+                          int *hint);
+double perp__driven_slope(const perp__driven *driven, const perp_model *model, int input, double t,
+                          int *hint);
+
 /* The time after k steps, whole ones since sim->since. */
 double perp__run_time(const perp_simulation *sim, long k);
 

@@ -8,6 +8,7 @@
  * Together these are the saltation matrix D + (f+ - D f- - D_t) g' / (g_t + g_x f-), with all that guard and reset depend on
  * (Leine and Nijmeijer 2004, ch. 7). */
 
+#include "simulate/run.h"
 #include "simulate/saltation.h"
 
 #include <math.h>
@@ -215,13 +216,14 @@ static int advance_short(perp__saltation *s, int k)
         double rate = 1;
         if (i >= 2) {
             int table = (i - 2) % step->table.n;
-            rate = perp__table_slope(&step->model->item[PERP_INPUT][step->table.input[table]].table,
-                                     step->ws[SYM_T], &step->table.hint[table]);
+            rate = perp__driven_slope(s->slopes->at->driven, step->model, step->table.input[table],
+                                      step->ws[SYM_T], &step->table.hint[table]);
         }
         for (int j = 0; j < s->np; j++) given[i * s->np + j] = rate * s->dt[j];
     }
     if (states) memcpy(perp__sensitivity_states(s->probe[k]), s->dx, states * sizeof(double));
     memcpy(s->choice, step->choice, (size_t)step->np);
+    perp__sensitivity_revalue(s->probe[k]);
     perp__sensitivity_trust(s->probe[k]);
     perp__sensitivity_advance(s->probe[k]);
     memcpy(step->choice, s->choice,

@@ -163,11 +163,20 @@ void perp__run_initial_symbols(const perp_simulation *sim, double *symbol)
     perp__put_numbers(m, &from, PERP__AT_START, symbol);
 }
 
-/* Does only the caller say what this input is? */
+/* What an input is at all times; NaN: that changes. */
+static double constant_of(const perp_model *m, int input)
+{
+    perp_expr e = m->item[PERP_INPUT][input].expr;
+    const perp__node *node = e < 0 ? NULL : &m->graph.node[e];
+    return node && node->op == PERP__CONST ? node->value : (double)NAN;
+}
+
+/* Does only the caller say what this input is? Where events are located a function of time is not taken in the place of what may be set. */
 static int is_open(const perp_simulation *sim, int input)
 {
     const perp__item *item = &sim->model->item[PERP_INPUT][input];
-    return sim->driven.slot[input] >= 0 && item->table.n == 0 && item->expr < 0;
+    int is_function = item->expr >= 0 && !(sim->events && isnan(constant_of(sim->model, input)));
+    return sim->driven.slot[input] >= 0 && item->table.n == 0 && !is_function;
 }
 
 int perp__run_open_input(const perp_simulation *sim)
@@ -254,6 +263,33 @@ static double held_at(const perp__driven *driven, int k, double t)
     double share = (t - driven->begin) / (driven->end - driven->begin);
     if (t == driven->end || isnan(driven->from[k])) return driven->held[k];
     return driven->from[k] + share * (driven->held[k] - driven->from[k]);
+}
+
+/* The place among those that were set; -1: it was not. */
+static int place_of(const perp__driven *driven, int input)
+{
+    int k = driven ? driven->slot[input] : -1;
+    return k >= 0 && !isnan(driven->held[k]) ? k : -1;
+}
+
+double perp__driven_value(const perp__driven *driven, const perp_model *m, int input, double t,
+                          int *hint)
+{
+    const perp__table *table = &m->item[PERP_INPUT][input].table;
+    int k = place_of(driven, input);
+    return k >= 0         ? held_at(driven, k, t)
+           : table->n > 0 ? perp__table_value(table, t, hint)
+                          : constant_of(m, input);
+}
+
+double perp__driven_slope(const perp__driven *driven, const perp_model *m, int input, double t,
+                          int *hint)
+{
+    int k = place_of(driven, input);
+    const perp__table *table = &m->item[PERP_INPUT][input].table;
+    if (k < 0) return table->n > 0 ? perp__table_slope(table, t, hint) : 0;
+    double rise = driven->held[k] - driven->from[k];
+    return isnan(rise) ? 0 : rise / (driven->end - driven->begin);
 }
 
 int perp__run_follows(const perp_simulation *sim)
@@ -422,24 +458,16 @@ perp_status perp__run_allocate(perp_simulation *sim)
     return PERP_OK;
 }
 
-static perp_status no_changes(const perp_simulation *sim, perp_diag *diag)
-{
-    return perp__refuse(
-        diag, PERP_ERR_ARG, perp__in(sim->model->source.name),
-        "%s has no inputs and parameters that are set on the way; backward-euler and theta have\n",
-        perp_integrator_name(sim->options.integrator));
-}
-
 /* Points of a method that locates events are judged as steps of backward Euler. */
 static perp_status make_step(perp_simulation *sim, const perp__changes *changes, perp_diag *diag)
 {
     perp_simulation_options o = sim->options;
     int has_events = perp__events_wanted(sim->model, o.integrator);
-    if (has_events && (changes->nparam || changes->ninput)) return no_changes(sim, diag);
     if (has_events) o.integrator = PERP_BACKWARD_EULER;
     perp_status status = perp__step_create(&sim->step, sim->model, &o, changes);
     if (status != PERP_OK || !has_events) return status;
-    return perp__events_create(sim->model, &sim->options, &sim->events, diag);
+    return perp__events_create(sim->model, &sim->options, changes, &sim->driven, &sim->events,
+                               diag);
 }
 
 /* The checks before the run, then the step problem. */
@@ -704,6 +732,17 @@ static const struct {
                           "solution, which proves nothing of the conditions themselves; ",
                           say_pairs_at_fault}};
 
+static perp_status say_open(const perp_simulation *sim, int input, perp_diag *diag)
+{
+    const perp__item *item = &sim->model->item[PERP_INPUT][input];
+    return perp__refuse(diag, PERP_ERR_DATA, perp__in(sim->model->source.name),
+                        "input '%s' has no value at t = %g (step %ld): %s, and none was set\n",
+                        item->name, sim->driven.end, sim->done + 1,
+                        item->expr < 0 ? "the model gives none"
+                                       : "a method that locates events takes no function of time "
+                                         "for an input that may be set");
+}
+
 static perp_status explain(const perp_simulation *sim, const perp__step_result *r, perp_diag *diag)
 {
     const perp_model *m = sim->model;
@@ -711,11 +750,7 @@ static perp_status explain(const perp_simulation *sim, const perp__step_result *
     double t = sim->driven.end, x;
     if (sim->step.out_of_memory) return perp__out_of_memory(diag, m->source.name);
     int open = perp__run_open_input(sim);
-    if (open >= 0)
-        return perp__refuse(diag, PERP_ERR_DATA, perp__in(m->source.name),
-                            "input '%s' has no value at t = %g (step %ld): the model gives none, "
-                            "and none was set\n",
-                            m->item[PERP_INPUT][open].name, t, k);
+    if (open >= 0) return say_open(sim, open, diag);
     int input = r->fault == PERP__NOT_FINITE ? bad_input(sim, &x) : -1;
     if (input >= 0) {
         say_bad_input(m, input, x, t, k, diag);
@@ -823,6 +858,8 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     s->out_of_memory = 0;
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
+    int open = sim->events ? perp__run_open_input(sim) : -1;
+    if (open >= 0) return say_open(sim, open, diag);
     int closed = s->gaps.closed;
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)

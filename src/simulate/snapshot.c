@@ -313,7 +313,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     if (status == PERP_OK) status = perp__run_allocate(copy);
     if (status != PERP_OK) return status;
     memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
-    if (sim->events) status = perp__events_share(sim->events, &sim->options, &copy->events);
+    if (sim->events) status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
     if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)

@@ -108,6 +108,96 @@ static void a_driven_run_is_the_run_of_its_table(void **state)
     }
 }
 
+/* F may be set, and all parameters; events are located. */
+static perp_simulation *create_through_events(const perp_model *m, double from)
+{
+    static const char *const input[] = {"F"};
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(m);
+    o.integrator = PERP_RADAU5, o.from = from;
+    o.input = input, o.ninput = 1, o.nparameter = PERP_ALL;
+    if (perp_simulation_create(m, &o, &sim, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+static void expect_near_row(const perp_simulation *a, const perp_simulation *b)
+{
+    double x[32], y[32];
+    perp_simulation_row(a, x), perp_simulation_row(b, y);
+    for (int c = 0; c < perp_simulation_columns(a) - 1; c++)
+        if (!(isnan(x[c]) && isnan(y[c])) && !near(x[c], y[c], 1e-10 * (1 + fabs(x[c]))))
+            fail_msg("t = %g, %s: %.17g and %.17g", x[0], perp_simulation_column_name(a, c), x[c],
+                     y[c]);
+}
+
+/* Stick and slip are located while the force is set from step to step; parameters change in the middle of a run. */
+static void what_is_set_is_taken_through_events(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(cart), *other = parse_model(cart);
+    char text[16384] = "t,F\n";
+    for (int k = 0; k <= 200; k++)
+        snprintf(text + strlen(text), 64, "%.17g,%.17g\n", 0.01 * k, force(k));
+    perp_trajectory *table;
+    set_value(m, "mu", 0.2), set_value(other, "mu", 0.2);
+    assert_int_equal(perp_trajectory_parse(text, strlen(text), "F.csv", &table, NULL), PERP_OK);
+    assert_int_equal(perp_model_set_input_table(other, "F", table, NULL, "F.csv", NULL), PERP_OK);
+    perp_simulation *driven = create_through_events(m, 0), *clone,
+                    *tabled = create_plain(other, PERP_RADAU5);
+    set(driven, m, "F", force(0));
+    for (int k = 1; k <= 200; k++) {
+        if (k == 100) { /* as a run that begins here with these numbers */
+            set_value(other, "m", 3), set_value(other, "mu", 0.02);
+            set_value(other, "x", perp_simulation_state(driven, 0));
+            set_value(other, "v", perp_simulation_state(driven, 1));
+            perp_simulation_set_parameter(driven, id(m, "m"), 3);
+            perp_simulation_set_parameter(driven, id(m, "mu"), 0.02);
+            perp_simulation_destroy(tabled);
+            tabled = create_through_events(other, perp_simulation_time(driven));
+        }
+        set(driven, m, "F", force(k));
+        if (k == 70) assert_int_equal(perp_simulation_clone(driven, &clone, NULL), PERP_OK);
+        step(driven), step(tabled);
+        expect_near_row(driven, tabled);
+        if (k == 70) step(clone), expect_same_row(driven, clone);
+    }
+    const long *sides = perp_simulation_get_summary(driven).sides[0];
+    assert_true(sides[0] > 20 && sides[1] > 10 && sides[2] > 20);
+    assert_int_equal(perp_simulation_steps_by_euler(driven, NULL), 0);
+    perp_simulation_destroy(driven);
+    perp_simulation_destroy(tabled);
+    perp_simulation_destroy(clone);
+    perp_trajectory_destroy(table);
+    perp_model_destroy(m);
+    perp_model_destroy(other);
+}
+
+/* A function of time in the place of what may be set is refused, not left to another method; a constant is none. */
+static void a_function_of_time_is_not_taken_through_events(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    perp_model *m = parse_model(cart);
+    perp_simulation *sim = create(m, PERP_RADAU5);
+    set(sim, m, "F", 1);
+    assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_DATA);
+    assert_non_null(strstr(perp_diag_text(&diag), "input 'wind' has no value"));
+    assert_non_null(strstr(perp_diag_text(&diag), "takes no function of time"));
+    set(sim, m, "wind", 0);
+    step(sim);
+    perp_simulation_destroy(sim);
+    set_value(m, "F", 2), set_value(m, "wind", 1);
+    sim = create(m, PERP_RADAU5);
+    perp_simulation *plain = create_plain(m, PERP_RADAU5);
+    for (int k = 0; k < 50; k++) step(sim), step(plain), expect_near_row(sim, plain);
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(plain);
+    perp_model_destroy(m);
+    perp_diag_clear(&diag);
+}
+
 static void an_input_that_was_not_set_is_as_the_model_says(void **state)
 {
     (void)state;
@@ -225,16 +315,17 @@ static void derivatives_follow_what_is_set(void **state)
     double x[2], row[16], slope[16];
     const char *name = "mu";
     perp_model *m = parse_model(cart);
-    for (int side = 0; side < 3; side++) {
-        perp_simulation *sim = create(m, PERP_BACKWARD_EULER);
+    for (int k = 0; k < 6; k++) {
+        int side = k % 3;
+        perp_simulation *sim = k < 3 ? create(m, PERP_BACKWARD_EULER) : create_through_events(m, 0);
         if (side == 2) assert_int_equal(perp_simulation_follow(sim, 1, &name, NULL), PERP_OK);
         set(sim, m, "F", 2);
         perp_simulation_set_parameter(sim, id(m, "m"), 3);
         perp_simulation_set_parameter(sim, id(m, "mu"),
                                       side == 2 ? 0.05 : 0.05 + (2 * side - 1) * d);
-        for (int k = 0; k < 20; k++) step(sim);
+        for (int i = 0; i < 20; i++) step(sim);
         perp_simulation_set_state(sim, 1, 1);
-        for (int k = 0; k < 20; k++) step(sim);
+        for (int i = 0; i < 20; i++) step(sim);
         perp_simulation_row(sim, row);
         if (side < 2) x[side] = row[1];
         if (side == 2) {
@@ -440,6 +531,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driven_run_is_the_run_of_its_table),
+        cmocka_unit_test(what_is_set_is_taken_through_events),
+        cmocka_unit_test(a_function_of_time_is_not_taken_through_events),
         cmocka_unit_test(an_input_that_was_not_set_is_as_the_model_says),
         cmocka_unit_test(an_input_without_a_value_is_named),
         cmocka_unit_test(a_state_that_is_set_is_where_the_run_goes_on),
