@@ -12,8 +12,9 @@
 
 enum {
     CHUNK = 64,
-    MAX_STEPS = 1000000
-}; /* stages evaluated at once: their workspace stays in cache */
+    MAX_STEPS = 1000000,
+    MAX_TABLE = 10000 /* rows of an input's table, each of which is a term */
+};                    /* stages evaluated at once: their workspace stays in cache */
 
 static size_t at(const perp__program *g, int i, int k)
 {
@@ -104,6 +105,24 @@ static void read_start(perp__transcriber *t, char *is_free)
     }
 }
 
+/* A table of a plan: expressions stand for it. */
+static void check_table(perp__transcriber *t, const perp__item *item)
+{
+    const perp__table *table = &item->table;
+    const perp__program *g = t->program;
+    if (table->n > MAX_TABLE)
+        perp__plan_error(t, item->at, "the table of '%s' has %d rows; a plan takes up to %d",
+                         item->name, table->n, (int)MAX_TABLE);
+    else if (table->points)
+        perp__plan_error(t, item->at,
+                         "the table of '%s' is in pieces (# held, # points); a plan takes one that "
+                         "is straight between its rows",
+                         item->name);
+    else if (g->from < table->time[0])
+        perp__plan_error(t, item->at, "the table of '%s' begins at t = %g, the plan at %g",
+                         item->name, table->time[0], g->from);
+}
+
 /* Which inputs, parameters and initial states are unknowns. */
 static int choose_unknowns(perp__transcriber *t)
 {
@@ -127,11 +146,8 @@ static int choose_unknowns(perp__transcriber *t)
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++) {
         const perp__item *item = &m->item[PERP_INPUT][i];
         int chosen = is_freed(t->block, PERP_INPUT, i) || (item->expr < 0 && !item->table.n);
-        if (chosen)
-            g->input_item[g->nu++] = i;
-        else if (item->table.n)
-            perp__plan_error(t, item->at, "input '%s' is a table; a plan takes functions of time",
-                             item->name);
+        if (chosen) g->input_item[g->nu++] = i;
+        if (!chosen && item->table.n) check_table(t, item);
     }
     for (int i = 0; i < m->nitem[PERP_PARAM]; i++) {
         const perp__item *item = &m->item[PERP_PARAM][i];

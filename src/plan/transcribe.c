@@ -114,6 +114,23 @@ static void map_params_of_phases(perp__transcriber *t)
     if (b->nparam && own) map_params(t, own);
 }
 
+/* What a table says at a time: at each row the slope changes. */
+static perp_expr table_at(perp__transcriber *t, const perp__table *table, perp_expr time)
+{
+    perp__graph *graph = t->graph;
+    perp_expr sum = perp__const(graph, table->value[0]);
+    double before = 0;
+    for (int k = 0; k + 1 < table->n; k++) {
+        double slope =
+            (table->value[k + 1] - table->value[k]) / (table->time[k + 1] - table->time[k]);
+        perp_expr since = perp__sub(graph, time, perp__const(graph, table->time[k]));
+        if (k > 0) since = perp__binary(graph, PERP__MAX, since, perp__const(graph, 0));
+        sum = perp__add(graph, sum, perp__mul(graph, perp__const(graph, slope - before), since));
+        before = slope;
+    }
+    return sum;
+}
+
 /* What the unknowns of a step are to the model. */
 static void place_unknowns(perp__transcriber *t)
 {
@@ -123,10 +140,16 @@ static void place_unknowns(perp__transcriber *t)
     for (int i = 0; i < g->ns; i++) at->before[i] = perp__symbol(t->graph, i);
     for (int i = 0; i < n; i++) {
         int k = perp__program_input(g, i);
-        at->input_before[i] = k >= 0 && g->nx > g->ns ? perp__symbol(t->graph, g->ns + k) : -1;
+        const perp__table *table = &t->model->item[PERP_INPUT][i].table;
+        int is_table = k < 0 && table->n > 0;
+        at->input_before[i] = is_table                  ? table_at(t, table, at->start)
+                              : k >= 0 && g->nx > g->ns ? perp__symbol(t->graph, g->ns + k)
+                                                        : -1;
         for (int c = 0; c < g->npoint; c++) {
             int point = g->held ? g->npoint - 1 : c;
-            at->input[c * n + i] = k < 0 ? -1 : unknown_of(t, point, g->nx + g->nv + g->nsplit + k);
+            at->input[c * n + i] = is_table ? table_at(t, table, at->time[c])
+                                   : k < 0  ? -1
+                                            : unknown_of(t, point, g->nx + g->nv + g->nsplit + k);
         }
     }
     for (int c = 0; c < g->npoint; c++) {

@@ -374,11 +374,31 @@ static void add_ranges_behind_links(perp__transcriber *t)
     }
 }
 
+/* The plan ends before a table does. */
+static void add_ends_of_tables(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int i = 0; i < t->model->nitem[PERP_INPUT] && !t->failed; i++) {
+        const perp__item *item = &t->model->item[PERP_INPUT][i];
+        if (!item->table.n || perp__program_input(g, i) >= 0) continue;
+        double last = item->table.time[item->table.n - 1],
+               end = perp__program_time(g, g->bound.plo, g->K - 1) +
+                     perp__program_step(g, g->bound.plo, g->K - 1);
+        perp__plan_condition c = {.text = item->name, .at = item->at};
+        if (end > last + PERP_TOL_WHOLE * (last - item->table.time[0]))
+            perp__plan_error(t, item->at, "the table of '%s' ends at t = %g, the plan at %g",
+                             item->name, last, end);
+        else if (g->phase.nrun)
+            add_general(t, &c, -1, t->at.time[g->npoint - 1], -INFINITY, last, g->K - 1, g->K);
+    }
+}
+
 void perp__transcribe_conditions(perp__transcriber *t)
 {
     const perp__program *g = t->program;
     add_initial_values(t);
     add_ranges_behind_links(t);
+    add_ends_of_tables(t);
     for (int i = 0; i < t->block->ncondition && !t->failed && t->errors < 10; i++) {
         const perp__plan_condition *c = &t->block->condition[i];
         int start = c->where == PLAN_START, always = c->where == PLAN_ALWAYS;
