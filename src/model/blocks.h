@@ -38,7 +38,8 @@ int perp__block_find(const char *word);
 
 /* What build.c gives the readers of blocks ---------------------------------------------------- */
 
-enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE }; /* what an expression may speak of */
+/* What an expression may speak of; in a plan's conditions and costs also of states at its start and end. */
+enum { PERP__OF_PARAMS, PERP__OF_TIME, PERP__OF_NODE, PERP__OF_PLAN };
 
 /* The elements of an expression, in the arena: n of them. 0 with an error recorded, or memory out.
  */

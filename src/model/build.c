@@ -398,9 +398,11 @@ static void read_setting(perp__builder *b, const perp__statement *s)
 
 int perp__lower_block(struct builder *b, const perp__syntax *s, int where, perp_expr **e, int *n)
 {
-    static const perp__scope scopes[] = {SCOPE_PARAM, SCOPE_INPUT, SCOPE_OUTPUT};
+    static const perp__scope scopes[] = {SCOPE_PARAM, SCOPE_INPUT, SCOPE_OUTPUT, SCOPE_OUTPUT};
     int errors = b->source->nerror;
+    b->in_plan = where == PERP__OF_PLAN;
     perp__value v = perp__lower_in(b, scopes[where], s);
+    b->in_plan = 0;
     *e = v.e;
     *n = v.n;
     return v.e && !b->failed && b->source->nerror == errors;

@@ -128,6 +128,7 @@ typedef struct builder {
     int unrolled;        /* conditions, turns of loops and names in parts so far */
     int terms;           /* of sums so far */
     int in_pre;          /* inside pre() */
+    int in_plan;         /* in a condition or a cost of the plan block */
     int depth;           /* of the expression at hand in those around it */
     int is_too_deep;     /* the one around all of them was refused for that */
     int failed;          /* memory */

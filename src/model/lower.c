@@ -3,6 +3,7 @@
 
 #include "model/builder.h"
 #include "model/names.h"
+#include "model/plan_block.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -588,6 +589,59 @@ static perp__value lower_pre(perp__builder *b, const perp__syntax *s)
     perp__value v = perp__lower(b, s->item[0]);
     b->scope = outer, b->in_pre = 0;
     return v;
+}
+
+/* What stands for a symbol of an expression at the start or the end of a plan; -1: nothing does. */
+static perp_expr distant(perp__builder *b, int symbol, int is_end)
+{
+    perp_model *m = b->model;
+    perp__plan_block *p = m->plan;
+    int i = 0, k = 0;
+    while (i < m->nitem[PERP_PARAM] && m->item[PERP_PARAM][i].symbol != symbol) i++;
+    if (i < m->nitem[PERP_PARAM]) return perp__symbol(b->graph, symbol);
+    for (i = 0; i < m->nitem[PERP_STATE] && m->item[PERP_STATE][i].symbol != symbol;) i++;
+    if (i == m->nitem[PERP_STATE]) return -1;
+    while (k < p->distant.n && (p->distant.of[k].state != i || p->distant.of[k].is_end != is_end))
+        k++;
+    if (k < p->distant.n) return perp__symbol(b->graph, p->distant.of[k].symbol);
+    if (!perp__grow(&p->distant.of, &p->distant.capacity, k + 1, sizeof *p->distant.of)) {
+        b->failed = 1;
+        return -1;
+    }
+    p->distant.of[p->distant.n++] = (perp__plan_distant){is_end, i, perp__add_symbols(b, 1)};
+    return perp__symbol(b->graph, p->distant.of[k].symbol);
+}
+
+/* start(e), end(e): e where the plan begins or ends. */
+static perp__value lower_distant(perp__builder *b, const perp__syntax *s)
+{
+    if (!b->in_plan || s->n != 1) {
+        perp__error(b->source, s->at, s->end,
+                    b->in_plan ? "%s(..) takes one expression"
+                               : "%s(..) belongs to the conditions and costs of a plan block",
+                    s->text);
+        return zero;
+    }
+    perp__value v = perp__lower(b, s->item[0]), there = v;
+    int n = 0, symbols = b->model->nsymbol, missing = 0,
+        *reach = v.e ? perp__graph_reach(b->graph, v.e, v.n, &n) : NULL;
+    perp_expr *map = malloc(((size_t)symbols + 1) * sizeof *map);
+    there.e = perp__arena_alloc(b->arena, (size_t)v.n * sizeof *there.e + 1);
+    if (v.e && (!reach || !map || !there.e)) b->failed = 1;
+    for (int k = 0; k < n && !b->failed; k++) {
+        const perp__node *node = &b->graph->node[reach[k]];
+        int symbol = node->a;
+        if (node->op == PERP__SYMBOL)
+            missing |= (map[symbol] = distant(b, symbol, perp__is_word(s->text, "end"))) < 0;
+    }
+    if (missing && !b->failed)
+        perp__error(b->source, s->at, s->end, "%s(..) takes an expression of states and parameters",
+                    s->text);
+    else if (v.e && !b->failed && !perp__graph_copy(b->graph, b->graph, v.e, v.n, map, there.e))
+        b->failed = 1;
+    free(map);
+    free(reach);
+    return missing || b->failed ? zero : there;
 }
 
 /* All elements of all arguments, combined from the left: sum, min, max, and norm's sum of squares.

@@ -85,11 +85,23 @@ static void push_cost(reader *r, perp__plan_cost cost)
     if (room(r, &p->cost, &p->ccost, p->ncost, sizeof *p->cost)) p->cost[p->ncost++] = cost;
 }
 
-/* NUMBER *, PARAMETER * or (EXPR) *; -1 with the error. */
-static perp_expr read_weight(reader *r)
+/* NUMBER, PARAMETER or (EXPR) */
+static perp_expr read_factor(reader *r, const char *what)
 {
     perp_expr *e = NULL;
     int n = 0;
+    perp__syntax *s = perp__parse_primary(r->in.source, &r->model->arena, &r->in.token);
+    if (!s || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) r->in.bad = 1;
+    if (!r->in.bad && n != 1) {
+        perp__error(r->in.source, s->at, s->end, "a %s is one number, not %d", what, n);
+        r->in.bad = 1;
+    }
+    return r->in.bad ? -1 : e[0];
+}
+
+/* A factor and "*"; -1 with the error. */
+static perp_expr read_weight(reader *r)
+{
     const perp__token *t = r->in.token;
     int is_weight = t[1].kind == TOKEN_OTHER && strchr("*[(", t[1].symbol) != NULL;
     if (!is_weight && !perp__at_symbol(&r->in, '('))
@@ -97,34 +109,55 @@ static perp_expr read_weight(reader *r)
     else if (t->kind != TOKEN_NUMBER && t->kind != TOKEN_NAME && !perp__at_symbol(&r->in, '('))
         perp__expect(&r->in, "time, integral(...) or end(...)");
     if (r->in.bad) return -1;
-    perp__syntax *s = perp__parse_primary(r->in.source, &r->model->arena, &r->in.token);
-    if (!s || !perp__lower_block(r->builder, s, PERP__OF_PARAMS, &e, &n)) r->in.bad = 1;
-    if (!r->in.bad && n != 1) {
-        perp__error(r->in.source, s->at, s->end, "a weight is one number, not %d", n);
-        r->in.bad = 1;
-    }
+    perp_expr weight = read_factor(r, "weight");
     perp__expect_symbol(&r->in, '*', "'*' between the weight and time, integral(...) or end(...)");
-    return r->in.bad ? -1 : e[0];
+    return weight;
 }
 
-/* time, integral or end; PLAN_COST_END + 1 if it is none. */
+/* time, integral, end or at; one more than these if it is none. */
 static int cost_kind(const reader *r)
 {
-    static const char *const words[] = {"time", "integral", "end"};
+    static const char *const words[] = {"time", "integral", "end", "at"};
     int k = 0;
-    while (k <= PLAN_COST_END && !perp__at_word(&r->in, words[k])) k++;
+    while (k <= PLAN_COST_AT && !perp__at_word(&r->in, words[k])) k++;
     return k;
 }
 
-/* What is minimised: an expression of one number, in parentheses. */
-static perp_expr read_integrand(reader *r)
+/* start | end | 50% | t = 2, after "at" */
+static void read_place(reader *r, perp__plan_where *where, perp_expr *place)
+{
+    *where = PLAN_START;
+    *place = -1;
+    if (perp__take_word(&r->in, "start")) {
+        *where = PLAN_START;
+    } else if (perp__take_word(&r->in, "end")) {
+        *where = PLAN_END;
+    } else if (perp__at_word(&r->in, "t") && r->in.token[1].kind == TOKEN_OTHER &&
+               r->in.token[1].symbol == '=') {
+        r->in.token += 2;
+        *where = PLAN_TIME;
+        *place = number(r);
+    } else {
+        *where = PLAN_SHARE;
+        *place = number(r);
+        perp__expect_symbol(&r->in, '%',
+                            "'%': at 50%: ... is half way; or at start, at end, at t = 2");
+    }
+}
+
+/* What is minimised: an expression of one number, in parentheses; before it, of a node, where that is. */
+static perp_expr read_integrand(reader *r, perp__plan_cost *cost)
 {
     perp_expr *e = NULL;
     int n = 0;
     perp__expect_symbol(&r->in, '(', "'('");
+    if (cost->kind == PLAN_COST_AT && !r->in.bad) {
+        read_place(r, &cost->where, &cost->place);
+        perp__expect_symbol(&r->in, ',', "',' and what is minimised: at(50%, x^2)");
+    }
     perp__syntax *s = expression(r);
     perp__expect_symbol(&r->in, ')', "')'");
-    if (!r->in.bad && !perp__lower_block(r->builder, s, PERP__OF_NODE, &e, &n)) r->in.bad = 1;
+    if (!r->in.bad && !perp__lower_block(r->builder, s, PERP__OF_PLAN, &e, &n)) r->in.bad = 1;
     if (!r->in.bad && n != 1) {
         perp__error(r->in.source, s->at, s->end, "what is minimised is one number, not %d", n);
         r->in.bad = 1;
@@ -132,26 +165,30 @@ static perp_expr read_integrand(reader *r)
     return r->in.bad ? -1 : e[0];
 }
 
-/* [weight *] time | integral(e) | end(e) */
+/* [weight *] time [^ power] | integral(e) | end(e) | at(place, e) */
 static void read_cost(reader *r, int sign)
 {
     perp__graph *g = &r->model->graph;
     perp__plan_cost cost = {
         .phase = r->phase, .weight = perp__const(g, sign), .at = r->in.token->at};
     int kind = cost_kind(r);
-    if (kind > PLAN_COST_END) {
+    cost.e = -1;
+    if (kind > PLAN_COST_AT) {
         perp_expr weight = read_weight(r);
         if (r->in.bad) return;
         cost.weight = perp__mul(g, cost.weight, weight);
         kind = cost_kind(r);
-        if (kind > PLAN_COST_END) {
+        if (kind > PLAN_COST_AT) {
             perp__expect(&r->in, "time, integral(...) or end(...)");
             return;
         }
     }
     r->in.token++;
     cost.kind = (perp__plan_cost_kind)kind;
-    if (cost.kind != PLAN_COST_TIME) cost.e = read_integrand(r);
+    if (cost.kind != PLAN_COST_TIME)
+        cost.e = read_integrand(r, &cost);
+    else if (perp__take_symbol(&r->in, '^'))
+        cost.e = read_factor(r, "power");
     if (!r->in.bad) push_cost(r, cost);
 }
 
@@ -217,7 +254,7 @@ static void read_condition(reader *r, perp__plan_where where, perp_expr place)
     if (r->in.bad) return;
     int end = r->in.token[-1].end;
     for (int k = 0; k < count; k++) {
-        if (!perp__lower_block(r->builder, s[k], PERP__OF_NODE, &e[k], &n[k])) {
+        if (!perp__lower_block(r->builder, s[k], PERP__OF_PLAN, &e[k], &n[k])) {
             r->in.bad = 1;
             return;
         }
@@ -245,26 +282,12 @@ static void read_condition(reader *r, perp__plan_where where, perp_expr place)
     }
 }
 
-/* start | end | 50% | t = 2, after "at" */
+/* Conditions at a node, after "at". */
 static void read_at(reader *r)
 {
-    perp__plan_where where = PLAN_START;
-    perp_expr place = -1;
-    if (perp__take_word(&r->in, "start")) {
-        where = PLAN_START;
-    } else if (perp__take_word(&r->in, "end")) {
-        where = PLAN_END;
-    } else if (perp__at_word(&r->in, "t") && r->in.token[1].kind == TOKEN_OTHER &&
-               r->in.token[1].symbol == '=') {
-        r->in.token += 2;
-        where = PLAN_TIME;
-        place = number(r);
-    } else {
-        where = PLAN_SHARE;
-        place = number(r);
-        perp__expect_symbol(&r->in, '%',
-                            "'%': at 50%: ... is half way; or at start, at end, at t = 2");
-    }
+    perp__plan_where where;
+    perp_expr place;
+    read_place(r, &where, &place);
     perp__expect_symbol(&r->in, ':', "':' and conditions: at end: x = 0, v = 0");
     do
         if (!r->in.bad) read_condition(r, where, place);
@@ -699,5 +722,6 @@ void perp__clear_plan(perp__plan_block *p)
     free(p->phase);
     free(p->param);
     free(p->link);
+    free(p->distant.of);
     free(p);
 }

@@ -52,13 +52,16 @@ typedef struct perp__plan_condition {
 typedef enum perp__plan_cost_kind {
     PLAN_COST_TIME,
     PLAN_COST_INTEGRAL,
-    PLAN_COST_END
+    PLAN_COST_END,
+    PLAN_COST_AT /* at a node */
 } perp__plan_cost_kind;
 
 typedef struct perp__plan_cost {
     int phase;
     perp__plan_cost_kind kind;
-    perp_expr weight, e; /* e is not used for time */
+    perp_expr weight, e; /* of time: its power, or -1 */
+    perp__plan_where where;
+    perp_expr place;
     int at;
 } perp__plan_cost;
 
@@ -79,6 +82,11 @@ typedef struct perp__plan_guess {
     perp_expr e;
 } perp__plan_guess;
 
+/* start(..) or end(..) of a state, which the symbol stands for. */
+typedef struct perp__plan_distant {
+    int is_end, state, symbol;
+} perp__plan_distant;
+
 struct perp__plan_block {
     int at;
     int holds_inputs;                                       /* an input is constant over a step */
@@ -95,6 +103,10 @@ struct perp__plan_block {
     perp__plan_phase *phase;
     perp__plan_param *param;
     perp__plan_link *link;
+    struct {
+        perp__plan_distant *of;
+        int n, capacity;
+    } distant;
     int ncost, ncondition, nfree, nguess, nphase, nparam, nlink;
     int ccost, ccondition, cfree, cguess, cphase, cparam, clink;
     perp__said method, complementarity;

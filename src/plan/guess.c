@@ -168,6 +168,7 @@ int perp__program_guess(const perp__program *g, double *w, double *p)
                 row[k] = clip(x, lo[k], hi[k]);
             }
         }
+    perp__program_set_distant(g, w, p);
     free(u.symbol);
     return !u.failed;
 }
@@ -234,6 +235,7 @@ int perp__program_guess_table(perp__program *g, const perp_trajectory *table, do
             p[at] = clip(column_at(t, x, n, 0), g->bound.plo[at], g->bound.phi[at]);
         }
     }
+    perp__program_set_distant(g, w, p);
     if (!perp__program_guess_parts(g, w, p)) return -1;
     return found;
 }

@@ -37,7 +37,7 @@ static int set_input(perp_model *m, const perp__program *g, const double *w, con
         time[i] = perp__program_time(g, p, step) + (i > 0 ? perp__program_step(g, p, step) : 0);
         value[i] = w[j * (size_t)g->K + (size_t)step];
     }
-    if (time && g->nx > g->ns) value[0] = perp__program_pre(g, w, p, g->ns + k, 0);
+    if (time && g->scheme.is_weighted) value[0] = perp__program_pre(g, w, p, g->ns + k, 0);
     int ok = time && perp__item_set_table(&m->item[PERP_INPUT][g->input_item[k]], time, value,
                                           (int)n, "the guess");
     free(time);

@@ -27,7 +27,7 @@ size_t perp__plan_end(const perp__program *g, int i, int k)
 static int set_input(perp_model *m, const perp_plan *plan, perp_plan_phase q, int j)
 {
     const perp__program *g = plan->program;
-    int is_straight = g->nx > g->ns, points = perp_plan_holds_inputs(plan) ? 1 : g->npoint;
+    int is_straight = g->scheme.is_weighted, points = perp_plan_holds_inputs(plan) ? 1 : g->npoint;
     int steps = q.last - q.first, n = 1 + points * (steps + 1), at = g->nx + g->nv + g->nsplit + j;
     double *time = malloc(2 * (size_t)n * sizeof *time), *value = time ? time + n : NULL;
     for (int i = 0; i < n && time; i++) {

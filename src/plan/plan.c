@@ -371,7 +371,7 @@ static void row_at(const perp_plan *plan, int node, int point, double *row)
     for (int i = 0; i < m->nvar; i++)
         row[c++] = node > 0 ? plan->w[(size_t)(first + g->nx + i) * K + k] : (double)NAN;
     for (int i = 0; i < g->nu; i++)
-        row[c++] = node == 0 && g->nx > g->ns
+        row[c++] = node == 0 && g->scheme.is_weighted
                        ? perp__program_pre(g, plan->w, plan->p, g->ns + i, 0)
                        : plan->w[(size_t)(first + g->nx + g->nv + g->nsplit + i) * K + k];
     for (int i = 0; i < m->nitem[PERP_OUTPUT]; i++)

@@ -123,6 +123,15 @@ static void check_table(perp__transcriber *t, const perp__item *item)
                          item->name, table->time[0], g->from);
 }
 
+/* Is pre() of an input written anywhere? */
+static int reads_inputs_before(const perp_model *m)
+{
+    for (int k = 0; k < m->graph.count; k++)
+        for (int i = 0; i < m->nitem[PERP_INPUT] && m->graph.node[k].op == PERP__SYMBOL; i++)
+            if (m->graph.node[k].a == m->item[PERP_INPUT][i].symbol + PERP__INPUT_PRE) return 1;
+    return 0;
+}
+
 /* Which inputs, parameters and initial states are unknowns. */
 static int choose_unknowns(perp__transcriber *t)
 {
@@ -158,7 +167,7 @@ static int choose_unknowns(perp__transcriber *t)
         g->param.lo[g->param.n] = (double)NAN;
         g->param.item[g->param.n++] = i;
     }
-    if (g->scheme.is_weighted) g->nx += g->nu;
+    if (g->scheme.is_weighted || reads_inputs_before(m)) g->nx += g->nu;
     for (int i = 0; i < g->nx; i++) {
         g->initial.p[i] = -1;
         if (i >= g->ns || is_free[i]) g->start.item[g->start.n++] = i;
@@ -166,7 +175,8 @@ static int choose_unknowns(perp__transcriber *t)
     g->phase.run_p = 0;
     g->param.p = g->phase.nrun;
     g->start.p = g->param.p + g->param.n;
-    g->np = g->start.p + g->start.n;
+    g->initial.distant = g->start.p + g->start.n;
+    g->np = g->initial.distant + t->block->distant.n;
     for (int i = 0; i < g->start.n; i++) g->initial.p[g->start.item[i]] = g->start.p + i;
     return !t->failed;
 }
@@ -309,6 +319,13 @@ static int count_soft(const perp__plan_block *b)
     return n;
 }
 
+static int count_marks(const perp__plan_block *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->ncost; i++) n += b->cost[i].kind == PLAN_COST_AT;
+    return n;
+}
+
 static int lay_out(perp__transcriber *t, const perp__program_options *o)
 {
     perp__program *g = t->program;
@@ -344,7 +361,9 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym.in = g->sym.frac + g->phase.n;
     g->sym.begin = g->sym.in + g->phase.named;
     g->sym.last = g->sym.begin + g->phase.named;
-    g->sym.end = g->sym.last + g->phase.named;
+    g->sym.mark = g->sym.last + g->phase.named;
+    g->cost.nmark = count_marks(t->block);
+    g->sym.end = g->sym.mark + g->cost.nmark;
     g->sym.relaxation = g->sym.end + 1;
     g->sym.penalty = g->sym.relaxation + 1;
     g->sym.sigma = g->sym.penalty + 1;
@@ -352,6 +371,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->sym.n = g->sym.lambda; /* and the rows' multipliers, once the rows are known */
     PERP_TAKE(&g->arena, g->soft.condition, g->nw - g->soft.w);
     PERP_TAKE(&g->arena, g->soft.step, g->nw - g->soft.w);
+    PERP_TAKE(&g->arena, g->cost.mark, g->cost.nmark);
     PERP_TAKE(&g->arena, g->bound.wlo, at(g, g->nw, 0));
     PERP_TAKE(&g->arena, g->bound.whi, at(g, g->nw, 0));
     PERP_TAKE(&g->arena, g->bound.plo, g->np);
@@ -563,6 +583,18 @@ double perp__program_pre(const perp__program *g, const double *w, const double *
     return g->initial.p[i] >= 0 ? p[g->initial.p[i]] : g->initial.x[i];
 }
 
+double perp__program_distant(const perp__program *g, const double *w, const double *p, int i)
+{
+    const perp__plan_distant *d = &g->model->plan->distant.of[i];
+    return perp__program_pre(g, w, p, d->state, d->is_end ? g->K : 0);
+}
+
+void perp__program_set_distant(const perp__program *g, const double *w, double *p)
+{
+    for (int i = g->initial.distant; i < g->np; i++)
+        p[i] = perp__program_distant(g, w, p, i - g->initial.distant);
+}
+
 double perp__program_step(const perp__program *g, const double *p, int k)
 {
     double h = 0;
@@ -617,6 +649,8 @@ static void load_symbols(perp__program *g, const perp__pairing *pairing, const d
     for (int q = 0; q < g->phase.named; q++, slot += n) mark(slot, k0, n, first[q], first[q]);
     for (int q = 0; q < g->phase.named; q++, slot += n)
         mark(slot, k0, n, first[q + 1] - 1, first[q + 1] - 1);
+    for (int i = 0; i < g->cost.nmark; i++, slot += n)
+        mark(slot, k0, n, g->cost.mark[i], g->cost.mark[i]);
     mark(slot, k0, n, K - 1, K - 1);
     slot += n;
     fill(slot, n, pairing ? pairing->relaxation : 0);

@@ -131,11 +131,13 @@ typedef struct perp__program {
         int *p;       /* nx: place in p, or -1 */
         char *given;  /* ns: at the model's initial value... */
         char *is_set; /* ns: ...or, set later, at x */
+        int distant;  /* place in p of what start(..) and end(..) of states are */
     } initial;
     perp__bounds bound;
     struct {
-        double *time; /* np: weights */
-        double fixed; /* of a horizon that is given */
+        double *time;     /* np: weights */
+        double fixed;     /* of a horizon that is given */
+        int nmark, *mark; /* costs at a node: the step */
     } cost;
     struct {
         double *w, *p, *r; /* nw, np, nrow: units in which the search sees them, 1 unless... */
@@ -146,6 +148,7 @@ typedef struct perp__program {
     struct { /* symbols of the tapes: pre, w, p, then in this order */
         int step, frac;
         int in, begin, last; /* phase.named: 1 in a phase, in its first step, in its last */
+        int mark;            /* cost.nmark: 1 in the step */
         int end, relaxation, penalty, lambda, sigma, n;
         int ncol; /* nx + nw + np: derivatives are taken with respect to the first ncol symbols */
     } sym;
@@ -179,6 +182,11 @@ void perp__program_destroy(perp__program *program);
 
 /* The model's guesses at all nodes, or its bounds' middles, or 0. w: nw * K, p: np. 0: memory. */
 int perp__program_guess(const perp__program *program, double *w, double *p);
+
+/* What state distant[i] of the block is at the plan's start or end. */
+double perp__program_distant(const perp__program *program, const double *w, const double *p, int i);
+/* All of them into p. */
+void perp__program_set_distant(const perp__program *program, const double *w, double *p);
 
 /* The same from a table's columns over its time, where it has them. How many it has; -1: memory. */
 int perp__program_guess_table(perp__program *program, const perp_trajectory *table, double *w,

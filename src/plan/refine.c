@@ -60,7 +60,7 @@ double perp__plan_input(const perp_plan *plan, int j, int k, double share)
     const double *w = plan->w;
     if (perp_plan_holds_inputs(plan))
         return w[((size_t)((g->npoint - 1) * g->nb) + at) * K + (size_t)k];
-    if (g->nx > g->ns) {
+    if (g->scheme.is_weighted) {
         double before = perp__program_pre(g, w, plan->p, g->ns + j, k);
         return before + share * (w[at * K + (size_t)k] - before);
     }
@@ -256,9 +256,10 @@ static void interpolate(perp_plan *to, const perp_plan *from, const int *parts)
     for (int i = 0; i < g->param.n; i++) to->guess.p[g->param.p + i] = from->p[old->param.p + i];
     for (int i = 0; i < g->start.n; i++) {
         int x = g->start.item[i];
-        to->guess.p[g->start.p + i] = x < g->ns ? perp__program_pre(old, from->w, from->p, x, 0)
-                                                : perp__plan_input(from, x - g->ns, 0, 0);
+        to->guess.p[g->start.p + i] = x < old->nx ? perp__program_pre(old, from->w, from->p, x, 0)
+                                                  : perp__plan_input(from, x - g->ns, 0, 0);
     }
+    perp__program_set_distant(g, to->guess.w, to->guess.p);
     to->has_guess = PERP__GUESS_COARSER;
 }
 

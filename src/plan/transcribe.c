@@ -95,6 +95,8 @@ static void map_params(perp__transcriber *t, const perp_expr *own)
             if (b->param[j].item == i) e = in_phase(t, b->param[j].phase, own[j], e);
         t->at.known[m->item[PERP_PARAM][i].symbol] = e;
     }
+    for (int i = 0; i < b->distant.n; i++)
+        t->at.known[b->distant.of[i].symbol] = global_of(t, t->program->initial.distant + i);
 }
 
 /* The values of phases, and initial values, are of the parameters outside of phases. */
@@ -187,9 +189,8 @@ void perp__set_instant(perp__transcriber *t, perp__reading reading, int c)
 static int check_at(perp__transcriber *t, perp_expr e, int at)
 {
     if (perp__instant_has(&t->at, t->map, e)) return 1;
-    perp__plan_error(t, at,
-                     "this speaks of a value before the step that a plan does not have: pre() "
-                     "of an input that is chosen");
+    perp__plan_error(
+        t, at, "at the start only states and inputs have a value: vars and der() belong to steps");
     return 0;
 }
 

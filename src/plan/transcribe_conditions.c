@@ -128,6 +128,10 @@ void perp__transcribe_ranges(perp__transcriber *t)
     for (int i = 0; i < g->param.n; i++)
         range_of_free(t, PERP_PARAM, g->param.item[i], &g->bound.plo[g->param.p + i],
                       &g->bound.phi[g->param.p + i]);
+    for (int i = g->initial.distant; i < g->np; i++) {
+        g->bound.plo[i] = -INFINITY;
+        g->bound.phi[i] = INFINITY;
+    }
     for (int i = 0; i < g->start.n; i++) {
         int of = g->start.item[i], is_input = of >= g->ns;
         range_of_free(t, is_input ? PERP_INPUT : PERP_STATE,
@@ -393,9 +397,26 @@ static void add_ends_of_tables(perp__transcriber *t)
     }
 }
 
+/* What start(..) and end(..) of states are. */
+static void add_distant_states(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    for (int i = 0; i < t->block->distant.n && !t->failed; i++) {
+        const perp__plan_distant *d = &t->block->distant.of[i];
+        const perp__item *item = &t->model->item[PERP_STATE][d->state];
+        perp__plan_condition c = {.text = item->name, .at = item->at};
+        perp_expr x = d->is_end ? t->at.state[(g->npoint - 1) * g->ns + d->state]
+                                : perp__symbol(t->graph, d->state),
+                  e = perp__sub(t->graph, x, t->at.known[d->symbol]);
+        int k = d->is_end ? g->K - 1 : 0;
+        add_general(t, &c, -1, e, 0, 0, k, k + 1);
+    }
+}
+
 void perp__transcribe_conditions(perp__transcriber *t)
 {
     const perp__program *g = t->program;
+    add_distant_states(t);
     add_initial_values(t);
     add_ranges_behind_links(t);
     add_ends_of_tables(t);
@@ -408,9 +429,8 @@ void perp__transcribe_conditions(perp__transcriber *t)
             perp__set_instant(t, start ? PERP__AT_START : PERP__AT_ROW, point);
             if (!is_meant(t, c)) {
                 perp__plan_error(t, c->at,
-                                 start ? "at the start only states have a value: vars, "
-                                         "inputs and der() belong to steps"
-                                       : "pre() of an input that is chosen has no value");
+                                 "at the start only states and inputs have a value: vars "
+                                 "and der() belong to steps");
                 break;
             }
             if (start && first == 0) {
@@ -430,10 +450,79 @@ void perp__transcribe_conditions(perp__transcriber *t)
 
 /* Costs --------------------------------------------------------------------------------------- */
 
-void perp__transcribe_costs(perp__transcriber *t)
+/* A power of the plan's length, or the phase's. */
+static void add_power_of_time(perp__transcriber *t, const perp__plan_cost *cost, double weight)
 {
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
+    double power = cost->e < 0 ? 1 : perp__plan_number(t, cost->e);
+    perp_expr length = perp__const(graph, 0);
+    if (isnan(power)) {
+        perp__plan_error(t, cost->at,
+                         "a power of time must be a number that the plan does not choose");
+        return;
+    }
+    if (!g->phase.nrun) g->cost.fixed += weight * pow(g->horizon, power);
+    for (int q = 0; q < g->phase.nrun; q++) {
+        if (cost->phase >= 0 && cost->phase != q) continue;
+        if (power == 1) g->cost.time[g->phase.run_p + q] += weight;
+        length = perp__add(graph, length, perp__symbol(graph, g->nx + g->nw + g->phase.run_p + q));
+    }
+    if (power == 1 || !g->phase.nrun) return;
+    perp_expr e = perp__binary(graph, PERP__POW, length, perp__const(graph, power)),
+              end = perp__mul(graph, perp__const(graph, weight), perp__symbol(graph, g->sym.end));
+    t->cost = perp__add(graph, t->cost, perp__mul(graph, end, e));
+}
+
+/* What is minimised at a node; its step is marked by the next of the marks. */
+static void add_cost_at(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w, int *next)
+{
+    perp__program *g = t->program;
+    int is_start = cost->where == PLAN_START,
+        first = cost->phase < 0 ? 0 : g->phase.first[cost->phase],
+        last = cost->phase < 0 ? g->K : g->phase.first[cost->phase + 1];
+    perp__plan_condition c = {.phase = cost->phase,
+                              .where = cost->where,
+                              .place = cost->place,
+                              .at = cost->at,
+                              .text = "at"};
+    int step = is_start ? first : step_of(t, &c, first, last);
+    if (step < 0) return;
+    perp__set_instant(t, is_start ? PERP__AT_START : PERP__AT_ROW, g->npoint - 1);
+    w = perp__mul(t->graph, w, perp__symbol(t->graph, g->sym.mark + *next));
+    g->cost.mark[(*next)++] = step;
+    t->cost = perp__add(t->graph, t->cost,
+                        perp__mul(t->graph, w, perp__translate_at(t, cost->e, cost->at)));
+}
+
+static void add_end(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w)
+{
+    const perp__program *g = t->program;
+    perp__set_instant(t, PERP__AT_ROW, g->npoint - 1);
+    int end = cost->phase < 0 ? g->sym.end : g->sym.last + cost->phase;
+    w = perp__mul(t->graph, w, perp__symbol(t->graph, end));
+    t->cost = perp__add(t->graph, t->cost,
+                        perp__mul(t->graph, w, perp__translate_at(t, cost->e, cost->at)));
+}
+
+static void add_integral(perp__transcriber *t, const perp__plan_cost *cost, perp_expr w)
+{
+    const perp__program *g = t->program;
+    perp__graph *graph = t->graph;
+    w = perp__mul(graph, w, t->at.h);
+    if (cost->phase >= 0) w = perp__mul(graph, w, perp__symbol(graph, g->sym.in + cost->phase));
+    for (int c = 0; c < g->npoint && !t->errors; c++) {
+        perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_ROW, c);
+        perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);
+        t->cost = perp__add(graph, t->cost,
+                            perp__mul(graph, part, perp__translate_at(t, cost->e, cost->at)));
+    }
+}
+
+void perp__transcribe_costs(perp__transcriber *t)
+{
+    const perp__program *g = t->program;
+    int next = 0;
     for (int i = 0; i < t->block->ncost && !t->failed && g->nw == g->soft.w; i++) {
         const perp__plan_cost *cost = &t->block->cost[i];
         double weight = perp__plan_number(t, cost->weight);
@@ -443,28 +532,12 @@ void perp__transcribe_costs(perp__transcriber *t)
                              "plan does not choose");
             return;
         }
-        perp_expr w = perp__const(graph, weight);
-        if (cost->kind == PLAN_COST_TIME) {
-            for (int q = 0; q < g->phase.nrun; q++)
-                if (cost->phase < 0 || cost->phase == q) g->cost.time[g->phase.run_p + q] += weight;
-            if (!g->phase.nrun) g->cost.fixed += weight * g->horizon;
-        } else if (cost->kind == PLAN_COST_END) {
-            perp__set_instant(t, PERP__AT_ROW, g->npoint - 1);
-            int end = cost->phase < 0 ? g->sym.end : g->sym.last + cost->phase;
-            w = perp__mul(graph, w, perp__symbol(graph, end));
-            t->cost = perp__add(graph, t->cost,
-                                perp__mul(graph, w, perp__translate_at(t, cost->e, cost->at)));
-        } else {
-            w = perp__mul(graph, w, t->at.h);
-            if (cost->phase >= 0)
-                w = perp__mul(graph, w, perp__symbol(graph, g->sym.in + cost->phase));
-            for (int c = 0; c < g->npoint && !t->errors; c++) {
-                perp__set_instant(t, g->scheme.theta < 1 ? PERP__AT_WEIGHTED : PERP__AT_ROW, c);
-                perp_expr part = perp__mul(graph, perp__const(graph, g->scheme.b[c]), w);
-                t->cost =
-                    perp__add(graph, t->cost,
-                              perp__mul(graph, part, perp__translate_at(t, cost->e, cost->at)));
-            }
+        perp_expr w = perp__const(t->graph, weight);
+        switch (cost->kind) {
+        case PLAN_COST_TIME: add_power_of_time(t, cost, weight); break;
+        case PLAN_COST_INTEGRAL: add_integral(t, cost, w); break;
+        case PLAN_COST_END: add_end(t, cost, w); break;
+        case PLAN_COST_AT: add_cost_at(t, cost, w, &next); break;
         }
     }
 }

@@ -84,6 +84,8 @@ static void set_params(checker *u)
     const perp__plan_block *b = u->m->plan;
     double *own = u->symbol + u->m->nsymbol;
     while (u->step >= u->g->phase.first[u->phase + 1]) u->phase++;
+    for (int i = 0; i < b->distant.n; i++)
+        u->symbol[b->distant.of[i].symbol] = perp__program_distant(u->g, u->w, u->p, i);
     set_params_to(u, NULL);
     if (b->nparam == 0) return;
     perp__graph_values(&u->m->graph, u->symbol, u->value);
@@ -117,7 +119,7 @@ static double input_before(const checker *u, int k)
     const perp__program *g = u->g;
     if (g->nx == g->ns) return NAN;
     if (u->step == 0) return u->p[g->initial.p[g->ns + k]];
-    size_t j = (size_t)(g->nx + g->nv + g->nsplit + k);
+    size_t j = (size_t)((g->npoint - 1) * g->nb + g->nx + g->nv + g->nsplit + k);
     return u->w[j * (size_t)g->K + (size_t)u->step - 1];
 }
 
@@ -654,6 +656,7 @@ int perp__plan_broken_start(const perp__program *g, const double *w, const doubl
         unknown_p[i] = g->bound.plo[i] < g->bound.phi[i] ? (double)NAN : p[i];
     for (int s = 0; s < u.m->nsymbol; s++) u.symbol[s] = NAN;
     set_params(&u);
+    for (int i = 0; i < b->distant.n; i++) u.symbol[b->distant.of[i].symbol] = NAN;
     set_symbols(&u, -1, PERP__AT_START);
     u.symbol[PERP__SYM_H] = NAN;
     perp__graph_values(&u.m->graph, u.symbol, u.value);

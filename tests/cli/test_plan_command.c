@@ -339,10 +339,8 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
     expect_model(0, "the cost falls to",
                  "input u\nstate x = 0\nder(x) = u\n"
                  "plan {\n horizon 1\n minimize end(x)\n }");
-    expect_model(2, ":6:11: this speaks of a value before the step that a plan does not have",
-                 MODEL "plan {\n horizon 1\n minimize integral(pre(F))\n method radau3\n }");
-    expect_model(2, ":6:11: this speaks of a value before the step that a plan does not have",
-                 MODEL "plan {\n horizon 1\n minimize end(pre(F))\n }");
+    expect_model(2, ":6:11: at the start only states and inputs have a value",
+                 MODEL "plan {\n horizon 1\n minimize at(start, der(x))\n }");
     expect_model(2, ":7:18: a weight in 'minimize' must be a number",
                  "param c = 1\n" MODEL "plan {\n horizon 1\n minimize time + c*time\n free c\n }");
     expect_model(2, "phases must be a whole number",

@@ -82,6 +82,14 @@ static void faults_are_named(void **state)
         {"method\n", "expected a method"},
         {"}\nplan {\n", "the model has one plan block already"},
         {"speed = 3\n", "unknown name 'speed'"},
+        {"at end: x = start(F)\n", "start(..) takes an expression of states and parameters"},
+        {"at end: x = start(x, v)\n", "start(..) takes one expression"},
+        {"at end: x = end(f)\n", "end(..) takes an expression of states and parameters"},
+        {"guess x = start(v)\n", "start(..) belongs to the conditions and costs of a plan block"},
+        {"minimize at(50, x)\n", "expected '%'"},
+        {"minimize at(50% x)\n", "expected ',' and what is minimised: at(50%, x^2), found 'x'"},
+        {"minimize time^w\n", "'w' is a state; only parameters can be used here"},
+        {"minimize time^a\n", "a power is one number, not 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[1024];
