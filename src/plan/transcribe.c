@@ -189,8 +189,7 @@ void perp__set_instant(perp__transcriber *t, perp__reading reading, int c)
 static int check_at(perp__transcriber *t, perp_expr e, int at)
 {
     if (perp__instant_has(&t->at, t->map, e)) return 1;
-    perp__plan_error(
-        t, at, "at the start only states and inputs have a value: vars and der() belong to steps");
+    perp__plan_error(t, at, "%s", PERP__NOT_AT_START);
     return 0;
 }
 

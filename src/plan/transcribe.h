@@ -33,6 +33,10 @@ perp_expr perp__translate(perp__transcriber *t, perp_expr e);
 /* The same, with an error at a place of the text where e speaks of what the instant does not have. */
 perp_expr perp__translate_at(perp__transcriber *t, perp_expr e, int at);
 
+#define PERP__NOT_AT_START                                                                         \
+    "at the start only states have a value: vars, inputs (where no pre() of one is written) and "  \
+    "der() belong to steps"
+
 /* An error at a place in the model's text. */
 void perp__plan_error(perp__transcriber *t, int at, const char *format, ...) PERP_PRINTF(3, 4);
 

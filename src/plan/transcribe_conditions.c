@@ -428,9 +428,7 @@ void perp__transcribe_conditions(perp__transcriber *t)
         for (int point = always || start ? 0 : g->npoint - 1; point < g->npoint; point++) {
             perp__set_instant(t, start ? PERP__AT_START : PERP__AT_ROW, point);
             if (!is_meant(t, c)) {
-                perp__plan_error(t, c->at,
-                                 "at the start only states and inputs have a value: vars "
-                                 "and der() belong to steps");
+                perp__plan_error(t, c->at, "%s", PERP__NOT_AT_START);
                 break;
             }
             if (start && first == 0) {

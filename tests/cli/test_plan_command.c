@@ -339,7 +339,7 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
     expect_model(0, "the cost falls to",
                  "input u\nstate x = 0\nder(x) = u\n"
                  "plan {\n horizon 1\n minimize end(x)\n }");
-    expect_model(2, ":6:11: at the start only states and inputs have a value",
+    expect_model(2, ":6:11: at the start only states have a value",
                  MODEL "plan {\n horizon 1\n minimize at(start, der(x))\n }");
     expect_model(2, ":7:18: a weight in 'minimize' must be a number",
                  "param c = 1\n" MODEL "plan {\n horizon 1\n minimize time + c*time\n free c\n }");
