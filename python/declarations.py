@@ -17,7 +17,22 @@ import cffi
 from cffi import recompiler
 
 # Beside the library's own functions: whole runs into columns, and what calls back.
+MANY = """
+typedef struct perp_py_many {
+    perp_run_stretch of;
+    long count;
+    int states;
+    const double *state, *parameter, *value; /* of each stretch: states; parameters; steps by inputs */
+    double *row;                             /* out: rows, or their derivative; of each steps by columns */
+    const double *weight;                    /* of each steps by columns */
+    double *by_state, *by_parameter, *by_value; /* the change, or out: the gradient */
+} perp_py_many;
+"""
+
 LOOPS = """
+int perp_py_stretches(perp_simulation *simulation, int kind, const perp_py_many *all, long *which, perp_diag *diag);
+int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch *all, const double *lo, const double *hi, double *z,
+                 double *by_M, double *by_q, double *own, long *which, perp_lcp_info *info);
 int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
                  double *scratch, int followed, double *derivatives, perp_diag *diag);
 void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
@@ -29,8 +44,6 @@ extern "Python" int perp_py_mcp_J(void *, const double *, double *);
 """
 
 SOURCE = """
-#include "perp/perp.h"
-
 /* The present row as entry `row` of each column; derivatives likewise, a block of columns for each parameter. */
 static void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
                         int followed, double *derivatives)
@@ -52,6 +65,77 @@ static int perp_py_rows(perp_simulation *simulation, double *data, long capacity
         perp_status status = perp_simulation_step(simulation, 0, diag);
         if (status != PERP_OK) return (int)status;
         perp_py_row(simulation, data, capacity, ++*row, scratch, followed, derivatives);
+    }
+    return PERP_OK;
+}
+
+static int perp_py_begin(perp_simulation *simulation, const perp_py_many *all, long k)
+{
+    int status = PERP_OK;
+    perp_simulation_reset(simulation);
+    for (int i = 0; i < all->of.nparameter && status == PERP_OK; i++)
+        status = (int)perp_simulation_set_parameter(simulation, all->of.parameter[i], all->parameter[k * all->of.nparameter + i]);
+    for (int i = 0; i < all->states && status == PERP_OK; i++)
+        status = (int)perp_simulation_set_state(simulation, i, all->state[k * all->states + i]);
+    return status;
+}
+
+static int perp_py_stretch(perp_simulation *simulation, const perp_run_stretch *of, double *row, perp_diag *diag)
+{
+    int status = PERP_OK;
+    for (long k = 0; k < of->steps && status == PERP_OK; k++) {
+        for (int i = 0; i < of->ninput && status == PERP_OK; i++)
+            status = (int)perp_simulation_set_input(simulation, of->input[i], of->value[k * of->ninput + i]);
+        if (status == PERP_OK) status = (int)perp_simulation_step(simulation, NULL, diag);
+        perp_simulation_row(simulation, row + k * perp_simulation_columns(simulation));
+    }
+    return status;
+}
+
+/* Stretches of the same kind, each from its own start: 0, their rows; 1, the rows' derivative along a change; 2, the gradient of a
+   weighted sum of the rows. *which: the one that failed. */
+static int perp_py_stretches(perp_simulation *simulation, int kind, const perp_py_many *all, long *which, perp_diag *diag)
+{
+    perp_run_stretch of = all->of;
+    long rows = of.steps * perp_simulation_columns(simulation), values = of.steps * of.ninput;
+    of.size = sizeof of, of.every_row = 1;
+    for (*which = 0; *which < all->count; ++*which) {
+        long k = *which;
+        int status = perp_py_begin(simulation, all, k);
+        if (status != PERP_OK) return status;
+        of.value = of.ninput ? all->value + k * values : NULL;
+        perp_run_change change = {0};
+        if (kind > 0) {
+            change.state = all->by_state + k * all->states;
+            change.parameter = all->by_parameter + k * of.nparameter;
+            change.value = all->by_value + k * values;
+        }
+        if (kind == 0) status = perp_py_stretch(simulation, &of, all->row + k * rows, diag);
+        if (kind == 1) status = (int)perp_simulation_jvp(simulation, &of, &change, all->row + k * rows, diag);
+        if (kind == 2) status = (int)perp_simulation_vjp(simulation, &of, all->weight + k * rows, &change, diag);
+        if (status != PERP_OK) return status;
+    }
+    return PERP_OK;
+}
+
+/* Problems of a batch, solved one after the other; 0: z; 1: z becomes its derivative along by_M, by_q; 2: z are weights, by_M, by_q
+   become the gradient. own: n. *which: the one that failed. */
+static int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch *all, const double *lo, const double *hi, double *z,
+                        double *by_M, double *by_q, double *own, long *which, perp_lcp_info *info)
+{
+    size_t n = (size_t)all->n;
+    for (*which = 0; *which < all->count; ++*which) {
+        size_t k = (size_t)*which;
+        perp_lcp lcp = {.n = all->n, .M = all->M + k * n * n, .ldm = all->n, .q = all->q + k * n};
+        perp_lcp_sensitivity sensitivity;
+        if (lo) lcp.lo = lo + k * n, lcp.hi = hi + k * n;
+        int status = (int)perp_lcp_solve(solver, &lcp, kind == 0 ? z + k * n : own, NULL, info);
+        if (status != PERP_OK || info->outcome != PERP_SOLVED) return status;
+        if (kind == 0) continue;
+        status = (int)perp_lcp_differentiate(solver, &lcp, &sensitivity);
+        if (status == PERP_OK && kind == 1) status = (int)perp_lcp_jvp(solver, by_M + k * n * n, by_q + k * n, z + k * n);
+        if (status == PERP_OK && kind == 2) status = (int)perp_lcp_vjp(solver, z + k * n, by_q + k * n, by_M + k * n * n);
+        if (status != PERP_OK) return status;
     }
     return PERP_OK;
 }
@@ -83,8 +167,8 @@ def without_bodies(text: str) -> str:
 def main(cc: str, include: str, out: str) -> None:
     ffi = cffi.FFI()
     ffi.cdef(without_bodies(expanded(cc, include)))
-    ffi.cdef(LOOPS)
-    recompiler.make_c_source(ffi, "perp._perp", SOURCE, out, verbose=False)
+    ffi.cdef(MANY + LOOPS)
+    recompiler.make_c_source(ffi, "perp._perp", '#include "perp/perp.h"\n' + MANY + SOURCE, out, verbose=False)
 
 
 if __name__ == "__main__":

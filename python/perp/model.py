@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Union, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,20 +36,39 @@ class Run(Table):
     """A simulation's rows: t, states, vars, outputs, residual. Each of its steps was verified."""
 
     def __init__(
-        self, columns: list[str], units: list[str], data: Array, model: Model, derivatives: Mapping[str, Array], worst_residual: float
+        self,
+        columns: list[str],
+        units: list[str],
+        data: Array,
+        model: Model,
+        again: tuple[Any, dict[str, Any]],
+        derivatives: Mapping[str, Array],
+        worst_residual: float,
     ) -> None:
         super().__init__(columns, units, data)
         self.model = model
         self.worst_residual = worst_residual
-        self._derivatives = derivatives
+        self._again, self._derivatives = again, derivatives  # again: the model as it was set, and what simulate was given
 
-    def sensitivity(self, parameter: str) -> Table:
-        """d(columns)/d(parameter), of a run with `follow=[parameter]`, along the sides of pairs that were in force."""
-        if parameter not in self._derivatives:
-            raise ArgumentError(f"the run does not follow {parameter!r}: simulate(follow=[{parameter!r}])")
-        derivative = self._derivatives[parameter].copy()
+    @overload
+    def sensitivity(self, names: str) -> Table: ...
+    @overload
+    def sensitivity(self, names: list[str] | tuple[str, ...]) -> dict[str, Table]: ...
+    def sensitivity(self, names: str | list[str] | tuple[str, ...]) -> Table | dict[str, Table]:
+        """d(columns)/d(name) of a parameter or an initial value, for several names a table each; docs/derivatives.md says what they are at
+        events. Names that the run does not `follow` make it run again."""
+        wanted = [names] if isinstance(names, str) else list(names)
+        missing = [name for name in wanted if name not in self._derivatives]
+        if missing:
+            again = Model.__new__(Model)
+            again.__setstate__(self._again[0])
+            self._derivatives = {**self._derivatives, **again.simulate(**{**self._again[1], "to": self.t[-1]}, follow=missing)._derivatives}
+        tables = {name: self._table_of(self._derivatives[name].copy()) for name in wanted}
+        return tables[names] if isinstance(names, str) else tables
+
+    def _table_of(self, derivative: Array) -> Table:
         derivative[self._index["t"]] = self.t
-        return Table(self.columns, [""] * len(self.columns), derivative)
+        return Table(self.columns, [""] * len(self.columns), derivative[:, : len(self)])
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write the interactive page of `perp report`: one HTML file."""
@@ -108,7 +127,7 @@ class Model:
         self._text, self._name, self._values = state
         self._c = self._parse()
         for name, value in self._values.items():
-            _set(self._c, name, value, None)
+            _set(self._c, name, value)
 
     def _parse(self) -> Any:
         diag, model = Diagnostics(), ffi.new("perp_model **")
@@ -153,14 +172,13 @@ class Model:
         self._c = c
         return self
 
-    def _with(self, values: Mapping[str, Value], times: Callable[[], Array] | None = None) -> Any:
-        """The model in C with these values set, too: another one, for what is set cannot be taken back. times: where functions are
-        evaluated, if they are."""
+    def _with(self, values: Mapping[str, Value]) -> Any:
+        """The model in C with these values set, too: another one, for what is set cannot be taken back."""
         if not values:
             return self._c
         c = self._parse()
         for name, value in {**self._values, **values}.items():
-            _set(c, name, value, times)
+            _set(c, name, value)
         return c
 
     def check(self) -> str:
@@ -175,7 +193,9 @@ class Model:
         for name, word in given.items():
             if word is None:
                 continue
-            if name == "method":
+            if name == "start":
+                name = "from"
+            elif name == "method":
                 word = find("method", word, lib.perp_integrator_find, lib.PERP_INTEGRATOR_COUNT, lib.perp_integrator_name)
                 name = "integrator"
             elif name == "solver":
@@ -206,16 +226,18 @@ class Model:
         """
         if method is None and not lib.perp_model_simulate_task(self._c).method:
             method = text(lib.perp_integrator_name(lib.perp_simulation_recommend(self._c)))
-        given = {"from": start, "to": to, "step": step, "method": method, "theta": theta, "solver": solver, "tol": tol}
+        given = {"start": start, "to": to, "step": step, "method": method, "theta": theta, "solver": solver, "tol": tol}
         options = self._options(self._c, given)
-        c = self._with(values, lambda: _times(getattr(options, "from"), options.to, options.step))
+        values = {name: _sampled(value, options) if callable(value) else value for name, value in values.items()}
+        c = self._with(values)
         diag, simulation = Diagnostics(), ffi.new("perp_simulation **")
         diag.check(lib.perp_simulation_create(c, options, simulation, diag.c))
         keep = ffi.gc(simulation[0], lib.perp_simulation_destroy)
         if follow:
             words, _words = names(follow)
             diag.check(lib.perp_simulation_follow(keep, len(follow), words, diag.c))
-        return _rows(self, c, keep, list(follow), progress, diag)
+        again = ((self._text, self._name, {**self._values, **values}), given)
+        return _rows(self, again, keep, list(follow), progress, diag)
 
     def start(
         self,
@@ -231,7 +253,7 @@ class Model:
     ) -> Simulation:
         """A run to be held in the hand: stepped, set between steps, saved, copied (perp.Simulation)."""
         span = to if np.isfinite(to) else None
-        given = {"from": start, "to": span, "step": step, "method": method, "theta": theta, "solver": solver, "tol": tol}
+        given = {"start": start, "to": span, "step": step, "method": method, "theta": theta, "solver": solver, "tol": tol}
         c = self._with(values)
         options = self._options(c, given)
         if span is None:
@@ -243,7 +265,7 @@ class Model:
     ) -> Copies:
         """`count` copies of a run in the hand, stepped at once by threads (0: one for each processor) and in vector lanes (perp.Copies)."""
         c = self._with(values)
-        options = self._options(c, {"from": start, "step": step, "method": method})
+        options = self._options(c, {"start": start, "step": step, "method": method})
         options.to = start + 1e9 * options.step
         return Copies(self, c, options, count, threads)
 
@@ -270,13 +292,16 @@ def _times(start: float, to: float, step: float) -> Array:
     return start + step * np.arange(int(np.floor((to - start) / step + 1e-9)) + 2, dtype=np.float64)
 
 
-def _set(c: Any, name: str, value: Value, times: Callable[[], Array] | None) -> None:
+def _sampled(function: Callable[[float], float], options: Any) -> tuple[Array, Array]:
+    """A function of time as a table at the times of the run's rows."""
+    at = _times(getattr(options, "from"), options.to, options.step)
+    return at, np.array([float(function(t)) for t in at.tolist()])
+
+
+def _set(c: Any, name: str, value: Value) -> None:
     diag = Diagnostics()
     if callable(value):
-        if times is None:
-            raise ArgumentError(f"{name}: functions of time are for simulate; elsewhere give a number or (times, values)")
-        at = times()
-        value = (at, np.array([float(value(t)) for t in at.tolist()]))
+        raise ArgumentError(f"{name}: functions of time are for simulate; elsewhere give a number or (times, values)")
     if isinstance(value, tuple):
         table = ffi.gc(c_table({"t": value[0], name: value[1]}, name), lib.perp_trajectory_destroy)
         diag.check(lib.perp_model_set_input_table(c, c_text(name), table, ffi.NULL, c_text(f"the table of {name}"), diag.c))
@@ -285,7 +310,12 @@ def _set(c: Any, name: str, value: Value, times: Callable[[], Array] | None) -> 
 
 
 def _rows(
-    model: Model, c: Any, simulation: Any, follow: list[str], progress: Callable[[int, int], object] | None, diag: Diagnostics
+    model: Model,
+    again: tuple[Any, dict[str, Any]],
+    simulation: Any,
+    follow: list[str],
+    progress: Callable[[int, int], object] | None,
+    diag: Diagnostics,
 ) -> Run:
     """All steps, in pieces of about a twentieth of a second, between which Python hears of Ctrl-C."""
     columns, units = simulation_columns(simulation)
@@ -298,7 +328,7 @@ def _rows(
     def so_far() -> Run:
         rows = int(row[0]) + 1
         by = {p: derivatives[n * k : n * (k + 1), :rows] for k, p in enumerate(follow)}
-        return Run(columns, units, data[:, :rows], model, by, lib.perp_simulation_get_summary(simulation).worst_residual)
+        return Run(columns, units, data[:, :rows], model, again, by, lib.perp_simulation_get_summary(simulation).worst_residual)
 
     lib.perp_py_row(simulation, c_data, steps + 1, 0, scratch, len(follow), c_derivatives)
     many, status = 16, lib.PERP_OK

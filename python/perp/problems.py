@@ -33,7 +33,7 @@ class Solution:
         return self.solved
 
 
-def _options(kind: str, method: str, tol: float | None, max_iter: int = 0) -> tuple[int, Any]:
+def problem_options(kind: str, method: str, tol: float | None, max_iter: int = 0) -> tuple[int, Any]:
     """The method by its word, and options of perp_KIND_: defaults, and what is given."""
     of = f"perp_{kind}_"
     call = {name: getattr(lib, of + name) for name in ("method_find", "method_name", "options_fill")}
@@ -88,7 +88,7 @@ def lcp(
     n = q.shape[0]
     matrix = _square(M, n)
     bounds = _bounds(lo, hi, n)
-    which, options = _options("lcp", method, tol, max_iter)
+    which, options = problem_options("lcp", method, tol, max_iter)
     options.mixed = bounds is not None
     diag, solver = Diagnostics(), ffi.new("perp_lcp_solver **")
     diag.check(lib.perp_lcp_solver_create(which, n, options, solver))
@@ -112,7 +112,7 @@ def lcp_batch(
         raise ArgumentError(f"M must be (count, n, n) or (n, n) and q (count, n), not {matrices.shape} and {q.shape}")
     count, n = q.shape
     matrices = np.ascontiguousarray(np.swapaxes(matrices, -1, -2))
-    which, options = _options("lcp", method, tol)
+    which, options = problem_options("lcp", method, tol)
     diag, solver = Diagnostics(), ffi.new("perp_lcp_batch_solver **")
     diag.check(lib.perp_lcp_batch_solver_create(which, n, threads, options, solver))
     keep = ffi.gc(solver[0], lib.perp_lcp_batch_solver_destroy)
@@ -199,7 +199,7 @@ def mcp(
     bounds = _bounds(lo, hi, n)
     if bounds is not None:
         problem.lo, problem.hi = doubles(bounds[0]), doubles(bounds[1])
-    which, options = _options("mcp", method, tol, max_iter)
+    which, options = problem_options("mcp", method, tol, max_iter)
     solver, w, info = ffi.new("perp_mcp_solver **"), np.zeros(n), ffi.new("perp_mcp_info *")
     diag.check(lib.perp_mcp_solver_create(which, problem, options, solver))
     keep = ffi.gc(solver[0], lib.perp_mcp_solver_destroy)
@@ -236,7 +236,7 @@ def friction(
     if d not in (2, 3) or contacts * d != n or coefficients.shape[0] != contacts:
         raise ArgumentError(f"{n} entries of q and {coefficients.shape[0]} of mu are no contacts of {d} entries each")
     matrix = _square(W, n)
-    which, options = _options("fc", method, tol, max_iter)
+    which, options = problem_options("fc", method, tol, max_iter)
     problem = ffi.new("perp_fc *", {"dimension": d, "nc": contacts, "mu": doubles(coefficients), "q": doubles(q)})
     problem.W, problem.ldw = _column_major(matrix), max(n, 1)
     diag, solver = Diagnostics(), ffi.new("perp_fc_solver **")

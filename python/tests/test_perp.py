@@ -159,8 +159,23 @@ def test_sensitivity_is_that_of_differences():
         h = 1e-5
         up, down = (block().simulate(**{"F": 10, name: value + s * h}) for s in (1, -1))
         assert np.allclose(run.sensitivity(name).x[1:], ((up.x - down.x) / (2 * h))[1:], rtol=1e-6, atol=1e-8)
-    with pytest.raises(perp.ArgumentError, match="follow"):
-        run.sensitivity("g")
+
+
+def test_sensitivity_of_names_that_were_not_followed_runs_again():
+    m = block(m=2)
+    run = m.simulate(F=lambda t: 20 * math.sin(t), mu=0.3, method="radau5", to=1)
+    expected = m.simulate(F=lambda t: 20 * math.sin(t), mu=0.3, method="radau5", to=1, follow=["mu", "v"])
+    m.set(m=1)  # the run's model is as it was
+    by = pickle.loads(pickle.dumps(run)).sensitivity(["mu", "v"])
+    assert list(by) == ["mu", "v"]
+    for name in by:
+        assert np.array_equal(by[name].x, expected.sensitivity(name).x)
+    with pytest.raises(perp.ArgumentError, match="'nu'"):
+        run.sensitivity("nu")
+    text = "model x\nparam c = 1\nstate x = c\nvar y\nder(x) = -1\n0 <= y perp x - y >= 0\nsimulate to 2 step 0.1 method backward-euler\n"
+    with pytest.raises(perp.NoSolutionError) as e:
+        perp.Model(text).simulate()
+    assert np.allclose(e.value.run.sensitivity("c").x, 1)
 
 
 def test_runs_are_written_and_read(tmp_path):
