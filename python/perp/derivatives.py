@@ -39,8 +39,12 @@ class Function(Protocol):
     def vjp(self, arguments: Arrays, weights: Arrays) -> list[Array]: ...
 
 
-def _contiguous(arrays: Sequence[ArrayLike]) -> list[Array]:
-    return [np.ascontiguousarray(a, dtype=np.float64) for a in arrays]
+def _contiguous(arrays: Sequence[ArrayLike], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """As C reads them: of these shapes, behind one batch."""
+    out = [np.ascontiguousarray(a, dtype=np.float64) for a in arrays]
+    if [a.shape for a in out] != [(len(out[0]), *shape) for shape in shapes]:
+        raise ArgumentError(f"arrays of a batch must have the shapes {list(shapes)} behind it, not {[a.shape for a in out]}")
+    return out
 
 
 def _indices(what: str, known: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -115,7 +119,7 @@ class Run:
     def _all(self, kind: int, arguments: Arrays, rows: Array, by: Arrays = ()) -> None:
         """0: rows; 1: their derivative along `by`; 2: the gradient `by` with weights `rows`."""
         count = len(rows)
-        arguments = _contiguous(arguments)
+        arguments = _contiguous(arguments, self.shapes)
         pieces = min(self._threads, count, max(1, count * self.steps // _WORTH_A_THREAD))
         ends = [count * k // pieces for k in range(pieces + 1)]
         work = [(kind, a, [x[a:b] for x in arguments], rows[a:b], [x[a:b] for x in by]) for a, b in zip(ends, ends[1:])]
@@ -144,13 +148,14 @@ class Run:
 
     def jvp(self, arguments: Arrays, changes: Arrays) -> list[Array]:
         rows = self._rows(len(arguments[0]))
-        self._all(1, arguments, rows, _contiguous(changes))
+        self._all(1, arguments, rows, _contiguous([*arguments, *changes], self.shapes * 2)[3:])
         return [rows[:, :, self._chosen]]
 
     def vjp(self, arguments: Arrays, weights: Arrays) -> list[Array]:
         rows = self._rows(len(arguments[0]))
+        of_rows = _contiguous([*arguments, *weights], self.shapes + self.results)[3]
         for j, column in enumerate(self._chosen):
-            rows[:, :, column] += weights[0][:, :, j]
+            rows[:, :, column] += of_rows[:, :, j]
         gradient = [np.zeros(np.shape(a)) for a in arguments]
         self._all(2, arguments, rows, gradient)
         return gradient
@@ -174,7 +179,7 @@ class Lcp:
 
     def _all(self, kind: int, arguments: Arrays, z: Array, by_M: Array, by_q: Array) -> None:
         """Matrices column by column, as C has them."""
-        M, q = _contiguous([np.swapaxes(arguments[0], 1, 2), arguments[1]])
+        M, q = _contiguous([np.swapaxes(arguments[0], 1, 2), arguments[1]], self.shapes)
         count, n = q.shape
         which, options = problem_options("lcp", self._method, self._tol)
         options.mixed = self._mixed
@@ -199,12 +204,13 @@ class Lcp:
 
     def jvp(self, arguments: Arrays, changes: Arrays) -> list[Array]:
         z = np.zeros(np.shape(arguments[1]))
-        self._all(1, arguments, z, *_contiguous([np.swapaxes(changes[0], 1, 2), changes[1]]))
+        _, by_M, by_q = _contiguous([arguments[1], np.swapaxes(changes[0], 1, 2), changes[1]], [self.shapes[1], *self.shapes])
+        self._all(1, arguments, z, by_M, by_q)
         return [z]
 
     def vjp(self, arguments: Arrays, weights: Arrays) -> list[Array]:
         by_M, by_q = np.zeros(np.shape(arguments[0])), np.zeros(np.shape(arguments[1]))
-        self._all(2, arguments, _contiguous(weights)[0], by_M, by_q)
+        self._all(2, arguments, _contiguous([*weights, arguments[1]], self.results * 2)[0], by_M, by_q)
         return [np.swapaxes(by_M, 1, 2), by_q]
 
 

@@ -413,3 +413,18 @@ def test_a_fork_after_import_works():
 def test_it_is_the_command_too():
     done = subprocess.run([sys.executable, "-m", "perp", "--version"], capture_output=True, text=True)
     assert done.returncode == 0 and perp.__version__ in done.stdout
+
+
+def test_arrays_of_wrong_shapes_do_not_reach_c():
+    from perp.derivatives import Lcp, Run
+
+    run = Run(block(), 5, inputs=["F"])
+    state, u = np.zeros((3, 2)), np.zeros((3, 5, 1))
+    for wrong in ([state, np.zeros((3, 0)), u[:, :4]], [state, np.zeros((3, 0)), u[:2]]):
+        with pytest.raises(perp.ArgumentError, match="shapes"):
+            run.value(wrong)
+    for wrong in (state, np.zeros((2, 5, 2))):
+        with pytest.raises(perp.ArgumentError, match="shapes"):
+            run.vjp([state, np.zeros((3, 0)), u], [wrong])
+    with pytest.raises(perp.ArgumentError, match="shapes"):
+        Lcp(2).vjp([np.ones((1, 2, 2)), np.ones((1, 2))], [np.ones((1, 1))])
