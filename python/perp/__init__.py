@@ -7,7 +7,9 @@
 
 Model      a model of the language: simulate, start, copies, plan, identify, check
 lcp, mcp, friction, lcp_batch      arrays in, answer out
+sweep      a model at many points, by processes or on a cluster
 read       a table: a run, a plan, recorded data
+perp.torch, perp.jax      steps, runs and problems as differentiable functions
 
 What cannot be done raises a perp.Error, with file, line and column where there are; what a search came to is a word, `outcome`.
 Every step, plan and answer was verified by code that belongs to no solver.
@@ -23,6 +25,7 @@ from .model import Model, Run, Symbol
 from .planning import Plan
 from .problems import Solution, friction, lcp, lcp_batch, mcp
 from .simulation import Simulation
+from .sweeps import Sweep, sweep
 
 __version__: str = _text(_lib.perp_version())
 
@@ -40,6 +43,7 @@ __all__ = [
     "Run",
     "Simulation",
     "Solution",
+    "Sweep",
     "Symbol",
     "Table",
     "UnavailableError",
@@ -48,4 +52,5 @@ __all__ = [
     "lcp_batch",
     "mcp",
     "read",
+    "sweep",
 ]

@@ -2,14 +2,17 @@
 
 import os
 import sys
-from pathlib import Path
+
+from ._library import FileError
+from .sweeps import program
 
 
 def main() -> None:
-    program = Path(__file__).parent / "bin" / "perp"
-    if not program.exists():
-        sys.exit("perp: this build of the package has no command beside it; build it with pip, or call perp itself")
-    os.execv(program, [str(program), *sys.argv[1:]])
+    try:
+        path = str(program())
+    except FileError as error:
+        sys.exit(f"perp: {error}")
+    os.execv(path, [path, *sys.argv[1:]])
 
 
 if __name__ == "__main__":
