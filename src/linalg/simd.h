@@ -4,7 +4,9 @@
  *
  *     static inline PERP_INLINE void body(...) { plain loops }
  *     #define VERSION(isa, target) target static void work_##isa(...) { body(...); }
- *     PERP_ISA_LIST(VERSION) */
+ *     PERP_ISA_LIST(VERSION)
+ *
+ * PERP_APART: what is rarely needed, kept out of a short function that calls it, so that this saves no registers for it. */
 
 #ifndef PERP_SRC_SIMD_H
 #define PERP_SRC_SIMD_H
@@ -13,6 +15,7 @@
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #define PERP_INLINE __attribute__((always_inline))
+#define PERP_APART  __attribute__((noinline))
 #if defined(__clang__)
 #define PERP_TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
 #else
@@ -34,8 +37,10 @@
 #else
 #if defined(__GNUC__)
 #define PERP_INLINE __attribute__((always_inline))
+#define PERP_APART  __attribute__((noinline))
 #else
 #define PERP_INLINE
+#define PERP_APART
 #endif
 #define PERP_ISA_COUNT   1
 #define PERP_ISA_LIST(X) X(plain, )
@@ -60,6 +65,7 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
     ((PERP_LANES(isa))(((PERP_MASK(isa))(yes) & (mask)) | ((PERP_MASK(isa))(no) & ~(mask))))
 #define PERP_ABS(isa, x)     ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
 #define PERP_JOIN(isa, x, y) ((PERP_LANES(isa))((PERP_MASK(isa))(x) | (PERP_MASK(isa))(y)))
+#define PERP_THREE(x, last)  ((perp__lanes_avx2){(x)[0], (x)[1], (x)[2], last})
 #else
 #define PERP_LANES(isa)                 double
 #define PERP_MASK(isa)                  long long
@@ -67,6 +73,7 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_SELECT(isa, mask, yes, no) ((mask) ? (yes) : (no))
 #define PERP_ABS(isa, x)                __builtin_fabs(x)
 #define PERP_JOIN(isa, x, y)            ((x) + (y))
+#define PERP_THREE(x, last)             ((x)[0])
 #endif
 
 /* a < b ? a : b and a > b ? a : b, which some machines have as one instruction; in functions of that isa alone. */
@@ -94,6 +101,7 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 #define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
+/* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by pieces waits long. */
 
 /* The largest that perp__isa answers; tests set it before anything runs. */
 extern int perp__isa_most;

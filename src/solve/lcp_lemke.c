@@ -243,13 +243,17 @@ static inline PERP_INLINE double sum_of(double a, double b)
 #include "solve/lemke_kernel.h"
 #endif
 
+typedef int guess_kernel(perp_lcp_solver *s, const perp_lcp *lcp, int is_warm, int limit,
+                         int *iterations);
 static const struct {
     perp_outcome (*follow)(tableau *d, int r, int limit, int *iterations, int *ray);
     void (*values)(tableau *d);
-    int (*guess)(const perp_lcp *lcp, double *work, int is_warm, int limit, int *iterations,
-                 unsigned *basic);
+    guess_kernel *guess[5]; /* n = 3, 4, 8, below 8, others */
 } kernel[] = {
-#define VERSION(isa, target) {follow_##isa, values_##isa, guess_##isa},
+#define VERSION(isa, target)                                                                       \
+    {follow_##isa,                                                                                 \
+     values_##isa,                                                                                 \
+     {guess_3_##isa, guess_4_##isa, guess_8_##isa, guess_to_8_##isa, guess_to_16_##isa}},
     PERP_ISA_LIST(VERSION)
 #undef VERSION
 };
@@ -316,29 +320,36 @@ static perp_outcome run(tableau *d, perp_lcp_solver *s, int way, int *iterations
     return outcome;
 }
 
+/* From the dictionary of the last solve, if it was of this M: it is at the beginning of the workspace, its M at the end. */
+static PERP_APART int guess_from_last(perp_lcp_solver *s, const perp_lcp *lcp, int is_same_size,
+                                      int limit, int *iterations, guess_kernel *guess)
+{
+    int n = lcp->n, *kept = s->index, before = *iterations;
+    double *M = s->work + lemke_doubles(n) - n * n;
+    int is_warm = is_same_size && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
+    if (!guess(s, lcp, is_warm, limit, iterations)) return 0;
+    if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
+    kept[SMALL] = n, kept[SMALL_PIVOTS] += *iterations - before;
+    return 1;
+}
+
 /* Small problems without z0: principal pivots, which settle definite ones in half as many steps. They prove nothing where
- * they fail. A warm start has the dictionary of the last solve at the beginning of the workspace, its M at the end. */
+ * they fail. */
 int perp__lemke_guess(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
     int n = lcp->n, isa = n <= 4 && s->isa > 1 ? 1 : s->isa, most = s->options.max_iter;
-    int limit = most > 0 && most < 2 * n ? most : 2 * n, warm = s->options.warm_start;
-    int *kept = s->index, before = *iterations, many = 0;
-    double *M = warm ? s->work + lemke_doubles(n) - n * n : NULL;
-    int is_warm = warm && kept[SMALL] == n && kept[SMALL_PIVOTS] < 8 * n && is_same(lcp, M);
-    unsigned basic = is_warm ? (unsigned)kept[SMALL_BASIC] : 0;
+    int limit = most > 0 && most < 2 * n ? most : 2 * n, *kept = s->index;
+    int which = n == 3   ? 0
+                : n == 4 ? 1
+                : n == 8 ? 2
+                : n < 8  ? 3
+                         : 4,
+        is_same_size = kept[SMALL] == n;
+    guess_kernel *guess = kernel[isa].guess[which];
     kept[TABLEAU] = kept[SMALL] = 0;
-    if (!kernel[isa].guess(lcp, s->work, is_warm, limit, iterations, &basic)) return 0;
-    for (int i = 0; i < n; i++) {
-        unsigned is_basic = basic >> i & 1;
-        s->basis[i] = (unsigned char)is_basic;
-        s->z[i] = is_basic ? s->work[i] : 0;
-        many += (int)is_basic;
-    }
-    s->has_basis = 1;
-    if (!warm) return *iterations - before == many ? 1 : 2;
-    if (!is_warm) keep(lcp, M), kept[SMALL_PIVOTS] = 0;
-    kept[SMALL] = n, kept[SMALL_BASIC] = (int)basic, kept[SMALL_PIVOTS] += *iterations - before;
-    return 1;
+    if (s->options.warm_start)
+        return guess_from_last(s, lcp, is_same_size, limit, iterations, guess);
+    return guess(s, lcp, 0, limit, iterations);
 }
 
 /* First from the last tableau, where that may be. A ray, or an answer that does not hold, is often the

@@ -281,8 +281,8 @@ TARGET static perp_outcome K(follow)(tableau *d, int r, int limit, int *iteratio
     return K(follow_)(d, d->n, d->ld, r, limit, iterations, ray);
 }
 
-/* Row of the least of few values, as its number in the last bits of the value says; -1 where none is negative. */
-INLINE int K(least_value)(int ld, const VEC *q)
+/* Row of the least of few values, as its number in the last bits of the value says; 0 where none is negative. */
+INLINE int K(least_value)(int ld, const VEC *q, size_t *r)
 {
     union {
         VEC x;
@@ -299,7 +299,8 @@ INLINE int K(least_value)(int ld, const VEC *q)
         least.x = i == 0 ? key.x : K(smaller)(key.x, least.x);
     }
     found.x = REDUCE(lesser_of, least.x);
-    return found.x < 0 ? (int)(found.bits & (MOST_SMALL - 1)) : -1;
+    *r = (size_t)found.bits & (MOST_SMALL - 1);
+    return found.x < 0;
 }
 
 /* A pivot in row r, with the column e of the pivot, as in apply; hot: of row r. */
@@ -326,16 +327,34 @@ INLINE void K(guess_values)(int n, int ld, const double *D, const double *given,
     }
 }
 
-/* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
- * q, then the columns of M; where a bit of *basic is 1, that z is basic, and the columns are those of the last solve.
- * 0 where a pivot is not positive, or there are too many. */
-INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int is_warm, int limit,
-                     int *iterations, unsigned *basic)
+/* The point and the basis of the values q: z has room for n, and for four where ld is four. A load of a whole vector waits long for
+ * numbers stored into it one by one. */
+INLINE void K(guess_point)(perp_lcp_solver *s, int n, int ld, const VEC *q, unsigned basic)
 {
-    double *D = work + ld;
-    int r, pivots = 0;
-    unsigned now = *basic;
-    VEC q[MOST_SMALL / WIDTH], zero = {0};
+    VEC zero = {0};
+    double *z = s->z, *out = ld == 4 || ld == n ? z : s->work;
+    unsigned char *basis = s->basis;
+    for (int i = 0, k = 0; i < ld; i += WIDTH, k++) {
+        K(mask) bit;
+        for (int l = 0; l < WIDTH; l++) PERP_LANE(bit, l) = 1LL << (i + l);
+        AT(out, i) = SELECT((bit & (long long)basic) != 0, q[k], zero);
+    }
+    for (int i = 0; i < n && ld != 4 && ld != n; i++) z[i] = out[i];
+    for (int i = 0; i < n; i++) basis[i] = basic >> i & 1;
+    s->has_basis = 1;
+}
+
+/* Principal pivots, each in the row of the least value, until no value is negative. The dictionary is kept in work:
+ * q, then the columns of M; is_warm: it is that of the last solve, by SMALL_BASIC. 0 where a pivot is not positive, or there are
+ * too many; 2 where a pair changed sides more than once. */
+INLINE int K(guess_)(perp_lcp_solver *s, const perp_lcp *lcp, int n, int ld, int is_warm, int limit,
+                     int *iterations)
+{
+    double *work = s->work, *D = work + ld;
+    size_t r, column = (size_t)ld;
+    int pivots = 0, is_back = 0, is_pushed;
+    unsigned now = is_warm ? (unsigned)s->index[SMALL_BASIC] : 0;
+    VEC q[MOST_SMALL / WIDTH], zero = {0}, one = zero + 1;
     K(load)(n, ld, lcp->q, work);
     for (int i = 0, k = 0; i < ld; i += WIDTH, k++) q[k] = AT(work, i) + zero; /* no -0 */
     if (is_warm)
@@ -343,41 +362,46 @@ INLINE int K(guess_)(const perp_lcp *lcp, int n, int ld, double *work, int is_wa
     else
         for (int j = 0; j < n; j++) K(load)(n, ld, perp__column(lcp, j), D + j * ld);
     for (int i = 0, k = 0; i < ld && is_warm; i += WIDTH, k++) AT(work, i) = q[k];
-    for (; (r = K(least_value)(ld, q)) >= 0; pivots++) {
+    for (; (is_pushed = K(least_value)(ld, q, &r)); pivots++) {
         VEC e[MOST_SMALL / WIDTH];
         K(mask) hot_row[MOST_SMALL / WIDTH];
-        double *own = D + r * ld, p = own[r], m = perp__column(lcp, r)[r];
+        double *own = D + r * column, p = own[r], m = perp__column(lcp, (int)r)[r];
         int leaves = now >> r & 1; /* with a pivot like 1/m, else one like m */
         if (pivots == limit || !(leaves ? p * m > PERP_TOL_PIVOT : p > PERP_TOL_PIVOT * m)) break;
         VEC inverse = K(all)(1 / p);
         for (int i = 0, k = 0; i < ld; i += WIDTH, k++) {
             hot_row[k] = HOT(i);
-            e[k] = SELECT(hot_row[k], inverse, AT(own, i) * inverse);
+            e[k] = SELECT(hot_row[k], one, AT(own, i)) * inverse;
         }
         VEC F = K(all)(work[r]);
         for (int i = 0, k = 0; i < ld; i += WIDTH, k++) {
             q[k] = SELECT(hot_row[k], zero, q[k]) - F * e[k];
             AT(work, i) = q[k];
         }
-        for (int j = 0; j < n; j++) K(sweep)(ld, D + j * ld, D[j * ld + r], e, hot_row);
+        for (int j = 0; j < n; j++) K(sweep)(ld, D + j * ld, D[(size_t)(j * ld) + r], e, hot_row);
         for (int i = 0, k = 0; i < ld; i += WIDTH, k++) AT(own, i) = e[k];
         now ^= 1U << r;
+        is_back |= leaves;
     }
     *iterations += pivots;
-    *basic = now;
-    return r < 0;
+    s->index[SMALL_BASIC] = (int)now;
+    if (is_pushed) return 0;
+    K(guess_point)(s, n, ld, q, now);
+    return 1 + is_back;
 }
 
-TARGET static int K(guess)(const perp_lcp *lcp, double *work, int is_warm, int limit,
-                           int *iterations, unsigned *basic)
-{
-    int n = lcp->n;
-    if (n == 3 && WIDTH <= 4) return K(guess_)(lcp, 3, 4, work, is_warm, limit, iterations, basic);
-    if (n == 4 && WIDTH <= 4) return K(guess_)(lcp, 4, 4, work, is_warm, limit, iterations, basic);
-    if (n == 8) return K(guess_)(lcp, 8, 8, work, is_warm, limit, iterations, basic);
-    if (n < 8) return K(guess_)(lcp, n, 8, work, is_warm, limit, iterations, basic);
-    return K(guess_)(lcp, n, 16, work, is_warm, limit, iterations, basic);
-}
+#define GUESS(name, n, ld)                                                                         \
+    TARGET static int K(name)(perp_lcp_solver * s, const perp_lcp *lcp, int is_warm, int limit,    \
+                              int *iterations)                                                     \
+    {                                                                                              \
+        return K(guess_)(s, lcp, n, ld, is_warm, limit, iterations);                               \
+    }
+GUESS(guess_3, 3, WIDTH < 4 ? 4 : WIDTH)
+GUESS(guess_4, 4, WIDTH < 4 ? 4 : WIDTH)
+GUESS(guess_8, 8, 8)
+GUESS(guess_to_8, lcp->n, 8)
+GUESS(guess_to_16, lcp->n, 16)
+#undef GUESS
 
 /* q of the present tableau from that of the problem. */
 TARGET static void K(values)(tableau *d)

@@ -305,23 +305,54 @@ static perp_outcome solve_and_check(perp_lcp_solver *s, const perp_lcp *lcp, per
 
 /* Small problems at once: the guess by which lemke begins, shown by plain sums, which no number passes that is not finite. Where that
  * does not settle it, nothing is lost: lemke goes on from there. */
-static int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, perp_lcp_info *info)
+static inline int solve_at_once(perp_lcp_solver *s, const perp_lcp *lcp, int *iterations)
 {
-    if (lcp->n > PERP__GUESS_UP_TO || lcp->n < 1 || lcp->lo || lcp->hi || s->options.warm_start ||
-        (s->method != PERP_LCP_LEMKE && s->method != PERP_LCP_AUTO))
-        return 0;
-    int guessed = perp__lemke_guess(s, lcp, &info->iterations);
+    int guessed = perp__lemke_guess(s, lcp, iterations);
     s->guessed = guessed > 0 ? 1 : -1;
     /* a pair that went back and forth may have had more pivots than its connected component is granted alone */
     if (guessed == 0 || (guessed == 2 && !is_connected(lcp) && perp__lcp_parts_find(s, lcp) > 1) ||
         !perp__lcp_is_shown(s, lcp))
         return 0;
-    s->answered = info->method = PERP_LCP_LEMKE;
-    info->outcome = PERP_SOLVED;
-    info->residual = s->residual;
-    info->error = s->error;
+    s->answered = PERP_LCP_LEMKE;
     s->n = lcp->n;
     return 1;
+}
+
+static int is_for_guess(const perp_lcp_solver *s, const perp_lcp *lcp)
+{
+    return lcp->n <= PERP__GUESS_UP_TO && lcp->n > 0 && !lcp->lo && !lcp->hi &&
+           !s->options.warm_start && (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
+}
+
+static void copy_answer(int n, const double *from, double *to)
+{
+    if (n == 3)
+        memcpy(to, from, 3 * sizeof *to);
+    else if (n == 4)
+        memcpy(to, from, 4 * sizeof *to);
+    else if (n > 0)
+        memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* What the guess does not settle; z: in, where the start is warm. */
+static PERP_APART perp_status solve_at_length(perp_lcp_solver *s, const perp_lcp *lcp,
+                                              const double *z, perp_lcp_info *info)
+{
+    *info = (perp_lcp_info){.outcome = PERP_BAD_INPUT,
+                            .method = s->method,
+                            .residual = (double)NAN,
+                            .error = (double)NAN,
+                            .iterations = info->iterations};
+    if (!problem_is_finite(lcp) || !bounds_are_valid(lcp) ||
+        (s->options.warm_start && lcp->n > 0 && !perp__are_finite(lcp->n, z))) {
+        info->iterations = 0;
+        return PERP_OK;
+    }
+    if (s->options.warm_start) copy_answer(lcp->n, z, s->start);
+    s->out_of_memory = 0;
+    if (s->inner) s->inner->out_of_memory = 0;
+    info->outcome = solve_and_check(s, lcp, info);
+    return s->out_of_memory || (s->inner && s->inner->out_of_memory) ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, double *w,
@@ -331,32 +362,22 @@ perp_status perp_lcp_solve(perp_lcp_solver *s, const perp_lcp *lcp, double *z, d
         lcp->ldm < (lcp->n > 1 ? lcp->n : 1) || ((lcp->lo || lcp->hi) && !s->options.mixed))
         return PERP_ERR_ARG;
     if (lcp->n > s->n_max) return PERP_ERR_DIM;
-    perp_lcp_info result = {.outcome = PERP_BAD_INPUT,
-                            .method = s->method,
-                            .residual = (double)NAN,
-                            .error = (double)NAN};
-    int is_out_of_memory = 0;
-    size_t bytes = (size_t)lcp->n * sizeof(double);
+    perp_status status = PERP_OK;
+    perp_lcp_info unread, *result = info ? info : &unread;
+    *result = (perp_lcp_info){.outcome = PERP_SOLVED, .method = PERP_LCP_LEMKE};
     s->has_basis = s->has_ray = s->has_certificate = 0;
     s->n = s->lu.n = -1;
     s->lu.is_differentiated = 0;
     s->guessed = 0;
-    if (solve_at_once(s, lcp, &result)) {
-        memcpy(z, s->z, bytes);
-        if (w) memcpy(w, s->w, bytes);
-    } else if (problem_is_finite(lcp) && bounds_are_valid(lcp) &&
-               (!s->options.warm_start || lcp->n == 0 || perp__are_finite(lcp->n, z))) {
-        if (s->options.warm_start && bytes) memcpy(s->start, z, bytes);
-        s->out_of_memory = 0;
-        if (s->inner) s->inner->out_of_memory = 0;
-        result.outcome = solve_and_check(s, lcp, &result);
-        is_out_of_memory = s->out_of_memory || (s->inner && s->inner->out_of_memory);
-        if (bytes) memcpy(z, s->z, bytes);
-        if (w && bytes) memcpy(w, s->w, bytes);
+    if (is_for_guess(s, lcp) && solve_at_once(s, lcp, &result->iterations))
+        result->residual = s->residual, result->error = s->error;
+    else
+        status = solve_at_length(s, lcp, z, result);
+    if (result->outcome != PERP_BAD_INPUT) {
+        copy_answer(lcp->n, s->z, z);
+        if (w) copy_answer(lcp->n, s->w, w);
     }
-    if (result.outcome == PERP_BAD_INPUT) result.iterations = 0;
-    if (info) *info = result;
-    return is_out_of_memory ? PERP_ERR_MEMORY : PERP_OK;
+    return status;
 }
 
 const double *perp_lcp_certificate(const perp_lcp_solver *s)

@@ -239,21 +239,16 @@ static inline PERP_INLINE judgement judge_fours(const perp_lcp *lcp, int n, cons
 }
 
 /* Three rows and one that holds, 1 >= 0. The solver's vectors have room for it. */
-static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, const double *z, double *w,
-                                                double *S, double *open, double tol)
+static inline PERP_INLINE judgement judge_three(const perp_lcp *lcp, int n, const double *z,
+                                                double *w, double *S, double *open, double tol)
 {
     fours t = {(four){0}, (four){0}, (four){0}};
-    four q = (four){0} + 1, y = (four){0}, x, s, o;
-    for (int i = 0; i < 3; i++) PERP_LANE(q, i) = lcp->q[i], PERP_LANE(y, i) = z[i];
-    x = q, s = PERP_SIZE(q);
+    four q = PERP_THREE(lcp->q, 1), y = PERP_THREE(z, 0), x = q, s = PERP_SIZE(q), o;
     for (int j = 0; j < 3; j++) {
-        const double *column = perp__column(lcp, j);
-        four a = (four){0};
-        for (int i = 0; i < 3; i++) PERP_LANE(a, i) = column[i];
-        a *= z[j];
+        four a = PERP_THREE(perp__column(lcp, j), 0) * z[j];
         x = x + a, s = s + PERP_SIZE(a);
     }
-    judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(3), tol, &o);
+    judge_four_rows(&t, &y, &x, &s, &q, rounding_of_sum(n), tol, &o);
     ROWS(w) = x, ROWS(S) = s, ROWS(open) = o;
     return judgement_of_fours(&t);
 }
@@ -340,24 +335,34 @@ static inline PERP_INLINE void product_in_twice(const perp_lcp *lcp, int n, cons
     for (int i = 0; i < n; i++) w[i] += low[i];
 }
 
+/* Leaves the judgement of s->z in the solver, but for the excess, which is returned. */
+static inline PERP_INLINE double leave(perp_lcp_solver *s, judgement j)
+{
+    s->residual = j.residual, s->error = j.error;
+    return j.excess;
+}
+#define JUDGE(judge, n) leave(s, judge(lcp, n, s->z, s->w, s->terms, s->low, s->options.tol))
+
 /* Small ones with loops of known length. */
 #define VERSION(isa, target)                                                                       \
-    target static judgement judge_##isa(const perp_lcp *lcp, double *z, double *w, double *S,      \
-                                        double *open, double tol)                                  \
+    target static double judge_3_##isa(perp_lcp_solver *s, const perp_lcp *lcp)                    \
+    {                                                                                              \
+        return PERP_FOUR == 4 ? JUDGE(judge_three, 3) : JUDGE(judge_few, 3);                       \
+    }                                                                                              \
+    target static double judge_4_##isa(perp_lcp_solver *s, const perp_lcp *lcp)                    \
+    {                                                                                              \
+        return JUDGE(judge_fours, 4);                                                              \
+    }                                                                                              \
+    target static double judge_##isa(perp_lcp_solver *s, const perp_lcp *lcp)                      \
     {                                                                                              \
         switch (lcp->n) {                                                                          \
-        case 1: return judge_few(lcp, 1, z, w, S, open, tol);                                      \
-        case 2: return judge_few(lcp, 2, z, w, S, open, tol);                                      \
-        case 3:                                                                                    \
-            return PERP_FOUR == 4 ? judge_three(lcp, z, w, S, open, tol)                           \
-                                  : judge_few(lcp, 3, z, w, S, open, tol);                         \
-        case 4: return judge_fours(lcp, 4, z, w, S, open, tol);                                    \
-        case 8: return judge_fours(lcp, 8, z, w, S, open, tol);                                    \
-        case 16: return judge_fours(lcp, 16, z, w, S, open, tol);                                  \
+        case 1: return JUDGE(judge_few, 1);                                                        \
+        case 2: return JUDGE(judge_few, 2);                                                        \
+        case 8: return JUDGE(judge_fours, 8);                                                      \
+        case 16: return JUDGE(judge_fours, 16);                                                    \
         default:                                                                                   \
-            return lcp->n > 0 && lcp->n <= FOURS_UP_TO                                             \
-                       ? judge_fours(lcp, lcp->n, z, w, S, open, tol)                              \
-                       : judge(lcp, lcp->n, z, w, S, open, tol);                                   \
+            return lcp->n > 0 && lcp->n <= FOURS_UP_TO ? JUDGE(judge_fours, lcp->n)                \
+                                                       : JUDGE(judge, lcp->n);                     \
         }                                                                                          \
     }                                                                                              \
     target static double check_##isa(const perp_lcp *lcp, const double *z, double *w)              \
@@ -392,15 +397,19 @@ PERP_ISA_LIST(VERSION)
 #undef VERSION
 
 static const struct {
-    judgement (*judge)(const perp_lcp *lcp, double *z, double *w, double *S, double *open,
-                       double tol);
+    double (*judge[3])(perp_lcp_solver *s, const perp_lcp *lcp); /* n = 3, 4, others */
     double (*check)(const perp_lcp *lcp, const double *z, double *w);
     void (*terms)(const perp_lcp *lcp, const double *z, double *w, double *S);
     void (*spread)(const perp_lcp *lcp, const double *own, double *D);
     void (*twice)(const perp_lcp *lcp, const double *z, const double *fine, double *w, double *S,
                   double *low);
 } kernel[] = {
-#define VERSION(isa, target) {judge_##isa, check_##isa, terms_##isa, spread_##isa, twice_##isa},
+#define VERSION(isa, target)                                                                       \
+    {{judge_3_##isa, judge_4_##isa, judge_##isa},                                                  \
+     check_##isa,                                                                                  \
+     terms_##isa,                                                                                  \
+     spread_##isa,                                                                                 \
+     twice_##isa},
     PERP_ISA_LIST(VERSION)
 #undef VERSION
 };
@@ -1010,9 +1019,8 @@ static int settle(perp_lcp_solver *s, const perp_lcp *lcp)
 /* Leaves in `low` what is open in each row: <= 0 where its own data settle it. */
 static inline int is_plain(perp_lcp_solver *s, const perp_lcp *lcp)
 {
-    judgement j = kernel[s->isa].judge(lcp, s->z, s->w, s->terms, s->low, s->options.tol);
-    s->residual = j.residual, s->error = j.error;
-    return j.excess <= 0;
+    int which = lcp->n == 3 ? 0 : lcp->n == 4 ? 1 : 2;
+    return kernel[s->isa].judge[which](s, lcp) <= 0;
 }
 
 /* z_i that are lost in the rounding of their own rows, or of their data D if these are given, are 0: a row of nothing but
