@@ -81,6 +81,9 @@ typedef struct perp_fc_options {
         int gauss_seidel;  ///< 1: contacts one after the other with the newest values; 0 (default):
                            ///< all at once
     } prox;
+    double
+        aim; ///< (0, 1], default 1: methods go on to error <= aim tol. `auto` from a guess does so with Newton and interior points
+        ///< alone: where these end above, tol is enough. For steps in time, whose errors add up
 } perp_fc_options;
 
 /// What a solve did.
@@ -93,8 +96,8 @@ typedef struct perp_fc_info {
     double residual;    ///< perp_fc_residual of the returned r, for reading; NaN if there is none
     double
         error; ///< what decides: the largest violation of a contact's conditions beside its own scale, which is that of
-        ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
-        ///< exactly, infinite where double precision does not decide
+    ///< its terms |q_i| + sum |W_ij| |r_j|, but at most 100 times what the data make of it; 0 where all hold
+    ///< exactly, infinite where double precision does not decide
 } perp_fc_info;
 
 /// Owns the workspace of one method for problems up to a size; reusable, one thread at a time.

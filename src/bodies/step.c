@@ -38,7 +38,7 @@ static perp_fc friction_problem(const perp_bodies *b)
                      .nb = b->c.nblock};
 }
 
-/* The solver is asked for more than is needed: Newton's last step gives it, and what rests stays where it is. */
+/* The solver aims at more than is needed: Newton's last step gives it, and what rests stays where it is. */
 static const double CLOSER = 1e-3;
 
 static int make_solver(perp_bodies *b, const perp_fc *problem)
@@ -46,7 +46,8 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
     if (b->solver && problem->nc <= b->c.solver_room) return 1;
     perp_fc_options o = perp_fc_options_default();
     perp_fc shape = {.dimension = 3, .nc = 2 * problem->nc, .nb = 4 * problem->nc * problem->nc};
-    o.tol = CLOSER * b->o.tol;
+    o.tol = b->o.tol;
+    o.aim = CLOSER;
     o.warm_start = 1;
     perp_fc_solver_destroy(b->solver);
     b->solver = NULL;
@@ -65,7 +66,7 @@ static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
     perp_status status =
         perp_fc_solve(b->solver, &problem, impulse, perp__contact_value(b, PERP__U), &solved);
     if (status != PERP_OK) return status;
-    info->outcome = solved.error <= b->o.tol ? PERP_SOLVED : solved.outcome;
+    info->outcome = solved.outcome;
     info->contact_error = solved.error;
     info->iterations = solved.iterations;
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);

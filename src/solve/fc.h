@@ -27,6 +27,7 @@ typedef struct perp__fc {
     double
         tol; /* below this residual each contact is judged, and perp__fc_residual is the error where it is larger */
     double target; /* the methods stop when perp__fc_residual is below this */
+    double shift;  /* Newton's first */
     double *r, *u; /* 3 nc: the iterate, and W r + q of it after perp__fc_residual */
     double *best;  /* 3 nc: the best iterate of this solve */
     double best_residual;

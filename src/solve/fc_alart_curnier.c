@@ -151,18 +151,17 @@ static double terms_of(const perp__fc *fc)
     return sqrt(sum);
 }
 
-/* How many values the line search remembers; first shift and its factors, shift at which to give
- * up. Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half
+/* How many values the line search remembers; factors of the shift, shift at which to give up. Chosen on the stored problems and 8 variants of each (bench_friction --vary): between half
  * and twice these little changes. */
 enum { MEMORY = 5 };
-static const double SHIFT_FIRST = 1e-3, SHIFT_UP = 10, SHIFT_DOWN = 0.3, SHIFT_LEAST = 1e-13,
-                    SHIFT_MOST = 10, STEP_SHORT = 0.1, SHIFT_SHORT = 3;
+static const double SHIFT_UP = 10, SHIFT_DOWN = 0.3, SHIFT_LEAST = 1e-13, SHIFT_MOST = 10,
+                    STEP_SHORT = 0.1, SHIFT_SHORT = 3;
 
 double perp__fc_newton(perp__fc *fc, double alpha, const double *center, double reduce, int limit)
 {
     double *u = perp__fc_work(fc, 6), *dr = perp__fc_work(fc, 7), *F = perp__fc_work(fc, 8);
     double *trial = perp__fc_work(fc, 9);
-    double past[MEMORY], first, norm, shift = SHIFT_FIRST;
+    double past[MEMORY], first, norm, shift = fc->shift;
     velocity(fc, alpha, center, fc->r, u);
     first = norm = map_norm(fc, fc->r, u, F);
     for (int k = 0; k < MEMORY; k++) past[k] = norm;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 enum { STEPS = 60, POLISH = 50 };
+static const double SHORT = 0.5;
 
 static double det(const double *x)
 {
@@ -146,6 +147,7 @@ void perp__fc_ipm_steps(perp__fc *fc, int limit, int start)
             fc->r[3 * i + 2] = x[3 * i + 2];
         }
         if (perp__fc_residual(fc) <= fc->target) break;
+        if (fc->best_residual <= fc->tol && length < SHORT) break; /* Newton's turn */
     }
 }
 

@@ -61,6 +61,7 @@ void perp_fc_options_fill(perp_fc_options *options, size_t size)
     o.admm.adapt = 1;
     o.prox.strategy = PERP_RHO_ADAPTIVE;
     o.prox.rho = 1;
+    o.aim = 1;
     perp__options_give(options, size, &o, sizeof o);
 }
 
@@ -70,7 +71,8 @@ static int options_valid(const perp_fc_options *o)
            o->nsgs.omega < 2 && o->newton.line_search >= 0 && o->newton.line_search <= 50 &&
            o->proximal.alpha > 0 && isfinite(o->proximal.alpha) && o->proximal.sigma > 0 &&
            o->proximal.sigma < 1 && o->admm.rho >= 0 && isfinite(o->admm.rho) &&
-           (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 && isfinite(o->prox.rho);
+           (unsigned)o->prox.strategy < PERP_RHO_COUNT && o->prox.rho > 0 &&
+           isfinite(o->prox.rho) && o->aim > 0 && o->aim <= 1;
 }
 
 /* ---- mass and Jacobian
@@ -783,7 +785,9 @@ static void drop_underflow(const perp__fc *fc)
 static int solve_component(perp_fc_solver *s, int c, int again, perp_fc_info *info)
 {
     perp__fc fc = component(s, c);
-    fc.target = fc.tol = s->target[c];
+    fc.tol = s->target[c];
+    fc.target = s->options.aim * fc.tol;
+    fc.shift = PERP_FC_SHIFT;
     fc.iterations = fc.factorizations = fc.out_of_memory = fc.is_stuck = fc.is_exact = 0;
     fc.best_residual = (double)INFINITY;
     fc.used = s->method;

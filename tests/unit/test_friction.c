@@ -511,6 +511,46 @@ static void components_do_not_see_each_other(void **state)
     contacts_destroy(&b);
 }
 
+static perp_fc_info solve_from(const perp_fc *problem, double aim, double *r)
+{
+    perp_fc_options o = perp_fc_options_default();
+    perp_fc_solver *solver;
+    perp_fc_info info;
+    o.warm_start = 1;
+    o.aim = aim;
+    assert_int_equal(perp_fc_solver_create(PERP_FC_AUTO, problem, &o, &solver), PERP_OK);
+    assert_int_equal(perp_fc_solve(solver, problem, r, NULL, &info), PERP_OK);
+    perp_fc_solver_destroy(solver);
+    return info;
+}
+
+/* The answer of the step before is a good guess: Newton alone goes on from it, and no further than rounding allows. */
+static void a_near_guess_takes_few_steps(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 9; seed++) {
+        contacts c = contacts_create(3, 6, 20, 0.4, 10, 0, seed);
+        double *r = calloc(60, sizeof *r);
+        perp_fc_info info = solve_from(&c.dense, 1e-3, r);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        info = solve_from(&c.dense, 1e-3, r);
+        assert_int_equal(info.outcome, PERP_SOLVED);
+        assert_true(info.error <= 1e-11 && info.iterations <= 3);
+        double *q = (double *)c.dense.q;
+        for (int i = 0; i < 60; i++) q[i] *= 1 + 1e-6 * (i % 5);
+        info = solve_from(&c.dense, 1e-3, r);
+        if (info.outcome != PERP_SOLVED || !(info.error <= 1e-11) || info.iterations > 6)
+            fail_msg("seed %u: %s, error %g after %d", seed, perp_outcome_name(info.outcome),
+                     info.error, info.iterations);
+        info = solve_from(&c.dense, 1e-12, r);
+        if (info.outcome != PERP_SOLVED || info.iterations > 100)
+            fail_msg("seed %u, beyond rounding: %s after %d", seed, perp_outcome_name(info.outcome),
+                     info.iterations);
+        free(r);
+        contacts_destroy(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -531,6 +571,7 @@ int main(void)
         cmocka_unit_test(without_mobility_nothing_is_solved),
         cmocka_unit_test(sweeps_end_where_the_error_does),
         cmocka_unit_test(components_do_not_see_each_other),
+        cmocka_unit_test(a_near_guess_takes_few_steps),
     };
     return run_all(tests);
 }
