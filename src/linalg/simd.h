@@ -66,6 +66,11 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_ABS(isa, x)     ((PERP_LANES(isa))((PERP_MASK(isa))(x)&INT64_MAX))
 #define PERP_JOIN(isa, x, y) ((PERP_LANES(isa))((PERP_MASK(isa))(x) | (PERP_MASK(isa))(y)))
 #define PERP_THREE(x, last)  ((perp__lanes_avx2){(x)[0], (x)[1], (x)[2], last})
+#if defined(__clang__) || __GNUC__ >= 12
+#define PERP_SHUFFLE(x, y, i, j, k, l) __builtin_shufflevector(x, y, i, j, k, l)
+#else
+#define PERP_SHUFFLE(x, y, i, j, k, l) __builtin_shuffle(x, y, (perp__mask_avx2){i, j, k, l})
+#endif
 #else
 #define PERP_LANES(isa)                 double
 #define PERP_MASK(isa)                  long long
@@ -102,6 +107,47 @@ enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 #define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
 /* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by pieces waits long. */
+
+/* Of such four, in functions of that isa alone: PERP_IF by a mask that is all ones or all zeros in each lane; the lanes in which a mask
+ * is true, as bits; the smaller, as PERP_SMALLER. */
+#define PERP_PICK(isa, mask, yes, no)  PERP_PICK_(isa, mask, yes, no)
+#define PERP_PICK_(isa, mask, yes, no) PERP_PICK_##isa(mask, yes, no)
+#define PERP_BITS(isa, mask)           PERP_BITS_(isa, mask)
+#define PERP_BITS_(isa, mask)          PERP_BITS_##isa(mask)
+#define PERP_LEAST(isa, a, b)          PERP_LEAST_(isa, a, b)
+#define PERP_LEAST_(isa, a, b)         PERP_LEAST_##isa(a, b)
+#define PERP_PICK_plain(mask, yes, no) PERP_IF(mask, yes, no)
+#define PERP_BITS_plain(mask)          perp__bits(mask)
+#define PERP_LEAST_plain(a, b)         PERP_IF((a) < (b), a, b)
+#if PERP_ISA_COUNT > 1
+#define PERP_PICK_avx2(mask, yes, no)                                                              \
+    ((perp__four)__builtin_ia32_blendvpd256(no, yes, (perp__four)(mask)))
+#define PERP_BITS_avx2(mask)            ((unsigned)__builtin_ia32_movmskpd256((perp__four)(mask)))
+#define PERP_LEAST_avx2(a, b)           PERP_SMALLER_avx2(a, b)
+#define PERP_PICK_avx512(mask, yes, no) PERP_PICK_avx2(mask, yes, no)
+#define PERP_BITS_avx512(mask)          PERP_BITS_avx2(mask)
+#define PERP_LEAST_avx512(a, b)         PERP_LEAST_avx2(a, b)
+#endif
+
+static inline PERP_INLINE unsigned perp__bits(perp__four_mask mask)
+{
+    unsigned bits = 0;
+    for (int l = 0; l < PERP_FOUR; l++) bits |= (unsigned)(PERP_LANE(mask, l) != 0) << l;
+    return bits;
+}
+
+/* Four of four: x[i] becomes the lanes i of all. */
+static inline PERP_INLINE void perp__transpose(perp__four *x)
+{
+#ifdef PERP_SHUFFLE
+    perp__four a = PERP_SHUFFLE(x[0], x[1], 0, 4, 2, 6), b = PERP_SHUFFLE(x[0], x[1], 1, 5, 3, 7);
+    perp__four c = PERP_SHUFFLE(x[2], x[3], 0, 4, 2, 6), d = PERP_SHUFFLE(x[2], x[3], 1, 5, 3, 7);
+    x[0] = PERP_SHUFFLE(a, c, 0, 1, 4, 5), x[1] = PERP_SHUFFLE(b, d, 0, 1, 4, 5);
+    x[2] = PERP_SHUFFLE(a, c, 2, 3, 6, 7), x[3] = PERP_SHUFFLE(b, d, 2, 3, 6, 7);
+#else
+    (void)x; /* one lane */
+#endif
+}
 
 /* The largest that perp__isa answers; tests set it before anything runs. */
 extern int perp__isa_most;

@@ -98,222 +98,36 @@ typedef perp__four_mask mask; /* of a claim */
 enum { LANES = PERP_FOUR };
 
 typedef struct lanes {
-    four M[SMALL * SMALL], q[SMALL], z[SMALL];
-    four is_open; /* not 0: no answer yet */
+    _Alignas(32) four M[SMALL * SMALL], q[SMALL], z[SMALL];
     double tol;
 } lanes;
 
-/* The principal pivots of all lanes so far, x = q - D y: of the pair i, x_i is basic and y_i is not. It begins with x = w, y = z. Of
- * each pivot its row r (hot[r]) and its column e divided by the pivot are kept, e_r = 1/pivot, and not D. */
+/* The principal pivots of all lanes, one a row at most, x = q - D y: of the pair i, x_i is basic and y_i is not. It begins with x = w,
+ * y = z. Of each pivot its row r (hot[r]) and its column e divided by the pivot are kept, e_r = 1/pivot, and not D. */
 typedef struct pivots {
-    int many;
-    mask hot[2 * SMALL][SMALL];
-    four e[2 * SMALL][SMALL], q[SMALL];
-    mask is_live; /* no pivot failed */
-    mask is_back; /* a pair has changed sides more than once */
+    _Alignas(32) mask hot[SMALL][SMALL];
+    four e[SMALL][SMALL], q[SMALL];
+    mask is_z[SMALL]; /* z_i is basic */
+    mask is_live;     /* no pivot failed, no pair went back */
 } pivots;
 
-/* hot[i] becomes true in the living lanes whose least value, if negative, is in row i: as least_value of lcp_lemke.c finds it, by the
- * row's number in the last bits. Is there one? */
-static inline PERP_INLINE int choose(const pivots *d, int n, mask *hot, mask *is_hot)
-{
-    enum { NUMBERS = 15 };
-    union {
-        four x;
-        mask bits;
-    } key[SMALL], least;
-    long long any = 0;
-    for (int i = 0; i < n; i++) {
-        key[i].x = d->q[i];
-        key[i].bits = (key[i].bits & ~(long long)NUMBERS) | i;
-        least.x = i == 0 ? key[i].x : PERP_IF(key[i].x < least.x, key[i].x, least.x);
-    }
-    mask negative = (least.x < (four){0}) & d->is_live;
-    for (int i = 0; i < n; i++) hot[i] = (key[i].bits == least.bits) & negative;
-    for (int l = 0; l < LANES; l++) any |= PERP_LANE(negative, l);
-    *is_hot = negative;
-    return any != 0;
-}
+/* batch_kernel.h defines solve_1 .. solve_4 for every instruction set. */
+#define ISA plain
+#define TARGET
+#include "solve/batch_kernel.h"
+#if PERP_ISA_COUNT > 1
+#define ISA    avx2
+#define TARGET PERP_TARGET_AVX2
+#include "solve/batch_kernel.h"
+#define ISA    avx512
+#define TARGET PERP_TARGET_AVX512
+#include "solve/batch_kernel.h"
+#endif
 
-/* The one of x_0 .. x_(n-1) that is in the hot row; 0 where there is none. */
-static inline PERP_INLINE void of_hot_row(int n, const mask *hot, const four *x, int stride,
-                                          four *out)
-{
-    const four zero = (four){0};
-    for (int r = 0; r < n; r++) {
-        four here = PERP_IF(hot[r], x[r * stride], zero);
-        if (r > 0) here = PERP_EITHER(*out, here);
-        *out = here;
-    }
-}
-
-/* The column x of the hot rows, through the pivots so far. One in the same row leaves its e, which is 0 - -1 e. is_z: of x_r. */
-static inline PERP_INLINE void find_column(const lanes *v, const pivots *d, int n, const mask *hot,
-                                           four *x, mask *is_z)
-{
-    const four zero = (four){0}, one = zero + 1;
-    *is_z = (mask){0};
-    for (int i = 0; i < n; i++) of_hot_row(n, hot, &v->M[i], n, &x[i]);
-    for (int k = 0; k < d->many; k++) {
-        const mask *before = d->hot[k];
-        mask same = hot[0] & before[0];
-        four f;
-        for (int r = 1; r < n; r++) same = same | (hot[r] & before[r]);
-        of_hot_row(n, before, x, 1, &f);
-        f = PERP_IF(same, -one, f);
-        *is_z = *is_z ^ same;
-        for (int i = 0; i < n; i++) x[i] = PERP_IF(before[i] | same, zero, x[i]) - f * d->e[k][i];
-    }
-}
-
-/* x_r and y_r change sides in every lane that has a hot row r; as in lcp_lemke.c, and rounded alike. Where the pivot is not
- * positive the lane dies. */
-static inline PERP_INLINE void pivot(const lanes *v, pivots *d, int n, const mask *is_hot)
-{
-    const four zero = (four){0}, one = zero + 1, none = PERP_IF(*is_hot, zero, one);
-    const mask *hot = d->hot[d->many];
-    four x[SMALL], F, m, p;
-    mask leaves;
-    find_column(v, d, n, hot, x, &leaves);
-    d->is_back = d->is_back | leaves;
-    of_hot_row(n, hot, d->q, 1, &F);
-    of_hot_row(n, hot, v->M, n + 1, &m);
-    of_hot_row(n, hot, x, 1, &p);
-    m = PERP_EITHER(m, none), p = PERP_EITHER(p, none);
-    d->is_live = d->is_live & (PERP_IF(leaves, p * m, p) >
-                               PERP_IF(leaves, zero + PERP_TOL_PIVOT, PERP_TOL_PIVOT * m));
-    four inverse = 1 / p;
-    for (int i = 0; i < n; i++) {
-        four e = PERP_IF(hot[i], one, x[i]) * inverse;
-        d->q[i] = PERP_IF(hot[i], zero, d->q[i]) - F * e;
-        d->e[d->many][i] = e;
-    }
-    d->many++;
-}
-
-/* Where a row is left open by its own data: does it hold by what the others give it, too? off: v + rho S, S: its terms. A row
- * without terms, none of which has underflowed, is 0 = 0. */
-static inline PERP_INLINE void judge_by_data(lanes *v, int n, const four *off, const four *S)
-{
-    const four zero = (four){0}, one = zero + 1;
-    four given[SMALL], wrong = zero;
-    for (int j = 0; j < n; j++) {
-        four x = PERP_SIZE(v->q[j] / v->M[j + j * n]);
-        given[j] = PERP_IF(x <= DBL_MAX, x, zero);
-    }
-    for (int i = 0; i < n; i++) {
-        four D = PERP_SIZE(v->q[i]), parts = zero;
-        for (int j = 0; j < n; j++) {
-            four size = PERP_SIZE(v->M[i + j * n]);
-            D += size * given[j], parts += PERP_IF(v->z[j] > zero, size, zero);
-        }
-        mask holds = (off[i] <= v->tol * PERP_IF(S[i] < D, S[i], D)) & (v->z[i] >= zero);
-        holds = holds & ((S[i] >= PERP__UNDERFLOW) | ((S[i] == zero) & (parts == zero)));
-        wrong += PERP_IF(holds, zero, one);
-    }
-    v->is_open = wrong;
-}
-
-/* Does each row hold, as in verdict.c? With a number that is not finite none does. */
-static inline PERP_INLINE void judge(lanes *v, int n)
-{
-    const double rho = (n + 4) * (DBL_EPSILON / 2);
-    const four zero = (four){0}, one = zero + 1;
-    four off[SMALL], S[SMALL], wrong = zero;
-    double any = 0;
-    for (int i = 0; i < n; i++) {
-        four w = v->q[i], s = PERP_SIZE(w);
-        for (int j = 0; j < n; j++) {
-            four term = v->M[i + j * n] * v->z[j];
-            w += term, s += PERP_SIZE(term);
-        }
-        off[i] = PERP_IF(v->z[i] > zero, PERP_SIZE(w), -w) + rho * s, S[i] = s;
-        mask holds = (off[i] <= v->tol * PERP_SIZE(v->q[i])) & (s >= PERP__UNDERFLOW);
-        wrong += PERP_IF(holds & (v->z[i] >= zero), zero, one);
-    }
-    for (int l = 0; l < LANES; l++) any += PERP_LANE(wrong, l);
-    v->is_open = wrong;
-    if (any > 0) judge_by_data(v, n, off, S);
-}
-
-/* A pair that went back and forth in a matrix that may have connected components, each with a limit of its own (lcp_parts.c): the
- * solver sees to it. */
-static inline PERP_INLINE void leave_to_parts(lanes *v, int n, const mask *is_back)
-{
-    const four zero = (four){0}, one = zero + 1;
-    long long any = 0;
-    mask has_zero = (mask){0};
-    for (int l = 0; l < LANES; l++) any |= PERP_LANE(*is_back, l);
-    for (int e = 0; e < n * n && any; e++) has_zero = has_zero | (v->M[e] == zero);
-    if (any) v->is_open += PERP_IF(*is_back & has_zero, one, zero);
-}
-
-static inline PERP_INLINE void solve_lanes(lanes *v, int n)
-{
-    const four zero = (four){0}, one = zero + 1;
-    pivots d;
-    mask is_hot;
-    d.many = 0;
-    d.is_live = zero == zero, d.is_back = (mask){0};
-    for (int i = 0; i < n; i++) d.q[i] = v->q[i] + zero; /* no -0 */
-    while (d.many < 2 * n && choose(&d, n, d.hot[d.many], &is_hot)) pivot(v, &d, n, &is_hot);
-    for (int i = 0; i < n; i++) {
-        mask is_z = (mask){0};
-        for (int k = 0; k < d.many; k++) is_z = is_z ^ d.hot[k][i];
-        v->z[i] = PERP_IF(is_z, d.q[i], zero);
-    }
-    judge(v, n);
-    for (int i = 0; i < n; i++) v->is_open += PERP_IF((d.q[i] >= zero) & d.is_live, zero, one);
-    leave_to_parts(v, n, &d.is_back);
-}
-
-static inline PERP_INLINE void gather(const double *const *source, size_t at, four *out)
-{
-    four x = (four){0};
-    for (int l = 0; l < LANES; l++) PERP_LANE(x, l) = source[l][at];
-    *out = x;
-}
-
-/* Problems first .. first + many - 1 into the lanes; lanes behind the last repeat it. */
-static inline PERP_INLINE void fill_lanes(const perp_lcp_batch *b, int n, int first, int many,
-                                          lanes *v)
-{
-    size_t count = (size_t)b->count, entry = b->interleaved ? count : 1;
-    size_t entry_M = b->shared_M ? 1 : entry, size = (size_t)n;
-    const double *M[LANES], *q[LANES];
-    for (int l = 0; l < LANES; l++) {
-        size_t k = (size_t)(first + (l < many ? l : many - 1));
-        M[l] = b->M + (b->shared_M ? 0 : b->interleaved ? k : k * size * size);
-        q[l] = b->q + (b->interleaved ? k : k * size);
-    }
-    for (int i = 0; i < n; i++) {
-        gather(q, (size_t)i * entry, &v->q[i]);
-        for (int j = 0; j < n; j++) gather(M, (size_t)(i + j * n) * entry_M, &v->M[i + j * n]);
-    }
-}
-
-static inline PERP_INLINE void fill_and_solve(const perp_lcp_batch *b, int n, int first, int many,
-                                              lanes *v)
-{
-    fill_lanes(b, n, first, many, v);
-    solve_lanes(v, n);
-}
-
-#define VERSION(isa, target)                                                                       \
-    target static void solve_##isa(const perp_lcp_batch *b, int first, int many, lanes *v)         \
-    {                                                                                              \
-        switch (b->n) {                                                                            \
-        case 1: fill_and_solve(b, 1, first, many, v); break;                                       \
-        case 2: fill_and_solve(b, 2, first, many, v); break;                                       \
-        case 3: fill_and_solve(b, 3, first, many, v); break;                                       \
-        default: fill_and_solve(b, 4, first, many, v);                                             \
-        }                                                                                          \
-    }
-PERP_ISA_LIST(VERSION)
-#undef VERSION
-
-static void (*const kernels[])(const perp_lcp_batch *b, int first, int many, lanes *v) = {
-#define VERSION(isa, target) solve_##isa,
+/* Answers of the problems first .. first + many - 1 into z; which have one, as bits. */
+static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, int many, double tol,
+                                          double *z) = {
+#define VERSION(isa, target) {solve_1_##isa, solve_2_##isa, solve_3_##isa, solve_4_##isa},
     PERP_ISA_LIST(VERSION)
 #undef VERSION
 };
@@ -342,23 +156,19 @@ static int solve_chunk(const perp_lcp_batch_solver *s, worker *w, const perp_lcp
         solved = 0;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
-    lanes v = {.tol = w->solver->options.tol};
     perp__lcp_forget(w->solver);
     w->solver->options.warm_start = b->shared_M;
     memset(w->z, 0, (size_t)n * sizeof(double));
-    for (int k = first; k < end; k++) {
-        int l = (k - first) % LANES;
-        if (in_lanes && l == 0) {
-            kernels[w->solver->isa](b, k, end - k < LANES ? end - k : LANES, &v);
+    for (int k = first; k < end; k += LANES) {
+        int many = end - k < LANES ? end - k : LANES;
+        unsigned answered = 0;
+        if (in_lanes)
+            answered = kernels[w->solver->isa][n - 1](b, k, many, w->solver->options.tol, z);
+        for (int l = 0; l < many; l++) {
+            perp_outcome outcome = answered >> l & 1 ? PERP_SOLVED : solve_one(w, b, k + l, z);
+            if (outcomes) outcomes[k + l] = outcome;
+            solved += outcome == PERP_SOLVED;
         }
-        perp_outcome outcome = PERP_SOLVED;
-        if (in_lanes && PERP_LANE(v.is_open, l) == 0) {
-            for (int i = 0; i < n; i++) z[place(b, (size_t)n, (size_t)i, k)] = PERP_LANE(v.z[i], l);
-        } else {
-            outcome = solve_one(w, b, k, z);
-        }
-        if (outcomes) outcomes[k] = outcome;
-        solved += outcome == PERP_SOLVED;
     }
     return solved;
 }
