@@ -27,6 +27,13 @@ static const char *const estimators[] = {
 #undef PERP_ESTIMATOR
     NULL};
 
+#define SPACED(name, word, ...) " " word
+static const char *const integrators[] = {
+#define WORD(name, word, ...) word,
+    PERP_INTEGRATOR_LIST(WORD) NULL
+#undef WORD
+};
+
 static const char *const derivatives[] = {"auto", "exact", "differences", NULL};
 
 static const cli_option options[] = {
@@ -48,6 +55,10 @@ static const cli_option options[] = {
     {"horizon", "N", "rows predicted from a measured one (default 0: the whole run)",
      INTO(o.horizon)},
     {"step", "H", "step of the simulation [s] (default: the model's, or the data's)", INTO(o.step)},
+    {"integrator", "NAME",
+     "predict: how time is stepped (default: the model's method, else one that fits "
+     "it):" PERP_INTEGRATOR_LIST(SPACED),
+     INTO(o.integrator), .words = integrators},
     {"derivatives", "KIND",
      "predict: exact (through the solved steps), differences, or auto (default: exact unless wide "
      "differences disagree)",
@@ -154,14 +165,35 @@ static void print_columns(FILE *out, const perp_identification *a)
     }
 }
 
+/* Did the fit need steps that stand for a motion? */
+static int has_steps(const perp_model *model, const perp_identification *a)
+{
+    return a->integrator != PERP_INTEGRATOR_COUNT && perp_model_get_kind(model) == PERP_CONTINUOUS;
+}
+
+/* What the error of the steps does to the estimates. */
+static void print_time(FILE *out, const perp_model *model, const perp_identification *a)
+{
+    if (!has_steps(model, a)) return;
+    if (isnan(a->time_shift))
+        fprintf(out, "  error of the steps in time: not known\n");
+    else
+        fprintf(out,
+                "  error of the steps in time: moves the estimates by up to %.2g of their "
+                "standard errors\n",
+                a->time_shift);
+}
+
 static void print_text(FILE *out, const perp_model *model, const perp_dataset *data,
                        const perp_identify_options *o, const perp_identification *a)
 {
     int runs = perp_dataset_runs(data);
     if (a->interrupted) fprintf(out, "interrupted: the best fit so far, which is not judged\n");
-    fprintf(out, "%s: %s on %d run%s, %ld samples, step %g s; %ld evaluations in %.2f s\n",
+    fprintf(out, "%s: %s on %d run%s, %ld samples, step %g s%s%s; %ld evaluations in %.2f s\n",
             perp_model_name(model), perp_estimator_name(a->method), runs, runs == 1 ? "" : "s",
-            a->samples, a->step, a->evaluations, a->seconds);
+            a->samples, a->step, has_steps(model, a) ? ", " : "",
+            has_steps(model, a) ? perp_integrator_name(a->integrator) : "", a->evaluations,
+            a->seconds);
     print_parameters(out, a, o->confidence);
     if (a->ncolumn) print_columns(out, a);
     if (!isnan(a->condition))
@@ -170,6 +202,7 @@ static void print_text(FILE *out, const perp_model *model, const perp_dataset *d
         fprintf(out, "; left over are %.3g scales (1 where the stated noise explains it)",
                 a->noise_factor);
     fprintf(out, "\n");
+    print_time(out, model, a);
     if (a->nfinding) fprintf(out, "\n");
     for (int k = 0; k < a->nfinding; k++) fprintf(out, "  - %s\n", a->finding[k]);
 }
@@ -207,7 +240,7 @@ static const cli_json_field start_fields[] = {FIELD(cost), FLAG(searched), FIELD
 #define FIELD(field) CLI_JSON(perp_identification, field)
 static const cli_json_field fit_fields[] = {FIELD(cost),    FIELD(noise_factor), FIELD(condition),
                                             FIELD(samples), FIELD(missing),      FIELD(evaluations),
-                                            FIELD(step),    FIELD(seconds)};
+                                            FIELD(step),    FIELD(time_shift),   FIELD(seconds)};
 #undef FIELD
 
 /* Items of `size` bytes, an object each. */
@@ -260,6 +293,8 @@ static cJSON *report_json(cJSON *root, const perp_model *model, const perp_datas
     cJSON_AddStringToObject(root, "model", perp_model_name(model));
     cJSON_AddStringToObject(root, "file", perp_model_file(model));
     cJSON_AddStringToObject(root, "method", perp_estimator_name(a->method));
+    cli_json_add_text(root, "integrator",
+                      has_steps(model, a) ? perp_integrator_name(a->integrator) : NULL);
     for (int r = 0; r < perp_dataset_runs(data); r++)
         cJSON_AddItemToArray(runs, cJSON_CreateString(perp_dataset_name(data, r)));
     for (int k = 0; k < a->nfinding; k++)

@@ -73,6 +73,7 @@ static perp_status predict(const perp_model *model, const perp_trajectory *table
     o.from = t[0];
     o.to = t[perp_trajectory_rows(table) - 1];
     o.step = a->step;
+    if (a->integrator != PERP_INTEGRATOR_COUNT) o.integrator = a->integrator;
     perp_simulation *sim = NULL;
     perp_trajectory_writer *w = NULL;
     perp_status status = perp_simulation_create(model, &o, &sim, diag);

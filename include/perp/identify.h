@@ -20,6 +20,7 @@
 
 #include "perp/base.h"
 #include "perp/model.h"
+#include "perp/simulate.h"
 #include "perp/trajectory.h"
 
 #ifdef __cplusplus
@@ -125,6 +126,9 @@ typedef struct perp_identify_options {
     /// Default NULL
     int (*progress)(void *context, const perp_identify_progress *progress);
     void *progress_context;
+    /// predict: how time is stepped. Default PERP_INTEGRATOR_COUNT: the model's; where it names none, the one that fits it
+    /// (perp_simulation_recommend), and backward Euler where what that leaves over is no noise and what backward Euler leaves is
+    perp_integrator integrator;
 } perp_identify_options;
 
 /// Options with the model's own identify block filled in.
@@ -193,6 +197,9 @@ typedef struct perp_identification {
     double step;      ///< of the simulation [s]
     double seconds;
     int interrupted; ///< options.progress stopped it: the best so far, not judged
+    perp_integrator integrator; ///< of the simulation; PERP_INTEGRATOR_COUNT: none was needed
+    double time_shift; ///< predict: how far the steps' error in time moves an estimate at most, in its standard errors, by a prediction of
+    ///< higher order; NaN: not known. Above 0.25 there is an interval only where the data fit the steps better than the motion
 } perp_identification;
 
 /// Estimate parameters.

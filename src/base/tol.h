@@ -333,6 +333,9 @@
 #define PERP_SAME_COST_LEAST   1e-14
 #define PERP_SAME_COST_ROUNDED 1e-6 /* what minimisation leaves of it */
 
+/* One of two fits is better when its cost is less by so many variances of the noise. */
+#define PERP_BETTER_FIT 10
+
 /* An interval is at least as wide as this part of the range when another minimum is looked for outside. */
 #define PERP_TOL_NARROW 1e-6
 

@@ -36,6 +36,7 @@ perp_status perp_identify(const perp_model *model, const perp_dataset *data,
     if (status != PERP_OK) return status;
     result->method = o.method;
     result->step = study.step;
+    result->integrator = PERP_INTEGRATOR_COUNT;
     status = estimators[o.method]->run(&study, result);
     perp__study_clear(&study);
     result->seconds = now() - start;

@@ -43,6 +43,8 @@ typedef struct perp__study {
     perp__measured *measured;
     perp__recording *run;
     double step;
+    perp_integrator integrator;
+    int parts; /* a step is taken in so many */
     int threads;
     perp_diag *diag;
 } perp__study;
@@ -164,9 +166,20 @@ perp_status perp__bootstrap(const perp__study *study, perp__problem *problem,
 perp_status perp__start_noise(const perp__study *study, perp__problem *problem,
                               const perp__minimum *minimum, const double *dof, int *is_biased,
                               perp_identification *result);
+/* What is found out about a fit before its intervals are judged, and by that. */
+typedef struct perp__worth {
+    int is_biased;  /* by the noise that predictions begin with */
+    int is_off;     /* steps are too far from the motion; a finding says so */
+    int is_no_noise; /* what is left over */
+} perp__worth;
+
+/* time_error.c: what the error of the steps does to the estimates; findings say so. */
+perp_status perp__time_error(const perp__study *study, const perp__problem *problem,
+                             const perp__minimum *minimum, perp__worth *worth,
+                             perp_identification *result);
 /* interval.c: keeps the intervals where they were checked, else takes them back and says why. */
 perp_status perp__judge_intervals(const perp__study *study, perp__problem *problem,
-                                  const perp__minimum *minimum, int is_biased,
+                                  const perp__minimum *minimum, perp__worth *worth,
                                   perp_identification *result);
 /* d theta_i / d z_i */
 double perp__slope(const perp__study *study, const double *theta, int i);

@@ -371,6 +371,7 @@ perp_status perp__inner_search(perp__inner *x, perp__study *s,
                        .context = x};
     perp__minimum best = {0};
     double dof[PERP_IDENTIFY_MOST_PARAMETERS];
+    perp__worth worth = {0};
     perp_status status =
         perp__problem_allocate(&p) && perp__minimum_allocate(&best, &p) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
@@ -380,7 +381,7 @@ perp_status perp__inner_search(perp__inner *x, perp__study *s,
     s->nm = 0; /* residuals here are of steps, not of columns */
     result->samples = x->nstep;
     if (status == PERP_OK) status = perp__report(s, &p, &best, dof, result);
-    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, 0, result);
+    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, &worth, result);
     s->nm = nm;
     perp__minimum_free(&best);
     perp__problem_free(&p);

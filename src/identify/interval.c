@@ -173,13 +173,20 @@ static void judge_memory(judge *j, int column)
     }
 }
 
-static void judge_size(judge *j, int column)
+/* Are residuals larger than the noise that was stated? */
+static int is_too_large(const judge *j, int column)
 {
     const perp_fit_column *c = &j->result->column[column];
     double n = (double)c->samples, ratio = c->rms / c->scale;
-    if (!j->s->measured[column].has_noise || j->s->options.huber > 0 ||
-        !(n * ratio * ratio > n + SIGMAS * sqrt(2 * n)))
-        return;
+    return j->s->measured[column].has_noise && !(j->s->options.huber > 0) &&
+           n * ratio * ratio > n + SIGMAS * sqrt(2 * n);
+}
+
+static void judge_size(judge *j, int column)
+{
+    const perp_fit_column *c = &j->result->column[column];
+    double ratio = c->rms / c->scale;
+    if (!is_too_large(j, column)) return;
     REFUSE(
         j,
         "what is left over in %s is %.3g times its stated noise: this is not the best fit, or the "
@@ -313,21 +320,24 @@ static void take_back(const perp__study *s, perp_identification *result)
     for (int i = 0; i < s->np * s->np; i++) result->covariance[i] = NAN;
 }
 
-static void judge_left_over(judge *j, int is_biased)
+static void judge_left_over(judge *j, perp__worth *worth)
 {
     int resampled = j->s->options.bootstrap > 0;
     judge_samples(j);
     judge_copies(j);
+    int before = j->refused;
     for (int k = 0; k < j->result->ncolumn && !j->refused && !resampled; k++) judge_size(j, k);
     for (int k = 0; k < j->result->ncolumn && !resampled; k++) judge_memory(j, k);
+    worth->is_no_noise = j->refused > before;
+    for (int k = 0; k < j->result->ncolumn; k++) worth->is_no_noise |= is_too_large(j, k);
     if (!resampled) judge_huber(j);
-    if (is_biased) REFUSE(j, "the noise that predictions begin with biases the estimates");
+    if (worth->is_biased) REFUSE(j, "the noise that predictions begin with biases the estimates");
 }
 
 perp_status perp__judge_intervals(const perp__study *s, perp__problem *p, const perp__minimum *m,
-                                  int is_biased, perp_identification *result)
+                                  perp__worth *worth, perp_identification *result)
 {
-    judge j = {.s = s, .p = p, .m = m, .result = result};
+    judge j = {.s = s, .p = p, .m = m, .result = result, .refused = worth->is_off};
     long dof = result->samples - s->np;
     double quantile = perp__student_quantile(s->options.confidence, dof),
            variance = dof > 0 ? m->cost / (double)dof : 0;
@@ -344,7 +354,7 @@ perp_status perp__judge_intervals(const perp__study *s, perp__problem *p, const 
     if (!result->interrupted) {
         judge_minima(&j, variance * quantile * quantile + perp__same_cost(p, m->cost));
         judge_bounds(&j);
-        judge_left_over(&j, is_biased);
+        judge_left_over(&j, worth);
     }
     if (!j.refused) judge_shape(&j);
     if (!j.refused && p->status == PERP_ERR_STOPPED) {

@@ -85,6 +85,7 @@ perp_status perp_identify_options_fill(perp_identify_options *options, size_t si
                                  .max_iter = 100,
                                  .seed = 1,
                                  .step = NAN,
+                                 .integrator = PERP_INTEGRATOR_COUNT,
                                  .confidence = 0.95};
     perp_status status = model->identify ? read_block(model, &own, diag) : PERP_OK;
     if (status == PERP_OK) status = default_parameters(model, &own, diag);

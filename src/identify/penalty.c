@@ -45,6 +45,7 @@ static perp_status run(perp__study *s, perp_identification *result)
                        .context = &x};
     perp__minimum best = {0};
     double dof[PERP_IDENTIFY_MOST_PARAMETERS];
+    perp__worth worth = {0};
     if (!perp__problem_allocate(&p) || !perp__minimum_allocate(&best, &p)) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__search(s, &p, &best, result);
     if (status == PERP_OK && !isfinite(best.cost)) status = perp__stopped(s);
@@ -52,7 +53,7 @@ static perp_status run(perp__study *s, perp_identification *result)
     s->nm = 0; /* residuals here are of conditions, not of columns */
     result->samples = (long)x.n * x.ncondition;
     if (status == PERP_OK) status = perp__report(s, &p, &best, dof, result);
-    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, 0, result);
+    if (status == PERP_OK) status = perp__judge_intervals(s, &p, &best, &worth, result);
     s->nm = nm;
     perp__minimum_free(&best);
     perp__problem_free(&p);

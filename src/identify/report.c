@@ -443,7 +443,7 @@ perp_status perp__report(const perp__study *s, perp__problem *p, const perp__min
     for (int i = 0; i < s->np; i++) dof[i] = (double)left;
     result->cost = m->cost;
     result->noise_factor = left > 0 ? sqrt(variance) : (double)NAN;
-    result->condition = NAN;
+    result->condition = result->time_shift = NAN;
     const perp_identify_options *watch = p->watch;
     p->watch = NULL; /* half a report would be wrong */
     if (p->status == PERP_OK &&

@@ -11,9 +11,11 @@
 #include <string.h>
 
 enum {
-    AGREE = 2,      /* searches that end at the least cost are enough */
-    SEARCHES = 2,   /* else there are as many, */
-    MORE = 6,       /* and more where simulations are short */
+    AGREE = 2,    /* searches that end at the least cost are enough */
+    SEARCHES = 2, /* else there are as many, */
+    MORE = 6,     /* and more where simulations are short */
+    BESIDE =
+        4, /* and as many from beside a best that one alone has found, where the cost is smooth */
     HOPS = 8,       /* a parameter, that find nothing better, where the cost jumps */
     HOP_STEPS = 15, /* iterations of each */
     HOPPING = 400,  /* evaluations a parameter where simulations are short */
@@ -42,16 +44,22 @@ static int number_of_starts(const perp__study *s)
     return n < 49 ? n : 49;
 }
 
+/* The next start. NULL when memory is out. */
+static perp_fit_start *add_start(const perp__study *s, perp_identification *result)
+{
+    perp_fit_start *start = &result->start[result->nstart];
+    start->from = calloc(2 * (size_t)s->np, sizeof(double));
+    if (!start->from) return NULL;
+    start->to = start->from + s->np;
+    result->nstart++;
+    return start;
+}
+
 static int allocate_starts(const perp__study *s, perp_identification *result, int n)
 {
-    result->start = calloc((size_t)n, sizeof *result->start);
-    for (int k = 0; k < n && result->start; k++) {
-        perp_fit_start *start = &result->start[k];
-        start->from = calloc(2 * (size_t)s->np, sizeof(double));
-        if (!start->from) return 0;
-        start->to = start->from + s->np;
-        result->nstart++;
-    }
+    result->start = calloc((size_t)n + BESIDE, sizeof *result->start);
+    for (int k = 0; k < n && result->start; k++)
+        if (!add_start(s, result)) return 0;
     return result->start != NULL;
 }
 
@@ -192,6 +200,22 @@ static double draw(uint64_t *state)
     return (double)((z ^ (z >> 31)) >> 11) / 4503599627370496.0 - 1;
 }
 
+/* A best that one search alone found, since the others ended on flat places: do searches from beside it come back to it? */
+static int search_beside(const perp__study *s, perp__problem *p, perp__minimum *m,
+                         perp__minimum *best, perp_identification *result)
+{
+    uint64_t state = 2;
+    for (int k = 0; k < BESIDE && perp__agreeing(p, result, best->cost) == 1; k++) {
+        perp_fit_start *start = add_start(s, result);
+        if (!start) return 0;
+        for (int i = 0; i < p->np; i++) m->z[i] = fmin(fmax(best->z[i] + 0.1 * draw(&state), 0), 1);
+        perp__to_theta(p, m->z, start->from);
+        search_from(s, p, m, start);
+        keep_better(p, m, best);
+    }
+    return 1;
+}
+
 /* The first value of parameter i (in z) on the way to `end` where the cost is not what it is at the best; NaN: there is none. */
 static double find_edge(perp__problem *p, const perp__minimum *best, int i, double end, double *z)
 {
@@ -269,6 +293,8 @@ perp_status perp__search(const perp__study *s, perp__problem *p, perp__minimum *
     int ok = allocate_starts(s, result, n) && perp__minimum_allocate(&m, p);
     if (ok) search_all(s, p, &m, best, result);
     int jumps = perp__looks_wide(p);
+    if (ok && !jumps && n > 1 && s->options.max_iter > 0)
+        ok = search_beside(s, p, &m, best, result);
     if (ok && jumps) hop(s, p, &m, best);
     if (ok && jumps && cross_edges(s, p, &m, best)) hop(s, p, &m, best);
     perp__look_narrow(p);

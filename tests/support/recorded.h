@@ -16,12 +16,14 @@ static inline double normal(uint64_t *state)
     return sum;
 }
 
-/* Run `model` (destroyed) and add every `every`-th row of the columns named to the data, with noise of standard deviation
+/* Run `model` (destroyed) by its method, else one that fits it, and add every `every`-th row of the columns named to the data, with noise of standard deviation
  * `noise` on all but t and the first row. */
 static inline void record(perp_dataset *data, perp_model *model, int every,
                           const char *const *columns, int n, double noise, uint64_t *seed)
 {
-    run r = run_model(model, 0, 0);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (!perp_model_simulate_task(model).method) o.integrator = perp_simulation_recommend(model);
+    run r = run_as(model, &o);
     size_t room = 64 + (size_t)r.nrow * (size_t)(n + 1) * 32, used = 0;
     char *text = malloc(room);
     assert_non_null(text);

@@ -59,20 +59,25 @@ static inline perp_status keep_row(void *context, long step, const double *row)
 
 /* Run a model (which the run then owns); `to` and `step` are the model's when they are not
  * positive. */
-static inline run run_model(perp_model *model, double to, double step)
+static inline run run_as(perp_model *model, const perp_simulation_options *o)
 {
     perp_diag diag = {0};
     run r = {.model = model};
-    perp_simulation_options o = perp_simulation_options_default(model);
-    if (to > 0) o.to = to;
-    if (step > 0) o.step = step;
-    if (perp_simulation_create(model, &o, &r.sim, &diag) != PERP_OK)
+    if (perp_simulation_create(model, o, &r.sim, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     r.ncolumn = perp_simulation_columns(r.sim);
     if (perp_simulation_run(r.sim, keep_row, &r, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     r.worst = perp_simulation_get_summary(r.sim).worst_residual;
     return r;
+}
+
+static inline run run_model(perp_model *model, double to, double step)
+{
+    perp_simulation_options o = perp_simulation_options_default(model);
+    if (to > 0) o.to = to;
+    if (step > 0) o.step = step;
+    return run_as(model, &o);
 }
 
 static inline void free_run(run *r)

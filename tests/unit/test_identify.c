@@ -677,7 +677,7 @@ static void missing_samples_initial_values_and_horizons(void **state)
 {
     (void)state;
     const char *text = "param v0 = 1 in [0, 5], a = 1 in [0, 3]\nstate x = 0, v = v0\nder(x) = "
-                       "v\nder(v) = -a\nsimulate to 1 step 0.1\n";
+                       "v\nder(v) = -a\nsimulate to 1 step 0.1 method backward-euler\n";
     perp_model *model = parse_model(text);
     perp_dataset *data =
         dataset_of("t,x\n0,0\n0.1,0.18\n0.2,\n0.3,nan\n0.4,0.6\n0.6,0.78\n"); /* v0 = 2, a = 2 */

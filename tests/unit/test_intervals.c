@@ -58,6 +58,86 @@ static void the_recorded_ball_is_found(void **state)
     perp_model_destroy(model);
 }
 
+#define DECAY                                                                                      \
+    "param c = 1 in [0.1, 10], b = 0.5 in [0, 5]\nstate x = 3\nder(x) = -c*x + b*sin(2*t)\n"       \
+    "identify { measure x noise 0.05 }\nsimulate to 4 step 0.02\n"
+
+static perp_dataset *decay(double noise, uint64_t *seed)
+{
+    const char *const x[] = {"x"};
+    perp_model *truth = parse_model(DECAY);
+    perp_dataset *data = new_dataset();
+    set_value(truth, "c", 1.3);
+    set_value(truth, "b", 0.8);
+    record(data, truth, 1, x, 1, noise, seed);
+    return data;
+}
+
+/* The same rows, and a model that names no method: steps of backward Euler made them, and fit them, where the motion does not; that is said. Rows of the
+ * motion are fitted by it, with intervals that hold the truth. */
+static void balls_that_name_no_method_are_found(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "param e = 0.5 in [0, 0.95], mu = 0.3 in [0, 1], g = 9 in [5, 15]\nstate z = 1, v = 0, x = "
+        "0, w "
+        "= 2\nvar p, f\nder(z) = v\nder(v) = p - g\nder(x) = w\nder(w) = f\n"
+        "0 <= p perp v + e*pre(v) >= 0 when z + h*v <= 0\n-mu*p <= f <= mu*p perp w when z + h*v "
+        "<= 0\n"
+        "identify { measure z noise 0.004, x noise 0.004 }\nsimulate to 1.6 step 0.01\n";
+    static const double truth[2][3] = {{0.7, 0.12, 9.81}, {0.5, 0.3, 9.81}};
+    const char *const columns[] = {"z", "x"}, *const names[] = {"e", "mu", "g"};
+    uint64_t seed = 5;
+    for (int k = 0; k < 2; k++) {
+        perp_model *model = parse_model(text), *ball = parse_model(text);
+        perp_dataset *data = new_dataset();
+        for (int i = 0; i < 3 && k; i++) set_value(ball, names[i], truth[k][i]);
+        if (k)
+            record(data, ball, 1, columns, 2, 0.004, &seed);
+        else
+            assert_int_equal(perp_dataset_read(data, "tests/data/identify/ball_one.csv", NULL),
+                             PERP_OK);
+        perp_identification r = identify(model, data, NULL);
+        assert_int_equal(r.integrator, k ? PERP_RADAU5 : PERP_BACKWARD_EULER);
+        assert_int_equal(finds(&r, "steps of backward-euler leave over noise"), !k);
+        assert_int_equal(finds(&r, "the data are those of steps of 0.01 s"), !k);
+        assert_true(k ? r.time_shift < 1e-6 : r.time_shift > 1);
+        for (int i = 0; i < 3; i++) {
+            const perp_estimate *e = &r.parameter[i];
+            assert_near(e->value, truth[k][i], 0.01 * truth[k][i]);
+            assert_int_equal(e->has_interval, k);
+            if (k) assert_true(e->low <= truth[k][i] && truth[k][i] <= e->high);
+        }
+        perp_identification_clear(&r);
+        perp_dataset_destroy(data);
+        if (!k) perp_model_destroy(ball);
+        perp_model_destroy(model);
+    }
+}
+
+/* Steps whose error biases the estimates by more than the noise have no interval, unless the rows are clearly theirs. */
+static void steps_that_bias_have_no_interval(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    perp_model *model = parse_model(DECAY);
+    perp_dataset *data = decay(0.05, &seed);
+    perp_identify_options o = options_of(model);
+    o.integrator = PERP_BACKWARD_EULER;
+    perp_identification r = identify(model, data, &o);
+    expect(&r, "no interval: steps of 0.02 s by backward-euler are too far from the motion: beside "
+               "radau5 they move");
+    assert_true(r.time_shift > 0.25);
+    perp_identification_clear(&r);
+    o.integrator = PERP_INTEGRATOR_COUNT;
+    r = identify(model, data, &o);
+    assert_int_equal(r.integrator, PERP_RADAU5);
+    assert_true(r.parameter[0].has_interval && r.time_shift < 1e-4);
+    perp_identification_clear(&r);
+    perp_dataset_destroy(data);
+    perp_model_destroy(model);
+}
+
 /* Where the first bounce nearly stops the sliding, the right friction lies behind the edge of a flat place. */
 static void balls_have_no_interval_that_misses_far(void **state)
 {
@@ -84,21 +164,6 @@ static void balls_have_no_interval_that_misses_far(void **state)
         perp_dataset_destroy(data);
     }
     perp_model_destroy(model);
-}
-
-#define DECAY                                                                                      \
-    "param c = 1 in [0.1, 10], b = 0.5 in [0, 5]\nstate x = 3\nder(x) = -c*x + b*sin(2*t)\n"       \
-    "identify { measure x noise 0.05 }\nsimulate to 4 step 0.02\n"
-
-static perp_dataset *decay(double noise, uint64_t *seed)
-{
-    const char *const x[] = {"x"};
-    perp_model *truth = parse_model(DECAY);
-    perp_dataset *data = new_dataset();
-    set_value(truth, "c", 1.3);
-    set_value(truth, "b", 0.8);
-    record(data, truth, 1, x, 1, noise, seed);
-    return data;
 }
 
 static void what_was_not_compared_or_finished_has_no_interval(void **state)
@@ -313,6 +378,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_recorded_ball_is_found),
+        cmocka_unit_test(balls_that_name_no_method_are_found),
+        cmocka_unit_test(steps_that_bias_have_no_interval),
         cmocka_unit_test(balls_have_no_interval_that_misses_far),
         cmocka_unit_test(what_was_not_compared_or_finished_has_no_interval),
         cmocka_unit_test(a_fit_to_rounding_has_no_interval),
