@@ -266,11 +266,11 @@ static void lay_out(perp__collocation *a, const perp__changes *changes)
     PERP_TAKE(&a->arena, a->table, m->nitem[PERP_INPUT] + 1);
     PERP_TAKE(&a->arena, a->start, s * a->nrow + 1);
     PERP_TAKE(&a->arena, a->gap, m->npair + 1);
-    PERP_TAKE(&a->arena, a->varied, changes->nparam + 1);
+    PERP_TAKE(&a->arena, a->may.param, changes->nparam + 1);
     if (a->arena.failed) return;
     for (int i = 0; i < m->nitem[PERP_INPUT]; i++)
         if (is_table(m, i, changes)) a->table[a->ntable++] = i;
-    for (int k = 0; k < changes->nparam; k++) a->varied[a->nvaried++] = changes->param[k];
+    for (int k = 0; k < changes->nparam; k++) a->may.param[a->may.n++] = changes->param[k];
     a->n = s * point_size(a);
     a->before = BEFORE, a->time = a->before + a->nx, a->at_table = a->time + s;
     a->y = a->at_table + s * a->ntable, a->nsymbol = a->y + a->n;
@@ -438,7 +438,7 @@ void perp__collocation_destroy(perp__collocation *a)
 
 void perp__collocation_put_parameters(perp__collocation *a, const double *value)
 {
-    if (a->nvaried) memcpy(a->ws + first_param(a), value, (size_t)a->nvaried * sizeof *value);
+    if (a->may.n) memcpy(a->ws + first_param(a), value, (size_t)a->may.n * sizeof *value);
 }
 
 /* Newton ---------------------------------------------------------------------------------------- */
@@ -578,7 +578,7 @@ static void begin(perp__collocation *a, double t0, double h, const double *x)
         double t = ws[a->time + c] = t0 + a->scheme.c[c] * h;
         for (int k = 0; k < a->ntable; k++)
             ws[a->at_table + c * a->ntable + k] =
-                perp__driven_value(a->driven, a->model, a->table[k], t, &a->hint[k]);
+                perp__driven_value(a->may.driven, a->model, a->table[k], t, &a->hint[k]);
     }
 }
 
@@ -673,13 +673,13 @@ static int derive_slopes(perp__collocation_slopes *s, writing *w)
 static int list_parameters(perp__collocation_slopes *s, const int *param)
 {
     const perp__collocation *a = s->at;
-    s->param = malloc(((size_t)s->nparam + (size_t)a->nvaried + 1) * sizeof *s->param);
+    s->param = malloc(((size_t)s->nparam + (size_t)a->may.n + 1) * sizeof *s->param);
     if (!s->param) return 0;
     for (int k = 0; k < s->nparam; k++) s->param[s->nsymbol++] = param[k];
-    for (int k = 0; k < a->nvaried; k++) {
+    for (int k = 0; k < a->may.n; k++) {
         int j = 0;
-        while (j < s->nparam && param[j] != a->varied[k]) j++;
-        if (j == s->nparam) s->param[s->nsymbol++] = a->varied[k];
+        while (j < s->nparam && param[j] != a->may.param[k]) j++;
+        if (j == s->nparam) s->param[s->nsymbol++] = a->may.param[k];
     }
     return 1;
 }
@@ -691,8 +691,8 @@ static void take_values(perp__collocation_slopes *s)
     for (int j = 0; j < s->nsymbol; j++) {
         double *value = &s->ws[first_param(a) + j];
         *value = a->model->item[PERP_PARAM][s->param[j]].value;
-        for (int k = 0; k < a->nvaried; k++)
-            if (a->varied[k] == s->param[j]) *value = a->ws[first_param(a) + k];
+        for (int k = 0; k < a->may.n; k++)
+            if (a->may.param[k] == s->param[j]) *value = a->ws[first_param(a) + k];
     }
 }
 
@@ -750,7 +750,7 @@ void perp__collocation_slopes_move(const perp__collocation_slopes *s, double dt,
         double moved = move[a->time + c] = dt + a->scheme.c[c] * dh;
         for (int k = 0; k < a->ntable; k++)
             move[a->at_table + c * a->ntable + k] =
-                moved * perp__driven_slope(a->driven, a->model, a->table[k], s->ws[a->time + c],
+                moved * perp__driven_slope(a->may.driven, a->model, a->table[k], s->ws[a->time + c],
                                            &a->hint[k]);
     }
 }

@@ -31,6 +31,12 @@ typedef enum perp__collocated {
     PERP__HAS_NO_END /* Newton's iteration does not converge */
 } perp__collocated;
 
+/* What was set, of inputs; and the parameters that may be: symbols behind all others. */
+typedef struct perp__settable {
+    const struct perp__driven *driven;
+    int n, *param;
+} perp__settable;
+
 typedef struct perp__collocation perp__collocation;
 struct perp__collocation {
     perp__collocation *of; /* whose rows these are, too; NULL: they are its own, */

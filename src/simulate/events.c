@@ -190,7 +190,7 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     if (status != PERP_OK) return status;
     e->at = perp__collocation_create(model, &scheme, e->step, changes);
     if (!e->at) return PERP_ERR_MEMORY;
-    e->at->driven = driven;
+    e->at->may.driven = driven;
     perp__events_forget(e);
     return PERP_OK;
 }
@@ -210,7 +210,7 @@ perp_status perp__events_share(const perp__events *of, const perp_simulation_opt
     }
     if (status == PERP_OK) e->at = perp__collocation_share(of->at);
     if (status != PERP_OK || !e->at) return PERP_ERR_MEMORY;
-    e->at->driven = driven;
+    e->at->may.driven = driven;
     perp__events_forget(e);
     return PERP_OK;
 }
@@ -315,8 +315,9 @@ static void put_tables(const perp__events *e, perp__step *s, double t0, double t
 {
     for (int i = 0; i < s->table.n; i++) {
         int input = s->table.input[i], *hint = &s->table.hint[i];
-        s->ws[s->sym.table_pre + i] = perp__driven_value(e->at->driven, e->model, input, t0, hint);
-        s->ws[s->sym.table + i] = perp__driven_value(e->at->driven, e->model, input, t1, hint);
+        s->ws[s->sym.table_pre + i] =
+            perp__driven_value(e->at->may.driven, e->model, input, t0, hint);
+        s->ws[s->sym.table + i] = perp__driven_value(e->at->may.driven, e->model, input, t1, hint);
     }
 }
 
@@ -937,8 +938,8 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     s->ws[SYM_T] = t1;
     for (int k = 0; k < s->table.n; k++) /* to the last bit */
         if (s->table.is_set[k])
-            s->ws[s->sym.table + k] = perp__driven_value(e->at->driven, e->model, s->table.input[k],
-                                                         t1, &s->table.hint[k]);
+            s->ws[s->sym.table + k] = perp__driven_value(e->at->may.driven, e->model,
+                                                         s->table.input[k], t1, &s->table.hint[k]);
     if (e->saltation && sum.outcome == PERP_SOLVED)
         perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
     return sum;

@@ -216,8 +216,9 @@ static int advance_short(perp__saltation *s, int k)
         double rate = 1;
         if (i >= 2) {
             int table = (i - 2) % step->table.n;
-            rate = perp__driven_slope(s->slopes->at->driven, step->model, step->table.input[table],
-                                      step->ws[SYM_T], &step->table.hint[table]);
+            rate =
+                perp__driven_slope(s->slopes->at->may.driven, step->model, step->table.input[table],
+                                   step->ws[SYM_T], &step->table.hint[table]);
         }
         for (int j = 0; j < s->np; j++) given[i * s->np + j] = rate * s->dt[j];
     }
