@@ -170,6 +170,11 @@ void perp__sparse_forget(perp__step *s)
     if (s->sparse) s->sparse->state = NO_FACTORS, s->sparse->shift = 0;
 }
 
+int perp__sparse_is_shifted(const perp__step *s)
+{
+    return s->sparse && s->sparse->shift > 0;
+}
+
 void perp__sparse_slopes_changed(perp__step *s)
 {
     if (s->sparse && s->sparse->state == CURRENT) s->sparse->state = SLOPES_CHANGED;
@@ -480,6 +485,32 @@ static int solve_shifted(perp__step *s, int *solves)
             if (!factor_chosen(s, solves)) return 0;
         }
         before = now;
+    }
+    return 1;
+}
+
+/* Friction in closed contacts holds: in what stands it may be at a bound, too. */
+static void hold_lines(perp__step *s)
+{
+    for (int p = 0; p < s->np; p++) {
+        if (!is_line(s, p)) continue;
+        if (s->on[p] && !is_thin(s, p, 0)) s->choice[p] = 1, s->choice[p + 1] = 0;
+        p++;
+    }
+}
+
+int perp__sparse_stand(perp__step *s, char *choice)
+{
+    enum { ROUNDS = 8 };
+    double *lack = s->sizes.scratch, *y = s->ws + s->sym.y;
+    int solves = 0;
+    memcpy(choice, s->choice, (size_t)s->np);
+    hold_lines(s);
+    if (s->sparse->shift == 0) set_shift(s, SHIFT_FIRST);
+    if (!factor_chosen(s, &solves)) return 0;
+    for (int k = 0; k < ROUNDS && perp__step_stand(s, lack); k++) {
+        if (!perp__sparse_solve_rows(s, lack)) return 0;
+        for (int j = s->nx; j < s->ny; j++) y[j] -= lack[j];
     }
     return 1;
 }

@@ -25,6 +25,9 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
 /* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
 enum { FRICTION_FROM = 200 };
 
+/* With so many contacts at most, elimination and pivoting are cheap also where they say the same thing several times over. */
+enum { FEW_CONTACTS = 8 };
+
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
 /* Row r of the full matrix. */
@@ -712,12 +715,20 @@ static perp__step_result solve_sparse(perp__step *s)
     return accept_or_not(s, &v, result);
 }
 
+/* In a stack elimination and pivoting, in a problem that is as singular, cost more than what comes next. */
+static int is_left_to_contacts(const perp__step *s, const perp__step_result *result)
+{
+    return s->newton.contacts_next && result->fault == PERP__SINGULAR;
+}
+
 static perp__step_result solve_affine(perp__step *s)
 {
     perp__verdict v;
     if (s->sparse) {
         perp__step_result result = solve_sparse(s);
-        if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only) return result;
+        if (result.outcome == PERP_SOLVED || !s->A || s->newton.sparse_only ||
+            is_left_to_contacts(s, &result))
+            return result;
     }
     perp__step_fill(s);
     if (!keep_mode(s, &v)) return solve_anew(s);
@@ -1081,6 +1092,25 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     return result;
 }
 
+/* Shifted modes leave velocities of 1e-18 in a stack that stands. It stands where 0 holds as well, and the next steps are at rest. */
+static void try_rest(perp__step *s, perp__step_result *result)
+{
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym.y, *kept = s->newton.from + s->ny;
+    if (!perp__step_stands(s)) return;
+    memcpy(kept, y, bytes);
+    if (perp__sparse_stand(s, s->cache.key)) {
+        perp__verdict v = perp__step_verify(s);
+        if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s)) {
+            keep_verdict(result, &v);
+            return;
+        }
+    }
+    memcpy(s->choice, s->cache.key, (size_t)s->np);
+    memcpy(y, kept, bytes);
+    perp__step_verify(s); /* leaves its values in the workspace */
+}
+
 /* Without pairs, whose sides would be left and met again, states go on as in the last step. */
 static void guess(perp__step *s)
 {
@@ -1097,7 +1127,8 @@ static perp__step_result newton_from(perp__step *s, int *solves)
     static const double moves[TRIES] = {0, 0, 0.1, 1};
     double *y = s->ws + s->sym.y;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
-    for (int k = 0; k < TRIES && result.outcome != PERP_SOLVED; k++) {
+    for (int k = 0; k < TRIES && result.outcome != PERP_SOLVED && !is_left_to_contacts(s, &result);
+         k++) {
         const double *unit = perp__step_units(s);
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
         if (k == 0) guess(s);
@@ -1116,7 +1147,7 @@ static perp__step_result solve_newton(perp__step *s)
     double *y = s->ws + s->sym.y, *start = s->newton.from;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     int solves = 0, is_first = 0,
-        contacts_first = s->ncone > 0 || s->newton.redundant ||
+        contacts_first = s->ncone > 0 || s->newton.redundant || perp__sparse_is_shifted(s) ||
                          (s->model->ncontact > 0 && s->sparse && s->ny > FRICTION_FROM);
     for (int i = 0; i < s->ny; i++) {
         if (!isfinite(y[i])) y[i] = 0, is_first = 1; /* vars before the first step */
@@ -1132,14 +1163,22 @@ static perp__step_result solve_newton(perp__step *s)
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
     }
+    s->newton.contacts_next = !contacts_first && s->sparse && s->model->ncontact > FEW_CONTACTS;
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
+    int is_singular = is_left_to_contacts(s, &result);
+    s->newton.contacts_next = 0;
     if (result.outcome != PERP_SOLVED && !contacts_first && s->np > 0) {
         memcpy(y, start, bytes);
-        perp__step_result contacts = solve_with_contacts(s, 0, is_first);
+        perp__step_result contacts = solve_with_contacts(s, is_singular, is_first);
         solves += contacts.solves;
-        if (contacts.outcome == PERP_SOLVED) result = contacts;
+        if (contacts.outcome == PERP_SOLVED)
+            result = contacts;
+        else if (is_singular)
+            result = newton_from(s, &solves);
     }
     result.solves = solves;
+    if (result.outcome == PERP_SOLVED && s->sparse && s->model->ncontact > FEW_CONTACTS)
+        try_rest(s, &result);
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome == PERP_SOLVED)

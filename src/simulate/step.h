@@ -99,6 +99,7 @@ typedef struct perp__newton {
     int has_full;          /* A as a full matrix is up to date */
     char *bad;             /* np: from the last failed choice of sides */
     int sparse_only;       /* with contacts: the dense path is not to be tried */
+    int contacts_next;     /* where a mode is singular the dense path is tried after contacts */
     double *at;            /* ny: the point that c is of */
     int is_behind;         /* the slopes and c are of an earlier step */
     int rests;             /* the last step moved nothing: */
@@ -172,9 +173,10 @@ typedef struct perp__groups {
 } perp__groups;
 
 typedef struct perp__tapes {
-    perp__layout *layout;    /* owns these and all that is not written to after it is made */
-    perp__tape coefficients; /* c (nrow), then the entries of A that are not constant; of a nonlinear step made of what `check` left */
-    perp__tape check;   /* left, right of each equation; a, b, lo, hi of each pair of the model; the
+    perp__layout *layout; /* owns these and all that is not written to after it is made */
+    perp__tape
+        coefficients; /* c (nrow), then the entries of A that are not constant; of a nonlinear step made of what `check` left */
+    perp__tape check; /* left, right of each equation; a, b, lo, hi of each pair of the model; the
                           bounds of exact cones */
     perp__tape guards;  /* one per guarded pair of the model */
     perp__tape outputs; /* what rows report beside unknowns: the model's inputs and outputs */
@@ -395,6 +397,12 @@ void perp__step_settle(perp__step *step, const int *row);
  * the unknowns. */
 int perp__step_settling(perp__step *step, const int *row, int *order);
 
+/* Is all that forces move 0, but for what the solution of a mode leaves? */
+int perp__step_stands(perp__step *step);
+
+/* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of forces lack. 0: nothing. */
+int perp__step_stand(perp__step *step, double *lack);
+
 /* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
 int perp__step_define(perp__step *step);
 
@@ -446,7 +454,11 @@ int perp__contacts_closed(const perp__step *step);
 /* sparse.c: the matrix of modes, and a step by switching sides until none is violated. */
 int perp__sparse_allocate(perp__step *step);
 void perp__sparse_free(perp__step *step);
-void perp__sparse_forget(perp__step *step); /* the factors */
+void perp__sparse_forget(perp__step *step);          /* the factors */
+int perp__sparse_is_shifted(const perp__step *step); /* is the present mode? */
+
+/* Forces for which nothing moves; 0: not found. choice: np, takes the sides that the mode had. */
+int perp__sparse_stand(perp__step *step, char *choice);
 void perp__sparse_slopes_changed(perp__step *step);
 void perp__sparse_pass(perp__step *step, perp__pass *pass);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */

@@ -330,6 +330,52 @@ void perp__step_settle(perp__step *s, const int *row)
     }
 }
 
+/* Does equation r move a state by forces: has it another unknown than states? */
+static int has_force(const perp__step *s, int r)
+{
+    int other = 0;
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) other |= s->column[k] >= s->nx;
+    return other;
+}
+
+int perp__step_stands(perp__step *s)
+{
+    const perp__entries *rate = &s->marks.rate;
+    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
+    double reach = 1;
+    for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(y[j]) / unit[j]);
+    for (int i = 0; i < rate->n; i++) {
+        int j = s->column[rate->at[i]];
+        if (has_force(s, rate->row[i]) && fabs(y[j]) > s->tol * reach * unit[j]) return 0;
+    }
+    return 1;
+}
+
+int perp__step_stand(perp__step *s, double *lack)
+{
+    const perp__entries *rate = &s->marks.rate;
+    double *y = s->ws + s->sym.y;
+    int lacking = 0;
+    for (int i = 0; i < rate->n; i++)
+        if (has_force(s, rate->row[i])) y[s->column[rate->at[i]]] = 0;
+    for (int i = 0; i < rate->n; i++)
+        if (!has_force(s, rate->row[i])) solve_row_for(s, rate->row[i], s->column[rate->at[i]]);
+    for (int i = 0; i < s->ny; i++) lack[i] = 0;
+    for (int i = 0; i < rate->n; i++) {
+        int r = rate->row[i];
+        if (!has_force(s, r)) continue;
+        double sum = s->c[r], terms = fabs(sum);
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+            double x = s->value[k] * y[s->column[k]];
+            sum += x, terms += fabs(x);
+        }
+        if (fabs(sum) <= PERP_ROUNDING * terms) continue;
+        lack[r] = sum;
+        lacking = 1;
+    }
+    return lacking;
+}
+
 int perp__step_settling(perp__step *s, const int *row, int *order)
 {
     char *known = s->sizes.anchored;
