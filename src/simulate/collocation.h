@@ -46,9 +46,8 @@ struct perp__collocation {
     double step;   /* the usual length of one */
     int nx, nv, n; /* states, vars, unknowns: of each point the states, then the vars */
     int neq, nrow; /* rows of a point: the equations, then PERP__PAIR_ROWS of each pair */
-    int ntable, *table, *hint;         /* inputs that are tables, or may be set; */
-    const struct perp__driven *driven; /* ... what they were set to */
-    int nvaried, *varied;              /* parameters that may be set: symbols behind all others */
+    int ntable, *table, *hint; /* inputs that are tables, or may be set; */
+    perp__settable may;        /* ... which, and parameters */
     int before, time, at_table, y,
         nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
     perp__tape tape; /* the rows of all points, then the slopes that are not constant */
