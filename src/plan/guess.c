@@ -125,6 +125,7 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
 int perp__program_guess_parts(perp__program *g, double *w, const double *p)
 {
     size_t K = (size_t)g->K;
+    if (!perp__program_guess_cones(g, 0, w, p)) return 0;
     double cost, *r = malloc(((size_t)g->nrow * K + 1) * sizeof *r);
     if (!r) return 0;
     for (int i = 0; i < g->npair; i++)

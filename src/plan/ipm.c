@@ -275,7 +275,8 @@ static int lower_barrier(perp__ipm *s, const perp__ipm_options *o)
 static int update_barrier(perp__ipm *s, const perp__ipm_options *o, int tried, double primal)
 {
     int lowered = 0;
-    int moves_rows = s->g->npair > 0 && s->g->pairs == PERP_PLAN_FISCHER_BURMEISTER;
+    int moves_rows = perp__program_has_cones(s->g) ||
+                     (s->g->npair > 0 && s->g->pairs == PERP_PLAN_FISCHER_BURMEISTER);
     while (optimality_error(s, s->mu).total <= KAPPA_EPS * s->mu && lower_barrier(s, o)) {
         if (moves_rows)
             perp__ipm_differentiate(s); /* elsewhere the relaxation is a constant of its rows */

@@ -31,6 +31,14 @@ const char *perp__plan_start_name(const perp_plan *plan, int run)
     }
 }
 
+int perp__plan_is_far(const perp_plan *plan, int run)
+{
+    rung way = rung_of(plan, run);
+    int is_random =
+        way == ASKED && !plan->has_guess && plan->options.start == PERP_PLAN_START_RANDOM;
+    return is_random || way == SHAKEN || way == RANDOM;
+}
+
 static double uniform(unsigned long long *state, double lo, double hi)
 {
     *state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -67,6 +75,8 @@ void perp__plan_set_start(perp_plan *plan, int run)
     size_t K = (size_t)g->K;
     rung way = rung_of(plan, run);
     if (way != ASKED) start = way == RANDOM ? PERP_PLAN_START_RANDOM : PERP_PLAN_START_MODEL;
+    perp__program_treat_cones(plan->program,
+                              way == COST_FIRST ? PERP__CONES_SOFT : PERP__CONES_SMOOTH);
     if (perp__plan_start_easier(plan, run)) return;
     if (run == 0 && plan->has_guess) {
         memcpy(plan->w, plan->guess.w, plan->nW * sizeof *plan->w);

@@ -84,6 +84,8 @@ perp_plan *perp__plan_of_program(perp__program *program, const perp_plan_options
                                  perp__plan_judge judge);
 /* What run number `run` starts from, in words (ladder.c). */
 const char *perp__plan_start_name(const perp_plan *plan, int run);
+/* Does run number `run` start far from the model's guess, so that its plan is one of many? */
+int perp__plan_is_far(const perp_plan *plan, int run);
 /* The initial guess of run number `run`: as the options ask, then the model's guesses, then random points; with many
  * nodes interpolated from the solution on a coarser mesh (coarse.c). */
 void perp__plan_set_start(perp_plan *plan, int run);

@@ -344,6 +344,7 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs || g->mesh.holds;
     for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
+    g->nsplit += 3 * perp__plan_cones(m);
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);
     g->phase.nrun = t->block->is_free || g->phase.n > 1 || g->phase.named ? g->phase.n : 0;

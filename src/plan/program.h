@@ -27,6 +27,8 @@ typedef struct perp__plan_pair {
     int point;
     int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
     int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
+    int is_cone; /* an exact friction cone (cones.c), whose unknowns are d[2] and, as w[1], s; and its rows: */
+    int force[2], slip[2], speed; /* f + bound d, v - s d, s - |v| */
 } perp__plan_pair;
 
 enum { PERP__OF_MODEL = -1, PERP__OF_START = -2 }; /* of steps; of an initial value */
@@ -194,6 +196,12 @@ int perp__program_guess_table(perp__program *program, const perp_trajectory *tab
 
 /* The parts of two-sided pairs, by what their conditions make of w. 0: memory. */
 int perp__program_guess_parts(perp__program *program, double *w, const double *p);
+/* The directions and speeds of slip of exact friction cones, by the slip and force in w, smoothed by eps. 0: memory. */
+int perp__program_guess_cones(perp__program *program, double eps, double *w, const double *p);
+int perp__program_has_cones(const perp__program *program);
+/* What relaxed cones are (cones.c), by the program's bounds. */
+typedef enum perp__cones { PERP__CONES_SMOOTH, PERP__CONES_SOFT } perp__cones;
+void perp__program_treat_cones(perp__program *program, perp__cones as);
 
 /* The sizes of the terms of a soft program's conditions, each the largest of what size[] has and its rows at a guess. 0: memory. */
 int perp__program_size_conditions(perp__program *program, const double *w, const double *p,

@@ -49,6 +49,18 @@ void perp__sides_choose(perp__sides *s, const double *w, const double *r)
                                       perp__side_value(g, &g->pair[i], 1, k, w, r);
 }
 
+/* v = s d; s is |v| by that. */
+static void hold_direction(perp__bounds *b, const perp__plan_pair *pair, size_t K, size_t k)
+{
+    size_t speed = (size_t)pair->speed * K + k;
+    for (int j = 0; j < 2; j++) {
+        size_t at = (size_t)pair->slip[j] * K + k;
+        b->rlo[at] = b->rhi[at] = 0;
+    }
+    b->rlo[speed] = -INFINITY;
+    b->rhi[speed] = INFINITY;
+}
+
 const perp__bounds *perp__sides_fix(perp__sides *s)
 {
     const perp__program *g = s->program;
@@ -67,6 +79,7 @@ const perp__bounds *perp__sides_fix(perp__sides *s)
                 b->rlo[entry(g, pair->product, k)] = -INFINITY;
                 b->rhi[entry(g, pair->product, k)] = INFINITY;
             }
+            if (pair->is_cone) hold_direction(b, pair, (size_t)g->K, (size_t)k);
             if (side == PERP__SIDE_OPEN) continue;
             if (pair->row[side] >= 0) {
                 size_t at = entry(g, pair->row[side], k);

@@ -97,6 +97,9 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
             sqrt(o.relaxation); /* no farther from its pairs than they are relaxed */
         o.push = fmin(0.1, o.push);
     }
+    if (goes_on == PERP__FROM_START && !(start == 0 && plan->has_guess) &&
+        !perp__program_guess_cones(plan->program, o.relaxation, plan->w, plan->p))
+        plan->last.out_of_memory = 1;
     if (goes_on == PERP__GOES_ON) {
         o.relaxation = 100 * o.relaxation_min;
         o.barrier = 10 * o.relaxation_min;
@@ -529,29 +532,39 @@ static int follow(perp_plan *plan, double way, perp_plan_result *result)
     return find_costates(plan) ? 1 : -1;
 }
 
+/* The present point and its multipliers, one after the other: into `to`, or back from it. */
+static void copy_iterate(perp_plan *plan, double *to, int back)
+{
+    double *part[] = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
+    size_t length[] = {plan->nW, plan->nP, plan->nR, plan->nW, plan->nW};
+    for (size_t i = 0; i < 5; to += length[i++])
+        memcpy(back ? part[i] : to, back ? to : part[i], length[i] * sizeof *to);
+}
+
+static double *kept_iterate(perp_plan *plan)
+{
+    double *kept = malloc((3 * plan->nW + plan->nP + plan->nR + 1) * sizeof *kept);
+    if (kept) copy_iterate(plan, kept, 0);
+    return kept;
+}
+
 /* A direction of negative curvature in the null space of the active conditions: restart from points along it, on both
  * sides and at several distances. 1: a cheaper plan was found; 0: none; -1: out of memory. */
 static int leave(perp_plan *plan, perp_plan_result *result)
 {
     static const double ways[] = {1, -1, 0.1, -0.1};
-    size_t nW = plan->nW, n = 3 * nW + plan->nP + plan->nR;
     perp__sides *sides = plan->sides;
     size_t npair = (size_t)plan->program->npair * (size_t)plan->program->K;
-    double *from = malloc((n + 1) * sizeof *from);
+    double *from = kept_iterate(plan);
     signed char *side = malloc(npair + 1);
     int left = from && side ? 0 : -1;
-    double *part[] = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
-    size_t length[] = {nW, plan->nP, plan->nR, nW, nW};
-    for (size_t i = 0, at = 0; i < 5 && left == 0; at += length[i++])
-        memcpy(from + at, part[i], length[i] * sizeof *from);
     if (left == 0) memcpy(side, sides->side, npair);
     for (size_t k = 0; k < sizeof ways / sizeof *ways && left == 0 && !plan->stopped; k++) {
         double way = ways[k] * way_along(plan, ways[k] > 0 ? 1 : -1);
         plan->pairing.bound = perp__sides_fix(sides);
         left = follow(plan, way, result);
         if (left == 1) break;
-        for (size_t i = 0, at = 0; i < 5; at += length[i++])
-            memcpy(part[i], from + at, length[i] * sizeof *from);
+        copy_iterate(plan, from, 1);
         memcpy(sides->side, side, npair);
         stationarity(plan);
     }
@@ -559,6 +572,27 @@ static int leave(perp_plan *plan, perp_plan_result *result)
     free(from);
     free(side);
     return left;
+}
+
+/* From a plan with sides: other sides by a homotopy from a small relaxation, as long as that is cheaper. 0: memory. */
+static int improve_sides(perp_plan *plan, perp_plan_result *result)
+{
+    enum { MOST_IMPROVED = 8 };
+    double *kept = kept_iterate(plan);
+    int better = kept ? 1 : -1;
+    for (int i = 0; i < MOST_IMPROVED && better == 1 && !plan->stopped; i++) {
+        perp_plan_result now = {.outcome = result->outcome};
+        keep(plan);
+        perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
+        keep(plan);
+        better = plan->stopped ? 0 : refine(plan, &now);
+        if (better == 1) better = verify(plan, &now);
+        if (better == 1) better = improves(&now, result);
+        if (better >= 0) copy_iterate(plan, kept, better == 0);
+        if (better == 1) *result = now;
+    }
+    free(kept);
+    return better >= 0 && verify(plan, result) >= 0 && find_costates(plan);
 }
 
 /* Second order at a stationary point, and on from it where the cost falls. 0: memory. */
@@ -752,6 +786,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     if (refined < 0 || holds < 0 || plan->last.out_of_memory || (!refined && !find_costates(plan)))
         return 0;
     int is_refined = refined > 0 || plan->program->npair == 0;
+    if (holds && refined > 0 && perp__plan_is_far(plan, start) && !improve_sides(plan, result))
+        return 0;
     int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
     if (holds && is_stationary && !plan->stopped) {
         if (!judge_curvature(plan, result)) return 0;

@@ -21,6 +21,7 @@ typedef struct slot {
     perp_plan_progress *log; /* while it is another's turn */
     int nlog, clog;
     int is_done;
+    int is_motion; /* it is replayed; also where nobody asked */
 } slot;
 
 /* The n starts first .. first + n - 1, which run at the same time; start first + i has slot i. */
@@ -31,11 +32,12 @@ typedef struct starts {
     pthread_mutex_t lock;
     slot slot[MOST];
     int nslot, first, n;
+    int tries; /* that are compared in any case */
     int turn;  /* slot that reports; those before it are taken */
     int taken; /* starts, over all waves */
     int iterations;
     int enough, stopped, failed;
-    int is_idle; /* the best plan does nothing */
+    int is_idle, is_motion; /* the best plan does nothing; is replayed */
 } starts;
 
 void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
@@ -48,11 +50,13 @@ void perp__plan_copy_answer(perp_plan *to, const perp_plan *from, int keep)
         memcpy(keep ? to->kept[i] : now[i], keep ? other[i] : to->kept[i], n[i] * sizeof(double));
 }
 
-/* Plans that hold come before those that do not; then the cost decides, then the word. */
-static int is_better(const perp_plan_result *a, const perp_plan_result *b)
+/* Plans that hold come before those that do not, and motions before plans of their mesh; then the cost decides, then the word. */
+static int is_better(const slot *one, const starts *s)
 {
+    const perp_plan_result *a = &one->result, *b = s->best;
     int holds = perp_plan_holds(a->outcome), other = perp_plan_holds(b->outcome);
     if (!holds || !other) return holds;
+    if (one->is_motion != s->is_motion) return one->is_motion;
     if (fabs(a->cost - b->cost) > PERP_PLAN_SAME_COST * fmax(fabs(a->cost), fabs(b->cost)))
         return a->cost < b->cost;
     return a->outcome < b->outcome;
@@ -110,12 +114,13 @@ static void take(starts *s, const slot *one)
     s->iterations += one->plan->iterations;
     s->plan->last.is_not_finite = one->plan->last.is_not_finite;
     note(s, one);
-    if (s->taken++ == 0 || is_better(&one->result, s->best)) {
+    if (s->taken++ == 0 || is_better(one, s)) {
         *s->best = one->result;
         s->is_idle = one->plan->last.is_idle;
+        s->is_motion = one->is_motion;
         perp__plan_copy_answer(s->plan, one->plan, 1);
     }
-    s->enough = s->taken >= s->options.tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
+    s->enough = s->taken >= s->tries && s->best->outcome <= PERP_PLAN_STATIONARY_B &&
                 s->best->curvature >= 0 && !s->is_idle;
 }
 
@@ -131,6 +136,19 @@ static void take_in_order(starts *s)
     }
 }
 
+/* Where plans are compared: is this one the motion that its inputs make, and does it move? 0: memory. */
+static int find_motion(const starts *s, slot *me)
+{
+    perp_plan_result result = me->result;
+    me->is_motion = 1;
+    if (s->tries < 2 || !s->options.replay || me->plan->program->npair == 0 ||
+        !perp_plan_holds(result.outcome))
+        return 1;
+    if (perp__plan_replay(me->plan, &result, NULL) != PERP_OK) return 0;
+    me->is_motion = result.outcome != PERP_PLAN_FEASIBLE_ON_MESH && !me->plan->last.is_idle;
+    return 1;
+}
+
 static void job(void *context, int thread, int i)
 {
     starts *s = context;
@@ -143,7 +161,7 @@ static void job(void *context, int thread, int i)
     me->plan->iterations = me->plan->stopped = 0;
     memset(&me->result, 0, sizeof me->result);
     perp__plan_set_start(me->plan, s->first + i);
-    int ok = perp__plan_run(me->plan, s->first + i, &me->result);
+    int ok = perp__plan_run(me->plan, s->first + i, &me->result) && find_motion(s, me);
     pthread_mutex_lock(&s->lock);
     if (ok)
         me->is_done = 1;
@@ -192,7 +210,7 @@ static perp_status run_waves(starts *s)
     if (o->backend == PERP_PLAN_IPOPT) threads = 1; /* its linear solver has global state */
     if (threads > MOST) threads = MOST;
     for (; s->first < most && !is_over(s); s->first += s->n) {
-        s->n = (s->first < o->tries ? o->tries : most) - s->first;
+        s->n = (s->first < s->tries ? s->tries : most) - s->first;
         if (s->n > threads) s->n = threads;
         for (int i = s->nslot; i < s->n; i++) {
             perp_status status = add_slot(s, i);
@@ -205,6 +223,18 @@ static perp_status run_waves(starts *s)
     return s->failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
+/* As many as asked for. A random start of a plan with pairs ends in one of many plans: it is compared with those from the model's guess,
+ * unless nothing is to be tried beside it. */
+static int least_tries(const perp_plan *plan)
+{
+    enum { COMPARED = 3 };
+    const perp_plan_options *o = &plan->options;
+    if (plan->program->npair == 0 || plan->has_guess || o->start != PERP_PLAN_START_RANDOM)
+        return o->tries;
+    int most = o->tries + o->restarts;
+    return o->tries >= COMPARED ? o->tries : most < COMPARED ? most : COMPARED;
+}
+
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
 {
     starts *s = calloc(1, sizeof *s);
@@ -212,6 +242,7 @@ perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result)
     s->plan = plan;
     s->options = plan->options;
     s->best = result;
+    s->tries = least_tries(plan);
     plan->attempt.n = 0;
     pthread_mutex_init(&s->lock, NULL);
     *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT};

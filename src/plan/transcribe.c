@@ -39,7 +39,7 @@ double perp__plan_number(perp__transcriber *t, perp_expr e)
 
 /* Symbols ------------------------------------------------------------------------------------- */
 
-static perp_expr unknown_of(perp__transcriber *t, int c, int j)
+perp_expr perp__plan_unknown(perp__transcriber *t, int c, int j)
 {
     const perp__program *g = t->program;
     return perp__symbol(t->graph, g->nx + c * g->nb + j);
@@ -149,14 +149,16 @@ static void place_unknowns(perp__transcriber *t)
                                                         : -1;
         for (int c = 0; c < g->npoint; c++) {
             int point = g->held ? g->npoint - 1 : c;
-            at->input[c * n + i] = is_table ? table_at(t, table, at->time[c])
-                                   : k < 0  ? -1
-                                            : unknown_of(t, point, g->nx + g->nv + g->nsplit + k);
+            at->input[c * n + i] =
+                is_table ? table_at(t, table, at->time[c])
+                : k < 0  ? -1
+                         : perp__plan_unknown(t, point, g->nx + g->nv + g->nsplit + k);
         }
     }
     for (int c = 0; c < g->npoint; c++) {
-        for (int i = 0; i < g->ns; i++) at->state[c * g->ns + i] = unknown_of(t, c, i);
-        for (int i = 0; i < g->nv; i++) at->var[c * g->nv + i] = unknown_of(t, c, g->nx + i);
+        for (int i = 0; i < g->ns; i++) at->state[c * g->ns + i] = perp__plan_unknown(t, c, i);
+        for (int i = 0; i < g->nv; i++)
+            at->var[c * g->nv + i] = perp__plan_unknown(t, c, g->nx + i);
     }
 }
 
@@ -267,28 +269,40 @@ static double number_or_nan(const perp__transcriber *t, perp_expr e)
     return t->graph->node[e].op == PERP__CONST ? t->graph->node[e].value : (double)NAN;
 }
 
+/* What eps stands for in a pair: of the first side's width. */
+static perp_expr relaxation_of(perp__transcriber *t, const perp__plan_pair *pair)
+{
+    return perp__mul(t->graph, perp__const(t->graph, pair->scale),
+                     perp__symbol(t->graph, t->program->sym.relaxation));
+}
+
+void perp__bound_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr product,
+                         const perp__pair *of)
+{
+    perp__graph *graph = t->graph;
+    pair->product = -1;
+    if (t->program->pairs == PERP_PLAN_L1)
+        t->cost =
+            perp__add(graph, t->cost,
+                      perp__mul(graph, perp__symbol(graph, t->program->sym.penalty), product));
+    else
+        pair->product = perp__add_row(t, perp__sub(graph, product, relaxation_of(t, pair)),
+                                      -INFINITY, 0, of->text, of->at, -1);
+}
+
 void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
                       const perp__pair *of)
 {
-    perp__program *g = t->program;
     perp__graph *graph = t->graph;
-    perp_expr eps = perp__mul(graph, perp__const(graph, pair->scale),
-                              perp__symbol(graph, g->sym.relaxation)),
-              ab = perp__mul(graph, a, b);
-    pair->product = -1;
-    if (g->pairs == PERP_PLAN_L1) {
-        t->cost =
-            perp__add(graph, t->cost, perp__mul(graph, perp__symbol(graph, g->sym.penalty), ab));
-    } else if (g->pairs == PERP_PLAN_FISCHER_BURMEISTER) {
-        perp_expr square = perp__add(graph, perp__mul(graph, a, a), perp__mul(graph, b, b));
-        square = perp__add(graph, square, perp__mul(graph, perp__const(graph, 2), eps));
-        perp_expr fb =
-            perp__sub(graph, perp__add(graph, a, b), perp__unary(graph, PERP__SQRT, square));
-        pair->product = perp__add_row(t, fb, 0, 0, of->text, of->at, -1);
-    } else {
-        pair->product =
-            perp__add_row(t, perp__sub(graph, ab, eps), -INFINITY, 0, of->text, of->at, -1);
+    if (t->program->pairs != PERP_PLAN_FISCHER_BURMEISTER) {
+        perp__bound_product(t, pair, perp__mul(graph, a, b), of);
+        return;
     }
+    perp_expr square = perp__add(graph, perp__mul(graph, a, a), perp__mul(graph, b, b)),
+              eps = perp__mul(graph, perp__const(graph, 2), relaxation_of(t, pair));
+    square = perp__add(graph, square, eps);
+    perp_expr fb = perp__sub(graph, perp__add(graph, a, b), perp__unary(graph, PERP__SQRT, square));
+    pair->product = perp__add_row(t, fb, 0, 0, of->text, of->at, -1);
 }
 
 void perp__push_pair(perp__transcriber *t, perp__plan_pair pair)
@@ -322,7 +336,7 @@ static void add_pair(perp__transcriber *t, int i, int c, int *split)
     }
     perp_expr lo = perp__translate_at(t, of->lo, of->at),
               hi = perp__translate_at(t, of->hi, of->at);
-    perp_expr plus = unknown_of(t, c, *split), minus = unknown_of(t, c, *split + 1);
+    perp_expr plus = perp__plan_unknown(t, c, *split), minus = perp__plan_unknown(t, c, *split + 1);
     perp_expr above = perp__sub(graph, a, lo), below = perp__sub(graph, hi, a);
     *split += 2;
     perp_expr parts = perp__sub(graph, b, perp__sub(graph, plus, minus));
@@ -346,17 +360,19 @@ static void add_conditions_of_model(perp__transcriber *t)
     const perp_model *m = t->model;
     for (int c = 0; c < g->npoint && !t->failed; c++) {
         for (int i = 0; i < m->nequation && !t->failed; i++)
-            perp__add_row(t, equation_row(t, i, c), 0, 0, m->equation[i].text, m->equation[i].at,
-                          -1);
+            if (perp__cone_of(m, i) < 0)
+                perp__add_row(t, equation_row(t, i, c), 0, 0, m->equation[i].text,
+                              m->equation[i].at, PERP__OF_MODEL);
         for (int i = g->ns; i < g->nx; i++) { /* copies of inputs */
-            perp_expr u = unknown_of(t, c, g->nx + g->nv + g->nsplit + i - g->ns);
+            perp_expr u = perp__plan_unknown(t, c, g->nx + g->nv + g->nsplit + i - g->ns);
             const perp__item *item = &m->item[PERP_INPUT][g->input_item[i - g->ns]];
-            perp__add_row(t, perp__sub(t->graph, unknown_of(t, c, i), u), 0, 0, item->name,
+            perp__add_row(t, perp__sub(t->graph, perp__plan_unknown(t, c, i), u), 0, 0, item->name,
                           item->at, -1);
         }
         int split = g->nx + g->nv;
         perp__set_instant(t, PERP__AT_POINT, c);
         for (int i = 0; i < m->npair && !t->failed; i++) add_pair(t, i, c, &split);
+        perp__transcribe_cones(t, c, &split);
     }
 }
 

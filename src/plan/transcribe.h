@@ -55,12 +55,21 @@ void perp__transcribe_costs(perp__transcriber *t);
 int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const char *text, int at,
                   int condition);
 
+/* Unknown j of point c. */
+perp_expr perp__plan_unknown(perp__transcriber *t, int c, int j);
+/* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose unknowns begin at *split. */
+int perp__plan_cones(const perp_model *model);
+void perp__transcribe_cones(perp__transcriber *t, int point, int *split);
+
 /* One side of a pair, `e` >= 0: where it is sign (unknown - offset), a bound; else (unknown -1) a row. */
 void perp__add_side(perp__transcriber *t, perp__plan_pair *pair, int side, perp_expr e,
                     const perp__pair *of, double sign, perp_expr unknown, double offset);
 /* The row or the cost that holds a pair together; then the pair itself is one of the program's. */
 void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,
                       const perp__pair *of);
+/* The product alone: at most the relaxation, or priced. */
+void perp__bound_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr product,
+                         const perp__pair *of);
 void perp__push_pair(perp__transcriber *t, perp__plan_pair pair);
 
 /* Take the derivatives of the rows and the cost, and compile all. 0: memory. (program.c) */

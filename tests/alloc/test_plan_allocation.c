@@ -23,6 +23,11 @@ static const char finer[] =
     "input u\nstate x = 0\nder(x) = u - x^3\n"
     "plan {\nhorizon 1\nnodes 4\nminimize integral(u^2)\nat end: x = 1\n}\n";
 
+static const char cone[] =
+    "input F[2] in [-9, 9]\nstate v[2] = [1, 0]\nvar f[2]\nder(v) = F + f\n"
+    "friction(f = f, v = v, bound = 1, facets = exact)\n"
+    "plan {\nhorizon 1\nnodes 4\nminimize integral(F[1]^2 + F[2]^2)\nat end: v = [0, 1]\n}\n";
+
 /* Everything a user does; the first status that is not PERP_OK. */
 typedef struct task {
     const char *text;
@@ -41,6 +46,7 @@ static perp_status plan_it(void *given, perp_diag *diag)
         if (o.nodes < 4) o.nodes = 4; /* memory was out when they were computed */
         o.restarts = 0;
         if (it->text == text) o.homotopy = "mu";
+        if (it->text == cone) o.start = PERP_PLAN_START_RANDOM;
         if (it->text == finer) o.motion_tol = 1e-2;
         status = perp_plan_create(model, &o, &plan, diag);
     }
@@ -83,6 +89,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each(text, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(phases, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(far, PERP_PLAN_LOCALLY_INFEASIBLE);
+    fail_each(cone, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(finer, PERP_PLAN_LOCAL_MINIMUM);
     perp_diag_clear(&diag);
 }
