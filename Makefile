@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build dist python run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies ledger experiments fuzz fmt clean
+.PHONY: build dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -56,6 +56,23 @@ dev asan tsan: setup
 python: setup
 	@$(MAKE) build
 	@ctest --preset release -R '^python$$' --output-on-failure
+
+# The same with torch, jax, dask, gymnasium, matplotlib, and the type and style checkers, in a virtual environment that is kept. PyPI's
+# torch for Linux has what graphics cards need (3 GB); a pip that is set up with a place of CPU builds takes those.
+EXTRAS = build/extras
+python-extras:
+	@scripts/setup extras
+	@$(MAKE) build
+	@[ -x $(EXTRAS)/bin/pip ] || python3 -m venv $(EXTRAS)
+	@$(EXTRAS)/bin/pip install -q --disable-pip-version-check -r python/extras.txt
+	@$(EXTRAS)/bin/mypy
+	@$(EXTRAS)/bin/ruff check -q
+	@$(EXTRAS)/bin/ruff format -q --check
+	@PYTHONPATH=build/python PERP_CLI=$(CURDIR)/build/perp $(EXTRAS)/bin/python -m pytest -q -p no:cacheprovider python/tests
+
+# docs/gallery.md and its pictures, from examples/python; in the environment of python-extras.
+gallery:
+	@PYTHONPATH=build/python $(EXTRAS)/bin/python examples/python/gallery.py docs
 
 bench: setup
 	@$(MAKE) build
