@@ -77,6 +77,7 @@ gallery:
 bench: setup
 	@$(MAKE) build
 	@build/bench_simulate
+	@build/bench_texts
 	@build/bench_plan
 
 # Complementarity methods beside the installed peers (Debian: libsiconos-numerics-dev, libode-dev).
@@ -89,7 +90,7 @@ bench-bodies: setup
 	@$(MAKE) build
 	@build/bench_bodies --tilt 5
 
-# Instruction counts of 23 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
+# Instruction counts of 24 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
 ledger: setup
 	@$(MAKE) build
 	@scripts/ledger --update

@@ -300,6 +300,25 @@ static void parse(void *state)
         t->model = NULL;
 }
 
+static void parse_counted(const kernel *k, const char *bytes, size_t length)
+{
+    text t = {.bytes = bytes, .length = length};
+    counted(parse, &t);
+    require(k, t.model != NULL, &t.diag);
+    perp_model_destroy(t.model);
+}
+
+/* n functions: what grows with their square would be seen. */
+static void run_parse_functions(const kernel *k)
+{
+    char *bytes = malloc((size_t)k->n * 40 + 100);
+    require(k, bytes != NULL, NULL);
+    char *end = bytes + sprintf(bytes, "state x = 1\nder(x) = -f7(x)\n");
+    for (int i = 0; i < k->n; i++) end += sprintf(end, "function f%d(x) = x + %d\n", i, i);
+    parse_counted(k, bytes, (size_t)(end - bytes));
+    free(bytes);
+}
+
 /* A model of n bodies with names of their own. */
 static void run_parse(const kernel *k)
 {
@@ -310,10 +329,7 @@ static void run_parse(const kernel *k)
     for (int i = 0; i < k->n; i++)
         end += sprintf(end, "der(x_%d) = -k_%d*(x_%d - x_%d) + f_%d\n0 <= f_%d perp x_%d >= 0\n", i,
                        i, i, (i + 1) % k->n, i, i, i);
-    text t = {.bytes = bytes, .length = (size_t)(end - bytes)};
-    counted(parse, &t);
-    require(k, t.model != NULL, &t.diag);
-    perp_model_destroy(t.model);
+    parse_counted(k, bytes, (size_t)(end - bytes));
     free(bytes);
 }
 
@@ -329,10 +345,7 @@ static void run_parse_array(const kernel *k)
     require(k, at != NULL, NULL);
     *at = 0;
     int n = sprintf(changed, "%sparam n = %d%s", bytes, k->n, at + strlen("param n = 100"));
-    text t = {.bytes = changed, .length = (size_t)n};
-    counted(parse, &t);
-    require(k, t.model != NULL, &t.diag);
-    perp_model_destroy(t.model);
+    parse_counted(k, changed, (size_t)n);
 }
 
 /* Tables ------------------------------------------------------------------------------------------ */
@@ -415,6 +428,7 @@ static const kernel kernels[] = {
     {"plan_push", run_plan, "examples/opty/push.perp", .n = 20},
     {"identify_block", run_identify, "examples/identify/block.perp", .n = 3},
     {"load_names", run_parse, .n = 1000},
+    {"load_functions", run_parse_functions, .n = 4000},
     {"load_chain", run_parse_array, "examples/mechanics/chain.perp", .n = 1000},
     {"write_csv", run_table, "write", .n = 10000},
     {"read_csv", run_table, "read", .n = 10000},

@@ -489,6 +489,10 @@ int perp__build(perp_model *model)
             b.failed = !perp__check_count(model);
     }
     model->source.note = NULL;
+    for (int k = 0; k < b.nused; k++) {
+        perp__names_clear(&b.used[k].part);
+        perp__names_clear(&b.used[k].function);
+    }
     free(b.used);
     free(b.full);
     free(b.name);

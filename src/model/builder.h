@@ -95,6 +95,7 @@ typedef struct perp__used {
     const perp__statement *statements;
     const perp__statement **defined; /* parts and functions */
     int ndefined;
+    perp__names part, function; /* which of `defined` */
     int *uses, nuse, cuse; /* places in perp__builder.used */
     int is_open;           /* what it uses is being read */
     perp__space space;     /* of its lets */

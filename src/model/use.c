@@ -14,11 +14,8 @@ enum { MOST_FILES = 100 };
 static const perp__statement *defined_in(const perp__used *file, perp__statement_kind kind,
                                          const char *name)
 {
-    for (int k = 0; k < file->ndefined; k++) {
-        const perp__statement *s = file->defined[k];
-        if (s->kind == kind && perp__is_word(s->name, name)) return s;
-    }
-    return NULL;
+    int k = perp__names_find(kind == STATEMENT_PART ? &file->part : &file->function, name);
+    return k < 0 ? NULL : file->defined[k];
 }
 
 static int is_builtin(const char *name)
@@ -53,11 +50,14 @@ static int list_definitions(perp__builder *b, perp__used *file)
         note_shadow(b, s);
         const perp__statement *twin = defined_in(file, s->kind, s->name);
         perp__place first = twin ? perp__source_place(b->source, twin->name_at) : perp__in("");
+        perp__names *names = s->kind == STATEMENT_PART ? &file->part : &file->function;
         if (twin)
             perp__error(b->source, s->name_at, s->name_end, "'%s' is already defined at %ld:%ld",
                         s->name, first.line, first.column);
-        else
+        else if (perp__names_add(names, s->name, file->ndefined))
             file->defined[file->ndefined++] = s;
+        else
+            return 0;
     }
     return file->defined != NULL;
 }
