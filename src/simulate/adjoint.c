@@ -1,9 +1,11 @@
-/* Derivatives of the next steps of a run, forward along one direction or backward from weights of its rows. Backward, what each solved step was is kept:
- * symbols and sides. Where that is too much for all, snapshots are kept at the beginnings of parts, and each part is run again before it is gone back
- * through. */
+/* Derivatives of the next steps of a run, forward along one direction or backward from weights of its rows. Backward, what each solved step was is kept
+ * (backward.c): symbols and sides. Where that is too much for all, snapshots are kept at the beginnings of parts, and each part is run again before it is
+ * gone back through. */
 
 #include "simulate/adjoint.h"
+#include "simulate/backward.h"
 #include "simulate/events.h"
+#include "simulate/saltation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,33 +18,18 @@ enum { RECORDS = 1 << 24 };
 struct perp__course {
     const perp_run_stretch *of;
     perp__sensitivity *slopes; /* by parameters, tables and tables before */
-    int nt;                    /* tables */
+    int nt, ncolumn;           /* tables; columns of a row */
     int *input;                /* of each table: which of the stretch's inputs it is, or -1 */
     char *first;               /* of each table: the first value holds before the first step, too */
     long step;                 /* of the stretch, which is being taken */
-    double
-        *share; /* nt at the end of a solved step, nt at its beginning: of the value that was set */
     const double *change; /* of values, steps by inputs; NULL where they do not change */
-    int is_forward, is_recording;
-    unsigned char *record;
-    size_t size, capacity, n; /* bytes of one, how many there is room for, and are */
-    int is_lost, is_out_of_memory;
+    double *moved;        /* nt, by what was set last and before that: of the step in hand */
+    int is_forward, is_recording, is_lost;
+    perp__saltation *saltation; /* through events, forward */
+    perp__backward back;
+    const double *weight;
+    long last; /* the step of the record that was gone through last */
 };
-
-/* The shares of the values that were set in what the tables are, for the step in the workspace. */
-static void put_shares(const perp_simulation *sim, perp__course *c)
-{
-    const perp__driven *d = &sim->driven;
-    const double *ws = sim->step.ws;
-    for (int k = 0; k < c->nt; k++)
-        for (int at = 0; at < 2; at++) {
-            double t = ws[at ? SYM_T_PRE : SYM_T];
-            double share =
-                t == d->end || isnan(d->from[k]) ? 1 : (t - d->begin) / (d->end - d->begin);
-            if (isnan(d->held[k]) || c->input[k] < 0) share = 0;
-            c->share[at * c->nt + k] = share;
-        }
-}
 
 /* The value that was set before the one of this step, or that one again; -1: none of the stretch. */
 static long value_before(const perp__course *c, int table, long step)
@@ -50,48 +37,44 @@ static long value_before(const perp__course *c, int table, long step)
     return step > 0 ? step - 1 : c->first[table] ? 0 : -1;
 }
 
-static void advance_forward(const perp_simulation *sim, perp__course *c)
+/* How what the tables are set to in this step moves, and how what they were set to before that. */
+static void move_tables(const perp_simulation *sim, perp__course *c)
 {
-    double *given = perp__sensitivity_given(c->slopes);
-    put_shares(sim, c);
-    for (int i = 0; i < 2 * c->nt; i++) {
-        int k = i % c->nt, input = c->input[k], n = c->of->ninput;
+    for (int k = 0; k < c->nt; k++) {
+        int input = c->input[k], n = c->of->ninput, moves = input >= 0 && c->change;
         long before = value_before(c, k, c->step);
-        given[i] = 0;
-        if (input < 0 || !c->change || isnan(sim->driven.held[k])) continue;
-        given[i] = c->share[i] * c->change[c->step * n + input];
-        if (before >= 0) given[i] += (1 - c->share[i]) * c->change[before * n + input];
+        moves = moves && !isnan(sim->driven.held[k]);
+        c->moved[k] = moves ? c->change[c->step * n + input] : 0;
+        c->moved[c->nt + k] = moves && before >= 0 ? c->change[before * n + input] : 0;
     }
-    perp__sensitivity_advance(c->slopes);
 }
 
-/* A record: which step of the stretch, shares, symbols, sides. */
-static void keep(const perp_simulation *sim, perp__course *c)
+/* ... moves them at a time of it. */
+static double moved_at(const perp_simulation *sim, const perp__course *c, int k, double t)
 {
-    const perp__step *s = &sim->step;
-    if (c->n == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        unsigned char *record = realloc(c->record, capacity * c->size);
-        c->is_out_of_memory |= !record;
-        if (!record) return;
-        c->record = record, c->capacity = capacity;
+    const perp__driven *d = &sim->driven;
+    double share = t == d->end ? 1 : (t - d->begin) / (d->end - d->begin);
+    return share * c->moved[k] + (1 - share) * c->moved[c->nt + k];
+}
+
+static void put_given(const perp_simulation *sim, perp__course *c, double t, double t0)
+{
+    double *given = perp__sensitivity_given(c->slopes);
+    for (int k = 0; k < c->nt; k++) {
+        given[k] = moved_at(sim, c, k, t);
+        given[c->nt + k] = moved_at(sim, c, k, t0);
     }
-    unsigned char *at = c->record + c->n++ * c->size;
-    size_t shares = 2 * (size_t)c->nt * sizeof(double), symbols = (size_t)s->sym.n * sizeof(double);
-    put_shares(sim, c);
-    memcpy(at, &c->step, sizeof c->step), at += sizeof c->step;
-    if (shares) memcpy(at, c->share, shares);
-    at += shares;
-    memcpy(at, s->ws, symbols);
-    if (s->np) memcpy(at + symbols, s->on, 2 * (size_t)s->np);
 }
 
 void perp__course_note(perp_simulation *sim)
 {
     perp__course *c = sim->course;
+    const double *ws = sim->step.ws;
     if (!c) return;
-    if (c->is_forward) advance_forward(sim, c);
-    if (c->is_recording) keep(sim, c);
+    if (c->is_recording) perp__backward_note_solved(&c->back);
+    if (!c->is_forward) return;
+    put_given(sim, c, ws[SYM_T], ws[SYM_T_PRE]);
+    perp__sensitivity_advance(c->slopes);
 }
 
 /* One more step of the stretch. */
@@ -101,9 +84,15 @@ static perp_status take_step(perp_simulation *sim, perp__course *c, perp_diag *d
     perp_status status = PERP_OK;
     for (int k = 0; k < of->ninput && of->value && status == PERP_OK; k++)
         status = perp_simulation_set_input(sim, of->input[k], of->value[c->step * of->ninput + k]);
+    double begin = perp_simulation_time(sim), end = perp__run_time(sim, sim->done + 1);
+    c->back.stamp = (perp__stamp){.step = c->step, .begin = begin, .end = end, .row = -1};
+    c->back.wants_row = c->is_recording && (of->every_row || c->step + 1 == of->steps);
+    if (c->is_forward) move_tables(sim, c);
+    for (int i = 0; i < 2 * c->nt && c->saltation; i++) /* of the row at the end */
+        perp__sensitivity_given(c->slopes)[i] = c->moved[i % c->nt];
     if (status == PERP_OK) status = perp_simulation_step(sim, NULL, diag);
     c->step++;
-    return c->is_out_of_memory ? PERP_ERR_MEMORY : status;
+    return c->back.records.is_out_of_memory ? PERP_ERR_MEMORY : status;
 }
 
 /* Creation ------------------------------------------------------------------------------------ */
@@ -121,9 +110,6 @@ static perp_status check(const perp_simulation *sim, const perp_run_stretch *of,
         (of->ninput > 0 && !of->input) || (of->nparameter > 0 && !of->parameter))
         return refuse(sim, "its size, steps, inputs or parameters are not as they must be", diag);
     if (of->steps > sim->nstep - sim->done) return refuse(sim, "the run ends before it does", diag);
-    if (sim->events)
-        return refuse(sim, "its steps end at events; perp_simulation_follow has those of such runs",
-                      diag);
     if (sim->parts)
         return refuse(sim, "its steps are in parts, and derivatives are those of whole ones", diag);
     for (int k = 0; k < of->ninput; k++)
@@ -139,9 +125,13 @@ static perp_status check(const perp_simulation *sim, const perp_run_stretch *of,
 
 static void end_course(perp_simulation *sim, perp__course *c)
 {
+    if (sim->course && sim->events) perp__events_end_stretch(sim->events);
+    if (sim->course && sim->events && sim->sensitivity)
+        perp__sensitivity_lose(sim->sensitivity); /* it was not carried along */
     sim->course = NULL;
     perp__sensitivity_destroy(c->slopes);
-    free(c->input), free(c->first), free(c->share), free(c->record);
+    perp__backward_clear(&c->back);
+    free(c->input), free(c->first), free(c->moved);
 }
 
 static perp_status begin_course(perp_simulation *sim, perp__course *c, const perp_run_stretch *of,
@@ -155,8 +145,8 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
     int *given = malloc((2 * nt + 1) * sizeof *given);
     c->input = malloc((nt + 1) * sizeof *c->input);
     c->first = malloc(nt + 1);
-    c->share = malloc((2 * nt + 1) * sizeof *c->share);
-    int ok = given && c->input && c->first && c->share;
+    c->moved = calloc(2 * nt + 1, sizeof *c->moved);
+    int ok = given && c->input && c->first && c->moved;
     for (int k = 0; ok && k < c->nt; k++) {
         given[k] = s->sym.table + k, given[c->nt + k] = s->sym.table_pre + k;
         c->input[k] = -1;
@@ -171,11 +161,15 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
                                .is_one = 1};
     if (ok) c->slopes = perp__sensitivity_create(&sim->step, &by);
     free(given);
-    c->size = sizeof c->step + (2 * nt + (size_t)s->sym.n) * sizeof(double) + 2 * (size_t)s->np;
-    c->size = (c->size + 7) / 8 * 8;
     if (!c->slopes) return PERP_ERR_MEMORY;
+    c->back.whole = &sim->step, c->back.of_whole = c->slopes, c->back.is_new = 1;
+    if (sim->events) {
+        c->saltation = perp__events_begin_stretch(sim->events, &by, c->slopes,
+                                                  is_forward ? NULL : &c->back);
+        if (!c->saltation) return PERP_ERR_MEMORY;
+    }
     sim->course = c;
-    return PERP_OK;
+    return is_forward || perp__backward_create(&c->back) ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 static perp_status finish(perp_simulation *sim, perp__course *c, perp_status status,
@@ -183,9 +177,9 @@ static perp_status finish(perp_simulation *sim, perp__course *c, perp_status sta
 {
     if (status == PERP_OK && c->is_lost)
         status = perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(sim->model->source.name),
-                              "the sides in force at step %ld of the stretch do not determine it, "
+                              "the sides in force at step %ld of the stretch do not determine it%s, "
                               "so it has no derivatives\n",
-                              c->step);
+                              c->step, sim->events ? ", or an event there moves infinitely fast" : "");
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, sim->model->source.name);
     end_course(sim, c);
     return status;
@@ -207,6 +201,7 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
         for (int k = 0; k < of->nparameter; k++)
             seed[k] = change->parameter ? change->parameter[k] : 0;
         c.change = change->value;
+        if (c.saltation) perp__saltation_direct(c.saltation, seed, c.moved, c.moved + c.nt);
     }
     while (status == PERP_OK && c.step < of->steps && !c.is_lost) {
         status = take_step(sim, &c, diag);
@@ -220,51 +215,40 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
 
 /* Backward -------------------------------------------------------------------------------------- */
 
-/* Record k: into the workspace; its step of the stretch. */
-static long put_record(perp_simulation *sim, perp__course *c, size_t k)
+static void add_values(const perp_simulation *sim, perp__course *c, long step, double *value)
 {
-    perp__step *s = &sim->step;
-    const unsigned char *at = c->record + k * c->size;
-    size_t shares = 2 * (size_t)c->nt * sizeof(double), symbols = (size_t)s->sym.n * sizeof(double);
-    long step;
-    memcpy(&step, at, sizeof step), at += sizeof step;
-    if (shares) memcpy(c->share, at, shares);
-    at += shares;
-    memcpy(s->ws, at, symbols);
-    if (s->np) memcpy(s->on, at + symbols, 2 * (size_t)s->np);
-    return step;
-}
-
-static void add_values(const perp__course *c, long step, const double *given, double *value)
-{
-    for (int i = 0; i < 2 * c->nt && value; i++) {
-        int k = i % c->nt, input = c->input[k], n = c->of->ninput;
+    for (int k = 0; k < c->nt && value; k++) {
+        int input = c->input[k], n = c->of->ninput;
         long before = value_before(c, k, step);
-        if (input < 0) continue;
-        value[step * n + input] += c->share[i] * given[i];
-        if (before >= 0) value[before * n + input] += (1 - c->share[i]) * given[i];
+        if (input < 0 || isnan(sim->driven.held[k])) continue;
+        value[step * n + input] += c->back.now[k];
+        if (before >= 0) value[before * n + input] += c->back.before[k];
     }
 }
 
-/* Through all records, from the last one on. */
-static void go_back(perp_simulation *sim, perp__course *c, const double *weight, double *state,
-                    double *param, double *given, double *value)
+/* Of the row of a record; of a step that was taken in parts, the last one has it. */
+static const double *weight_of(void *context, const perp__stamp *stamp)
 {
-    long last = -1;
-    size_t ncolumn = (size_t)sim->ncolumn;
-    while (c->n > 0 && !c->is_lost) {
-        long step = put_record(sim, c, --c->n);
-        int is_end = step != last; /* of a step that was taken in parts, the last one has the row */
-        const double *w = !is_end                    ? NULL
-                          : c->of->every_row         ? weight + (size_t)step * ncolumn
-                          : step + 1 == c->of->steps ? weight
-                                                     : NULL;
-        last = step;
-        c->is_lost = !perp__sensitivity_back(c->slopes, w, state, param, given);
+    perp__course *c = context;
+    int is_end = stamp->kind == PERP__NOTED_ROW ||
+                 (stamp->kind == PERP__NOTED_SOLVED && stamp->step != c->last);
+    c->last = stamp->step;
+    if (!is_end) return NULL;
+    if (c->of->every_row) return c->weight + (size_t)stamp->step * (size_t)c->ncolumn;
+    return stamp->step + 1 == c->of->steps ? c->weight : NULL;
+}
+
+/* Through all records, from the last one on. */
+static void go_back(perp_simulation *sim, perp__course *c, double *value)
+{
+    perp__stamp stamp;
+    c->last = -1;
+    while (c->back.records.size > 0 && !c->is_lost) {
+        c->is_lost = !perp__backward_pop(&c->back, &stamp, weight_of, c);
         if (c->is_lost)
-            c->step = step + 1;
+            c->step = stamp.step + 1;
         else
-            add_values(c, step, given, value);
+            add_values(sim, c, stamp.step, value);
     }
 }
 
@@ -278,7 +262,7 @@ typedef struct parts {
 static int plan_parts(const perp_simulation *sim, const perp__course *c, parts *p)
 {
     long steps = c->of->steps, root = (long)ceil(sqrt((double)steps)),
-         room = (long)(RECORDS / c->size);
+         room = (long)(RECORDS / perp__backward_bytes(&c->back));
     p->length = root > room ? root : room < steps ? room : steps;
     p->n = (steps + p->length - 1) / p->length;
     p->size = (perp_simulation_snapshot_size(sim) + 15) / 16 * 16;
@@ -293,7 +277,8 @@ static perp_status take_part(perp_simulation *sim, perp__course *c, const parts 
     long end = (k + 1) * p->length;
     perp_status status = PERP_OK;
     if (end > c->of->steps) end = c->of->steps;
-    for (c->step = k * p->length, c->n = 0; c->step < end && status == PERP_OK;)
+    c->back.records.size = 0, c->back.is_new = k == 0;
+    for (c->step = k * p->length; c->step < end && status == PERP_OK;)
         status = take_step(sim, c, diag);
     return status;
 }
@@ -320,9 +305,10 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
     if (!sim || !of || !weight || !gradient) return PERP_ERR_ARG;
     perp_status status = begin_course(sim, &c, of, 0, diag);
     size_t nx = (size_t)sim->step.nx, np = (size_t)of->nparameter;
-    double *state =
-               status == PERP_OK ? calloc(nx + np + 2 * (size_t)c.nt + 1, sizeof *state) : NULL,
-           *param = state ? state + nx : NULL, *given = state ? param + np : NULL;
+    double *state = status == PERP_OK ? calloc(nx + np + 1, sizeof *state) : NULL,
+           *param = state ? state + nx : NULL;
+    c.back.state = state, c.back.param = param;
+    c.weight = weight, c.ncolumn = sim->ncolumn;
     if (status == PERP_OK && (!state || !plan_parts(sim, &c, &p))) status = PERP_ERR_MEMORY;
     if (status == PERP_OK) status = take_all(sim, &c, &p, diag);
     if (status == PERP_OK && gradient->value)
@@ -332,7 +318,7 @@ perp_status perp_simulation_vjp(perp_simulation *sim, const perp_run_stretch *of
             status = perp_simulation_restore(sim, p.snapshot + (size_t)k * p.size, p.size, diag);
         c.is_recording = 1;
         if (k + 1 < p.n && status == PERP_OK) status = take_part(sim, &c, &p, k, diag);
-        if (status == PERP_OK) go_back(sim, &c, weight, state, param, given, gradient->value);
+        if (status == PERP_OK) go_back(sim, &c, gradient->value);
     }
     if (status == PERP_OK)
         status = perp_simulation_restore(sim, p.snapshot + (size_t)p.n * p.size, p.size, diag);

@@ -777,3 +777,35 @@ int perp__collocation_slopes_solve(perp__collocation_slopes *s, const double *mo
         dy[i] = -s->unit[i] * perp__collocation_slopes_row(s, a->active[i], move);
     return solve_linear(a, dy);
 }
+
+int perp__collocation_slopes_back(perp__collocation_slopes *s, double *eta, double *move)
+{
+    perp__collocation *a = s->at;
+    if (a->lu) {
+        if (!perp__sparse_lu_solve_transposed(a->lu, eta)) return 0;
+    } else {
+        perp__lu_solve_transposed(a->n, a->dense, a->n, a->swap, eta);
+    }
+    if (!perp__are_finite(a->n, eta)) return 0;
+    for (int i = 0; i < a->n; i++)
+        perp__collocation_slopes_add(s, a->active[i], -s->unit[i] * eta[i], move);
+    return 1;
+}
+
+void perp__collocation_slopes_add(const perp__collocation_slopes *s, int r, double by, double *move)
+{
+    for (int k = s->start[r]; k < s->start[r + 1] && by != 0; k++)
+        move[s->column[k]] += by * s->ws[s->tape.out[k]];
+}
+
+void perp__collocation_add_unknowns(const perp__collocation *a, int r, double by, double *eta)
+{
+    for (int k = a->start[r]; k < a->start[r + 1]; k++) eta[a->column[k]] += by * a->value[k];
+}
+
+void perp__collocation_put(perp__collocation *a, const double *symbol, const int *active)
+{
+    memcpy(a->ws, symbol, (size_t)a->nsymbol * sizeof *symbol);
+    if (a->n) memcpy(a->active, active, (size_t)a->n * sizeof *active);
+    evaluate(a);
+}

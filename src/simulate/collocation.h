@@ -134,6 +134,16 @@ double perp__collocation_row_by_unknowns(const perp__collocation *at, int r, con
 int perp__collocation_slopes_solve(perp__collocation_slopes *slopes, const double *move,
                                    double *dy);
 
+/* Backward: eta (n), derivatives by the unknowns, becomes scratch; what they are by the direction's entries is added. And that of row r, by so
+ * much: by these entries, and by the unknowns. */
+int perp__collocation_slopes_back(perp__collocation_slopes *slopes, double *eta, double *move);
+void perp__collocation_slopes_add(const perp__collocation_slopes *slopes, int r, double by,
+                                  double *move);
+void perp__collocation_add_unknowns(const perp__collocation *at, int r, double by, double *eta);
+
+/* A step that was solved once, from its symbols (nsymbol) and active rows (n). */
+void perp__collocation_put(perp__collocation *at, const double *symbol, const int *active);
+
 /* The row of pair p at point c. */
 static inline int perp__collocation_row(const perp__collocation *at, int c, int p, int k)
 {

@@ -6,7 +6,6 @@
 
 #include "base/tol.h"
 #include "simulate/collocation.h"
-#include "simulate/saltation.h"
 
 #include <float.h>
 #include <limits.h>
@@ -48,6 +47,7 @@ struct perp__events {
     const perp_model *model;
     perp__step probe[2];        /* short steps, of h and h/2 */
     perp__saltation *saltation; /* NULL: derivatives are not followed */
+    perp__saltation *followed;  /* during a stretch: the run's own */
     double past_t, past_h,
         *past_x;  /* the last step, at whose end an event may turn out to have been */
     int is_fresh; /* the mode was found here */
@@ -237,17 +237,32 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_longs(pass, &e->left.steps, 1);
     perp__pass_ints(pass, &e->left.wait, 1, 0, MOST_WAIT);
     perp__pass_ints(pass, &e->left.next_wait, 1, 0, MOST_WAIT);
-    if (!e->saltation) return;
-    perp__saltation_pass(e->saltation, pass);
     perp__pass_doubles(pass, &e->past_t, 1);
     perp__pass_doubles(pass, &e->past_h, 1);
     perp__pass_doubles(pass, e->past_x, (size_t)e->at->nx);
     perp__pass_ints(pass, &e->is_fresh, 1, 0, 1);
+    if (e->saltation) perp__saltation_pass(e->saltation, pass);
 }
 
-int perp__events_follow(perp__events *e, const perp__followed *by)
+perp__saltation *perp__events_begin_stretch(perp__events *e, const perp__followed *by,
+                                            perp__sensitivity *run, perp__backward *back)
 {
-    perp__saltation *made = perp__saltation_create(e->at, e->probe, by);
+    perp__saltation *made = perp__saltation_create(e->at, e->probe, by, run, back);
+    if (!made) return NULL;
+    if (back) back->step = e->step;
+    e->followed = e->saltation;
+    return e->saltation = made;
+}
+
+void perp__events_end_stretch(perp__events *e)
+{
+    perp__saltation_destroy(e->saltation);
+    e->saltation = e->followed, e->followed = NULL;
+}
+
+int perp__events_follow(perp__events *e, const perp__followed *by, perp__sensitivity *run)
+{
+    perp__saltation *made = perp__saltation_create(e->at, e->probe, by, run, NULL);
     if (!made) return 0;
     perp__saltation_destroy(e->saltation);
     e->saltation = made;
@@ -299,6 +314,7 @@ void perp__events_leave(perp__events *e)
     left->wait = left->next_wait;
     left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
     int pass = e->pass;
+    perp__saltation_leave(e->saltation);
     perp__events_forget(e);
     e->pass = pass;
 }
@@ -738,8 +754,7 @@ static void take_nothing(perp__events *e, double h)
 /* The derivatives of the step that was just taken. */
 static void follow_step(perp__events *e, double h)
 {
-    if (!e->saltation) return;
-    perp__saltation_step(e->saltation, e->hit < 0 ? -1 : row_of_hit(e));
+    if (e->saltation) perp__saltation_step(e->saltation, e->hit < 0 ? -1 : row_of_hit(e));
     e->past_t = e->t, e->past_h = h;
     memcpy(e->past_x, e->x, (size_t)e->at->nx * sizeof(double));
     e->is_fresh = 0;
@@ -919,7 +934,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     long passed = e->passed;
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
-    if (e->saltation) perp__saltation_begin(e->saltation, sim->sensitivity, sim->is_moved);
+    if (e->saltation) perp__saltation_begin(e->saltation, sim->is_moved);
     if (take_parameters(sim) || sim->is_moved) e->has_mode = e->was_in_mode = 0;
     fails(e, "a short step from there has no verified solution", -1);
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
@@ -941,7 +956,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
             s->ws[s->sym.table + k] = perp__driven_value(e->at->may.driven, e->model,
                                                          s->table.input[k], t1, &s->table.hint[k]);
     if (e->saltation && sum.outcome == PERP_SOLVED)
-        perp__saltation_end(e->saltation, sim->sensitivity, e->is_short, e->step);
+        perp__saltation_end(e->saltation, e->is_short, e->step);
     return sum;
 }
 

@@ -4,6 +4,7 @@
 #define PERP_SRC_EVENTS_H
 
 #include "simulate/run.h"
+#include "simulate/saltation.h"
 
 typedef struct perp__events perp__events;
 
@@ -29,8 +30,14 @@ void perp__events_destroy(perp__events *events);
 perp_status perp__events_share(const perp__events *events, const perp_simulation_options *options,
                                const perp__driven *driven, perp__events **copy);
 
-/* From the start on, carry along how the states move. 0 when memory is out. */
-int perp__events_follow(perp__events *events, const perp__followed *by);
+/* From the start on, carry along how the states move; rows go into `run`. 0 when memory is out. */
+int perp__events_follow(perp__events *events, const perp__followed *by, perp__sensitivity *run);
+
+/* The same for a stretch in the place of that: along one direction, or, with `back`, noted there. NULL when memory is out. And its end. */
+perp__saltation *perp__events_begin_stretch(perp__events *events, const perp__followed *by,
+                                                   perp__sensitivity *run,
+                                                   perp__backward *back);
+void perp__events_end_stretch(perp__events *events);
 
 /* What that is, for snapshots; of a short step's problem by `pass_step`. */
 void perp__events_pass(perp__events *events, perp__pass *pass,

@@ -26,6 +26,11 @@ struct perp__saltation {
     double *by_length, length;     /* n; of the step in a mode that was taken last */
     double *move, *x, *var, *row;  /* a direction; scratch; nv by np; twice nx by np */
     char *choice;
+    perp__sensitivity *run;
+    perp__backward *back; /* NULL: forward */
+    const double *seed;   /* NULL: a direction for each parameter and state; else one, by these and */
+    const double *now, *before_now; /* ... what tables were set to */
+    int is_new;                     /* no step was taken yet that could have ended at an event */
     perp__arena arena;
 };
 
@@ -62,20 +67,31 @@ static int *list_given(const perp__step *s)
 }
 
 perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[2],
-                                        const perp__followed *by)
+                                        const perp__followed *by, perp__sensitivity *run,
+                                        perp__backward *back)
 {
     perp__saltation *s = calloc(1, sizeof *s);
     int *given = list_given(probe);
     perp__followed short_by = *by;
     short_by.given = given, short_by.ngiven = 2 + 2 * probe[0].table.n;
     if (s && given) {
-        *s = (perp__saltation){.nparam = by->nparam, .np = by->nparam + by->nstate, .step = probe};
+        *s = (perp__saltation){.nparam = by->nparam,
+                               .np = by->is_one ? 1 : by->nparam + by->nstate,
+                               .step = probe,
+                               .run = run,
+                               .back = back,
+                               .is_new = by->is_one};
         s->nx = at->nx, s->nv = at->nv;
         s->slopes = perp__collocation_slopes_create(at, by->param, by->nparam);
         for (int k = 0; k < 2; k++) s->probe[k] = perp__sensitivity_create(&probe[k], &short_by);
     }
     free(given);
-    if (s && s->slopes && s->probe[0] && s->probe[1] && take_memory(s)) return s;
+    if (s && s->slopes && s->probe[0] && s->probe[1] && take_memory(s)) {
+        if (back) back->slopes = s->slopes, back->probe = probe;
+        for (int k = 0; k < 2 && back; k++) back->of_probe[k] = s->probe[k];
+        for (int k = 0; k < 2; k++) perp__sensitivity_revalue(s->probe[k]);
+        return s;
+    }
     perp__saltation_destroy(s);
     return NULL;
 }
@@ -87,6 +103,20 @@ void perp__saltation_destroy(perp__saltation *s)
     for (int k = 0; k < 2; k++) perp__sensitivity_destroy(s->probe[k]);
     perp__arena_clear(&s->arena);
     free(s);
+}
+
+void perp__saltation_direct(perp__saltation *s, const double *seed, const double *now,
+                            const double *before)
+{
+    s->seed = seed, s->now = now, s->before_now = before;
+    for (int k = 0; k < 2; k++)
+        if (s->nparam)
+            memcpy(perp__sensitivity_seed(s->probe[k]), seed, (size_t)s->nparam * sizeof *seed);
+}
+
+void perp__saltation_leave(perp__saltation *s)
+{
+    if (s && s->back) perp__backward_note_left(s->back);
 }
 
 void perp__saltation_forget(perp__saltation *s)
@@ -102,10 +132,12 @@ void perp__saltation_pass(perp__saltation *s, perp__pass *pass)
     perp__pass_doubles(pass, s->dt_before, (size_t)s->np);
 }
 
-void perp__saltation_begin(perp__saltation *s, perp__sensitivity *run, int is_moved)
+void perp__saltation_begin(perp__saltation *s, int is_moved)
 {
-    const double *state = perp__sensitivity_states(run);
-    s->known = perp__sensitivity_known(run);
+    const double *state = perp__sensitivity_states(s->run);
+    if (s->back) s->back->mark = s->back->records.size;
+    if (s->back) return;
+    s->known = perp__sensitivity_known(s->run);
     if (is_moved) perp__saltation_forget(s);
     for (int i = 0; i < s->nx * s->np; i++)
         if (s->dt[i % s->np] == 0) s->dx[i] = state[i];
@@ -126,12 +158,16 @@ static double behind(const perp__saltation *s, int i, int j, int is_short, doubl
 }
 
 /* Where an event ends the row, it is seen at a time that does not move. */
-void perp__saltation_end(perp__saltation *s, perp__sensitivity *run, int is_short, double step)
+void perp__saltation_end(perp__saltation *s, int is_short, double step)
 {
+    if (s->back) {
+        perp__backward_note_row(s->back, is_short);
+        return;
+    }
     const perp__collocation *a = s->slopes->at;
     int np = s->np, last = (a->scheme.npoint - 1) * (a->nx + a->nv);
     if (!s->known) {
-        perp__sensitivity_lose(run);
+        perp__sensitivity_lose(s->run);
         return;
     }
     for (int i = 0; i < s->nx * np; i++)
@@ -142,7 +178,7 @@ void perp__saltation_end(perp__saltation *s, perp__sensitivity *run, int is_shor
             s->dY[(last + s->nx) * np + i] - s->dt[i % np] * s->by_length[last + s->nx + i / np];
     for (int i = 0; i < s->nx * np; i++)
         s->row[i] = s->dx[i] - s->dt[i % np] * s->by_length[last + i / np];
-    perp__sensitivity_put(run, s->row + s->nx * np, s->row, s->var);
+    perp__sensitivity_put(s->run, s->row + s->nx * np, s->row, s->var);
 }
 
 /* The direction j of the step that was solved last, but for its time and length. */
@@ -150,7 +186,23 @@ static void put_direction(perp__saltation *s, int j)
 {
     const perp__collocation *a = s->slopes->at;
     for (int i = 0; i < s->nx; i++) s->move[a->before + i] = s->dx[i * s->np + j];
-    for (int k = 0; k < s->nparam; k++) s->move[a->y + k] = k == j;
+    for (int k = 0; k < s->nparam; k++) s->move[a->y + k] = s->seed ? s->seed[k] : k == j;
+}
+
+/* How what table k was set to moves it at a time of the step in hand. */
+static double shift(const perp__saltation *s, int k, double t)
+{
+    const perp__driven *d = s->slopes->at->may.driven;
+    double share = t == d->end ? 1 : (t - d->begin) / (d->end - d->begin);
+    return s->now ? share * s->now[k] + (1 - share) * s->before_now[k] : 0;
+}
+
+/* The step that was solved last: its tables, besides what the times of its points do to them. */
+static void shift_tables(perp__saltation *s)
+{
+    const perp__collocation *a = s->slopes->at;
+    for (int i = 0; i < a->scheme.npoint * a->ntable && s->now; i++)
+        s->move[a->at_table + i] += shift(s, i % a->ntable, a->ws[a->time + i / a->ntable]);
 }
 
 /* How row r moves with all that is in `move`, and the unknowns. */
@@ -175,6 +227,7 @@ static int move_direction(perp__saltation *s, int j, int row, double rate)
     const perp__collocation *a = s->slopes->at;
     put_direction(s, j);
     perp__collocation_slopes_move(s->slopes, s->dt[j], 0, s->move);
+    shift_tables(s);
     if (!perp__collocation_slopes_solve(s->slopes, s->move, s->x)) return 0;
     double dh = row < 0 ? -s->dt[j] : -row_moves(s, row, s->x) / rate;
     for (int i = 0; i < a->n; i++) s->dY[i * s->np + j] = s->x[i] + dh * s->by_length[i];
@@ -189,7 +242,9 @@ void perp__saltation_step(perp__saltation *s, int row)
     double rate = 1;
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     int last = (a->scheme.npoint - 1) * (a->nx + a->nv);
-    if (!s->known) return;
+    if (s->back) perp__backward_note_in_mode(s->back, PERP__NOTED_IN_MODE, row);
+    s->is_new = 0;
+    if (!s->known || s->back) return;
     s->length = perp__collocation_length(a);
     s->known = perp__collocation_slopes_take(s->slopes) && move_length(s, row, &rate);
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
@@ -200,6 +255,8 @@ void perp__saltation_step(perp__saltation *s, int row)
 
 void perp__saltation_again(perp__saltation *s, int is_solved, int row)
 {
+    if (s->back && is_solved) perp__backward_note_in_mode(s->back, PERP__NOTED_AGAIN, row);
+    if (s->is_new || s->back) return; /* the start of a stretch does not move */
     s->known = s->known && is_solved;
     memcpy(s->dx, s->before, (size_t)s->nx * (size_t)s->np * sizeof(double));
     memcpy(s->dt, s->dt_before, (size_t)s->np * sizeof(double));
@@ -213,14 +270,15 @@ static int advance_short(perp__saltation *s, int k)
     size_t np = (size_t)s->np, states = (size_t)s->nx * np;
     double *given = perp__sensitivity_given(s->probe[k]);
     for (int i = 0; i < 2 + 2 * step->table.n; i++) {
-        double rate = 1;
+        double rate = 1, moved = 0;
         if (i >= 2) {
             int table = (i - 2) % step->table.n;
+            moved = shift(s, table, step->ws[i - 2 < step->table.n ? SYM_T : SYM_T_PRE]);
             rate =
                 perp__driven_slope(s->slopes->at->may.driven, step->model, step->table.input[table],
                                    step->ws[SYM_T], &step->table.hint[table]);
         }
-        for (int j = 0; j < s->np; j++) given[i * s->np + j] = rate * s->dt[j];
+        for (int j = 0; j < s->np; j++) given[i * s->np + j] = rate * s->dt[j] + moved;
     }
     if (states) memcpy(perp__sensitivity_states(s->probe[k]), s->dx, states * sizeof(double));
     memcpy(s->choice, step->choice, (size_t)step->np);
@@ -234,6 +292,10 @@ static int advance_short(perp__saltation *s, int k)
 
 void perp__saltation_jump(perp__saltation *s)
 {
+    if (s->back) {
+        perp__backward_note_short(s->back, PERP__NOTED_JUMP, 0);
+        return;
+    }
     for (int k = 0; k < 2 && s->known; k++) s->known = advance_short(s, k);
     if (!s->known) return;
     const double *a = perp__sensitivity_states(s->probe[0]),
@@ -243,6 +305,10 @@ void perp__saltation_jump(perp__saltation *s)
 
 void perp__saltation_short(perp__saltation *s, int is_given)
 {
+    if (s->back) {
+        perp__backward_note_short(s->back, PERP__NOTED_SHORT, is_given);
+        return;
+    }
     const perp__step *step = s->step;
     const double *x = step->ws + step->sym.y, *pre = step->ws + step->sym.pre;
     double h = step->ws[SYM_H];

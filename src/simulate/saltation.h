@@ -4,25 +4,31 @@
 #ifndef PERP_SRC_SALTATION_H
 #define PERP_SRC_SALTATION_H
 
-#include "simulate/collocation.h"
-#include "simulate/sensitivity.h"
+#include "simulate/backward.h"
 
 typedef struct perp__saltation perp__saltation;
 
-/* Short steps are those of `probe`. NULL when memory is out. */
+/* Short steps are those of `probe`; rows go into `run`. back: nullable; nothing is carried along, all is noted there. NULL when memory is out. */
 perp__saltation *perp__saltation_create(perp__collocation *at, perp__step probe[2],
-                                        const perp__followed *by);
+                                        const perp__followed *by, perp__sensitivity *run,
+                                        perp__backward *back);
 void perp__saltation_destroy(perp__saltation *saltation);
 
 /* No time moves; and for snapshots. NULL: nothing. */
 void perp__saltation_forget(perp__saltation *saltation);
 void perp__saltation_pass(perp__saltation *saltation, perp__pass *pass);
 
+/* Of one direction: the parameters' part; how what the tables were set to moves, last and before that. Kept by the caller. */
+void perp__saltation_direct(perp__saltation *saltation, const double *seed, const double *now,
+                            const double *before);
+
 /* The states before what follows, from the run's own derivatives; and back to those at the end of a step of the run, whose last part was a short
  * step or one in a mode. */
-void perp__saltation_begin(perp__saltation *saltation, perp__sensitivity *run, int is_moved);
-void perp__saltation_end(perp__saltation *saltation, perp__sensitivity *run, int is_short,
-                         double step);
+void perp__saltation_begin(perp__saltation *saltation, int is_moved);
+void perp__saltation_end(perp__saltation *saltation, int is_short, double step);
+
+/* The step is left to another method, from its beginning. NULL: nothing. */
+void perp__saltation_leave(perp__saltation *saltation);
 
 /* A step in a mode, as it was solved last. It ended where this row became 0 (-1: at a given time). */
 void perp__saltation_step(perp__saltation *saltation, int row);

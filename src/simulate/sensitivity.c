@@ -480,6 +480,20 @@ int perp__sensitivity_back(perp__sensitivity *x, const double *weight, double *s
     return perp__are_finite(s->ny, x->b);
 }
 
+void perp__sensitivity_back_row(perp__sensitivity *x, const double *weight, double *unknown,
+                                double *before, double *param, double *given)
+{
+    const perp__step *s = x->step;
+    evaluate(x);
+    memset(x->b, 0, (size_t)s->ny * sizeof(double));
+    memset(x->move, 0, (size_t)x->ncolumn * sizeof(double));
+    add_weights(x, weight);
+    memcpy(unknown, x->b, (size_t)s->ny * sizeof(double));
+    if (s->nx) memcpy(before, x->move, (size_t)s->nx * sizeof(double));
+    for (int k = 0; k < x->nfollowed; k++) param[k] += x->move[s->nx + k];
+    for (int k = 0; k < x->ngiven; k++) given[k] = x->move[s->nx + x->nfollowed + k];
+}
+
 double *perp__sensitivity_seed(perp__sensitivity *x)
 {
     return x->seed;

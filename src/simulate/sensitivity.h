@@ -63,6 +63,11 @@ double *perp__sensitivity_seed(perp__sensitivity *sensitivity);
 int perp__sensitivity_back(perp__sensitivity *sensitivity, const double *weight, double *state,
                            double *param, double *given);
 
+/* The transposed of perp__sensitivity_put, for the row in the workspace: of the weights of its columns derivatives by the unknowns are put, by the
+ * states before it, too; of the parameters followed they are added, of the given symbols put. */
+void perp__sensitivity_back_row(perp__sensitivity *sensitivity, const double *weight,
+                                double *unknown, double *before, double *param, double *given);
+
 /* A step failed, perhaps after a part of it: until the next restart there are none. */
 void perp__sensitivity_lose(perp__sensitivity *sensitivity);
 

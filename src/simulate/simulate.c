@@ -1007,7 +1007,7 @@ perp_status perp_simulation_follow(perp_simulation *sim, int n, const char *cons
     perp_status status = find_followed(sim->model, n, name, &by, &list, diag);
     if (status == PERP_OK) status = perp__run_check_followed(sim, by.nparam, by.param, diag);
     perp__sensitivity *made = status == PERP_OK ? perp__sensitivity_create(&sim->step, &by) : NULL;
-    int ok = made && (!sim->events || perp__events_follow(sim->events, &by));
+    int ok = made && (!sim->events || perp__events_follow(sim->events, &by, made));
     free(list);
     if (ok) {
         perp__sensitivity_destroy(sim->sensitivity);

@@ -178,7 +178,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 4, ORDER = 0x01020304 };
+enum { VERSION = 5, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)
@@ -320,7 +320,7 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
         copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);
     if (!copy->sensitivity) return sim->sensitivity ? PERP_ERR_MEMORY : PERP_OK;
     perp__followed by = perp__sensitivity_followed(copy->sensitivity);
-    return copy->events && !perp__events_follow(copy->events, &by) ? PERP_ERR_MEMORY : PERP_OK;
+    return copy->events && !perp__events_follow(copy->events, &by, copy->sensitivity) ? PERP_ERR_MEMORY : PERP_OK;
 }
 
 perp_status perp_simulation_clone(const perp_simulation *sim, perp_simulation **clone,

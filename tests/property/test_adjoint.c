@@ -18,15 +18,17 @@ typedef struct course {
     "m*der(v) = u + f\n-mu*m*9.81 <= f <= mu*m*9.81 perp v\noutput power = f*v + u\n"              \
     "simulate to 1e9 step 0.01\n"
 
+#define CART                                                                                       \
+    "param M = 1, m = 0.3, l = 0.5\ninput F, G = 0.1*t\nstate x = 0, v = 0.1, a = 0.3, w = 0\n"    \
+    "var f, n\nder(x) = v\nder(a) = w\n(M + m)*der(v) + m*l*(der(w)*cos(a) - w^2*sin(a)) = F + "   \
+    "f\n"                                                                                          \
+    "l*der(w) + der(v)*cos(a) = 9.81*sin(a) + G - n\n-0.4 <= f <= 0.4 perp v\n"                    \
+    "0 <= n perp 0.6 - sin(a) >= 0\noutput tip = x + l*sin(a)\nsimulate to 1e9 step 0.01\n"
+
 static const course courses[] = {
     {"block", BLOCK, 3, 120, PERP_BACKWARD_EULER, 1e-6},
     {"block by theta", BLOCK, 0, 120, PERP_THETA, 1e-6},
-    {"cart and pendulum, not affine",
-     "param M = 1, m = 0.3, l = 0.5\ninput F, G = 0.1*t\nstate x = 0, v = 0.1, a = 0.3, w = 0\n"
-     "var f, n\nder(x) = v\nder(a) = w\n(M + m)*der(v) + m*l*(der(w)*cos(a) - w^2*sin(a)) = F + f\n"
-     "l*der(w) + der(v)*cos(a) = 9.81*sin(a) + G - n\n-0.4 <= f <= 0.4 perp v\n"
-     "0 <= n perp 0.6 - sin(a) >= 0\noutput tip = x + l*sin(a)\nsimulate to 1e9 step 0.01\n",
-     2, 60, PERP_BACKWARD_EULER, 1e-6},
+    {"cart and pendulum, not affine", CART, 2, 60, PERP_BACKWARD_EULER, 1e-6},
     {"plane friction, exact cone",
      "param mu = 0.3, m = 2\ninput a, b\nstate x = 0, y = 0, vx = 1, vy = 0.4\nvar fx, fy\n"
      "der(x) = vx\nder(y) = vy\nm*der(vx) = fx + a\nm*der(vy) = fy + b\n"
@@ -46,6 +48,29 @@ static const course courses[] = {
      "simulate to 1e9 step 0.005\n",
      0, 200, PERP_BACKWARD_EULER, 1e-7},
     {"block, so long that its parts are run again", BLOCK, 0, 150000, PERP_BACKWARD_EULER, 0},
+    {"block through events", BLOCK, 3, 120, PERP_RADAU5, 1e-5},
+    {"cart and pendulum with a stop, through events", CART, 2, 60, PERP_RADAU5, 1e-5},
+    {"ball that slides while it bounces, pushed",
+     "param g = 9.81, mu = 0.1, e = 0.7\ninput F, G\nstate z = 0.3, v = 0, x = 0, u = 10\nvar p, "
+     "f\n"
+     "der(z) = v\nder(v) = p - g + 0.3*F\nder(x) = u\nder(u) = f + G\n"
+     "0 <= p perp v + e*pre(v) >= 0 when z <= 0\n-mu*p <= f <= mu*p perp u\noutput E = v^2/2 + "
+     "g*z\n"
+     "simulate to 1e9 step 0.01\n",
+     2, 60, PERP_RADAU5, 1e-5},
+    {"two elastic balls, one step ends at the impact",
+     "param r = 0.1, k = 1\ninput F\nstate a = 0, b = 0.52, va = 1, vb = 0\nvar p\nder(a) = va\n"
+     "der(b) = vb\nder(va) = -p + 0*F\nder(vb) = k*p\n"
+     "0 <= p perp vb - va + pre(vb - va) >= 0 when b - a - 2*r <= 0\nsimulate to 1e9 step 0.01\n",
+     0, 60, PERP_RADAU5, 0},
+    {"masses on a belt through events, sparse",
+     "param k = 50, mu = 0.2\ninput F, G\nstate x[8] = 0, v[8] = 0.3\nvar f[8]\n"
+     "for i in 1..8 {\nder(x[i]) = v[i]\n-mu <= f[i] <= mu perp v[i]\n}\n"
+     "der(v[1]) = F + f[1] + k*(x[2] - x[1])\n"
+     "for i in 2..7 {\nder(v[i]) = f[i] + k*(x[i + 1] - 2*x[i] + x[i - 1])\n}\n"
+     "der(v[8]) = G + f[8] - k*(x[8] - x[7])\nsimulate to 1e9 step 0.01\n",
+     1, 50, PERP_RADAU5, 1e-5},
+    {"block through events, parts are run again", BLOCK, 0, 30000, PERP_RADAU5, 0},
 };
 
 static double draw(unsigned *seed)
@@ -159,7 +184,9 @@ static void compare_with_differences(const place *p, const double *row, long nro
             kinks++;
             continue;
         }
-        worst = fmax(worst, fabs(row[i] - (4 * narrow - wide) / 3) / scale);
+        /* forces at a stop by position are less exact than states */
+        double size = column > p->nx && p->of->by == PERP_RADAU5 ? 10 * scale : scale;
+        worst = fmax(worst, fabs(row[i] - (4 * narrow - wide) / 3) / size);
     }
     print_message("%-45s worst %.1e beside differences, %.2f %% at kinks\n", p->of->name, worst,
                   100.0 * (double)kinks / (double)(nrow * ncolumn));
@@ -242,11 +269,6 @@ static void what_has_no_derivatives_says_so(void **state)
     assert_near(row[1], 1, 1e-15);
     assert_int_equal(perp_simulation_steps(sim), 5);
     assert_near(perp_simulation_time(sim), 0.03, 1e-15);
-    perp_simulation_destroy(sim);
-    o.integrator = PERP_RADAU5;
-    assert_int_equal(perp_simulation_create(p.model, &o, &sim, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_jvp(sim, &s, &change, row, &diag), PERP_ERR_ARG);
-    assert_non_null(strstr(perp_diag_text(&diag), "end at events"));
     perp_simulation_destroy(sim);
     perp_diag_clear(&diag);
     free(p.value);
