@@ -287,11 +287,12 @@ typedef struct perp_run_change {
     double *value;     ///< of inputs, steps by ninput; nullable
 } perp_run_change;
 
-/// Take these steps, and the derivative of their rows along a change (a Jacobian times a vector): guards and zero sides as they are, as
-/// perp_simulation_follow says. Costs a solve with the step's factors more for each step.
+/// Take these steps, and the derivative of their rows along a change (a Jacobian times a vector), as perp_simulation_follow says: with fixed steps of the
+/// steps as they are, by methods that locate events of the run itself, where the stretch begins at a time that does not move. Costs a solve with
+/// the step's factors more for each step. What the simulation itself follows is not known behind a stretch through events.
 ///
 /// @param row  perp_simulation_columns entries, of the last row; with every_row steps times as many; NaN for what has no value
-/// @return PERP_OK; PERP_ERR_ARG (diag says why: a method that locates events, an input that may not be set, more steps than there are);
+/// @return PERP_OK; PERP_ERR_ARG (diag says why: steps in parts, an input that may not be set, more steps than there are);
 ///         PERP_ERR_NO_SOLUTION (a step failed, or its sides did not determine it); PERP_ERR_DATA, PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_jvp(perp_simulation *simulation,
                                          const perp_run_stretch *stretch,

@@ -22,8 +22,8 @@ struct perp__course {
     int *input;                /* of each table: which of the stretch's inputs it is, or -1 */
     char *first;               /* of each table: the first value holds before the first step, too */
     long step;                 /* of the stretch, which is being taken */
-    const double *change; /* of values, steps by inputs; NULL where they do not change */
-    double *moved;        /* nt, by what was set last and before that: of the step in hand */
+    const double *change;      /* of values, steps by inputs; NULL where they do not change */
+    double *moved;             /* nt, by what was set last and before that: of the step in hand */
     int is_forward, is_recording, is_lost;
     perp__saltation *saltation; /* through events, forward */
     perp__backward back;
@@ -164,8 +164,8 @@ static perp_status begin_course(perp_simulation *sim, perp__course *c, const per
     if (!c->slopes) return PERP_ERR_MEMORY;
     c->back.whole = &sim->step, c->back.of_whole = c->slopes, c->back.is_new = 1;
     if (sim->events) {
-        c->saltation = perp__events_begin_stretch(sim->events, &by, c->slopes,
-                                                  is_forward ? NULL : &c->back);
+        c->saltation =
+            perp__events_begin_stretch(sim->events, &by, c->slopes, is_forward ? NULL : &c->back);
         if (!c->saltation) return PERP_ERR_MEMORY;
     }
     sim->course = c;
@@ -176,10 +176,11 @@ static perp_status finish(perp_simulation *sim, perp__course *c, perp_status sta
                           perp_diag *diag)
 {
     if (status == PERP_OK && c->is_lost)
-        status = perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(sim->model->source.name),
-                              "the sides in force at step %ld of the stretch do not determine it%s, "
-                              "so it has no derivatives\n",
-                              c->step, sim->events ? ", or an event there moves infinitely fast" : "");
+        status =
+            perp__refuse(diag, PERP_ERR_NO_SOLUTION, perp__in(sim->model->source.name),
+                         "the sides in force at step %ld of the stretch do not determine it%s, "
+                         "so it has no derivatives\n",
+                         c->step, sim->events ? ", or an event there moves infinitely fast" : "");
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, sim->model->source.name);
     end_course(sim, c);
     return status;

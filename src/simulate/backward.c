@@ -161,8 +161,8 @@ static void add_table(perp__backward *b, const perp__stamp *stamp, int k, double
 
 static int back_solved(perp__backward *b, const perp__stamp *stamp, const double *weight)
 {
-    int nt = tables(b), ok = perp__sensitivity_back(b->of_whole, weight, b->state, b->param,
-                                                    b->given);
+    int nt = tables(b),
+        ok = perp__sensitivity_back(b->of_whole, weight, b->state, b->param, b->given);
     const double *ws = b->whole->ws;
     for (int i = 0; i < 2 * nt; i++)
         add_table(b, stamp, i % nt, ws[i < nt ? SYM_T : SYM_T_PRE], b->given[i]);
@@ -177,8 +177,7 @@ static void back_row(perp__backward *b, const perp__stamp *stamp, const double *
     int nt = tables(b);
     if (!weight) return;
     perp__sensitivity_back_row(b->of_whole, weight, b->eta, b->slope, b->param, b->given);
-    for (int i = 0; i < 2 * nt; i++)
-        add_table(b, stamp, i % nt, stamp->end, b->given[i]);
+    for (int i = 0; i < 2 * nt; i++) add_table(b, stamp, i % nt, stamp->end, b->given[i]);
     for (int i = 0; i < a->nx; i++) b->state[i] += b->eta[i] + b->slope[i];
     for (int i = 0; i < a->nx; i++) b->rate[i] += b->eta[i];
     for (int v = 0; v < a->nv; v++) /* assigned ones went into what they are made of */
@@ -359,9 +358,7 @@ int perp__backward_pop(perp__backward *b, perp__stamp *stamp,
     for (size_t k = 0; k < nt; k++) b->now[k] = b->before[k] = 0;
     const double *weight = weight_of(context, stamp);
     switch (stamp->kind) {
-    case PERP__NOTED_SOLVED:
-        get_step(at, b->whole);
-        return back_solved(b, stamp, weight);
+    case PERP__NOTED_SOLVED: get_step(at, b->whole); return back_solved(b, stamp, weight);
     case PERP__NOTED_ROW:
         get_step(at, b->whole);
         back_row(b, stamp, weight);

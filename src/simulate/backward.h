@@ -42,9 +42,10 @@ typedef struct perp__backward {
     double *now, *before; /* of the record, by what each table was set to last, and before that */
     double *pend_state, pend_time; /* what a step that did not end so gets besides */
     int is_pending;
-    double *rate, *var, *slope; /* weights of a row: at a time that does not move; vars; states before the row */
+    double *rate, *var,
+        *slope; /* weights of a row: at a time that does not move; vars; states before the row */
     double *eta, *move, *by_length, *weight; /* scratch */
-    double step;                             /* of the run: states before a row are so far from it */
+    double step; /* of the run: states before a row are so far from it */
     perp__arena arena;
 } perp__backward;
 

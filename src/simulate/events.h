@@ -35,8 +35,7 @@ int perp__events_follow(perp__events *events, const perp__followed *by, perp__se
 
 /* The same for a stretch in the place of that: along one direction, or, with `back`, noted there. NULL when memory is out. And its end. */
 perp__saltation *perp__events_begin_stretch(perp__events *events, const perp__followed *by,
-                                                   perp__sensitivity *run,
-                                                   perp__backward *back);
+                                            perp__sensitivity *run, perp__backward *back);
 void perp__events_end_stretch(perp__events *events);
 
 /* What that is, for snapshots; of a short step's problem by `pass_step`. */

@@ -44,8 +44,8 @@ static int may_go_in_lanes(const perp_simulation *sim)
 {
     enum { MOST_UNKNOWNS = 24, MOST_PAIRS = 40 }; /* 3^40 < 2^64 */
     const perp__step *s = &sim->step;
-    return !sim->events && !sim->parts && s->constant && s->A && !s->sparse && s->ncone == 0 && s->gaps.n == 0 &&
-           s->ny <= MOST_UNKNOWNS && s->np <= MOST_PAIRS;
+    return !sim->events && !sim->parts && s->constant && s->A && !s->sparse && s->ncone == 0 &&
+           s->gaps.n == 0 && s->ny <= MOST_UNKNOWNS && s->np <= MOST_PAIRS;
 }
 
 int perp__lanes_create(const perp_simulation *of, perp__lanes **out)

@@ -28,7 +28,7 @@ struct perp__saltation {
     char *choice;
     perp__sensitivity *run;
     perp__backward *back; /* NULL: forward */
-    const double *seed;   /* NULL: a direction for each parameter and state; else one, by these and */
+    const double *seed; /* NULL: a direction for each parameter and state; else one, by these and */
     const double *now, *before_now; /* ... what tables were set to */
     int is_new;                     /* no step was taken yet that could have ended at an event */
     perp__arena arena;

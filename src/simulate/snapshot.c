@@ -313,14 +313,17 @@ static perp_status make_copy(const perp_simulation *sim, perp_simulation *copy)
     if (status == PERP_OK) status = perp__run_allocate(copy);
     if (status != PERP_OK) return status;
     memcpy(copy->initial, sim->initial, ((size_t)s->nx + (size_t)s->sym.varied.n) * sizeof(double));
-    if (sim->events) status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
+    if (sim->events)
+        status = perp__events_share(sim->events, &sim->options, &copy->driven, &copy->events);
     if (status == PERP_OK) status = perp__parts_create(copy);
     if (status != PERP_OK) return status;
     if (sim->sensitivity)
         copy->sensitivity = perp__sensitivity_clone(sim->sensitivity, &copy->step);
     if (!copy->sensitivity) return sim->sensitivity ? PERP_ERR_MEMORY : PERP_OK;
     perp__followed by = perp__sensitivity_followed(copy->sensitivity);
-    return copy->events && !perp__events_follow(copy->events, &by, copy->sensitivity) ? PERP_ERR_MEMORY : PERP_OK;
+    return copy->events && !perp__events_follow(copy->events, &by, copy->sensitivity)
+               ? PERP_ERR_MEMORY
+               : PERP_OK;
 }
 
 perp_status perp_simulation_clone(const perp_simulation *sim, perp_simulation **clone,

@@ -296,7 +296,7 @@ static perp_status story_with_events(void *given, perp_diag *diag)
 /* Derivatives of a stretch, forward and backward. */
 static perp_status story_of_a_stretch(void *given, perp_diag *diag)
 {
-    (void)given;
+    const perp_integrator *by = given;
     static const char block[] = "param m = 1\ninput u\nstate x = 0, v = 1\nvar f\nder(x) = v\n"
                                 "m*der(v) = u + f\n-3 <= f <= 3 perp v\nsimulate to 1 step 0.01\n";
     perp_model *model = NULL;
@@ -309,6 +309,7 @@ static perp_status story_of_a_stretch(void *given, perp_diag *diag)
     perp_status status = perp_model_parse(block, sizeof block - 1, "block.perp", &model, diag);
     perp_simulation_options o = perp_simulation_options_default(model);
     o.ninput = o.nparameter = PERP_ALL;
+    o.integrator = *by;
     if (status == PERP_OK) status = perp_simulation_create(model, &o, &sim, diag);
     if (status == PERP_OK) assert_true(perp_simulation_columns(sim) <= 16);
     if (status == PERP_OK) status = perp_simulation_jvp(sim, &s, &change, row, diag);
@@ -322,10 +323,13 @@ static perp_status story_of_a_stretch(void *given, perp_diag *diag)
 static void stretches_survive_failing_allocations(void **state)
 {
     (void)state;
-    told t = {.reached = 1};
-    for (long k = 1; t.reached; k++) {
-        t = tell(k, story_of_a_stretch, NULL);
-        if (t.status != PERP_OK) assert_true(t.errors || t.lost);
+    perp_integrator by[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
+    for (int i = 0; i < 2; i++) {
+        told t = {.reached = 1};
+        for (long k = 1; t.reached; k++) {
+            t = tell(k, story_of_a_stretch, &by[i]);
+            if (t.status != PERP_OK) assert_true(t.errors || t.lost);
+        }
     }
 }
 
