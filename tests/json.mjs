@@ -94,6 +94,8 @@ expect(2, "identify", [broken, "--data", "examples/identify/block.csv"]);
 expect(0, "sweep", ["examples/notes/particle.perp", "--vary", "mu=0.1:0.3:3", "--keep", "final(x)", "-o", join(scratch, "sweep")], (x) => x.verified === 3 && x.columns[1].median > 0 && x.table.endsWith("table.csv"));
 expect(0, "sweep", ["--merge", "-o", join(scratch, "sweep")], (x) => x.table.endsWith("table.csv"));
 expect(2, "sweep", [broken, "--vary", "x=0:1"]);
+expect(0, "export", ["examples/notes/particle.perp", "-o", join(scratch, "particle.fmu")], (x) => x.fmi === 3 && x.bytes > 100000);
+expect(2, "export", [broken, "-o", join(scratch, "broken.fmu")]);
 expect(0, "check", ["examples/opty/push.perp"], (x) => x.plan.steps === 39 && x.M.copositive === true);
 expect(2, "check", [broken], (x) => x.messages.length === 3);
 expect(0, "classify", [problem], (x) => x.problems.length === 2 && x.problems[0].p_matrix === true);

@@ -17,5 +17,6 @@
 #include "perp/program.h"
 #include "perp/report.h"
 #include "perp/identify.h"
+#include "perp/export.h"
 
 #endif

@@ -92,12 +92,6 @@ static inline double perp__error_friction(const perp__amount *f, const perp__amo
     return error <= PERP_HUGE ? error : (double)INFINITY;
 }
 
-/* The larger; an x that is NaN does not count. fmax without a call, where `most` is a number. */
-static inline double perp__larger(double most, double x)
-{
-    return x > most ? x : most;
-}
-
 /* The larger error; NaN counts as infinite. */
 static inline double perp__worse(double a, double b)
 {

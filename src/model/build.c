@@ -306,12 +306,15 @@ const char *perp__beside(struct builder *b, const char *name)
                *slash = strrchr(file, '/');
     size_t folder = slash && name[0] != '/' ? (size_t)(slash - file) + 1 : 0;
     char *path = perp__arena_alloc(b->arena, folder + strlen(name) + 1);
-    if (!path) {
+    perp__named_file *named = perp__arena_alloc(b->arena, sizeof *named);
+    if (!path || !named) {
         b->failed = 1;
         return NULL;
     }
     memcpy(path, file, folder);
     strcpy(path + folder, name);
+    *named = (perp__named_file){name, path, b->model->named_file};
+    b->model->named_file = named;
     return path;
 }
 

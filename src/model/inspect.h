@@ -14,6 +14,9 @@ enum { PERP__UNIT_SIZE = 80 };
 int perp__units_of(const perp_model *model, const perp_expr *expressions, int n,
                    char (*unit)[PERP__UNIT_SIZE]);
 
+/* The powers of m, kg, s, A, K and the factor of a unit; 0: it is none that is known. */
+int perp__unit_powers(const char *text, double power[5], double *scale);
+
 /* The unit of a table's column must be that of the model; where one is empty or not understood it is taken for it.
  * PERP_ERR_DATA after saying so. */
 perp_status perp__check_unit(const perp_trajectory *table, int column, const char *ours,

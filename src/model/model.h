@@ -99,6 +99,12 @@ typedef struct perp__shadow {
     struct perp__shadow *next;
 } perp__shadow;
 
+/* A file that the text names, its path, and the one that was named before. */
+typedef struct perp__named_file {
+    const char *name, *path;
+    struct perp__named_file *before;
+} perp__named_file;
+
 /* What the copies of a model have in common beside its text: how many there are, and what an engine keeps for next time. */
 typedef struct perp__common {
     atomic_int users;
@@ -130,7 +136,8 @@ struct perp_model {
     int nvar; /* declared vars; items behind them were made by friction(...) and are not reported */
     perp_expr from, to, step; /* of the simulate block; -1 */
     perp__said method;
-    perp__shadow *shadow; /* the latest first */
+    perp__shadow *shadow;                                         /* the latest first */
+    perp__named_file *named_file;                                 /* tables, the latest first */
 #define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
 #include "model/blocks.def"
 #undef PERP_BLOCK

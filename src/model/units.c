@@ -88,6 +88,15 @@ static int parse_unit(const char *text, unit *u)
     return 1;
 }
 
+int perp__unit_powers(const char *text, double power[BASES], double *scale)
+{
+    unit u;
+    if (!text[0] || !parse_unit(text, &u)) return 0;
+    memcpy(power, u.power, sizeof u.power);
+    *scale = u.scale;
+    return 1;
+}
+
 static int same(const unit *x, const unit *y)
 {
     for (int i = 0; i < BASES; i++) {

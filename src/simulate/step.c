@@ -9,7 +9,6 @@
 #include "simulate/step.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -1009,15 +1008,13 @@ static void begin_vars(perp__step *s)
 static int roots_are_as_before(const perp__step *s, const perp__tape *tape, int first, int end,
                                double *before)
 {
-    uint64_t other = 0;
+    int same = 1;
     for (int r = first; r < end; r++) {
-        uint64_t then, now;
-        memcpy(&then, &before[r], sizeof then);
-        memcpy(&now, &s->ws[tape->out[r]], sizeof now);
-        other |= then ^ now;
+        double x = s->ws[tape->out[r]];
+        same &= memcmp(&before[r], &x, sizeof x) == 0;
+        before[r] = x;
     }
-    for (int r = first; r < end && other; r++) before[r] = s->ws[tape->out[r]];
-    return other == 0;
+    return same;
 }
 
 /* The same of guards, rows and conditions as they were written, at the present y; assigned vars need only have a value. */
@@ -1194,7 +1191,7 @@ static perp__step_result solve_newton(perp__step *s)
 perp__step_result perp__step_solve(perp__step *s)
 {
     for (int j = 0; j < s->nx; j++)
-        s->sizes.history[j] = perp__larger(s->sizes.history[j], fabs(s->ws[s->sym.pre + j]));
+        s->sizes.history[j] = fmax(s->sizes.history[j], fabs(s->ws[s->sym.pre + j]));
     evaluate_guards(s);
     if (s->nonlinear) return solve_newton(s);
     evaluate_coefficients(s);

@@ -714,7 +714,7 @@ static double scaled_data(const perp__step *s, int r, const double *unit)
 {
     double data = r < s->nown ? s->sizes.scale[r] : fabs(s->c[r]), largest = 0;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
-        largest = perp__larger(largest, fabs(s->value[k]) * unit[s->column[k]]);
+        largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
     return largest > 0 ? data / largest : 0;
 }
 
@@ -736,7 +736,7 @@ static int something_floats(perp__step *s)
     int rows = s->ncone == 0 ? s->nrow : s->cone[0].row; /* those of cones repeat others */
     const double *unit = perp__step_units(s);
     double data = 0;
-    for (int r = 0; r < rows; r++) data = perp__larger(data, scaled_data(s, r, unit));
+    for (int r = 0; r < rows; r++) data = fmax(data, scaled_data(s, r, unit));
     if (!is_beyond(s, data, NULL)) return 0;
     memset(s->sizes.anchored, 0, (size_t)s->nrow + (size_t)s->ny);
     for (int more = 1; more;) {

@@ -1,0 +1,536 @@
+/* A model as an importer of FMUs holds it: its variables before a run and in it, steps, and states as bytes. */
+
+#include "export/fmu/instance.h"
+#include "base/base.h"
+#include "export/export.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_LENGTH = 1200, SETTINGS_MAX = 1 << 22 };
+
+typedef enum phase { OPENED, INITIALIZING, STEPPING, FAILED } phase;
+
+struct perp__fmu {
+    perp__fmu_host host;
+    char *folder;
+    perp_model *model;
+    perp_simulation *sim; /* from the end of the initialization on */
+    perp_simulation_options o;
+    char file[LINE_LENGTH], token[80];
+    perp__fmu_variable *variable;
+    int n;
+    double *value;    /* what the importer set, of each variable; NaN */
+    double *row;      /* of the run; the first column is NaN where it must be read again */
+    long (*count)[4]; /* how often each pair had each of its sides */
+    int *side;        /* those that it had in the last step, a bit each */
+    double start, stop;
+    phase phase;
+};
+
+static void say(const perp__fmu *f, perp__fmu_status status, const char *format, ...)
+    PERP_PRINTF(3, 4);
+
+static void say(const perp__fmu *f, perp__fmu_status status, const char *format, ...)
+{
+    char text[4096];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (n > 0 && n < (int)sizeof text && text[n - 1] == '\n') text[n - 1] = 0;
+    if (f->host.say) f->host.say(f->host.given, status, text);
+}
+
+void *perp__fmu_given(const perp__fmu *f)
+{
+    return f->host.given;
+}
+
+perp__fmu_status perp__fmu_refuse(perp__fmu *f, size_t n, const char *call)
+{
+    if (n == 0) return PERP__FMU_OK;
+    if (f) say(f, PERP__FMU_ERROR, "%s: an FMU of perp has no such variables or mode", call);
+    return PERP__FMU_ERROR;
+}
+
+/* Opening -------------------------------------------------------------------------------------- */
+
+static int digit(char c)
+{
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c | 0x20) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+/* The path of file:/a, file:///a and file://host/a, with %20 and the like as what they stand for; a path as it is. Ends with '/'. */
+static char *path_of(const char *uri)
+{
+    int is_uri = strncmp(uri, "file:", 5) == 0;
+    if (is_uri) uri += 5;
+    if (is_uri && strncmp(uri, "//", 2) == 0) uri += 2 + strcspn(uri + 2, "/");
+    char *path = malloc(strlen(uri) + 2), *to = path;
+    if (!path) return NULL;
+    for (; *uri; uri++) {
+        int is_escape = is_uri && *uri == '%' && digit(uri[1]) >= 0 && digit(uri[2]) >= 0;
+        *to++ = is_escape ? (char)(16 * digit(uri[1]) + digit(uri[2])) : *uri;
+        if (is_escape) uri += 2;
+    }
+    if (to == path || to[-1] != '/') *to++ = '/';
+    *to = 0;
+    return path;
+}
+
+/* "word rest": the rest, NULL where the line begins with another word. */
+static const char *after(const char *line, const char *word)
+{
+    size_t n = strlen(word);
+    return strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + 1 : NULL;
+}
+
+/* folder and name, malloc'ed. */
+static char *inside(const perp__fmu *f, const char *name)
+{
+    char *path = malloc(strlen(f->folder) + strlen(name) + 1);
+    if (path) sprintf(path, "%s%s", f->folder, name);
+    return path;
+}
+
+static perp_status load_model(perp__fmu *f, const char *name, perp_diag *diag)
+{
+    char *path = inside(f, name);
+    perp_status status = path ? perp_model_load(path, &f->model, diag) : PERP_ERR_MEMORY;
+    if (status == PERP_OK) f->o = perp_simulation_options_default(f->model);
+    free(path);
+    return status;
+}
+
+/* A parameter as the model was exported with: "NAME VALUE". */
+static perp_status change(perp__fmu *f, char *text, perp_diag *diag)
+{
+    char *space = strrchr(text, ' ');
+    if (!space) return PERP_ERR_DATA;
+    *space = 0;
+    return perp_model_set(f->model, text, perp_number_read(space + 1, NULL), diag);
+}
+
+static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
+{
+    const char *rest;
+    if (after(line, "perp")) return PERP_OK;
+    if ((rest = after(line, "model")) != NULL && !f->model) return load_model(f, rest, diag);
+    if (!f->model) return PERP_ERR_DATA;
+    if ((rest = after(line, "set")) != NULL) return change(f, line + (rest - line), diag);
+    if ((rest = after(line, "token")) != NULL)
+        snprintf(f->token, sizeof f->token, "%s", rest);
+    else if ((rest = after(line, "method")) != NULL)
+        f->o.integrator = perp_integrator_find(rest);
+    else if ((rest = after(line, "step")) != NULL)
+        f->o.step = perp_number_read(rest, NULL);
+    else if ((rest = after(line, "tol")) != NULL)
+        f->o.tol = perp_number_read(rest, NULL);
+    else
+        return PERP_ERR_DATA;
+    return PERP_OK;
+}
+
+/* resources/perp.txt and the model that it names. */
+static perp_status read_settings(perp__fmu *f, perp_diag *diag)
+{
+    char *path = inside(f, PERP__FMU_SETTINGS), *text = NULL, *line, *end;
+    size_t n = 0;
+    perp_status status = path ? perp__read_file(path, SETTINGS_MAX, &text, &n) : PERP_ERR_MEMORY;
+    if (status == PERP_ERR_FILE)
+        perp__refuse(diag, status, perp__in(path), "%s\n", strerror(errno));
+    for (line = text; status == PERP_OK && line < text + n; line = end + 1) {
+        end = memchr(line, '\n', (size_t)(text + n - line));
+        if (!end) break;
+        *end = 0;
+        status = read_line(f, line, diag);
+        if (status == PERP_ERR_DATA && !diag->errors)
+            perp__refuse(diag, status, perp__in(path), "'%s' says nothing to perp %s\n", line,
+                         perp_version());
+    }
+    free(text);
+    free(path);
+    return status;
+}
+
+static int open_model(perp__fmu *f)
+{
+    perp_diag diag = {0};
+    perp_status status = read_settings(f, &diag);
+    if (status == PERP_OK) {
+        f->variable = perp__fmu_variables(f->model, f->o.integrator, &f->n);
+        size_t n = (size_t)f->n, pairs = (size_t)perp_model_pairs(f->model) + 1;
+        f->value = f->variable ? malloc(2 * n * sizeof *f->value) : NULL;
+        f->count = calloc(pairs, sizeof *f->count);
+        f->side = calloc(pairs, sizeof *f->side);
+        if (!f->value || !f->count || !f->side) status = PERP_ERR_MEMORY;
+    }
+    if (status == PERP_OK) {
+        f->row = f->value + f->n;
+        f->start = f->o.from, f->stop = (double)NAN;
+        for (int i = 0; i < f->n; i++) f->value[i] = (double)NAN;
+    } else {
+        say(f, PERP__FMU_ERROR, "%s: %s", perp_status_message(status), perp_diag_text(&diag));
+    }
+    perp_diag_clear(&diag);
+    return status == PERP_OK;
+}
+
+/* All but the folder and the importer. */
+static void drop_model(perp__fmu *f)
+{
+    perp_simulation_destroy(f->sim);
+    perp_model_destroy(f->model);
+    free(f->variable);
+    free(f->value);
+    free(f->count);
+    free(f->side);
+    f->count = NULL, f->side = NULL;
+    f->sim = NULL, f->model = NULL, f->variable = NULL, f->value = NULL, f->row = NULL;
+    f->n = 0;
+    f->phase = OPENED;
+}
+
+perp__fmu *perp__fmu_open(const char *folder, const char *token, perp__fmu_host host)
+{
+    perp__fmu *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->host = host;
+    f->folder = folder ? path_of(folder) : NULL;
+    int ok = f->folder && open_model(f);
+    if (!folder) say(f, PERP__FMU_ERROR, "the importer does not say where the resources are");
+    if (ok && (!token || strcmp(token, f->token) != 0)) {
+        say(f, PERP__FMU_ERROR, "the token of the description is '%s', that of the resources '%s'",
+            token ? token : "", f->token);
+        ok = 0;
+    }
+    if (ok) return f;
+    perp__fmu_close(f);
+    return NULL;
+}
+
+void perp__fmu_close(perp__fmu *f)
+{
+    if (!f) return;
+    drop_model(f);
+    free(f->folder);
+    free(f);
+}
+
+perp__fmu_status perp__fmu_reset(perp__fmu *f)
+{
+    drop_model(f);
+    if (open_model(f)) return PERP__FMU_OK;
+    f->phase = FAILED;
+    return PERP__FMU_ERROR;
+}
+
+/* The run ---------------------------------------------------------------------------------------- */
+
+static perp__fmu_status expect(perp__fmu *f, phase wanted, const char *call)
+{
+    if (f->phase == wanted) return PERP__FMU_OK;
+    say(f, PERP__FMU_ERROR, "%s: not now", call);
+    return PERP__FMU_ERROR;
+}
+
+perp__fmu_status perp__fmu_setup(perp__fmu *f, double start, double stop)
+{
+    perp__fmu_status status = expect(f, OPENED, "the times of the run");
+    if (status == PERP__FMU_OK) f->start = start, f->stop = stop;
+    return status;
+}
+
+perp__fmu_status perp__fmu_initialize(perp__fmu *f)
+{
+    perp__fmu_status status = expect(f, OPENED, "EnterInitializationMode");
+    if (status == PERP__FMU_OK) f->phase = INITIALIZING;
+    return status;
+}
+
+/* A run to one of the ends that may serve: importers may go a rounding beyond theirs, and tables of the model may end there. */
+static perp_status create(perp__fmu *f, perp_diag *diag)
+{
+    enum { ENDS = 3 };
+    double forever = f->start + 1e12 * f->o.step,
+           ends[ENDS] = {isnan(f->stop) ? forever : f->stop + f->o.step,
+                         isnan(f->stop) ? f->o.to : f->stop, f->o.to};
+    perp_simulation_options o = f->o;
+    const char **driven = NULL;
+    int ok = perp__fmu_drive(f->variable, f->n, &o, &driven);
+    perp_status status = ok ? PERP_ERR_DATA : PERP_ERR_MEMORY;
+    for (int k = 0; k < ENDS && status == PERP_ERR_DATA; k++) {
+        if (!(ends[k] > f->start)) continue;
+        perp_diag_clear(diag);
+        o.from = f->start, o.to = ends[k];
+        status = perp_simulation_create(f->model, &o, &f->sim, diag);
+    }
+    free(driven);
+    return status;
+}
+
+perp__fmu_status perp__fmu_begin(perp__fmu *f)
+{
+    perp_diag diag = {0};
+    perp__fmu_status answer = expect(f, INITIALIZING, "ExitInitializationMode");
+    if (answer != PERP__FMU_OK) return answer;
+    perp_status status = create(f, &diag);
+    for (int i = 0; i < f->n && status == PERP_OK; i++)
+        if (f->variable[i].role == PERP__FMU_INPUT && !isnan(f->value[i]))
+            status = perp_simulation_set_input(f->sim, f->variable[i].index, f->value[i]);
+    if (status != PERP_OK)
+        say(f, PERP__FMU_ERROR, "%s: %s", perp_status_message(status), perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    f->phase = status == PERP_OK ? STEPPING : FAILED;
+    if (status == PERP_OK) f->row[0] = (double)NAN;
+    return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
+}
+
+double perp__fmu_reached(const perp__fmu *f)
+{
+    return f->sim ? perp_simulation_time(f->sim) : f->start;
+}
+
+/* Did a pair change its side in the last step: does it count on another than in the step before? */
+static int sides_changed(perp__fmu *f)
+{
+    perp_simulation_summary s = perp_simulation_get_summary(f->sim);
+    int changed = 0;
+    for (int i = 0; i < s.pairs; i++) {
+        int now = 0;
+        for (int k = 0; k < 4; k++) now |= (s.sides[i][k] > f->count[i][k]) << k;
+        changed |= f->side[i] && now && now != f->side[i];
+        if (now) f->side[i] = now;
+        memcpy(f->count[i], s.sides[i], sizeof f->count[i]);
+    }
+    return changed;
+}
+
+static perp__fmu_status answer_step(perp__fmu *f, perp_status status, perp_diag *diag)
+{
+    if (status == PERP_OK) return PERP__FMU_OK;
+    perp__fmu_status answer = status == PERP_ERR_NO_SOLUTION ? PERP__FMU_DISCARD : PERP__FMU_ERROR;
+    say(f, answer, "t = %g s is the last good time: %s", perp_simulation_time(f->sim),
+        perp_diag_text(diag));
+    return answer;
+}
+
+perp__fmu_status perp__fmu_step(perp__fmu *f, double t, double length, int early, double *reached)
+{
+    perp_diag diag = {0};
+    perp_status status = PERP_OK;
+    *reached = perp__fmu_reached(f);
+    if (expect(f, STEPPING, "DoStep") != PERP__FMU_OK) return PERP__FMU_ERROR;
+    double now = *reached, to = now + length, near = 1e-6 * f->o.step;
+    if (!(length > 0) || !(fabs(t - now) <= near + 1e-9 * fabs(now))) {
+        say(f, PERP__FMU_ERROR, "a step from t = %.17g by %g s: the run is at t = %.17g", t, length,
+            now);
+        return PERP__FMU_ERROR;
+    }
+    f->row[0] = (double)NAN;
+    if (!early) status = perp_simulation_advance(f->sim, to, NULL, &diag);
+    while (early && status == PERP_OK && now < to - near) {
+        status = perp_simulation_advance(f->sim, fmin(now + f->o.step, to), NULL, &diag);
+        now = perp_simulation_time(f->sim);
+        if (sides_changed(f)) break;
+    }
+    *reached = perp_simulation_time(f->sim);
+    perp__fmu_status answer = answer_step(f, status, &diag);
+    perp_diag_clear(&diag);
+    return answer;
+}
+
+/* Variables ------------------------------------------------------------------------------------- */
+
+/* Is it set once, before the run? */
+static int stays(perp__fmu_role role)
+{
+    return role == PERP__FMU_PARAMETER || role == PERP__FMU_STATE;
+}
+
+static int is_variable(perp__fmu *f, unsigned reference)
+{
+    if (reference < (unsigned)f->n) return 1;
+    say(f, PERP__FMU_ERROR, "there is no variable %u", reference);
+    return 0;
+}
+
+/* The place of a variable in a row of the run: t, states, vars, inputs, outputs, residual. */
+static int column_of(const perp__fmu *f, const perp__fmu_variable *v)
+{
+    static const perp_symbol_kind order[] = {PERP_STATE, PERP_VAR, PERP_INPUT, PERP_OUTPUT};
+    int column = 1;
+    if (v->kind == PERP_SYMBOL_KINDS)
+        return v->role == PERP__FMU_TIME ? 0 : perp_simulation_columns(f->sim) - 1;
+    for (int k = 0; order[k] != v->kind; k++) column += perp_model_count(f->model, order[k]);
+    return column + v->index;
+}
+
+static double value_before(const perp__fmu *f, int i)
+{
+    const perp__fmu_variable *v = &f->variable[i];
+    if (v->role == PERP__FMU_TIME) return f->start;
+    if (v->kind == PERP_SYMBOL_KINDS) return (double)NAN;
+    return perp_model_symbol(f->model, v->kind, v->index).value;
+}
+
+static double value_of(perp__fmu *f, int i)
+{
+    const perp__fmu_variable *v = &f->variable[i];
+    if (v->role == PERP__FMU_INPUT && !isnan(f->value[i])) return f->value[i];
+    if (!f->sim || v->kind == PERP_PARAM) return value_before(f, i);
+    if (isnan(f->row[0])) perp_simulation_row(f->sim, f->row);
+    return f->row[column_of(f, v)];
+}
+
+perp__fmu_status perp__fmu_get(perp__fmu *f, const unsigned *reference, size_t n, double *value)
+{
+    for (size_t k = 0; k < n; k++) {
+        if (!is_variable(f, reference[k])) return PERP__FMU_ERROR;
+        value[k] = value_of(f, (int)reference[k]);
+    }
+    return PERP__FMU_OK;
+}
+
+static perp_status set_one(perp__fmu *f, int i, double value, perp_diag *diag)
+{
+    const perp__fmu_variable *v = &f->variable[i];
+    perp_status status = PERP_ERR_ARG;
+    if (isfinite(value) && v->role == PERP__FMU_INPUT)
+        status = f->sim ? perp_simulation_set_input(f->sim, v->index, value) : PERP_OK;
+    else if (isfinite(value) && stays(v->role) && !f->sim)
+        status = perp_model_set(f->model, v->name, value, diag);
+    if (status == PERP_OK) f->value[i] = value;
+    return status;
+}
+
+perp__fmu_status perp__fmu_set(perp__fmu *f, const unsigned *reference, size_t n,
+                               const double *value)
+{
+    perp_diag diag = {0};
+    perp_status status = PERP_OK;
+    for (size_t k = 0; k < n && status == PERP_OK; k++) {
+        if (!is_variable(f, reference[k])) return PERP__FMU_ERROR;
+        status = set_one(f, (int)reference[k], value[k], &diag);
+        if (status != PERP_OK)
+            say(f, PERP__FMU_ERROR, "'%s' cannot be set to %g%s: %s",
+                f->variable[reference[k]].name, value[k], f->sim ? " while the run goes on" : "",
+                perp_diag_text(&diag));
+    }
+    perp_diag_clear(&diag);
+    return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
+}
+
+/* States ---------------------------------------------------------------------------------------- */
+
+/* What the bytes of a state begin with; then come `n` values and the snapshot. */
+typedef struct head {
+    char magic[8], token[80];
+    size_t size; /* of all */
+    double start, stop;
+    int n, phase;
+} head;
+
+static const char magic[8] = "perpfmu";
+
+static size_t values_size(const perp__fmu *f)
+{
+    return (size_t)f->n * sizeof *f->value;
+}
+
+perp__fmu_status perp__fmu_keep(perp__fmu *f, void **state)
+{
+    size_t snapshot = perp_simulation_snapshot_size(f->sim), values = values_size(f);
+    head h = {.size = sizeof h + values + snapshot, .start = f->start, .stop = f->stop};
+    h.n = f->n, h.phase = (int)f->phase;
+    memcpy(h.magic, magic, sizeof magic);
+    memcpy(h.token, f->token, sizeof h.token);
+    char *bytes = realloc(*state, h.size);
+    if (!bytes) {
+        say(f, PERP__FMU_ERROR, "memory is out");
+        return PERP__FMU_ERROR;
+    }
+    *state = bytes;
+    memcpy(bytes, &h, sizeof h);
+    memcpy(bytes + sizeof h, f->value, values);
+    if (f->sim) perp_simulation_snapshot(f->sim, bytes + sizeof h + values, snapshot);
+    return PERP__FMU_OK;
+}
+
+size_t perp__fmu_kept_size(const void *state)
+{
+    head h;
+    memcpy(&h, state, sizeof h);
+    return h.size;
+}
+
+perp__fmu_status perp__fmu_copy(perp__fmu *f, const void *bytes, size_t size, void **state)
+{
+    char *copy = NULL;
+    if (size >= sizeof(head) && memcmp(bytes, magic, sizeof magic) == 0 &&
+        perp__fmu_kept_size(bytes) == size)
+        copy = realloc(*state, size);
+    if (!copy) {
+        say(f, PERP__FMU_ERROR, "these bytes are no state, or memory is out");
+        return PERP__FMU_ERROR;
+    }
+    *state = memcpy(copy, bytes, size);
+    return PERP__FMU_OK;
+}
+
+/* Does the run that there is begin as that of the state? */
+static int begins_alike(const perp__fmu *f, const head *h, const char *values)
+{
+    if (!f->sim || h->start != f->start) return 0;
+    for (int i = 0; i < f->n; i++)
+        if (stays(f->variable[i].role) &&
+            memcmp(values + (size_t)i * sizeof *f->value, &f->value[i], sizeof *f->value) != 0)
+            return 0;
+    return 1;
+}
+
+/* Open the model again, and bring it to where the state was taken. */
+static perp__fmu_status begin_as(perp__fmu *f, const head *h, const char *values)
+{
+    perp__fmu_status status = perp__fmu_reset(f);
+    for (unsigned i = 0; i < (unsigned)h->n && status == PERP__FMU_OK; i++) {
+        double value;
+        memcpy(&value, values + i * sizeof value, sizeof value);
+        if (!isnan(value)) status = perp__fmu_set(f, &i, 1, &value);
+    }
+    if (status == PERP__FMU_OK) status = perp__fmu_setup(f, h->start, h->stop);
+    if (status == PERP__FMU_OK && h->phase >= INITIALIZING) status = perp__fmu_initialize(f);
+    if (status == PERP__FMU_OK && h->phase == STEPPING) status = perp__fmu_begin(f);
+    return status;
+}
+
+perp__fmu_status perp__fmu_take(perp__fmu *f, const void *state)
+{
+    head h;
+    const char *values = (const char *)state + sizeof h;
+    perp_diag diag = {0};
+    perp__fmu_status status = PERP__FMU_OK;
+    memcpy(&h, state, sizeof h);
+    if (memcmp(h.token, f->token, sizeof h.token) != 0 || h.n != f->n || h.phase < OPENED ||
+        h.phase > STEPPING || h.size < sizeof h + values_size(f)) {
+        say(f, PERP__FMU_ERROR, "this is no state of this FMU");
+        return PERP__FMU_ERROR;
+    }
+    if (h.phase != STEPPING || !begins_alike(f, &h, values)) status = begin_as(f, &h, values);
+    if (status != PERP__FMU_OK || h.phase != STEPPING) return status;
+    size_t snapshot = h.size - sizeof h - values_size(f);
+    perp_status restored =
+        perp_simulation_restore(f->sim, values + values_size(f), snapshot, &diag);
+    memcpy(f->value, values, values_size(f));
+    f->row[0] = (double)NAN;
+    f->phase = restored == PERP_OK ? STEPPING : FAILED;
+    if (restored != PERP_OK) say(f, PERP__FMU_ERROR, "%s", perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    return restored == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
+}

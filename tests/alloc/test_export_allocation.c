@@ -1,0 +1,41 @@
+/* Memory: when any single allocation of an export fails, the call says so and leaks nothing. */
+
+#include "failing_malloc.h"
+#include "unit.h"
+
+#include "perp/export.h"
+
+static perp_status whole_story(void *given, perp_diag *diag)
+{
+    static const char text[] = "use \"friction\"\nparam m = 1 \"kg\", n = 2*m\ninput F \"N\"\n"
+                               "state x = 0 \"m\"\nder(x) = F/n\noutput y = x\n"
+                               "simulate to 1 step 0.1\n";
+    perp_model *model = NULL;
+    perp_fmu_options o = perp_fmu_options_default();
+    (void)given;
+    o.library = PERP_SOURCE_DIR "/README.md"; /* any file */
+    perp_status status = perp_model_parse(text, sizeof text - 1, "m.perp", &model, diag);
+    if (status == PERP_OK) status = perp_model_set(model, "m", 2, diag);
+    if (status == PERP_OK) status = perp_export_fmu(model, &o, "/dev/null", diag);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
+{
+    long n = 0;
+    (void)state;
+    for (told t = {.reached = 1}; t.reached;) {
+        t = tell(++n, whole_story, NULL);
+        if (t.status != PERP_OK && !t.errors && !t.lost)
+            fail_msg("allocation %ld failed and nothing was said", n);
+    }
+    assert_true(n > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing)};
+    return run_all(tests);
+}

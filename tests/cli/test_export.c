@@ -1,0 +1,536 @@
+/* perp export, and its FMUs in a host that knows the standard alone: it unpacks the file, reads the description, loads the
+ * library, and calls the functions of FMI 3.0 and 2.0. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include "export/fmu/fmi2.h"
+#include "export/fmu/fmi3.h"
+#include "perp/perp.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define BLOCK "examples/notes/sliding_traditional.perp"
+
+enum { MOST = 200, PATH = 2048 };
+
+/* The functions of both versions that the host calls; what a version says its own way is behind `version`. */
+#define FUNCTIONS(X)                                                                               \
+    X(fmi3InstantiateCoSimulation)                                                                 \
+    X(fmi3FreeInstance)                                                                            \
+    X(fmi3EnterInitializationMode)                                                                 \
+    X(fmi3ExitInitializationMode)                                                                  \
+    X(fmi3GetFloat64)                                                                              \
+    X(fmi3SetFloat64)                                                                              \
+    X(fmi3GetInt32)                                                                                \
+    X(fmi3DoStep)                                                                                  \
+    X(fmi3Reset)                                                                                   \
+    X(fmi3GetFMUState)                                                                             \
+    X(fmi3SetFMUState)                                                                             \
+    X(fmi3FreeFMUState)                                                                            \
+    X(fmi3SerializedFMUStateSize)                                                                  \
+    X(fmi3SerializeFMUState)                                                                       \
+    X(fmi3DeserializeFMUState)                                                                     \
+    X(fmi2Instantiate)                                                                             \
+    X(fmi2FreeInstance)                                                                            \
+    X(fmi2SetupExperiment)                                                                         \
+    X(fmi2EnterInitializationMode)                                                                 \
+    X(fmi2ExitInitializationMode)                                                                  \
+    X(fmi2GetReal)                                                                                 \
+    X(fmi2SetReal)                                                                                 \
+    X(fmi2DoStep)                                                                                  \
+    X(fmi2GetRealStatus)
+
+typedef struct fmu {
+    int version;
+    char folder[PATH], token[100], identifier[100];
+    double from, to, step;
+    char name[MOST][40]; /* of variables, by value reference */
+    int n;
+    void *library;
+#define MEMBER(function) __typeof__(&(function)) function;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+} fmu;
+
+/* Unpacking -------------------------------------------------------------------------------------- */
+
+static unsigned number_at(const unsigned char *bytes, int size)
+{
+    unsigned n = 0;
+    for (int i = size - 1; i >= 0; i--) n = n << 8 | bytes[i];
+    return n;
+}
+
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0777);
+        *slash = '/';
+    }
+}
+
+/* By the local headers; entries are stored. */
+static void unpack(const char *file, const char *folder)
+{
+    static unsigned char bytes[1 << 24];
+    FILE *in = fopen(file, "rb");
+    assert_non_null(in);
+    size_t n = fread(bytes, 1, sizeof bytes, in), at = 0;
+    fclose(in);
+    while (at + 30 < n && number_at(bytes + at, 4) == 0x04034b50u) {
+        char path[PATH];
+        unsigned size = number_at(bytes + at + 18, 4), name = number_at(bytes + at + 26, 2);
+        assert_int_equal(number_at(bytes + at + 8, 2), 0);
+        assert_true(strlen(folder) + name + 2 < sizeof path);
+        sprintf(path, "%s/%.*s", folder, (int)name, (char *)bytes + at + 30);
+        make_folders(path);
+        FILE *out = fopen(path, "wb");
+        assert_non_null(out);
+        assert_int_equal(fwrite(bytes + at + 30 + name, 1, size, out), size);
+        assert_int_equal(fclose(out), 0);
+        at += 30 + name + size;
+    }
+    assert_int_equal(number_at(bytes + at, 4), 0x02014b50u);
+}
+
+/* The description -------------------------------------------------------------------------------- */
+
+/* The value of an attribute from `at` on, into text. */
+static void attribute(const char *at, const char *name, char *text, size_t size)
+{
+    char key[60];
+    snprintf(key, sizeof key, " %s=\"", name);
+    const char *value = at ? strstr(at, key) : NULL;
+    if (!value) fail_msg("no attribute %s", name);
+    value += strlen(key);
+    snprintf(text, size, "%.*s", (int)strcspn(value, "\""), value);
+}
+
+static double number(const char *at, const char *name)
+{
+    char text[40];
+    attribute(at, name, text, sizeof text);
+    return atof(text);
+}
+
+static void read_description(fmu *f)
+{
+    char path[PATH + 40];
+    snprintf(path, sizeof path, "%s/modelDescription.xml", f->folder);
+    char *xml = cli_read(path);
+    const char *experiment = strstr(xml, "<DefaultExperiment");
+    attribute(xml, f->version == 2 ? "guid" : "instantiationToken", f->token, sizeof f->token);
+    attribute(xml, "modelIdentifier", f->identifier, sizeof f->identifier);
+    f->from = number(experiment, "startTime");
+    f->to = number(experiment, "stopTime");
+    f->step = number(experiment, "stepSize");
+    const char *variable = f->version == 2 ? "<ScalarVariable " : "<Float64 ";
+    for (const char *at = xml; (at = strstr(at, variable)) != NULL; at++, f->n++) {
+        assert_true(f->n < MOST);
+        assert_int_equal((int)number(at, "valueReference"), f->n);
+        attribute(at, "name", f->name[f->n], sizeof f->name[0]);
+    }
+    free(xml);
+}
+
+static unsigned reference(const fmu *f, const char *name)
+{
+    int i = 0;
+    while (i < f->n && strcmp(f->name[i], name) != 0) i++;
+    if (i == f->n) fail_msg("no variable %s", name);
+    return (unsigned)i;
+}
+
+/* Exported with these arguments, unpacked and loaded. */
+static fmu *load(int version, const char *arguments)
+{
+    static int count;
+    fmu *f = calloc(1, sizeof *f);
+    char file[PATH], path[PATH + 200];
+    snprintf(file, sizeof file, "%s/%d.fmu", cli_folder(), ++count);
+    snprintf(f->folder, sizeof f->folder, "%s/an fmu %d%%", cli_folder(), count);
+    cli_expect(0, NULL, NULL, "export --fmi %d -o '%s' --quiet %s", version, file, arguments);
+    unpack(file, f->folder);
+    f->version = version;
+    read_description(f);
+    snprintf(path, sizeof path, "%s/binaries/%s/%s.so", f->folder,
+             version == 2 ? "linux64" : "x86_64-linux", f->identifier);
+    f->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!f->library) fail_msg("%s", dlerror());
+#define FIND(function) *(void **)&f->function = dlsym(f->library, #function);
+    FUNCTIONS(FIND)
+#undef FIND
+    assert_non_null(f->fmi3DoStep);
+    assert_non_null(f->fmi2DoStep);
+    return f;
+}
+
+static void unload(fmu *f)
+{
+    dlclose(f->library);
+    free(f);
+}
+
+/* Calls ------------------------------------------------------------------------------------------ */
+
+static _Thread_local char told[5000];
+
+static void tell3(fmi3InstanceEnvironment e, fmi3Status s, fmi3String category, fmi3String text)
+{
+    (void)e, (void)s, (void)category;
+    snprintf(told, sizeof told, "%s", text);
+}
+
+static void tell2(fmi2ComponentEnvironment e, fmi2String name, fmi2Status s, fmi2String category,
+                  fmi2String text, ...)
+{
+    va_list arguments;
+    (void)e, (void)name, (void)s, (void)category;
+    va_start(arguments, text);
+    vsnprintf(told, sizeof told, text, arguments);
+    va_end(arguments);
+}
+
+static const fmi2CallbackFunctions callbacks = {.logger = tell2};
+
+static void *make(const fmu *f, const char *token, int early)
+{
+    char resources[PATH + 40], uri[3 * PATH];
+    snprintf(resources, sizeof resources, "%s/resources", f->folder);
+    if (f->version == 3)
+        return f->fmi3InstantiateCoSimulation("one", token, resources, false, false, false, early,
+                                              NULL, 0, NULL, tell3, NULL);
+    char *to = uri + snprintf(uri, sizeof uri, "file://");
+    for (const char *from = resources; *from; from++) /* what a URI may not hold */
+        to += sprintf(to, *from == ' ' || *from == '%' ? "%%%02x" : "%c", *from);
+    return f->fmi2Instantiate("one", fmi2CoSimulation, token, uri, &callbacks, 0, 0);
+}
+
+static void set(const fmu *f, void *i, const char *name, double value)
+{
+    unsigned r = reference(f, name);
+    int status = f->version == 3 ? (int)f->fmi3SetFloat64(i, &r, 1, &value, 1)
+                                 : (int)f->fmi2SetReal(i, &r, 1, &value);
+    assert_int_equal(status, 0);
+}
+
+static double get(const fmu *f, void *i, const char *name)
+{
+    unsigned r = reference(f, name);
+    double value = -1;
+    int status = f->version == 3 ? (int)f->fmi3GetFloat64(i, &r, 1, &value, 1)
+                                 : (int)f->fmi2GetReal(i, &r, 1, &value);
+    assert_int_equal(status, 0);
+    return value;
+}
+
+static void begin(const fmu *f, void *i)
+{
+    if (f->version == 3) {
+        assert_int_equal(f->fmi3EnterInitializationMode(i, false, 0, f->from, true, f->to), fmi3OK);
+        assert_int_equal(f->fmi3ExitInitializationMode(i), fmi3OK);
+        return;
+    }
+    assert_int_equal(f->fmi2SetupExperiment(i, 0, 0, f->from, 1, f->to), fmi2OK);
+    assert_int_equal(f->fmi2EnterInitializationMode(i), fmi2OK);
+    assert_int_equal(f->fmi2ExitInitializationMode(i), fmi2OK);
+}
+
+/* The status; where it went in *reached, which may be NULL. */
+static int step(const fmu *f, void *i, double t, double length, double *reached)
+{
+    fmi3Boolean event, terminate, early;
+    double last = t;
+    if (f->version == 2) return (int)f->fmi2DoStep(i, t, length, fmi2True);
+    int status = (int)f->fmi3DoStep(i, t, length, true, &event, &terminate, &early, &last);
+    assert_false(event || terminate);
+    if (status == fmi3OK) assert_int_equal(early, last < t + 0.9 * length);
+    if (reached) *reached = last;
+    return status;
+}
+
+static void destroy(const fmu *f, void *i)
+{
+    if (f->version == 3)
+        f->fmi3FreeInstance(i);
+    else
+        f->fmi2FreeInstance(i);
+}
+
+/* Of `steps` steps from row `first` of the table on: all values have its bits. */
+static void follow(const fmu *f, void *i, const perp_trajectory *table, int first, int steps)
+{
+    for (int k = first; k < first + steps; k++) {
+        assert_int_equal(step(f, i, f->from + k * f->step, f->step, NULL), 0);
+        for (int c = 0; c < perp_trajectory_columns(table); c++) {
+            double ours = get(f, i, perp_trajectory_name(table, c)),
+                   right = perp_trajectory_column(table, c)[k + 1];
+            if (!(ours == right || (isnan(ours) && isnan(right))))
+                fail_msg("%s, row %d: %.17g, not %.17g", perp_trajectory_name(table, c), k + 1,
+                         ours, right);
+        }
+    }
+}
+
+static perp_trajectory *simulate(const char *arguments)
+{
+    perp_trajectory *table = NULL;
+    cli_expect(0, NULL, NULL, "simulate %s -o '%s' --quiet", arguments, cli_path("run.csv"));
+    assert_int_equal(perp_trajectory_read(cli_path("run.csv"), &table, NULL), PERP_OK);
+    return table;
+}
+
+/* Tests ------------------------------------------------------------------------------------------ */
+
+static void an_fmu_runs_as_perp_simulate(void **state)
+{
+    (void)state;
+    for (int version = 2; version <= 3; version++) {
+        fmu *f = load(version, BLOCK);
+        perp_trajectory *table = simulate(BLOCK " --to 0.5"),
+                        *other = simulate(BLOCK " --to 0.5 --set mu=0.2 --set v=3");
+        void *one = make(f, f->token, 0), *two = make(f, f->token, 0);
+        if (!one) fail_msg("%s", told);
+        assert_near(get(f, one, "v"), 1, 0);
+        set(f, two, "mu", 0.2);
+        set(f, two, "v", 3);
+        begin(f, one);
+        begin(f, two);
+        for (int k = 0; k < 500; k += 50) { /* one beside the other */
+            follow(f, one, table, k, 50);
+            follow(f, two, other, k, 50);
+        }
+        destroy(f, one);
+        destroy(f, two);
+        perp_trajectory_destroy(table);
+        perp_trajectory_destroy(other);
+        unload(f);
+    }
+}
+
+/* Used files, tables and parameters of the export go with it; a step may hold many of those inside, or a part of one. */
+static void files_and_settings_are_taken_along(void **state)
+{
+    (void)state;
+    cli_file("push.csv", "t,u\n0,0\n0.3,5\n2,1\n");
+    cli_file("rub.perp", "function rub(f, g) = 0.5*f*g\n");
+    const char *model =
+        cli_file("taken.perp", "use \"rub\"\nparam m = 1, n = 2*m, k = 3\n"
+                               "input u = table(\"push.csv\") \"N\"\nstate x[2] = [0, 1] \"m\"\n"
+                               "var f\nder(x[1]) = x[2]\nm*der(x[2]) = u + f - k*x[1]\n"
+                               "-rub(n, 9.81) <= f <= rub(n, 9.81) perp x[2]\n"
+                               "simulate to 1 step 0.01 method backward-euler\n");
+    char arguments[PATH];
+    snprintf(arguments, sizeof arguments, "'%s' --set k=4", model);
+    perp_trajectory *table = simulate(arguments);
+    fmu *f = load(3, arguments);
+    void *one = make(f, f->token, 0);
+    begin(f, one);
+    assert_near(get(f, one, "k"), 4, 0);
+    follow(f, one, table, 0, 20);
+    assert_int_equal(step(f, one, 0.2, 0.1, NULL), fmi3OK); /* ten of those inside */
+    follow(f, one, table, 30, 10);
+    assert_int_equal(step(f, one, 0.4, 0.013, NULL), fmi3OK);
+    assert_near(get(f, one, "t"), 0.413, 1e-12);
+    set(f, one, "u", 0);
+    assert_int_equal(step(f, one, 0.413, 0.01, NULL), fmi3OK);
+    assert_near(get(f, one, "u"), 0, 0);
+    destroy(f, one);
+    one = make(f, f->token, 0); /* what follows from a parameter follows */
+    set(f, one, "m", 3);
+    assert_near(get(f, one, "n"), 6, 0);
+    destroy(f, one);
+    perp_trajectory_destroy(table);
+    unload(f);
+}
+
+static void states_are_kept_and_taken_up(void **state)
+{
+    (void)state;
+    fmu *f = load(3, "examples/notes/particle.perp");
+    perp_trajectory *table = simulate("examples/notes/particle.perp");
+    void *one = make(f, f->token, 0), *kept = NULL, *again = NULL;
+    size_t size;
+    begin(f, one);
+    int at = 0, back = 0, rows = perp_trajectory_rows(table);
+    srand(5);
+    for (int k = 0; k < 100; k++) {
+        int length = 1 + rand() % 15;
+        if (!kept || rand() % 3 == 0) {
+            assert_int_equal(f->fmi3GetFMUState(one, &kept), fmi3OK);
+            back = at;
+        }
+        if (at + length >= rows || rand() % 2) {
+            assert_int_equal(f->fmi3SetFMUState(one, kept), fmi3OK);
+            at = back;
+        }
+        if (at + length >= rows) length = rows - 1 - at;
+        follow(f, one, table, at, length);
+        at += length;
+    }
+    assert_int_equal(f->fmi3SerializedFMUStateSize(one, kept, &size), fmi3OK);
+    fmi3Byte *bytes = malloc(size);
+    assert_int_equal(f->fmi3SerializeFMUState(one, kept, bytes, size), fmi3OK);
+    destroy(f, one);
+    one = make(f, f->token, 0); /* another one, which has not begun */
+    assert_int_equal(f->fmi3DeserializeFMUState(one, bytes, size - 1, &again), fmi3Error);
+    assert_int_equal(f->fmi3DeserializeFMUState(one, bytes, size, &again), fmi3OK);
+    assert_int_equal(f->fmi3SetFMUState(one, again), fmi3OK);
+    follow(f, one, table, back, rows - 1 - back < 5 ? rows - 1 - back : 5);
+    assert_int_equal(f->fmi3Reset(one), fmi3OK);
+    begin(f, one);
+    follow(f, one, table, 0, 5);
+    bytes[20] ^= 1; /* the state of another model */
+    assert_int_equal(f->fmi3DeserializeFMUState(one, bytes, size, &again), fmi3OK);
+    assert_int_equal(f->fmi3SetFMUState(one, again), fmi3Error);
+    assert_non_null(strstr(told, "no state of this FMU"));
+    free(bytes);
+    f->fmi3FreeFMUState(one, &kept);
+    f->fmi3FreeFMUState(one, &again);
+    assert_null(kept);
+    destroy(f, one);
+    perp_trajectory_destroy(table);
+    unload(f);
+}
+
+static void a_step_without_solution_is_discarded(void **state)
+{
+    (void)state;
+    const char *model =
+        cli_file("stuck.perp", "state x = 0.5\nvar q\nder(x) = q\n0 <= q perp 0.8 - t >= 0\n"
+                               "simulate to 2 step 0.1 method backward-euler\n");
+    for (int version = 2; version <= 3; version++) {
+        fmu *f = load(version, model);
+        void *one = make(f, f->token, 0);
+        double reached = 0;
+        int k = 0, status = 0;
+        begin(f, one);
+        while (k < 20 && (status = step(f, one, 0.1 * k, 0.1, &reached)) == 0) k++;
+        assert_int_equal(status, 2);
+        if (version == 2)
+            assert_int_equal(f->fmi2GetRealStatus(one, fmi2LastSuccessfulTime, &reached), fmi2OK);
+        assert_near(reached, 0.1 * k, 1e-12);
+        assert_true(k > 1);
+        assert_non_null(strstr(told, "0 <= q perp"));
+        destroy(f, one);
+        unload(f);
+    }
+}
+
+static void steps_end_early_where_a_contact_changes(void **state)
+{
+    (void)state;
+    fmu *f = load(3, BLOCK);
+    double reached = 0;
+    void *one = make(f, f->token, 1);
+    begin(f, one);
+    assert_int_equal(step(f, one, 0, 0.5, &reached), fmi3OK);
+    assert_true(reached > 0 && reached < 0.4); /* it comes to rest */
+    double before = get(f, one, "v");
+    assert_near(before, 0, 1e-12);
+    assert_int_equal(step(f, one, reached, f->step, &reached), fmi3OK);
+    destroy(f, one);
+    unload(f);
+}
+
+static void *run_alone(void *given)
+{
+    fmu *f = given;
+    void *one = make(f, f->token, 0);
+    begin(f, one);
+    for (int k = 0; k < 1000; k++)
+        if (step(f, one, k * f->step, f->step, NULL) != 0) return NULL;
+    double *x = malloc(sizeof *x);
+    *x = get(f, one, "x");
+    destroy(f, one);
+    return x;
+}
+
+static void instances_run_in_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    fmu *f = load(3, BLOCK);
+    pthread_t thread[THREADS];
+    void *x[THREADS];
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&thread[k], NULL, run_alone, f), 0);
+    for (int k = 0; k < THREADS; k++) {
+        pthread_join(thread[k], &x[k]);
+        assert_non_null(x[k]);
+        assert_true(*(double *)x[k] == *(double *)x[0]);
+    }
+    for (int k = 0; k < THREADS; k++) free(x[k]);
+    unload(f);
+}
+
+static void misuse_is_said(void **state)
+{
+    (void)state;
+    fmu *f = load(3, BLOCK);
+    double value = 1;
+    int whole = 0;
+    unsigned none = 1000, mu = reference(f, "mu"), t = reference(f, "t");
+    assert_null(make(f, "another", 0));
+    assert_non_null(strstr(told, "token"));
+    void *one = make(f, f->token, 0);
+    assert_int_equal(step(f, one, 0, 0.1, NULL), fmi3Error); /* before it began */
+    assert_int_equal(f->fmi3GetFloat64(one, &none, 1, &value, 1), fmi3Error);
+    assert_non_null(strstr(told, "no variable 1000"));
+    value = NAN;
+    assert_int_equal(f->fmi3SetFloat64(one, &mu, 1, &value, 1), fmi3Error);
+    assert_int_equal(f->fmi3SetFloat64(one, &t, 1, &value, 1), fmi3Error);
+    assert_int_equal(f->fmi3GetInt32(one, &mu, 1, &whole, 1), fmi3Error);
+    begin(f, one);
+    value = 0.1;
+    assert_int_equal(f->fmi3SetFloat64(one, &mu, 1, &value, 1), fmi3Error);
+    assert_non_null(strstr(told, "'mu' cannot be set to 0.1 while the run goes on"));
+    assert_int_equal(step(f, one, 0.3, 0.1, NULL), fmi3Error);
+    assert_non_null(strstr(told, "the run is at t = 0"));
+    assert_int_equal(step(f, one, 0, -0.1, NULL), fmi3Error);
+    destroy(f, one);
+    unload(f);
+}
+
+static void the_command_says_what_is_wrong(void **state)
+{
+    (void)state;
+    char out[PATH];
+    struct stat found;
+    snprintf(out, sizeof out, "%s", cli_path("no.fmu"));
+    cli_expect(1, NULL, "to which file", "export " BLOCK);
+    cli_expect(1, NULL, "--fmi", "export " BLOCK " -o '%s' --fmi 1", out);
+    cli_expect(2, NULL, "no step", "export '%s' -o '%s'",
+               cli_file("nostep.perp", "state x = 1\nder(x) = -x\n"), out);
+    cli_expect(2, NULL, "the parameter's value", "export '%s' -o '%s'",
+               cli_file("bad.perp", "param p\nstate x = 1\nder(x) = -x\n"), out);
+    cli_expect(4, NULL, "nowhere.so", "export " BLOCK " -o '%s' --library nowhere.so", out);
+    cli_expect(4, NULL, "outside of the model's folder", "export '%s' -o '%s'",
+               cli_file("far.perp", "input u = table(\"" PERP_SOURCE_DIR
+                                    "/examples/identify/block.csv\", \"x\")\nstate x = 1\n"
+                                    "der(x) = u\nsimulate to 1 step 0.1\n"),
+               out);
+    assert_int_not_equal(stat(out, &found), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_fmu_runs_as_perp_simulate),
+        cmocka_unit_test(files_and_settings_are_taken_along),
+        cmocka_unit_test(states_are_kept_and_taken_up),
+        cmocka_unit_test(a_step_without_solution_is_discarded),
+        cmocka_unit_test(steps_end_early_where_a_contact_changes),
+        cmocka_unit_test(instances_run_in_threads),
+        cmocka_unit_test(misuse_is_said),
+        cmocka_unit_test(the_command_says_what_is_wrong),
+    };
+    return run_all(tests);
+}
