@@ -187,10 +187,11 @@ static void put_interface(perp__text *out, const perp__fmu_description *d)
     if (d->version == 2) {
         perp__text_put(out,
                        " canNotUseMemoryManagementFunctions=\"true\" canGetAndSetFMUstate=\"true\""
-                       " canSerializeFMUstate=\"true\"/>\n");
+                       " canSerializeFMUstate=\"true\" providesDirectionalDerivative=\"true\"/>\n");
         return;
     }
-    perp__text_put(out, " canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\"");
+    perp__text_put(out, " canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\""
+                        " providesDirectionalDerivatives=\"true\"");
     put_number(out, "fixedInternalStepSize", d->step);
     perp__text_put(out, "/>\n");
 }

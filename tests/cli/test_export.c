@@ -28,6 +28,7 @@ enum { MOST = 200, PATH = 2048 };
     X(fmi3GetFloat64)                                                                              \
     X(fmi3SetFloat64)                                                                              \
     X(fmi3GetInt32)                                                                                \
+    X(fmi3GetDirectionalDerivative)                                                                \
     X(fmi3DoStep)                                                                                  \
     X(fmi3Reset)                                                                                   \
     X(fmi3GetFMUState)                                                                             \
@@ -44,6 +45,7 @@ enum { MOST = 200, PATH = 2048 };
     X(fmi2GetReal)                                                                                 \
     X(fmi2SetReal)                                                                                 \
     X(fmi2DoStep)                                                                                  \
+    X(fmi2GetDirectionalDerivative)                                                                \
     X(fmi2GetRealStatus)
 
 typedef struct fmu {
@@ -79,11 +81,12 @@ static void make_folders(char *path)
 /* By the local headers; entries are stored. */
 static void unpack(const char *file, const char *folder)
 {
-    static unsigned char bytes[1 << 24];
+    static unsigned char bytes[1 << 27];
     FILE *in = fopen(file, "rb");
     assert_non_null(in);
     size_t n = fread(bytes, 1, sizeof bytes, in), at = 0;
     fclose(in);
+    assert_true(n < sizeof bytes);
     while (at + 30 < n && number_at(bytes + at, 4) == 0x04034b50u) {
         char path[PATH];
         unsigned size = number_at(bytes + at + 18, 4), name = number_at(bytes + at + 26, 2);
@@ -440,6 +443,60 @@ static void steps_end_early_where_a_contact_changes(void **state)
     unload(f);
 }
 
+/* Where a step of ten steps from a kept state ends, with this force. */
+static double ends_at(const fmu *f, void *i, void *kept, double force, const char *name)
+{
+    assert_int_equal(f->fmi3SetFMUState(i, kept), fmi3OK);
+    set(f, i, "u", force);
+    assert_int_equal(step(f, i, 0.1, 10 * f->step, NULL), 0);
+    return get(f, i, name);
+}
+
+static void derivatives_are_those_of_the_last_step(void **state)
+{
+    (void)state;
+    fmu *f = load(3, BLOCK);
+    void *one = make(f, f->token, 0), *kept = NULL;
+    unsigned unknown[] = {reference(f, "x"), reference(f, "v"), reference(f, "friction")},
+             known = reference(f, "u");
+    double seed = 2, d[3];
+    begin(f, one);
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, unknown, 3, &known, 1, &seed, 1, d, 3),
+                     fmi3Error);
+    assert_int_equal(step(f, one, 0, 0.1, NULL), fmi3OK);
+    assert_int_equal(f->fmi3GetFMUState(one, &kept), fmi3OK);
+    double after = ends_at(f, one, kept, 20, "v");
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, unknown, 3, &known, 1, &seed, 1, d, 3),
+                     fmi3OK);
+    assert_near(get(f, one, "v"), after, 0); /* nothing has moved */
+    for (int k = 0; k < 2; k++) {
+        const char *name = f->name[unknown[k]];
+        double more = ends_at(f, one, kept, 21, name), less = ends_at(f, one, kept, 19, name);
+        assert_true(fabs(more - less) > 1e-5);
+        assert_near(d[k], more - less, 1e-10); /* it slides: linear in the force */
+    }
+    assert_near(d[2], 0, 1e-10);
+    assert_int_equal(
+        f->fmi3GetDirectionalDerivative(one, unknown, 1, &unknown[1], 1, &seed, 1, d, 1),
+        fmi3Error);
+    assert_int_equal(step(f, one, 0.11, 0.4 * f->step, NULL), fmi3OK); /* a shorter one */
+    assert_int_equal(f->fmi3GetDirectionalDerivative(one, unknown, 3, &known, 1, &seed, 1, d, 3),
+                     fmi3Error);
+    f->fmi3FreeFMUState(one, &kept);
+    destroy(f, one);
+    unload(f);
+    f = load(2, BLOCK);
+    one = make(f, f->token, 0);
+    begin(f, one);
+    set(f, one, "u", 20);
+    assert_int_equal(step(f, one, 0, f->step, NULL), 0);
+    assert_int_equal(f->fmi2GetDirectionalDerivative(one, &unknown[1], 1, &known, 1, &seed, d),
+                     fmi2OK);
+    assert_near(d[0], 2 * f->step, 1e-12); /* of 1 kg */
+    destroy(f, one);
+    unload(f);
+}
+
 static void *run_alone(void *given)
 {
     fmu *f = given;
@@ -528,6 +585,7 @@ int main(void)
         cmocka_unit_test(states_are_kept_and_taken_up),
         cmocka_unit_test(a_step_without_solution_is_discarded),
         cmocka_unit_test(steps_end_early_where_a_contact_changes),
+        cmocka_unit_test(derivatives_are_those_of_the_last_step),
         cmocka_unit_test(instances_run_in_threads),
         cmocka_unit_test(misuse_is_said),
         cmocka_unit_test(the_command_says_what_is_wrong),

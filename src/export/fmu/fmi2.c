@@ -151,8 +151,9 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
                                         size_t nunknown, const fmi2ValueReference known[],
                                         size_t nknown, const fmi2Real seed[], fmi2Real derivative[])
 {
-    (void)unknown, (void)known, (void)nknown, (void)seed, (void)derivative;
-    return (fmi2Status)perp__fmu_refuse(fmu_of(c), nunknown, "fmi2GetDirectionalDerivative");
+    NEED(fmu_of(c) && unknown && known && seed && derivative);
+    return (fmi2Status)perp__fmu_derive(fmu_of(c), unknown, nunknown, known, nknown, seed,
+                                        derivative);
 }
 
 fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference reference[],

@@ -144,6 +144,17 @@ fmi3Status fmi3SetFloat64(fmi3Instance i, const fmi3ValueReference reference[], 
     return (fmi3Status)perp__fmu_set(fmu_of(i), reference, n, value);
 }
 
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance i, const fmi3ValueReference unknown[],
+                                        size_t nunknown, const fmi3ValueReference known[],
+                                        size_t nknown, const fmi3Float64 seed[], size_t nseed,
+                                        fmi3Float64 derivative[], size_t nderivative)
+{
+    NEED(fmu_of(i) && unknown && known && seed && derivative);
+    NEED(nseed == nknown && nderivative == nunknown);
+    return (fmi3Status)perp__fmu_derive(fmu_of(i), unknown, nunknown, known, nknown, seed,
+                                        derivative);
+}
+
 /* States: bytes that know their number ----------------------------------------------------------- */
 
 fmi3Status fmi3GetFMUState(fmi3Instance i, fmi3FMUState *state)
@@ -246,9 +257,6 @@ NOT(fmi3SetClock, n, const fmi3ValueReference r[], size_t n, const fmi3Clock v[]
 NOT(fmi3GetNumberOfVariableDependencies, 1, fmi3ValueReference r, size_t *n)
 NOT(fmi3GetVariableDependencies, n, fmi3ValueReference r, size_t e[], fmi3ValueReference of[],
     size_t f[], fmi3DependencyKind kind[], size_t n)
-NOT(fmi3GetDirectionalDerivative, n, const fmi3ValueReference u[], size_t n,
-    const fmi3ValueReference k[], size_t nk, const fmi3Float64 seed[], size_t nseed,
-    fmi3Float64 v[], size_t nv)
 NOT(fmi3GetAdjointDerivative, n, const fmi3ValueReference u[], size_t n,
     const fmi3ValueReference k[], size_t nk, const fmi3Float64 seed[], size_t nseed,
     fmi3Float64 v[], size_t nv)

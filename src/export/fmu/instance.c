@@ -29,6 +29,10 @@ struct perp__fmu {
     long (*count)[4]; /* how often each pair had each of its sides */
     int *side;        /* those that it had in the last step, a bit each */
     double start, stop;
+    perp_simulation
+        *past;    /* a clone, for derivatives of the last step; NULL until they are asked for */
+    char *before; /* the run where the last step began; NULL: there are no inputs */
+    long whole;   /* internal steps of the last step; 0: it had a shorter one, or is not there */
     phase phase;
 };
 
@@ -186,6 +190,10 @@ static int open_model(perp__fmu *f)
 static void drop_model(perp__fmu *f)
 {
     perp_simulation_destroy(f->sim);
+    perp_simulation_destroy(f->past);
+    free(f->before);
+    f->past = NULL, f->before = NULL;
+    f->whole = 0;
     perp_model_destroy(f->model);
     free(f->variable);
     free(f->value);
@@ -263,7 +271,7 @@ static perp_status create(perp__fmu *f, perp_diag *diag)
                          isnan(f->stop) ? f->o.to : f->stop, f->o.to};
     perp_simulation_options o = f->o;
     const char **driven = NULL;
-    int ok = perp__fmu_drive(f->variable, f->n, &o, &driven);
+    int ok = perp__fmu_drive(f->variable, f->n, &o, &driven), inputs = o.ninput;
     perp_status status = ok ? PERP_ERR_DATA : PERP_ERR_MEMORY;
     for (int k = 0; k < ENDS && status == PERP_ERR_DATA; k++) {
         if (!(ends[k] > f->start)) continue;
@@ -272,6 +280,10 @@ static perp_status create(perp__fmu *f, perp_diag *diag)
         status = perp_simulation_create(f->model, &o, &f->sim, diag);
     }
     free(driven);
+    if (status == PERP_OK && inputs > 0) {
+        f->before = malloc(perp_simulation_snapshot_size(f->sim));
+        if (!f->before) status = PERP_ERR_MEMORY;
+    }
     return status;
 }
 
@@ -334,6 +346,8 @@ perp__fmu_status perp__fmu_step(perp__fmu *f, double t, double length, int early
         return PERP__FMU_ERROR;
     }
     f->row[0] = (double)NAN;
+    if (f->before)
+        perp_simulation_snapshot(f->sim, f->before, perp_simulation_snapshot_size(f->sim));
     if (!early) status = perp_simulation_advance(f->sim, to, NULL, &diag);
     while (early && status == PERP_OK && now < to - near) {
         status = perp_simulation_advance(f->sim, fmin(now + f->o.step, to), NULL, &diag);
@@ -341,6 +355,8 @@ perp__fmu_status perp__fmu_step(perp__fmu *f, double t, double length, int early
         if (sides_changed(f)) break;
     }
     *reached = perp_simulation_time(f->sim);
+    double steps = (*reached - (to - length)) / f->o.step, whole = round(steps);
+    f->whole = status == PERP_OK && fabs(steps - whole) < 1e-6 ? (long)whole : 0;
     perp__fmu_status answer = answer_step(f, status, &diag);
     perp_diag_clear(&diag);
     return answer;
@@ -424,6 +440,69 @@ perp__fmu_status perp__fmu_set(perp__fmu *f, const unsigned *reference, size_t n
                 perp_diag_text(&diag));
     }
     perp_diag_clear(&diag);
+    return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
+}
+
+/* Derivatives ----------------------------------------------------------------------------------- */
+
+/* Along the seeds, the same in all steps: rows of inputs are steps by inputs. NULL when memory is out, or a known one is no input. */
+static double *move_inputs(const perp__fmu *f, const unsigned *known, size_t n, const double *seed,
+                           int *input)
+{
+    double *move = malloc((size_t)f->whole * n * sizeof *move + 1);
+    for (size_t k = 0; k < n && move; k++) {
+        int is_input = known[k] < (unsigned)f->n && f->variable[known[k]].role == PERP__FMU_INPUT;
+        input[k] = is_input ? f->variable[known[k]].index : 0;
+        for (long step = 0; step < f->whole; step++) move[(size_t)step * n + k] = seed[k];
+        if (is_input) continue;
+        free(move);
+        move = NULL;
+    }
+    return move;
+}
+
+/* The last step once more, with the derivative of its row. */
+static perp_status repeat(perp__fmu *f, int n, const int *input, double *move, double *row,
+                          perp_diag *diag)
+{
+    const perp_run_stretch stretch = {
+        .size = sizeof stretch, .steps = f->whole, .ninput = n, .input = input};
+    const perp_run_change change = {.value = move};
+    perp_status status = f->past ? PERP_OK : perp_simulation_clone(f->sim, &f->past, diag);
+    if (status == PERP_OK)
+        status = perp_simulation_restore(f->past, f->before, perp_simulation_snapshot_size(f->past),
+                                         diag);
+    if (status == PERP_OK) status = perp_simulation_jvp(f->past, &stretch, &change, row, diag);
+    return status;
+}
+
+perp__fmu_status perp__fmu_derive(perp__fmu *f, const unsigned *unknown, size_t nunknown,
+                                  const unsigned *known, size_t nknown, const double *seed,
+                                  double *derivative)
+{
+    perp_diag diag = {0};
+    if (!f->sim || !f->before || f->whole == 0) {
+        say(f, PERP__FMU_ERROR,
+            "derivatives are those of a step of whole internal steps by inputs, "
+            "and there is none");
+        return PERP__FMU_ERROR;
+    }
+    int *input = malloc((nknown + 1) * sizeof *input);
+    double *row = malloc((size_t)perp_simulation_columns(f->sim) * sizeof *row),
+           *move = input && row ? move_inputs(f, known, nknown, seed, input) : NULL;
+    perp_status status = move ? repeat(f, (int)nknown, input, move, row, &diag) : PERP_ERR_ARG;
+    for (size_t k = 0; k < nunknown && status == PERP_OK; k++) {
+        const perp__fmu_variable *v = is_variable(f, unknown[k]) ? &f->variable[unknown[k]] : NULL;
+        if (!v || v->kind == PERP_PARAM) status = PERP_ERR_ARG;
+        if (status == PERP_OK) derivative[k] = row[column_of(f, v)];
+    }
+    if (status != PERP_OK)
+        say(f, PERP__FMU_ERROR, "no derivative of these by these: %s%s",
+            perp_status_message(status), perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    free(input);
+    free(row);
+    free(move);
     return status == PERP_OK ? PERP__FMU_OK : PERP__FMU_ERROR;
 }
 
@@ -529,6 +608,7 @@ perp__fmu_status perp__fmu_take(perp__fmu *f, const void *state)
         perp_simulation_restore(f->sim, values + values_size(f), snapshot, &diag);
     memcpy(f->value, values, values_size(f));
     f->row[0] = (double)NAN;
+    f->whole = 0;
     f->phase = restored == PERP_OK ? STEPPING : FAILED;
     if (restored != PERP_OK) say(f, PERP__FMU_ERROR, "%s", perp_diag_text(&diag));
     perp_diag_clear(&diag);
