@@ -33,6 +33,8 @@ LOOPS = """
 int perp_py_stretches(perp_simulation *simulation, int kind, const perp_py_many *all, long *which, perp_diag *diag);
 int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch *all, const double *lo, const double *hi, double *z,
                  double *by_M, double *by_q, double *own, long *which, perp_lcp_info *info);
+int perp_py_lcps_by_rows(perp_lcp_batch_solver *solver, const perp_lcp_batch *all, double *turned, int many, double *z,
+                         perp_outcome *outcomes);
 int perp_py_rows(perp_simulation *simulation, double *data, long capacity, long *row, long many,
                  double *scratch, int followed, double *derivatives, perp_diag *diag);
 void perp_py_row(const perp_simulation *simulation, double *data, long capacity, long row, double *scratch,
@@ -138,6 +140,32 @@ static int perp_py_lcps(perp_lcp_solver *solver, int kind, const perp_lcp_batch 
         if (status != PERP_OK) return status;
     }
     return PERP_OK;
+}
+
+static inline void perp_py_turn(const double *rows, int count, int n, double *columns)
+{
+    for (size_t k = 0; k < (size_t)count; k++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) columns[(k * n + j) * n + i] = rows[(k * n + i) * n + j];
+}
+
+/* A batch whose matrices are given row by row: `many` at a time are turned, so that they stay in the cache. turned: many by n by n. */
+static int perp_py_lcps_by_rows(perp_lcp_batch_solver *solver, const perp_lcp_batch *all, double *turned, int many, double *z,
+                                perp_outcome *outcomes)
+{
+    size_t n = (size_t)all->n;
+    int status = PERP_OK;
+    for (int k = 0; k < all->count && status == PERP_OK; k += many) {
+        int count = all->count - k < many ? all->count - k : many;
+        const double *M = all->M + (size_t)k * n * n;
+        perp_lcp_batch some = {.count = count, .n = all->n, .M = turned, .q = all->q + (size_t)k * n};
+        if (n == 2) perp_py_turn(M, count, 2, turned);
+        else if (n == 3) perp_py_turn(M, count, 3, turned);
+        else if (n == 4) perp_py_turn(M, count, 4, turned);
+        else perp_py_turn(M, count, all->n, turned);
+        status = (int)perp_lcp_solve_batch(solver, &some, z + (size_t)k * n, outcomes + k, NULL);
+    }
+    return status;
 }
 """
 

@@ -101,26 +101,39 @@ def lcp(
     return _solution(info, z, w, lib.perp_lcp_method_name)
 
 
+# Matrices that are brought into column order at a time, by one thread and by several: what stays in its cache, and enough for all.
+_TURNED = (128, 4096)
+
+
 def lcp_batch(
     M: ArrayLike, q: ArrayLike, *, method: str = "auto", threads: int = 0, tol: float | None = None
 ) -> tuple[Array, NDArray[np.str_]]:
     """Many problems of one size: M (count, n, n), or (n, n) for all; q (count, n). Returns z (count, n) and the word of each,
-    (count,). Matrices whose columns are contiguous are not copied."""
+    (count,)."""
     q = np.ascontiguousarray(q, dtype=np.float64)
     matrices = np.asarray(M, dtype=np.float64)
     if q.ndim != 2 or matrices.shape not in ((q.shape[0], q.shape[1], q.shape[1]), (q.shape[1], q.shape[1])):
         raise ArgumentError(f"M must be (count, n, n) or (n, n) and q (count, n), not {matrices.shape} and {q.shape}")
     count, n = q.shape
-    matrices = np.ascontiguousarray(np.swapaxes(matrices, -1, -2))
+    turned = np.swapaxes(matrices, -1, -2)
+    by_rows = matrices.ndim == 3 and matrices.flags.c_contiguous and not turned.flags.c_contiguous
+    matrices = matrices if by_rows else np.ascontiguousarray(turned)
     which, options = problem_options("lcp", method, tol)
     diag, solver = Diagnostics(), ffi.new("perp_lcp_batch_solver **")
     diag.check(lib.perp_lcp_batch_solver_create(which, n, threads, options, solver))
     keep = ffi.gc(solver[0], lib.perp_lcp_batch_solver_destroy)
     batch = ffi.new("perp_lcp_batch *", {"count": count, "n": n, "M": doubles(matrices), "q": doubles(q), "shared_M": matrices.ndim == 2})
     z, outcomes = np.zeros((count, n)), np.zeros(count, dtype=np.intc)
-    diag.check(lib.perp_lcp_solve_batch(keep, batch, doubles(z), ffi.cast("perp_outcome *", ffi.from_buffer(outcomes)), ffi.NULL))
+    c_outcomes = ffi.cast("perp_outcome *", ffi.from_buffer(outcomes))
+    if by_rows:
+        room = np.empty((min(count, _TURNED[threads != 1]), n, n))
+        diag.check(lib.perp_py_lcps_by_rows(keep, batch, doubles(room), len(room), doubles(z), c_outcomes))
+    else:
+        diag.check(lib.perp_lcp_solve_batch(keep, batch, doubles(z), c_outcomes, ffi.NULL))
     words = np.array([text(lib.perp_outcome_name(k)) for k in range(lib.PERP_OUTCOME_COUNT)])
-    return z, words[outcomes]
+    if count and np.all(outcomes == outcomes[0]):  # as a rule; what is not stored takes no time
+        return z, np.broadcast_to(words[outcomes[0]], (count,))
+    return z, words.take(outcomes)
 
 
 class _Functions(Called):

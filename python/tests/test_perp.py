@@ -288,6 +288,21 @@ def test_batches_are_single_solves():
         assert np.allclose(z[k], perp.lcp(M[k], q[k]).z, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_batches_are_the_same_in_any_order_of_memory(n):
+    rng = np.random.default_rng(8)
+    count = 5000  # several pieces
+    A = rng.normal(size=(count, n, n))
+    M, q = np.eye(n) + A - A.swapaxes(1, 2), rng.normal(size=(count, n))
+    z, words = perp.lcp_batch(M, q)
+    columns = M.swapaxes(1, 2).copy().swapaxes(1, 2)
+    for other in (columns, np.repeat(M, 2, axis=0)[::2]):
+        again = perp.lcp_batch(other, q)
+        assert np.array_equal(again[0], z) and np.array_equal(again[1], words)
+    w = np.einsum("kij,kj->ki", M, z) + q
+    assert set(words) == {"solved"} and np.abs(np.minimum(z, w)).max() < 1e-9 and perp.lcp_batch(M[:0], q[:0])[0].shape == (0, n)
+
+
 def test_mcp_of_functions_and_of_text():
     by_text = perp.mcp(["x1^2 - 2", "x2 - x1"], [1, 1])
     exact = perp.mcp(lambda z: [z[0] ** 2 - 2, z[1] - z[0]], [1, 1], jac=lambda z: [[2 * z[0], 0], [-1, 1]])
