@@ -141,7 +141,7 @@ def test_what_cannot_be_done_is_said():
     run = pt.Run(m, 5, 1e-2, inputs=["u"])
     u = torch.zeros(5, 1, dtype=torch.float64)
     with pytest.raises(perp.ArgumentError, match="float64"):
-        run(torch.zeros(2), inputs=u)
+        run(torch.zeros(2, dtype=torch.float32), inputs=u)
     with pytest.raises(perp.ArgumentError, match=r"\(..., 5, 1\)"):
         run(inputs=u[:4])
     with pytest.raises(perp.ArgumentError, match="values must be given"):
