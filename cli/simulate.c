@@ -508,9 +508,31 @@ static char *estimate(const run *u, const perp_model *model, const perp_simulati
     return text;
 }
 
-/* From where on derivatives are not known. */
-static void print_derivatives(FILE *out, const followed *f)
+/* What derivatives are where they are not those of the motion both ways. */
+static void print_kinds(FILE *out, const perp_simulation *sim, const followed *f)
 {
+    int is_said = 0;
+    for (int k = 0; k < f->n; k++) {
+        double since;
+        perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
+        if (kind == PERP_DERIVATIVE_OF_STEPS && !is_said++)
+            fprintf(out,
+                    "derivatives: from t = %g on of the steps, not of the motion: a guard switches "
+                    "there, and these miss that it does so sooner or later; --method radau5 has "
+                    "those of the motion\n",
+                    since);
+        if (kind > PERP_DERIVATIVE_NONE && kind < PERP_DERIVATIVE_OF_STEPS)
+            fprintf(out,
+                    "derivatives by %s: from t = %g on one-sided, %s: both sides of a pair are 0 "
+                    "there\n",
+                    f->name[k], since, perp_derivative_kind_name(kind));
+    }
+}
+
+/* ... and from where on they are not known. */
+static void print_derivatives(FILE *out, const perp_simulation *sim, const followed *f)
+{
+    if (f) print_kinds(out, sim, f);
     if (f && !isnan(f->lost))
         fprintf(out,
                 "derivatives: none from t = %g on: the sides in force there do not determine them, "
@@ -598,8 +620,26 @@ static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary 
     return list;
 }
 
+/* By each name of --sensitivity, what its derivatives are; null without. */
+static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
+{
+    if (!f) return cJSON_CreateNull();
+    cJSON *list = cJSON_CreateArray();
+    for (int k = 0; k < f->n; k++) {
+        double since = (double)NAN;
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "name", f->name[k]);
+        cJSON_AddStringToObject(
+            o, "kind", perp_derivative_kind_name(perp_simulation_derivative_kind(sim, k, &since)));
+        cli_json_add_number(o, "since", since);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
 static void add_json(const request *r, const perp_model *model, const perp_simulation *sim,
-                     perp_status status, double seconds, const char *rows, const char *page)
+                     const followed *f, perp_status status, double seconds, const char *rows,
+                     const char *page)
 {
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
@@ -621,6 +661,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
                             (double)perp_simulation_steps_by_euler(sim, NULL));
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
+    cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
     cli_json_add_text(r->json, "page", page);
 }
@@ -692,7 +733,7 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
 {
     FILE *out = cli_text_stream(u->request->out, u->request->report);
     print_summary(out, model, sim, o, u->request, seconds, u->rows, page, status != PERP_ERR_FILE);
-    print_derivatives(out, u->followed);
+    print_derivatives(out, sim, u->followed);
     if (accuracy) fprintf(out, "%s\n", accuracy);
     if (u->plot && perp_simulation_get_summary(sim).steps)
         cli_plot_print(u->plot, out, !cli_speaks_utf8());
@@ -747,7 +788,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out))
         print_all(&u, model, sim, &o, seconds, page, status, accuracy);
-    if (r->json) add_json(r, model, sim, status, seconds, u.rows, page);
+    if (r->json) add_json(r, model, sim, u.followed, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
         fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");

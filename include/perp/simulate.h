@@ -267,6 +267,29 @@ PERP_API perp_status perp_simulation_follow(perp_simulation *simulation, int n,
 PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulation,
                                                  double *derivative);
 
+/// What derivatives by a name are, from worse to better.
+typedef enum perp_derivative_kind {
+    PERP_DERIVATIVE_NONE,      ///< a step did not determine them
+    PERP_DERIVATIVE_NO_SIDE,   ///< where both sides of a pair were 0 they are of a choice that holds neither for an increase nor for a decrease
+    PERP_DERIVATIVE_INCREASE,  ///< one-sided: both sides of a pair were 0, and these hold for an increase
+    PERP_DERIVATIVE_DECREASE,  ///< the same for a decrease
+    PERP_DERIVATIVE_OF_STEPS,  ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
+    PERP_DERIVATIVE_TWO_SIDED, ///< none of these
+    PERP_DERIVATIVE_KIND_COUNT
+} perp_derivative_kind;
+
+/// "two-sided", "for an increase", ..; perp_derivative_kind_find gives PERP_DERIVATIVE_KIND_COUNT for an unknown word.
+PERP_API const char *perp_derivative_kind_name(perp_derivative_kind kind);
+PERP_API perp_derivative_kind perp_derivative_kind_find(const char *name);
+
+/// What the derivatives by the k-th name that is followed are now. Where both sides of a pair are 0 (a block that sticks at its bound, a contact without force) a
+/// motion may change one way with an increase and another way with a decrease; these are the derivatives of one of them. Allocates nothing.
+///
+/// @param since  nullable; the time from which on they are that [s]; NaN for two-sided ones
+/// @return PERP_DERIVATIVE_KIND_COUNT: nothing is followed, or there is no such name
+PERP_API perp_derivative_kind perp_simulation_derivative_kind(const perp_simulation *simulation,
+                                                              int k, double *since);
+
 /// The next steps of a simulation, of which derivatives are taken. They are taken from where it is, with its present parameters; each input listed is set before
 /// each step as by perp_simulation_set_input.
 typedef struct perp_run_stretch {
@@ -278,6 +301,7 @@ typedef struct perp_run_stretch {
     int nparameter;       ///< how many parameters
     const int *parameter; ///< their indices in the model
     int every_row;        ///< 1: the rows after all steps count, 0: the last one
+    perp_derivative_kind *kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change
 } perp_run_stretch;
 
 /// By what a stretch is moved, or the gradient by it. The three are independent: initial values that follow from parameters do not move with these.

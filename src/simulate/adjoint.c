@@ -106,8 +106,10 @@ static perp_status refuse(const perp_simulation *sim, const char *why, perp_diag
 static perp_status check(const perp_simulation *sim, const perp_run_stretch *of, perp_diag *diag)
 {
     const perp_model *m = sim->model;
-    if (of->size != sizeof *of || of->steps < 1 || of->ninput < 0 || of->nparameter < 0 ||
-        (of->ninput > 0 && !of->input) || (of->nparameter > 0 && !of->parameter))
+    size_t least = offsetof(perp_run_stretch, kind); /* of programs that know no kind */
+    if (of->size < least || of->size > sizeof *of || of->steps < 1 || of->ninput < 0 ||
+        of->nparameter < 0 || (of->ninput > 0 && !of->input) ||
+        (of->nparameter > 0 && !of->parameter))
         return refuse(sim, "its size, steps, inputs or parameters are not as they must be", diag);
     if (of->steps > sim->nstep - sim->done) return refuse(sim, "the run ends before it does", diag);
     if (sim->parts)
@@ -211,6 +213,9 @@ perp_status perp_simulation_jvp(perp_simulation *sim, const perp_run_stretch *of
         perp__sensitivity_get(c.slopes, row, sim->ncolumn);
         row += sim->ncolumn;
     }
+    double since;
+    if (status == PERP_OK && of->size == sizeof *of && of->kind)
+        *of->kind = perp__sensitivity_kind(c.slopes, 0, &since);
     return finish(sim, &c, status, diag);
 }
 

@@ -236,6 +236,57 @@ static int move_direction(perp__saltation *s, int j, int row, double rate)
     return 1;
 }
 
+/* The rows of pair p, of which `zero` is 0 in the step that was solved last, that have to be >= 0 in it; how many. */
+static int other_rows(const perp__collocation *a, int p, int zero, int other[2])
+{
+    int last = a->scheme.npoint - 1;
+    if (zero == PERP__ROW_RATE) zero = a->gap[p] - 1;
+    if (a->model->pair[p].two_sided) {
+        if (zero == PERP__ROW_A) return 0;
+        other[0] = zero == PERP__ROW_B ? PERP__ROW_LO : PERP__ROW_B, other[1] = PERP__ROW_HI;
+        return zero == PERP__ROW_B ? 2 : 1;
+    }
+    if (zero == PERP__ROW_A && perp__collocation_side(a, last, p, PERP__ROW_GUARD) < 0) return 0;
+    other[0] = zero == PERP__ROW_A ? PERP__ROW_B : PERP__ROW_A;
+    return 1;
+}
+
+/* Both sides are 0 all along the step: does a change in direction j move this one below 0 at its end? At HI of a two-sided pair B is <= 0. */
+static int against(const perp__saltation *s, int p, int zero, int k, int j)
+{
+    const perp__collocation *a = s->slopes->at;
+    int last = a->scheme.npoint - 1;
+    double moves = 0, size = 0;
+    for (int c = 0; c <= last; c++)
+        if (fabs(perp__collocation_side(a, c, p, k)) >
+            s->step->tol * perp__collocation_terms(a, c, p, k))
+            return 0;
+    int r = perp__collocation_row(a, last, p, k);
+    put_direction((perp__saltation *)s, j);
+    perp__collocation_slopes_move(s->slopes, s->dt_before[j], s->dh[j], s->move);
+    moves = perp__collocation_slopes_row(s->slopes, r, s->move);
+    size = fabs(moves);
+    for (int e = a->start[r]; e < a->start[r + 1]; e++) {
+        double part = a->value[e] * s->dY[a->column[e] * s->np + j];
+        moves += part, size += fabs(part);
+    }
+    return perp__against(zero == PERP__ROW_HI ? -moves : moves, size);
+}
+
+static void note_kinks(perp__saltation *s)
+{
+    const perp__collocation *a = s->slopes->at;
+    int npair = a->model->npair, first = (a->scheme.npoint - 1) * (a->neq + npair) + a->neq;
+    double t = a->ws[a->time + a->scheme.npoint - 1];
+    for (int p = 0; p < npair; p++) {
+        int base = perp__collocation_row(a, a->scheme.npoint - 1, p, 0), other[2];
+        int zero = a->active[first + p] - base, n = other_rows(a, p, zero, other);
+        for (int i = 0; i < n * s->np; i++)
+            perp__sensitivity_doubt(s->run, i % s->np,
+                                    against(s, p, zero, other[i / s->np], i % s->np), t);
+    }
+}
+
 void perp__saltation_step(perp__saltation *s, int row)
 {
     const perp__collocation *a = s->slopes->at;
@@ -250,6 +301,7 @@ void perp__saltation_step(perp__saltation *s, int row)
     if (states) memcpy(s->before, s->dx, states * sizeof(double));
     memcpy(s->dt_before, s->dt, np * sizeof(double));
     for (int j = 0; j < s->np && s->known; j++) s->known = move_direction(s, j, row, rate);
+    if (s->known) note_kinks(s);
     if (s->known && states) memcpy(s->dx, s->dY + (size_t)last * np, states * sizeof(double));
 }
 

@@ -31,6 +31,9 @@ struct perp__sensitivity {
     double *move; /* the directions: of all columns each */
     double *seed; /* nfollowed: the parameters' part of the only direction; NULL: unit vectors */
     int known;    /* 0: a step did not determine them */
+    int *
+        doubt; /* np: signs of a change that they do not hold for; behind them, of each pair: was its guard on? 2: not known */
+    double *since, since_steps; /* np: that; and a guard switched; NaN: not */
     double *lu, *unit,
         *work; /* of the dense path: ny x ny; factors of columns, then of rows; scratch */
     int *swap;
@@ -89,6 +92,19 @@ static int derive(perp__sensitivity *x, perp__graph *g, const perp_expr *formula
     return ok;
 }
 
+/* Of guards nothing is known; of anything. */
+static void forget_guards(perp__sensitivity *x)
+{
+    for (int p = 0; p < x->step->np; p++) x->doubt[x->np + p] = 2;
+}
+
+static void forget_kinks(perp__sensitivity *x)
+{
+    for (int j = 0; j < x->np; j++) x->doubt[j] = 0, x->since[j] = (double)NAN;
+    x->since_steps = (double)NAN;
+    forget_guards(x);
+}
+
 static int allocate(perp__sensitivity *x, int is_one)
 {
     const perp__step *s = x->step;
@@ -104,6 +120,10 @@ static int allocate(perp__sensitivity *x, int is_one)
     x->output = x->next + ny * np;
     x->b = x->output + nout * np;
     x->move = x->b + ny;
+    x->doubt = calloc(np + (size_t)s->np + 1, sizeof *x->doubt);
+    x->since = calloc(np + 1, sizeof *x->since);
+    if (!x->doubt || !x->since) return 0;
+    forget_kinks(x);
     x->ws = calloc((size_t)perp__tape_end(&x->tape) + 1, sizeof(double));
     x->lu = malloc(((s->A ? ny * ny : 0) + 4 * ny + (size_t)x->nfollowed + 1) * sizeof(double));
     x->swap = malloc((ny + 1) * sizeof(int));
@@ -212,6 +232,9 @@ void perp__sensitivity_pass(perp__sensitivity *x, perp__pass *pass)
     perp__pass_doubles(pass, x->now, ny * np);
     perp__pass_doubles(pass, x->output, (size_t)x->noutput * np);
     perp__pass_ints(pass, &x->known, 1, 0, 1);
+    perp__pass_ints(pass, x->doubt, np + (size_t)x->step->np, 0, 3);
+    perp__pass_doubles(pass, x->since, np);
+    perp__pass_doubles(pass, &x->since_steps, 1);
     if (pass->mode == PERP__LOAD) perp__sensitivity_revalue(x);
 }
 
@@ -223,6 +246,8 @@ void perp__sensitivity_destroy(perp__sensitivity *x)
     free(x->param);
     free(x->column);
     free(x->before);
+    free(x->doubt);
+    free(x->since);
     free(x->ws);
     free(x->lu);
     free(x->swap);
@@ -278,6 +303,7 @@ void perp__sensitivity_restart(perp__sensitivity *x)
         }
     }
     x->known = 1;
+    forget_kinks(x);
 }
 
 static double row_value(const perp__step *s, int r)
@@ -512,6 +538,61 @@ static void report(perp__sensitivity *x)
     }
 }
 
+void perp__sensitivity_doubt(perp__sensitivity *x, int j, int bits, double t)
+{
+    if (bits & ~x->doubt[j]) x->doubt[j] |= bits, x->since[j] = t;
+}
+
+/* A row that is 0, and has to be >= 0: does a change in direction j move it below? */
+static int against(const perp__sensitivity *x, int r, int j)
+{
+    const perp__step *s = x->step;
+    const double *move = x->move + (size_t)j * (size_t)x->ncolumn;
+    double moves = along(x, r, move), size = 0;
+    for (int k = x->start[r]; k < x->start[r + 1]; k++)
+        size += fabs(x->ws[x->tape.out[k]] * move[x->column[k]]);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+        double part = s->value[k] * x->now[s->column[k] * x->np + j];
+        moves += part, size += fabs(part);
+    }
+    return perp__against(moves, size);
+}
+
+/* The sum of a row's |terms|. */
+static double row_terms(const perp__step *s, int r)
+{
+    double sum = fabs(s->c[r]);
+    for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
+        sum += fabs(s->value[k] * s->ws[s->sym.y + s->column[k]]);
+    return sum;
+}
+
+/* Pairs whose sides are both 0 in the step that was just solved, and guards that were otherwise in the one before. */
+static void note_kinks(perp__sensitivity *x)
+{
+    const perp__step *s = x->step;
+    for (int p = 0; p < s->np; p++) {
+        int *was = &x->doubt[x->np + p], other = s->choice[p] ? s->pair[p].a : s->pair[p].b;
+        if (s->model->kind == PERP_CONTINUOUS && *was + s->on[p] == 1 && isnan(x->since_steps))
+            x->since_steps = s->ws[SYM_T];
+        *was = s->on[p];
+        if (!s->on[p] || fabs(row_value(s, other)) > s->tol * row_terms(s, other)) continue;
+        for (int j = 0; j < x->np; j++)
+            perp__sensitivity_doubt(x, j, against(x, other, j), s->ws[SYM_T]);
+    }
+}
+
+perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *x, int k, double *since)
+{
+    static const perp_derivative_kind kinds[] = {PERP_DERIVATIVE_TWO_SIDED,
+                                                 PERP_DERIVATIVE_DECREASE, PERP_DERIVATIVE_INCREASE,
+                                                 PERP_DERIVATIVE_NO_SIDE};
+    int j = x->place[k], bits = x->doubt[j];
+    *since = bits ? x->since[j] : x->since_steps;
+    if (!x->known) return PERP_DERIVATIVE_NONE;
+    return bits || isnan(x->since_steps) ? kinds[bits] : PERP_DERIVATIVE_OF_STEPS;
+}
+
 void perp__sensitivity_advance(perp__sensitivity *x)
 {
     perp__step *s = x->step;
@@ -524,6 +605,7 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     double *now = x->next;
     x->next = x->now;
     x->now = now;
+    note_kinks(x);
     report(x);
 }
 
@@ -542,6 +624,7 @@ void perp__sensitivity_put(perp__sensitivity *x, const double *before, const dou
 {
     const perp__step *s = x->step;
     size_t np = (size_t)x->np, states = (size_t)s->nx * np;
+    forget_guards(x);
     if (states) memcpy(x->before, before, states * sizeof(double));
     if (states) memcpy(x->now, state, states * sizeof(double));
     for (size_t i = states; i < (size_t)s->ny * np; i++) x->now[i] = 0; /* splits: nobody reads */

@@ -68,6 +68,19 @@ int perp__sensitivity_back(perp__sensitivity *sensitivity, const double *weight,
 void perp__sensitivity_back_row(perp__sensitivity *sensitivity, const double *weight,
                                 double *unknown, double *before, double *param, double *given);
 
+/* What derivatives in direction j of the caller's are, since when; and that they hold for a change of one sign at most: bits PERP__NOT_UP,
+ * PERP__NOT_DOWN. */
+enum { PERP__NOT_UP = 1, PERP__NOT_DOWN = 2 };
+perp_derivative_kind perp__sensitivity_kind(const perp__sensitivity *sensitivity, int j,
+                                            double *since);
+void perp__sensitivity_doubt(perp__sensitivity *sensitivity, int j, int bits, double t);
+
+/* Which signs of a change are against a side that is 0 and has to be >= 0, which so moves; size: of the terms of that. */
+static inline int perp__against(double moves, double size)
+{
+    return moves < -1e-9 * size ? PERP__NOT_UP : moves > 1e-9 * size ? PERP__NOT_DOWN : 0;
+}
+
 /* A step failed, perhaps after a part of it: until the next restart there are none. */
 void perp__sensitivity_lose(perp__sensitivity *sensitivity);
 

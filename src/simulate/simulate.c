@@ -1026,6 +1026,28 @@ perp_status perp_simulation_derivatives(const perp_simulation *sim, double *deri
                                                                              : PERP_ERR_NO_SOLUTION;
 }
 
+#define KIND(word)                                                                                 \
+    {                                                                                              \
+        word, NULL                                                                                 \
+    }
+static const perp__word kind_rows[] = {
+    KIND("none"),           KIND("of no known side"), KIND("for an increase"),
+    KIND("for a decrease"), KIND("of the steps"),     KIND("two-sided")};
+#undef KIND
+static const perp__words kinds = PERP_WORDS(kind_rows);
+
+PERP_WORD_FUNCTIONS(perp_derivative_kind, perp_derivative_kind, kinds)
+
+perp_derivative_kind perp_simulation_derivative_kind(const perp_simulation *sim, int k,
+                                                     double *since)
+{
+    double at;
+    if (!sim || !sim->sensitivity) return PERP_DERIVATIVE_KIND_COUNT;
+    perp__followed by = perp__sensitivity_followed(sim->sensitivity);
+    if (k < 0 || k >= by.nparam + by.nstate) return PERP_DERIVATIVE_KIND_COUNT;
+    return perp__sensitivity_kind(sim->sensitivity, k, since ? since : &at);
+}
+
 perp_simulation_summary perp_simulation_get_summary(const perp_simulation *sim)
 {
     perp_simulation_summary summary = sim->summary;

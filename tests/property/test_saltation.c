@@ -269,6 +269,13 @@ static double *follow(const scene *s, const run *base)
         if (perp_simulation_derivatives(sim, all + (size_t)k * size) != PERP_OK)
             fail_msg("%s: no derivatives at row %ld", s->name, k);
     }
+    for (int k = 0; k < n; k++) {
+        double since;
+        perp_derivative_kind kind = perp_simulation_derivative_kind(sim, k, &since);
+        if (kind != PERP_DERIVATIVE_TWO_SIDED)
+            fail_msg("%s: by %s they are said to be %s from t = %g on", s->name, s->by[k],
+                     perp_derivative_kind_name(kind), since);
+    }
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     free(row);
@@ -392,12 +399,103 @@ static void derivatives_pass_an_accumulation_of_impacts(void **state)
     }
 }
 
+/* The end of a run with `by` moved by d, by a method. */
+static double end_of(const char *text, perp_integrator method, const char *by, double d)
+{
+    perp_model *model = parse_model(text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    o.integrator = method;
+    set_value(model, by, value_of(model, by) + d);
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    double x = perp_simulation_state(sim, 0);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return x;
+}
+
+static perp_derivative_kind kind_of(const char *text, perp_integrator method, const char *by,
+                                    double *derivative)
+{
+    perp_model *model = parse_model(text);
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp_simulation *sim;
+    double row[16], since;
+    o.integrator = method;
+    assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_derivative_kind(sim, 0, NULL), PERP_DERIVATIVE_KIND_COUNT);
+    assert_int_equal(perp_simulation_follow(sim, 1, &by, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_derivative_kind(sim, 1, NULL), PERP_DERIVATIVE_KIND_COUNT);
+    assert_int_equal(perp_simulation_run(sim, NULL, NULL, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_derivatives(sim, row), PERP_OK);
+    perp_derivative_kind kind = perp_simulation_derivative_kind(sim, 0, &since);
+    assert_int_equal(isnan(since) != 0, kind == PERP_DERIVATIVE_TWO_SIDED);
+    *derivative = row[1];
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return kind;
+}
+
+/* Where both sides of a pair are 0, derivatives are those of one side, and say of which. */
+static void one_sided_derivatives_say_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *by;
+        int is_one_sided;
+    } cases[] = {
+        {"param F = 1\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 1},
+        {"param B = 1\nstate v = 0\nvar f\nder(v) = 1 + f\n-B <= f <= B perp v\n", "B", 1},
+        {"param B = 1\nstate v = 0\nvar f\nder(v) = -1 + f\n-B <= f <= B perp v\n", "B", 1},
+        {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp x >= 0\n", "u", 1},
+        {"param u = 0\nstate x = 0\nvar p\nder(x) = u + p\n0 <= p perp der(x) >= 0\n", "u", 1},
+        {"param F = 0.5\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
+        {"param F = 2\nstate v = 0\nvar f\nder(v) = F + f\n-1 <= f <= 1 perp v\n", "F", 0},
+        {"param c = 1\nstate v = 1, w = 1\nvar n, f\nder(v) = f\nder(w) = n + c\n0 <= n perp w >= "
+         "0\n-n <= f <= n perp v\n",
+         "c", 0},
+    };
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+        double d = 1e-6, ours;
+        char text[512];
+        perp_integrator method = methods[i % 2];
+        snprintf(text, sizeof text, "%ssimulate to 1 step 0.1\n", cases[i / 2].text);
+        const char *by = cases[i / 2].by;
+        perp_derivative_kind kind = kind_of(text, method, by, &ours);
+        double here = end_of(text, method, by, 0), up = (end_of(text, method, by, d) - here) / d,
+               down = (here - end_of(text, method, by, -d)) / d;
+        print_message("%s %s: %g of %g for an increase, %g for a decrease\n",
+                      perp_integrator_name(method), perp_derivative_kind_name(kind), ours, up,
+                      down);
+        assert_int_equal(kind == PERP_DERIVATIVE_INCREASE || kind == PERP_DERIVATIVE_DECREASE,
+                         cases[i / 2].is_one_sided);
+        assert_int_equal(fabs(up - down) > 0.1, cases[i / 2].is_one_sided);
+        assert_near(ours, kind == PERP_DERIVATIVE_DECREASE ? down : up, 1e-5);
+    }
+}
+
+/* An impact at the end of a fixed step is not followed, and that is said from there on; a method that locates it follows it. */
+static void derivatives_of_steps_say_so(void **state)
+{
+    (void)state;
+    static const char ball[] =
+        "param e = 0.5\nstate z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p - 9.81\n"
+        "0 <= p perp v + e*pre(v) >= 0 when z <= 0\nsimulate to 0.6 step 0.01\n";
+    double d;
+    assert_int_equal(kind_of(ball, PERP_BACKWARD_EULER, "z", &d), PERP_DERIVATIVE_OF_STEPS);
+    assert_int_equal(kind_of(ball, PERP_RADAU5, "z", &d), PERP_DERIVATIVE_TWO_SIDED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_elastic_balls_exchange_what_they_are),
         cmocka_unit_test(derivatives_agree_with_differences),
         cmocka_unit_test(derivatives_pass_an_accumulation_of_impacts),
+        cmocka_unit_test(one_sided_derivatives_say_so),
+        cmocka_unit_test(derivatives_of_steps_say_so),
     };
     return run_all(tests);
 }
