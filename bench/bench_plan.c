@@ -1,6 +1,6 @@
 /* perp plan beside IPOPT on the same programs in the same run: the push over the number of nodes, from
  * its guesses; then N = 40 from lines, zeros and 20 random starts; then the smooth examples. CPU time of this thread, the
- * two in turn; the ratio is that of the least times. */
+ * two in turn; the ratio is that of the least times. --list: the problems of bench/plans.txt alone. */
 
 #include "perp/perp.h"
 #include "timing.h"
@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct timed {
     perp_plan_result result;
@@ -141,10 +142,65 @@ static void bench_examples(void)
     }
 }
 
-int main(void)
+/* One line of bench/plans.txt; 0: the end. */
+static int next_name(FILE *list, char *name, size_t size)
 {
+    while (fgets(name, (int)size, list)) {
+        name[strcspn(name, "\n")] = '\0';
+        if (name[0] && name[0] != '#') return 1;
+    }
+    return 0;
+}
+
+/* The problems of bench/plans.txt, each from its own start alone and without a replay: how often this one is slower than 1.2 times IPOPT, and
+ * the geometric mean of own over IPOPT's time, of those of which both find a plan. */
+static void bench_list(void)
+{
+    char name[256];
+    double sum = 0;
+    int n = 0, both = 0, slower = 0, alone = 0, other_alone = 0;
+    FILE *list = fopen("bench/plans.txt", "r");
+    if (!list) {
+        fprintf(stderr, "bench/plans.txt is missing (run from the source directory)\n");
+        exit(1);
+    }
+    print_head("the list of bench/plans.txt, one start; 3 solves, IPOPT 1");
+    for (; next_name(list, name, sizeof name); n++) {
+        perp_model *m = load(name);
+        perp_plan_options o = perp_plan_options_default(m);
+        o.restarts = o.replay = 0;
+        timed own, ipopt;
+        solve(m, o, 3, 1, &own, &ipopt);
+        const char *slash = strrchr(name, '/');
+        print_line(slash ? slash + 1 : name, o.nodes, &own, &ipopt, NAN);
+        int found = perp_plan_holds(own.result.outcome),
+            other = ipopt.is_there && perp_plan_holds(ipopt.result.outcome);
+        alone += found && !other;
+        other_alone += other && !found;
+        if (found && other) {
+            double ratio = times_least(&own.time) / times_least(&ipopt.time);
+            sum += log(ratio);
+            slower += ratio > 1.2;
+            both++;
+        }
+        perp_model_destroy(m);
+    }
+    fclose(list);
+    printf("%d problems: both find a plan of %d, this one alone %d, IPOPT alone %d; own over "
+           "IPOPT's time: geometric mean %.3f, "
+           "over 1.2 in %d\n",
+           n, both, alone, other_alone, both ? exp(sum / both) : (double)NAN, slower);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "--list") == 0) {
+        bench_list();
+        return 0;
+    }
     bench_nodes();
     bench_starts();
     bench_examples();
+    bench_list();
     return 0;
 }
