@@ -40,6 +40,39 @@ int cli_exit_code(perp_status status)
     }
 }
 
+/* Does the name match a pattern, in which * stands for any characters? */
+static int matches(const char *pattern, const char *name)
+{
+    for (; *pattern && *pattern != '*'; pattern++, name++)
+        if (*pattern != *name) return 0;
+    if (!*pattern) return !*name;
+    for (;; name++) {
+        if (matches(pattern + 1, name)) return 1;
+        if (!*name) return 0;
+    }
+}
+
+/* All parameters and initial values that match. */
+static int set_matching(perp_model *model, const char *command, const char *pattern, double value,
+                        perp_diag *diag)
+{
+    static const perp_symbol_kind kinds[] = {PERP_PARAM, PERP_STATE};
+    int found = 0;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < perp_model_count(model, kinds[k]); i++) {
+            const char *name = perp_model_symbol(model, kinds[k], i).name;
+            if (!matches(pattern, name)) continue;
+            perp_status status = perp_model_set(model, name, value, diag);
+            if (status != PERP_OK) return cli_exit_code(status);
+            found++;
+        }
+    }
+    if (found) return CLI_DONE;
+    fprintf(stderr, "perp %s: --set %s: no parameter and no state of the model matches that\n",
+            command, pattern);
+    return CLI_BAD_INPUT;
+}
+
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag)
 {
     for (int i = 0; i < settings->n; i++) {
@@ -57,8 +90,9 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
                     equals + 1);
             return CLI_USAGE;
         }
-        perp_status status = perp_model_set(model, name, value, diag);
-        if (status != PERP_OK) return cli_exit_code(status);
+        int code = strchr(name, '*') ? set_matching(model, command, name, value, diag)
+                                     : cli_exit_code(perp_model_set(model, name, value, diag));
+        if (code != CLI_DONE) return code;
     }
     return CLI_DONE;
 }

@@ -149,6 +149,39 @@ static void warn_start(const perp__pair *p, int side, double x, double terms, do
                 p->side[side], x, x < lo ? "below" : "above", x < lo ? lo : hi);
 }
 
+/* The parameter that an expression is; NULL: it is another thing. */
+static const perp__item *param_of(const perp_model *m, perp_expr e)
+{
+    const perp__node *node = &m->graph.node[e];
+    for (int i = 0; node->op == PERP__SYMBOL && i < m->nitem[PERP_PARAM]; i++)
+        if (m->item[PERP_PARAM][i].symbol == node->a) return &m->item[PERP_PARAM][i];
+    return NULL;
+}
+
+static int is_rate(const perp_model *m, perp_expr e)
+{
+    const perp__node *node = &m->graph.node[e];
+    for (int i = 0; node->op == PERP__SYMBOL && i < m->nitem[PERP_STATE]; i++)
+        if (m->item[PERP_STATE][i].symbol + PERP__DER == node->a) return 1;
+    return 0;
+}
+
+/* A mass below 0, m*der(v), pulls back what is pushed. */
+static void inspect_masses(const perp_model *m, perp__source *findings)
+{
+    for (int i = 0; i < m->nequation; i++) {
+        const perp__node *left = &m->graph.node[m->equation[i].left];
+        if (left->op != PERP__MUL) continue;
+        const perp__item *mass = is_rate(m, left->b)   ? param_of(m, left->a)
+                                 : is_rate(m, left->a) ? param_of(m, left->b)
+                                                       : NULL;
+        if (mass && mass->value < 0)
+            perp__error(findings, m->equation[i].at, m->equation[i].at,
+                        "warning: '%s' is %g here: a mass below 0 moves against the force",
+                        mass->name, mass->value);
+    }
+}
+
 /* The expressions of the pairs, in this order: a, b, then lo, hi of two-sided ones, then the guard if there is one. */
 static int list_pairs(const perp_model *m, perp_expr *root)
 {
@@ -172,7 +205,12 @@ static void judge_start(const perp_model *m, const int *out, const double *value
         if (p->guard >= 0 && !(value[*out++] > 0)) continue;
         double lo = p->two_sided ? value[side[2]] : 0,
                hi = p->two_sided ? value[side[3]] : (double)INFINITY;
-        for (int k = 0; k < (p->two_sided ? 1 : 2); k++)
+        if (lo > hi)
+            perp__error(findings, p->at, p->at,
+                        "warning: at the start the lower bound of '%s' is %g, above the upper one, "
+                        "%g: nothing is between them",
+                        p->side[0], lo, hi);
+        for (int k = 0; k < (p->two_sided ? 1 : 2) && !(lo > hi); k++)
             warn_start(p, k, value[side[k]], term[side[k]].scale, lo, hi, findings);
     }
 }
@@ -230,6 +268,7 @@ perp_status perp_check(const perp_model *model, const perp_simulation_options *o
     report->constant = sim->step.constant;
     count_coefficients(&sim->step, report);
     status = check_matrix(sim, report, &findings);
+    inspect_masses(model, &findings);
     if (!perp__inspect_units(model, &findings) || !perp__inspect_domains(model, &findings) ||
         !perp__inspect_unused(model, &findings) || !inspect_start(sim, &findings) ||
         perp__source_lost(&findings))

@@ -231,6 +231,20 @@ static void faults_are_those_of_simulate(void **state)
     cli_expect(0, NULL, NULL, "check --help");
 }
 
+static void masses_below_zero_and_crossed_bounds_are_told(void **state)
+{
+    (void)state;
+    const char *mass = "'m' is -1 here: a mass below 0 moves against the force";
+    expect("param m = -1\nstate v = 1\nm*der(v) = -v\n", mass, NULL);
+    expect("param m = -1\nstate v = 1\nder(v)*m = -v\n", mass, NULL);
+    expect("param m = 1\nstate v = 1\nm*der(v) = -v\n", "0 warnings", "below 0");
+    expect("param k = -1\nstate v = 1\nder(v) = k*v\n", "0 warnings", "below 0");
+    const char *crossed = "the lower bound of 'f' is 2, above the upper one, 1";
+    expect("param b = 1\nstate v = 1\nvar f\nder(v) = f\n2*b <= f <= b perp v\n", crossed, NULL);
+    expect("param b = 1\nstate v = 1\nvar f\nder(v) = f\n-b <= f <= b perp v\n", "step",
+           "above the upper");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +258,7 @@ int main(void)
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
         cmocka_unit_test(unused_names_are_told),
+        cmocka_unit_test(masses_below_zero_and_crossed_bounds_are_told),
         cmocka_unit_test(faults_are_those_of_simulate),
     };
     return run_all(tests);

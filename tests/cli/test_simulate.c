@@ -810,6 +810,21 @@ static void a_run_goes_on_from_a_row(void **state)
     cli_free(&r);
 }
 
+static void patterns_set_all_that_match(void **state)
+{
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s",
+             cli_file("pattern.perp", "part B(g = 9) {\nstate v = 0\nder(v) = -g\n}\nB a\nB b\n"
+                                      "param k[2] = [1, 1]\noutput s = k[1] + k[2]\n"
+                                      "simulate { to 1\nstep 0.5\nmethod backward-euler }\n"));
+    cli_expect(0, "\n1,-2,-2,10", NULL, "simulate '%s' --set '*.g=2' --set 'k[*]=5' -o - --quiet",
+               path);
+    cli_expect(0, "\n1,-1,-8,2", NULL,
+               "simulate '%s' --set '*a.v=1' --set 'a*g=2' --set 'b.v=1' -o - --quiet", path);
+    cli_expect(2, "", "matches", "simulate '%s' --set '*.q=2'", path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -845,6 +860,7 @@ int main(void)
         cmocka_unit_test(standard_output_that_cannot_be_written_exits_4),
         cmocka_unit_test(every_signal_that_ends_a_run_keeps_whole_rows),
         cmocka_unit_test(a_file_size_limit_is_an_error),
+        cmocka_unit_test(patterns_set_all_that_match),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
     };
     return run_all(tests);
