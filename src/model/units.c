@@ -5,6 +5,7 @@
 #include "base/tol.h"
 #include "base/number.h"
 #include "model/inspect.h"
+#include "model/plan_block.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -246,6 +247,10 @@ static int read_units(inspection *in)
             in->symbol[item->symbol + PERP__DER] = u.known ? product(u, second, -1) : u;
         }
     }
+    for (int i = 0; m->plan && i < m->plan->distant.n; i++) {
+        const perp__plan_distant *d = &m->plan->distant.of[i];
+        in->symbol[d->symbol] = in->symbol[m->item[PERP_STATE][d->state].symbol];
+    }
     return 1;
 }
 
@@ -260,6 +265,55 @@ static void check_conditions(inspection *in)
         if (!p->two_sided) continue;
         agree(in, unit_at(in, p->a), unit_at(in, p->lo), p->at, "with the lower bound");
         agree(in, unit_at(in, p->a), unit_at(in, p->hi), p->at, "with the upper bound");
+    }
+}
+
+/* Two sides that should be of one unit: the first an expression, or what a symbol is; the second may be -1. */
+typedef struct sides {
+    int symbol;
+    perp_expr left, right;
+    int at;
+    const char *where;
+} sides;
+
+/* All that a plan block says: at most as many as `most`. */
+static int list_plan(const perp_model *m, sides *s, int most)
+{
+    const perp__plan_block *b = m->plan;
+    int n = 0;
+    for (int i = 0; b && i < b->ncondition && n + 2 <= most; i++) {
+        const perp__plan_condition *c = &b->condition[i];
+        int is_equation = c->lo == c->hi;
+        s[n++] = (sides){-1, c->e, c->lo, c->at,
+                         is_equation ? "across the condition" : "with the lower bound"};
+        s[n++] = (sides){-1, c->e, is_equation ? -1 : c->hi, c->at, "with the upper bound"};
+    }
+    for (int i = 0; b && i < b->ncost && n < most; i++)
+        if (b->cost[i].kind != PLAN_COST_TIME)
+            s[n++] = (sides){-1, b->cost[i].e, -1, b->cost[i].at, ""};
+    for (int i = 0; b && i < b->nlink && n < most; i++)
+        s[n++] = (sides){m->item[PERP_STATE][b->link[i].state].symbol, -1, b->link[i].e,
+                         b->link[i].at, "across the link"};
+    if (b && n + 3 <= most) {
+        s[n++] = (sides){PERP__SYM_T, -1, b->horizon, b->horizon_at, "with a time"};
+        s[n++] = (sides){PERP__SYM_T, -1, b->horizon_lo, b->horizon_at, "with a time"};
+        s[n++] = (sides){PERP__SYM_T, -1, b->horizon_hi, b->horizon_at, "with a time"};
+    }
+    return n;
+}
+
+static int most_of_plan(const perp_model *m)
+{
+    const perp__plan_block *b = m->plan;
+    return b ? 2 * b->ncondition + b->ncost + b->nlink + 3 : 0;
+}
+
+static void check_plan(inspection *in, const sides *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (s[i].right < 0) continue;
+        unit left = s[i].symbol >= 0 ? in->symbol[s[i].symbol] : unit_at(in, s[i].left);
+        agree(in, left, unit_at(in, s[i].right), s[i].at, s[i].where);
     }
 }
 
@@ -289,9 +343,19 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
 {
     int nroot;
     perp_expr *roots = perp__condition_roots(m, &nroot);
+    int most = most_of_plan(m);
+    sides *plan = malloc(((size_t)most + 1) * sizeof *plan);
+    int n = plan ? list_plan(m, plan, most) : 0;
+    perp_expr *all = roots ? realloc(roots, ((size_t)(nroot + 2 * n) + 1) * sizeof *all) : NULL;
+    if (all) roots = all;
+    for (int i = 0; i < 2 * n && all; i++) {
+        perp_expr e = i % 2 ? plan[i / 2].right : plan[i / 2].left;
+        if (e >= 0) all[nroot++] = e;
+    }
     inspection in = {.m = m, .findings = findings};
-    int ok = inspect(&in, roots, nroot);
-    if (ok) check_conditions(&in);
+    int ok = plan && all && inspect(&in, all, nroot);
+    if (ok) check_conditions(&in), check_plan(&in, plan, n);
+    free(plan);
     free(roots);
     clear(&in);
     return ok;

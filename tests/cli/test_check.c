@@ -170,6 +170,37 @@ static void units_that_do_not_match_are_named(void **state)
     expect(model, "0 warnings", "warning:");
 }
 
+static void units_of_a_plan_are_checked(void **state)
+{
+    (void)state;
+    const char *head = "param g = 9.81 \"m/s^2\"\ninput u in [-1, 1] \"m/s^2\"\n"
+                       "state x = 0 \"m\", v = 0 \"m/s\"\nder(x) = v\nder(v) = u\nplan {\n";
+    const struct {
+        const char *lines, *says;
+    } bad[] = {
+        {"horizon 2\nat end: x = v\n",
+         ":8:9: warning: units do not match across the condition: 'm' and 'm s^-1'"},
+        {"horizon 2\nv <= 2*x\n", ":8:1: warning: units do not match with the upper bound"},
+        {"horizon 2\n-u <= v <= 3\n", ":8:1: warning: units do not match with the lower bound"},
+        {"horizon 2\nminimize integral(u^2 + x^2)\n",
+         ":8:23: warning: units do not match in a sum"},
+        {"horizon 2\nat end: v = start(x)\n", "units do not match across the condition"},
+        {"horizon g\n", ":7:1: warning: units do not match with a time: 's' and 'm s^-2'"},
+        {"phase a {\nhorizon 1\nnodes 3\n}\nlink: x = pre(v)\nphase b {\nhorizon 1\nnodes 3\n}\n",
+         ":11:7: warning: units do not match across the link: 'm' and 'm s^-1'"}};
+    char model[1024];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(model, sizeof model, "%s%s}\n", head, bad[i].lines);
+        expect(model, bad[i].says, NULL);
+    }
+    snprintf(model, sizeof model,
+             "%shorizon 2\nminimize integral(u^2) + 3*time + at(50%%, x^2)\nat end: x = start(x) + "
+             "v*t, v = 0\n"
+             "-2*g <= (u - pre(u)) <= g\n}\n",
+             head);
+    expect(model, "0 warnings", "warning:");
+}
+
 static void domains_are_watched(void **state)
 {
     (void)state;
@@ -255,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_study_may_leave_inputs_open),
         cmocka_unit_test(one_line_friction_is_not_suspected),
         cmocka_unit_test(units_that_do_not_match_are_named),
+        cmocka_unit_test(units_of_a_plan_are_checked),
         cmocka_unit_test(domains_are_watched),
         cmocka_unit_test(what_begins_where_it_may_not_be_is_told),
         cmocka_unit_test(unused_names_are_told),
