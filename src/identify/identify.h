@@ -44,7 +44,7 @@ typedef struct perp__study {
     perp__recording *run;
     double step;
     perp_integrator integrator;
-    int parts; /* a step is taken in so many */
+    int parts, merged; /* a step is taken in so many; so many steps are one */
     int threads;
     perp_diag *diag;
 } perp__study;

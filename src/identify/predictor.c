@@ -169,7 +169,7 @@ static perp_status create_simulation(const perp__predictor *p, worker *w, int fo
     const perp__recording *first = &s->run[0];
     perp_simulation *sim;
     perp_simulation_options o = perp_simulation_options_default(w->model);
-    o.step = s->step / s->parts;
+    o.step = s->step * s->merged / s->parts;
     o.integrator = s->integrator;
     o.from = first->t[0];
     o.to = o.from + (double)first->at[first->rows - 1] * s->step;
@@ -195,10 +195,11 @@ static perp_status take_parameters(const perp__predictor *p, worker *w, const do
     perp_status status = set_inputs(s, first, w->model);
     if (status == PERP_OK) status = set_states(p, first, 0, 0, w->model);
     if (status != PERP_OK) return status;
-    status = w->made[follow]
-                 ? perp__simulation_revalue(w->made[follow], first->t[0],
-                                            s->parts * first->at[first->rows - 1], &w->diag)
-                 : create_simulation(p, w, follow);
+    status =
+        w->made[follow]
+            ? perp__simulation_revalue(w->made[follow], first->t[0],
+                                       s->parts * first->at[first->rows - 1] / s->merged, &w->diag)
+            : create_simulation(p, w, follow);
     if (status == PERP_OK) w->sim = w->made[follow];
     return status;
 }
@@ -244,10 +245,11 @@ static perp_status predict_rows(const perp__predictor *p, worker *w, const perp_
     if (status == PERP_ERR_DATA) return PERP_OK; /* nothing to predict from */
     if (status != PERP_OK) return status;
     perp__simulation_restart(w->sim, r->t[0] + (double)r->at[first] * s->step,
-                             s->parts * (r->at[last] - r->at[first]));
+                             s->parts * (r->at[last] - r->at[first]) / s->merged);
     if (first == 0) status = compare_row(p, w, r, 0, 1, at);
     for (int i = first + 1; i <= last && status == PERP_OK; i++) {
-        for (long k = s->parts * (r->at[i] - r->at[i - 1]); k > 0 && status == PERP_OK; k--)
+        for (long k = s->parts * (r->at[i] - r->at[i - 1]) / s->merged; k > 0 && status == PERP_OK;
+             k--)
             status = perp_simulation_step(w->sim, NULL, &w->diag);
         if (status == PERP_OK) status = compare_row(p, w, r, i, 0, at + (long)i * s->nm);
     }

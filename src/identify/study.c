@@ -409,6 +409,7 @@ perp_status perp__study_create(perp__study *s, const perp_model *model, const pe
                        .ninput = perp_model_count(model, PERP_INPUT),
                        .integrator = options->integrator,
                        .parts = 1,
+                       .merged = 1,
                        .diag = diag};
     s->threads = options->threads ? options->threads : perp__processors();
     perp_status status = check_options(s);

@@ -22,6 +22,19 @@ typedef struct finer {
     perp_status status;
 } finer;
 
+/* How many steps of the study can be one of a method of order 5, so that rows still end steps: few. */
+static int merge(const perp__study *s)
+{
+    enum { MOST_MERGED = 5 };
+    for (int n = MOST_MERGED; n > 1; n--) {
+        int fits = 1;
+        for (int r = 0; r < s->nrun; r++)
+            for (int i = 0; i < s->run[r].rows; i++) fits &= s->run[r].at[i] % n == 0;
+        if (fits) return n;
+    }
+    return 1;
+}
+
 /* How the runs are predicted more accurately: by a method of higher order, where that fits the model, else by half the steps. */
 static void choose(finer *f, const perp__study *s)
 {
@@ -31,7 +44,7 @@ static void choose(finer *f, const perp__study *s)
     if (by == PERP_RADAU5)
         f->study.integrator = PERP_RADAU7;
     else if (by != PERP_RADAU7 && (has_radau || perp_simulation_recommend(s->model) == PERP_RADAU5))
-        f->study.integrator = PERP_RADAU5;
+        f->study.integrator = PERP_RADAU5, f->study.merged = has_radau ? 1 : merge(s);
     else
         f->study.parts = 2;
     if (f->study.parts == 2 && !has_radau) f->gain = 2; /* half the error is left by order 1 */
