@@ -19,8 +19,9 @@ typedef struct problem {
     int is_quick;
 } problem;
 
-/* False words that the present code says: a cure deletes its line. */
-static const char *const uncured[] = {NULL};
+/* False words that the present code says: a cure deletes its line. osc2: 0.93 % below the least time, where the plan states that
+ * what its motion is off by is worth 0.47 %: to first order, and the least time has a root singularity. */
+static const char *const uncured[] = {"osc2", NULL};
 
 /* Plans of their mesh only with the steps that they ask for: these are divided to this tolerance. */
 static const char *const refined[] = {"chain3", "chain4",  "chain5",
@@ -32,7 +33,7 @@ static const struct {
     const char *group;
     int least;
 } reached[] = {{"smooth", 21}, {"classic", 16}, {"oscillator", 2},
-               {"contact", 7}, {"none", 4},     {"trap", 4}};
+               {"contact", 9}, {"none", 4},     {"trap", 4}};
 
 static int is_long(void)
 {
@@ -247,8 +248,8 @@ static const char *fault_of(const problem *p, answer *a)
     double known = strtod(p->known, NULL), size = fmax(fabs(known), 1e-3);
     /* a plan is what it is to within its stated error */
     double stated = isfinite(r->replay) ? r->replay : 0,
-           slack = fmax(p->within,
-                        3 * fmax(stated, isfinite(r->cost_error) ? r->cost_error / size : 0));
+           slack =
+               fmax(p->within, fmax(stated, isfinite(r->cost_error) ? r->cost_error / size : 0));
     if (strcmp(p->known, "none") == 0) return has_plan ? "there is no plan" : NULL;
     if (r->outcome == PERP_PLAN_INFEASIBLE) return "there is a plan";
     if (strcmp(p->known, "infimum") == 0)
@@ -264,7 +265,7 @@ static const char *fault_of(const problem *p, answer *a)
     if (strncmp(p->note, "nothing:", 8) == 0 && near(r->cost, strtod(p->note + 8, NULL), 1e-3) &&
         !strstr(perp_diag_text(&a->diag), "does nothing"))
         return "does nothing, which is not said";
-    if (is_minimum && accurate(a, 8) > 1.5 * stated + 1e-7)
+    if (is_minimum && accurate(a, 8) > 1.1 * stated + 1e-7)
         return "an accurate motion misses what is stated";
     return NULL;
 }
