@@ -36,9 +36,13 @@ static const char *const solvers[] = {
 #undef PERP_LCP_METHOD
     NULL};
 
-/* Of --estimate, and how much longer steps are than those of the run, or of a run by radau5. */
+/* Of --estimate, and which part of the run's work it may cost. */
+enum { SAMPLED = 1 };
 static const char *const estimates[] = {"none", "sampled", "full", NULL};
-static const int longer[2][3] = {{0, 100, 25}, {0, 20, 4}};
+static const int part_of_work[] = {0, 10, 2};
+
+/* A difference that grows by more makes figures of it worthless. */
+#define SENSITIVE 1e4
 
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
@@ -73,8 +77,8 @@ static const cli_option options[] = {
     {"report", "OUT.html", "write a page that shows the run; see perp report", INTO(report),
      .is_output = 1},
     {"estimate", "HOW",
-     "say how far the states at the end are from those of the motion, beside a run of radau5 with "
-     "steps 100 times as long: sampled; 25 times: full",
+     "say how far the states at the end are from those of the motion, by other runs that cost a "
+     "tenth of this one: sampled (default); a half: full; none",
      INTO(estimate), .words = estimates},
     {"sensitivity", "NAME,..",
      "further columns: the derivative of every column by these parameters, or initial values of "
@@ -439,21 +443,32 @@ static void print_pairs(FILE *out, const perp_model *model, const perp_simulatio
     free(at);
 }
 
-/* "x 3e-4 m": what the error of a state is, or is below. */
-static void print_error(FILE *out, const perp_model *model, int i, double error, double unsure)
+/* "x 3e-4 m, v < 1e-9 m/s": what the error of each state is, or is below; of many those that are largest. */
+static void print_errors(FILE *out, const perp_model *model, int n, const double *error,
+                         const double *unsure)
 {
-    perp_symbol state = perp_model_symbol(model, PERP_STATE, i);
-    int is_known = error > 3 * unsure;
-    fprintf(out, "%s %s %s%.1e%s%s", i ? "," : "", state.name, is_known ? "" : "< ",
-            is_known ? error : error + unsure, state.unit[0] ? " " : "", state.unit);
+    double least = 0;
+    for (int k = 0, above = n; above > MAX_PLOTTED && k < 2000; k++) {
+        above = 0, least = ldexp(1, k - 1000);
+        for (int i = 0; i < n; i++) above += error[i] + unsure[i] >= least;
+    }
+    for (int i = 0, is_later = 0; i < n; i++) {
+        perp_symbol state = perp_model_symbol(model, PERP_STATE, i);
+        int is_known = error[i] > 3 * unsure[i];
+        if (error[i] + unsure[i] < least) continue;
+        fprintf(out, "%s %s %s%.1e%s%s", is_later ? "," : "", state.name, is_known ? "" : "< ",
+                is_known ? error[i] : error[i] + unsure[i], state.unit[0] ? " " : "", state.unit);
+        is_later = 1;
+    }
+    if (least > 0) fprintf(out, "; of the others < %.1e", least);
 }
 
 /* How far the states at the end are from the motion, a line of text without its end; the caller frees. NULL: memory is out. */
 static char *estimate_text(const perp_model *model, const perp_simulation *sim,
                            const perp_simulation_options *o, int how)
 {
-    int n = perp_model_count(model, PERP_STATE), is_high = o->integrator == PERP_RADAU5;
-    double *error = malloc(2 * ((size_t)n + 1) * sizeof *error);
+    int n = perp_model_count(model, PERP_STATE);
+    double growth, *error = malloc(2 * ((size_t)n + 1) * sizeof *error);
     perp_diag diag = {0};
     char *text = NULL;
     size_t size;
@@ -462,18 +477,24 @@ static char *estimate_text(const perp_model *model, const perp_simulation *sim,
         free(error);
         return NULL;
     }
+    fprintf(out, "error at the end:");
     perp_status status =
-        perp_simulation_estimate(sim, longer[is_high][how], error, error + n, &diag);
-    if (status == PERP_OK) {
-        fprintf(out, "error at the end, beside %s:", is_high ? "radau7" : "radau5");
-        for (int i = 0; i < n; i++) print_error(out, model, i, error[i], error[n + i]);
-        perp_integrator fits = cli_recommend(model);
-        if (fits != o->integrator && fits != PERP_BACKWARD_EULER && o->integrator < PERP_RADAU3)
-            fprintf(out, "; --method %s fits this model better", perp_integrator_name(fits));
-    } else {
+        perp_simulation_estimate(sim, part_of_work[how], error, error + n, &growth, &diag);
+    if (status != PERP_OK) {
         const char *why = perp_diag_text(&diag);
-        fprintf(out, "error at the end: not estimated: %.*s", (int)strcspn(why, "\n"), why);
+        fprintf(out, " not known: %.*s%s", (int)strcspn(why, "\n"), why,
+                status == PERP_ERR_NO_SOLUTION && how == SAMPLED ? "; see --estimate full" : "");
+    } else if (growth > SENSITIVE) {
+        fprintf(out,
+                " sensitive: growth %.0e; what differs a little at the start, or is rounded on "
+                "the way, differs by so many times as much at the end",
+                growth);
+    } else {
+        print_errors(out, model, n, error, error + n);
     }
+    perp_integrator fits = cli_recommend(model);
+    if (fits != o->integrator && fits != PERP_BACKWARD_EULER && o->integrator < PERP_RADAU3)
+        fprintf(out, "; --method %s fits this model better", perp_integrator_name(fits));
     perp_diag_clear(&diag);
     free(error);
     if (fclose(out) == 0) return text;
@@ -497,14 +518,17 @@ static void note_left(const run *u, const perp_simulation *sim)
     if (n) comment(u, text);
 }
 
-/* With --estimate, in the files, too. NULL: not asked for, or memory is out. */
+/* Where --estimate is given, in the files, too. NULL: there is none, or memory is out. */
 static char *estimate(const run *u, const perp_model *model, const perp_simulation *sim,
                       const perp_simulation_options *o)
 {
-    if (!u->request->estimate || !perp_simulation_get_summary(sim).steps) return NULL;
-    char *text = estimate_text(model, sim, o, u->request->estimate);
+    const request *r = u->request;
+    if (!r->estimate || r->quiet || !perp_simulation_get_summary(sim).steps) return NULL;
+    int is_given = cli_is_given(&r->args, "estimate");
+    if (perp_model_get_kind(model) == PERP_DISCRETE && !is_given) return NULL;
+    char *text = estimate_text(model, sim, o, r->estimate);
     if (!text) cli_exit_code(PERP_ERR_MEMORY);
-    if (text) comment(u, text);
+    if (text && is_given) comment(u, text);
     return text;
 }
 
@@ -674,7 +698,8 @@ static int check_additions(const request *r)
                         "written; add -o OUT.csv\n");
         return CLI_USAGE;
     }
-    if (!r->estimate || !(r->quiet || r->as_json)) return CLI_DONE;
+    int is_wanted = cli_is_given(&r->args, "estimate") && r->estimate;
+    if (!is_wanted || !(r->quiet || r->as_json)) return CLI_DONE;
     fprintf(stderr, "perp simulate: --estimate is a line of the summary, which --quiet and --json "
                     "leave out\n");
     return CLI_USAGE;
@@ -780,7 +805,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     perp_simulation_summary s = perp_simulation_get_summary(sim);
     say_reason(reason, sizeof reason, status, s.steps, diag);
     note_left(&u, sim);
-    char *accuracy = estimate(&u, model, sim, &o);
+    char *accuracy = status == PERP_OK ? estimate(&u, model, sim, &o) : NULL;
     perp_status closed = close_writers(&u, status == PERP_OK ? NULL : reason, diag);
     if (status == PERP_OK || closed != PERP_OK) status = closed;
     const char *page = r->report ? cli_result_name(r->report, status != PERP_OK, u.page) : NULL;
@@ -806,7 +831,8 @@ static int check_outputs(const perp_model *model, const request *r)
 
 int perp__cmd_simulate(int argc, char **argv)
 {
-    request r = {.args = {&cli_command_simulate, argc, argv}, .every = 1, .plot = 1};
+    request r = {
+        .args = {&cli_command_simulate, argc, argv}, .every = 1, .plot = 1, .estimate = SAMPLED};
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);

@@ -33,7 +33,7 @@ while IFS= read -r line; do
     # shellcheck disable=SC2086
     "$perp" ${arguments//OUT/$out} >"$scratch/printed" 2>&1 </dev/null || code=$?
     sed -E "s|$scratch/||g; s/[0-9.]+ us a step//; s/ \(step [0-9]+\)//g; s/[0-9]+ iterations?, (.*), [0-9.e-]+ s\$/\1/
-        s/ in [0-9.]+ s$//; s/(stationarity|differs by at most) .*/\1/; s/ +\$//" "$scratch/printed"
+        s/^(error at the end:).*/\1/; s/ in [0-9.]+ s$//; s/(stationarity|differs by at most) .*/\1/; s/ +\$//" "$scratch/printed"
     [ $code -eq 0 ] || echo "exit code $code"
     [ ! -f "$out" ] || rows "$out"
 done < <(grep '^\$ perp ' "$golden") >"$scratch/now"

@@ -337,19 +337,20 @@ PERP_API perp_status perp_simulation_vjp(perp_simulation *simulation,
 /// What was done so far; `sides` points into the simulation.
 PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulation *simulation);
 
-/// How far the states now are from those of the motion: beside the same run by a method of higher order that ends steps at events
-/// (radau5; beside radau5, radau7), with longer steps, and with steps twice as long, which tell of its own error. For runs from the
-/// model's initial state, in which nothing was set; the model as it is now. Costs two such runs; allocates.
+/// How far the states now are from those of the motion. Where radau5 fits the model (no round friction cones, no condition that reads h, at most 12 pairs and 200 states and vars) beside
+/// runs by radau5 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
+/// model's initial state, in which nothing was set; the model as it is now. Allocates; the same numbers on every call.
 ///
-/// @param longer  steps of the other run are about so many times as long as those of this one, at least 16 in all: 100 is cheap, 25 careful
-/// @param error   a state each, in its unit: the difference; an estimate where it is well above `unsure`, else the error is below
-///                the sum of both
-/// @param unsure  a state each: the most that the other run may itself be off by
-/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, radau7, inputs that may be set,
-///         states that were set or restored); what
-///         the other run ended with (conditions that its method has not: diag)
-PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int longer,
-                                              double *error, double *unsure, perp_diag *diag);
+/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual, or what 300 steps of radau5 do
+/// @param error   a state each, in its unit: an estimate where it is more than three times `unsure`, else the error is below the sum of both
+/// @param unsure  a state each: the most that the estimate may itself be off by
+/// @param growth  nullable: by how much a difference between two motions grows until now, each state on its own scale. Beyond 1e4 or so no
+///                estimate says much, as none of the other runs follows the motion
+/// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, inputs that may be set,
+///         states that were set or restored, too few steps); PERP_ERR_NO_SOLUTION (the other run cost too much, or failed: diag); PERP_ERR_MEMORY
+PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int part,
+                                              double *error, double *unsure, double *growth,
+                                              perp_diag *diag);
 
 /// Called with each row, the initial one included. Return PERP_OK to go on; anything else stops the
 /// run with it.

@@ -173,33 +173,32 @@ static void write_pair(writing *w, int c, int p, perp_expr *row)
     }
 }
 
-/* States whose derivative stands in an equation with a var are velocities; the others, positions. */
-static void find_velocities(writing *w)
+int perp__find_velocities(const perp_model *m, char *is_velocity)
 {
-    const perp__collocation *a = w->at;
-    const perp_model *m = a->model;
+    int nx = m->nitem[PERP_STATE], nv = m->nitem[PERP_VAR];
     for (int i = 0; i < m->nequation; i++) {
         perp_expr root[2] = {m->equation[i].left, m->equation[i].right};
         int n, has_var = 0, *reach = perp__graph_reach(&m->graph, root, 2, &n);
-        if (!reach) w->graph.failed = 1;
-        for (int pass = 0; reach && pass < 1 + has_var; pass++) {
+        if (!reach) return 0;
+        for (int pass = 0; pass < 1 + has_var; pass++) {
             for (int k = 0; k < n; k++) {
                 const perp__node *node = &m->graph.node[reach[k]];
                 if (node->op != PERP__SYMBOL) continue;
-                for (int v = 0; v < a->nv; v++) has_var |= m->item[PERP_VAR][v].symbol == node->a;
-                for (int x = 0; x < a->nx && pass; x++)
-                    w->moves_by_vars[x] |= m->item[PERP_STATE][x].symbol + PERP__DER == node->a;
+                for (int v = 0; v < nv; v++) has_var |= m->item[PERP_VAR][v].symbol == node->a;
+                for (int x = 0; x < nx && pass; x++)
+                    is_velocity[x] |= m->item[PERP_STATE][x].symbol + PERP__DER == node->a;
             }
         }
         free(reach);
     }
+    return 1;
 }
 
 static void write_rows(writing *w)
 {
     perp__collocation *a = w->at;
     const perp_model *m = a->model;
-    find_velocities(w);
+    if (!perp__find_velocities(m, w->moves_by_vars)) w->graph.failed = 1;
     for (int c = 0; c < a->scheme.npoint; c++) {
         perp_expr *row = w->row + c * a->nrow;
         for (int i = 0; i < m->nequation; i++)
@@ -598,6 +597,7 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
             return PERP__COLLOCATED;
         }
         before = now;
+        a->iterations++;
         if (!factor(a) || !solve_linear(a, a->row_of))
             return a->lu && perp__sparse_lu_out_of_memory(a->lu) ? PERP__HAS_NO_MEMORY
                                                                  : PERP__HAS_NO_MATRIX;

@@ -60,11 +60,15 @@ struct perp__collocation {
         *size; /* the caller's: the largest that each state has been; rounding is counted of that */
     double *row_of, *rest; /* n: residual; scratch */
     char *known;           /* n: scratch */
+    long iterations;       /* of Newton's, so far */
     int *active, *lu_start, *lu_column, *swap;
     double *lu_value, *dense;
     perp__sparse_lu *lu;
     perp__arena arena;
 };
+
+/* Mark the states whose derivative stands in an equation with a var: these are velocities; the others, positions. 0 when memory is out. */
+int perp__find_velocities(const perp_model *model, char *is_velocity);
 
 struct perp__changes;
 

@@ -1,41 +1,45 @@
-/* How far the end of a run is from that of the motion: the same model by a method of higher order, which takes longer steps and ends at
- * events, so that its own error is the smaller one. How large that is, steps twice as long tell. */
+/* How far the end of a run is from that of the motion: beside runs by radau7 in parts as long as an accuracy allows, each more accurate than
+ * the one before; where events cannot be located, beside the same run with longer steps (docs/adr/032-errors-said.md). */
 
+#include "simulate/collocation.h"
 #include "simulate/events.h"
+#include "simulate/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_STEPS = 16 };
+/* LEAST_WORK: what the other runs may cost in any case (perp__run_work). */
+enum { ROWS = 64, LEVELS = 3, LEAST_STEPS = 32, LEAST_WORK = 20000 };
 
-/* Order 5 and more: the difference of a run and one with steps twice as long is at least this many times its error. */
-#define OWN_SHARE 10
+/* The accuracy of the first run, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
+#define FIRST           1e-5
+#define FALL            1e-2
+#define OWN_SHARE       0.04
+#define OWN_SHARE_FIRST 0.1
 
-/* The method that a run is held against; PERP_INTEGRATOR_COUNT: there is none. */
-static perp_integrator beside(perp_integrator by)
-{
-    return by == PERP_RADAU7   ? PERP_INTEGRATOR_COUNT
-           : by == PERP_RADAU5 ? PERP_RADAU7
-                               : PERP_RADAU5;
-}
+/* A state is moved by this part of its size; a difference below NOTHING of it is none. */
+#define MOVE    1e-7
+#define NOTHING 1e-12
 
-/* The states at the end by n steps of this method. */
-static perp_status end_by(const perp_simulation *sim, perp_integrator by, long n, double *state,
-                          perp_diag *diag)
-{
-    perp_simulation *other = NULL;
-    perp_simulation_options o = sim->options;
-    o.integrator = by;
-    o.to = perp_simulation_time(sim);
-    o.step = (o.to - o.from) / (double)n;
-    perp_status status = perp_simulation_create(sim->model, &o, &other, diag);
-    if (status == PERP_OK) status = perp_simulation_run(other, NULL, NULL, diag);
-    for (int i = 0; i < sim->step.nx && status == PERP_OK; i++)
-        state[i] = perp_simulation_state(other, i);
-    perp_simulation_destroy(other);
-    return status;
-}
+/* Orders of backward Euler and theta through all that may happen, as differences show them. */
+static const double orders[2] = {0.7, 2.4};
+
+typedef struct trace {
+    int nx;
+    long n;
+    double *state; /* row by row */
+} trace;
+
+typedef struct estimate {
+    const perp_simulation *sim;
+    perp_simulation *other;
+    int nx;
+    double *size, *end,
+        *former;           /* states: largest; at the end of the last run, and the one before */
+    trace straight, moved; /* of the same steps from the start, and from near to it */
+    perp_diag *diag;
+} estimate;
 
 static perp_status refuse(const perp_simulation *sim, const char *why, perp_diag *diag)
 {
@@ -43,29 +47,217 @@ static perp_status refuse(const perp_simulation *sim, const char *why, perp_diag
                         "the error of this run is not estimated: %s\n", why);
 }
 
-perp_status perp_simulation_estimate(const perp_simulation *sim, int longer, double *error,
-                                     double *unsure, perp_diag *diag)
+static perp_status check(const perp_simulation *sim, perp_diag *diag)
 {
-    if (!sim || longer < 1 || !error || !unsure) return PERP_ERR_ARG;
-    perp_integrator by = beside(sim->options.integrator);
-    if (sim->model->kind == PERP_DISCRETE) return refuse(sim, "a discrete model has none", diag);
-    if (by == PERP_INTEGRATOR_COUNT) return refuse(sim, "no method has a higher order", diag);
-    if (sim->done == 0) return refuse(sim, "no step was taken", diag);
     int is_set = sim->step.sym.varied.n > 0;
     for (int k = 0; k < sim->step.table.n; k++) is_set |= sim->step.table.is_set[k];
+    if (sim->model->kind == PERP_DISCRETE) return refuse(sim, "a discrete model has none", diag);
+    if (sim->done == 0) return refuse(sim, "no step was taken", diag);
     if (sim->was_moved) return refuse(sim, "its states were set or restored on the way", diag);
     if (is_set) return refuse(sim, "its parameters or inputs may have been set on the way", diag);
-    long n = sim->done / longer;
-    if (n < LEAST_STEPS) n = LEAST_STEPS;
-    size_t bytes = ((size_t)sim->step.nx + 1) * sizeof(double);
-    double *twice = malloc(bytes);
-    perp_status status = twice ? end_by(sim, by, n, error, diag)
-                               : perp__out_of_memory(diag, sim->model->source.name);
-    if (status == PERP_OK) status = end_by(sim, by, n / 2, twice, diag);
-    for (int i = 0; i < sim->step.nx && status == PERP_OK; i++) {
-        unsure[i] = fabs(error[i] - twice[i]) / OWN_SHARE;
-        error[i] = fabs(error[i] - perp_simulation_state(sim, i));
+    return PERP_OK;
+}
+
+static perp_status make_other(estimate *e, perp_integrator by, long n, double accuracy)
+{
+    perp_simulation_options o = e->sim->options;
+    o.integrator = by, o.accuracy = accuracy;
+    o.to = perp_simulation_time(e->sim);
+    o.step = (o.to - o.from) / (double)n;
+    perp_simulation_destroy(e->other);
+    e->other = NULL;
+    return perp_simulation_create(e->sim->model, &o, &e->other, e->diag);
+}
+
+static perp_status keep_row(void *context, long step, const double *row)
+{
+    trace *t = context;
+    double *state = realloc(t->state, ((size_t)step + 1) * (size_t)t->nx * sizeof *state);
+    if (!state) return PERP_ERR_MEMORY;
+    t->state = state, t->n = step + 1;
+    memcpy(state + (size_t)step * (size_t)t->nx, row + 1, (size_t)t->nx * sizeof *state);
+    return PERP_OK;
+}
+
+/* The other run, from its start. */
+static perp_status run_other(estimate *e, trace *rows)
+{
+    perp_status status = perp_simulation_run(e->other, keep_row, rows, e->diag);
+    memcpy(e->former, e->end, (size_t)e->nx * sizeof(double));
+    for (int i = 0; i < e->nx; i++) e->end[i] = perp_simulation_state(e->other, i);
+    return status;
+}
+
+/* Growth ---------------------------------------------------------------------------------------- */
+
+/* Velocities move on the spot; a position that is moved may be one that cannot be. */
+static int move_start(estimate *e)
+{
+    char *moves = calloc((size_t)e->nx + 1, 1);
+    int has_velocity = 0;
+    if (!moves || !perp__find_velocities(e->sim->model, moves)) {
+        free(moves);
+        return 0;
     }
-    free(twice);
+    for (int i = 0; i < e->nx; i++) has_velocity |= moves[i];
+    for (int i = 0; i < e->nx; i++) {
+        double by = MOVE * e->size[i] * (1 - 0.3 * (i % 3)) * (i % 2 ? -1 : 1);
+        if (moves[i] || !has_velocity)
+            perp_simulation_set_state(e->other, i, perp_simulation_state(e->other, i) + by);
+    }
+    free(moves);
+    return 1;
+}
+
+/* The difference of both traces at row k, of the size of the states. */
+static double difference(const estimate *e, long k)
+{
+    const double *a = e->straight.state + k * e->nx, *b = e->moved.state + k * e->nx;
+    double largest = NOTHING;
+    for (int i = 0; i < e->nx; i++)
+        if (e->size[i] > 0) largest = fmax(largest, fabs(a[i] - b[i]) / e->size[i]);
+    return largest;
+}
+
+/* By how much a difference grows to the end from where it was smallest. */
+static perp_status find_growth(estimate *e, double *growth)
+{
+    if (!move_start(e)) return PERP_ERR_MEMORY;
+    perp_status status = perp_simulation_run(e->other, keep_row, &e->moved, e->diag);
+    if (status != PERP_OK) return status;
+    double least = (double)INFINITY;
+    for (long k = 1; k < e->moved.n; k++) least = fmin(least, difference(e, k));
+    *growth = difference(e, e->moved.n - 1) / least;
+    return PERP_OK;
+}
+
+/* Beside runs that locate events ---------------------------------------------------------------- */
+
+/* The largest of these, of the size of the states. */
+static double relative(const estimate *e, const double *x)
+{
+    double largest = 0;
+    for (int i = 0; i < e->nx; i++)
+        if (e->size[i] > 0) largest = fmax(largest, x[i] / e->size[i]);
+    return largest;
+}
+
+/* With the run that has just ended, number k: what its parts may be off by, and what it differs by from the one before, tell of its own error. */
+static void compare(const estimate *e, int k, double *error, double *unsure)
+{
+    int has_left = perp_simulation_steps_by_euler(e->other, NULL) > 0;
+    double share = has_left ? OWN_SHARE_FIRST : OWN_SHARE;
+    for (int i = 0; i < e->nx; i++) {
+        double own = share * fabs(e->end[i] - e->former[i]);
+        error[i] = fabs(e->end[i] - perp_simulation_state(e->sim, i));
+        unsure[i] = k ? fmax(own, e->other->options.accuracy * e->size[i]) : error[i];
+    }
+}
+
+/* What growth, which the first run's steps taken again tell, makes of the errors of its parts. */
+static perp_status bound_first(estimate *e, double *unsure, double *growth)
+{
+    double parts = (double)perp_simulation_parts(e->other, NULL, NULL);
+    perp__parts_replay(e->other);
+    perp_simulation_reset(e->other);
+    perp_status status = find_growth(e, growth);
+    double all = parts * *growth * FIRST;
+    for (int i = 0; i < e->nx && status == PERP_OK; i++)
+        unsure[i] = fmin(unsure[i], all * e->size[i]);
+    return status;
+}
+
+/* Runs one after the other while the work lasts, and until the difference is known. */
+static perp_status beside_accurate(estimate *e, double work, double *error, double *unsure,
+                                   double *growth)
+{
+    double accuracy = FIRST, cost = 0;
+    perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
+    for (int k = 0; k < LEVELS && status == PERP_OK && 1.5 * cost <= work; k++, accuracy *= FALL) {
+        trace *rows = &e->straight, unused = {.nx = e->nx};
+        double before = perp__run_work(e->other);
+        e->other->options.accuracy = accuracy;
+        perp__parts_record(e->other, before + work);
+        perp_simulation_reset(e->other);
+        status = run_other(e, k ? &unused : rows);
+        free(unused.state);
+        if (status != PERP_OK && k > 0) return PERP_OK; /* the last one stands */
+        if (status == PERP_ERR_NO_SOLUTION && perp__run_work(e->other) > before + work) {
+            perp_diag_clear(e->diag);
+            refuse(e->sim, "a more accurate run costs more than the part allowed", e->diag);
+        }
+        if (status != PERP_OK) return status;
+        cost = perp__run_work(e->other) - before, work -= cost;
+        memcpy(e->size, perp__parts_largest(e->other), (size_t)e->nx * sizeof(double));
+        compare(e, k, error, unsure);
+        if (k == 0) status = bound_first(e, unsure, growth);
+        if (k == 0) work -= perp__run_work(e->other) - before - cost;
+        if (relative(e, error) > 10 * relative(e, unsure)) break;
+    }
+    return status;
+}
+
+/* Beside the same with longer steps ------------------------------------------------------------- */
+
+/* From differences to runs of so many times, and twice as many times as long steps. */
+static void extrapolate(double once, double twice, double longer, double *error, double *unsure)
+{
+    double order = once > 0 ? log2(twice / once) : 0;
+    int is_one = order >= orders[0] && order <= orders[1];
+    *error = once / (pow(longer, is_one ? order : orders[0]) - 1);
+    *unsure = is_one ? 0.3 * *error : *error;
+}
+
+static perp_status beside_longer(estimate *e, int part, double *error, double *unsure,
+                                 double *growth)
+{
+    const perp_simulation *sim = e->sim;
+    long done = sim->done, n = done / (2 * part);
+    if (sim->parts) return refuse(sim, "radau5 does not fit its model", e->diag);
+    if (done < LEAST_STEPS) return refuse(sim, "its steps are too few", e->diag);
+    if (n < LEAST_STEPS) n = done / 4 < LEAST_STEPS ? done / 4 : LEAST_STEPS;
+    trace unused = {.nx = e->nx};
+    perp_status status = make_other(e, sim->options.integrator, n, 0);
+    if (status == PERP_OK) status = run_other(e, &unused);
+    free(unused.state);
+    if (status == PERP_OK) status = make_other(e, sim->options.integrator, n / 2, 0);
+    if (status == PERP_OK) status = run_other(e, &e->straight);
+    if (status != PERP_OK) return status;
+    for (long k = 0; k < e->straight.n * e->nx; k++)
+        e->size[k % e->nx] = fmax(e->size[k % e->nx], fabs(e->straight.state[k]));
+    for (int i = 0; i < e->nx; i++) {
+        double x = perp_simulation_state(sim, i);
+        extrapolate(fabs(e->former[i] - x), fabs(e->end[i] - x), (double)done / (double)n,
+                    &error[i], &unsure[i]);
+    }
+    perp_simulation_reset(e->other);
+    return find_growth(e, growth);
+}
+
+perp_status perp_simulation_estimate(const perp_simulation *sim, int part, double *error,
+                                     double *unsure, double *growth, perp_diag *diag)
+{
+    if (!sim || part < 1 || !error || !unsure) return PERP_ERR_ARG;
+    perp_diag why = {0};
+    perp_status status = check(sim, diag);
+    int nx = sim->step.nx, fits = sim->events ? 1 : perp__events_fit(sim->model);
+    if (status != PERP_OK) return status;
+    double *states = calloc(3 * (size_t)nx + 1, sizeof *states);
+    double work = fmax(perp__run_work(sim) / part, LEAST_WORK);
+    estimate e = {.sim = sim, .nx = nx, .diag = &why};
+    e.straight.nx = e.moved.nx = nx;
+    if (!states || fits < 0) {
+        free(states);
+        return perp__out_of_memory(diag, sim->model->source.name);
+    }
+    e.size = states, e.end = states + nx, e.former = e.end + nx;
+    double grows = 1;
+    status = fits ? beside_accurate(&e, work, error, unsure, &grows)
+                  : beside_longer(&e, part, error, unsure, &grows);
+    if (growth) *growth = grows;
+    perp_simulation_destroy(e.other);
+    free(states), free(e.straight.state), free(e.moved.state);
+    if (status != PERP_OK) perp__diag_append(diag, "%s", perp_diag_text(&why));
+    perp_diag_clear(&why);
     return status;
 }

@@ -28,6 +28,9 @@
 /* ... between two points of a step where its polynomial is below this part of its terms. */
 #define DIPS 1e-7
 
+/* A step that is to stop at its first event passes one that comes before this part of it. */
+#define AT_ONCE 1e-3
+
 /* Events of one pair that are nearer to each other than so many short steps, so many times, accumulate. */
 enum { QUICK = 20, QUICK_TIMES = 3, PASS = 64 };
 
@@ -52,6 +55,7 @@ struct perp__events {
         *past_x;  /* the last step, at whose end an event may turn out to have been */
     int is_fresh; /* the mode was found here */
     double short_h, step;
+    double *first_end;                  /* NULL: steps go to their end (perp__events_stop) */
     int is_short;                       /* the last that was done were short steps */
     int has_mode, was_in_mode, has_pre; /* was: `mode` held up to e->t */
     char *mode, *former, *held;         /* held: guards that are on, whatever their gaps drifted */
@@ -63,7 +67,7 @@ struct perp__events {
         at_once; /* sides changed without progress; the pair whose event came at once, or -1 */
     int pass;    /* the next accumulation takes so many short steps, or as long */
     int hit, hit_check; /* the pair and the check of it that ended the step, or -1 */
-    long passed;
+    long passed, probes;
     const char *why; /* of a failure; and the condition, as perp__verdict.worst */
     int worst;
     perp__events_left left;
@@ -144,15 +148,24 @@ static perp_status check_model(perp__events *e, perp_integrator integrator, perp
     return PERP_OK;
 }
 
+int perp__events_fit(const perp_model *m)
+{
+    int has_h, has_pre, unknowns = m->nitem[PERP_STATE] + m->nitem[PERP_VAR];
+    if (m->npair > MOST_PAIRS || unknowns > MOST_UNKNOWNS || first_cone(m)) return 0;
+    return find_readers(m, &has_h, &has_pre) ? !has_h : -1;
+}
+
 perp_integrator perp_simulation_recommend(const perp_model *m)
 {
-    int has_h, has_pre;
     if (!m || m->kind == PERP_DISCRETE || m->plan) return PERP_BACKWARD_EULER;
-    int is_small = m->nitem[PERP_STATE] + m->nitem[PERP_VAR] <= MOST_UNKNOWNS;
-    if (m->npair > MOST_PAIRS || first_cone(m)) return PERP_BACKWARD_EULER;
-    if (!find_readers(m, &has_h, &has_pre)) return PERP_INTEGRATOR_COUNT;
-    if (!has_h && is_small) return PERP_RADAU5;
-    return m->npair == 0 ? PERP_THETA : PERP_BACKWARD_EULER;
+    int fits = perp__events_fit(m);
+    if (fits) return fits > 0 ? PERP_RADAU5 : PERP_INTEGRATOR_COUNT;
+    return m->npair == 0 && !first_cone(m) ? PERP_THETA : PERP_BACKWARD_EULER;
+}
+
+double perp__events_work(const perp__events *e)
+{
+    return (double)(e->at->scheme.npoint * e->at->iterations + e->probes);
 }
 
 static int take_memory(perp__events *e)
@@ -347,6 +360,7 @@ static perp__step_result probe(perp__events *e, int k, double h)
 {
     perp__step *s = &e->probe[k];
     double *ws = s->ws;
+    e->probes++;
     if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
     memcpy(ws + s->sym.pre, e->x, (size_t)s->nx * sizeof(double));
     memcpy(ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
@@ -944,6 +958,8 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
             break;
         }
         add(&sum, advance_once(sim, t1));
+        if (e->first_end && sum.outcome == PERP_SOLVED && e->t - t0 > AT_ONCE * (t1 - t0))
+            t1 = *e->first_end = fmin(e->t, t1);
     }
     for (int k = 0; k < 2; k++) s->out_of_memory |= e->probe[k].out_of_memory;
     if (sum.outcome == PERP_SOLVED) e->left.next_wait = 0;
@@ -958,6 +974,11 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     if (e->saltation && sum.outcome == PERP_SOLVED)
         perp__saltation_end(e->saltation, e->is_short, e->step);
     return sum;
+}
+
+void perp__events_stop(perp__events *e, double *end)
+{
+    if (e) e->first_end = end;
 }
 
 long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)

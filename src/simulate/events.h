@@ -52,6 +52,16 @@ void perp__events_restart(perp__events *events);
  * that ends there with the same slopes. */
 perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t1);
 
+/* From now on a step ends where the first piece of it does, at an event, a table's row, or where a longer one cannot be solved; the time goes to *end. NULL: no more.
+ * No events: nothing. */
+void perp__events_stop(perp__events *events, double *end);
+
+/* See perp__run_work. */
+double perp__events_work(const perp__events *events);
+
+/* Does a method that locates events fit the model: does it have what such a method asks for, and few pairs and unknowns? -1: memory is out. */
+int perp__events_fit(const perp_model *model);
+
 /* Is the next step one that is left to backward Euler, after an earlier one? Counted. */
 int perp__events_wait(perp__events *events);
 

@@ -26,6 +26,11 @@ struct perp__parts {
     int closed;
     unsigned char *events; /* what perp__events_pass says at the beginning */
     size_t nevents;
+    double most_work; /* that the run may cost (perp__run_work) */
+    double
+        *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
+    int nend, cend, next;
+    enum { OWN, RECORD, REPLAY } lengths;
 };
 
 /* Orders of what the list of methods names (include/perp/schemes.h). */
@@ -61,6 +66,7 @@ perp_status perp__parts_create(perp_simulation *sim)
     if (!p->begin || !p->events) return PERP_ERR_MEMORY;
     p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
     p->order = order_of(sim);
+    p->most_work = (double)INFINITY;
     perp__parts_restart(sim);
     return PERP_OK;
 }
@@ -70,6 +76,7 @@ void perp__parts_destroy(perp__parts *p)
     if (!p) return;
     free(p->begin);
     free(p->events);
+    free(p->end);
     free(p);
 }
 
@@ -78,7 +85,7 @@ void perp__parts_restart(perp_simulation *sim)
     perp__parts *p = sim->parts;
     if (!p) return;
     p->length = p->shortest = sim->options.step;
-    p->taken = p->unresolved = 0;
+    p->taken = p->unresolved = p->next = 0;
     memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
 }
 
@@ -136,55 +143,82 @@ static long left(const perp_simulation *sim)
     return perp_simulation_steps_by_euler(sim, NULL);
 }
 
-/* A part from t by h, once whole, once in halves, which are in hand behind it. What it lacks is in *off; infinite where the whole cannot be taken. */
-static perp__step_result take(perp_simulation *sim, double t, double end, double *off)
+/* A part from t to *end, once whole, once in halves, which are in hand behind it. It ends where the whole meets an event: what comes behind one would be the
+ * same in both. What it lacks is in *off; infinite where the whole cannot be taken. */
+static perp__step_result take(perp_simulation *sim, double t, double *end, double *off)
 {
-    double middle = t + (end - t) / 2;
     const double *x = sim->step.ws + sim->step.sym.y;
     long left_before = left(sim);
     keep(sim);
-    perp__step_result r = perp__run_advance(sim, t, end), half;
+    perp__events_stop(sim->events, end);
+    perp__step_result r = perp__run_advance(sim, t, *end), half;
+    perp__events_stop(sim->events, NULL);
+    double middle = t + (*end - t) / 2;
     int is_whole = r.outcome == PERP_SOLVED, solves = r.solves, is_left = left(sim) > left_before;
     memcpy(sim->parts->whole, x, (size_t)sim->step.nx * sizeof(double));
     go_back(sim);
     r = perp__run_advance(sim, t, middle);
     r.solves += solves;
-    if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, end), add(&r, half);
+    if (r.outcome == PERP_SOLVED) half = perp__run_advance(sim, middle, *end), add(&r, half);
     is_left |= left(sim) > left_before;
     sim->parts->order_here = is_left ? 1 : sim->parts->order;
-    *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, end - t) : (double)INFINITY;
+    *off = r.outcome == PERP_SOLVED && is_whole ? judge(sim, *end - t) : (double)INFINITY;
     return r;
 }
 
-static void accept(perp_simulation *sim, double h)
+static void accept(perp_simulation *sim, double end, double h)
 {
     perp__parts *p = sim->parts;
     const double *x = sim->step.ws + sim->step.sym.y;
+    if (p->lengths == RECORD && !perp__grow(&p->end, &p->cend, p->nend + 1, sizeof *p->end))
+        sim->step.out_of_memory = 1;
+    else if (p->lengths == RECORD)
+        p->end[p->nend++] = end;
     for (int i = 0; i < sim->step.nx; i++) p->largest[i] = fmax(p->largest[i], fabs(x[i]));
     p->taken++;
     p->shortest = fmin(p->shortest, h);
+}
+
+/* The halves of parts that were recorded, as they are. */
+static perp__step_result replay(perp_simulation *sim, double t0, double t1)
+{
+    perp__parts *p = sim->parts;
+    perp__step_result sum = {.outcome = PERP_SOLVED};
+    for (double t = t0; t < t1 && p->next < p->nend && sum.outcome == PERP_SOLVED;) {
+        double end = fmin(p->end[p->next++], t1), middle = t + (end - t) / 2;
+        add(&sum, perp__run_advance(sim, t, middle));
+        if (sum.outcome == PERP_SOLVED) add(&sum, perp__run_advance(sim, middle, end));
+        t = end;
+    }
+    return sum;
 }
 
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1)
 {
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
+    if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
+        if (perp__run_work(sim) > p->most_work) {
+            sum.outcome = PERP_LIMIT;
+            return sum;
+        }
         double rest = t1 - t, h = p->length;
         if (h < rest && h > rest / 2) h = rest / 2;
         double end = h >= rest ? t1 : t + h, off;
+        double meant = end;
+        perp__step_result r = take(sim, t, &end, &off);
         h = end - t;
-        perp__step_result r = take(sim, t, end, &off);
         int is_least = h <= 2 * SHORTEST * sim->options.step;
         int is_fine = off <= 1 || (is_least && r.outcome == PERP_SOLVED);
         double share = CAUTION * pow(fmax(off, 1e-30), -1.0 / (p->order_here + 1));
         double next = h * fmin(fmax(share, SHORTER), is_fine ? LONGER : 0.5);
-        if (is_fine && end == t1)
+        if (is_fine && (end == t1 || end < meant))
             next = fmax(next, p->length); /* it was short for another reason */
         p->length = fmin(fmax(next, SHORTEST * sim->options.step), sim->options.step);
         if (is_fine) {
             add(&sum, r);
-            accept(sim, h);
+            accept(sim, end, h);
             p->unresolved += off > 1;
             t = end;
             continue;
@@ -197,6 +231,22 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
         go_back(sim);
     }
     return sum;
+}
+
+void perp__parts_record(perp_simulation *sim, double most_work)
+{
+    sim->parts->lengths = RECORD, sim->parts->nend = 0;
+    sim->parts->most_work = most_work;
+}
+
+void perp__parts_replay(perp_simulation *sim)
+{
+    sim->parts->lengths = REPLAY;
+}
+
+const double *perp__parts_largest(const perp_simulation *sim)
+{
+    return sim->parts->largest;
 }
 
 long perp_simulation_parts(const perp_simulation *sim, double *shortest, long *unresolved)

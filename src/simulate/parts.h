@@ -20,4 +20,11 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
 /* From the states in the workspace at t0 to t1. */
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
 
+/* From the next restart on: parts are recorded, and the run fails that costs more than this (perp__run_work); their halves are taken as they were recorded. */
+void perp__parts_record(perp_simulation *sim, double most_work);
+void perp__parts_replay(perp_simulation *sim);
+
+/* The largest that each state has been. */
+const double *perp__parts_largest(const perp_simulation *sim);
+
 #endif

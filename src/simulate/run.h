@@ -94,6 +94,9 @@ perp_status perp__run_check_followed(const perp_simulation *sim, int n, const in
 /* From the states in the workspace at t0 to t1, by the method of the run. */
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
+/* What the steps so far cost, about: points at which the conditions were evaluated and their matrix factored. The same on all machines. */
+double perp__run_work(const perp_simulation *sim);
+
 /* One step, of length h, to time t. */
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag);

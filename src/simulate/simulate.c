@@ -847,6 +847,12 @@ perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
                        : advance(sim, t0, t1, t1 - t0, HALVINGS);
 }
 
+double perp__run_work(const perp_simulation *sim)
+{
+    double steps = (double)(sim->parts ? 3 * perp_simulation_parts(sim, NULL, NULL) : sim->done);
+    return sim->events ? perp__events_work(sim->events) : steps * (sim->step.nonlinear ? 3 : 0.4);
+}
+
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,
                            perp_diag *diag)
 {

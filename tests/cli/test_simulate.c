@@ -166,6 +166,40 @@ static void the_summary_has_every_pair(void **state)
     cli_free(&r);
 }
 
+/* Unless it is not wanted; files have it where it was asked for. */
+static void the_summary_says_the_error_at_the_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *has, *has_not;
+    } cases[] = {
+        {"", "error at the end: x[1] < ", "sensitive"},
+        {"--method backward-euler", "; --method radau5 fits this model better", "sensitive"},
+        {"--estimate none", "every step verified", "error at the end"},
+        {"--tol 1e-6", "error at the end: x[1]", "sensitive"},
+        {"--set k=-40 --to 3", "error at the end: sensitive: growth ", "x[1]"}};
+    char file[1024], out[1024];
+    strcpy(file,
+           cli_file("springs.perp", "param k = 40\nstate x[2] = [1, 0.5], v[2] = 0\nder(x) = v\n"
+                                    "der(v) = -k*x\nsimulate to 1 step 1e-2\n"));
+    strcpy(out, cli_path("springs.csv"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cli_result r = cli_run("simulate '%s' -o '%s' --no-plot %s", file, out, cases[i].options);
+        assert_int_equal(r.code, 0);
+        if (!strstr(r.out, cases[i].has) || strstr(r.out, cases[i].has_not))
+            fail_msg("%s: %s", cases[i].options, r.out);
+        char *text = cli_read(out);
+        assert_null(strstr(text, "error at the end"));
+        free(text);
+        cli_free(&r);
+    }
+    cli_result r = cli_run("simulate '%s' -o '%s' --estimate full", file, out);
+    char *text = cli_read(out);
+    assert_non_null(strstr(text, "\n# error at the end: x[1] < "));
+    free(text);
+    cli_free(&r);
+}
+
 static void a_table_on_standard_output_has_no_summary(void **state)
 {
     (void)state;
@@ -838,6 +872,7 @@ int main(void)
         cmocka_unit_test(few_rows_make_a_line_from_edge_to_edge),
         cmocka_unit_test(runs_that_take_hours_say_so),
         cmocka_unit_test(the_summary_has_every_pair),
+        cmocka_unit_test(the_summary_says_the_error_at_the_end),
         cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),

@@ -298,7 +298,7 @@ static void the_error_of_a_run_is_estimated(void **state)
     perp_model *model = parse_model("state x = 1, v = 0\nder(x) = v\nder(v) = -x\n");
     double error[2], unsure[2];
     run r = run_by(model, PERP_BACKWARD_EULER, 10, 1e-3);
-    assert_int_equal(perp_simulation_estimate(r.sim, 100, error, unsure, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_estimate(r.sim, 10, error, unsure, NULL, NULL), PERP_OK);
     for (int i = 0; i < 2; i++) {
         double right = fabs(perp_simulation_state(r.sim, i) - (i ? -sin(10) : cos(10)));
         assert_true(fabs(error[i] - right) < 0.01 * right && unsure[i] < 0.01 * right);
@@ -309,19 +309,17 @@ static void the_error_of_a_run_is_estimated(void **state)
     assert_non_null(bytes);
     assert_int_equal(perp_simulation_snapshot(r.sim, bytes, size), PERP_OK);
     assert_int_equal(perp_simulation_clone(r.sim, &copy, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_estimate(copy, 100, error, unsure, NULL), PERP_OK);
+    assert_int_equal(perp_simulation_estimate(copy, 10, error, unsure, NULL, NULL), PERP_OK);
     assert_int_equal(perp_simulation_set_state(copy, 0, 2),
                      PERP_OK); /* not from the start any more */
-    assert_int_equal(perp_simulation_estimate(copy, 100, error, unsure, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_simulation_estimate(copy, 10, error, unsure, NULL, NULL), PERP_ERR_ARG);
     assert_int_equal(perp_simulation_restore(r.sim, bytes, size, NULL), PERP_OK);
-    assert_int_equal(perp_simulation_estimate(r.sim, 100, error, unsure, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_simulation_estimate(r.sim, 10, error, unsure, NULL, NULL), PERP_ERR_ARG);
     free(bytes);
     perp_simulation_destroy(copy);
     perp_simulation_destroy(r.sim);
     free(r.value);
-    r = run_by(model, PERP_RADAU7, 10, 1e-1);
-    assert_int_equal(perp_simulation_estimate(r.sim, 2, error, unsure, NULL), PERP_ERR_ARG);
-    free_run(&r);
+    perp_model_destroy(model);
 }
 
 /* A block whose friction is stated by pairs with the guard of its contact: it bounces dead, slides and stops at 1.0194 s, after the

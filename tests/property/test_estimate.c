@@ -1,0 +1,221 @@
+/* What is said of the error at the end of a run, beside what it is: twenty models by several methods, against closed forms or runs by
+ * radau7 with steps that are much shorter; and what is said of motions in which differences grow. */
+
+#include "runs.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST_STATES = 16 };
+
+static const char pendulum[] = "state th = 2, w = 0\nder(th) = w\nder(w) = -9.81*sin(th)\n";
+static const char rod[] = "state x = 1, y = 0, u = 0, v = 0\nvar force\nder(x) = u\nder(y) = v\n"
+                          "der(u) = -force*x\nder(v) = -9.81 - force*y\nx^2 + y^2 = 1\n";
+static const char spring[] = "state x = 1, v = 0\nder(x) = v\nder(v) = -x\n";
+static const char orbit[] = "state x = 1, y = 0, u = 0, v = 1.2\nder(x) = u\nder(y) = v\n"
+                            "der(u) = -x/(x^2 + y^2)^1.5\nder(v) = -y/(x^2 + y^2)^1.5\n";
+static const char stop[] =
+    "state x = 1, v = 0\nvar p\nder(x) = v\nder(v) = p - x + 0.5*sin(t - 1)\n"
+    "0 <= p perp x + 0.2 >= 0\n";
+static const char rectifier[] = "state q = 0\nvar i\nder(q) = i - q\n"
+                                "0 <= i perp q + i - 2*sin(3*t) >= 0\n";
+
+typedef struct named {
+    const char *name, *model; /* a file of the repository, or text */
+    perp_integrator by;
+    double to, step;
+} named;
+
+#define EVENTS(name) "tests/data/events/" name ".perp"
+
+static const named models[] = {
+    {"spring", spring, PERP_BACKWARD_EULER, 10, 1e-3},
+    {"pendulum", pendulum, PERP_BACKWARD_EULER, 10, 1e-4},
+    {"pendulum", pendulum, PERP_THETA, 10, 1e-2},
+    {"pendulum", pendulum, PERP_RADAU5, 10, 0.1},
+    {"pendulum of a rod", rod, PERP_RADAU5, 2, 2e-2},
+    {"orbit", orbit, PERP_RADAU3, 10, 2e-2},
+    {"double pendulum", "bench/scenes/double_pendulum.perp", PERP_THETA, 3, 1e-3},
+    {"double pendulum", "bench/scenes/double_pendulum.perp", PERP_RADAU5, 3, 2e-2},
+    {"four-bar", "bench/scenes/fourbar.perp", PERP_THETA, 2, 1e-3},
+    {"four-bar", "bench/scenes/fourbar.perp", PERP_RADAU5, 5, 1e-2},
+    {"Stribeck", "examples/mechanics/stribeck.perp", PERP_BACKWARD_EULER, 10, 1e-3},
+    {"Stribeck", "examples/mechanics/stribeck.perp", PERP_RADAU5, 10, 2e-2},
+    {"oscillator", EVENTS("oscillator"), PERP_THETA, 11, 1e-2},
+    {"bouncing ball", EVENTS("ball"), PERP_BACKWARD_EULER, 2.2, 1e-4},
+    {"three discs", EVENTS("discs"), PERP_THETA, 1.2, 1e-3},
+    {"rocking block", EVENTS("rocking"), PERP_THETA, 1.5, 1e-3},
+    {"wheel", EVENTS("wheel"), PERP_BACKWARD_EULER, 6.1, 1e-2},
+    {"woodpecker", EVENTS("woodpecker"), PERP_RADAU5, 0.1, 1e-3},
+    {"stop", stop, PERP_RADAU3, 9.6, 0.1},
+    {"rectifier", rectifier, PERP_BACKWARD_EULER, 5, 1e-2},
+};
+
+enum { NAMED = sizeof models / sizeof *models };
+
+static perp_model *load(const char *what)
+{
+    char path[1024];
+    perp_diag diag = {0};
+    perp_model *model;
+    if (!strstr(what, ".perp")) return parse_model(what);
+    snprintf(path, sizeof path, "%s/%s", PERP_SOURCE_DIR, what);
+    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+static perp_simulation *run_by(const perp_model *model, perp_integrator by, double to, double step)
+{
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = by, o.to = to, o.step = step;
+    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
+        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
+/* How many times as large what is said of the state that is furthest off as its error is. */
+static double ratio_of(const named *m, double *right, double *said)
+{
+    double error[MOST_STATES], unsure[MOST_STATES], growth;
+    perp_diag diag = {0};
+    perp_model *model = load(m->model);
+    perp_simulation *sim = run_by(model, m->by, m->to, m->step);
+    perp_simulation *fine = run_by(model, PERP_RADAU7, m->to, fmin(m->step, 4e-3) / 4);
+    *right = *said = 0;
+    if (perp_simulation_estimate(sim, 10, error, unsure, &growth, &diag) != PERP_OK)
+        fail_msg("%s: %s", m->name, perp_diag_text(&diag));
+    if (!(growth < 1e4)) fail_msg("%s: growth %g", m->name, growth);
+    for (int i = 0; i < perp_model_count(model, PERP_STATE); i++) {
+        double off = fabs(perp_simulation_state(sim, i) - perp_simulation_state(fine, i));
+        if (off <= *right) continue;
+        *right = off;
+        *said = error[i] > 3 * unsure[i] ? error[i] : error[i] + unsure[i];
+    }
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(fine);
+    perp_model_destroy(model);
+    return *said / *right;
+}
+
+/* Within a factor 3 on 18 of 20, within 10 on all. */
+static void what_is_said_of_the_error_is_true(void **state)
+{
+    (void)state;
+    int within_3 = 0, within_10 = 0;
+    for (int i = 0; i < NAMED; i++) {
+        double right, said, ratio = ratio_of(&models[i], &right, &said);
+        within_3 += ratio > 1.0 / 3 && ratio < 3;
+        within_10 += ratio > 0.1 && ratio < 10;
+        printf("%-18s %-15s %7.2g s: error %.2e, said %.2e\n", models[i].name,
+               perp_integrator_name(models[i].by), models[i].step, right, said);
+    }
+    printf("within 3: %d, within 10: %d of %d\n", within_3, within_10, NAMED);
+    assert_int_equal(NAMED, 20);
+    assert_true(within_3 >= 18);
+    assert_int_equal(within_10, 20);
+}
+
+static double estimate(const perp_simulation *sim, int i, double *growth)
+{
+    double error[MOST_STATES], unsure[MOST_STATES];
+    perp_diag diag = {0};
+    if (perp_simulation_estimate(sim, 10, error, unsure, growth, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return error[i] > 3 * unsure[i] ? error[i] : error[i] + unsure[i];
+}
+
+/* By the method that fits and steps of 1e-3 s positions are right to 1e-3, and that is said. */
+static void a_small_error_is_said_to_be_small(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        double to;
+    } cases[] = {{"bench/scenes/double_pendulum.perp", 3},
+                 {"bench/scenes/fourbar.perp", 5},
+                 {pendulum, 10},
+                 {"examples/mechanics/stribeck.perp", 10}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        perp_model *model = load(cases[k].model);
+        perp_simulation *sim = run_by(model, perp_simulation_recommend(model), cases[k].to, 1e-3);
+        double growth, said = estimate(sim, 0, &growth);
+        if (!(said < 1e-3 && growth < 1e3)) fail_msg("case %zu: %g, %g", k, said, growth);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
+/* A double pendulum: by finite differences of runs that begin 1e-9 apart the growth is 20 at 3 s, more than 1e4 at 12 s and 1e6 at 20 s. */
+static void growth_is_that_of_motions_that_begin_near_to_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        double to, least, most;
+    } cases[] = {{3, 2, 100}, {20, 1e5, 1e12}};
+    perp_model *model = load("bench/scenes/double_pendulum.perp");
+    for (int k = 0; k < 2; k++) {
+        perp_simulation *sim = run_by(model, PERP_RADAU5, cases[k].to, 1e-2);
+        double growth;
+        estimate(sim, 0, &growth);
+        if (!(growth > cases[k].least && growth < cases[k].most))
+            fail_msg("to %g: %g", cases[k].to, growth);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+}
+
+/* A cone has no events that are located: beside the same run with longer steps. */
+static void a_run_with_round_cones_is_held_against_longer_steps(void **state)
+{
+    (void)state;
+    perp_model *model = load("examples/mechanics/plane.perp");
+    perp_simulation *sim = run_by(model, PERP_BACKWARD_EULER, 0.2, 1e-3);
+    perp_simulation *fine = run_by(model, PERP_BACKWARD_EULER, 0.2, 1e-6);
+    for (int i = 0; i < perp_model_count(model, PERP_STATE); i++) {
+        double growth, said = estimate(sim, i, &growth);
+        double right = fabs(perp_simulation_state(sim, i) - perp_simulation_state(fine, i));
+        int is_true = said >= right / 3 && said <= 3 * right;
+        if (!is_true && !(right < 1e-9 && said < 1e-9))
+            fail_msg("state %d: %g, said %g", i, right, said);
+    }
+    perp_simulation_destroy(sim);
+    perp_simulation_destroy(fine);
+    perp_model_destroy(model);
+}
+
+/* Where a run has few steps, or what it may cost is spent. */
+static void what_is_not_known_is_not_said(void **state)
+{
+    (void)state;
+    double error[MOST_STATES], unsure[MOST_STATES];
+    perp_diag diag = {0};
+    perp_model *model = load("examples/mechanics/plane.perp");
+    perp_simulation *sim = run_by(model, PERP_BACKWARD_EULER, 0.01, 1e-3);
+    assert_int_equal(perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "too few"));
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+    model = load("bench/scenes/fourbar.perp"); /* it would take ten times what is allowed */
+    sim = run_by(model, PERP_BACKWARD_EULER, 30, 1e-2);
+    assert_int_equal(perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag),
+                     PERP_ERR_NO_SOLUTION);
+    assert_non_null(strstr(perp_diag_text(&diag), "costs more than the part allowed"));
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_of_the_error_is_true),
+        cmocka_unit_test(a_small_error_is_said_to_be_small),
+        cmocka_unit_test(growth_is_that_of_motions_that_begin_near_to_each_other),
+        cmocka_unit_test(a_run_with_round_cones_is_held_against_longer_steps),
+        cmocka_unit_test(what_is_not_known_is_not_said)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
