@@ -20,17 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is asked of the friction solver: with a tenth of the step's tolerance tables need a quarter more problems, with a
- * thousandth as many as with a ten-thousandth. And how long it may try. */
+/* What is asked of the friction solver where rounding allows: with a tenth of the step's tolerance tables need a quarter more problems,
+ * with a thousandth as many as with a ten-thousandth. And what it must give. */
 #define SHARE 1e-3
+#define LEAST 1e-2
 
-/* Newton from the present forces, which stays near them; interior points, whose forces keep away from the edges of the cones
- * where there is a choice; all methods in turn. Sweeps first would push forces to the edges, where Newton is slow. */
+/* Newton from the present forces, which stays near them, and what follows where it fails; interior points, whose forces keep away from
+ * the edges of the cones where there is a choice. And how long each may try. */
 static const struct {
     perp_fc_method method;
     int iterations;
-} methods[PERP__CONE_METHODS] = {
-    {PERP_FC_ALART_CURNIER, 20}, {PERP_FC_IPM, 110}, {PERP_FC_AUTO, 1000}};
+} methods[PERP__CONE_METHODS] = {{PERP_FC_AUTO, 1000}, {PERP_FC_IPM, 110}};
 
 typedef struct contact {
     int pair, side; /* its normal, or -1; the side of the pair that is the force */
@@ -122,7 +122,8 @@ static int prepare_solver(perp__step *s, int k)
     if (c->solver[k] && c->nb <= c->blocks[k]) return 1;
     perp_fc shape = view(c);
     perp_fc_options options = perp_fc_options_default();
-    options.tol = SHARE * s->tol;
+    options.tol = LEAST * s->tol;
+    options.aim = SHARE / LEAST;
     options.max_iter = methods[k].iterations;
     options.warm_start = 1;
     shape.nc = s->np + s->ncone;

@@ -106,6 +106,8 @@ typedef struct perp__newton {
     double *rest;          /* all that was asked at its end, */
     perp__verdict verdict; /* and how that was judged */
     int redundant;         /* the last step was solved by cones, with the sides of the one before */
+    int failures,
+        wait; /* of Newton where cones went on, one after the other; steps until it is tried again */
 } perp__newton;
 
 /* Contacts stated by positions (contacts.c). */
@@ -475,7 +477,7 @@ int perp__sparse_factor(perp__step *step, const int *row);
 /* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more patient). Goes to the
  * solution of the conditions linearised at the present y, or near it if not *solved; 0 if there is nowhere to go. The answer is
  * not verified. */
-enum { PERP__CONE_METHODS = 3 };
+enum { PERP__CONE_METHODS = 2 };
 int perp__cones_step(perp__step *step, int method, int *solved);
 void perp__cones_free(perp__step *step);
 

@@ -34,12 +34,13 @@ enum {
     WARM = 12 /* Newton's steps from a guess, and from interior points */
 };
 
-static int has_guess(const perp__fc *fc)
+/* Newton's shift from here. */
+static double first_shift(const perp__fc *fc)
 {
-    for (int k = 0; k < fc->n && fc->options->warm_start; k++) {
-        if (fc->r[k] != 0) return 1;
+    for (int k = 0; k < fc->n; k++) {
+        if (fc->r[k] != 0) return PERP_FC_SHIFT_WARM;
     }
-    return 0;
+    return PERP_FC_SHIFT;
 }
 
 /* Newton's steps from here; 1 where nothing is left to do. */
@@ -55,7 +56,7 @@ static int newton_from_here(perp__fc *fc, int limit)
 /* From a guess Newton goes first, which stays near it, and then from interior points; sweeps would spoil it. 1: it is done. */
 static int step_from_guess(perp__fc *fc, int limit)
 {
-    fc->shift = PERP_FC_SHIFT_WARM;
+    fc->shift = first_shift(fc);
     int done = newton_from_here(fc, limit);
     fc->shift = PERP_FC_SHIFT;
     if (done) return 1;
@@ -71,7 +72,7 @@ void perp__fc_auto(perp__fc *fc)
     size_t bytes = (size_t)fc->n * sizeof(double);
     int limit = fc->max_iter ? fc->max_iter : LIMIT, proximal_after = PROXIMAL_AFTER, start = 0;
     double *kept = perp__fc_work(fc, 11), residual;
-    if (has_guess(fc) && step_from_guess(fc, limit)) return;
+    if (fc->options->warm_start && step_from_guess(fc, limit)) return;
     memcpy(fc->r, fc->best, bytes);
     fc->used = PERP_FC_NSGS;
     residual = perp__fc_sweeps(fc, limit < FIRST ? limit : FIRST);
