@@ -102,6 +102,8 @@ static void pass_newton(perp__step *s, perp__pass *pass)
 {
     perp__pass_ints(pass, &s->newton.has_slopes, 1, 0, 1);
     perp__pass_ints(pass, &s->newton.redundant, 1, 0, 1);
+    perp__pass_ints(pass, &s->newton.failures, 1, 0, 3);
+    perp__pass_ints(pass, &s->newton.wait, 1, 0, 7);
     perp__pass_ints(pass, &s->newton.rests, 1, 0, 1);
     perp__pass_doubles(pass, s->newton.rest,
                        (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout));

@@ -1070,8 +1070,20 @@ static void note_rest(perp__step *s, const perp__step_result *result)
                                         .off = result->off};
 }
 
+/* Newton has failed where cones went on: in 1, 3, 7 steps it is not tried, and 7 again while it does not succeed. */
+static void wait_for_newton(perp__newton *n, int has_failed)
+{
+    enum { MOST = 3 };
+    if (!has_failed) {
+        n->wait--;
+        return;
+    }
+    n->failures += n->failures < MOST;
+    n->wait = (1 << n->failures) - 1;
+}
+
 /* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
- * while the same sides stay zero. */
+ * while the same sides stay zero, and in some more. */
 static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int is_first)
 {
     enum { MAX_ITERATIONS = 12 };
@@ -1079,8 +1091,10 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     perp__step_result newton = {.outcome = PERP_LIMIT};
     s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    if (newton_too && (perp__shifts_modes(s) || !s->newton.redundant))
-        newton = iterate_newton(s, MAX_ITERATIONS);
+    int waits = s->newton.wait > 0 && !is_first,
+        tries = newton_too && !waits && (perp__shifts_modes(s) || !s->newton.redundant);
+    if (tries) newton = iterate_newton(s, MAX_ITERATIONS);
+    if (newton.outcome == PERP_SOLVED) s->newton.failures = 0;
     if (newton.outcome != PERP_SOLVED && is_first) {
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
         begin_vars(s);
@@ -1096,7 +1110,11 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     perp__step_result result = iterate_cones(s);
     result.solves += newton.solves;
     s->newton.redundant = 0;
-    if (result.outcome != PERP_SOLVED) return result;
+    if (result.outcome != PERP_SOLVED) {
+        s->newton.wait = 0;
+        return result;
+    }
+    if (waits || (tries && newton.outcome != PERP_SOLVED)) wait_for_newton(&s->newton, !waits);
     s->count.cone_steps++;
     s->newton.redundant = 1;
     for (int p = 0; p < s->np; p++)
@@ -1228,6 +1246,7 @@ void perp__step_forget(perp__step *s)
     memset(s->on, 0, 4 * (size_t)s->np);
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
     s->newton.redundant = s->newton.is_behind = s->gaps.closed = 0;
+    s->newton.failures = s->newton.wait = 0;
     perp__open_forget(s);
 }
 

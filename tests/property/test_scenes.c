@@ -106,8 +106,9 @@ static double row(int i)
     return 0.12 + 0.23 * (i / 4) + 0.01 * sin(3.1 * i);
 }
 
-/* Discs fall into a box and come to rest on each other; no two overlap. */
-static void discs_fall(int discs, long steps)
+/* Discs fall into a box and come to rest on each other; no two overlap. Returns how many
+ * factorisations that took. */
+static long discs_fall(int discs, long steps)
 {
     char n[16], *x = calloc(MOST, 1), *y = calloc(MOST, 1);
     snprintf(n, sizeof n, "%d", discs);
@@ -126,7 +127,9 @@ static void discs_fall(int discs, long steps)
         }
     free(x);
     free(y);
+    long eliminations = perp_simulation_get_summary(r.sim).eliminations;
     free_run(&r);
+    return eliminations;
 }
 
 static void a_heap_of_discs_comes_to_rest(void **state)
@@ -134,7 +137,8 @@ static void a_heap_of_discs_comes_to_rest(void **state)
     (void)state;
     discs_fall(12, 250);
     discs_fall(20, 100);
-    discs_fall(40, 150); /* 900 contacts, of which nine in ten are open */
+    /* 900 contacts, of which nine in ten are open; once they lie on each other Newton fails, and is not tried at each step */
+    assert_true(discs_fall(40, 330) < 3000);
 }
 
 /* n points, each on the one below, meet the floor: all contacts close in one step, and not one after the other. */
