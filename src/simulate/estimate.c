@@ -5,6 +5,7 @@
 #include "simulate/events.h"
 #include "simulate/parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,7 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
         double x = perp_simulation_state(sim, i);
         extrapolate(fabs(e->former[i] - x), fabs(e->end[i] - x), (double)done / (double)n,
                     &error[i], &unsure[i]);
+        unsure[i] += DBL_EPSILON * (double)done * e->size[i]; /* of the run itself */
     }
     perp_simulation_reset(e->other);
     return find_growth(e, growth);
