@@ -871,7 +871,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, HALVINGS);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
-    if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s))
+    if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s, sim->before + s->sym.y))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */

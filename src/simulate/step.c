@@ -1131,7 +1131,7 @@ static void try_rest(perp__step *s, perp__step_result *result)
     memcpy(kept, y, bytes);
     if (perp__sparse_stand(s, s->cache.key)) {
         perp__verdict v = perp__step_verify(s);
-        if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s)) {
+        if (v.error <= PERP_AMPLY * s->tol && !perp__step_moves_nothing(s, s->ws + s->sym.pre)) {
             keep_verdict(result, &v);
             return;
         }

@@ -408,9 +408,9 @@ int perp__step_stand(perp__step *step, double *lack);
 /* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
 int perp__step_define(perp__step *step);
 
-/* After a solved step: does no state move, although a rate is not 0? Then each increment was lost beside the state that it is
+/* After a solved step from the states `start`: does none move, although a rate is not 0? Then each increment was lost beside the state that it is
  * added to. */
-int perp__step_moves_nothing(perp__step *step);
+int perp__step_moves_nothing(perp__step *step, const double *start);
 
 /* After perp__step_verify: are there unknowns so much larger than all data that rounding decides? Then nothing is verified. */
 int perp__step_has_grown(perp__step *step);

@@ -776,11 +776,11 @@ const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
     return name;
 }
 
-int perp__step_moves_nothing(perp__step *s)
+int perp__step_moves_nothing(perp__step *s, const double *start)
 {
     const double *ws = s->ws;
     for (int j = 0; j < s->nx; j++)
-        if (ws[s->sym.y + j] != ws[s->sym.pre + j]) return 0;
+        if (ws[s->sym.y + j] != start[j]) return 0;
     perp__tape_eval(&s->tape.check, s->ws);
     find_terms(s);
     s->sizes.has_terms = 1;

@@ -145,6 +145,21 @@ static void steps_that_move_nothing_are_refused(void **state)
     assert_non_null(strstr(message, "below the resolution"));
 }
 
+/* A box on the ground whose speeds are rounding: that these move nothing says nothing of the step. */
+static void what_stands_is_no_step_below_the_resolution(void **state)
+{
+    (void)state;
+    char message[400];
+    long steps;
+    assert_int_equal(
+        status_of("use \"planar\"\nparam a = 0.05\nGround floor\n"
+                  "Body box(m = 1, J = 1/600, z = a)\nPointLine left(floor, box, -a, -a)\n"
+                  "PointLine right(floor, box, a, -a)\nsimulate to 0.02 step 2e-3 method radau5\n",
+                  &steps, message),
+        PERP_OK);
+    assert_int_equal(steps, 10);
+}
+
 /* What stands alone must be an exact 0; a sum that cancels, a 0 of its terms. */
 static void equations_without_a_scale_are_not_solved(void **state)
 {
@@ -271,6 +286,7 @@ int main(void)
         cmocka_unit_test(the_mass_of_a_block_changes_no_verdict),
         cmocka_unit_test(position_level_constraints_run_at_small_steps),
         cmocka_unit_test(steps_that_move_nothing_are_refused),
+        cmocka_unit_test(what_stands_is_no_step_below_the_resolution),
         cmocka_unit_test(equations_without_a_scale_are_not_solved),
         cmocka_unit_test(what_nothing_gives_a_scale_is_refused_and_can_be_declared),
         cmocka_unit_test(a_scale_is_the_least_size_of_a_side),
