@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct request {
     cli_args args;
@@ -49,32 +48,6 @@ const cli_command cli_command_export = {
     .notes = "exit codes: 0 written, 1 usage, 2 bad model, 4 file or memory",
     CLI_OPTIONS(options)};
 
-/* perp-fmu.so beside the command, or where both are installed. */
-static const char *own_library(char room[CLI_PATH_ROOM])
-{
-    static const char *const places[] = {"perp-fmu.so", PERP_FMU_PLACE};
-    char self[CLI_PATH_ROOM];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) return NULL;
-    self[n] = 0;
-    char *slash = strrchr(self, '/');
-    struct stat found;
-    for (int k = 0; slash && k < 2; k++) {
-        int length = snprintf(room, CLI_PATH_ROOM, "%.*s/%s", (int)(slash - self), self, places[k]);
-        if (length < CLI_PATH_ROOM && stat(room, &found) == 0) return room;
-    }
-    return NULL;
-}
-
-static int find_library(request *r, char room[CLI_PATH_ROOM])
-{
-    r->o.library = r->library ? r->library : own_library(room);
-    if (r->o.library) return CLI_DONE;
-    fprintf(stderr, "perp export: perp-fmu.so is neither beside this perp nor installed with it; "
-                    "name it with --library\n");
-    return CLI_FILE;
-}
-
 static void say(const request *r, const perp_model *model, cJSON *json)
 {
     struct stat found;
@@ -92,12 +65,11 @@ static void say(const request *r, const perp_model *model, cJSON *json)
 int perp__cmd_export(int argc, char **argv)
 {
     request r = {.args = {&cli_command_export, argc, argv}, .o = perp_fmu_options_default()};
-    char room[CLI_PATH_ROOM];
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;
-    if (code == CLI_DONE) code = find_library(&r, room);
+    r.o.library = r.library;
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
     if (code == CLI_DONE) code = cli_set_all(model, "export", &r.set, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, NULL, 0);

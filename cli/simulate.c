@@ -480,6 +480,7 @@ static char *estimate_text(const perp_model *model, const perp_simulation *sim,
     fprintf(out, "error at the end:");
     perp_status status =
         perp_simulation_estimate(sim, part_of_work[how], error, error + n, &growth, &diag);
+    if (status == PERP_ERR_MEMORY) cli_exit_code(status);
     if (status != PERP_OK) {
         const char *why = perp_diag_text(&diag);
         fprintf(out, " not known: %.*s%s", (int)strcspn(why, "\n"), why,

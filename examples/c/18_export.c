@@ -4,26 +4,18 @@
 
 #include <stdio.h>
 
-#ifndef PERP_FMU_LIBRARY /* where `make install` puts it */
-#define PERP_FMU_LIBRARY "/usr/local/lib/perp/perp-fmu.so"
-#endif
-
-#ifndef PERP_FMU_FILE
-#define PERP_FMU_FILE "particle.fmu"
-#endif
-
-int main(void)
+int main(int argc, char **argv)
 {
+    const char *file = argc > 1 ? argv[1] : "/dev/null"; /* only tried */
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_status status = perp_model_load("examples/notes/particle.perp", &model, &diag);
     if (status == PERP_OK) status = perp_model_set(model, "mu", 0.3, &diag);
     perp_fmu_options o = perp_fmu_options_default();
-    o.library = PERP_FMU_LIBRARY;
     o.version = 2;
-    if (status == PERP_OK) status = perp_export_fmu(model, &o, PERP_FMU_FILE, &diag);
+    if (status == PERP_OK) status = perp_export_fmu(model, &o, file, &diag);
     if (status == PERP_OK)
-        printf("ok: %s\n", PERP_FMU_FILE);
+        printf("ok: %s\n", file);
     else
         fprintf(stderr, "%s%s\n", perp_diag_text(&diag), perp_status_message(status));
     perp_model_destroy(model);

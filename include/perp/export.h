@@ -17,7 +17,7 @@ typedef struct perp_fmu_options {
     size_t size; ///< set by the default; says which fields the caller has
     int version; ///< of the standard, 2 or 3; default 3
     const char *
-        library; ///< perp-fmu.so, the library for the FMU; installed in LIBDIR/perp. Needed
+        library; ///< the library for the FMU; default NULL: perp-fmu.so beside the program, or where perp is installed
     double step; ///< of the run inside [s]; default NaN: the model's
     double to;   ///< the end that is proposed [s]; default NaN: the model's
     double tol;  ///< of a step's conditions; default 1e-9

@@ -38,6 +38,10 @@ int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_o
 
 #define PERP__FMU_SETTINGS "perp.txt"
 
+/* The path of perp-fmu.so of this perp; NULL: it is not where it should be. */
+enum { PERP__PATH_ROOM = 4096 };
+const char *perp__fmu_library(char path[PERP__PATH_ROOM]);
+
 /* A zip file with stored entries, in memory. */
 typedef struct perp__zip {
     perp__text bytes;

@@ -238,11 +238,16 @@ perp_status perp_export_fmu(const perp_model *model, const perp_fmu_options *opt
                             const char *path, perp_diag *diag)
 {
     job j = {.model = model, .diag = diag};
+    char place[PERP__PATH_ROOM];
     perp_fmu_options_fill(&j.o, sizeof j.o);
     if (!model || !path || !perp__options_take(&j.o, sizeof j.o, options)) return PERP_ERR_ARG;
     if (j.o.version != 2 && j.o.version != 3)
         return fail(&j, PERP_ERR_ARG, "FMUs are of version 2 or 3%s\n", "");
-    if (!j.o.library) return fail(&j, PERP_ERR_ARG, "an FMU needs perp's library for it%s\n", "");
+    if (!j.o.library) j.o.library = perp__fmu_library(place);
+    if (!j.o.library)
+        return fail(
+            &j, PERP_ERR_FILE,
+            "perp-fmu.so is neither beside the program nor installed with perp; name it%s\n", "");
     const char *slash = strrchr(model->source.name, '/');
     j.folder = slash ? (size_t)(slash - model->source.name) + 1 : 0;
     make_identifier(&j);

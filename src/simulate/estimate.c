@@ -182,7 +182,8 @@ static perp_status beside_accurate(estimate *e, double work, double *error, doub
         perp_simulation_reset(e->other);
         status = run_other(e, k ? &unused : rows);
         free(unused.state);
-        if (status != PERP_OK && k > 0) return PERP_OK; /* the last one stands */
+        if (status != PERP_OK && status != PERP_ERR_MEMORY && k > 0)
+            return PERP_OK; /* the last one stands */
         if (status == PERP_ERR_NO_SOLUTION && perp__run_work(e->other) > before + work) {
             perp_diag_clear(e->diag);
             refuse(e->sim, "a more accurate run costs more than the part allowed", e->diag);

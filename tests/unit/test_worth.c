@@ -168,10 +168,11 @@ static void noise_of_first_rows_is_spoken_of(void **state)
     perp_identification_clear(&r);
     perp_dataset_destroy(data);
 
-    data = new_dataset(); /* without noise there is nothing to say */
+    data = new_dataset(); /* without noise there is nothing else to say than whose rows these are */
     record(data, parse_model(text), 1, x, 1, 0, NULL);
     r = identify(model, data, &o);
-    assert_int_equal(r.nfinding, 1);
+    assert_int_equal(r.nfinding, 2);
+    assert_true(finds(&r, "the data are those of steps of 0.02 s by radau5"));
     assert_true(finds(&r, "no interval: the model fits to rounding"));
     perp_identification_clear(&r);
     perp_dataset_destroy(data);
