@@ -446,3 +446,17 @@ def test_arrays_of_wrong_shapes_do_not_reach_c():
             run.vjp([state, np.zeros((3, 0)), u], [wrong])
     with pytest.raises(perp.ArgumentError, match="shapes"):
         Lcp(2).vjp([np.ones((1, 2, 2)), np.ones((1, 2))], [np.ones((1, 1))])
+
+
+def test_derivatives_go_through_events():
+    from perp.derivatives import Run
+
+    run = Run(perp.Model(ROOT / "tests/data/events/ball.perp"), 60, step=0.02, params=["e"])  # it bounces three times
+    state, e, u = run.start[None], run.params[None], np.zeros((1, 60, 0))
+    (along,) = run.jvp([state, e, u], [np.zeros_like(state), np.ones_like(e), u])
+    more, less = (run.value([state, e + d, u])[0] for d in (1e-6, -1e-6))
+    assert abs(along[0, -1, 0]) > 1
+    np.testing.assert_allclose(along[0, -1], (more - less)[0, -1] / 2e-6, rtol=1e-6, atol=1e-8)
+    weight = np.zeros_like(more)
+    weight[0, -1, 0] = 1
+    assert run.vjp([state, e, u], [weight])[1][0, 0] == pytest.approx(along[0, -1, 0], rel=1e-6)
