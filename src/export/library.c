@@ -9,6 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef PERP_FMU_PLACE /* from the folder of programs; the build says what it installs */
+#define PERP_FMU_PLACE "../lib/perp/perp-fmu.so"
+#endif
+
 /* The file in the folder of `self`, if it is there. */
 static int is_beside(const char *self, const char *name, char path[PERP__PATH_ROOM])
 {
