@@ -24,7 +24,7 @@ static const cli_option options[] = {
      INTO(set)},
     {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
     {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_check = {

@@ -16,8 +16,7 @@ typedef struct request {
 
 static const cli_option options[] = {
     {"", "FILE.json", NULL, CLI_INTO(request, file), .needed = "which problem?"},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)",
-     CLI_INTO(request, as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_classify = {

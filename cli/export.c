@@ -32,7 +32,7 @@ static const cli_option options[] = {
     {"library", "FILE.so", "the library that goes into it (default: perp-fmu.so of this perp)",
      INTO(library)},
     {"quiet", NULL, "print nothing but what is wrong", INTO(quiet)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_export = {

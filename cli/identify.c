@@ -84,7 +84,7 @@ static const cli_option options[] = {
      "write a page: the first run and, over it, what the estimates predict; see perp report",
      INTO(report), .is_output = 1},
     {"quiet", NULL, "no text", INTO(quiet)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 static void list_methods(void)

@@ -44,6 +44,13 @@ typedef struct cli_option {
     const char *what;         /* such a word is; NULL: as the option's name */
 } cli_option;
 
+/* --json of a request with an int `as_json`. */
+#define CLI_JSON_OPTION(request)                                                                   \
+    {                                                                                              \
+        "json", NULL, "print one JSON object instead of text (docs/json.md)",                      \
+            CLI_INTO(request, as_json)                                                             \
+    }
+
 typedef struct cli_command {
     const char *name, *usage;  /* "plan", "FILE.perp [options]" */
     const char *about, *notes; /* --help: before and after the options; notes NULL: none */

@@ -94,7 +94,7 @@ static const cli_option options[] = {
     {"no-replay", NULL, "do not simulate with the inputs found", INTO(o.replay)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_plan = {

@@ -38,7 +38,7 @@ static const cli_option options[] = {
      .is_output = 1},
     {"columns", "A,B,...", "show these columns, or arrays of them, only", INTO(columns)},
     {"title", "TEXT", "above the plots (default: the name of the run)", INTO(title)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_report = {

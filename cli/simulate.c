@@ -86,7 +86,7 @@ static const cli_option options[] = {
      INTO(sensitivity)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 const cli_command cli_command_simulate = {

@@ -602,8 +602,7 @@ typedef struct solvers_request {
 } solvers_request;
 
 static const cli_option solvers_options[] = {
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)",
-     CLI_INTO(solvers_request, as_json)},
+    CLI_JSON_OPTION(solvers_request),
 };
 
 const cli_command cli_command_solvers = {.name = "solvers",

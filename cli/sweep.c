@@ -67,7 +67,7 @@ static const cli_option options[] = {
     {"threads", "N", "default: one per processor; the numbers are the same", INTO(run.threads),
      .least = 1, .most = 256},
     {"quiet", NULL, "no summary or progress", INTO(quiet)},
-    {"json", NULL, "print one JSON object instead of text (docs/json.md)", INTO(as_json)},
+    CLI_JSON_OPTION(request),
 };
 
 static void list_designs(void)

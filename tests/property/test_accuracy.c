@@ -6,30 +6,6 @@
 
 static const char pendulum[] = "state th = 2, w = 0\nder(th) = w\nder(w) = -9.81*sin(th)\n";
 
-/* The file of a name with a slash; else a text. */
-static perp_model *load(const char *what)
-{
-    char path[1024];
-    perp_diag diag = {0};
-    perp_model *model;
-    if (!strstr(what, ".perp")) return parse_model(what);
-    snprintf(path, sizeof path, "%s/%s", PERP_SOURCE_DIR, what);
-    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    return model;
-}
-
-static perp_simulation *run_to(const perp_model *model, perp_integrator by, double to, double step)
-{
-    perp_diag diag = {0};
-    perp_simulation *sim;
-    perp_simulation_options o = perp_simulation_options_default(model);
-    o.integrator = by, o.to = to, o.step = step;
-    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
-    return sim;
-}
-
 /* The largest difference of a state at the end. */
 static double distance(const perp_model *model, const perp_simulation *a, const perp_simulation *b)
 {
@@ -50,7 +26,7 @@ static void the_method_that_fits_is_right_to_a_thousandth(void **state)
                  {pendulum, 10},
                  {"examples/mechanics/stribeck.perp", 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        perp_model *model = load(cases[i].model);
+        perp_model *model = load_or_parse(cases[i].model);
         perp_integrator by = perp_simulation_recommend(model);
         perp_simulation *sim = run_to(model, by, cases[i].to, 1e-3);
         perp_simulation *fine = run_to(model, PERP_RADAU7, cases[i].to, 4e-4);
@@ -82,7 +58,7 @@ static void the_method_that_fits_is_one_that_can_be_had(void **state)
         {"examples/mechanics/plane.perp", PERP_BACKWARD_EULER},
         {"examples/control/bounce.perp", PERP_BACKWARD_EULER}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        perp_model *model = load(cases[i].model);
+        perp_model *model = load_or_parse(cases[i].model);
         perp_integrator by = perp_simulation_recommend(model);
         if (by != cases[i].fits) fail_msg("case %zu: %s", i, perp_integrator_name(by));
         perp_model_destroy(model);
@@ -125,7 +101,7 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
                  {"tests/data/events/ball.perp", PERP_RADAU3, 2, 1e-7, 1e-5, 150},
                  {"bench/scenes/double_pendulum.perp", PERP_RADAU5, 2, 1e-8, 1e-5, 200}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        perp_model *model = load(cases[i].model);
+        perp_model *model = load_or_parse(cases[i].model);
         perp_simulation *sim = run_within(model, cases[i].by, cases[i].to, cases[i].accuracy);
         perp_simulation *fine = run_to(model, PERP_RADAU7, cases[i].to, 1e-3);
         double shortest, off = distance(model, sim, fine);
@@ -143,7 +119,7 @@ static void parts_are_as_long_as_the_accuracy_allows(void **state)
 static void parts_that_are_left_to_backward_euler_are_judged_by_its_order(void **state)
 {
     (void)state;
-    perp_model *model = load("examples/circuits/pipe.perp");
+    perp_model *model = load_or_parse("examples/circuits/pipe.perp");
     perp_simulation *sim = run_within(model, PERP_RADAU5, 2, 1e-5);
     long n = perp_simulation_parts(sim, NULL, NULL);
     double off = fabs(perp_simulation_state(sim, 0) - 0.02 / 3);
@@ -157,7 +133,7 @@ static void parts_that_are_left_to_backward_euler_are_judged_by_its_order(void *
 static void the_error_goes_with_the_accuracy(void **state)
 {
     (void)state;
-    perp_model *model = load("tests/data/events/oscillator.perp");
+    perp_model *model = load_or_parse("tests/data/events/oscillator.perp");
     perp_simulation *fine = run_to(model, PERP_RADAU7, 4, 1e-3);
     double off[3];
     for (int k = 0; k < 3; k++) {
@@ -176,7 +152,7 @@ static void parts_go_on_from_snapshots(void **state)
 {
     (void)state;
     static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_THETA, PERP_RADAU5};
-    perp_model *model = load("examples/mechanics/stribeck.perp");
+    perp_model *model = load_or_parse("examples/mechanics/stribeck.perp");
     for (int k = 0; k < 3; k++) {
         perp_simulation_options o = perp_simulation_options_default(model);
         perp_simulation *sim, *clone;
@@ -220,7 +196,7 @@ static void what_has_no_parts_is_refused(void **state)
     assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "discrete"));
     perp_model_destroy(model);
-    model = load("examples/mechanics/stribeck.perp");
+    model = load_or_parse("examples/mechanics/stribeck.perp");
     o = perp_simulation_options_default(model);
     o.accuracy = -1;
     assert_int_equal(perp_simulation_create(model, &o, &sim, NULL), PERP_ERR_ARG);

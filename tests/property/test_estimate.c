@@ -53,37 +53,14 @@ static const named models[] = {
 
 enum { NAMED = sizeof models / sizeof *models };
 
-static perp_model *load(const char *what)
-{
-    char path[1024];
-    perp_diag diag = {0};
-    perp_model *model;
-    if (!strstr(what, ".perp")) return parse_model(what);
-    snprintf(path, sizeof path, "%s/%s", PERP_SOURCE_DIR, what);
-    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
-    return model;
-}
-
-static perp_simulation *run_by(const perp_model *model, perp_integrator by, double to, double step)
-{
-    perp_diag diag = {0};
-    perp_simulation *sim;
-    perp_simulation_options o = perp_simulation_options_default(model);
-    o.integrator = by, o.to = to, o.step = step;
-    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
-        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
-        fail_msg("%s", perp_diag_text(&diag));
-    return sim;
-}
-
 /* How many times as large what is said of the state that is furthest off as its error is. */
 static double ratio_of(const named *m, double *right, double *said)
 {
     double error[MOST_STATES], unsure[MOST_STATES], growth;
     perp_diag diag = {0};
-    perp_model *model = load(m->model);
-    perp_simulation *sim = run_by(model, m->by, m->to, m->step);
-    perp_simulation *fine = run_by(model, PERP_RADAU7, m->to, fmin(m->step, 4e-3) / 4);
+    perp_model *model = load_or_parse(m->model);
+    perp_simulation *sim = run_to(model, m->by, m->to, m->step);
+    perp_simulation *fine = run_to(model, PERP_RADAU7, m->to, fmin(m->step, 4e-3) / 4);
     *right = *said = 0;
     if (perp_simulation_estimate(sim, 10, error, unsure, &growth, &diag) != PERP_OK)
         fail_msg("%s: %s", m->name, perp_diag_text(&diag));
@@ -139,8 +116,8 @@ static void a_small_error_is_said_to_be_small(void **state)
                  {pendulum, 10},
                  {"examples/mechanics/stribeck.perp", 10}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        perp_model *model = load(cases[k].model);
-        perp_simulation *sim = run_by(model, perp_simulation_recommend(model), cases[k].to, 1e-3);
+        perp_model *model = load_or_parse(cases[k].model);
+        perp_simulation *sim = run_to(model, perp_simulation_recommend(model), cases[k].to, 1e-3);
         double growth, said = estimate(sim, 0, &growth);
         if (!(said < 1e-3 && growth < 1e3)) fail_msg("case %zu: %g, %g", k, said, growth);
         perp_simulation_destroy(sim);
@@ -155,9 +132,9 @@ static void growth_is_that_of_motions_that_begin_near_to_each_other(void **state
     static const struct {
         double to, least, most;
     } cases[] = {{3, 2, 100}, {20, 1e5, 1e12}};
-    perp_model *model = load("bench/scenes/double_pendulum.perp");
+    perp_model *model = load_or_parse("bench/scenes/double_pendulum.perp");
     for (int k = 0; k < 2; k++) {
-        perp_simulation *sim = run_by(model, PERP_RADAU5, cases[k].to, 1e-2);
+        perp_simulation *sim = run_to(model, PERP_RADAU5, cases[k].to, 1e-2);
         double growth;
         estimate(sim, 0, &growth);
         if (!(growth > cases[k].least && growth < cases[k].most))
@@ -171,9 +148,9 @@ static void growth_is_that_of_motions_that_begin_near_to_each_other(void **state
 static void a_run_with_round_cones_is_held_against_longer_steps(void **state)
 {
     (void)state;
-    perp_model *model = load("examples/mechanics/plane.perp");
-    perp_simulation *sim = run_by(model, PERP_BACKWARD_EULER, 0.2, 1e-3);
-    perp_simulation *fine = run_by(model, PERP_BACKWARD_EULER, 0.2, 1e-6);
+    perp_model *model = load_or_parse("examples/mechanics/plane.perp");
+    perp_simulation *sim = run_to(model, PERP_BACKWARD_EULER, 0.2, 1e-3);
+    perp_simulation *fine = run_to(model, PERP_BACKWARD_EULER, 0.2, 1e-6);
     for (int i = 0; i < perp_model_count(model, PERP_STATE); i++) {
         double growth, said = estimate(sim, i, &growth);
         double right = fabs(perp_simulation_state(sim, i) - perp_simulation_state(fine, i));
@@ -192,15 +169,16 @@ static void what_is_not_known_is_not_said(void **state)
     (void)state;
     double error[MOST_STATES], unsure[MOST_STATES];
     perp_diag diag = {0};
-    perp_model *model = load("examples/mechanics/plane.perp");
-    perp_simulation *sim = run_by(model, PERP_BACKWARD_EULER, 0.01, 1e-3);
+    perp_model *model = load_or_parse("examples/mechanics/plane.perp");
+    perp_simulation *sim = run_to(model, PERP_BACKWARD_EULER, 0.01, 1e-3);
     assert_int_equal(perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag), PERP_ERR_ARG);
     assert_non_null(strstr(perp_diag_text(&diag), "too few"));
     perp_simulation_destroy(sim);
     perp_model_destroy(model);
     perp_diag_clear(&diag);
-    model = load("bench/scenes/fourbar.perp"); /* it would take ten times what is allowed */
-    sim = run_by(model, PERP_BACKWARD_EULER, 30, 1e-2);
+    model =
+        load_or_parse("bench/scenes/fourbar.perp"); /* it would take ten times what is allowed */
+    sim = run_to(model, PERP_BACKWARD_EULER, 30, 1e-2);
     assert_int_equal(perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag),
                      PERP_ERR_NO_SOLUTION);
     assert_non_null(strstr(perp_diag_text(&diag), "costs more than the part allowed"));

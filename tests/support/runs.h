@@ -106,4 +106,29 @@ static inline double last(const run *r, const char *name)
     return at(r, r->nrow - 1, name);
 }
 
+/* The file of a name that ends in .perp, from the folder of the sources; else a text. */
+static inline perp_model *load_or_parse(const char *what)
+{
+    char path[1024];
+    perp_diag diag = {0};
+    perp_model *model;
+    if (!strstr(what, ".perp")) return parse_model(what);
+    snprintf(path, sizeof path, "%s/%s", PERP_SOURCE_DIR, what);
+    if (perp_model_load(path, &model, &diag) != PERP_OK) fail_msg("%s", perp_diag_text(&diag));
+    return model;
+}
+
+/* A whole run by this method. */
+static inline perp_simulation *run_to(const perp_model *model, perp_integrator by, double to, double step)
+{
+    perp_diag diag = {0};
+    perp_simulation *sim;
+    perp_simulation_options o = perp_simulation_options_default(model);
+    o.integrator = by, o.to = to, o.step = step;
+    if (perp_simulation_create(model, &o, &sim, &diag) != PERP_OK ||
+        perp_simulation_run(sim, NULL, NULL, &diag) != PERP_OK)
+        fail_msg("%s", perp_diag_text(&diag));
+    return sim;
+}
+
 #endif
