@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "unit.h"
 
+#include "export/export.h"
 #include "export/fmu/fmi2.h"
 #include "export/fmu/fmi3.h"
 #include "perp/perp.h"
@@ -528,6 +529,31 @@ static void instances_run_in_threads(void **state)
     unload(f);
 }
 
+/* Importers look at sums and at the directory, which the host above does not. CRC-32 of "123456789" is 0xCBF43926. */
+static void zip_files_have_sums_and_a_directory(void **state)
+{
+    (void)state;
+    perp__zip zip = {0};
+    perp__zip_add(&zip, "none", "", 0);
+    perp__zip_add(&zip, "nine", "123456789", 9);
+    size_t directory = zip.bytes.length;
+    perp__zip_end(&zip);
+    assert_false(zip.failed);
+    const unsigned char *all = (const unsigned char *)zip.bytes.at, *second = all + 30 + 4,
+                        *end = all + zip.bytes.length - 22;
+    assert_int_equal(number_at(all + 14, 4), 0);
+    assert_int_equal(number_at(second + 14, 4), 0xCBF43926u);
+    const unsigned char *entry = all + directory + 46 + 4; /* of the second */
+    assert_int_equal(number_at(entry, 4), 0x02014b50u);
+    assert_int_equal(number_at(entry + 16, 4), 0xCBF43926u);
+    assert_int_equal(number_at(entry + 42, 4), second - all);
+    assert_int_equal(number_at(end, 4), 0x06054b50u);
+    assert_int_equal(number_at(end + 10, 2), 2);
+    assert_int_equal(number_at(end + 12, 4), end - (all + directory));
+    assert_int_equal(number_at(end + 16, 4), directory);
+    perp__zip_clear(&zip);
+}
+
 static void misuse_is_said(void **state)
 {
     (void)state;
@@ -587,6 +613,7 @@ int main(void)
         cmocka_unit_test(steps_end_early_where_a_contact_changes),
         cmocka_unit_test(derivatives_are_those_of_the_last_step),
         cmocka_unit_test(instances_run_in_threads),
+        cmocka_unit_test(zip_files_have_sums_and_a_directory),
         cmocka_unit_test(misuse_is_said),
         cmocka_unit_test(the_command_says_what_is_wrong),
     };
