@@ -445,7 +445,7 @@ static void boxes_touch_where_they_overlap_least(void **state)
     int found = 0, edges = 0;
     perp_bodies_options o = perp_bodies_options_default();
     o.gravity[2] = 0;
-    for (int trial = 0; trial < 3000; trial++) {
+    for (int trial = 0; trial < 20000; trial++) {
         double h[2][3], p[2][3], R[2][9], q[14], v[12] = {0};
         perp_body body[2];
         perp_shape shape[2];
@@ -495,13 +495,17 @@ static void boxes_touch_where_they_overlap_least(void **state)
         for (int d = 0; d < 3; d++) back[d] = -t[0].normal[d];
         double along =
             -extent_along(h[1], p[1], R[1], back) - extent_along(h[0], p[0], R[0], t[0].normal);
-        expect_near(along, best, 2e-4, "least overlap");
-        expect_near(deepest, along, 1e-9, "deepest contact");
+        /* A face that overlaps more than an edge pair, by up to 1e-4 of the least half length, is
+         * preferred; its deepest corner may then lie beside it, so that the contacts are between. */
+        double least = INFINITY;
+        for (int k = 0; k < 6; k++) least = fmin(least, h[k / 3][k % 3]);
+        assert_true(along >= best - 1.01e-4 * least && along <= best + 1e-9);
+        assert_true(deepest >= along - 1e-9 && deepest <= best + 1e-9);
         found++;
         edges += n == 1;
         perp_bodies_destroy(b);
     }
-    assert_true(found > 300 && edges > 20);
+    assert_true(found > 3000 && edges > 200);
 }
 
 /* The gap of two round shapes beside the least distance of many points of their axes. */
