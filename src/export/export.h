@@ -5,7 +5,7 @@
 #define PERP_SRC_EXPORT_H
 
 #include "perp/export.h"
-#include "report/text.h"
+#include "base/text.h"
 
 typedef enum perp__fmu_role {
     PERP__FMU_TIME,

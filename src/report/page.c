@@ -4,7 +4,7 @@
 
 #include "report/modes.h"
 #include "report/rows.h"
-#include "report/text.h"
+#include "base/text.h"
 #include "report/thin.h"
 #include "report/view.h"
 

@@ -3,7 +3,7 @@
 #ifndef PERP_SRC_ROWS_H
 #define PERP_SRC_ROWS_H
 
-#include "report/text.h"
+#include "base/text.h"
 
 enum { PERP__BLOCK_ROWS = 8192 };
 

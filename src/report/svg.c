@@ -2,7 +2,7 @@
  * light or dark scheme; sizes are pixels. */
 
 #include "base/tol.h"
-#include "report/text.h"
+#include "base/text.h"
 #include "report/ticks.h"
 
 #include <math.h>

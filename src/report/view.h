@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "perp/report.h"
-#include "report/text.h"
+#include "base/text.h"
 
 /* A name that at least one run has a column of. */
 typedef struct perp__shown {

@@ -1,6 +1,6 @@
 /* A buffer that grows, and what must be escaped in it. */
 
-#include "report/text.h"
+#include "base/text.h"
 
 #include "base/number.h"
 
