@@ -219,7 +219,7 @@ typedef struct perp__sizes {
     double *declared;         /* ny: the least size of an unknown, by its declaration; 0: none */
     double *own;              /* ny: what the size of an unknown is judged by */
     double *of;               /* ny: what an unknown counts with among terms */
-    double *scale;            /* nown: sums of |terms| of the equations as written */
+    double *scale;            /* nrow: sums of |terms| of the equations as written; data of rows */
     double *unit;             /* ny + nrow, and ny of scratch: perp__step_units */
     double *scratch;          /* ny */
     char *anchored;           /* nrow + ny: scratch */

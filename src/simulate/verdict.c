@@ -93,9 +93,9 @@ static const perp__item *item_of(const perp__step *s, int j)
 
 int perp__verdict_allocate(perp__step *s)
 {
-    size_t ny = (size_t)s->ny, ne = (size_t)s->nequation;
+    size_t ny = (size_t)s->ny;
     s->sizes.term = malloc(((size_t)perp__tape_end(&s->tape.check) + 1) * sizeof *s->sizes.term);
-    s->sizes.own = calloc(7 * ny + ne + (size_t)s->nrow + 1, sizeof(double));
+    s->sizes.own = calloc(7 * ny + 2 * (size_t)s->nrow + 1, sizeof(double));
     s->sizes.anchored = malloc((size_t)s->nrow + ny + 1);
     s->sizes.in_mode = malloc((2 * ny + 2 * (size_t)s->nrow + 1) * sizeof(int));
     s->sizes.side_now = calloc((size_t)s->model->npair + 1, 1);
@@ -104,7 +104,7 @@ int perp__verdict_allocate(perp__step *s)
         return 0;
     s->sizes.scratch = s->sizes.own + ny;
     s->sizes.of = s->sizes.scratch + ny, s->sizes.scale = s->sizes.of + ny;
-    s->sizes.history = s->sizes.scale + ne, s->sizes.declared = s->sizes.history + ny;
+    s->sizes.history = s->sizes.scale + s->nrow, s->sizes.declared = s->sizes.history + ny;
     s->sizes.unit = s->sizes.declared + ny;
     for (int j = 0; j < s->ny; j++)
         s->sizes.declared[j] = is_named(s, j) ? item_of(s, j)->scale : 0;
@@ -674,18 +674,38 @@ perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *
 
 /* Growth ---------------------------------------------------------------------------------------- */
 
-/* The terms of the equations that have no unknown, into s->sizes.scale. */
+/* The same of pairs; what is split has none. */
+static void find_pair_data(perp__step *s)
+{
+    const int *out = s->tape.check.out + 2 * s->nown;
+    const perp__terms *term = s->sizes.term;
+    double *data = s->sizes.scale;
+    for (int i = 0, p = 0; i < s->model->npair; i++) {
+        int two = s->model->pair[i].two_sided;
+        data[s->pair[p].a] = term[out[0]].scale + (two ? term[out[2]].scale : 0);
+        if (two)
+            data[s->pair[p + 1].b] = term[out[0]].scale + term[out[3]].scale;
+        else
+            data[s->pair[p].b] = term[out[1]].scale;
+        p += two ? 2 : 1, out += two ? 4 : 2;
+    }
+}
+
+/* The terms of the rows that have no unknown, into s->sizes.scale: of an affine step at least its constants. Those of a linearisation are as
+ * large as the point that it was made at, and no data. */
 static void find_data(perp__step *s)
 {
     const int *out = s->tape.check.out;
-    double h = s->ws[SYM_H];
+    double h = s->ws[SYM_H], *data = s->sizes.scale;
     for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
     perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
+    for (int r = 0; r < s->nrow; r++) data[r] = s->nonlinear ? 0 : fabs(s->c[r]);
     for (int i = 0; i < s->nown; i++) {
         double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
-        s->sizes.scale[i] = fmax(fabs(s->c[i]), s->marks.has_h[i] ? h * sum : sum);
+        data[i] = fmax(data[i], s->marks.has_h[i] ? h * sum : sum);
     }
+    if (s->nonlinear) find_pair_data(s);
     s->sizes.has_terms = 0;
 }
 
@@ -695,7 +715,7 @@ static int anchor(perp__step *s, int r)
 {
     char *row = s->sizes.anchored, *unknown = row + s->nrow;
     int first = s->row_start[r], end = s->row_start[r + 1];
-    double data = r < s->nown ? s->sizes.scale[r] : fabs(s->c[r]), rounding = data;
+    double data = s->sizes.scale[r], rounding = data;
     if (row[r]) return 0;
     for (int k = first; k < end; k++) {
         double x = fabs(s->value[k]) * size_of(s, s->column[k]);
@@ -709,10 +729,10 @@ static int anchor(perp__step *s, int r)
     return 1;
 }
 
-/* Data of row r, s->sizes.scale for equations, in units in which its entries are near 1. */
+/* Data of row r in units in which its entries are near 1. */
 static double scaled_data(const perp__step *s, int r, const double *unit)
 {
-    double data = r < s->nown ? s->sizes.scale[r] : fabs(s->c[r]), largest = 0;
+    double data = s->sizes.scale[r], largest = 0;
     for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++)
         largest = fmax(largest, fabs(s->value[k]) * unit[s->column[k]]);
     return largest > 0 ? data / largest : 0;
@@ -746,13 +766,23 @@ static int something_floats(perp__step *s)
     return is_beyond(s, data, s->sizes.anchored + s->nrow);
 }
 
-/* The constants of the rows are data that are at hand; where they do not suffice, they and the unknowns may have cancelled. */
+/* The largest state at the step's start, in its unit: the least that there is of data. */
+static double data_of_states(perp__step *s)
+{
+    const double *unit = perp__step_units(s), *pre = s->ws + s->sym.pre;
+    double data = 0;
+    for (int j = 0; j < s->nx; j++) data = fmax(data, fabs(pre[j]) / unit[j]);
+    return data;
+}
+
+/* First by the data that are at hand: of an affine step the constants of the rows, of another one the states at its start. Where they do not
+ * suffice, they and the unknowns may have cancelled. */
 int perp__step_has_grown(perp__step *s)
 {
     size_nothing(s);
-    for (int i = 0; i < s->nown; i++) s->sizes.scale[i] = fabs(s->c[i]);
     s->sizes.has_terms = 0;
-    if (!something_floats(s)) return 0;
+    for (int r = 0; r < s->nrow && !s->nonlinear; r++) s->sizes.scale[r] = fabs(s->c[r]);
+    if (s->nonlinear ? !is_beyond(s, data_of_states(s), NULL) : !something_floats(s)) return 0;
     find_terms(s);
     find_data(s);
     return something_floats(s);

@@ -260,6 +260,28 @@ static void sizes_are_those_of_the_point_that_is_judged(void **state)
     perp_model_destroy(model);
 }
 
+/* The constants of a linearisation are as large as the point where it was made, and anchor nothing there. */
+static void a_point_far_away_is_no_data_of_its_own(void **state)
+{
+    (void)state;
+    perp_model *model = parse_model("state v = 1\nvar f, g, w\nder(v) = f - g\nf^2 = w + sin(w)\n"
+                                    "f*g = w + sin(w)\n0 <= f perp w + 1 >= 0\n"
+                                    "simulate to 1 step 0.5\n");
+    perp_simulation_options o = perp_simulation_options_default(model);
+    perp__step s = {0};
+    assert_int_equal(perp__step_create(&s, model, &o, NULL), PERP_OK);
+    double *y = s.ws + s.sym.y;
+    s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = y[0] = 1;
+    for (int far = 0; far < 2; far++) {
+        perp__step_linearise(&s);
+        perp__step_units(&s); /* those of a run's beginning */
+        assert_int_equal(perp__step_has_grown(&s), far);
+        y[1] = y[2] = 1e20, y[3] = 1e40;
+    }
+    perp__step_clear(&s);
+    perp_model_destroy(model);
+}
+
 /* A scale excuses nothing: exp(y) has none, a wall is a wall, and what is known better stays. */
 static void a_scale_excuses_no_condition_that_is_broken(void **state)
 {
@@ -291,6 +313,7 @@ int main(void)
         cmocka_unit_test(what_nothing_gives_a_scale_is_refused_and_can_be_declared),
         cmocka_unit_test(a_scale_is_the_least_size_of_a_side),
         cmocka_unit_test(sizes_are_those_of_the_point_that_is_judged),
+        cmocka_unit_test(a_point_far_away_is_no_data_of_its_own),
         cmocka_unit_test(a_scale_excuses_no_condition_that_is_broken),
     };
     return run_all(tests);
