@@ -18,7 +18,7 @@ enum { AHEAD = 10, APART = 8, MOST = 24, STRIKES = 5 };
 enum { COLLIDING = 1, APART_COLLIDING = 2 };
 
 /* It pays from this part of the unknowns on: all conditions are evaluated once more. */
-enum { WORTH = 4 };
+enum { WORTH = 6 };
 
 /* A gap is open where it is more than this share of its terms. */
 #define CLEAR 1e-8
@@ -604,7 +604,7 @@ static int solve_part(perp__step *s, int k, perp__step_result *result)
     s->newton.redundant = to->newton.redundant;
     if (!finish(s, p)) return 0;
     perp__verdict v = perp__step_judge_with(s, to, p->root);
-    if (!(v.error <= s->tol)) return 0;
+    if (!(v.error <= PERP_AMPLY * s->tol)) return 0; /* the whole step may do better */
     *result = (perp__step_result){.outcome = PERP_SOLVED,
                                   .fault = PERP__FINE,
                                   .residual = v.residual,
