@@ -4,6 +4,7 @@
 #include "json.h"
 #include "fingerprint.h"
 #include "plot.h"
+#include "worth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@ typedef struct request {
     perp_plan_options o;
     const char *homotopy; /* NAME=VALUE */
     char homotopy_name[256];
-    int quiet, plot, stream, as_json;
+    int quiet, plot, stream, as_json, multipliers;
+    cli_worth worth;
     cJSON *json;
     cli_list set;
 } request;
@@ -91,6 +93,9 @@ static const cli_option options[] = {
      INTO(stream)},
     {"report", "OUT.html", "write a page that shows the plan and its iterations; see perp report",
      INTO(report), .is_output = 1},
+    {"multipliers", NULL,
+     "say what conditions, ranges and parameters are worth: the change of the cost with each",
+     INTO(multipliers)},
     {"no-replay", NULL, "do not simulate with the inputs found", INTO(o.replay)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
@@ -239,6 +244,7 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
         snprintf(line, sizeof line, "points %d", perp_plan_points(plan));
         perp_trajectory_writer_comment(w, line);
     }
+    cli_worth_write(&r->worth, w);
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
 }
 
@@ -467,6 +473,7 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
     freed = cJSON_AddObjectToObject(o, "free");
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         cli_json_add_number(freed, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
+    cli_worth_add(&r->worth, o);
     cli_json_add_number(o, "seconds", seconds);
     cli_json_add_text(o, "plan", rows[0] ? rows : NULL);
     cli_json_add_text(o, "page", page);
@@ -612,6 +619,21 @@ static perp_status close_log(watch *u, tables *t, perp_status status,
     return perp_trajectory_writer_close(u->log, reason, diag);
 }
 
+/* The table, named `rows` then, and the page. */
+static perp_status write_results(perp_model *model, perp_plan *plan, const perp_plan_result *result,
+                                 request *r, tables *t, char *rows, const char **page,
+                                 perp_diag *diag)
+{
+    perp_status status = take_parameters(model, plan, diag);
+    if (status == PERP_OK && r->multipliers) status = cli_worth_find(&r->worth, model, plan, diag);
+    if (status == PERP_OK && r->out)
+        status = write_plan(model, plan, result, r, r->out, 0, rows, diag);
+    if (t->plan_is_kept) memcpy(t->plan, rows, sizeof t->plan);
+    if (status != PERP_OK || !*page) return status;
+    *page = cli_result_name(*page, !perp_plan_holds(result->outcome), t->page);
+    return write_report(model, plan, result, r, t, *page, diag);
+}
+
 static int plan_model(perp_model *model, request *r, perp_diag *diag)
 {
     int code = take_options(model, r);
@@ -642,15 +664,8 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     if (u.shown > 0) fprintf(stderr, "\r%78s\r", "");
     perp_status closed = close_log(&u, &t, status, &result, diag);
     if (status == PERP_OK) status = closed;
-    if (status == PERP_OK) status = take_parameters(model, plan, diag);
-    if (status == PERP_OK && r->out)
-        status = write_plan(model, plan, &result, r, r->out, 0, rows, diag);
-    if (t.plan_is_kept) memcpy(t.plan, rows, sizeof rows);
     const char *page = r->report;
-    if (status == PERP_OK && page) {
-        page = cli_result_name(page, !perp_plan_holds(result.outcome), t.page);
-        status = write_report(model, plan, &result, r, &t, page, diag);
-    }
+    if (status == PERP_OK) status = write_results(model, plan, &result, r, &t, rows, &page, diag);
     remove_tables(&t, r);
     code = cli_exit_code(status);
     if (status == PERP_OK) {
@@ -658,6 +673,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, seconds);
+        if (!r->quiet) cli_worth_print(&r->worth, out);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
@@ -670,6 +686,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;
     }
+    cli_worth_clear(&r->worth);
     perp_plan_destroy(plan);
     return code;
 }

@@ -88,6 +88,8 @@ expect(3, "simulate", [wall], (x) => x.outcome === "no solution" && x.messages.l
 expect(2, "simulate", [broken], (x) => x.messages[0].includes("broken.perp:2:") && !("outcome" in x));
 expect(4, "simulate", [join(scratch, "none.perp")], (x) => x.messages[0].includes("No such file"));
 expect(0, "plan", ["examples/opty/push.perp"], (x) => x.holds && x.size.steps === 39);
+expect(0, "plan", ["examples/opty/push_phases.perp", "--multipliers"],
+  (x) => x.slopes.m > 0.3163 && x.slopes.m < 0.3165 && x.multipliers[0].text === "x = 10" && x.multipliers[0].node === 11);
 expect(2, "plan", ["examples/notes/particle.perp"], (x) => x.messages.length > 0);
 expect(0, "identify", ["examples/identify/block.perp", "--data", "examples/identify/block.csv"], (x) => x.parameters.length > 0 && x.parameters[0].value > 0);
 expect(2, "identify", [broken, "--data", "examples/identify/block.csv"]);

@@ -151,8 +151,8 @@ typedef struct perp_plan_options {
     void *context; ///< progress is called from one thread at a time, start by start in order
     double
         motion_tol; ///< steps are divided until the motion under the plan's inputs, integrated accurately, differs by less than this part
-        ///< of the largest size of each state, and the cost by less than this part from one mesh to the next; 0 (default): they
-        ///< are as asked for
+    ///< of the largest size of each state, and the cost by less than this part from one mesh to the next; 0 (default): they
+    ///< are as asked for
     int most_steps; ///< ... but into no more than this; default 1000
 } perp_plan_options;
 
@@ -246,6 +246,36 @@ PERP_API perp_status perp_plan_set_state(perp_plan *plan, int state, double valu
 /// @return PERP_OK, PERP_ERR_ARG: not free, or outside of its range
 PERP_API perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, double value,
                                              perp_diag *diag);
+
+/// What a condition of the plan block, or a range, is worth: the change of the cost for every 1 that is added to the bound that
+/// holds the plan back, to first order.
+typedef struct perp_plan_multiplier {
+    const char *kind; ///< "condition" or "range"
+    const char *text; ///< the condition as written; of a range, whose it is
+    int line, column; ///< where it stands in the model's text
+    int node;         ///< where it is worth most
+    double sum;       ///< over all nodes; of a range, with both its ends moved apart by 1
+} perp_plan_multiplier;
+
+/// Find the multipliers of the last answer, for the functions below: of conditions, then of ranges. Those of equations with a
+/// derivative are the costates.
+///
+/// @return PERP_OK, PERP_ERR_ARG (there is no answer that is stationary), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_find_multipliers(perp_plan *plan, perp_diag *diag);
+/// How many there are; 0 before they were found.
+PERP_API int perp_plan_multipliers(const perp_plan *plan);
+/// @param i  from 0; out of range: kind "", sum NaN
+PERP_API perp_plan_multiplier perp_plan_get_multiplier(const perp_plan *plan, int i);
+/// That of one node; NaN where i or node is out of range.
+PERP_API double perp_plan_multiplier_at(const perp_plan *plan, int i, int node);
+
+/// The change of the last answer's cost with a parameter of the model, d cost / d parameter, to first order and as long as pairs
+/// keep their sides. Of a parameter that the plan chooses, 0 within its range.
+///
+/// @param slope  out; NaN where the plan's program has no derivative by the parameter: one that counts something, or is at a kink
+/// @return PERP_OK, PERP_ERR_ARG (no such parameter; no answer that is stationary), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_cost_slope(perp_plan *plan, const char *parameter, double *slope,
+                                          perp_diag *diag);
 
 /// Move the last answer so many steps earlier; the last step is repeated.
 ///

@@ -292,6 +292,9 @@
 /* A solve that goes on from the last one moves its start so far into the bounds. */
 #define PERP_PLAN_PUSH_WARM 1e-4
 
+/* The larger side of a pair with both sides zero. */
+#define PERP_PLAN_BOTH_ZERO 1e-5
+
 /* With some sides fixed, the relaxation of the others is lowered by this. */
 #define PERP_PLAN_LOWERED 1e-4
 

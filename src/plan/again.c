@@ -25,6 +25,7 @@ perp_status perp_plan_set_state(perp_plan *plan, int state, double value, perp_d
         return refuse_state(plan, state, "is given by a condition at the start", diag);
     if (!(value >= item->lo && value <= item->hi))
         return refuse_state(plan, state, "cannot begin there: it is outside of its range", diag);
+    plan->again.is_stationary = 0;
     g->initial.x[state] = value;
     g->initial.is_set[state] = 1;
     perp_status status =
@@ -47,6 +48,7 @@ perp_status perp_plan_set_parameter(perp_plan *plan, const char *name, double va
                             "has a line 'free %s' in the plan block\n",
                             name, name);
     size_t at = (size_t)(g->param.p + i);
+    plan->again.is_stationary = 0;
     double *lo = &g->bound.plo[at], *hi = &g->bound.phi[at];
     if (isnan(g->param.lo[i])) g->param.lo[i] = *lo, g->param.hi[i] = *hi;
     if (isnan(value)) {
@@ -126,6 +128,7 @@ perp_status perp_plan_shift(perp_plan *plan, int steps)
         return PERP_ERR_ARG;
     if (plan->program->mesh.base != plan->program->K) return PERP_ERR_ARG;
     size_t K = (size_t)plan->program->K, n = (size_t)steps < K ? (size_t)steps : K - 1;
+    plan->again.is_stationary = 0;
     for (int j = 0; j < plan->program->nw; j++) shift(plan->w + (size_t)j * K, K, n);
     for (int j = 0; j < plan->program->nrow; j++) shift(plan->lambda + (size_t)j * K, K, n);
     return PERP_OK;
@@ -174,6 +177,7 @@ perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_resul
     plan->again.budget = 0;
     if (!ok) return PERP_ERR_MEMORY;
     result->on_mesh = result->outcome;
+    plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
     result->iterations = plan->iterations;
     return PERP_OK;
 }

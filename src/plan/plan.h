@@ -29,13 +29,28 @@ typedef struct perp__attempts {
     int n, capacity;
 } perp__attempts;
 
+/* A condition or a range that has multipliers: its kind, text and place. */
+typedef struct perp__priced {
+    const char *kind, *text;
+    int at, is_range;
+} perp__priced;
+typedef struct perp__multipliers {
+    int n;
+    perp__priced *of;
+    double *value; /* (K + 1) a condition */
+    size_t nvalue;
+    char *owned; /* work */
+} perp__multipliers;
+
 /* Of a plan that is solved again. */
 typedef struct perp__again {
-    int has_answer; /* w, p and lambda are one to go on from */
-    int is_on;      /* a search goes on from it */
-    int budget;     /* of iterations; 0: none */
-    double cost;    /* the least since sides were searched */
-    double *seen;   /* the model's states and parameters when they were looked at; NULL: no model */
+    int has_answer;    /* w, p and lambda are one to go on from */
+    int is_stationary; /* it is one whose multipliers mean something */
+    int is_on;         /* a search goes on from it */
+    int budget;        /* of iterations; 0: none */
+    double cost;       /* the least since sides were searched */
+    double *seen; /* the model's states and parameters when they were looked at; NULL: no model */
+    perp__multipliers *multipliers; /* once asked for */
 } perp__again;
 
 struct perp_plan {

@@ -527,8 +527,8 @@ int perp__program_compile(perp__transcriber *t)
     for (int s = 0; s < g->sym.n + g->nx && ok; s++) column_of[s] = s < g->sym.ncol ? s : -1;
     if (ok) t->row[g->nrow] = t->cost;
     ok = ok && perp__tape_compile(&g->tape.values, &g->tape.graph, t->row, g->nrow + 1, g->sym.n) &&
-         derive_rows(t, &list, column_of) && derive_second(t, &list, column_of) &&
-         push_external_second(g) &&
+         (t->values_only || (derive_rows(t, &list, column_of) &&
+                             derive_second(t, &list, column_of) && push_external_second(g))) &&
          perp__tape_compile(&g->tape.derivatives, &g->tape.graph, list.e, list.n,
                             perp__tape_end(&g->tape.values));
     g->unit.w = ones(&g->arena, g->nw);
@@ -544,8 +544,12 @@ perp__program *perp__program_create(const perp_model *model, const perp__program
                                     perp_status *status, perp_diag *diag)
 {
     perp__program *g = calloc(1, sizeof *g);
-    perp__transcriber t = {
-        .program = g, .model = model, .block = model->plan, .miss = options->miss, .diag = diag};
+    perp__transcriber t = {.program = g,
+                           .model = model,
+                           .block = model->plan,
+                           .miss = options->miss,
+                           .values_only = options->values_only,
+                           .diag = diag};
     *status = PERP_ERR_MEMORY;
     if (!g || !perp__graph_init(&g->tape.graph)) goto done;
     g->model = model;

@@ -39,7 +39,15 @@ typedef struct perp__plan_row {
     int at;        /* in the model's text */
     int condition; /* of the plan block, or one of these */
     int is_affine; /* in all unknowns together */
+    char is_upper; /* its right side less its left */
+    char is_begin; /* it speaks of where the step begins */
 } perp__plan_row;
+
+/* A condition of the block that bounds unknown w at steps first .. last - 1, or p (else -1), or an initial value that is given (both -1). */
+typedef struct perp__plan_bounded {
+    int condition, w, p, state, first, last;
+    double lo, hi;
+} perp__plan_bounded;
 
 /* Entries of a sparse matrix, or of a gradient (row 0), each a root of the derivatives' tape, or -1 and constant. */
 typedef struct perp__entries {
@@ -123,6 +131,8 @@ typedef struct perp__program {
         char *rate; /* nequation: it has der(..) */
         char *
             first; /* conditions of the block: one without `at` that speaks of nothing but what the first node has, too */
+        perp__plan_bounded *bounded;
+        int nbounded, cbounded;
     } has;
     perp__plan_pair *pair;
     perp__plan_row *row;
@@ -175,6 +185,7 @@ typedef struct perp__program_options {
     const perp__mesh *mesh; /* of the steps; NULL: as asked for */
     int soft; /* conditions at nodes may be missed, and by how much is all that is minimised */
     const double *miss; /* by condition of the block: the unit of a miss; NULL: 1 */
+    int values_only;    /* no derivatives will be asked for */
 } perp__program_options;
 
 /* Transcribe the model's plan block. NULL with messages in diag; *status says why. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 static const double STATIONARY = 1e-5; /* every slope is 0 to this, relative to its terms */
-static const double BOTH_ZERO = 1e-5;  /* the larger side of a pair with both sides zero */
 static const double HELD = 1e-3;       /* multipliers below this beside their terms hold nothing */
 static const double CHEAPER = 1e-9;    /* of the cost: what is less than this much cheaper is not */
 
@@ -286,7 +285,8 @@ static int try_every_side(perp_plan *plan, double below)
     recall(plan);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    if (perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN) > MOST_CHOSEN)
+    if (perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN) >
+        MOST_CHOSEN)
         return 0;
     for (size_t at = 0; at < npair; at++)
         if (plan->sides->side[at] == PERP__SIDE_OPEN) list[n++] = at;
@@ -310,7 +310,7 @@ static int certify_or_leave(perp_plan *plan, double below)
     recall(plan);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+    perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
     plan->pairing.bound = perp__sides_fix(plan->sides);
     stationarity(plan);
     int found = perp__plan_certify(plan, plan->direction);
@@ -355,7 +355,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         result->rounds = round;
         result->weak = 0;
         result->both_zero =
-            perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+            perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
         if (result->both_zero == 0 || holds_both_sides(plan)) break;
         if (plan->again
                 .is_on) { /* what opening them would give is not looked for in a control loop */
@@ -426,7 +426,7 @@ static int find_branched(perp_plan *plan, size_t *list)
     const perp__program *g = plan->program;
     int n = 0;
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    perp__sides_treat(plan->sides, plan->w, plan->r, BOTH_ZERO, PERP__SIDE_OPEN);
+    perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++) {
             size_t at = (size_t)i * (size_t)g->K + (size_t)k;
@@ -931,6 +931,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     result->method = plan->options.method;
     if (status != PERP_OK) return status;
     result->on_mesh = result->outcome;
+    plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
     if (plan->options.replay && perp_plan_holds(result->outcome))
         status = perp__plan_replay(plan, result, diag);
     if (status != PERP_OK) return status;

@@ -186,6 +186,7 @@ static void make_links(perp__transcriber *t)
 void perp__set_instant(perp__transcriber *t, perp__reading reading, int c)
 {
     t->map = perp__instant_map(&t->at, reading, c);
+    t->reading = reading;
 }
 
 static int check_at(perp__transcriber *t, perp_expr e, int at)
@@ -223,7 +224,7 @@ int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const
         }
     }
     t->row[n] = e;
-    g->row[n] = (perp__plan_row){text, at, condition, 0};
+    g->row[n] = (perp__plan_row){text, at, condition, 0, 0, 0};
     for (int k = 0; k < K; k++) {
         g->bound.rlo[(size_t)n * (size_t)K + (size_t)k] = lo;
         g->bound.rhi[(size_t)n * (size_t)K + (size_t)k] = hi;

@@ -20,6 +20,8 @@ typedef struct perp__transcriber {
     perp_expr *row;       /* rows so far */
     perp_expr cost;       /* of a stage */
     int crow, cpair, crinfo;
+    perp__reading reading; /* the instant that was set last */
+    int values_only;       /* perp__program_options */
     int errors;
     int failed; /* memory */
 } perp__transcriber;

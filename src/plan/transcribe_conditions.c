@@ -235,12 +235,29 @@ static int unknown_index(const perp__transcriber *t, perp_expr e, int *before)
     return node->op == PERP__SYMBOL && node->a < g->nx + g->nw ? node->a - g->nx : -1;
 }
 
+static int is_begin(const perp__transcriber *t)
+{
+    return t->reading == PERP__AT_START || t->reading == PERP__AT_BEGIN;
+}
+
+/* Remember which condition a bound is of. */
+static void note_bounded(perp__transcriber *t, perp__plan_bounded bounded)
+{
+    perp__program *g = t->program;
+    if (perp__arena_grow(&g->arena, &g->has.bounded, &g->has.cbounded, g->has.nbounded + 1,
+                         sizeof *g->has.bounded))
+        g->has.bounded[g->has.nbounded++] = bounded;
+    else
+        t->failed = 1;
+}
+
 /* A row of steps first .. last - 1. */
 static void add_general(perp__transcriber *t, const perp__plan_condition *c, int index, perp_expr e,
                         double lo, double hi, int first, int last)
 {
     perp__program *g = t->program;
     int row = perp__add_row(t, e, lo, hi, c->text, c->at, index);
+    if (row >= 0) g->row[row].is_begin = (char)is_begin(t);
     for (int k = 0; k < g->K && row >= 0; k++) {
         if (k >= first && k < last) continue;
         g->bound.rlo[(size_t)row * (size_t)g->K + (size_t)k] = -INFINITY;
@@ -293,6 +310,13 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
             intersect(t, c, &g->bound.wlo[at], &g->bound.whi[at], bound[0], bound[1]);
             if (t->errors > errors) return;
         }
+        note_bounded(t, (perp__plan_bounded){.condition = index,
+                                             .w = j,
+                                             .p = -1,
+                                             .first = first - before,
+                                             .last = last - before,
+                                             .lo = bound[0],
+                                             .hi = bound[1]});
     } else if (numbers) {
         add_general(t, c, index, e, bound[0], bound[1], first, last);
     } else if (c->lo == c->hi) {
@@ -302,6 +326,7 @@ static void add_condition(perp__transcriber *t, const perp__plan_condition *c, i
             add_general(t, c, index, perp__sub(graph, e, side[0]), 0, INFINITY, first, last);
         if (side[1] >= 0)
             add_general(t, c, index, perp__sub(graph, side[1], e), 0, INFINITY, first, last);
+        if (side[1] >= 0 && !t->failed) g->row[g->nrow - 1].is_upper = 1;
     }
 }
 
@@ -319,6 +344,10 @@ static void add_start(perp__transcriber *t, const perp__plan_condition *c, int i
             intersect(t, c, &g->bound.plo[g->initial.p[i]], &g->bound.phi[g->initial.p[i]], lo, hi);
         else if (!(g->initial.x[i] >= lo && g->initial.x[i] <= hi))
             perp__plan_error(t, c->at, "'%s' contradicts another condition at the start", c->text);
+        note_bounded(
+            t,
+            (perp__plan_bounded){
+                .condition = index, .w = -1, .p = g->initial.p[i], .state = i, .lo = lo, .hi = hi});
         return;
     }
     add_condition(t, c, index, 0, 1);

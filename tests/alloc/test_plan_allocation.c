@@ -52,6 +52,12 @@ static perp_status plan_it(void *given, perp_diag *diag)
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
     if (status == PERP_OK && !fail_at) assert_int_equal(result.on_mesh, it->expected);
+    if (status == PERP_OK && result.on_mesh <= PERP_PLAN_STATIONARY_B) {
+        double slope;
+        status = perp_plan_find_multipliers(plan, diag);
+        if (status == PERP_OK && it->text == text)
+            status = perp_plan_cost_slope(plan, "mu", &slope, diag);
+    }
     if (status == PERP_OK && perp_plan_shift(plan, 1) == PERP_OK)
         status = perp_plan_solve_again(plan, 0, &result, diag);
     if (status == PERP_OK) {
