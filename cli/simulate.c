@@ -68,7 +68,8 @@ static const cli_option options[] = {
      "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers",
      INTO(o.solver), .words = solvers},
     {"o", "OUT.csv",
-     "write the trajectory; - is standard output (the summary then goes to standard error)",
+     "write the trajectory; - is standard output (the summary then goes to standard error); "
+     "OUT" PERP_BINARY_SUFFIX ": rows as numbers, for long runs (docs/formats.md)",
      INTO(out), .is_output = 1},
     {"every", "N", "write every Nth row, and the last", INTO(every), .least = 1},
     {"stream", NULL,

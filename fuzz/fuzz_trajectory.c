@@ -1,5 +1,5 @@
 /* The table reader under arbitrary bytes: what it accepts is consistent, and reads back the same
- * after it was written. With libFuzzer (make fuzz FUZZ=trajectory) coverage guides it; built
+ * after it was written, in either format. With libFuzzer (make fuzz FUZZ=trajectory) coverage guides it; built
  * plainly, the same file replays the files it is given, as the tests do. */
 
 #include "perp/perp.h"
@@ -62,8 +62,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[64];
     perp_status status = perp_trajectory_parse((const char *)data, size, "fuzz.csv", &t, &diag);
     REQUIRE((status == PERP_OK) == (diag.errors == 0));
-    if (status == PERP_OK) {
-        snprintf(path, sizeof path, "fuzz_trajectory.%ld.csv", (long)getpid());
+    for (int k = 0; status == PERP_OK && k < 2; k++) {
+        snprintf(path, sizeof path, "fuzz_trajectory.%ld%s", (long)getpid(),
+                 k ? PERP_BINARY_SUFFIX : ".csv");
         write_table(t, path);
         status = perp_trajectory_read(path, &again, &diag);
         if (status != PERP_OK) fprintf(stderr, "%s", perp_diag_text(&diag));

@@ -1,6 +1,7 @@
-/// perp/trajectory.h - columns of numbers over time, with units and where they came from, as CSV.
+/// perp/trajectory.h - columns of numbers over time, with units and where they came from, as CSV or, faster, as
+/// numbers.
 ///
-/// The format, for reading and for writing:
+/// The format, for reading and for writing (docs/formats.md):
 ///
 ///     # perp 0.2.0                  any number of lines that start with #: metadata
 ///     # unit v = m/s                a unit, which the reader understands; others are kept as text
@@ -13,6 +14,9 @@
 /// A last line that was cut off is left out: without the end of a line, the last line of a file of perp, and that of
 /// another file where it is no whole row. The diagnostics say so.
 ///
+/// A file whose name ends with PERP_BINARY_SUFFIX is written with its rows as numbers of 64 bits and the same lines of text
+/// before and behind them. Readers tell it by its first line, whatever its name; what is damaged in it is refused.
+///
 /// Come back here when you want to read recorded data or a run, or to write a run of your own.
 
 #ifndef PERP_TRAJECTORY_H
@@ -24,17 +28,20 @@
 extern "C" {
 #endif
 
+/// Of names of files whose rows are numbers rather than text.
+#define PERP_BINARY_SUFFIX ".perpbin"
+
 /// A table in memory; columns are contiguous.
 typedef struct perp_trajectory perp_trajectory;
 
-/// Read a CSV file. All faults of the first ten lines that have one are reported with file, line
-/// and column.
+/// Read a file of either format. All faults of the first ten lines that have one are reported with file, line
+/// and column; among rows of numbers the first, with its byte.
 ///
 /// @param path  file name, used in messages; "-": standard input
 /// @param out   NULL on error
 /// @param diag  nullable
 /// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE (cannot be read), PERP_ERR_DATA (no header, text where a
-///         number is expected, rows of another length, duplicate names), PERP_ERR_MEMORY
+///         number is expected, rows of another length, duplicate names, damage), PERP_ERR_MEMORY
 PERP_API perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_diag *diag);
 
 /// The same from text in memory; `name` stands for the file name in messages.
@@ -81,7 +88,7 @@ PERP_API perp_status perp_trajectory_writer_stream(const char *path, perp_trajec
 PERP_API const char *perp_trajectory_writer_partial(const perp_trajectory_writer *writer);
 
 /// Write "# text" (each line of a text with several); only before the header, or after the last
-/// row.
+/// row: rows of numbers have ended then.
 PERP_API perp_status perp_trajectory_writer_comment(perp_trajectory_writer *writer,
                                                     const char *text);
 
@@ -94,7 +101,7 @@ PERP_API perp_status perp_trajectory_writer_header(perp_trajectory_writer *write
                                                    const char *const *units);
 
 /// Columns of text behind those of numbers, such as an outcome and its reason; called before the header, whose line and "# text NAME" lines name
-/// them. Readers of perp pass over such columns.
+/// them. Readers of perp pass over such columns; files with rows of numbers cannot have them.
 ///
 /// @param names  n entries, as for the header; kept until the header is written
 PERP_API perp_status perp_trajectory_writer_texts(perp_trajectory_writer *writer, int n,
@@ -108,7 +115,7 @@ PERP_API perp_status perp_trajectory_writer_row_texts(perp_trajectory_writer *wr
                                                       const char *const *texts);
 
 /// Write a row of n values (n as in the header), each as the shortest text that reads back as it; -0 is
-/// written as 0. Allocates nothing.
+/// written as 0, and in files of numbers every nan as one. Allocates nothing.
 PERP_API perp_status perp_trajectory_writer_row(perp_trajectory_writer *writer,
                                                 const double *values);
 

@@ -68,7 +68,7 @@ class Table:
         return pandas.DataFrame({name: self[name] for name in self.columns if name != "t"}, index=pandas.Index(self.t, name="t"))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as `perp simulate -o` does: whole, or not at all."""
+        """Write the rows as `perp simulate -o` does: whole, or not at all; as numbers where the name ends with .perpbin."""
         diag, writer = Diagnostics(), ffi.new("perp_trajectory_writer **")
         diag.check(lib.perp_trajectory_writer_create(c_text(os.fspath(path)), writer, diag.c))
         for comment in self.comments:
@@ -118,7 +118,7 @@ def c_table(columns: Mapping[str, ArrayLike], name: str, units: Mapping[str, str
 
 
 def read(path: str | os.PathLike[str]) -> Table:
-    """Read a table: a run, a plan, or recorded data as CSV."""
+    """Read a table: a run, a plan, or recorded data, of either format (docs/formats.md)."""
     diag, table = Diagnostics(), ffi.new("perp_trajectory **")
     diag.check(lib.perp_trajectory_read(c_text(os.fspath(path)), table, diag.c))
     c = ffi.gc(table[0], lib.perp_trajectory_destroy)

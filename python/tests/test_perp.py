@@ -184,6 +184,13 @@ def test_runs_are_written_and_read(tmp_path):
     run.to_csv(tmp_path / "run.csv")
     again = perp.read(tmp_path / "run.csv")
     assert again.columns == run.columns and again.units == run.units and np.array_equal(again.f, run.f, equal_nan=True)
+    run.to_csv(tmp_path / "particle.perpbin")
+    numbers, told = perp.read(tmp_path / "particle.perpbin"), {}
+    assert numbers.columns == run.columns and numbers.units == run.units and np.array_equal(numbers.f, run.f, equal_nan=True)
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0]  # reads it without perp
+    exec(code.replace("particle.perpbin", str(tmp_path / "particle.perpbin")), told)
+    assert list(told["table"]) == run.columns and np.array_equal(told["table"]["f"], run.f, equal_nan=True)
     run.report(tmp_path / "run.html")
     assert (tmp_path / "run.html").read_text().lstrip().lower().startswith("<!doctype html")
     assert "<iframe" in run._repr_html_()

@@ -133,18 +133,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int is_csv(const char *name)
+static int is_table(const char *name)
 {
-    size_t n = strlen(name);
-    return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".csv") == 0;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && name[0] != '.' &&
+           (strcmp(dot, ".csv") == 0 || strcmp(dot, PERP_BINARY_SUFFIX) == 0);
 }
 
-/* Paths of the folder's CSV files, sorted. 0 when memory is out. */
+/* Paths of the folder's tables, sorted. 0 when memory is out. */
 static int list_folder(DIR *folder, const char *path, char ***list, int *n)
 {
     int capacity = 0;
     for (struct dirent *entry; (entry = readdir(folder));) {
-        if (!is_csv(entry->d_name)) continue;
+        if (!is_table(entry->d_name)) continue;
         char *file = malloc(strlen(path) + strlen(entry->d_name) + 2);
         if (!file || !perp__grow(list, &capacity, *n + 1, sizeof **list)) {
             free(file);
@@ -170,7 +171,8 @@ static perp_status read_folder(perp_dataset *data, const char *path, perp_diag *
     } else if (!list_folder(folder, path, &list, &n)) {
         status = perp__out_of_memory(diag, path);
     } else if (n == 0) {
-        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(path), "no .csv file in this folder\n");
+        status = perp__refuse(diag, PERP_ERR_DATA, perp__in(path),
+                              "no .csv or " PERP_BINARY_SUFFIX " file in this folder\n");
     }
     if (folder) closedir(folder);
     for (int i = 0; i < n && status == PERP_OK; i++) status = read_file(data, list[i], diag);

@@ -1,9 +1,7 @@
-/* Reading CSV: comments, one header row, rows of numbers. */
+/* Reading tables: comments, one header row, rows of numbers as CSV; binary.c reads the rows of the other format. */
 
-#include "base/arena.h"
-#include "base/base.h"
 #include "base/number.h"
-#include "trajectory/trajectory.h"
+#include "trajectory/reader.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,83 +11,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 10, MAX_SHOWN = 40, MAX_NUMBER = 64 };
-
-typedef struct named {
-    const char *name;
-    int column;
-} named;
-
-struct perp_trajectory {
-    perp__arena arena; /* names, units, comments */
-    int rows, columns;
-    const char **name, **unit;
-    named *by_name; /* the columns in the order of their names */
-    double **value;
-    int crows; /* room in every column */
-    const char **comment;
-    int ncomment, ccomment;
-    int is_complete; /* the last line says so, and the number of rows is right */
-};
-
-typedef struct reader {
-    const char *name, *at, *end; /* the text that is left, or what is in the buffer of it */
-    FILE *file;                  /* where more comes from; NULL: from nowhere */
-    char *buffer;
-    size_t capacity;
-    long line;
-    perp_trajectory *out;
-    perp_diag *diag;
-    int errors;
-    int ntext;   /* columns of text, behind those of the table */
-    int has_end; /* of the present line */
-    int error;   /* errno of what ended the reading of the file */
-} reader;
-
-/* A fault in the present line; counted always, shown for the first few. */
-#define FAULT(r, column, ...)                                                                      \
-    do {                                                                                           \
-        if (++(r)->errors <= MAX_ERRORS) {                                                         \
-            perp__place in_file = {(r)->name, (r)->line, (long)(column)};                          \
-            perp__refuse((r)->diag, PERP_ERR_DATA, in_file, __VA_ARGS__);                          \
-            perp__diag_append((r)->diag, "\n");                                                    \
-        }                                                                                          \
-    } while (0)
+enum { MAX_SHOWN = 40, MAX_NUMBER = 64 };
 
 static int is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Read on behind what is left. 0: r->error says why not. */
-static int read_more(reader *r)
+int perp__read_more(perp__reader *r)
 {
     size_t left = (size_t)(r->end - r->at);
+    r->before += r->at - r->start;
     memmove(r->buffer, r->at, left);
+    r->start = r->at = r->buffer;
     if (2 * left >= r->capacity) {
         char *larger = realloc(r->buffer, 2 * r->capacity);
         r->error = larger ? 0 : ENOMEM;
         if (!larger) return 0;
-        r->buffer = larger;
+        r->start = r->at = r->buffer = larger;
+        r->end = r->at + left;
         r->capacity *= 2;
     }
     errno = 0;
     size_t got = fread(r->buffer + left, 1, r->capacity - left, r->file);
     r->error = !ferror(r->file) ? 0 : errno ? errno : EIO;
     if (r->error) return 0;
-    int is_text = !memchr(r->buffer + left, 0, got);
-    if (got == 0 || !is_text) r->file = NULL; /* what is no text is not read to its end */
-    r->at = r->buffer;
     r->end = r->at + left + got;
+    if (!r->before) r->is_binary = perp__is_binary(r->at, r->end);
+    int is_expected = r->is_binary || !memchr(r->buffer + left, 0, got);
+    if (got == 0 || !is_expected) r->file = NULL; /* what is no text is not read to its end */
     return 1;
 }
 
 /* The next line without its end; 0 at the end of the text, or where r->error says. */
-static int next_line(reader *r, const char **first, const char **last)
+static int next_line(perp__reader *r, const char **first, const char **last)
 {
     const char *newline = NULL;
     while (!(newline = memchr(r->at, '\n', (size_t)(r->end - r->at))) && r->file) {
-        if (!read_more(r)) return 0;
+        if (!perp__read_more(r)) return 0;
     }
     if (r->at >= r->end) return 0;
     *first = r->at;
@@ -169,12 +128,13 @@ static long rows_said(const char *comment)
     long n = 0;
     if (strncmp(comment, "complete: ", 10) != 0) return -1;
     const char *digit = comment + 10, *s = digit;
-    for (; *s >= '0' && *s <= '9' && n < INT_MAX; s++) n = 10 * n + (*s - '0');
+    for (; *s >= '0' && *s <= '9'; s++)
+        n = n > LONG_MAX / 10 - 1 ? LONG_MAX : 10 * n + (*s - '0'); /* rows are fewer */
     return s > digit && strcmp(s, " rows") == 0 ? n : -1;
 }
 
 /* "# text": kept; "# unit NAME = UNIT" is understood once the names are known. */
-static int read_comment(reader *r, const char *first, const char *last)
+static int read_comment(perp__reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     first++;
@@ -199,7 +159,7 @@ static int compare_named(const void *a, const void *b)
 }
 
 /* Sort the columns by name; place[c] is where column c stands in the header line. */
-static int sort_names(reader *r, const long *place)
+static int sort_names(perp__reader *r, const long *place)
 {
     perp_trajectory *t = r->out;
     size_t n = (size_t)t->columns;
@@ -224,7 +184,7 @@ static int sort_names(reader *r, const long *place)
 }
 
 /* The names of a header line, and where each stands in it; 0 when memory is out. */
-static int read_names(reader *r, const char *first, const char *last, long **place)
+static int read_names(perp__reader *r, const char *first, const char *last, long **place)
 {
     perp_trajectory *t = r->out;
     int cname = 0, cplace = 0;
@@ -249,7 +209,7 @@ static int read_names(reader *r, const char *first, const char *last, long **pla
 }
 
 /* Tables of other kinds show in their first line. */
-static void check_separators(reader *r, const char *first, const char *last)
+static void check_separators(perp__reader *r, const char *first, const char *last)
 {
     const char *name = r->out->name[0], *cr = memchr(first, '\r', (size_t)(last - first));
     if (cr)
@@ -260,7 +220,7 @@ static void check_separators(reader *r, const char *first, const char *last)
 }
 
 /* The last columns are of text where "# text NAME" says so; the table is without them. */
-static void leave_out_texts(reader *r)
+static void leave_out_texts(perp__reader *r)
 {
     perp_trajectory *t = r->out;
     for (int is_text = 1; is_text && t->columns > 1;) {
@@ -273,7 +233,7 @@ static void leave_out_texts(reader *r)
     }
 }
 
-static int read_header(reader *r, const char *first, const char *last)
+static int read_header(perp__reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     const char *rest;
@@ -296,7 +256,7 @@ static int read_header(reader *r, const char *first, const char *last)
     return ok;
 }
 
-static int grow_rows(perp_trajectory *t)
+int perp__grow_rows(perp_trajectory *t)
 {
     if (t->rows < t->crows) return 1;
     int larger = t->crows > INT_MAX / 2 ? INT_MAX
@@ -320,7 +280,7 @@ static int read_number(const field *f, double *x)
 }
 
 /* The number that fills the field at *at, as nearly all do; *at moves behind its comma. 0: something else does. */
-static int read_plain_field(const reader *r, const char **at, const char *last, double *x)
+static int read_plain_field(const perp__reader *r, const char **at, const char *last, double *x)
 {
     size_t n = perp__number_read(*at, (size_t)(r->end - *at), x);
     const char *behind = *at + n;
@@ -329,7 +289,7 @@ static int read_plain_field(const reader *r, const char **at, const char *last, 
     return 1;
 }
 
-static int read_row(reader *r, const char *first, const char *last)
+static int read_row(perp__reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     int n = 0, errors = r->errors;
@@ -343,7 +303,7 @@ static int read_row(reader *r, const char *first, const char *last)
         r->at = r->end;
         return 1;
     }
-    if (!grow_rows(t)) return 0;
+    if (!perp__grow_rows(t)) return 0;
     for (const char *at = first; at <= last; n++) {
         const char *start = at;
         double x;
@@ -402,7 +362,7 @@ static void apply_units(perp_trajectory *t)
 
 /* The last line, without its end: cut off in a file of ours, whose lines have one; in other files it may be a whole
  * row. What is left out is said. */
-static int read_last_row(reader *r, const char *first, const char *last)
+static int read_last_row(perp__reader *r, const char *first, const char *last)
 {
     perp_trajectory *t = r->out;
     int is_ours = t->ncomment && strncmp(t->comment[0], "perp ", 5) == 0, errors = r->errors,
@@ -421,11 +381,22 @@ static int read_last_row(reader *r, const char *first, const char *last)
     return ok;
 }
 
-static int read_all(reader *r)
+static void check_version(perp__reader *r, const char *first, const char *last)
+{
+    size_t n = sizeof PERP__BINARY - 1;
+    if ((size_t)(last - first) == n && memcmp(first, PERP__BINARY, n) == 0) return;
+    FAULT(r, 1, "'%.*s': this version of perp reads '" PERP__BINARY "'",
+          shown((size_t)(last - first)), first);
+    r->at = r->end;
+}
+
+static int read_all(perp__reader *r)
 {
     const char *first, *last;
-    if (r->error || (r->file && !read_more(r))) return 0;
+    if (r->error || (r->file && !perp__read_more(r))) return 0;
     if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0) r->at += 3;
+    r->is_binary = perp__is_binary(r->at, r->end);
+    if (r->is_binary && next_line(r, &first, &last)) check_version(r, first, last);
     while (r->errors < MAX_ERRORS && next_line(r, &first, &last)) {
         int ok = 1;
         if (first == last) continue;
@@ -437,7 +408,10 @@ static int read_all(reader *r)
         if (*first == '#')
             ok = read_comment(r, first, last);
         else if (!r->out->columns)
-            ok = read_header(r, first, last);
+            ok = read_header(r, first, last) &&
+                 (!r->is_binary || r->errors || perp__read_binary_rows(r));
+        else if (r->is_binary)
+            FAULT(r, 1, "expected a line that starts with #, as all do behind the rows");
         else if (!r->has_end)
             ok = read_last_row(r, first, last);
         else
@@ -454,7 +428,7 @@ static int read_all(reader *r)
 }
 
 /* The table that a reader reads, or NULL. */
-static perp_status read_table(reader *r, perp_trajectory **out)
+static perp_status read_table(perp__reader *r, perp_trajectory **out)
 {
     r->out = calloc(1, sizeof *r->out);
     perp_status status = r->out && read_all(r)            ? PERP_OK
@@ -477,7 +451,7 @@ perp_status perp_trajectory_parse(const char *text, size_t length, const char *n
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
-    reader r = {.name = name, .at = text, .end = text + length, .diag = diag};
+    perp__reader r = {.name = name, .start = text, .at = text, .end = text + length, .diag = diag};
     return read_table(&r, out);
 }
 
@@ -487,11 +461,11 @@ perp_status perp_trajectory_read(const char *path, perp_trajectory **out, perp_d
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!path) return PERP_ERR_ARG;
-    reader r = {.name = path, .capacity = CAPACITY, .diag = diag};
+    perp__reader r = {.name = path, .capacity = CAPACITY, .diag = diag};
     FILE *file = r.file = perp__open_input(path);
     r.error = file ? 0 : errno;
     if (file) r.buffer = malloc(CAPACITY);
-    r.at = r.end = r.buffer;
+    r.start = r.at = r.end = r.buffer;
     perp_status status =
         r.buffer || r.error ? read_table(&r, out) : perp__out_of_memory(diag, path);
     free(r.buffer);

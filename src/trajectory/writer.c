@@ -1,7 +1,8 @@
-/* Writing CSV as rows come. */
+/* Writing tables as rows come: as text, or as numbers where the name says so. */
 
 #include "base/output.h"
 #include "perp/trajectory.h"
+#include "trajectory/binary.h"
 
 #include <errno.h>
 #include <math.h>
@@ -19,8 +20,10 @@ struct perp_trajectory_writer {
     int columns, ntext;
     const char *const *text; /* names, until the header is written */
     long rows;
-    int error; /* errno of the first failure, 0 while all is well */
-    int used;  /* bytes of `block`, the rows that are not yet in out.file */
+    int error;              /* errno of the first failure, 0 while all is well */
+    int used;               /* bytes of `block`, the rows that are not yet in out.file */
+    int is_binary, has_end; /* has_end: of the rows */
+    uint64_t sum;           /* over the numbers of a binary file */
     char block[BLOCK];
 };
 
@@ -43,6 +46,29 @@ static void destroy(perp_trajectory_writer *w)
     free(w);
 }
 
+static int ends_so(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), tail = strlen(suffix);
+    return n > tail && strcmp(path + n - tail, suffix) == 0;
+}
+
+/* 8 bytes into the block; 0: the file cannot be written. */
+static int put_word(perp_trajectory_writer *w, uint64_t word)
+{
+    if (w->used + 8 > BLOCK && !flush(w)) return 0;
+    perp__put_word(w->block + w->used, word);
+    w->used += 8;
+    return 1;
+}
+
+/* Rows before it; behind those of a binary file, once, the mark of their end. */
+static int end_rows(perp_trajectory_writer *w)
+{
+    int is_end = w->is_binary && w->columns && !w->has_end;
+    w->has_end |= is_end;
+    return (!is_end || (put_word(w, PERP__END_MARK) && put_word(w, w->sum))) && flush(w);
+}
+
 static perp_status create(const char *path, int in_place, perp_trajectory_writer **out,
                           perp_diag *diag)
 {
@@ -61,7 +87,10 @@ static perp_status create(const char *path, int in_place, perp_trajectory_writer
         destroy(w);
         return perp__cannot_write(diag, name);
     }
-    if (fprintf(w->out.file, "# perp %s\n", PERP_VERSION) < 0) note_failure(w);
+    w->is_binary = ends_so(path, PERP_BINARY_SUFFIX);
+    if ((w->is_binary && fputs(PERP__BINARY "\n", w->out.file) < 0) ||
+        fprintf(w->out.file, "# perp %s\n", PERP_VERSION) < 0)
+        note_failure(w);
     *out = w;
     return PERP_OK;
 }
@@ -87,7 +116,7 @@ perp_status perp_trajectory_writer_comment(perp_trajectory_writer *w, const char
 {
     if (!w || !text) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
-    if (!flush(w)) return note_failure(w); /* rows before it */
+    if (!end_rows(w)) return note_failure(w);
     while (*text) {
         int n = (int)strcspn(text, "\n");
         if (fprintf(w->out.file, n ? "# %.*s\n" : "#\n", n, text) < 0) return note_failure(w);
@@ -130,12 +159,13 @@ perp_status perp_trajectory_writer_header(perp_trajectory_writer *w, int n,
             !write_name(w->out.file, i < n ? names[i] : w->text[i - n]))
             return note_failure(w);
     }
-    return fputc('\n', w->out.file) == EOF ? note_failure(w) : PERP_OK;
+    int ok = fputc('\n', w->out.file) != EOF && (!w->is_binary || put_word(w, PERP__ROWS_MARK));
+    return ok ? PERP_OK : note_failure(w);
 }
 
 perp_status perp_trajectory_writer_texts(perp_trajectory_writer *w, int n, const char *const *names)
 {
-    if (!w || n < 0 || (n && !names) || w->columns) return PERP_ERR_ARG;
+    if (!w || n < 0 || (n && (!names || w->is_binary)) || w->columns) return PERP_ERR_ARG;
     for (int i = 0; i < n; i++)
         if (!names[i] || !names[i][0] || strpbrk(names[i], "\n\r")) return PERP_ERR_ARG;
     w->ntext = n;
@@ -157,9 +187,14 @@ static int write_text(perp_trajectory_writer *w, const char *text)
 
 static perp_status write_numbers(perp_trajectory_writer *w, const double *values)
 {
-    if (!w || !values || !w->columns) return PERP_ERR_ARG;
+    if (!w || !values || !w->columns || w->has_end) return PERP_ERR_ARG;
     if (w->error) return PERP_ERR_FILE;
-    for (int i = 0; i < w->columns; i++) {
+    for (int i = 0; i < w->columns && w->is_binary; i++) {
+        uint64_t word = perp__word_of(values[i]);
+        if (!put_word(w, word)) return note_failure(w);
+        w->sum = perp__add_word(w->sum, word);
+    }
+    for (int i = 0; i < w->columns && !w->is_binary; i++) {
         if (w->used + PERP_NUMBER_SIZE >= BLOCK && !flush(w)) return note_failure(w);
         char *to = w->block + w->used;
         int n = perp_number_write(values[i] == 0 ? 0 : values[i], to); /* also -0 */
@@ -202,9 +237,9 @@ perp_status perp_trajectory_writer_close(perp_trajectory_writer *w, const char *
     if (!w) return PERP_OK;
     if (!w->error) {
         int n = stopped ? (int)strcspn(stopped, "\n") : 0;
-        int written = !flush(w) ? -1
-                      : stopped ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
-                                : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
+        int written = !end_rows(w) ? -1
+                      : stopped    ? fprintf(w->out.file, "# stopped: %.*s\n", n, stopped)
+                                   : fprintf(w->out.file, "# complete: %ld rows\n", w->rows);
         if (written < 0) note_failure(w);
     }
     perp_diag said = {0};

@@ -107,7 +107,7 @@ static void mistakes_are_explained(void **state)
         {"identify " BLOCK "--confidence 2", 1, "the confidence must lie between 0 and 1"},
         {"identify " BLOCK "--step 0.03", 2, "is not a whole number of steps of 0.03"},
         {"identify examples/identify/block.perp --data no.csv", 4, "no.csv"},
-        {"identify examples/identify/block.perp --data tests", 2, "no .csv file in this folder"},
+        {"identify examples/identify/block.perp --data tests", 2, "no .csv or .perpbin file in this"},
         {"identify no.perp --data examples/identify/block.csv", 4, "no.perp"},
         {"identify " BLOCK "-o /dev/full", 4,
          "/dev/full: cannot be written: No space left on device"},
