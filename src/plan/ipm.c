@@ -9,6 +9,8 @@ static const double KAPPA_EPS = 10, KAPPA_MU = 0.2, TAU_MIN = 0.99, KAPPA_SIGMA 
 /* Not in the paper: the barrier problem of one mu gets at most LONG iterations once its violation is below
  * NEARLY_FEASIBLE. */
 enum { LONG = 50, POLISH = 3 };
+/* Stages of fewer unknowns and rows than this fill up in any order. */
+enum { MOST_UNORDERED = 64 };
 static const double NEARLY_FEASIBLE = 1e-2;
 /* The paper's exponent is 1.5; slower where the relaxation of pairs is lowered together with mu. */
 static const double THETA_MU = 1.5, THETA_MU_OF_PAIRS = 1.2;
@@ -33,6 +35,16 @@ perp__ipm_options perp__ipm_options_default(void)
 static void take_doubles(perp__arena *arena, double **to[], int many, size_t n)
 {
     for (int i = 0; i < many; i++) PERP_TAKE(arena, *to[i], n);
+}
+
+/* Entries that couple a stage to the one before. */
+static int count_coupled(const perp__ipm *s)
+{
+    const perp__program *g = s->g;
+    int n = 0;
+    for (int e = 0; e < g->jac.n; e++) n += perp__ipm_kind_of(s, g->jac.col[e]) == PRE;
+    for (int e = 0; e < g->hess.n; e++) n += perp__ipm_kind_of(s, g->hess.col[e]) == PRE;
+    return n;
 }
 
 static void allocate(perp__ipm *s, perp__arena *arena)
@@ -61,10 +73,23 @@ static void allocate(perp__ipm *s, perp__arena *arena)
     PERP_TAKE(arena, s->place.w, s->nW);
     PERP_TAKE(arena, s->place.r, s->m);
     PERP_TAKE(arena, s->place.p, s->nP);
+    PERP_TAKE(arena, s->place.order, (size_t)(s->nw + s->nrow));
     if (perp__ipm_sparse_create(s, arena) && !s->factors.sparse)
-        s->stages = perp__stages_create(arena, g->K, g->nw + g->nrow, g->nx, g->np);
+        s->stages =
+            perp__stages_create(arena, g->K, g->nw + g->nrow, g->nx, g->np, count_coupled(s));
     else if (!s->factors.sparse)
         arena->failed = 1;
+}
+
+/* Stages that are small, or alone, are as they are. 0: memory. */
+static int order_stages(perp__ipm *s)
+{
+    int n = s->nw + s->nrow, ok = 1;
+    perp__arena work = {0};
+    for (int i = 0; i < n; i++) s->place.order[i] = i;
+    if (s->K > 1 && n > MOST_UNORDERED) ok = perp__ipm_order(s, &work, s->place.order);
+    perp__arena_clear(&work);
+    return ok;
 }
 
 perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
@@ -83,7 +108,7 @@ perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
     allocate(s, arena);
-    if (!arena->failed) return s;
+    if (!arena->failed && order_stages(s)) return s;
     perp__ipm_destroy(s);
     return NULL;
 }

@@ -26,6 +26,7 @@ struct perp__ipm {
     perp__stages *stages;
     struct {
         int *w, *r, *p; /* place of unknowns and rows in a stage, of globals in the border, or -1 */
+        int *order;     /* nw + nrow: unknowns, then rows, as a stage has them */
     } place;
     const perp__ipm_options *options;
 
@@ -170,6 +171,11 @@ void perp__ipm_bound_multiplier_steps(perp__ipm *s);
 /* Largest step up to `most` that keeps a fraction 1 - tau of the distance to the bounds. */
 double perp__ipm_longest_primal(const perp__ipm *s, double tau, double most);
 double perp__ipm_longest_dual(const perp__ipm *s, double tau);
+
+/* order.c ---------------------------------------------------------------------------------------- */
+
+/* order: nw + nrow. 0: memory. */
+int perp__ipm_order(const perp__ipm *s, perp__arena *work, int *order);
 
 /* ipm_sparse.c --------------------------------------------------------------------------------- */
 

@@ -41,13 +41,13 @@ void perp__ipm_place(perp__ipm *s)
         if (perp__ipm_is_off(s, i)) s->is_free[s->nW + s->nP + i] = 0;
     for (size_t k = 0; k < K; k++) {
         int n = 0;
-        for (int i = 0; i < s->nw; i++) {
-            size_t at = (size_t)i * K + k;
-            s->place.w[at] = s->is_free[at] ? n++ : -1;
-        }
-        for (int i = 0; i < s->nrow; i++) {
-            size_t at = (size_t)i * K + k;
-            s->place.r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
+        for (int a = 0; a < s->nw + s->nrow; a++) {
+            int i = s->place.order[a], row = i - s->nw;
+            size_t at = (size_t)(row < 0 ? i : row) * K + k;
+            if (row < 0)
+                s->place.w[at] = s->is_free[at] ? n++ : -1;
+            else
+                s->place.r[at] = perp__ipm_is_off(s, at) ? -1 : n++;
         }
         if (s->factors.sparse) continue;
         b->n[k] = n;
@@ -217,14 +217,6 @@ void perp__ipm_differentiate(perp__ipm *s)
 
 /* Linear system ------------------------------------------------------------------------------- */
 
-static void put_symmetric(double *S, int nmax, int i, int j, double v)
-{
-    if (i < j)
-        S[(size_t)i * (size_t)nmax + (size_t)j] += v;
-    else
-        S[(size_t)j * (size_t)nmax + (size_t)i] += v;
-}
-
 /* Add v at the border's entry of columns a and b of p. */
 static void put_border(perp__stages *b, int i, int j, double v)
 {
@@ -264,10 +256,6 @@ static void put_hessian(perp__ipm *s, int k, int before)
 {
     const perp__program *g = s->g;
     perp__stages *b = s->stages;
-    int nmax = b->nmax, stage = before ? k - 1 : k;
-    double *S = b->S + (size_t)stage * (size_t)nmax * (size_t)nmax;
-    double *B = b->B + (size_t)stage * (size_t)nmax * (size_t)b->nborder;
-    double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
     for (int e = 0; e < g->hess.n; e++) {
         double v = s->values.hess[(size_t)e * (size_t)s->K + (size_t)k];
         int i, j, ki, kj;
@@ -276,16 +264,16 @@ static void put_hessian(perp__ipm *s, int k, int before)
         kj = place_of(s, g->hess.col[e], k, &j);
         if (i < 0 || j < 0) continue;
         if (before) {
-            if (ki == PRE && kj == PRE) put_symmetric(S, nmax, i, j, v);
-            if (ki == GLOBAL && kj == PRE) B[(size_t)i * (size_t)nmax + (size_t)j] += v;
+            if (ki == PRE && kj == PRE) perp__stages_add(b, k - 1, i, j, v);
+            if (ki == GLOBAL && kj == PRE) perp__stages_add_border(b, k - 1, j, i, v);
         } else if (ki == UNKNOWN && kj == UNKNOWN) {
-            put_symmetric(S, nmax, i, j, v);
+            perp__stages_add(b, k, i, j, v);
         } else if (ki == UNKNOWN && kj == PRE) {
-            G[(size_t)i * (size_t)b->nlink + (size_t)g->hess.col[e]] += v;
+            perp__stages_couple(b, k, i, g->hess.col[e], v);
         } else if (ki == GLOBAL && kj == UNKNOWN) {
-            B[(size_t)i * (size_t)nmax + (size_t)j] += v;
+            perp__stages_add_border(b, k, j, i, v);
         } else if (ki == UNKNOWN && kj == GLOBAL) { /* a free initial state */
-            B[(size_t)j * (size_t)nmax + (size_t)i] += v;
+            perp__stages_add_border(b, k, i, j, v);
         } else if (ki == GLOBAL && kj == GLOBAL) {
             put_border(b, i, j, v);
             if (i == j && g->hess.row[e] != g->hess.col[e]) put_border(b, i, j, v);
@@ -296,11 +284,6 @@ static void put_hessian(perp__ipm *s, int k, int before)
 static void put_jacobian(perp__ipm *s, int k)
 {
     const perp__program *g = s->g;
-    perp__stages *b = s->stages;
-    int nmax = b->nmax;
-    double *S = b->S + (size_t)k * (size_t)nmax * (size_t)nmax;
-    double *B = b->B + (size_t)k * (size_t)nmax * (size_t)b->nborder;
-    double *G = b->G + (size_t)k * (size_t)nmax * (size_t)b->nlink;
     for (int e = 0; e < g->jac.n; e++) {
         int r = s->place.r[(size_t)g->jac.row[e] * (size_t)s->K + (size_t)k], j;
         if (r < 0) continue;
@@ -308,30 +291,28 @@ static void put_jacobian(perp__ipm *s, int k)
         double v = s->values.jac[(size_t)e * (size_t)s->K + (size_t)k];
         if (j < 0) continue;
         if (kind == UNKNOWN)
-            S[(size_t)j * (size_t)nmax + (size_t)r] += v;
+            perp__stages_add(s->stages, k, r, j, v);
         else if (kind == PRE)
-            G[(size_t)r * (size_t)b->nlink + (size_t)g->jac.col[e]] += v;
+            perp__stages_couple(s->stages, k, r, g->jac.col[e], v);
         else
-            B[(size_t)j * (size_t)nmax + (size_t)r] += v;
+            perp__stages_add_border(s->stages, k, r, j, v);
     }
 }
 
 static void put_diagonal(perp__ipm *s, int k)
 {
-    perp__stages *b = s->stages;
-    size_t K = (size_t)s->K, nmax = (size_t)b->nmax;
-    double *S = b->S + (size_t)k * nmax * nmax;
+    size_t K = (size_t)s->K;
     for (int i = 0; i < s->nw; i++) {
         size_t at = (size_t)i * K + (size_t)k;
         int l = s->place.w[at];
-        if (l >= 0) S[(size_t)l * nmax + (size_t)l] += s->sigma[at] + s->delta.w;
+        if (l >= 0) perp__stages_add(s->stages, k, l, l, s->sigma[at] + s->delta.w);
     }
     for (int i = 0; i < s->nrow; i++) {
         size_t at = (size_t)i * K + (size_t)k, slack = s->nW + s->nP + at;
         int l = s->place.r[at];
         if (l < 0) continue;
         double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta.w) : 0;
-        S[(size_t)l * nmax + (size_t)l] -= D + s->delta.c;
+        perp__stages_add(s->stages, k, l, l, -(D + s->delta.c));
     }
 }
 
@@ -346,7 +327,7 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
 {
     if (s->factors.sparse) return perp__ipm_sparse_factor(s);
     perp__stages *b = s->stages;
-    size_t nmax = (size_t)b->nmax, nb = (size_t)b->nborder;
+    size_t nb = (size_t)b->nborder;
     int wanted = 0;
     if (first > 0) {
         memcpy(b->P, s->factors.border_before + (size_t)first * nb * nb, nb * nb * sizeof *b->P);
@@ -362,11 +343,7 @@ int perp__ipm_factor_from(perp__ipm *s, int first)
             memcpy(s->factors.border_before + (size_t)k * nb * nb, b->P, nb * nb * sizeof *b->P);
         s->factors.negative_before[k] = b->negative;
         s->factors.stages = k;
-        size_t n = (size_t)b->n[k];
-        for (size_t j = 0; j < n; j++)
-            memset(b->S + ((size_t)k * nmax + j) * nmax, 0, n * sizeof *b->S);
-        memset(b->G + (size_t)k * nmax * (size_t)b->nlink, 0, n * (size_t)b->nlink * sizeof *b->G);
-        memset(b->B + (size_t)k * nmax * nb, 0, nmax * nb * sizeof *b->B);
+        perp__stages_begin(b, k);
         put_hessian(s, k, 0);
         put_jacobian(s, k);
         put_diagonal(s, k);

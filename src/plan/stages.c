@@ -8,26 +8,28 @@
 
 static const double TINY = 1e-13; /* a pivot below this: singular */
 
-perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder)
+perp__stages *perp__stages_create(perp__arena *arena, int K, int nmax, int nlink, int nborder,
+                                  int most_coupled)
 {
     perp__stages *s;
-    size_t k = (size_t)K, n = (size_t)nmax, l = (size_t)nlink + 1, b = (size_t)nborder + 1;
+    size_t k = (size_t)K, n = (size_t)nmax, l = (size_t)nlink, b = (size_t)nborder, ld = n + l + b;
     if (!PERP_TAKE(arena, s, 1)) return NULL;
     s->K = K;
     s->nmax = nmax;
     s->nlink = nlink;
     s->nborder = nborder;
+    s->most_coupled = most_coupled;
+    s->ld = (int)ld;
     PERP_TAKE(arena, s->n, k);
     PERP_TAKE(arena, s->link, k * l);
     PERP_TAKE(arena, s->pivot, k * n);
     PERP_TAKE(arena, s->border_pivot, b);
-    PERP_TAKE(arena, s->S, k * n * n);
-    PERP_TAKE(arena, s->G, k * n * l);
-    PERP_TAKE(arena, s->B, k * n * b);
-    PERP_TAKE(arena, s->V, k * n * l);
-    PERP_TAKE(arena, s->Y, k * n * b);
+    PERP_TAKE(arena, s->list, ld);
+    PERP_TAKE(arena, s->A, k * ld * ld);
+    PERP_TAKE(arena, s->coupled, k);
+    PERP_TAKE(arena, s->pair, k * (size_t)most_coupled);
     PERP_TAKE(arena, s->P, b * b);
-    PERP_TAKE(arena, s->work, n * l + l * b + l);
+    PERP_TAKE(arena, s->work, n * l + ld);
     return arena->failed ? NULL : s;
 }
 
@@ -36,124 +38,116 @@ void perp__stages_start(perp__stages *s)
     s->negative = 0;
 }
 
-static double *stage(double *array, const perp__stages *s, int k, int columns)
+static const perp__coupling *coupling(const perp__stages *s, int k)
 {
-    return array + (size_t)k * (size_t)s->nmax * (size_t)columns;
+    return s->pair + (size_t)k * (size_t)s->most_coupled;
 }
 
-/* S_k -= G inv(S_k-1) G', B_k -= G inv(S_k-1) B_k-1; only rows of G that are not 0 count. */
+/* All of stage k that is eliminated and left. */
+static int width(const perp__stages *s, int k)
+{
+    return s->n[k] + s->nlink + s->nborder;
+}
+
+void perp__stages_begin(perp__stages *s, int k)
+{
+    int n = s->n[k], m = width(s, k);
+    size_t ld = (size_t)s->ld;
+    double *A = perp__stages_matrix(s, k);
+    for (int j = 0; j < m; j++) memset(A + (size_t)j * (ld + 1), 0, (size_t)(m - j) * sizeof *A);
+    s->coupled[k] = 0;
+    for (int l = 0; l < s->nlink && k < s->K - 1; l++) {
+        int at = s->link[(size_t)k * (size_t)s->nlink + (size_t)l];
+        if (at >= 0) A[(size_t)at * ld + (size_t)(n + l)] = 1;
+    }
+}
+
+/* S_k += G T G', B_k += G U', where [T . ; U .] is what is left of the links and the border by stage k - 1. */
 static void bring_forward(perp__stages *s, int k)
 {
-    int n = s->n[k], nl = s->nlink, nb = s->nborder, nmax = s->nmax;
-    const double *G = stage(s->G, s, k, nl), *V = stage(s->V, s, k - 1, nl),
-                 *Y = stage(s->Y, s, k - 1, nb);
-    const int *link = s->link + (size_t)(k - 1) * (size_t)nl;
-    double *S = stage(s->S, s, k, nmax), *B = stage(s->B, s, k, nb), *W = s->work;
-    for (int i = 0; i < n; i++) {
-        const double *g = G + (size_t)i * (size_t)nl;
-        double *w = W + (size_t)i * (size_t)nl;
-        int any = 0;
-        for (int l = 0; l < nl; l++) any |= g[l] != 0;
-        memset(w, 0, (size_t)nl * sizeof *w);
-        if (!any) continue;
-        for (int m = 0; m < nl; m++) { /* w = G[i] inv(S)[links, links] */
-            if (g[m] == 0 || link[m] < 0) continue;
-            for (int l = 0; l < nl; l++)
-                w[l] += g[m] * V[(size_t)l * (size_t)nmax + (size_t)link[m]];
+    int nl = s->nlink, before = s->n[k - 1], many = 0, *rows = s->list;
+    size_t ld = (size_t)s->ld, n = (size_t)s->n[k];
+    const double *T = perp__stages_matrix(s, k - 1) + (size_t)before * (ld + 1);
+    const perp__coupling *pair = coupling(s, k), *end = pair + s->coupled[k];
+    double *W = s->work, *A = perp__stages_matrix(s, k); /* W = G T, column l at W + l n */
+    if (nl == 0) return;
+    memset(W, 0, n * (size_t)nl * sizeof *W);
+    for (const perp__coupling *e = pair; e < end; e++) {
+        int i = e->row, is_known = 0;
+        for (int a = many - 1; a >= 0 && !is_known; a--) is_known = rows[a] == i;
+        if (!is_known) rows[many++] = i;
+        for (int l = 0; l < nl; l++) {
+            size_t a = (size_t)(l < e->link ? l : e->link), b = (size_t)(l + e->link) - a;
+            W[(size_t)l * n + (size_t)i] += e->value * T[a * ld + b];
         }
-        for (int j = 0; j <= i; j++) {
-            const double *h = G + (size_t)j * (size_t)nl;
-            double sum = 0;
-            for (int l = 0; l < nl; l++) sum += w[l] * h[l];
-            S[(size_t)j * (size_t)nmax + (size_t)i] -= sum;
-        }
-        for (int b = 0; b < nb; b++) {
-            double sum = 0;
-            for (int l = 0; l < nl; l++)
-                if (link[l] >= 0) sum += g[l] * Y[(size_t)b * (size_t)nmax + (size_t)link[l]];
-            B[(size_t)b * (size_t)nmax + (size_t)i] -= sum;
-        }
+        for (int b = 0; b < s->nborder; b++)
+            perp__stages_add_border(s, k, i, b,
+                                    e->value * T[(size_t)e->link * ld + (size_t)(nl + b)]);
+    }
+    for (const perp__coupling *e = pair; e < end; e++) {
+        const double *w = W + (size_t)e->link * n;
+        double *to = A + (size_t)e->row * ld;
+        for (int a = 0; a < many; a++)
+            if (rows[a] >= e->row) to[rows[a]] += e->value * w[rows[a]];
     }
 }
 
 int perp__stages_eliminate(perp__stages *s, int k)
 {
-    int n = s->n[k], nl = s->nlink, nb = s->nborder, nmax = s->nmax;
-    double *S = stage(s->S, s, k, nmax), *B = stage(s->B, s, k, nb), *V = stage(s->V, s, k, nl),
-           *Y = stage(s->Y, s, k, nb);
-    int *pivot = s->pivot + (size_t)k * (size_t)nmax;
+    int n = s->n[k], nb = s->nborder, m = width(s, k);
+    double *A = perp__stages_matrix(s, k);
+    const double *left = A + (size_t)(n + s->nlink) * (size_t)(s->ld + 1);
     if (k > 0) bring_forward(s, k);
-    int negative = perp__ldl_factor(n, S, nmax, pivot, TINY);
+    int negative =
+        perp__ldl_factor(n, m, A, s->ld, s->pivot + (size_t)k * (size_t)s->nmax, s->list, TINY);
     if (negative < 0) return 0;
     s->negative += negative;
-    memset(V, 0, (size_t)nmax * (size_t)nl * sizeof *V);
-    for (int l = 0; l < nl; l++) {
-        int at = s->link[(size_t)k * (size_t)nl + (size_t)l];
-        if (at >= 0) V[(size_t)l * (size_t)nmax + (size_t)at] = 1;
-    }
-    memcpy(Y, B, (size_t)nmax * (size_t)nb * sizeof *Y);
-    if (k < s->K - 1) perp__ldl_solve(n, S, nmax, pivot, V, nmax, nl);
-    perp__ldl_solve(n, S, nmax, pivot, Y, nmax, nb);
-    for (int b = 0; b < nb; b++)
-        for (int c = 0; c <= b; c++) {
-            double sum = 0;
-            for (int i = 0; i < n; i++)
-                sum += B[(size_t)b * (size_t)nmax + (size_t)i] *
-                       Y[(size_t)c * (size_t)nmax + (size_t)i];
-            s->P[(size_t)c * (size_t)nb + (size_t)b] -= sum;
-        }
+    for (int c = 0; c < nb; c++)
+        for (int b = c; b < nb; b++) s->P[c * nb + b] += left[c * s->ld + b];
     return 1;
 }
 
 int perp__stages_finish(perp__stages *s)
 {
-    int negative = perp__ldl_factor(s->nborder, s->P, s->nborder, s->border_pivot, TINY);
+    int nb = s->nborder,
+        negative = perp__ldl_factor(nb, nb, s->P, nb, s->border_pivot, s->list, TINY);
     if (negative < 0) return 0;
     s->negative += negative;
     return 1;
 }
 
+/* A solution goes through stage k in `work`: its own part, the links, the border. */
 void perp__stages_solve(const perp__stages *s, double *x, double *y)
 {
-    int nl = s->nlink, nb = s->nborder, nmax = s->nmax;
+    int nl = s->nlink, nb = s->nborder;
     double *z = s->work;
-    for (int k = 0; k < s->K; k++) { /* forward: r_k -= G inv(S_k-1) r_k-1 */
-        int n = s->n[k];
-        double *r = x + (size_t)k * (size_t)nmax;
-        const double *Y = s->Y + (size_t)k * (size_t)nmax * (size_t)nb;
-        if (k > 0) {
-            const double *V = s->V + (size_t)(k - 1) * (size_t)nmax * (size_t)nl;
-            const double *G = s->G + (size_t)k * (size_t)nmax * (size_t)nl;
-            const double *before = r - nmax;
-            for (int l = 0; l < nl; l++) {
-                double sum = 0;
-                for (int i = 0; i < s->n[k - 1]; i++)
-                    sum += V[(size_t)l * (size_t)nmax + (size_t)i] * before[i];
-                z[l] = sum;
-            }
-            for (int i = 0; i < n; i++)
-                for (int l = 0; l < nl; l++) r[i] -= G[(size_t)i * (size_t)nl + (size_t)l] * z[l];
-        }
-        for (int b = 0; b < nb; b++)
-            for (int i = 0; i < n; i++) y[b] -= Y[(size_t)b * (size_t)nmax + (size_t)i] * r[i];
+    for (int k = 0; k < s->K; k++) {
+        int n = s->n[k], before = k > 0 ? s->n[k - 1] : 0;
+        double *r = x + (size_t)k * (size_t)s->nmax;
+        const perp__coupling *pair = coupling(s, k);
+        for (int e = 0; e < s->coupled[k] && k > 0; e++)
+            r[pair[e].row] += pair[e].value * z[before + pair[e].link];
+        memcpy(z, r, (size_t)n * sizeof *z);
+        memset(z + n, 0, (size_t)nl * sizeof *z);
+        memcpy(z + n + nl, y, (size_t)nb * sizeof *z);
+        perp__ldl_forward(n, width(s, k), perp__stages_matrix(s, k), s->ld,
+                          s->pivot + (size_t)k * (size_t)s->nmax, z);
+        memcpy(r, z, (size_t)n * sizeof *z);
+        memcpy(y, z + n + nl, (size_t)nb * sizeof *z);
     }
-    perp__ldl_solve(nb, s->P, nb, s->border_pivot, y, nb, 1);
-    for (int k = s->K - 1; k >= 0; k--) { /* backward */
+    perp__ldl_solve(nb, s->P, nb, s->border_pivot, y);
+    for (int k = s->K - 1; k >= 0; k--) {
         int n = s->n[k];
-        double *r = x + (size_t)k * (size_t)nmax;
-        const double *Y = s->Y + (size_t)k * (size_t)nmax * (size_t)nb;
-        const double *V = s->V + (size_t)k * (size_t)nmax * (size_t)nl;
-        perp__ldl_solve(n, s->S + (size_t)k * (size_t)nmax * (size_t)nmax, nmax,
-                        s->pivot + (size_t)k * (size_t)nmax, r, nmax, 1);
-        for (int b = 0; b < nb; b++)
-            for (int i = 0; i < n; i++) r[i] -= Y[(size_t)b * (size_t)nmax + (size_t)i] * y[b];
-        if (k == s->K - 1) continue;
-        const double *G = s->G + (size_t)(k + 1) * (size_t)nmax * (size_t)nl, *after = r + nmax;
-        for (int l = 0; l < nl; l++) {
-            double sum = 0;
-            for (int i = 0; i < s->n[k + 1]; i++)
-                sum += G[(size_t)i * (size_t)nl + (size_t)l] * after[i];
-            for (int i = 0; i < n; i++) r[i] -= V[(size_t)l * (size_t)nmax + (size_t)i] * sum;
+        double *r = x + (size_t)k * (size_t)s->nmax;
+        memcpy(z, r, (size_t)n * sizeof *z);
+        memset(z + n, 0, (size_t)nl * sizeof *z);
+        memcpy(z + n + nl, y, (size_t)nb * sizeof *z);
+        for (int e = 0; k < s->K - 1 && e < s->coupled[k + 1]; e++) {
+            const perp__coupling *c = &coupling(s, k + 1)[e];
+            z[n + c->link] += c->value * r[s->nmax + c->row];
         }
+        perp__ldl_backward(n, width(s, k), perp__stages_matrix(s, k), s->ld,
+                           s->pivot + (size_t)k * (size_t)s->nmax, z);
+        memcpy(r, z, (size_t)n * sizeof *z);
     }
 }

@@ -60,6 +60,10 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
     }
     for (int j = 0; j < g->nb - g->nu && g->npair > 0; j++)
         if (u->size[j] == 0 && range_of(g, j) < 1 / FAR) u->size[j] = range_of(g, j);
+    for (int i = 0; i < g->npair; i++) { /* what a pair holds in a range comes to its ends */
+        int side = g->pair[i].w[0], j = side >= 0 && side < g->soft.w ? side % g->nb : -1;
+        if (j >= 0 && u->size[j] == 0 && isfinite(range_of(g, j))) u->size[j] = range_of(g, j);
+    }
     for (int i = 0; i < g->npair; i++)
         for (int j = 1; j <= 2 && g->pair[i].is_cone; j++)
             u->size[kind_of(g, g->nx + g->pair[i].w[1] - j)] = 1;

@@ -53,27 +53,31 @@ static int saddle_point(int n, double *A)
     return rows;
 }
 
+/* A x */
+static void multiply(int n, const double *A, const double *x, double *y, double *scale)
+{
+    *scale = 1;
+    for (int i = 0; i < n; i++) y[i] = 0;
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < n; i++) {
+            y[i] += A[i + j * n] * x[j];
+            *scale = fmax(*scale, fabs(A[i + j * n] * x[j]));
+        }
+}
+
 static void matrices_are_solved_and_their_inertia_counted(void **state)
 {
     (void)state;
     for (int trial = 0; trial < 4000; trial++) {
-        int n = 1 + trial % MOST, pivot[MOST];
-        double A[MOST * MOST], F[MOST * MOST], X[2 * MOST], b[2 * MOST], scale = 1;
+        int n = 1 + trial % MOST, pivot[MOST], list[MOST];
+        double A[MOST * MOST], F[MOST * MOST], x[MOST], b[MOST], y[MOST], scale;
         int negative = trial & 1 ? saddle_point(n, A) : with_known_inertia(n, A);
         memcpy(F, A, sizeof A);
-        for (int i = 0; i < 2 * n; i++) b[i] = X[i] = uniform();
-        assert_int_equal(perp__ldl_factor(n, F, n, pivot, 1e-14), negative);
-        perp__ldl_solve(n, F, n, pivot, X, n, 2);
-        for (int c = 0; c < 2; c++)
-            for (int i = 0; i < n; i++) {
-                double s = 0;
-                scale = 1;
-                for (int j = 0; j < n; j++) {
-                    s += A[i + j * n] * X[j + c * n];
-                    scale += fabs(A[i + j * n] * X[j + c * n]);
-                }
-                assert_near(s, b[i + c * n], 1e-10 * scale);
-            }
+        for (int i = 0; i < n; i++) b[i] = x[i] = uniform();
+        assert_int_equal(perp__ldl_factor(n, n, F, n, pivot, list, 1e-14), negative);
+        perp__ldl_solve(n, F, n, pivot, x);
+        multiply(n, A, x, y, &scale);
+        for (int i = 0; i < n; i++) assert_near(y[i], b[i], 1e-10 * n * scale);
     }
 }
 
@@ -81,34 +85,53 @@ static void a_singular_matrix_is_said_to_be(void **state)
 {
     (void)state;
     double A[9] = {1, 2, 3, 2, 4, 6, 3, 6, 9}, zero[4] = {0};
-    int pivot[3];
-    assert_int_equal(perp__ldl_factor(3, A, 3, pivot, 1e-13), -1);
-    assert_int_equal(perp__ldl_factor(2, zero, 2, pivot, 1e-13), -1);
+    int pivot[3], list[3];
+    assert_int_equal(perp__ldl_factor(3, 3, A, 3, pivot, list, 1e-13), -1);
+    assert_int_equal(perp__ldl_factor(2, 2, zero, 2, pivot, list, 1e-13), -1);
 }
 
-/* Right-hand sides that begin with zeros among them. */
-static void columns_together_are_columns_alone(void **state)
+/* Of [A11 .; A21 A22], many of whose entries are 0, A11 is eliminated. */
+static void what_is_left_is_the_schur_complement(void **state)
 {
     (void)state;
+    int judged = 0;
     for (int trial = 0; trial < 2000; trial++) {
-        int n = 1 + trial % MOST, m = 1 + trial % 5, pivot[MOST];
-        double A[MOST * MOST], X[5 * MOST], alone[5 * MOST];
-        if (trial % 2)
-            with_known_inertia(n, A);
+        int m = 2 + trial % (MOST - 1), n = 1 + trial % (m - 1), pivot[MOST], list[MOST];
+        double A[MOST * MOST], F[MOST * MOST], x[MOST], y[MOST], b[MOST], scale;
+        if (trial & 1)
+            saddle_point(m, A);
         else
-            saddle_point(n, A);
-        for (int i = 0; i < n * m; i++) X[i] = alone[i] = i % n < trial % 7 ? 0 : uniform();
-        if (perp__ldl_factor(n, A, n, pivot, 1e-13) < 0) continue;
-        perp__ldl_solve(n, A, n, pivot, X, n, m);
-        for (int c = 0; c < m; c++) perp__ldl_solve(n, A, n, pivot, alone + c * n, n, 1);
-        for (int i = 0; i < n * m; i++) assert_true(X[i] == alone[i]);
+            with_known_inertia(m, A);
+        for (int i = 0; i < m && trial % 3; i++)
+            for (int j = 0; j < i; j++)
+                if (uniform() < 0.4) A[i + j * m] = A[j + i * m] = 0;
+        memcpy(F, A, sizeof A);
+        if (perp__ldl_factor(n, m, F, m, pivot, list, 1e-2) < 0) continue;
+        judged++;
+        for (int i = 0; i < m; i++) x[i] = b[i] = i < n ? uniform() : 0;
+        perp__ldl_forward(n, m, F, m, pivot, x); /* x2 = - A21 inv(A11) b */
+        memcpy(y, x, sizeof y);
+        for (int i = n; i < m; i++) y[i] = 0;
+        perp__ldl_backward(n, m, F, m, pivot, y);
+        double u[MOST];
+        multiply(m, A, y, u, &scale);
+        for (int i = 0; i < n; i++) assert_near(u[i], b[i], 1e-9 * scale);
+        for (int i = n; i < m; i++) assert_near(u[i], -x[i], 1e-9 * scale);
+        for (int c = n; c < m; c++) { /* column c of what is left */
+            for (int i = 0; i < m; i++) x[i] = i == c;
+            perp__ldl_backward(n, m, F, m, pivot, x);
+            multiply(m, A, x, u, &scale);
+            for (int i = 0; i < m; i++)
+                assert_near(u[i], i < n ? 0 : F[i > c ? i + c * m : c + i * m], 1e-9 * scale);
+        }
     }
+    assert_true(judged > 1000);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_together_are_columns_alone),
+        cmocka_unit_test(what_is_left_is_the_schur_complement),
         cmocka_unit_test(matrices_are_solved_and_their_inertia_counted),
         cmocka_unit_test(a_singular_matrix_is_said_to_be),
     };
