@@ -45,6 +45,22 @@ enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
 enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
+/* Why a step could not be taken; the last ones are those of perp__collocated. */
+enum { NOT_KNOWN, NO_STEP, TOO_MANY, NO_REST, NO_SIDE, HOLDS_NOT, NOT_COLLOCATED };
+static const char *const reasons[] = {
+    [NO_STEP] = "a short step from there has no verified solution",
+    [TOO_MANY] = "there are too many events within a step",
+    [NO_REST] = "contacts do not come to rest, nor leave it",
+    [NO_SIDE] = "no side of this pair stays zero behind it",
+    [HOLDS_NOT] = "what was found does not hold, with steps however short; furthest off is",
+    [NOT_COLLOCATED + PERP__HAS_NO_VALUE] = "a coefficient is not a number",
+    [NOT_COLLOCATED + PERP__HAS_NO_MATRIX] =
+        "with the sides that are zero there the unknowns are not determined",
+    [NOT_COLLOCATED + PERP__HAS_NO_MEMORY] = "there is no memory",
+    [NOT_COLLOCATED + PERP__HAS_NO_END] =
+        "Newton's iteration does not converge, with steps however short"};
+enum { REASONS = sizeof reasons / sizeof *reasons };
+
 struct perp__events {
     perp__collocation *at;
     const perp_model *model;
@@ -68,8 +84,7 @@ struct perp__events {
     int pass;    /* the next accumulation takes so many short steps, or as long */
     int hit, hit_check; /* the pair and the check of it that ended the step, or -1 */
     long passed, probes;
-    const char *why; /* of a failure; and the condition, as perp__verdict.worst */
-    int worst;
+    int why, worst; /* of a failure: one of `reasons`; and the condition, as perp__verdict.worst */
     perp__events_left left;
     perp__arena arena;
 };
@@ -250,6 +265,9 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_longs(pass, &e->left.steps, 1);
     perp__pass_ints(pass, &e->left.wait, 1, 0, MOST_WAIT);
     perp__pass_ints(pass, &e->left.next_wait, 1, 0, MOST_WAIT);
+    perp__pass_doubles(pass, &e->left.t, 1);
+    perp__pass_ints(pass, &e->left.why, 1, 0, REASONS - 1);
+    perp__pass_ints(pass, &e->left.worst, 1, -1, e->model->nequation + np - 1);
     perp__pass_doubles(pass, &e->past_t, 1);
     perp__pass_doubles(pass, &e->past_h, 1);
     perp__pass_doubles(pass, e->past_x, (size_t)e->at->nx);
@@ -332,7 +350,7 @@ void perp__events_leave(perp__events *e)
     e->pass = pass;
 }
 
-static int fails(perp__events *e, const char *why, int worst)
+static int fails(perp__events *e, int why, int worst)
 {
     e->why = why, e->worst = worst;
     return 0;
@@ -458,7 +476,7 @@ static perp__step_result pass(perp__events *e, double t1)
     e->was_in_mode = 0;
     int n = e->pass < MOST_PASS ? e->pass : MOST_PASS;
     if (e->pass * PROBE >= 1) { /* no faster than backward Euler */
-        fails(e, "contacts do not come to rest, nor leave it", -1);
+        fails(e, NO_REST, -1);
         return (perp__step_result){.outcome = PERP_LIMIT, .fault = PERP__NOT_PASSED};
     }
     double h = e->short_h * (e->pass / n);
@@ -786,12 +804,6 @@ static void follow_event_at_once(perp__events *e, int row)
 /* From e->t on, at most to `end`, with the mode as it is; e->hit tells what ended it, or is -1. 0: it cannot be. */
 static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *r)
 {
-    static const char *const faults[] = {
-        [PERP__HAS_NO_VALUE] = "a coefficient is not a number",
-        [PERP__HAS_NO_MATRIX] =
-            "with the sides that are zero there the unknowns are not determined",
-        [PERP__HAS_NO_MEMORY] = "there is no memory",
-        [PERP__HAS_NO_END] = "Newton's iteration does not converge, with steps however short"};
     perp__events *e = sim->events;
     double h = end - e->t, whole = h;
     for (int k = 0; k <= HALVINGS; k++, h /= 2) {
@@ -800,7 +812,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
         perp__collocated is = solve(e, h);
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
-        fails(e, faults[is], -1);
+        fails(e, NOT_COLLOCATED + (int)is, -1);
         if (is != PERP__COLLOCATED) continue;
         double share = first_violated(e, 0) < 0 ? dip(e) : 1;
         h *= share;
@@ -813,7 +825,7 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
             follow_event_at_once(e, row);
             return 1;
         }
-        fails(e, "what was found does not hold, with steps however short; furthest off is", -1);
+        fails(e, HOLDS_NOT, -1);
         int ok = holds(sim, r);
         if (!ok) e->worst = r->worst;
         if (!ok) continue;
@@ -831,7 +843,7 @@ static int flip(perp__events *e)
     char *mode = &e->mode[e->hit];
     int two = e->model->pair[e->hit].two_sided, row = row_of_check(e, e->hit, e->hit_check);
     if (++e->flips > 2 * e->model->npair + 2)
-        return fails(e, "no side of this pair stays zero behind it", e->model->nequation + e->hit);
+        return fails(e, NO_SIDE, e->model->nequation + e->hit);
     if (row == PERP__ROW_GUARD)
         *mode = *mode == PERP__ROW_A ? PERP__ROW_B : PERP__ROW_A;
     else if (!two || *mode != PERP__ROW_B)
@@ -950,10 +962,10 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     e->t = t0;
     if (e->saltation) perp__saltation_begin(e->saltation, sim->is_moved);
     if (take_parameters(sim) || sim->is_moved) e->has_mode = e->was_in_mode = 0;
-    fails(e, "a short step from there has no verified solution", -1);
+    fails(e, NO_STEP, -1);
     for (int k = 0; !is_nothing(e, t1 - e->t) && sum.outcome == PERP_SOLVED; k++) {
         if (k > PARTS * (1 + e->model->npair)) {
-            fails(e, "there are too many events within a step", -1);
+            fails(e, TOO_MANY, -1);
             sum.outcome = PERP_LIMIT, sum.fault = PERP__NOT_PASSED;
             break;
         }
@@ -985,8 +997,8 @@ long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
 {
     const perp__events_left *left = &sim->events->left;
     const perp_model *m = sim->model;
-    if (left->steps == 0 || !left->why) return left->steps;
-    perp__diag_append(diag, "at t = %.10g %s", left->t, left->why);
+    if (left->steps == 0 || !reasons[left->why]) return left->steps;
+    perp__diag_append(diag, "at t = %.10g %s", left->t, reasons[left->why]);
     if (left->worst < 0) {
         perp__diag_append(diag, "\n");
         return left->steps;

@@ -13,8 +13,7 @@ typedef struct perp__events_left {
     long steps;
     int wait, next_wait; /* the next so many, too; and after the next failure */
     double t;            /* of the first: where, why, and the condition furthest off, or -1 */
-    const char *why;
-    int worst;
+    int why, worst;
 } perp__events_left;
 
 /* Is this a method for which events are located? */
