@@ -40,59 +40,49 @@ int cli_exit_code(perp_status status)
     }
 }
 
-/* Does the name match a pattern, in which * stands for any characters? */
-static int matches(const char *pattern, const char *name)
+/* "NAME=VALUE"; the name is the caller's to free. */
+static int read_setting(const char *command, const char *setting, char **name, double *value)
 {
-    for (; *pattern && *pattern != '*'; pattern++, name++)
-        if (*pattern != *name) return 0;
-    if (!*pattern) return !*name;
-    for (;; name++) {
-        if (matches(pattern + 1, name)) return 1;
-        if (!*name) return 0;
+    const char *equals = strchr(setting, '='), *rest;
+    if (!equals || equals == setting || !equals[1]) {
+        fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
+        return CLI_USAGE;
     }
-}
-
-/* All parameters and initial values that match. */
-static int set_matching(perp_model *model, const char *command, const char *pattern, double value,
-                        perp_diag *diag)
-{
-    static const perp_symbol_kind kinds[] = {PERP_PARAM, PERP_STATE};
-    int found = 0;
-    for (int k = 0; k < 2; k++) {
-        for (int i = 0; i < perp_model_count(model, kinds[k]); i++) {
-            const char *name = perp_model_symbol(model, kinds[k], i).name;
-            if (!matches(pattern, name)) continue;
-            perp_status status = perp_model_set(model, name, value, diag);
-            if (status != PERP_OK) return cli_exit_code(status);
-            found++;
-        }
-    }
-    if (found) return CLI_DONE;
-    fprintf(stderr, "perp %s: --set %s: no parameter and no state of the model matches that\n",
-            command, pattern);
-    return CLI_BAD_INPUT;
+    size_t n = (size_t)(equals - setting);
+    *name = malloc(n + 1);
+    if (!*name) return cli_exit_code(PERP_ERR_MEMORY);
+    memcpy(*name, setting, n);
+    (*name)[n] = 0;
+    *value = perp_number_read(equals + 1, &rest);
+    if (!*rest) return CLI_DONE;
+    fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, *name, equals + 1);
+    return CLI_USAGE;
 }
 
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag)
 {
-    for (int i = 0; i < settings->n; i++) {
-        const char *setting = settings->item[i], *equals = strchr(setting, '=');
-        char name[256];
-        const char *rest;
-        if (!equals || equals == setting || !equals[1]) {
-            fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
-            return CLI_USAGE;
-        }
-        snprintf(name, sizeof name, "%.*s", (int)(equals - setting), setting);
-        double value = perp_number_read(equals + 1, &rest);
-        if (*rest) {
-            fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, name,
-                    equals + 1);
-            return CLI_USAGE;
-        }
-        int code = strchr(name, '*') ? set_matching(model, command, name, value, diag)
-                                     : cli_exit_code(perp_model_set(model, name, value, diag));
-        if (code != CLI_DONE) return code;
+    int code = CLI_DONE;
+    for (int i = 0; i < settings->n && code == CLI_DONE; i++) {
+        char *name = NULL;
+        double value;
+        code = read_setting(command, settings->item[i], &name, &value);
+        if (code == CLI_DONE) code = cli_exit_code(perp_model_set(model, name, value, diag));
+        free(name);
     }
-    return CLI_DONE;
+    return code;
+}
+
+int cli_load(const char *file, const char *command, const cli_list *settings,
+             const cli_list *folders, perp_model **model, perp_diag *diag)
+{
+    int code = CLI_DONE, n = settings->n;
+    perp_setting *set = calloc((size_t)n + 1, sizeof *set);
+    if (!set) return cli_exit_code(PERP_ERR_MEMORY);
+    for (int i = 0; i < n && code == CLI_DONE; i++)
+        code = read_setting(command, settings->item[i], (char **)&set[i].name, &set[i].value);
+    perp_model_options o = {set, n, folders->item, folders->n};
+    if (code == CLI_DONE) code = cli_exit_code(perp_model_load_with(file, &o, model, diag));
+    for (int i = 0; i < n; i++) free((char *)set[i].name);
+    free(set);
+    return code;
 }

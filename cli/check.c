@@ -11,7 +11,7 @@
 typedef struct request {
     cli_args args;
     const char *file;
-    cli_list set, input;
+    cli_list set, input, folder;
     perp_simulation_options o;
     int as_json;
 } request;
@@ -22,6 +22,7 @@ static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
      INTO(set)},
+    CLI_FOLDER_OPTION,
     {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
     {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
     CLI_JSON_OPTION(request),
@@ -167,8 +168,7 @@ int perp__cmd_check(int argc, char **argv)
     perp_plan_size plan = {0};
     int settled = 0;
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("check") : NULL;
-    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "check", &r.set, &diag);
+    if (code == CLI_DONE) code = cli_load(r.file, "check", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);
     if (code == CLI_DONE) code = check_plan(model, &plan, &diag);
     if (code == CLI_DONE) code = settle_inputs(model, &settled);
@@ -195,6 +195,7 @@ int perp__cmd_check(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);
+    free(r.folder.item);
     free(r.input.item);
     return code;
 }

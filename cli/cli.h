@@ -40,6 +40,18 @@ extern const char *const cli_integrators[];
 /* Apply "NAME=VALUE" settings in order. CLI_DONE, or the exit code after saying what is wrong. */
 int cli_set_all(perp_model *model, const char *command, const cli_list *settings, perp_diag *diag);
 
+/* The model of a file, with "NAME=VALUE" settings that hold from the start, and folders for what it uses. The same codes. */
+int cli_load(const char *file, const char *command, const cli_list *settings,
+             const cli_list *folders, perp_model **model, perp_diag *diag);
+
+/* -I of a request with a list `folder`. */
+#define CLI_FOLDER_OPTION                                                                          \
+    {                                                                                              \
+        "I", "DIR",                                                                                \
+            "where `use` looks for files that are not beside the model; may be repeated",          \
+            CLI_INTO(request, folder)                                                              \
+    }
+
 /* Apply "NAME=FILE[:COLUMN]" settings in order: inputs from tables. The same codes. */
 int cli_apply_inputs(perp_model *model, const char *command, const cli_list *settings,
                      perp_diag *diag);

@@ -14,7 +14,7 @@ typedef struct request {
     const char *file, *out, *report, *estimate;
     perp_identify_options o;
     char names[4096]; /* of `estimate`, which o.parameter points at */
-    cli_list data, set;
+    cli_list data, set, folder;
     int quiet, as_json;
     cJSON *json;
 } request;
@@ -47,6 +47,7 @@ static const cli_option options[] = {
      INTO(estimate)},
     {"set", "NAME=VALUE",
      "a parameter, also a start of the search, or an initial value; may be repeated", INTO(set)},
+    CLI_FOLDER_OPTION,
     {"starts", "N",
      "points of the ranges that are looked at (default: by the number of parameters)",
      INTO(o.starts), .least = 1},
@@ -415,8 +416,7 @@ int perp__cmd_identify(int argc, char **argv)
     perp_model *model = NULL;
     perp_dataset *data = NULL;
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("identify"), r.quiet = 1;
-    if (code == CLI_DONE) code = exit_code(&diag, perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "identify", &r.set, &diag);
+    if (code == CLI_DONE) code = cli_load(r.file, "identify", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = check_outputs(model, NULL, &r);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* before the work */
         code = exit_code(&diag, perp_report_write_html(NULL, 0, NULL, r.report, &diag));
@@ -433,5 +433,6 @@ int perp__cmd_identify(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.data.item);
     free(r.set.item);
+    free(r.folder.item);
     return code;
 }

@@ -23,7 +23,7 @@ typedef struct request {
     int quiet, plot, stream, as_json, multipliers;
     cli_worth worth;
     cJSON *json;
-    cli_list set;
+    cli_list set, folder;
 } request;
 
 #define INTO(field)                         CLI_INTO(request, field)
@@ -41,6 +41,7 @@ static const cli_option options[] = {
     {"nodes", "N", "number of nodes (default: the model's, else 41)", INTO(o.nodes), .least = 2,
      .most = 1e6},
     {"set", "NAME=VALUE", "a parameter or an initial value; may be repeated", INTO(set)},
+    CLI_FOLDER_OPTION,
     {"method", "NAME", "of a step (default backward-euler):" PERP_PLAN_METHOD_LIST(CLI_SPACED),
      INTO(o.method), .words = methods},
     {"theta", "X", "weight of the step's end for theta, 0.5..1 (default 0.5)", INTO(o.theta),
@@ -698,8 +699,7 @@ int perp__cmd_plan(int argc, char **argv)
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("plan"), r.quiet = 1;
-    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "plan", &r.set, &diag);
+    if (code == CLI_DONE) code = cli_load(r.file, "plan", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, &r.guess, 1);
     if (code == CLI_DONE && r.report && !perp_report_has_page()) /* said before the search */
         code = cli_exit_code(perp_report_write_html(NULL, 0, NULL, r.report, &diag));
@@ -710,5 +710,6 @@ int perp__cmd_plan(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     free(r.set.item);
+    free(r.folder.item);
     return code;
 }

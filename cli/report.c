@@ -104,16 +104,24 @@ static int model_file(const perp_trajectory *t, char *file, size_t size)
     return 0;
 }
 
-/* "# param NAME = VALUE UNIT" of the run onto the model; "# free" where a plan found the value. */
-static void set_parameter(perp_model *model, const char *text, const char *run)
+/* "NAME = VALUE UNIT", as the run has it; 0: it is something else. */
+static int read_parameter(const char *text, char name[256], double *value)
 {
     const char *equals = strstr(text, " = ");
+    if (!equals || equals - text >= 256) return 0;
+    snprintf(name, 256, "%.*s", (int)(equals - text), text);
+    *value = perp_number_read(equals + 3, NULL);
+    return 1;
+}
+
+/* "# param" of the run onto the model; "# free" where a plan found the value. */
+static void set_parameter(perp_model *model, const char *text, const char *run)
+{
     char name[256];
+    double value;
     perp_symbol_kind kind;
     int i;
-    if (!equals || equals - text >= (int)sizeof name) return;
-    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-    double value = perp_number_read(equals + 3, NULL);
+    if (!read_parameter(text, name, &value)) return;
     int is_known = perp_model_find(model, name, &kind, &i);
     if (is_known && kind == PERP_STATE) return; /* a free initial value: the run has it */
     if (!is_known || kind != PERP_PARAM) {
@@ -126,6 +134,46 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
         cli_exit_code(perp_model_set(model, name, value, &diag)) != CLI_DONE)
         cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
+}
+
+/* The model's parameters that were others in the run. Their number, or -1 when memory is out; set[k].name is the model's. */
+static int list_others(const perp_model *model, const perp_trajectory *run, perp_setting **set)
+{
+    const char *line;
+    int n = 0, most = perp_model_count(model, PERP_PARAM);
+    *set = calloc((size_t)most + 1, sizeof **set);
+    for (int c = 0; *set && n < most && (line = perp_trajectory_comment(run, c)); c++) {
+        char name[256];
+        double value;
+        perp_symbol_kind kind;
+        int i;
+        if (strncmp(line, "param ", 6) != 0 || !read_parameter(line + 6, name, &value) ||
+            !perp_model_find(model, name, &kind, &i) || kind != PERP_PARAM)
+            continue;
+        perp_symbol known = perp_model_symbol(model, kind, i);
+        if (known.value != value) (*set)[n++] = (perp_setting){known.name, value};
+    }
+    return *set ? n : -1;
+}
+
+/* The model as it was in the run: sizes follow its parameters. */
+static perp_status load_as_run(const char *file, const perp_trajectory *run, perp_model **model,
+                               perp_diag *diag)
+{
+    perp_model *plain;
+    perp_setting *set = NULL;
+    perp_status status = perp_model_load(file, &plain, diag);
+    if (status != PERP_OK) return status;
+    int n = list_others(plain, run, &set);
+    perp_model_options o = {.set = set, .nset = n};
+    if (n > 0) {
+        status = perp_model_load_with(file, &o, model, diag);
+        perp_model_destroy(plain);
+    } else {
+        *model = plain;
+    }
+    free(set);
+    return n < 0 ? PERP_ERR_MEMORY : status;
 }
 
 /* "# input NAME=FILE[:COLUMN]" of the run onto the model, if the file is the one that the run was made from. */
@@ -164,7 +212,7 @@ static perp_status find_model(const loaded *l, const char *csv, const char *file
     perp_diag silent = {0};
     perp_status status = PERP_OK;
     if (cli_find_file(l->trajectory, csv, file, found, sizeof found))
-        status = perp_model_load(found, model, &silent);
+        status = load_as_run(found, l->trajectory, model, &silent);
     if (*model && (status != PERP_OK || !has_tables_of(*model, l->trajectory))) {
         perp_model_destroy(*model);
         *model = NULL;
@@ -178,8 +226,8 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
     char file[4096] = "";
     const char *line;
     if (!r->model && !model_file(l->trajectory, file, sizeof file)) return PERP_OK;
-    perp_status status =
-        r->model ? perp_model_load(r->model, &l->model, diag) : find_model(l, csv, file, &l->model);
+    perp_status status = r->model ? load_as_run(r->model, l->trajectory, &l->model, diag)
+                                  : find_model(l, csv, file, &l->model);
     if (status != PERP_OK) return status;
     if (!l->model) {
         fprintf(stderr,

@@ -21,7 +21,7 @@ typedef struct request {
     long every;
     int quiet, plot, stream, as_json, estimate;
     cJSON *json;
-    cli_list set, input;
+    cli_list set, input, folder;
     const char *sensitivity; /* names, with commas between them */
 } request;
 
@@ -54,6 +54,7 @@ static const cli_option options[] = {
     {"step", "H", "step [s] (default: the model's)", INTO(o.step), .is_positive = 1},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
      INTO(set)},
+    CLI_FOLDER_OPTION,
     {"input", "NAME=FILE[:COLUMN]",
      "an input from a CSV table with a column t, linear between rows; may be repeated",
      INTO(input)},
@@ -839,9 +840,9 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("simulate"), r.quiet = 1;
-    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
+    if (code == CLI_DONE) code = cli_load(r.file, "simulate", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE && r.from) code = cli_begin_at(model, "simulate", r.from, &r.start, &diag);
-    if (code == CLI_DONE) code = cli_set_all(model, "simulate", &r.set, &diag);
+    if (code == CLI_DONE && r.from) code = cli_set_all(model, "simulate", &r.set, &diag);
     if (code == CLI_DONE && !r.quiet) cli_note_parameters(model, &r.start);
     if (code == CLI_DONE) code = check_outputs(model, &r); /* before the model's own tables are */
     if (code == CLI_DONE) code = cli_apply_inputs(model, "simulate", &r.input, &diag);
@@ -854,6 +855,7 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_diag_clear(&diag);
     cli_start_clear(&r.start);
     free(r.set.item);
+    free(r.folder.item);
     free(r.input.item);
     return code;
 }

@@ -19,7 +19,7 @@ typedef struct request {
     const char *file, *out, *shard;
     perp_sweep_options o;
     perp_sweep_run_options run;
-    cli_list vary, keep, kept, set, input; /* kept: the single ones of `keep` */
+    cli_list vary, keep, kept, set, input, folder; /* kept: the single ones of `keep` */
     double limit;
     int resume, merge, quiet, as_json;
     cJSON *json;
@@ -51,6 +51,7 @@ static const cli_option options[] = {
      .words = designs},
     {"seed", "N", "of the draws (default 1)", INTO(o.seed)},
     {"set", "NAME=VALUE", "the same at all points; may be repeated", INTO(set)},
+    CLI_FOLDER_OPTION,
     {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
     {"from", "T", "start time [s] (default: the model's, else 0)", INTO(o.from)},
     {"to", "T", "end time [s] (default: the model's)", INTO(o.to)},
@@ -404,8 +405,7 @@ int perp__cmd_sweep(int argc, char **argv)
     if (code == CLI_DONE && r.as_json) r.json = cli_json_begin("sweep"), r.quiet = 1;
     if (code == CLI_DONE) code = check_options(&r);
     if (code == CLI_DONE && !r.merge) {
-        code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-        if (code == CLI_DONE) code = cli_set_all(model, "sweep", &r.set, &diag);
+        code = cli_load(r.file, "sweep", &r.set, &r.folder, &model, &diag);
         if (code == CLI_DONE) code = cli_apply_inputs(model, "sweep", &r.input, &diag);
         if (code == CLI_DONE) code = sweep_all(&r, model, &diag);
     } else if (code == CLI_DONE) {
@@ -421,6 +421,7 @@ int perp__cmd_sweep(int argc, char **argv)
     free(r.vary.item);
     free(r.keep.item);
     free(r.set.item);
+    free(r.folder.item);
     free(r.input.item);
     return code;
 }

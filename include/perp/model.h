@@ -68,6 +68,33 @@ PERP_API perp_status perp_model_parse(const char *text, size_t length, const cha
                                       perp_model **model, perp_diag *diag);
 PERP_API void perp_model_destroy(perp_model *model);
 
+/// A value for a name, as for perp_model_set.
+typedef struct perp_setting {
+    const char *name;
+    double value;
+} perp_setting;
+
+/// How a model is read; all zero: as perp_model_load reads it.
+typedef struct perp_model_options {
+    /// Values that hold from the start, the later before the earlier: also of parameters that a size, an index or an `if` depends
+    /// on, which perp_model_set cannot change any more.
+    const perp_setting *set;
+    int nset;
+    const char *const *
+        folder; ///< where `use` looks behind the folder of the file that uses, before perp's library
+    int nfolder;
+} perp_model_options;
+
+/// perp_model_load and perp_model_parse with options.
+///
+/// @param options  nullable
+/// @return as those, and PERP_ERR_ARG, PERP_ERR_MODEL where a setting names nothing that can be set
+PERP_API perp_status perp_model_load_with(const char *path, const perp_model_options *options,
+                                          perp_model **model, perp_diag *diag);
+PERP_API perp_status perp_model_parse_with(const char *text, size_t length, const char *name,
+                                           const perp_model_options *options, perp_model **model,
+                                           perp_diag *diag);
+
 PERP_API const char *perp_model_name(const perp_model *model);
 PERP_API const char *perp_model_file(const perp_model *model);
 PERP_API perp_model_kind perp_model_get_kind(const perp_model *model);
@@ -93,8 +120,9 @@ PERP_API int perp_model_pair_is_two_sided(const perp_model *model, int i);
 /// Give a parameter a value, a state an initial value, or an input a constant value. Values of
 /// other parameters and initial values that are written in terms of it follow.
 ///
-/// @return PERP_OK, PERP_ERR_ARG (unknown name: diag names the nearest; a var or output; not
-/// finite), PERP_ERR_MEMORY
+/// @param name  in which * stands for any characters: all parameters and initial values that match
+/// @return PERP_OK, PERP_ERR_ARG (unknown name: diag names the nearest; a var or output; a parameter that a size depends on, where
+/// it has another value; not finite), PERP_ERR_MODEL (nothing matches), PERP_ERR_MEMORY
 PERP_API perp_status perp_model_set(perp_model *model, const char *name, double value,
                                     perp_diag *diag);
 

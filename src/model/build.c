@@ -234,6 +234,18 @@ static int rests_on_fault(perp__builder *b, const perp__item *item)
     return found;
 }
 
+/* The parameter is set before anything is made of it; 0: it is not. */
+static int is_set_at_once(const perp__builder *b, perp__item *item)
+{
+    for (int k = b->how->nset - 1; k >= 0 && !item->is_set; k--) {
+        const perp_setting *set = &b->how->set[k];
+        if (!isfinite(set->value) || !perp__names_match(set->name, item->name)) continue;
+        item->value = set->value;
+        item->is_set = 1;
+    }
+    return item->is_set;
+}
+
 void perp__declare_param_as(perp__builder *b, const perp__statement *s, const perp__syntax *given)
 {
     perp__declared *d = declare(b, s);
@@ -245,7 +257,8 @@ void perp__declare_param_as(perp__builder *b, const perp__statement *s, const pe
     for (int i = d->first; i < d->first + d->n && !b->failed; i++) {
         perp__item *item = perp__item_at(b, PERP_PARAM, i);
         if (item->expr < 0) continue;
-        b->symbol[item->symbol] = item->value = perp__constant_value(b, item->expr, 0);
+        if (!is_set_at_once(b, item)) item->value = perp__constant_value(b, item->expr, 0);
+        b->symbol[item->symbol] = item->value;
         if (!isfinite(item->value) && !rests_on_fault(b, item))
             report_not_finite(b, given ? given : s->value, item);
     }
@@ -453,9 +466,10 @@ static void check_kind(perp__builder *b)
         other.line, other.column);
 }
 
-int perp__build(perp_model *model)
+int perp__build(perp_model *model, const perp_model_options *how)
 {
     perp__builder b = {.model = model,
+                       .how = how,
                        .graph = &model->graph,
                        .source = &model->source,
                        .arena = &model->arena,

@@ -103,6 +103,7 @@ typedef struct perp__used {
 
 typedef struct builder {
     perp_model *model;
+    const perp_model_options *how;
     perp__graph *graph;
     perp__source *source;
     perp__arena *arena;

@@ -12,13 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static perp_status set_value(perp_model *model, const char *name, double value, int is_reading,
+                             perp_diag *diag);
+
 /* Loading ------------------------------------------------------------------------------------- */
 
-static perp_status build_from_source(perp_model *model, perp_diag *diag)
+static perp_status build_from_source(perp_model *model, const perp_model_options *how,
+                                     perp_diag *diag)
 {
     int ok = perp__graph_init(&model->graph);
     model->graph.strict = 1;
-    ok = ok && perp__build(model);
+    ok = ok && perp__build(model, how);
     model->graph.strict = 0;
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
     if (ok) ok = symbol && perp__model_values(model, symbol);
@@ -56,9 +60,11 @@ static void clear_common(perp__common *common)
     free(common);
 }
 
-perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,
-                             perp_diag *diag)
+perp_status perp_model_parse_with(const char *text, size_t length, const char *name,
+                                  const perp_model_options *how, perp_model **out, perp_diag *diag)
 {
+    static const perp_model_options plain = {0};
+    if (!how) how = &plain;
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
     if (!text || !name) return PERP_ERR_ARG;
@@ -74,8 +80,10 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     model->common = make_common();
     if (model->common && model->source.text && model->source.name &&
         perp__source_lines(&model->source, &model->arena))
-        status = build_from_source(model, diag);
+        status = build_from_source(model, how, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
+    for (int k = 0; k < how->nset && status == PERP_OK; k++)
+        status = set_value(model, how->set[k].name, how->set[k].value, 1, diag);
     if (status != PERP_OK) {
         perp_model_destroy(model);
         return status;
@@ -84,7 +92,14 @@ perp_status perp_model_parse(const char *text, size_t length, const char *name, 
     return PERP_OK;
 }
 
-perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
+perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,
+                             perp_diag *diag)
+{
+    return perp_model_parse_with(text, length, name, NULL, out, diag);
+}
+
+perp_status perp_model_load_with(const char *path, const perp_model_options *how, perp_model **out,
+                                 perp_diag *diag)
 {
     char *text;
     size_t length;
@@ -97,9 +112,14 @@ perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
     else if (status == PERP_ERR_MEMORY)
         perp__out_of_memory(diag, path);
     else
-        status = perp_model_parse(text, length, path, out, diag);
+        status = perp_model_parse_with(text, length, path, how, out, diag);
     free(text);
     return status;
+}
+
+perp_status perp_model_load(const char *path, perp_model **out, perp_diag *diag)
+{
+    return perp_model_load_with(path, NULL, out, diag);
 }
 
 static void *copy_memory(const void *from, size_t bytes)
@@ -188,22 +208,46 @@ static perp_status unknown_name(const perp_model *model, const char *name, const
     return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "%s\n", text);
 }
 
-perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag)
+/* All parameters and initial values that match. */
+static perp_status set_matching(perp_model *model, const char *pattern, double value,
+                                int is_reading, perp_diag *diag)
+{
+    static const perp_symbol_kind kinds[] = {PERP_PARAM, PERP_STATE};
+    int found = 0;
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < model->nitem[kinds[k]]; i++) {
+            const char *name = model->item[kinds[k]][i].name;
+            if (!perp__names_match(pattern, name)) continue;
+            perp_status status = set_value(model, name, value, is_reading, diag);
+            if (status != PERP_OK) return status;
+            found++;
+        }
+    }
+    return found ? PERP_OK
+                 : perp__refuse(diag, PERP_ERR_MODEL, perp__in(model->source.name),
+                                "no parameter and no state of the model matches '%s'\n", pattern);
+}
+
+/* While the model is read its parameters have their values already. */
+static perp_status set_value(perp_model *model, const char *name, double value, int is_reading,
+                             perp_diag *diag)
 {
     perp_symbol_kind kind;
     int i;
-    if (!model || !name) return PERP_ERR_ARG;
+    if (strchr(name, '*')) return set_matching(model, name, value, is_reading, diag);
     if (!perp_model_find(model, name, &kind, &i))
         return unknown_name(model, name, "parameter, state or input", diag);
     perp__item *item = &model->item[kind][i];
     const char *wrong = NULL;
     if (kind == PERP_VAR) wrong = "is a var: it is solved for";
     if (kind == PERP_OUTPUT) wrong = "is an output: it is computed";
-    if (item->is_structural) wrong = "sets the size of the model; change it in the file";
+    int is_fixed = item->is_structural && value != item->value && !is_reading;
+    if (is_fixed) wrong = "sets the size of the model; give it when the model is loaded";
     if (!isfinite(value)) wrong = "must be given a finite number";
     if (wrong)
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "'%s' %s\n", name,
                             wrong);
+    if (is_reading && kind == PERP_PARAM) return PERP_OK;
     if (kind == PERP_INPUT) {
         perp_expr constant = perp__const(&model->graph, value);
         if (model->graph.failed) return perp__out_of_memory(diag, model->source.name);
@@ -217,6 +261,11 @@ perp_status perp_model_set(perp_model *model, const char *name, double value, pe
     int ok = symbol && perp__model_values(model, symbol);
     free(symbol);
     return ok ? PERP_OK : perp__out_of_memory(diag, model->source.name);
+}
+
+perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag)
+{
+    return model && name ? set_value(model, name, value, 0, diag) : PERP_ERR_ARG;
 }
 
 /* Input tables -------------------------------------------------------------------------------- */

@@ -152,7 +152,7 @@ static inline int perp__cone_of(const perp_model *model, int equation)
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
  * source). */
-int perp__build(perp_model *model);
+int perp__build(perp_model *model, const perp_model_options *how);
 
 /* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in the source. 0 when memory is
  * out. */

@@ -50,6 +50,17 @@ int perp__names_find(const perp__names *names, const char *text)
     return place && place->text ? place->value : -1;
 }
 
+int perp__names_match(const char *pattern, const char *name)
+{
+    for (; *pattern && *pattern != '*'; pattern++, name++)
+        if (*pattern != *name) return 0;
+    if (!*pattern) return !*name;
+    for (;; name++) {
+        if (perp__names_match(pattern + 1, name)) return 1;
+        if (!*name) return 0;
+    }
+}
+
 void perp__names_clear(perp__names *names)
 {
     free(names->place);

@@ -24,6 +24,9 @@ typedef struct perp__names {
 /* Add a name that is not there yet, with a value >= 0. 0 when memory is out. */
 int perp__names_add(perp__names *names, const char *text, int value);
 
+/* Is the name one of a pattern, in which * stands for any characters? */
+int perp__names_match(const char *pattern, const char *name);
+
 /* The value of a name; -1 if it is not there. */
 int perp__names_find(const perp__names *names, const char *text);
 

@@ -84,19 +84,35 @@ static int is_inside(const char *name)
     return name[0] && name[0] != '/' && !strstr(name, "..") && !strchr(name, '\\');
 }
 
-static char *path_beside(perp__builder *b, const char *user, const char *name)
+/* The file of this name in a folder, of which n bytes count, with its last stroke. */
+static char *path_in(perp__builder *b, const char *folder, size_t n, const char *name)
 {
-    const char *slash = strrchr(user, '/'), *end = strstr(name, ".perp");
-    size_t folder = slash ? (size_t)(slash - user) + 1 : 0, n = strlen(name);
-    char *path = perp__arena_alloc(b->arena, folder + n + 6);
+    const char *end = strstr(name, ".perp");
+    size_t length = strlen(name);
+    char *path = perp__arena_alloc(b->arena, n + length + 7);
     if (!path) {
         b->failed = 1;
         return NULL;
     }
-    memcpy(path, user, folder);
-    strcpy(path + folder, name);
-    if (!end || end[5]) strcpy(path + folder + n, ".perp");
+    memcpy(path, folder, n);
+    if (n && path[n - 1] != '/') path[n++] = '/';
+    strcpy(path + n, name);
+    if (!end || end[5]) strcpy(path + n + length, ".perp");
     return path;
+}
+
+static char *path_beside(perp__builder *b, const char *user, const char *name)
+{
+    const char *slash = strrchr(user, '/');
+    return path_in(b, user, slash ? (size_t)(slash - user) + 1 : 0, name);
+}
+
+static perp_status read_regular(const char *path, char **text, size_t *n)
+{
+    struct stat found;
+    if (!path) return PERP_ERR_MEMORY;
+    if (stat(path, &found) != 0 || !S_ISREG(found.st_mode)) return PERP_ERR_FILE;
+    return perp__read_file(path, PERP__MODEL_MAX, text, n);
 }
 
 /* The text of the file that is used, malloc'ed, and its name; NULL with an error. */
@@ -104,10 +120,12 @@ static char *read_used(perp__builder *b, const perp__statement *s, const char **
 {
     int k = 0;
     char *text = NULL;
-    struct stat found;
-    perp_status status = PERP_ERR_FILE;
-    if (*name && stat(*name, &found) == 0 && S_ISREG(found.st_mode))
-        status = perp__read_file(*name, PERP__MODEL_MAX, &text, n);
+    perp_status status = read_regular(*name, &text, n);
+    for (int i = 0; i < b->how->nfolder && status == PERP_ERR_FILE; i++) {
+        char *other = path_in(b, b->how->folder[i], strlen(b->how->folder[i]), s->type);
+        status = other ? read_regular(other, &text, n) : PERP_ERR_MEMORY;
+        if (status == PERP_OK) *name = other;
+    }
     if (status == PERP_OK) return text;
     while (k < perp__nlibrary && strcmp(perp__library[k].name, s->type) != 0) k++;
     if (status == PERP_ERR_FILE && k < perp__nlibrary) {

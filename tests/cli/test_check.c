@@ -3,7 +3,9 @@
 #include "cli.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 /* Exit code 0 and a text in the output; `absent` (nullable) must not be there. */
 static void expect(const char *model, const char *says, const char *absent)
@@ -37,6 +39,31 @@ static void sizes_and_kind_are_told(void **state)
            "check.perp:2:1: coefficients change here: der(x) = -pre(y)*x", "der(y) = 0");
     expect("state x = 1\nvar f\nder(x) = f - 1\n0 <= f perp x >= 0\n", "exactly one solution",
            "warning:");
+}
+
+/* A size is set before the model is made, a part found in a folder, and a page knows the size of its run. */
+static void sizes_and_folders_are_given(void **state)
+{
+    (void)state;
+    char model[300], folder[300];
+    snprintf(model, sizeof model, "%s",
+             cli_file("size.perp", "use \"thing\"\nparam n = 2\nThing a[i in 1..n]\n"
+                                   "simulate to 1 step 1\n"));
+    snprintf(folder, sizeof folder, "%s/used", cli_folder());
+    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    cli_file("used/thing.perp", "part Thing { state x = 0\n der(x) = 1 }\n");
+    cli_expect(0, "4 states", NULL, "check %s -I %s --set n=4", model, folder);
+    cli_expect(2, NULL, "no file '", "check %s --set n=4", model);
+    cli_expect(2, NULL, "no parameter and no state of the model matches 'q*'",
+               "check %s -I %s --set 'q*=4'", model, folder);
+    snprintf(model, sizeof model, "%s",
+             cli_file("sized.perp", "param n = 2\nstate x[n] = 1\nvar f[n]\nder(x) = f\n"
+                                    "-1 <= f <= 1 perp x\nsimulate to 1 step 1\n"));
+    cli_expect(0, NULL, NULL, "simulate %s --quiet --set n=3 -o %s", model, cli_path("sized.csv"));
+    cli_result r = cli_run("report %s -o %s", cli_path("sized.csv"), cli_path("sized.html"));
+    assert_int_equal(r.code, 0);
+    assert_string_equal(r.err, "");
+    cli_free(&r);
 }
 
 /* Round cones are outside M, and M of a nonlinear step is that of its linearisation. */
@@ -280,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
+        cmocka_unit_test(sizes_and_folders_are_given),
         cmocka_unit_test(no_more_is_guaranteed_than_holds),
         cmocka_unit_test(shared_friction_is_said_not_to_be_unique),
         cmocka_unit_test(an_input_may_come_from_a_table),

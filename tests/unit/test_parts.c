@@ -153,6 +153,40 @@ static void a_structural_if_chooses_statements(void **state)
                  "m.perp:3:4: 'x' is a state");
 }
 
+/* What sizes and branches depend on is set before they are made; afterwards it is what it is. */
+static void sizes_are_set_when_the_model_is_read(void **state)
+{
+    (void)state;
+    const char *text = "param n = 2, two = 2*n\npart B(m = 1, e = 0) {\n state v = 1\n if e > 0 { "
+                       "m*der(v) = -v }\n else { m*der(v) = -2*v }\n}\n"
+                       "B b[i in 1..n]\nstate z[two] = 3\nder(z) = 0\n";
+    perp_setting set[] = {{"n", 7},      {"b[*].e", 1}, {"n", 3},
+                          {"b[2].v", 5}, {"*[4]", 6},   {"b[3].m", 2}};
+    perp_model_options o = {.set = set, .nset = 6};
+    perp_diag diag = {0};
+    perp_model *m;
+    assert_int_equal(perp_model_parse_with(text, strlen(text), "m.perp", &o, &m, &diag), PERP_OK);
+    assert_int_equal(perp_model_count(m, PERP_STATE), 9);
+    assert_int_equal(perp_model_set(m, "n", 3, NULL), PERP_OK);
+    assert_int_equal(perp_model_set(m, "n", 4, &diag), PERP_ERR_ARG);
+    assert_non_null(strstr(perp_diag_text(&diag), "'n' sets the size of the model; give it when"));
+    assert_string_equal(perp_model_equation(m, 1).text, "b[2]: m*der(v) = -v");
+    run r = run_model(m, 0.01, 0.01);
+    assert_true(fabs(last(&r, "b[2].v") - 5 / 1.01) < 1e-13);
+    assert_true(fabs(last(&r, "b[3].v") - 1 / 1.005) < 1e-13);
+    assert_true(last(&r, "z[4]") == 6 && last(&r, "z[6]") == 3);
+    free_run(&r);
+    const char *wrong[] = {"q", "*.q", "m"};
+    for (int k = 0; k < 3; k++) {
+        perp_setting other = {wrong[k], 1};
+        o = (perp_model_options){.set = &other, .nset = 1};
+        assert_int_equal(perp_model_parse_with(text, strlen(text), "m.perp", &o, &m, NULL),
+                         k == 1 ? PERP_ERR_MODEL : PERP_ERR_ARG);
+        assert_null(m);
+    }
+    perp_diag_clear(&diag);
+}
+
 static void arrays_have_slices_and_products(void **state)
 {
     (void)state;
@@ -355,6 +389,29 @@ static void files_are_used(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* Beside the file that uses first, then in the folders in their order, then in the library. */
+static void files_are_found_in_folders(void **state)
+{
+    (void)state;
+    char one[] = "/tmp/perp_parts_XXXXXX", two[] = "/tmp/perp_parts_XXXXXX", command[100];
+    assert_non_null(mkdtemp(one));
+    assert_non_null(mkdtemp(two));
+    write_file(one, "a.perp", "use \"b\"\nlet n = f(1)\n");
+    write_file(two, "a.perp", "let n = 1\n");
+    write_file(two, "b.perp", "function f(x) = x + 4\n");
+    write_file(two, "control.perp", "let g = 9\n");
+    const char *text = "use \"a\"\nuse \"control\"\nstate x = n + g\nder(x) = 0\n",
+               *folder[] = {"/nowhere", one, two};
+    perp_model_options o = {.folder = folder, .nfolder = 3};
+    perp_model *m;
+    assert_int_equal(perp_model_parse_with(text, strlen(text), "m.perp", &o, &m, NULL), PERP_OK);
+    assert_true(perp_model_symbol(m, PERP_STATE, 0).value == 14);
+    perp_model_destroy(m);
+    expect_error(text, "no file 'a.perp'");
+    snprintf(command, sizeof command, "rm -r %s %s", one, two);
+    assert_int_equal(system(command), 0);
+}
+
 static void a_thousand_instances_compile_in_a_second(void **state)
 {
     (void)state;
@@ -375,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_let_is_its_expression_at_the_instant_of_its_use),
         cmocka_unit_test(functions_take_values_arrays_and_parts),
         cmocka_unit_test(a_structural_if_chooses_statements),
+        cmocka_unit_test(sizes_are_set_when_the_model_is_read),
         cmocka_unit_test(arrays_have_slices_and_products),
         cmocka_unit_test(what_jumps_takes_what_is_known),
         cmocka_unit_test(new_words_are_names_elsewhere),
@@ -382,6 +440,7 @@ int main(void)
         cmocka_unit_test(parts_draw_themselves),
         cmocka_unit_test(circles_are_named),
         cmocka_unit_test(files_are_used),
+        cmocka_unit_test(files_are_found_in_folders),
         cmocka_unit_test(a_thousand_instances_compile_in_a_second),
     };
     return run_all(tests);
