@@ -70,6 +70,22 @@ int cli_begin_at(perp_model *model, const char *command, const char *from, cli_s
 void cli_note_parameters(const perp_model *model, const cli_start *start);
 void cli_start_clear(cli_start *start);
 
+/* What the start of a run breaks by itself, and by how much --project moved each state (NULL: it did not). */
+typedef struct cli_beginning {
+    int broken;
+    double *moved;
+    perp_diag found;
+} cli_beginning;
+
+/* Look, and with `project` begin at the nearest start that breaks nothing: the model's initial values become that, and the simulation is made again. */
+perp_status cli_begin_right(perp_model *model, const perp_simulation_options *o, int project,
+                            perp_simulation **sim, cli_beginning *start, perp_diag *diag);
+
+/* On standard error what was broken. And which states were moved, a line of text without its end, the caller frees; NULL: none. */
+void cli_warn_of_start(const cli_beginning *start, const char *command);
+char *cli_moved_text(const cli_beginning *start, const perp_model *model);
+void cli_beginning_clear(cli_beginning *start);
+
 /* Can it be read again once it is written: a regular file, also one that is not there yet? */
 int cli_is_plain_file(const char *path);
 

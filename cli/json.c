@@ -102,7 +102,7 @@ char *cli_json_text(cJSON *object)
     return line;
 }
 
-static cJSON *lines_of(const char *text)
+cJSON *cli_json_lines(const char *text)
 {
     cJSON *list = cJSON_CreateArray();
     while (*text) {
@@ -120,7 +120,7 @@ static cJSON *lines_of(const char *text)
 int cli_json_end(cJSON *object, int code, perp_diag *diag, FILE *out)
 {
     cJSON_AddNumberToObject(object, "exit", code);
-    cJSON_AddItemToObject(object, "messages", lines_of(perp_diag_text(diag)));
+    cJSON_AddItemToObject(object, "messages", cli_json_lines(perp_diag_text(diag)));
     if (diag->lost) cli_exit_code(PERP_ERR_MEMORY);
     perp_diag_clear(diag);
     char *text = cli_json_text(object);

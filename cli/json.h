@@ -3,6 +3,7 @@
 #ifndef PERP_CLI_JSON_H
 #define PERP_CLI_JSON_H
 
+#include "cli.h"
 #include "perp/perp.h"
 
 #include <cjson/cJSON.h>
@@ -58,5 +59,11 @@ char *cli_json_text(cJSON *object);
 /* With --json at a command's end: "exit", and "messages", a line each of what would have gone to standard error; printed to `out`.
  * Returns the exit code: `code`, or CLI_FILE without memory. */
 int cli_json_end(cJSON *object, int code, perp_diag *diag, FILE *out);
+
+/* The lines of a text as a list of strings. */
+cJSON *cli_json_lines(const char *text);
+
+/* "start": how many conditions it broke, and by how much states were moved. */
+void cli_add_start(cJSON *object, const cli_beginning *start, const perp_model *model);
 
 #endif

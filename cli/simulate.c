@@ -17,6 +17,8 @@ typedef struct request {
     cli_args args;
     const char *file, *out, *report, *from;
     cli_start start; /* --from */
+    cli_beginning beginning;
+    int project;
     perp_simulation_options o;
     long every;
     int quiet, plot, stream, as_json, estimate;
@@ -86,6 +88,10 @@ static const cli_option options[] = {
      "further columns: the derivative of every column by these parameters, or initial values of "
      "states, as d(x)/d(mu); by way of impacts with radau5 (docs/derivatives.md)",
      INTO(sensitivity)},
+    {"project", NULL,
+     "begin at the nearest states that fulfil what states alone must: closed loops and their "
+     "velocities, gaps and bounds that the start breaks; says what it moved",
+     INTO(project)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
     CLI_JSON_OPTION(request),
@@ -326,6 +332,9 @@ static perp_status write_metadata(perp_trajectory_writer *w, const perp_model *m
              perp_lcp_method_name(o->solver));
     perp_trajectory_writer_comment(w, line);
     cli_write_parameters(w, model);
+    char *moved = cli_moved_text(&r->beginning, model);
+    if (moved) perp_trajectory_writer_comment(w, moved);
+    free(moved);
     for (int i = 0; status == PERP_OK && i < r->input.n; i++)
         status = cli_write_words(w, "input", &r->input.item[i], 1);
     return status == PERP_OK ? cli_write_fingerprints(w, model) : status;
@@ -618,6 +627,9 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
                 s.steps - s.solves > 0 ? s.steps - s.solves : 0, s.solves,
                 s.solves == 1 ? "" : "s");
     fprintf(out, "\n");
+    char *moved = cli_moved_text(&r->beginning, model);
+    if (moved) fprintf(out, "%s\n", moved);
+    free(moved);
     if (s.steps) print_method(out, model, sim, r);
     if (s.steps) print_parts(out, sim, o);
     if (s.steps) print_left(out, sim);
@@ -686,6 +698,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cJSON_AddStringToObject(r->json, "method", perp_integrator_name(perp_simulation_method(sim)));
     cJSON_AddNumberToObject(r->json, "left_to_euler",
                             (double)perp_simulation_steps_by_euler(sim, NULL));
+    cli_add_start(r->json, &r->beginning, model);
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
@@ -767,6 +780,17 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
         cli_plot_print(u->plot, out, !cli_speaks_utf8());
 }
 
+/* A simulation whose start was looked at. */
+static perp_status create(perp_model *model, request *r, perp_simulation **sim, perp_diag *diag)
+{
+    perp_status status = perp_simulation_create(model, &r->o, sim, diag);
+    if (status != PERP_OK) return status;
+    status = cli_begin_right(model, &r->o, r->project, sim, &r->beginning, diag);
+    if (status == PERP_OK && !r->json) cli_warn_of_start(&r->beginning, "simulate");
+    if (status != PERP_OK) perp_simulation_destroy(*sim), *sim = NULL;
+    return status;
+}
+
 /* Everything after the model is loaded and set. */
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
@@ -782,7 +806,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     perp_simulation *sim = NULL;
     if (r->report && !perp_report_has_page()) /* before the work */
         return cli_exit_code(perp_report_write_html(NULL, 0, NULL, r->report, diag));
-    perp_status status = perp_simulation_create(model, &o, &sim, diag);
+    perp_status status = create(model, r, &sim, diag);
     if (status == PERP_ERR_ARG)
         return step_is_the_files && !isnan(o.to) && !isnan(o.step) ? CLI_BAD_INPUT : CLI_USAGE;
     if (status != PERP_OK) return cli_exit_code(status);
@@ -854,6 +878,7 @@ int perp__cmd_simulate(int argc, char **argv)
     perp_model_destroy(model);
     perp_diag_clear(&diag);
     cli_start_clear(&r.start);
+    cli_beginning_clear(&r.beginning);
     free(r.set.item);
     free(r.folder.item);
     free(r.input.item);

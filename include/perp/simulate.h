@@ -182,6 +182,22 @@ PERP_API double perp_simulation_state(const perp_simulation *simulation, int sta
 PERP_API perp_status perp_simulation_set_state(perp_simulation *simulation, int state,
                                                double value);
 
+/// How many conditions do the states now break by themselves, whatever the forces: equations in which no var and no rate stands (a closed loop, rolling), the rates
+/// of those made of positions (velocities that do not fit a loop), gaps below 0 and positions outside their bounds. The next step would move the states there at
+/// once. Each is a warning in diag, with its place and by how much it is off. A velocity into a closed contact is an impact, and breaks nothing.
+///
+/// @param diag  nullable
+/// @return how many; -1: memory is out; 0 for NULL
+PERP_API int perp_simulation_inspect_start(const perp_simulation *simulation, perp_diag *diag);
+
+/// Move the states to the nearest ones that break no such condition: first positions, then, from there, velocities. Near is what has the least sum of squares, each state
+/// beside its declared scale, else beside the largest that a state of the same unit is. To be called at the start, or after perp_simulation_set_state. docs/adr/043.
+///
+/// @param moved  nullable; a state each, by how much it was moved: 0 for all where nothing is broken
+/// @return PERP_OK; PERP_ERR_NO_SOLUTION (none was found near them; diag names the conditions, and nothing was moved); PERP_ERR_MEMORY; PERP_ERR_ARG (NULL)
+PERP_API perp_status perp_simulation_project(perp_simulation *simulation, double *moved,
+                                             perp_diag *diag);
+
 /// The value that an input was set to; NaN: it is as the model says, or may not be set.
 PERP_API double perp_simulation_input(const perp_simulation *simulation, int input);
 

@@ -2,7 +2,7 @@
 
 #include "base/tol.h"
 #include "model/inspect.h"
-#include "simulate/run.h"
+#include "simulate/starts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,20 +135,6 @@ static void count_coefficients(const perp__step *s, perp_check_report *report)
     for (int k = 0; k < s->nentry; k++) report->changing += s->entry[k] < report->coefficients;
 }
 
-/* Side `side` of a pair is x before the first step, the sum of such terms; by its condition it may not be below lo, or above hi. */
-static void warn_start(const perp__pair *p, int side, double x, double terms, double lo, double hi,
-                       perp__source *findings)
-{
-    double off = x < lo ? lo - x : x > hi ? x - hi : 0;
-    if (isfinite(lo)) terms = fmax(terms, fabs(lo));
-    if (isfinite(hi)) terms = fmax(terms, fabs(hi));
-    if (!(off > PERP_TOL_STEP * terms)) return;
-    perp__error(findings, p->at, p->at,
-                "warning: at the start '%s' is %g, %s %g; the first step moves it there at once, "
-                "whatever force that takes",
-                p->side[side], x, x < lo ? "below" : "above", x < lo ? lo : hi);
-}
-
 /* The parameter that an expression is; NULL: it is another thing. */
 static const perp__item *param_of(const perp_model *m, perp_expr e)
 {
@@ -182,66 +168,14 @@ static void inspect_masses(const perp_model *m, perp__source *findings)
     }
 }
 
-/* The expressions of the pairs, in this order: a, b, then lo, hi of two-sided ones, then the guard if there is one. */
-static int list_pairs(const perp_model *m, perp_expr *root)
-{
-    int n = 0;
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *p = &m->pair[i];
-        root[n++] = p->a, root[n++] = p->b;
-        if (p->two_sided) root[n++] = p->lo, root[n++] = p->hi;
-        if (p->guard >= 0) root[n++] = p->guard;
-    }
-    return n;
-}
-
-static void judge_start(const perp_model *m, const int *out, const double *value,
-                        const perp__terms *term, perp__source *findings)
-{
-    for (int i = 0; i < m->npair; i++) {
-        const perp__pair *p = &m->pair[i];
-        const int *side = out;
-        out += p->two_sided ? 4 : 2;
-        if (p->guard >= 0 && !(value[*out++] > 0)) continue;
-        double lo = p->two_sided ? value[side[2]] : 0,
-               hi = p->two_sided ? value[side[3]] : (double)INFINITY;
-        if (lo > hi)
-            perp__error(findings, p->at, p->at,
-                        "warning: at the start the lower bound of '%s' is %g, above the upper one, "
-                        "%g: nothing is between them",
-                        p->side[0], lo, hi);
-        for (int k = 0; k < (p->two_sided ? 1 : 2) && !(lo > hi); k++)
-            warn_start(p, k, value[side[k]], term[side[k]].scale, lo, hi, findings);
-    }
-}
-
 /* Conditions that the initial state alone breaks, such as a body that begins inside a wall. 0: memory. */
 static int inspect_start(const perp_simulation *sim, perp__source *findings)
 {
-    const perp_model *m = sim->model;
-    perp__arena arena = {0};
-    perp__tape tape = {0};
-    perp_expr *root;
-    double *value;
-    perp__terms *term;
-    int ok = PERP_TAKE(&arena, root, 5 * m->npair) != NULL &&
-             perp__tape_compile(&tape, &m->graph, root, list_pairs(m, root), m->nsymbol);
-    if (ok) {
-        PERP_TAKE(&arena, value, perp__tape_end(&tape));
-        PERP_TAKE(&arena, term, perp__tape_end(&tape));
-        ok = !arena.failed;
-    }
-    if (ok) {
-        perp__tape_prepare(&tape, value, 1);
-        perp__run_initial_symbols(sim, value);
-        for (int s = 0; s < m->nsymbol; s++)
-            term[s] = (perp__terms){fabs(value[s]), fabs(value[s])};
-        perp__tape_eval(&tape, value);
-        perp__tape_terms(&tape, value, NULL, term);
-        judge_start(m, tape.out, value, term, findings);
-    }
-    perp__tape_clear(&tape);
-    perp__arena_clear(&arena);
+    perp__starts starts;
+    int ok = perp__starts_create(&starts, sim);
+    if (ok) perp__starts_evaluate(&starts, sim->initial);
+    if (ok) perp__starts_tell(&starts, 1, findings);
+    perp__starts_clear(&starts);
     return ok;
 }
 

@@ -333,6 +333,36 @@ static void stretches_survive_failing_allocations(void **state)
     }
 }
 
+/* A start is looked at and moved. */
+static perp_status story_of_a_start(void *given, perp_diag *diag)
+{
+    (void)given;
+    static const char loop[] =
+        "state x = 1.1, y = -0.1, u = 0, v = 1\nvar s, p\nder(x) = u\nder(y) = v\n"
+        "der(u) = -s*x\nder(v) = p - s*y\nx^2 + y^2 = 1\n0 <= y perp p >= 0\n"
+        "simulate to 1 step 0.1\n";
+    perp_model *model = NULL;
+    perp_simulation *sim = NULL;
+    perp_status status = perp_model_parse(loop, strlen(loop), "start.perp", &model, diag);
+    if (status == PERP_OK) status = perp_simulation_create(model, NULL, &sim, diag);
+    if (status == PERP_OK && perp_simulation_inspect_start(sim, NULL) < 0)
+        status = PERP_ERR_MEMORY, diag->lost = 1;
+    if (status == PERP_OK) status = perp_simulation_project(sim, NULL, diag);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+    return status;
+}
+
+static void starts_survive_failing_allocations(void **state)
+{
+    (void)state;
+    told t = {.reached = 1};
+    for (long k = 1; t.reached; k++) {
+        t = tell(k, story_of_a_start, NULL);
+        if (t.status != PERP_OK) assert_true(t.errors || t.lost);
+    }
+}
+
 static void events_survive_failing_allocations(void **state)
 {
     (void)state;
@@ -597,6 +627,7 @@ int main(void)
         cmocka_unit_test(a_loop_of_a_controller_allocates_nothing),
         cmocka_unit_test(a_clone_survives_failing_allocations),
         cmocka_unit_test(stretches_survive_failing_allocations),
+        cmocka_unit_test(starts_survive_failing_allocations),
         cmocka_unit_test(events_survive_failing_allocations),
         cmocka_unit_test(a_batch_survives_failing_allocations),
         cmocka_unit_test(a_step_without_memory_can_be_taken_again),

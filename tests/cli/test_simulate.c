@@ -859,10 +859,42 @@ static void patterns_set_all_that_match(void **state)
     cli_expect(2, "", "matches", "simulate '%s' --set '*.q=2'", path);
 }
 
+/* A tip 3 cm within a block, and a loop that is open. */
+static void what_the_start_breaks_is_said_and_mended_on_request(void **state)
+{
+    (void)state;
+    const char *model =
+        cli_file("tip.perp", "state y = -0.03 \"m\", v = 0 \"m/s\"\nvar N \"N\"\nder(y) = v\n"
+                             "der(v) = N - 9.81\n0 <= y perp N >= 0\n"
+                             "simulate to 0.1 step 0.01\n");
+    const char *out = cli_path("tip.csv");
+    cli_result r = cli_run("simulate '%s'", model);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.err, "tip.perp:5:1: warning: at the start 'y' is -0.03, below 0"));
+    assert_non_null(strstr(r.err, "--project begins at the nearest"));
+    cli_free(&r);
+    r = cli_run("simulate '%s' --project -o '%s'", model, out);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "start moved to the nearest states"));
+    assert_non_null(strstr(r.out, "y by 0.03 to"));
+    char *rows = cli_read(out);
+    assert_non_null(strstr(rows, "# start moved to the nearest states"));
+    assert_non_null(strstr(rows, "\n0,0,0,"));
+    free(rows);
+    cli_free(&r);
+    cli_expect(0, "\"broken\":\t1", NULL, "simulate '%s' --json", model);
+    cli_expect(0, "\"moved\":\t{\n\t\t\t\"y\":\t0.03", NULL, "simulate '%s' --json --project",
+               model);
+    model = cli_file("none.perp", "state x = 1, u = 0\nvar s\nder(x) = u\nder(u) = s\nx^2 = -1\n"
+                                  "simulate to 1 step 0.1\n");
+    cli_expect(3, NULL, "no start was found near this one", "simulate '%s' --project", model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_goes_on_from_a_row),
+        cmocka_unit_test(what_the_start_breaks_is_said_and_mended_on_request),
         cmocka_unit_test(every_may_be_larger_than_an_int),
         cmocka_unit_test(a_plot_is_printed_unless_there_is_to_be_none),
         cmocka_unit_test(a_dash_is_standard_input_and_output),
