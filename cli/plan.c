@@ -436,6 +436,9 @@ static void print_summary(FILE *out, const perp_model *model, const perp_plan *p
     if (r->replay_by && isfinite(r->replay) && isfinite(r->cost_error))
         fprintf(out, ", worth %.1e of the cost", r->cost_error);
     if (r->replay_by && isfinite(r->replay)) fprintf(out, "\n");
+    if (r->between > 0)
+        fprintf(out, "between nodes: a condition is broken by %.1e of what it is made of\n",
+                r->between);
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         fprintf(out, "%s = %.10g\n", perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     for (int i = 0; perp_plan_phases(plan) > 1 && i < perp_plan_phases(plan); i++) {
@@ -452,7 +455,7 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
         FIELD(cost),         FIELD(horizon),         FIELD(iterations),  FIELD(starts),
         FIELD(defect),       FIELD(complementarity), FIELD(bounds),      FIELD(conditions),
         FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),   FIELD(replay),
-        FIELD(replay_by),    FIELD(meshes),          FIELD(cost_change), FIELD(cost_error)};
+        FIELD(replay_by),    FIELD(meshes),          FIELD(cost_change), FIELD(cost_error),   FIELD(between)};
 #undef FIELD
     cJSON *o = r->json, *freed, *tried;
     perp_plan_size size = perp_plan_get_size(plan);

@@ -184,12 +184,14 @@ typedef struct perp_plan_result {
     double replay_off;     ///< and the difference in its unit
     const char *replay_by; ///< the integrator; NULL without a replay
     double
-        cost_error; ///< what the cost changes by, to first order, when the end is brought back to where an accurate motion leaves it;
-                    ///< NaN where there was none
+        cost_error; ///< what the cost changes by when the plan's points are brought to the motion that its inputs make, and keep its conditions
+                    ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
     int meshes;     ///< times that steps were divided (motion_tol)
     double cost_change; ///< of the last of these; 0 without
     perp_plan_method
         method; ///< of the steps: that of the options, or one of higher order (motion_tol)
+    double between; ///< the most that a condition without `at`, a range of a state or a gap is broken by between nodes, relative to what it is
+                    ///< the difference of; 0: none is, or no replay was asked for
 } perp_plan_result;
 
 typedef struct perp_plan perp_plan;

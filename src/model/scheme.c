@@ -63,3 +63,17 @@ double perp__scheme_between(const perp__scheme *s, const double *value, double s
     }
     return sum;
 }
+
+double perp__scheme_through(const perp__scheme *s, double before, const double *value, double share)
+{
+    double node[PERP__MOST_POINTS + 1] = {0}, of[PERP__MOST_POINTS + 1] = {before}, sum = 0;
+    memcpy(node + 1, s->c, (size_t)s->npoint * sizeof *node);
+    memcpy(of + 1, value, (size_t)s->npoint * sizeof *of);
+    for (int c = 0; c <= s->npoint; c++) {
+        double basis = 1;
+        for (int d = 0; d <= s->npoint; d++)
+            if (d != c) basis *= (share - node[d]) / (node[c] - node[d]);
+        sum += basis * of[c];
+    }
+    return sum;
+}

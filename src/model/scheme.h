@@ -20,5 +20,8 @@ perp__scheme perp__scheme_make(const char *word, double theta);
 
 /* The value a part s of the way through the step, of the polynomial through the points alone. */
 double perp__scheme_between(const perp__scheme *scheme, const double *value, double s);
+/* The same of the polynomial through the step's start, too: a state. */
+double perp__scheme_through(const perp__scheme *scheme, double before, const double *value,
+                            double s);
 
 #endif

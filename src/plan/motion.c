@@ -13,7 +13,7 @@
 typedef struct integration {
     const perp_plan *plan;
     double *w; /* the plan's, with the states of the motion at the ends of steps */
-    int finer; /* steps in one of the plan */
+    int finer; /* steps in one of the plan, or PERP__AT_POINTS */
     int from_nodes;
 } integration;
 
@@ -60,9 +60,13 @@ static perp_status take_step(const integration *u, perp_simulation *sim, int k, 
     int is_first = k == g->phase.first[perp__program_phase(g, k)];
     for (int i = 0; i < g->ns && u->from_nodes && !is_first; i++)
         perp_simulation_set_state(sim, i, perp__program_pre(g, u->plan->w, p, i, k));
-    for (int i = 1; i <= u->finer && status == PERP_OK; i++) {
-        double to = i < u->finer ? start + h * i / u->finer : start + h;
-        status = perp_simulation_advance(sim, to, NULL, diag);
+    int n = u->finer == PERP__AT_POINTS ? g->npoint : u->finer;
+    for (int i = 1; i <= n && status == PERP_OK; i++) {
+        double share = u->finer == PERP__AT_POINTS ? g->scheme.c[i - 1] : (double)i / n;
+        status = perp_simulation_advance(sim, i < n ? start + h * share : start + h, NULL, diag);
+        for (int j = 0; j < g->ns + g->nv && status == PERP_OK && u->finer == PERP__AT_POINTS; j++)
+            u->w[(size_t)((i - 1) * g->nb + (j < g->ns ? j : j - g->ns + g->nx)) * (size_t)g->K +
+                 (size_t)k] = perp_simulation_value(sim, 1 + j);
     }
     for (int i = 0; i < g->ns && status == PERP_OK; i++)
         u->w[perp__plan_end(g, i, k)] = perp_simulation_state(sim, i);
@@ -93,7 +97,7 @@ static perp_status integrate_phase(const integration *u, int q, perp_diag *diag)
         perp_simulation_options o = perp_simulation_options_default(m);
         o.from = phase.from;
         o.to = phase.to;
-        o.step = longest / u->finer;
+        o.step = u->finer == PERP__AT_POINTS ? longest : longest / u->finer;
         o.integrator = PERP_RADAU7;
         status = perp_simulation_create(m, &o, &sim, diag);
     }

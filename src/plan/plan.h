@@ -119,9 +119,17 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
 void perp__plan_look(perp_plan *plan);
 void perp__plan_start_as(perp_plan *plan, const perp_plan *other);
 perp_status perp__plan_follow_model(perp_plan *plan, perp_diag *diag);
+/* Solve with the sides as they are now fixed. Pairs that are still relaxed start at a b <= `relaxation`, which is
+ * lowered 10^4 times. 1: solved, with the rows' values and *cost (solve.c). */
+int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost);
+/* Keep the point and its multipliers as the best; back to what was kept. */
+void perp__plan_keep_point(perp_plan *plan);
+void perp__plan_recall_point(perp_plan *plan);
 /* The states at the ends of steps by an accurate integration with the plan's inputs, each step by `finer` of it: from the plan's start on,
- * or each step from the plan's node. w: nW, the plan's but for these. PERP_ERR_MODEL: the integrator does not take the model;
+ * or each step from the plan's node; AT_POINTS: states and vars at the points of the method, with one step to each. w: nW, the plan's but for
+ * these. PERP_ERR_MODEL: the integrator does not take the model;
  * PERP_ERR_NO_SOLUTION: it stops. */
+enum { PERP__AT_POINTS = 0 };
 perp_status perp__plan_integrate(const perp_plan *plan, int finer, int from_nodes, double *w,
                                  perp_diag *diag);
 /* Where state i at the end of step k is in w; the largest size of each state. */
@@ -130,8 +138,19 @@ void perp__plan_amplitudes(const perp_plan *plan, double *amplitude);
 /* As perp_plan_phase_model, with the states before the phase from w. */
 perp_status perp__plan_phase_model(const perp_plan *plan, const double *w, int phase,
                                    perp_model **model, perp_diag *diag);
+/* The worst that conditions, ranges of states and gaps are broken by between points, that of each step, and by how much conditions of the block and then
+ * states are, steps beside steps (between.c). of_step: K, off: (ncondition + ns) * K, to be grown, nullable. 0: memory. */
+typedef struct perp__plan_gap {
+    double error, off, time; /* error: relative to its parts there */
+    int step, at;            /* at: in the model's text */
+    const char *text;
+} perp__plan_gap;
+int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
+                            perp__plan_gap *worst);
 /* Simulate with the inputs found, finer and by another method: `replay` and what belongs to it in result. */
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag);
+/* cost_error of the result, where more than slopes is needed; the plan stays as it is (correct.c). */
+perp_status perp__plan_correct(perp_plan *plan, perp_plan_result *result);
 /* One start after another, several at a time by threads; the best is kept (starts.c). */
 perp_status perp__plan_run_starts(perp_plan *plan, perp_plan_result *result);
 /* A plan on a mesh; NULL: as the options ask. */

@@ -23,6 +23,9 @@ static const double SWITCH = 0.3;
 /* So much of the cost more on a finer mesh is another minimum. */
 static const double DEARER = 1e-3;
 
+/* What is broken between nodes by more than this is passed through. */
+static const double BROKEN = 0.02;
+
 /* A cost near 0 is compared with this part of what it is at the first guess. */
 static const double LEAST_COST = 1e-3;
 
@@ -38,7 +41,8 @@ typedef struct refinement {
     char *cut;    /* K + 1: a run of free length begins at this node */
     int nrun;     /* how many there are; 0: no such runs */
     perp_plan_method method;
-    int holds; /* inputs have one value a step */
+    int holds;     /* inputs have one value a step */
+    int is_broken; /* between nodes: the plan on the next mesh may be another one */
 } refinement;
 
 static int order_of(perp_plan_method method)
@@ -69,7 +73,8 @@ double perp__plan_input(const perp_plan *plan, int j, int k, double share)
     return perp__scheme_between(&g->scheme, value, share);
 }
 
-/* The errors of steps, by accurate integration from their beginnings. What it is not made for counts as if every step were off. */
+/* The errors of steps, by accurate integration from their beginnings, and by what is broken within them. What integration is not made for counts as
+ * if every step were off. */
 static perp_status find_errors(refinement *u)
 {
     const perp_plan *plan = u->plan;
@@ -90,6 +95,8 @@ static perp_status find_errors(refinement *u)
         }
     }
     free(w);
+    perp__plan_gap gap;
+    if (!perp__plan_look_between(plan, u->off, NULL, &gap)) status = PERP_ERR_MEMORY;
     return status == PERP_ERR_MEMORY ? status : PERP_OK;
 }
 
@@ -212,17 +219,8 @@ static double unknown_at(const perp_plan *plan, int j, int k, double share)
     for (int c = 0; c < g->npoint; c++)
         value[c] = plan->w[(size_t)(c * g->nb + j) * (size_t)g->K + (size_t)k];
     if (j >= g->ns) return perp__scheme_between(&g->scheme, value, share);
-    double node[PERP__MOST_POINTS + 1] = {0}, of[PERP__MOST_POINTS + 1], sum = 0;
-    of[0] = perp__program_pre(g, plan->w, plan->p, j, k);
-    memcpy(node + 1, g->scheme.c, sizeof g->scheme.c);
-    memcpy(of + 1, value, sizeof value);
-    for (int c = 0; c <= g->npoint; c++) {
-        double basis = 1;
-        for (int d = 0; d <= g->npoint; d++)
-            if (d != c) basis *= (share - node[d]) / (node[c] - node[d]);
-        sum += basis * of[c];
-    }
-    return sum;
+    return perp__scheme_through(&g->scheme, perp__program_pre(g, plan->w, plan->p, j, k), value,
+                                share);
 }
 
 /* The unknown of `from` that unknown j of a point of `to` is: methods differ in copies of inputs. */
@@ -313,7 +311,7 @@ static perp_status create_finer(const refinement *u, int steps, perp_plan **fine
     o.nodes = steps + 1;
     o.method = u->method;
     o.tries = 1;
-    o.restarts = plan->program->npair > 0 && o.restarts > 0;
+    if (!u->is_broken) o.restarts = plan->program->npair > 0 && o.restarts > 0;
     o.homotopy = NULL;
     if (o.max_iter > MOST_ITERATIONS) o.max_iter = MOST_ITERATIONS;
     perp_status status = make_mesh(u, steps, &mesh, &arena) ? PERP_OK : PERP_ERR_MEMORY;
@@ -342,11 +340,28 @@ static void exchange(perp_plan *plan, perp_plan *finer)
     finer->kkt->pairing = &finer->pairing;
 }
 
+static double size_of_cost(const perp_plan *plan, const perp_plan_result *result)
+{
+    double guessed;
+    perp__program_values(plan->program, &plan->pairing, plan->initial.w, plan->initial.p, plan->r,
+                         &guessed);
+    return fabs(result->cost) + LEAST_COST * fabs(guessed);
+}
+
+/* How far the plan is from a motion that keeps all, and its cost from that of one; the cost in its own size. */
+static double error_of(const perp_plan *plan, const perp_plan_result *result)
+{
+    double error = fmax(result->replay, result->between), cost = result->cost_error;
+    return isfinite(cost) && plan->program->npair == 0
+               ? fmax(error, cost / size_of_cost(plan, result))
+               : error;
+}
+
 /* What is accurate already is not given up for a plan that costs more: another minimum. */
 static int is_no_worse(const perp_plan *plan, const perp_plan_result *finer,
                        const perp_plan_result *now)
 {
-    int is_accurate = now->replay <= plan->options.motion_tol;
+    int is_accurate = error_of(plan, now) <= plan->options.motion_tol;
     if (is_accurate && finer->cost > now->cost + DEARER * fabs(now->cost)) return 0;
     return perp_plan_holds(finer->outcome) &&
            (finer->outcome <= now->on_mesh || finer->outcome <= PERP_PLAN_STATIONARY_B);
@@ -357,7 +372,7 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
 {
     perp_plan *finer = NULL;
     perp_plan_result next;
-    int steps = choose_parts(u, result->replay, cost_moves);
+    int steps = choose_parts(u, error_of(plan, result), cost_moves);
     if (!steps) return 0;
     perp_status status = create_finer(u, steps, &finer);
     if (status == PERP_OK) status = perp__plan_run_starts(finer, &next);
@@ -380,6 +395,7 @@ static int refine_once(perp_plan *plan, int cost_moves, int in_vain, perp_plan_r
 {
     size_t K = (size_t)plan->program->K;
     refinement u = {.plan = plan, .method = plan->options.method};
+    u.is_broken = result->between > BROKEN;
     u.holds = perp_plan_holds_inputs(plan) || (in_vain && plan->program->nx == plan->program->ns);
     perp__arena arena = {0};
     int is_finer = -1;
@@ -404,10 +420,7 @@ static int refine_once(perp_plan *plan, int cost_moves, int in_vain, perp_plan_r
 /* Is the cost what it was on the mesh before, to within the tolerance? */
 static int cost_stays(const perp_plan *plan, const perp_plan_result *result)
 {
-    double guessed;
-    perp__program_values(plan->program, &plan->pairing, plan->initial.w, plan->initial.p, plan->r,
-                         &guessed);
-    double size = fabs(result->cost) + LEAST_COST * fabs(guessed);
+    double size = size_of_cost(plan, result);
     return result->meshes > 0 && fabs(result->cost_change) <= plan->options.motion_tol * size;
 }
 
@@ -419,12 +432,14 @@ perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
     while (is_finer > 0 && !plan->stopped && result->meshes < MOST_MESHES) {
         result->on_mesh = result->outcome;
         perp_status status = perp__plan_replay(plan, result, NULL);
+        if (status == PERP_OK && result->replay <= tol) status = perp__plan_correct(plan, result);
         result->outcome = result->on_mesh;
         if (status != PERP_OK) return status;
-        int stays = cost_stays(plan, result), is_accurate = result->replay <= tol;
-        vain = is_accurate || result->replay < 0.5 * least ? 0 : vain + 1;
+        double error = error_of(plan, result);
+        int stays = cost_stays(plan, result), is_accurate = error <= tol;
+        vain = is_accurate || error < 0.5 * least ? 0 : vain + 1;
         if ((is_accurate && stays) || vain > MOST_IN_VAIN) break;
-        least = fmin(least, result->replay);
+        least = fmin(least, error);
         is_finer = refine_once(plan, !stays, vain > 0, result);
     }
     return is_finer < 0 ? PERP_ERR_MEMORY : PERP_OK;

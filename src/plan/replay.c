@@ -17,6 +17,9 @@ enum { FINER = 4 }; /* steps of the simulation in one of the plan */
  * motion. DIVERGES: more than any impact makes; the replay itself has failed. */
 static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 
+/* What is asked for throughout is broken between nodes by this part of the terms that it is the difference of. */
+static const double MUCH_BETWEEN = 0.02;
+
 /* A state that is less than this of its unit throughout is taken for rounding. */
 static const double NOISE = 1e-9;
 
@@ -232,7 +235,8 @@ static perp_status replay_both(replay *u, perp_diag *why)
 static perp_status measure(replay *u, perp_diag *why)
 {
     const perp_plan *plan = u->plan;
-    int is_fine = plan->options.motion_tol > 0 || plan->program->npoint > 1;
+    int is_fine =
+        plan->options.motion_tol > 0 || plan->program->npoint > 1 || plan->program->npair == 0;
     perp_status status = replay_both(u, why);
     int diverges = status == PERP_OK && !(u->worst <= DIVERGES);
     if (status == PERP_ERR_MEMORY || diverges || (!is_fine && u->worst <= much(plan)))
@@ -254,6 +258,30 @@ void perp__plan_amplitudes(const perp_plan *plan, double *amplitude)
             amplitude[i] = fmax(amplitude[i], fabs(state_at(plan, i, k)));
         amplitude[i] = fmax(amplitude[i], NOISE * g->unit.w[i]);
     }
+}
+
+/* Something is broken between two nodes: a condition, a range, a gap. */
+static void say_broken(const perp_plan *plan, const perp__plan_gap *gap, perp_diag *diag)
+{
+    perp__refuse(
+        diag, PERP_OK, perp__source_place(&plan->model->source, gap->at),
+        "'%s' is broken by %.3g between nodes %d and %d, at t = %.6g, though not at them: "
+        "the plan holds on its mesh only; more nodes, or a tolerance, show whether there is "
+        "such a motion\n",
+        gap->text, gap->off, gap->step + 1, gap->step + 2, gap->time);
+}
+
+/* 0: memory. */
+static int judge_between(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+{
+    perp__plan_gap gap;
+    if (!perp__plan_look_between(plan, NULL, NULL, &gap)) return 0;
+    result->between = gap.error;
+    if (gap.error <= (plan->options.motion_tol > 0 ? plan->options.motion_tol : MUCH_BETWEEN))
+        return 1;
+    say_broken(plan, &gap, diag);
+    result->outcome = PERP_PLAN_FEASIBLE_ON_MESH;
+    return 1;
 }
 
 perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, perp_diag *diag)
@@ -278,5 +306,6 @@ perp_status perp__plan_replay(const perp_plan *plan, perp_plan_result *result, p
     }
     perp_diag_clear(&why);
     free(u.amplitude);
-    return status == PERP_ERR_MEMORY ? status : PERP_OK;
+    if (status == PERP_ERR_MEMORY || !judge_between(plan, result, diag)) return PERP_ERR_MEMORY;
+    return PERP_OK;
 }

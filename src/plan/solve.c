@@ -130,12 +130,12 @@ static void copy_point(perp_plan *plan, int keep)
         memcpy(keep ? best[i] : now[i], keep ? now[i] : best[i], n[i] * sizeof(double));
 }
 
-static void keep(perp_plan *plan)
+void perp__plan_keep_point(perp_plan *plan)
 {
     copy_point(plan, 1);
 }
 
-static void recall(perp_plan *plan)
+void perp__plan_recall_point(perp_plan *plan)
 {
     copy_point(plan, 0);
 }
@@ -186,10 +186,8 @@ static int find_costates(perp_plan *plan)
     return ok;
 }
 
-/* Solve with the sides as they are now fixed. Pairs that are still relaxed start at a b <= `relaxation`, which is
- * lowered 10^4 times. Tried with initial points that are moved less or more into the interior of the bounds. 1:
- * solved, with the rows' values and *cost. */
-static int solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost)
+/* Tried with initial points that are moved less or more into the interior of the bounds. */
+int perp__plan_solve_sides(perp_plan *plan, const char *phase, double relaxation, double *cost)
 {
     static const struct {
         double push, barrier;
@@ -232,15 +230,16 @@ static int solve_sides(perp_plan *plan, const char *phase, double relaxation, do
 static int solve_smaller_sides(perp_plan *plan, double *cost)
 {
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    if (solve_sides(plan, "sides fixed", 0, cost) || plan->stopped) return 1;
+    if (perp__plan_solve_sides(plan, "sides fixed", 0, cost) || plan->stopped) return 1;
     memcpy(plan->w, plan->best.w, plan->nW * sizeof *plan->w);
     memcpy(plan->p, plan->best.p, plan->nP * sizeof *plan->p);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (!perp__sides_treat(plan->sides, plan->w, plan->r, SMALL_PAIR, PERP__SIDE_RELAXED)) return 0;
-    if (!solve_sides(plan, "small pairs relaxed", plan->options.relaxation_min, cost)) return 0;
+    if (!perp__plan_solve_sides(plan, "small pairs relaxed", plan->options.relaxation_min, cost))
+        return 0;
     perp__sides_choose(plan->sides, plan->w, plan->r);
-    return solve_sides(plan, "sides fixed", 0, cost);
+    return perp__plan_solve_sides(plan, "sides fixed", 0, cost);
 }
 
 /* The multiplier of a side of a pair at 0, relative to the terms of its slope; negative where the cost would fall off 0. */
@@ -282,7 +281,7 @@ static int try_every_side(perp_plan *plan, double below)
     size_t list[MOST_CHOSEN], n = 0,
                               npair = (size_t)plan->program->npair * (size_t)plan->program->K;
     double cost;
-    recall(plan);
+    perp__plan_recall_point(plan);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     if (perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN) >
@@ -292,9 +291,9 @@ static int try_every_side(perp_plan *plan, double below)
         if (plan->sides->side[at] == PERP__SIDE_OPEN) list[n++] = at;
     plan->last.is_b = 1;
     for (int choice = 0; choice < 1 << n && !plan->stopped; choice++) {
-        recall(plan);
+        perp__plan_recall_point(plan);
         for (size_t i = 0; i < n; i++) plan->sides->side[list[i]] = (choice >> i) & 1;
-        int solved = solve_sides(plan, "each side", 0, &cost);
+        int solved = perp__plan_solve_sides(plan, "each side", 0, &cost);
         if (solved && cost < below) return 1;
         plan->last.is_b &= solved;
     }
@@ -307,7 +306,7 @@ static int certify_or_leave(perp_plan *plan, double below)
 {
     static const double ways[] = {0.1, 1e-3};
     double cost;
-    recall(plan);
+    perp__plan_recall_point(plan);
     perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
     perp__sides_choose(plan->sides, plan->w, plan->r);
     perp__sides_treat(plan->sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
@@ -318,10 +317,10 @@ static int certify_or_leave(perp_plan *plan, double below)
     if (found == 1) return 0;
     if (found == -2) return -1;
     for (size_t k = 0; k < sizeof ways / sizeof *ways && found == 0 && !plan->stopped; k++) {
-        recall(plan);
+        perp__plan_recall_point(plan);
         for (size_t i = 0; i < plan->nW; i++) plan->w[i] += ways[k] * plan->direction[i];
         for (size_t i = 0; i < plan->nP; i++) plan->p[i] += ways[k] * plan->direction[plan->nW + i];
-        if (solve_sides(plan, "along a descent", 0, &cost) && cost < below) return 1;
+        if (perp__plan_solve_sides(plan, "along a descent", 0, &cost) && cost < below) return 1;
     }
     return try_every_side(plan, below);
 }
@@ -351,7 +350,7 @@ static int refine(perp_plan *plan, perp_plan_result *result)
         best = cost;
         if (!find_costates(plan)) return -1;
         found = 1;
-        keep(plan);
+        perp__plan_keep_point(plan);
         result->rounds = round;
         result->weak = 0;
         result->both_zero =
@@ -362,10 +361,11 @@ static int refine(perp_plan *plan, perp_plan_result *result)
             result->weak = result->both_zero;
             break;
         }
-        if (solve_sides(plan, "both zero opened", 0, &opened) && opened >= best - slack) break;
+        if (perp__plan_solve_sides(plan, "both zero opened", 0, &opened) && opened >= best - slack)
+            break;
         result->weak = result->both_zero;
     }
-    if (found > 0) recall(plan);
+    if (found > 0) perp__plan_recall_point(plan);
     plan->pairing.bound = &plan->program->bound;
     return found;
 }
@@ -406,9 +406,9 @@ static int run_phases(perp_plan *plan, int start, perp__ipm_result *solved,
             plan, start, ways[i].factor * plan->options.relaxation_min, ways[i].goes_on);
         if (!plan->options.refine || plan->program->npair == 0) return 0;
         if (plan->stopped || !(solved->infeasibility < NEARLY_FEASIBLE)) return 0;
-        keep(plan);
+        perp__plan_keep_point(plan);
         refined = refine(plan, result);
-        if (refined == 0) recall(plan);
+        if (refined == 0) perp__plan_recall_point(plan);
     }
     return refined;
 }
@@ -516,10 +516,10 @@ static int follow(perp_plan *plan, double way, perp_plan_result *result)
     double cost;
     for (size_t i = 0; i < plan->nW; i++) plan->w[i] += way * plan->direction[i];
     for (size_t i = 0; i < plan->nP; i++) plan->p[i] += way * plan->direction[plan->nW + i];
-    int solved = solve_sides(plan, "leaving a saddle", 0, &cost) && !plan->stopped;
+    int solved = perp__plan_solve_sides(plan, "leaving a saddle", 0, &cost) && !plan->stopped;
     plan->pairing.bound = &plan->program->bound;
     if (!solved) return 0;
-    keep(plan);
+    perp__plan_keep_point(plan);
     if (plan->program->npair > 0) {
         int refined = refine(plan, &now);
         if (refined <= 0) return refined;
@@ -582,9 +582,9 @@ static int improve_sides(perp_plan *plan, perp_plan_result *result)
     int better = kept ? 1 : -1;
     for (int i = 0; i < MOST_IMPROVED && better == 1 && !plan->stopped; i++) {
         perp_plan_result now = {.outcome = result->outcome};
-        keep(plan);
+        perp__plan_keep_point(plan);
         perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
-        keep(plan);
+        perp__plan_keep_point(plan);
         better = plan->stopped ? 0 : refine(plan, &now);
         if (better == 1) better = verify(plan, &now);
         if (better == 1) better = improves(&now, result);
@@ -711,7 +711,7 @@ static int find_other_sides(perp_plan *plan, double cost, perp_plan_result *resu
     double now = INFINITY;
     if (isfinite(cost)) perp__plan_copy_answer(plan, plan, 1);
     perp__plan_run_homotopy(plan, 0, LAST_NEARBY, PERP__NEARBY);
-    keep(plan);
+    perp__plan_keep_point(plan);
     int refined = plan->stopped ? 0 : refine(plan, &other);
     if (refined > 0)
         perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &now);
@@ -729,9 +729,9 @@ static int run_from_here(perp_plan *plan, perp_plan_result *result)
     double cost = INFINITY;
     perp__ipm_result solved;
     plan->again.is_on = 1;
-    keep(plan);
+    perp__plan_keep_point(plan);
     if (plan->program->npair == 0) {
-        solve_sides(plan, "again", 0, &cost);
+        perp__plan_solve_sides(plan, "again", 0, &cost);
         plan->pairing.bound = &plan->program->bound;
         plan->again.is_on = 0;
         return 0;
@@ -740,7 +740,7 @@ static int run_from_here(perp_plan *plan, perp_plan_result *result)
     plan->again.is_on = 0;
     if (refined > 0)
         perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
-    if (refined == 0) recall(plan);
+    if (refined == 0) perp__plan_recall_point(plan);
     if (refined >= 0 && !plan->stopped && !is_spent(plan) &&
         !(cost <= plan->again.cost + DEARER * fabs(plan->again.cost)))
         refined = find_other_sides(plan, cost, result);
@@ -764,6 +764,17 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
+/* The same program once more, from its solution, to the last digits: a phase of hardly any length multiplies what is left of its equations. As
+ * verify. */
+static int polish(perp_plan *plan, perp_plan_result *result)
+{
+    double cost;
+    perp__plan_solve_sides(plan, "polished", 0, &cost);
+    plan->pairing.bound = &plan->program->bound;
+    result->stationarity = stationarity(plan);
+    return verify(plan, result);
+}
+
 int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
 {
     perp__ipm_result solved = {0};
@@ -776,6 +787,9 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         result->stationarity = stationarity(plan);
     }
     int holds = verify(plan, result);
+    if (holds == 0 && plan->program->npair == 0 && solved.infeasibility < NEARLY_FEASIBLE &&
+        !plan->stopped)
+        holds = polish(plan, result);
     int is_given = plan->has_guess && plan->has_guess != PERP__GUESS_COARSER;
     if (start == 0 && is_given && holds >= 0 && refined >= 0 && !plan->stopped) {
         result->outcome = holds ? PERP_PLAN_FEASIBLE : PERP_PLAN_LIMIT;
@@ -934,6 +948,8 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
     plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
     if (plan->options.replay && perp_plan_holds(result->outcome))
         status = perp__plan_replay(plan, result, diag);
+    if (status == PERP_OK && result->outcome < PERP_PLAN_FEASIBLE_ON_MESH)
+        status = perp__plan_correct(plan, result);
     if (status != PERP_OK) return status;
     if (result->outcome != PERP_PLAN_LIMIT) return PERP_OK;
     if (plan->last.is_not_finite)

@@ -74,6 +74,12 @@ static perp_status plan_it(void *given, perp_diag *diag)
     return status;
 }
 
+/* A limit that is broken between nodes, a little. */
+static const char limit[] =
+    "model limit\ninput u in [-20, 20]\nstate x = 0, v = 1\nder(x) = v\nder(v) = u\n"
+    "plan {\n horizon 1\n nodes 4\n method radau5\n minimize integral(u^2/2)\n"
+    " x <= 1/9\n at end: x = 0, v = -1\n}\n";
+
 static void fail_each(const char *model_text, perp_plan_outcome expected)
 {
     task it = {model_text, expected};
@@ -97,6 +103,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each(far, PERP_PLAN_LOCALLY_INFEASIBLE);
     fail_each(cone, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(finer, PERP_PLAN_LOCAL_MINIMUM);
+    fail_each(limit, PERP_PLAN_GLOBAL);
     perp_diag_clear(&diag);
 }
 

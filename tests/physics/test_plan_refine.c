@@ -87,6 +87,51 @@ static void unstable_plans_become_motions(void **state)
     }
 }
 
+/* What a plan's points pass by is seen between them, said, and mended by steps where it is. */
+static void what_is_broken_between_nodes_is_seen(void **state)
+{
+    static const struct {
+        const char *name, *says;
+        double cost;
+    } of[] = {{"line_disc", "'(x - 0.5)^2 + y^2 >= 0.2^2' is broken", 1.16882451383},
+              {"thin_bump", "'y - 0.4 + 40*(t - 0.5)^2 >= 0' is broken", 0.644331977323},
+              {"thin_post", "'(x - 0.5)^2 + y^2 >= 0.05^2' is broken", 1.00500417922}};
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        refined u = refine(of[i].name, 0, 0);
+        assert_int_equal(u.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+        assert_true(u.r.between > 0.1);
+        assert_non_null(strstr(perp_diag_text(&u.diag), of[i].says));
+        clear(&u);
+        expect(of[i].name, 0, 1e-4, of[i].cost, 1e-4);
+    }
+    refined thin = refine("thin_puck", 0, 0); /* by its pair's gap */
+    assert_int_equal(thin.r.outcome, PERP_PLAN_FEASIBLE_ON_MESH);
+    assert_non_null(strstr(perp_diag_text(&thin.diag), "- 0.05 >= 0' is broken by 0.05"));
+    clear(&thin);
+}
+
+/* What a plan gains from its steps is no less than what it says of its cost, also where slopes say less: osc2 has a root singularity, rough_denham
+ * is a motion that breaks its limit between points. */
+static void costs_are_below_the_least_by_no_more_than_they_state(void **state)
+{
+    static const struct {
+        const char *name;
+        double least, most;
+    } of[] = {{"osc2", 9.42477796077, 0.03},        {"rough_denham", 4, 0.01},
+              {"around_disc", 1.16882451383, 1e-3}, {"damped_osc", 1.82347658194, 0.03},
+              {"osc0", 3.14159265359, 1e-5},        {"rough_time", 2, 0.01}};
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        refined u = refine(of[i].name, 0, 0);
+        assert_true(u.r.outcome <= PERP_PLAN_STATIONARY_S);
+        if (!(u.r.cost + u.r.cost_error >= of[i].least * (1 - 1e-9)) ||
+            !(u.r.cost_error <= of[i].most * of[i].least))
+            fail_msg("%s: %.10g, stated to be off by %g", of[i].name, u.r.cost, u.r.cost_error);
+        clear(&u);
+    }
+}
+
 /* No mesh of so few steps is accurate enough: said, and no word of a minimum. */
 static void a_tolerance_that_is_not_reached_is_said(void **state)
 {
@@ -199,11 +244,14 @@ static void a_table_has_all_of_the_motion(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(known_optima_are_reached),
-                                       cmocka_unit_test(switches_are_found),
-                                       cmocka_unit_test(unstable_plans_become_motions),
-                                       cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
-                                       cmocka_unit_test(inputs_that_swing_are_held),
-                                       cmocka_unit_test(a_table_has_all_of_the_motion)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_optima_are_reached),
+        cmocka_unit_test(switches_are_found),
+        cmocka_unit_test(unstable_plans_become_motions),
+        cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
+        cmocka_unit_test(inputs_that_swing_are_held),
+        cmocka_unit_test(what_is_broken_between_nodes_is_seen),
+        cmocka_unit_test(costs_are_below_the_least_by_no_more_than_they_state),
+        cmocka_unit_test(a_table_has_all_of_the_motion)};
     return run_all(tests);
 }

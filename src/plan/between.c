@@ -1,0 +1,243 @@
+/* What conditions, ranges of states and gaps are between the points of a plan, where nothing holds them: on the polynomials of its steps, at
+ * SAMPLES places a step and at the lowest place beside each that is lower than those beside it. */
+
+#include "model/instant.h"
+#include "model/plan_block.h"
+#include "plan/plan.h"
+#include "plan/verify.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SAMPLES = 16, NARROWINGS = 30 };
+
+/* The scale of a condition is at least this part of the largest that it has at a node. */
+static const double LITTLE = 1e-3;
+
+/* lo <= e <= hi throughout; by numbers where there are no expressions. */
+typedef struct bounded {
+    perp_expr e, lo, hi; /* e: -1: a state; lo, hi: -1: the numbers */
+    double from, to;
+    int state, phase, at; /* phase: -1: all */
+    int row;              /* of `off`; -1: none */
+    const char *text;
+    double most; /* the largest scale at a node */
+} bounded;
+
+typedef struct looker {
+    const perp_plan *plan;
+    bounded *of;
+    int n, step;
+    double *symbol, *value; /* of the model's symbols and nodes */
+    double *kept;           /* n * (SAMPLES + 1) */
+    double *off;            /* by conditions and states, and steps; nullable */
+    perp__plan_gap *worst;
+    perp__arena arena;
+} looker;
+
+/* The row of `off` for condition i: that of a state, if it is about one alone. */
+static int row_of(const perp_model *m, int i)
+{
+    const perp__plan_condition *c = &m->plan->condition[i];
+    const perp__node *e = &m->graph.node[c->e];
+    for (int k = 0; k < m->nitem[PERP_STATE] && e->op == PERP__SYMBOL; k++)
+        if (m->item[PERP_STATE][k].symbol == e->a) return m->plan->ncondition + k;
+    return i;
+}
+
+/* A new one, of all phases, that nothing bounds yet. */
+static bounded *add(looker *u, perp_expr e, int at, const char *text)
+{
+    bounded *c = &u->of[u->n++];
+    *c = (bounded){.e = e, .lo = -1, .hi = -1, .phase = -1, .row = -1, .at = at, .text = text};
+    c->from = -INFINITY;
+    c->to = INFINITY;
+    return c;
+}
+
+/* What is asked for at all points. */
+static void list(looker *u)
+{
+    const perp_model *m = u->plan->model;
+    const perp__plan_block *b = m->plan;
+    for (int i = 0; i < b->ncondition; i++) {
+        const perp__plan_condition *q = &b->condition[i];
+        if (q->where != PLAN_ALWAYS) continue;
+        bounded *c = add(u, q->e, q->at, q->text);
+        c->lo = q->lo, c->hi = q->hi;
+        c->phase = q->phase;
+        c->row = row_of(m, i);
+    }
+    for (int i = 0; i < 2 * m->npair; i++) {
+        const perp__pair *q = &m->pair[i / 2];
+        if (q->two_sided || q->guard >= 0) continue;
+        add(u, i % 2 ? q->b : q->a, q->at, q->text)->from = 0;
+    }
+    for (int i = 0; i < u->plan->program->ns; i++) {
+        const perp__item *x = &m->item[PERP_STATE][i];
+        if (x->lo == -(double)INFINITY && x->hi == (double)INFINITY) continue;
+        bounded *c = add(u, -1, x->at, x->name);
+        c->state = i;
+        c->from = x->lo, c->to = x->hi;
+        c->row = b->ncondition + i;
+    }
+}
+
+static int allocate(looker *u)
+{
+    const perp_model *m = u->plan->model;
+    int most = m->plan->ncondition + 2 * m->npair + u->plan->program->ns;
+    PERP_TAKE(&u->arena, u->of, most);
+    PERP_TAKE(&u->arena, u->kept, (size_t)most * (SAMPLES + 1));
+    PERP_TAKE(&u->arena, u->symbol, m->nsymbol + m->plan->nparam);
+    PERP_TAKE(&u->arena, u->value, m->graph.count);
+    return !u->arena.failed;
+}
+
+/* To a part `share` of the way through the step: states by its polynomial, inputs as they are between nodes; nothing else has a value. */
+static void look_at(looker *u, double share)
+{
+    const perp_plan *plan = u->plan;
+    const perp__program *g = plan->program;
+    const perp_model *m = plan->model;
+    double at[PERP__MOST_POINTS], h = perp__program_step(g, plan->p, u->step);
+    size_t K = (size_t)g->K, k = (size_t)u->step;
+    u->symbol[PERP__SYM_T] = perp__program_time(g, plan->p, u->step) + share * h;
+    perp__put_inputs(m, u->symbol[PERP__SYM_T], PERP__NOW, u->symbol, u->value);
+    for (int i = 0; i < g->ns; i++) {
+        double *x = u->symbol + m->item[PERP_STATE][i].symbol;
+        for (int c = 0; c < g->npoint; c++) at[c] = plan->w[(size_t)(c * g->nb + i) * K + k];
+        x[PERP__NOW] = perp__scheme_through(&g->scheme, x[PERP__PRE], at, share);
+        x[PERP__DER] = NAN;
+    }
+    for (int i = 0; i < g->nv; i++) u->symbol[m->item[PERP_VAR][i].symbol] = NAN;
+    for (int j = 0; j < g->nu; j++) {
+        const perp__item *x = &m->item[PERP_INPUT][g->input_item[j]];
+        u->symbol[x->symbol] = fmax(x->lo, fmin(x->hi, perp__plan_input(plan, j, u->step, share)));
+    }
+    perp__graph_values(&m->graph, u->symbol, u->value);
+}
+
+static double value_of(const looker *u, const bounded *c)
+{
+    return c->e >= 0 ? u->value[c->e]
+                     : u->symbol[u->plan->model->item[PERP_STATE][c->state].symbol];
+}
+
+static double low_of(const looker *u, const bounded *c)
+{
+    return c->lo >= 0 ? u->value[c->lo] : c->from;
+}
+
+static double high_of(const looker *u, const bounded *c)
+{
+    return c->hi >= 0 ? u->value[c->hi] : c->to;
+}
+
+/* By how much it is kept where the looker is; NaN: it speaks of what has no value there. */
+static double kept_by(const looker *u, const bounded *c)
+{
+    double x = value_of(u, c), below = x - low_of(u, c), above = high_of(u, c) - x;
+    return isnan(below) || isnan(above) ? (double)NAN : fmin(below, above);
+}
+
+/* What it is the difference of: e and its bound; where that is 0, the parts of e. 0: it has none. */
+static double scale_of(const looker *u, const bounded *c)
+{
+    const double *v = u->value;
+    double x = value_of(u, c),
+           bound = x - low_of(u, c) < high_of(u, c) - x ? low_of(u, c) : high_of(u, c);
+    if (bound != 0) return fabs(x) + fabs(bound);
+    if (c->e < 0) return 0;
+    const perp__node *e = &u->plan->model->graph.node[c->e];
+    return e->op == PERP__ADD || e->op == PERP__SUB ? fabs(v[e->a]) + fabs(v[e->b]) : 0;
+}
+
+/* Condition c is broken here. */
+static void note(looker *u, const bounded *c, double *of_step)
+{
+    double off = -kept_by(u, c), scale = scale_of(u, c),
+           error = off / (scale > 0 ? fmax(scale, LITTLE * c->most) : c->most);
+    size_t at = (size_t)c->row * (size_t)u->plan->program->K + (size_t)u->step;
+    *of_step = fmax(*of_step, error);
+    if (u->off && c->row >= 0) u->off[at] = fmax(u->off[at], off);
+    if (!(error > u->worst->error)) return;
+    *u->worst = (perp__plan_gap){error, off, u->symbol[PERP__SYM_T], u->step, c->at, c->text};
+}
+
+/* The lowest place between two shares, by golden sections. */
+static void look_lowest(looker *u, const bounded *c, double a, double b)
+{
+    const double part = 0.5 * (sqrt(5) - 1);
+    double x[2] = {b - part * (b - a), a + part * (b - a)}, y[2];
+    for (int k = 0; k < 2; k++) look_at(u, x[k]), y[k] = kept_by(u, c);
+    for (int i = 0; i < NARROWINGS; i++) {
+        int right = y[1] < y[0];
+        if (right)
+            a = x[0], x[0] = x[1], y[0] = y[1], x[1] = a + part * (b - a);
+        else
+            b = x[1], x[1] = x[0], y[1] = y[0], x[0] = b - part * (b - a);
+        look_at(u, x[right]);
+        y[right] = kept_by(u, c);
+    }
+    look_at(u, 0.5 * (a + b));
+}
+
+/* Places of condition i that are lower than those beside them, and may be broken. */
+static void look_through(looker *u, int i, double *of_step)
+{
+    const bounded *c = &u->of[i];
+    const double *y = u->kept + (size_t)i * (SAMPLES + 1);
+    for (int s = 0; s <= SAMPLES; s++) {
+        double left = s > 0 ? y[s - 1] : y[s], right = s < SAMPLES ? y[s + 1] : y[s];
+        if (!(y[s] <= left && y[s] <= right) || !(y[s] < 2 * fmax(left - y[s], right - y[s])))
+            continue;
+        look_lowest(u, c, fmax(0, s - 1.0) / SAMPLES, fmin(SAMPLES, s + 1.0) / SAMPLES);
+        if (kept_by(u, c) < 0) note(u, c, of_step);
+    }
+}
+
+static void look_at_step(looker *u, double *of_step)
+{
+    perp__plan_row_symbols(u->plan->program, u->plan->w, u->plan->p, u->step + 1,
+                           u->plan->program->npoint - 1, u->symbol, u->value);
+    for (int s = 0; s <= SAMPLES; s++) {
+        look_at(u, (double)s / SAMPLES);
+        for (int i = 0; i < u->n; i++)
+            u->kept[(size_t)i * (SAMPLES + 1) + (size_t)s] = kept_by(u, &u->of[i]);
+    }
+    int phase = perp__program_phase(u->plan->program, u->step);
+    for (int i = 0; i < u->n; i++)
+        if (u->of[i].phase < 0 || u->of[i].phase == phase) look_through(u, i, of_step);
+}
+
+/* The largest scale of each condition at a node; of one without parts, its largest value. */
+static void find_scales(looker *u)
+{
+    const perp__program *g = u->plan->program;
+    for (int k = 0; k < g->K; k++) {
+        perp__plan_row_symbols(g, u->plan->w, u->plan->p, k + 1, g->npoint - 1, u->symbol,
+                               u->value);
+        for (int i = 0; i < u->n; i++) {
+            double scale = scale_of(u, &u->of[i]);
+            u->of[i].most = fmax(u->of[i].most, scale > 0 ? scale : fabs(value_of(u, &u->of[i])));
+        }
+    }
+}
+
+int perp__plan_look_between(const perp_plan *plan, double *of_step, double *off,
+                            perp__plan_gap *worst)
+{
+    looker u = {.plan = plan, .off = off, .worst = worst};
+    double error = 0;
+    int ok = allocate(&u);
+    *worst = (perp__plan_gap){0};
+    if (ok) {
+        list(&u);
+        find_scales(&u);
+    }
+    for (u.step = 0; ok && u.step < plan->program->K; u.step++)
+        look_at_step(&u, of_step ? &of_step[u.step] : &error);
+    perp__arena_clear(&u.arena);
+    return ok;
+}
