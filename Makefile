@@ -78,6 +78,7 @@ bench: setup
 	@$(MAKE) build
 	@build/bench_simulate
 	@build/bench_texts
+	@build/bench_jit
 	@build/bench_plan
 
 # Complementarity methods beside the installed peers (Debian: libsiconos-numerics-dev, libode-dev).

@@ -40,6 +40,7 @@ static const char *const solvers[] = {
 
 /* Of --estimate, and which part of the run's work it may cost. */
 enum { SAMPLED = 1 };
+static const char *const jits[] = {"off", "auto", "on", NULL};
 static const char *const estimates[] = {"none", "sampled", "full", NULL};
 static const int part_of_work[] = {0, 10, 2};
 
@@ -70,6 +71,11 @@ static const cli_option options[] = {
     {"solver", "NAME",
      "for the complementarity problem of a step: auto (default), lemke, ...; see perp solvers",
      INTO(o.solver), .words = solvers},
+    {"jit", "HOW",
+     "compile the expressions by cc or tcc, same results: off, auto (default: long runs only, "
+     "where "
+     "there is a compiler), on (docs/compiled.md)",
+     INTO(o.jit), .words = jits},
     {"o", "OUT.csv",
      "write the trajectory; - is standard output (the summary then goes to standard error); "
      "OUT" PERP_BINARY_SUFFIX ": rows as numbers, for long runs (docs/formats.md)",
@@ -618,6 +624,8 @@ static void print_summary(FILE *out, const perp_model *model, const perp_simulat
     if (s.steps == perp_simulation_steps(sim) && fabs(s.time - o->to) > 1e-9 * (1 + fabs(o->to)))
         fprintf(out, ", the last whole step before %g", o->to);
     if (s.steps) fprintf(out, ", %.2f us a step", 1e6 * seconds / (double)s.steps);
+    if (perp_simulation_compiler(sim))
+        fprintf(out, ", compiled by %s", perp_simulation_compiler(sim));
     if (s.steps)
         fprintf(out,
                 "\nevery step verified: worst residual %.2g (step %ld), worst error %.2g; %ld "
@@ -795,6 +803,7 @@ static perp_status create(perp_model *model, request *r, perp_simulation **sim, 
 static int simulate(perp_model *model, request *r, perp_diag *diag)
 {
     r->o = perp_simulation_options_default(model);
+    r->o.jit = PERP_JIT_AUTO;
     if (!is_named(model, r)) r->o.integrator = cli_recommend(model);
     cli_read_again(&r->args, r);
     if (r->from) r->o.from = r->start.time;

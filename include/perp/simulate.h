@@ -40,13 +40,23 @@ typedef enum perp_integrator {
 PERP_API const char *perp_integrator_name(perp_integrator integrator);
 PERP_API perp_integrator perp_integrator_find(const char *name);
 
+/// Whether the expressions of a run become machine code: by cc or tcc, in a process of its own, kept in the user's cache folder
+/// ($XDG_CACHE_HOME/perp, ~/.cache/perp; made with mode 0700). Results are the same, bit for bit. docs/compiled.md
+typedef enum perp_jit {
+    PERP_JIT_OFF, ///< they are interpreted: the library starts no process
+    PERP_JIT_AUTO, ///< where it pays, in runs of 100 000 steps or more; where there is no compiler they are interpreted
+    PERP_JIT_ON, ///< they do, or creating fails
+    PERP_JIT_COUNT
+} perp_jit;
+
 typedef struct perp_simulation_options {
-    size_t size;                ///< set by the default; says which fields the caller has
-    double from;                ///< start time [s]; default the model's, else 0
-    double to;                  ///< end time [s]; default the model's, else NaN: must be set
-    double step;                ///< step h > 0 [s]; default the model's, else NaN: must be set
-    perp_integrator integrator; ///< default the model's, else backward Euler; see perp_simulation_recommend
-    double theta;           ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
+    size_t size; ///< set by the default; says which fields the caller has
+    double from; ///< start time [s]; default the model's, else 0
+    double to;   ///< end time [s]; default the model's, else NaN: must be set
+    double step; ///< step h > 0 [s]; default the model's, else NaN: must be set
+    perp_integrator
+        integrator; ///< default the model's, else backward Euler; see perp_simulation_recommend
+    double theta;   ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
     perp_lcp_method solver; ///< for the complementarity problem of a step
     double
         tol; ///< a step is verified when each condition holds to tol on its own scale, the sum of its |terms|
@@ -60,6 +70,7 @@ typedef struct perp_simulation_options {
     double
         accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the estimated error of a part, in each state, below accuracy
     ///< times the largest that the state has been, or moves by in a step; all parts are verified. Below 1; 1e-6 is usual
+    perp_jit jit; ///< default PERP_JIT_OFF
 } perp_simulation_options;
 
 /// A count that stands for all there are.
@@ -116,11 +127,14 @@ PERP_API perp_integrator perp_simulation_recommend(const perp_model *model);
 /// @param model  must outlive the simulation; later perp_model_set calls do not reach it
 /// @return PERP_OK, PERP_ERR_ARG (step or times out of range, or a name of the options is none of the model), PERP_ERR_MODEL (not affine, division by zero at the
 ///         initial state, structurally singular), PERP_ERR_DATA (an input without a value, a table that ends before
-///         the run), PERP_ERR_MEMORY
+///         the run), PERP_ERR_UNAVAILABLE (PERP_JIT_ON, and nothing can be compiled here: diag says why), PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_create(const perp_model *model,
                                             const perp_simulation_options *options,
                                             perp_simulation **simulation, perp_diag *diag);
 PERP_API void perp_simulation_destroy(perp_simulation *simulation);
+
+/// What compiled the run's expressions, as it names itself; NULL: they are interpreted, or NULL was given.
+PERP_API const char *perp_simulation_compiler(const perp_simulation *simulation);
 
 /// Number of steps from `from` to `to`: the whole steps that fit; after a shorter one (perp_simulation_advance), those taken and the
 /// whole ones that fit from there.
@@ -285,11 +299,11 @@ PERP_API perp_status perp_simulation_derivatives(const perp_simulation *simulati
 
 /// What derivatives by a name are, from worse to better.
 typedef enum perp_derivative_kind {
-    PERP_DERIVATIVE_NONE,      ///< a step did not determine them
-    PERP_DERIVATIVE_NO_SIDE,   ///< where both sides of a pair were 0 they are of a choice that holds neither for an increase nor for a decrease
-    PERP_DERIVATIVE_INCREASE,  ///< one-sided: both sides of a pair were 0, and these hold for an increase
-    PERP_DERIVATIVE_DECREASE,  ///< the same for a decrease
-    PERP_DERIVATIVE_OF_STEPS,  ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
+    PERP_DERIVATIVE_NONE,    ///< a step did not determine them
+    PERP_DERIVATIVE_NO_SIDE, ///< where both sides of a pair were 0 they are of a choice that holds neither for an increase nor for a decrease
+    PERP_DERIVATIVE_INCREASE, ///< one-sided: both sides of a pair were 0, and these hold for an increase
+    PERP_DERIVATIVE_DECREASE, ///< the same for a decrease
+    PERP_DERIVATIVE_OF_STEPS, ///< fixed steps: a guard has switched, as at an impact; they are those of the steps as taken, not of the motion
     PERP_DERIVATIVE_TWO_SIDED, ///< none of these
     PERP_DERIVATIVE_KIND_COUNT
 } perp_derivative_kind;
@@ -317,7 +331,8 @@ typedef struct perp_run_stretch {
     int nparameter;       ///< how many parameters
     const int *parameter; ///< their indices in the model
     int every_row;        ///< 1: the rows after all steps count, 0: the last one
-    perp_derivative_kind *kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change
+    perp_derivative_kind *
+        kind; ///< nullable; perp_simulation_jvp writes what the derivatives of the last row are; an increase is one along the change
 } perp_run_stretch;
 
 /// By what a stretch is moved, or the gradient by it. The three are independent: initial values that follow from parameters do not move with these.

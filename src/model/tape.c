@@ -194,7 +194,16 @@ void perp__tape_eval(const perp__tape *tape, double *ws)
     } while (++i < n);                                                                             \
     break
 
-void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int last)
+/* By machine code, where that begins and ends there. */
+static int is_run(const perp__tape *tape, double *ws, int first, int last)
+{
+    if ((first != 0 && first != tape->cut) || (last != tape->cut && last != tape->ncode)) return 0;
+    if (first < tape->cut) tape->machine[0](ws);
+    if (last > tape->cut) tape->machine[1](ws);
+    return 1;
+}
+
+static void interpret(const perp__tape *tape, double *ws, int first, int last)
 {
     double *result = ws + tape->first + tape->nconst + first;
     const perp__instruction *code = tape->code + first, *end = tape->code + last;
@@ -211,6 +220,16 @@ void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int las
         default: RUN(perp__apply(op, a, b));
         }
     }
+}
+
+void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int last)
+{
+    if (!tape->machine[0] || !is_run(tape, ws, first, last)) interpret(tape, ws, first, last);
+}
+
+void perp__tape_complete(const perp__tape *tape, double *ws)
+{
+    if (tape->machine[0]) interpret(tape, ws, 0, tape->ncode);
 }
 
 void perp__tape_eval_many(const perp__tape *tape, double *ws, int n)

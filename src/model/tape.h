@@ -22,6 +22,10 @@ typedef struct perp__tape {
     double *constant;
     perp__instruction *code;
     int *out; /* slot of each root */
+    void (*machine[2])(
+        double
+            *); /* the instructions before `cut` and from there on as machine code (machine.h); NULL: they are interpreted */
+    int cut;
 } perp__tape;
 
 /* Compile the roots for a workspace where slots below `first` are symbols or belong to others. 0
@@ -44,6 +48,9 @@ void perp__tape_eval(const perp__tape *tape, double *ws);
 /* The instructions from `first` on, before `end`, both 0, all, or how many the early roots take: what precedes them was evaluated for
  * the same symbols. */
 void perp__tape_eval_part(const perp__tape *tape, double *ws, int first, int end);
+
+/* After an evaluation: all values, where machine code left some out. */
+void perp__tape_complete(const perp__tape *tape, double *ws);
 
 /* How many instructions make the first n roots and all that they are made of. */
 int perp__tape_instructions(const perp__tape *tape, int n);

@@ -6,6 +6,7 @@
 #include "base/tol.h"
 #include "linalg/dense.h"
 #include "model/instant.h"
+#include "model/machine.h"
 #include "simulate/run.h"
 
 #include <math.h>
@@ -400,6 +401,12 @@ perp__collocation *perp__collocation_create(const perp_model *model, const perp_
     return NULL;
 }
 
+perp_status perp__collocation_compile(perp__collocation *a, perp_diag *diag)
+{
+    const perp__machine_tape tape = {&a->tape, 0};
+    return perp__machine_make(&tape, 1, &a->compiled, diag);
+}
+
 perp__collocation *perp__collocation_share(perp__collocation *a)
 {
     perp__collocation *copy = malloc(sizeof *copy), *of = a->of ? a->of : a;
@@ -419,6 +426,7 @@ static void release(perp__collocation *a)
     if (atomic_fetch_sub(&a->users, 1) > 1) return;
     perp__sparse_lu_destroy(a->lu);
     perp__tape_clear(&a->tape);
+    perp__compiled_release(a->compiled);
     perp__arena_clear(&a->arena);
     free(a);
 }

@@ -6,6 +6,7 @@
 
 #include "external/sparse_lu.h"
 #include "base/arena.h"
+#include "external/compiler.h"
 #include "model/model.h"
 #include "model/scheme.h"
 #include "model/tape.h"
@@ -64,6 +65,7 @@ struct perp__collocation {
     int *active, *lu_start, *lu_column, *swap;
     double *lu_value, *dense;
     perp__sparse_lu *lu;
+    perp__compiled *compiled; /* the tape as machine code; NULL: it is interpreted */
     perp__arena arena;
 };
 
@@ -75,6 +77,9 @@ struct perp__changes;
 /* NULL when memory is out. step: the usual length of one, by which drift is taken back; changes: what may be set. */
 perp__collocation *perp__collocation_create(const perp_model *model, const perp__scheme *scheme,
                                             double step, const struct perp__changes *changes);
+
+/* Let its expressions run as machine code from now on; as perp__machine_make. Before others share it. */
+perp_status perp__collocation_compile(perp__collocation *at, perp_diag *diag);
 /* Another for the same rows; it may outlive this one. */
 perp__collocation *perp__collocation_share(perp__collocation *at);
 void perp__collocation_destroy(perp__collocation *at);

@@ -212,7 +212,7 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     o.integrator = PERP_BACKWARD_EULER;
     for (int k = 0; k < 2 && status == PERP_OK; k++) {
         o.step = e->short_h / (1 + k);
-        status = perp__step_create(&e->probe[k], model, &o, changes);
+        status = perp__step_create(&e->probe[k], model, &o, changes, diag);
     }
     for (int k = 0; k < 2; k++) e->probe[k].tape.held = e->held;
     if (status != PERP_OK) return status;
@@ -220,7 +220,7 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     if (!e->at) return PERP_ERR_MEMORY;
     e->at->may.driven = driven;
     perp__events_forget(e);
-    return PERP_OK;
+    return perp__step_compiler(&e->probe[0]) ? perp__collocation_compile(e->at, diag) : PERP_OK;
 }
 
 perp_status perp__events_share(const perp__events *of, const perp_simulation_options *options,

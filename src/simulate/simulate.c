@@ -85,6 +85,8 @@ static perp_status check_options(const perp_model *model, const perp_simulation_
         wrong = "the step is longer than the run";
     else if (!(o->tol > 0))
         wrong = "the tolerance must be positive";
+    else if ((unsigned)o->jit >= PERP_JIT_COUNT)
+        wrong = "jit must be one of perp_jit";
     else if (!(o->accuracy >= 0) || o->accuracy >= 1)
         wrong = "the accuracy must be from 0, for whole steps, to below 1";
     else if (o->accuracy > 0 && model->kind == PERP_DISCRETE)
@@ -464,7 +466,7 @@ static perp_status make_step(perp_simulation *sim, const perp__changes *changes,
     perp_simulation_options o = sim->options;
     int has_events = perp__events_wanted(sim->model, o.integrator);
     if (has_events) o.integrator = PERP_BACKWARD_EULER;
-    perp_status status = perp__step_create(&sim->step, sim->model, &o, changes);
+    perp_status status = perp__step_create(&sim->step, sim->model, &o, changes, diag);
     if (status != PERP_OK || !has_events) return status;
     return perp__events_create(sim->model, &sim->options, changes, &sim->driven, &sim->events,
                                diag);
@@ -552,6 +554,11 @@ void perp_simulation_destroy(perp_simulation *sim)
     free(sim->column_unit);
     free(sim->row);
     free(sim);
+}
+
+const char *perp_simulation_compiler(const perp_simulation *sim)
+{
+    return sim ? perp__step_compiler(&sim->step) : NULL;
 }
 
 long perp_simulation_steps(const perp_simulation *sim)

@@ -299,7 +299,10 @@ void perp__problem_clear(perp__step *step);
 
 /* layout.c; the parameters that may change are symbols of the step, in the workspace from perp__step_parameter(step, 0) on. */
 perp_status perp__step_create(perp__step *step, const perp_model *model,
-                              const perp_simulation_options *options, const perp__changes *changes);
+                              const perp_simulation_options *options, const perp__changes *changes,
+                              perp_diag *diag);
+/* What compiled its expressions; NULL: they are interpreted. */
+const char *perp__step_compiler(const perp__step *step);
 /* Another of the same problem, without what its steps left behind. */
 perp_status perp__step_share(perp__step *step, const perp__step *of,
                              const perp_simulation_options *options);

@@ -261,6 +261,7 @@ static void find_terms(perp__step *s)
         double *scale = &s->sizes.term[s->sym.y + j].scale;
         *scale = fmax(*scale, s->sizes.declared[j]);
     }
+    perp__tape_complete(&s->tape.check, s->ws);
     perp__tape_terms(&s->tape.check, s->ws, s->marks.before, s->sizes.term);
     for (int i = 0; i < s->nown; i++)
         s->sizes.scale[i] = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
@@ -699,6 +700,7 @@ static void find_data(perp__step *s)
     double h = s->ws[SYM_H], *data = s->sizes.scale;
     for (int i = 0; i < s->sym.n; i++)
         s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
+    perp__tape_complete(&s->tape.check, s->ws);
     perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
     for (int r = 0; r < s->nrow; r++) data[r] = s->nonlinear ? 0 : fabs(s->c[r]);
     for (int i = 0; i < s->nown; i++) {

@@ -227,7 +227,7 @@ static void a_scale_is_the_least_size_of_a_side(void **state)
         perp_model *model = parse_model(text);
         perp_simulation_options o = perp_simulation_options_default(model);
         perp__step s = {0};
-        assert_int_equal(perp__step_create(&s, model, &o, NULL), PERP_OK);
+        assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
         s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = s.ws[s.sym.y] = 0, s.ws[s.sym.y + 1] = -1e-12;
         perp__step_linearise(&s);
         assert_int_equal(perp__step_verify(&s).error <= s.tol, i == 1);
@@ -244,7 +244,7 @@ static void sizes_are_those_of_the_point_that_is_judged(void **state)
                                     "0 <= f perp 1 + x >= 0\nsimulate to 1 step 0.5\n");
     perp_simulation_options o = perp_simulation_options_default(model);
     perp__step s = {0};
-    assert_int_equal(perp__step_create(&s, model, &o, NULL), PERP_OK);
+    assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
     double *y = s.ws + s.sym.y;
     for (int moved = 0; moved < 2; moved++) {
         s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = 1, s.ws[s.sym.pre + 1] = 0;
@@ -269,7 +269,7 @@ static void a_point_far_away_is_no_data_of_its_own(void **state)
                                     "simulate to 1 step 0.5\n");
     perp_simulation_options o = perp_simulation_options_default(model);
     perp__step s = {0};
-    assert_int_equal(perp__step_create(&s, model, &o, NULL), PERP_OK);
+    assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
     double *y = s.ws + s.sym.y;
     s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = y[0] = 1;
     for (int far = 0; far < 2; far++) {
