@@ -675,26 +675,31 @@ perp__verdict perp__step_judge_with(perp__step *s, perp__step *part, const int *
 
 /* Growth ---------------------------------------------------------------------------------------- */
 
-/* The same of pairs; what is split has none. */
-static void find_pair_data(perp__step *s)
+/* The constants of the rows, into s->sizes.scale. */
+static void take_constants(perp__step *s)
 {
-    const int *out = s->tape.check.out + 2 * s->nown;
-    const perp__terms *term = s->sizes.term;
-    double *data = s->sizes.scale;
-    for (int i = 0, p = 0; i < s->model->npair; i++) {
-        int two = s->model->pair[i].two_sided;
-        data[s->pair[p].a] = term[out[0]].scale + (two ? term[out[2]].scale : 0);
-        if (two)
-            data[s->pair[p + 1].b] = term[out[0]].scale + term[out[3]].scale;
-        else
-            data[s->pair[p].b] = term[out[1]].scale;
-        p += two ? 2 : 1, out += two ? 4 : 2;
+    for (int r = 0; r < s->nrow; r++) s->sizes.scale[r] = fabs(s->c[r]);
+}
+
+/* The same of a step that is not affine, by its linearisation at the present point: that of the step's start. */
+static void find_constants(perp__step *s)
+{
+    const int *out = s->tape.coefficients.out;
+    const double *ws = s->ws, *y = ws + s->sym.y;
+    perp__tape_eval(&s->tape.coefficients, s->ws);
+    for (int r = 0, e = 0; r < s->nrow; r++) {
+        double sum = ws[out[r]];
+        for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+            int varies = e < s->nentry && s->entry[e] == k;
+            sum -= (varies ? ws[out[s->nrow + e]] : s->value[k]) * y[s->column[k]];
+            e += varies;
+        }
+        s->sizes.scale[r] = fabs(sum);
     }
 }
 
-/* The terms of the rows that have no unknown, into s->sizes.scale: of an affine step at least its constants. Those of a linearisation are as
- * large as the point that it was made at, and no data. */
-static void find_data(perp__step *s)
+/* And in equations at least the terms without unknowns. */
+static void add_data(perp__step *s)
 {
     const int *out = s->tape.check.out;
     double h = s->ws[SYM_H], *data = s->sizes.scale;
@@ -702,13 +707,31 @@ static void find_data(perp__step *s)
         s->sizes.term[i] = (perp__terms){i < s->sym.y ? fabs(s->ws[i]) : 0, 0};
     perp__tape_complete(&s->tape.check, s->ws);
     perp__tape_terms(&s->tape.check, s->ws, NULL, s->sizes.term);
-    for (int r = 0; r < s->nrow; r++) data[r] = s->nonlinear ? 0 : fabs(s->c[r]);
     for (int i = 0; i < s->nown; i++) {
         double sum = s->sizes.term[out[2 * i]].scale + s->sizes.term[out[2 * i + 1]].scale;
         data[i] = fmax(data[i], s->marks.has_h[i] ? h * sum : sum);
     }
-    if (s->nonlinear) find_pair_data(s);
     s->sizes.has_terms = 0;
+}
+
+/* Data of the rows. Where the step is not affine they are those of its start: a linearisation far away has constants as large as the point
+ * where it was made. */
+static void find_data(perp__step *s)
+{
+    size_t bytes = (size_t)s->ny * sizeof(double);
+    double *y = s->ws + s->sym.y, *end = s->sizes.scratch;
+    if (s->nonlinear) {
+        memcpy(end, y, bytes);
+        memcpy(y, s->newton.from, bytes);
+        perp__tape_eval(&s->tape.check, s->ws);
+        find_constants(s);
+        add_data(s);
+        memcpy(y, end, bytes);
+        perp__tape_eval(&s->tape.check, s->ws);
+    } else {
+        take_constants(s);
+        add_data(s);
+    }
 }
 
 /* Mark what row r anchors: its unknowns, where the rounding that it can have is small beside the data of the row itself, or
@@ -783,7 +806,7 @@ int perp__step_has_grown(perp__step *s)
 {
     size_nothing(s);
     s->sizes.has_terms = 0;
-    for (int r = 0; r < s->nrow && !s->nonlinear; r++) s->sizes.scale[r] = fabs(s->c[r]);
+    if (!s->nonlinear) take_constants(s);
     if (s->nonlinear ? !is_beyond(s, data_of_states(s), NULL) : !something_floats(s)) return 0;
     find_terms(s);
     find_data(s);
