@@ -541,7 +541,9 @@ static char *estimate(const run *u, const perp_model *model, const perp_simulati
                       const perp_simulation_options *o)
 {
     const request *r = u->request;
-    if (!r->estimate || r->quiet || !perp_simulation_get_summary(sim).steps) return NULL;
+    if (!r->estimate || r->quiet || !perp_simulation_get_summary(sim).steps ||
+        !perp_model_count(model, PERP_STATE))
+        return NULL;
     int is_given = cli_is_given(&r->args, "estimate");
     if (perp_model_get_kind(model) == PERP_DISCRETE && !is_given) return NULL;
     char *text = estimate_text(model, sim, o, r->estimate);

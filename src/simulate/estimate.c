@@ -73,7 +73,7 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
 static perp_status keep_row(void *context, long step, const double *row)
 {
     trace *t = context;
-    double *state = realloc(t->state, ((size_t)step + 1) * (size_t)t->nx * sizeof *state);
+    double *state = realloc(t->state, (((size_t)step + 1) * (size_t)t->nx + 1) * sizeof *state);
     if (!state) return PERP_ERR_MEMORY;
     t->state = state, t->n = step + 1;
     memcpy(state + (size_t)step * (size_t)t->nx, row + 1, (size_t)t->nx * sizeof *state);

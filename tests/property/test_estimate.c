@@ -187,6 +187,19 @@ static void what_is_not_known_is_not_said(void **state)
     perp_diag_clear(&diag);
 }
 
+/* A model may have no state. */
+static void a_run_without_states_has_no_error(void **state)
+{
+    (void)state;
+    double error[1], unsure[1];
+    perp_diag diag = {0};
+    perp_model *model = load_or_parse("var q scale 1e-6\n1e11*q*abs(q) = 1e5 + t\n");
+    perp_simulation *sim = run_to(model, PERP_BACKWARD_EULER, 1, 1e-2);
+    assert_int_equal(perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag), PERP_OK);
+    perp_simulation_destroy(sim);
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_small_error_is_said_to_be_small),
         cmocka_unit_test(growth_is_that_of_motions_that_begin_near_to_each_other),
         cmocka_unit_test(a_run_with_round_cones_is_held_against_longer_steps),
+        cmocka_unit_test(a_run_without_states_has_no_error),
         cmocka_unit_test(what_is_not_known_is_not_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
