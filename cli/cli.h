@@ -102,9 +102,10 @@ int cli_check_keys(const void *json, const char *kind, const char *where);
 void cli_print_diag(const perp_diag *diag, FILE *out);
 
 /* Write the page of a run from its CSV file, the CSV file of a planner's iterations (nullable) and
- * its model (nullable); in report.c. */
+ * its model (nullable), with `nmore` runs beside it; in report.c. */
 perp_status cli_report_run(const char *html, const char *csv, const char *log,
-                           const perp_model *model, perp_diag *diag);
+                           const perp_model *model, const perp_report_run *more, int nmore,
+                           perp_diag *diag);
 
 /* Write the page of the first measured run and what the estimates predict for it, which the model
  * takes over; in identify_report.c. */

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "json.h"
 #include "fingerprint.h"
+#include "loop.h"
 #include "plot.h"
 #include "worth.h"
 
@@ -16,12 +17,15 @@ enum { MAX_PLOTTED = 6 };
 
 typedef struct request {
     cli_args args;
-    const char *file, *out, *log, *report, *guess;
+    const char *file, *out, *log, *report, *guess, *gains;
     perp_plan_options o;
     const char *homotopy; /* NAME=VALUE */
     char homotopy_name[256];
     int quiet, plot, stream, as_json, multipliers;
     cli_worth worth;
+    cli_list noise;
+    int runs;
+    cli_loop loop;
     cJSON *json;
     cli_list set, folder;
 } request;
@@ -97,6 +101,14 @@ static const cli_option options[] = {
     {"multipliers", NULL,
      "say what conditions, ranges and parameters are worth: the change of the cost with each",
      INTO(multipliers)},
+    {"gains", "OUT.csv",
+     "write feedback along the plan: a linear-quadratic regulator through its modes, a row a step",
+     INTO(gains), .is_output = 1},
+    {"noise", "NAME=SD",
+     "simulate the loop closed with that feedback: so far off the state begins, and is measured; "
+     "may be repeated",
+     INTO(noise)},
+    {"runs", "N", "so many times with --noise (default 20)", INTO(runs), .least = 1, .most = 1e6},
     {"no-replay", NULL, "do not simulate with the inputs found", INTO(o.replay)},
     {"quiet", NULL, "no summary, plot or progress", INTO(quiet)},
     {"no-plot", NULL, "no plot", INTO(plot)},
@@ -330,7 +342,12 @@ static perp_status write_report(const perp_model *model, const perp_plan *plan,
     char rows[CLI_PATH_ROOM];
     if (!t->plan_is_kept) status = write_plan(model, plan, result, r, t->plan, 1, rows, diag);
     const char *log = !r->log || cli_is_plain_file(r->log) ? t->log : NULL;
-    if (status == PERP_OK) status = cli_report_run(page, t->plan, log, model, diag);
+    if (status == PERP_OK) {
+        perp_report_run more[] = {{"with feedback", r->loop.worst[1], model, NULL},
+                                  {"without feedback", r->loop.worst[0], model, NULL}};
+        int nmore = !r->loop.worst[1] ? 0 : r->loop.worst[0] ? 2 : 1;
+        status = cli_report_run(page, t->plan, log, model, more, nmore, diag);
+    }
     return status;
 }
 
@@ -478,6 +495,7 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
     for (int i = 0; perp_plan_free_name(plan, i); i++)
         cli_json_add_number(freed, perp_plan_free_name(plan, i), perp_plan_free_value(plan, i));
     cli_worth_add(&r->worth, o);
+    cli_loop_add(&r->loop, o);
     cli_json_add_number(o, "seconds", seconds);
     cli_json_add_text(o, "plan", rows[0] ? rows : NULL);
     cli_json_add_text(o, "page", page);
@@ -623,6 +641,16 @@ static perp_status close_log(watch *u, tables *t, perp_status status,
     return perp_trajectory_writer_close(u->log, reason, diag);
 }
 
+/* Gains, and the loop closed with them. */
+static perp_status find_feedback(const perp_model *model, perp_plan *plan, request *r,
+                                 perp_diag *diag)
+{
+    perp_status status = perp_plan_find_gains(plan, NULL, diag);
+    if (status == PERP_OK && r->gains) status = cli_gains_write(model, plan, r->gains, diag);
+    if (status == PERP_OK && r->noise.n) status = cli_loop_run(&r->loop, r->o.seed);
+    return status;
+}
+
 /* The table, named `rows` then, and the page. */
 static perp_status write_results(perp_model *model, perp_plan *plan, const perp_plan_result *result,
                                  request *r, tables *t, char *rows, const char **page,
@@ -630,6 +658,8 @@ static perp_status write_results(perp_model *model, perp_plan *plan, const perp_
 {
     perp_status status = take_parameters(model, plan, diag);
     if (status == PERP_OK && r->multipliers) status = cli_worth_find(&r->worth, model, plan, diag);
+    if (status == PERP_OK && perp_plan_holds(result->outcome) && (r->gains || r->noise.n))
+        status = find_feedback(model, plan, r, diag);
     if (status == PERP_OK && r->out)
         status = write_plan(model, plan, result, r, r->out, 0, rows, diag);
     if (t->plan_is_kept) memcpy(t->plan, rows, sizeof t->plan);
@@ -655,11 +685,14 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
     if (status == PERP_OK && r->guess) status = set_guess(plan, r->guess, diag);
     if (status == PERP_OK && (r->log || r->report))
         status = open_log(&u, t.log, r->stream || !r->log, diag);
-    if (status != PERP_OK) {
+    code = status != PERP_OK ? cli_exit_code(status)
+                             : cli_loop_begin(&r->loop, model, plan, &r->noise, r->runs);
+    if (code != CLI_DONE) {
         perp_trajectory_writer_close(u.log, perp_status_message(status), NULL);
         remove_tables(&t, r);
+        cli_loop_clear(&r->loop);
         perp_plan_destroy(plan);
-        return cli_exit_code(status);
+        return code;
     }
     cli_catch_signals();
     double start = cli_now();
@@ -677,7 +710,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
         int holds = perp_plan_holds(result.outcome);
         if (r->json) add_json(r, plan, &result, seconds, rows, page);
         if (!r->quiet) print_summary(out, model, plan, &result, seconds);
-        if (!r->quiet) cli_worth_print(&r->worth, out);
+        if (!r->quiet) cli_worth_print(&r->worth, out), cli_loop_print(&r->loop, out);
         if (!r->quiet && r->out && out == stdout) fprintf(out, "plan: %s\n", rows);
         if (!r->quiet && r->report && !cli_is_dash(r->report)) fprintf(out, "report: %s\n", page);
         if (!r->quiet && r->plot && holds) print_plot(model, plan, out);
@@ -691,13 +724,14 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
                                                    : CLI_NO_SOLUTION;
     }
     cli_worth_clear(&r->worth);
+    cli_loop_clear(&r->loop);
     perp_plan_destroy(plan);
     return code;
 }
 
 int perp__cmd_plan(int argc, char **argv)
 {
-    request r = {.args = {&cli_command_plan, argc, argv}, .plot = 1};
+    request r = {.args = {&cli_command_plan, argc, argv}, .plot = 1, .runs = 20};
     perp_diag diag = {0};
     perp_model *model = NULL;
     int code = cli_read(&r.args, &r);
@@ -714,5 +748,6 @@ int perp__cmd_plan(int argc, char **argv)
     perp_diag_clear(&diag);
     free(r.set.item);
     free(r.folder.item);
+    free(r.noise.item);
     return code;
 }

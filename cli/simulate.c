@@ -774,7 +774,7 @@ static perp_status write_page(const run *u, const perp_model *model, const char 
 {
     if (!u->request->report || status == PERP_ERR_FILE || status == PERP_ERR_MEMORY) return status;
     perp_status reported =
-        cli_report_run(page, u->kept ? u->kept_path : u->rows, NULL, model, diag);
+        cli_report_run(page, u->kept ? u->kept_path : u->rows, NULL, model, NULL, 0, diag);
     return status == PERP_OK ? reported : status;
 }
 

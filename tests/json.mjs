@@ -90,6 +90,8 @@ expect(4, "simulate", [join(scratch, "none.perp")], (x) => x.messages[0].include
 expect(0, "plan", ["examples/opty/push.perp"], (x) => x.holds && x.size.steps === 39);
 expect(0, "plan", ["examples/opty/push_phases.perp", "--multipliers"],
   (x) => x.slopes.m > 0.3163 && x.slopes.m < 0.3165 && x.multipliers[0].text === "x = 10" && x.multipliers[0].node === 11);
+expect(0, "plan", ["examples/control/swing_up.perp", "--noise", "angle=0.01", "--runs", "5"],
+  (x) => x.loop.with_feedback.ended === 5 && x.loop.with_feedback.off.angle < 0.5 * x.loop.without_feedback.off.angle);
 expect(2, "plan", ["examples/notes/particle.perp"], (x) => x.messages.length > 0);
 expect(0, "identify", ["examples/identify/block.perp", "--data", "examples/identify/block.csv"], (x) => x.parameters.length > 0 && x.parameters[0].value > 0);
 expect(2, "identify", [broken, "--data", "examples/identify/block.csv"]);

@@ -279,6 +279,48 @@ PERP_API double perp_plan_multiplier_at(const perp_plan *plan, int i, int node);
 PERP_API perp_status perp_plan_cost_slope(perp_plan *plan, const char *parameter, double *slope,
                                           perp_diag *diag);
 
+/// What deviations from the plan count.
+typedef struct perp_plan_gain_options {
+    size_t size; ///< set by the default
+    const double *
+        state; ///< of each state, > 0: the deviation that counts 1 while the plan lasts; NULL, and NaN for one of them
+               ///< (default): a tenth of its largest size in the plan
+    const double
+        *input; ///< the same of each chosen input; default: half its range, or its largest size
+    double end; ///< so many times as much count deviations of the states at the end; default 1
+} perp_plan_gain_options;
+
+PERP_API void perp_plan_gain_options_fill(perp_plan_gain_options *options, size_t size);
+static inline perp_plan_gain_options perp_plan_gain_options_default(void)
+{
+    perp_plan_gain_options options;
+    perp_plan_gain_options_fill(&options, sizeof options);
+    return options;
+}
+
+/// Find the feedback along the last answer, u = u_k - gain_k (x - x_k): each step is linearised with the sides that its pairs have,
+/// contacts that are made or left in it included, and the linear-quadratic regulator taken backwards over the steps. An input that is at an end of its range has no gain there; where a phase begins with a jump, x is the state before it.
+///
+/// @param options  NULL: the defaults
+/// @return PERP_OK, PERP_ERR_ARG (no answer that holds), PERP_ERR_MODEL (a step whose equations have no derivative: diag names it),
+/// PERP_ERR_NO_SOLUTION, PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_find_gains(perp_plan *plan, const perp_plan_gain_options *options,
+                                          perp_diag *diag);
+/// Those of a step, row by row.
+///
+/// @param gain  chosen inputs x states; nullable, as A and B are
+/// @param A     states x states: of the states at the end of the step by those at its start
+/// @param B     states x inputs: by inputs that change for all of the step
+/// @return PERP_OK, PERP_ERR_ARG (no gains, no such step)
+PERP_API perp_status perp_plan_get_gain(const perp_plan *plan, int step, double *gain, double *A,
+                                        double *B);
+/// The chosen inputs for a state at time t, kept within their ranges. Between nodes the plan's states are taken straight; before its start and after
+/// its end the first and last count. Allocates nothing.
+///
+/// @return PERP_OK, PERP_ERR_ARG (no gains)
+PERP_API perp_status perp_plan_feedback(const perp_plan *plan, double t, const double *state,
+                                        double *input);
+
 /// Move the last answer so many steps earlier; the last step is repeated.
 ///
 /// @return PERP_OK, PERP_ERR_ARG: there is no answer, or its steps were divided (motion_tol)

@@ -42,6 +42,14 @@ typedef struct perp__multipliers {
     char *owned; /* work */
 } perp__multipliers;
 
+/* Of each step: derivatives of the states at its end by those at its start (A) and the inputs (B), and the gains. Row by row. */
+typedef struct perp__gains {
+    int is_there;
+    size_t nA, nB; /* entries a step */
+    double *A, *B, *gain;
+    double *state, *input; /* deviations that count as much as each other */
+} perp__gains;
+
 /* Of a plan that is solved again. */
 typedef struct perp__again {
     int has_answer;    /* w, p and lambda are one to go on from */
@@ -51,6 +59,7 @@ typedef struct perp__again {
     double cost;       /* the least since sides were searched */
     double *seen; /* the model's states and parameters when they were looked at; NULL: no model */
     perp__multipliers *multipliers; /* once asked for */
+    perp__gains *gains;             /* the same */
 } perp__again;
 
 struct perp_plan {

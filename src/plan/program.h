@@ -133,6 +133,7 @@ typedef struct perp__program {
             first; /* conditions of the block: one without `at` that speaks of nothing but what the first node has, too */
         perp__plan_bounded *bounded;
         int nbounded, cbounded;
+        int model_row, model_end; /* the rows of the model's equations and pairs */
     } has;
     perp__plan_pair *pair;
     perp__plan_row *row;

@@ -336,6 +336,8 @@ static void exchange(perp_plan *plan, perp_plan *finer)
     plan->options = was.options;
     plan->options.method = method;
     plan->options.nodes = nodes;
+    plan->again.has_answer = was.again.has_answer;
+    plan->again.cost = was.again.cost;
     plan->kkt->pairing = &plan->pairing;
     finer->kkt->pairing = &finer->pairing;
 }

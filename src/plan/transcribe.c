@@ -394,7 +394,9 @@ void perp__transcribe(perp__transcriber *t)
     make_links(t);
     perp__transcribe_ranges(t);
     if (t->errors) return;
+    g->has.model_row = g->nrow;
     if (!t->failed) add_conditions_of_model(t);
+    g->has.model_end = g->nrow;
     if (!t->failed) perp__transcribe_conditions(t);
     if (!t->failed) perp__transcribe_costs(t);
     if (t->graph->failed) t->failed = 1;

@@ -58,6 +58,11 @@ static perp_status plan_it(void *given, perp_diag *diag)
         if (status == PERP_OK && it->text == text)
             status = perp_plan_cost_slope(plan, "mu", &slope, diag);
     }
+    if (status == PERP_OK && perp_plan_holds(result.outcome)) {
+        double state[8] = {0}, input[8];
+        status = perp_plan_find_gains(plan, NULL, diag);
+        if (status == PERP_OK) status = perp_plan_feedback(plan, 0, state, input);
+    }
     if (status == PERP_OK && perp_plan_shift(plan, 1) == PERP_OK)
         status = perp_plan_solve_again(plan, 0, &result, diag);
     if (status == PERP_OK) {

@@ -399,9 +399,35 @@ static void parameters_are_in_the_file(void **state)
     free(text);
 }
 
+static void a_plan_is_followed_by_feedback(void **state)
+{
+    (void)state;
+    const char *gains = cli_path("gains.csv"), *page = cli_path("loop.html");
+    cli_result r = cli_run("plan examples/control/swing_up.perp --gains '%s' --noise angle=0.01 "
+                           "--runs 4 --report '%s' --no-plot",
+                           gains, page);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "\nwith feedback, 4 of 4 runs with noise went through"));
+    cli_free(&r);
+    char *text = cli_read(gains);
+    assert_non_null(strstr(text, ",gain_torque_angle,gain_torque_rate\n0,"));
+    free(text);
+    text = cli_read(page);
+    assert_non_null(strstr(text, "without feedback"));
+    free(text);
+    cli_expect(1, NULL, "'w' is no state of the model",
+               "plan examples/control/swing_up.perp --noise w=1");
+    cli_expect(1, NULL, "needs a state and its standard deviation",
+               "plan examples/control/swing_up.perp --noise angle");
+    cli_expect(1, NULL, "jumps between phases", "plan examples/control/bounce.perp --noise x=1");
+    cli_expect(0, "condition 'x = 10' (22:13): 0.0316", NULL,
+               "plan examples/opty/push_phases.perp --multipliers --no-plot");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plan_is_followed_by_feedback),
         cmocka_unit_test(parameters_are_in_the_file),
         cmocka_unit_test(the_push_is_planned_verified_and_replayed),
         cmocka_unit_test(a_replay_that_goes_elsewhere_is_told),
