@@ -526,14 +526,37 @@ static void comment(const run *u, const char *text)
     if (u->kept) perp_trajectory_writer_comment(u->kept, text);
 }
 
+/* "3 steps left to backward-euler by radau5, of order 1: 2 contacts do not come to rest, 1 ..", a line of text without its end, which the caller
+ * frees. NULL: there are none, or memory is out. */
+static char *left_text(const perp_simulation *sim)
+{
+    char *text = NULL;
+    size_t size;
+    const char *words;
+    long n = perp_simulation_steps_by_euler(sim, NULL);
+    FILE *out = n ? open_memstream(&text, &size) : NULL;
+    if (!out) return NULL;
+    fprintf(out, "%ld step%s left to backward-euler by %s, of order 1:", n, n == 1 ? "" : "s",
+            perp_integrator_name(perp_simulation_method(sim)));
+    for (int k = 0, is_later = 0;; k++) {
+        long count = perp_simulation_left_by_cause(sim, k, &words);
+        if (!words) break;
+        if (count == 0) continue;
+        fprintf(out, "%s %ld where %.*s", is_later ? "," : "", count, (int)strcspn(words, ";"),
+                words);
+        is_later = 1;
+    }
+    if (fclose(out) == 0) return text;
+    free(text);
+    return NULL;
+}
+
 /* Steps that are of another order than the method's. */
 static void note_left(const run *u, const perp_simulation *sim)
 {
-    char text[128];
-    long n = perp_simulation_steps_by_euler(sim, NULL);
-    snprintf(text, sizeof text, "%ld step%s left to backward-euler, of order 1", n,
-             n == 1 ? "" : "s");
-    if (n) comment(u, text);
+    char *text = left_text(sim);
+    if (text) comment(u, text);
+    free(text);
 }
 
 /* Where --estimate is given, in the files, too. NULL: there is none, or memory is out. */
@@ -608,11 +631,12 @@ static void print_parts(FILE *out, const perp_simulation *sim, const perp_simula
 static void print_left(FILE *out, const perp_simulation *sim)
 {
     perp_diag diag = {0};
-    long n = perp_simulation_steps_by_euler(sim, &diag);
-    if (n)
-        fprintf(out, "%ld step%s left to backward-euler by %s, of order 1; the first: %s", n,
-                n == 1 ? "" : "s", perp_integrator_name(perp_simulation_method(sim)),
+    char *text = left_text(sim);
+    perp_simulation_steps_by_euler(sim, &diag);
+    if (text)
+        fprintf(out, "%s; the first: %s", text,
                 perp_diag_text(&diag)[0] ? perp_diag_text(&diag) : "not known\n");
+    free(text);
     perp_diag_clear(&diag);
 }
 
@@ -669,6 +693,20 @@ static cJSON *pairs_json(const perp_model *model, const perp_simulation_summary 
     return list;
 }
 
+/* Causes of steps that were left to backward Euler, and how many there were of each. */
+static cJSON *causes_json(const perp_simulation *sim)
+{
+    cJSON *o = cJSON_CreateObject();
+    const char *words;
+    for (int k = 0;; k++) {
+        long n = perp_simulation_left_by_cause(sim, k, &words);
+        char cause[128];
+        if (!words) return o;
+        snprintf(cause, sizeof cause, "%.*s", (int)strcspn(words, ";"), words);
+        if (n) cJSON_AddNumberToObject(o, cause, (double)n);
+    }
+}
+
 /* By each name of --sensitivity, what its derivatives are; null without. */
 static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
 {
@@ -708,6 +746,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cJSON_AddStringToObject(r->json, "method", perp_integrator_name(perp_simulation_method(sim)));
     cJSON_AddNumberToObject(r->json, "left_to_euler",
                             (double)perp_simulation_steps_by_euler(sim, NULL));
+    cJSON_AddItemToObject(r->json, "left_by_cause", causes_json(sim));
     cli_add_start(r->json, &r->beginning, model);
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
@@ -790,6 +829,12 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
         cli_plot_print(u->plot, out, !cli_speaks_utf8());
 }
 
+static int is_interrupted(void *context)
+{
+    (void)context;
+    return cli_is_interrupted();
+}
+
 /* A simulation whose start was looked at. */
 static perp_status create(perp_model *model, request *r, perp_simulation **sim, perp_diag *diag)
 {
@@ -809,6 +854,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (!is_named(model, r)) r->o.integrator = cli_recommend(model);
     cli_read_again(&r->args, r);
     if (r->from) r->o.from = r->start.time;
+    r->o.stop = is_interrupted;
     const perp_simulation_options o = r->o;
     int step_is_the_files = !cli_is_given(&r->args, "step") && !cli_is_given(&r->args, "to") &&
                             !cli_is_given(&r->args, "from");

@@ -71,6 +71,11 @@ typedef struct perp_simulation_options {
         accuracy; ///< 0, the default: whole steps. Else each is taken in as many parts as keep the estimated error of a part, in each state, below accuracy
     ///< times the largest that the state has been, or moves by in a step; all parts are verified. Below 1; 1e-6 is usual
     perp_jit jit; ///< default PERP_JIT_OFF
+    int (*stop)(
+        void *
+            context); ///< nullable; asked before each part of a step, which may be many: 1 ends the step with PERP_ERR_STOPPED, and the run stays at the last
+    ///< whole one. Also asked by clones, and by the runs of perp_simulation_estimate
+    void *stop_context; ///< must be there as long as the simulation
 } perp_simulation_options;
 
 /// A count that stands for all there are.
@@ -149,6 +154,12 @@ PERP_API perp_integrator perp_simulation_method(const perp_simulation *simulatio
 /// @param diag  nullable; appended: why, for the first of them
 PERP_API long perp_simulation_steps_by_euler(const perp_simulation *simulation, perp_diag *diag);
 
+/// How many of these had cause number `cause`, from 0; the last cause is that the step stood behind one that could not be taken, and was not tried.
+///
+/// @param words  nullable; what that cause is, in words; NULL: there are no more causes
+PERP_API long perp_simulation_left_by_cause(const perp_simulation *simulation, int cause,
+                                            const char **words);
+
 /// Of a run with an accuracy, parts that were taken so far; 0 for others and NULL.
 ///
 /// @param shortest    nullable; the length of the shortest [s]; NaN: there is none
@@ -161,7 +172,7 @@ PERP_API long perp_simulation_parts(const perp_simulation *simulation, double *s
 ///
 /// @return PERP_OK; PERP_ERR_ARG (the run has ended: perp_simulation_steps were taken); PERP_ERR_MEMORY;
 ///         PERP_ERR_NO_SOLUTION (diag names step, time, outcome and the pairs at fault; the state stays at the last
-///         verified step); PERP_ERR_DATA (an input is not finite)
+///         verified step); PERP_ERR_DATA (an input is not finite); PERP_ERR_STOPPED (options.stop said so)
 PERP_API perp_status perp_simulation_step(perp_simulation *simulation, perp_step_info *info,
                                           perp_diag *diag);
 

@@ -47,7 +47,7 @@ enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
 /* Why a step could not be taken; the last ones are those of perp__collocated. */
 enum { NOT_KNOWN, NO_STEP, TOO_MANY, NO_REST, NO_SIDE, HOLDS_NOT, NOT_COLLOCATED };
-static const char *const reasons[] = {
+static const char *const reasons[PERP__LEFT_REASONS] = {
     [NO_STEP] = "a short step from there has no verified solution",
     [TOO_MANY] = "there are too many events within a step",
     [NO_REST] = "contacts do not come to rest, nor leave it",
@@ -59,7 +59,7 @@ static const char *const reasons[] = {
     [NOT_COLLOCATED + PERP__HAS_NO_MEMORY] = "there is no memory",
     [NOT_COLLOCATED + PERP__HAS_NO_END] =
         "Newton's iteration does not converge, with steps however short"};
-enum { REASONS = sizeof reasons / sizeof *reasons };
+enum { REASONS = PERP__LEFT_REASONS };
 
 struct perp__events {
     perp__collocation *at;
@@ -263,6 +263,7 @@ void perp__events_pass(perp__events *e, perp__pass *pass,
     perp__pass_ints(pass, &e->pass, 1, PASS, INT_MAX);
     perp__pass_longs(pass, &e->passed, 1);
     perp__pass_longs(pass, &e->left.steps, 1);
+    perp__pass_longs(pass, e->left.by, REASONS);
     perp__pass_ints(pass, &e->left.wait, 1, 0, MOST_WAIT);
     perp__pass_ints(pass, &e->left.next_wait, 1, 0, MOST_WAIT);
     perp__pass_doubles(pass, &e->left.t, 1);
@@ -334,13 +335,14 @@ void perp__events_restart(perp__events *e)
 int perp__events_wait(perp__events *e)
 {
     if (e->left.wait == 0) return 0;
-    e->left.wait--, e->left.steps++;
+    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++;
     return 1;
 }
 
 void perp__events_leave(perp__events *e)
 {
     perp__events_left *left = &e->left;
+    left->by[e->why]++;
     if (left->steps++ == 0) left->t = e->t, left->why = e->why, left->worst = e->worst;
     left->wait = left->next_wait;
     left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
@@ -969,6 +971,10 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
             sum.outcome = PERP_LIMIT, sum.fault = PERP__NOT_PASSED;
             break;
         }
+        if (perp__run_is_stopped(sim)) {
+            sum.outcome = PERP_LIMIT;
+            break;
+        }
         add(&sum, advance_once(sim, t1));
         if (e->first_end && sum.outcome == PERP_SOLVED && e->t - t0 > AT_ONCE * (t1 - t0))
             t1 = *e->first_end = fmin(e->t, t1);
@@ -1007,4 +1013,16 @@ long perp__events_say_left(const perp_simulation *sim, perp_diag *diag)
                                                   : perp_model_pair(m, left->worst - m->nequation);
     perp__diag_append(diag, ":\n  %s:%d: %s\n", m->source.name, s.line, s.text);
     return left->steps;
+}
+
+/* Causes are told in the order of `reasons`, those that have words, then that which has none. */
+long perp_simulation_left_by_cause(const perp_simulation *sim, int cause, const char **words)
+{
+    int reason = 0;
+    const char *said = NULL;
+    for (int k = 1; k < REASONS && !said; k++)
+        if (reasons[k] && cause-- == 0) said = reasons[reason = k];
+    if (!said && cause == 0) said = "an earlier one could not be taken, and this was not tried";
+    if (words) *words = said;
+    return said && sim && sim->events ? sim->events->left.by[reason] : 0;
 }

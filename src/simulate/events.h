@@ -9,8 +9,10 @@
 typedef struct perp__events perp__events;
 
 /* Steps that were left to backward Euler: those that the method could not take, and some behind each. */
+enum { PERP__LEFT_REASONS = 11 };
 typedef struct perp__events_left {
-    long steps;
+    long steps,
+        by[PERP__LEFT_REASONS]; /* in all, and of each reason; the first: behind one that was left, untried */
     int wait, next_wait; /* the next so many, too; and after the next failure */
     double t;            /* of the first: where, why, and the condition furthest off, or -1 */
     int why, worst;

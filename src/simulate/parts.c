@@ -199,7 +199,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     perp__step_result sum = {.outcome = PERP_SOLVED};
     if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
-        if (perp__run_work(sim) > p->most_work) {
+        if (perp__run_is_stopped(sim) || perp__run_work(sim) > p->most_work) {
             sum.outcome = PERP_LIMIT;
             return sum;
         }
@@ -224,7 +224,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
             continue;
         }
         sum.solves += r.solves;
-        if (is_least || sim->step.out_of_memory) {
+        if (is_least || sim->step.out_of_memory || sim->is_stopped) {
             add(&sum, r);
             return sum;
         }

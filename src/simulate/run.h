@@ -30,6 +30,7 @@ struct perp_simulation {
     long since;      /* which was after so many */
     double *initial; /* states, then varied parameters, as at creation */
     perp__driven driven;
+    int is_stopped;    /* options.stop ended the step in hand */
     int is_moved;      /* a state was set since the last step */
     int was_moved;     /* or in this run, or the run was another's up to here: restored */
     double *before;    /* symbols as they were before the step: given back when it fails */
@@ -96,6 +97,9 @@ perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
 /* What the steps so far cost, about: points at which the conditions were evaluated and their matrix factored. The same on all machines. */
 double perp__run_work(const perp_simulation *sim);
+
+/* Is the step in hand to end? Asked before each part of it. */
+int perp__run_is_stopped(perp_simulation *sim);
 
 /* One step, of length h, to time t. */
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,

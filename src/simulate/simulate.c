@@ -781,6 +781,13 @@ static void count_sides(perp_simulation *sim)
     for (int i = 0; i < sim->model->npair; i++) sim->sides[i][(int)sim->step.sizes.side_now[i]]++;
 }
 
+int perp__run_is_stopped(perp_simulation *sim)
+{
+    const perp_simulation_options *o = &sim->options;
+    if (!sim->is_stopped && o->stop && o->stop(o->stop_context)) sim->is_stopped = 1;
+    return sim->is_stopped;
+}
+
 /* Solve the step whose beginning is in the workspace. A step that begins or ends in a contact stated by positions is taken
  * with theta = 1 for these positions: the contact is dead, and its next step at rest. */
 static perp__step_result solve_step(perp_simulation *sim)
@@ -810,6 +817,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
+    if (perp__run_is_stopped(sim)) return r;
     double middle = t0 + h / 2;
     int solves = r.solves;
     r = advance(sim, t0, middle, h / 2, halvings - 1);
@@ -830,7 +838,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
     memcpy(sim->beginning, sim->step.ws, symbols);
     if (!perp__events_wait(sim->events)) {
         sum = perp__events_advance(sim, t0, t1);
-        if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory) return sum;
+        if (sum.outcome == PERP_SOLVED || sim->step.out_of_memory || sim->is_stopped) return sum;
         perp__events_leave(sim->events);
         memcpy(sim->step.ws, sim->beginning, symbols);
     }
@@ -868,7 +876,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     double t0 = perp__run_time(sim, sim->done);
     size_t symbols = (size_t)s->sym.n * sizeof(double);
     memcpy(sim->before, s->ws, symbols);
-    s->out_of_memory = 0;
+    s->out_of_memory = sim->is_stopped = 0;
     sim->driven.begin = t0, sim->driven.end = t;
     memcpy(sim->driven.from, s->ws + s->sym.table, (size_t)s->table.n * sizeof(double));
     int open = sim->events ? perp__run_open_input(sim) : -1;
@@ -882,8 +890,9 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
     sim->summary.solves += r.solves;
     if (r.outcome != PERP_SOLVED || s->out_of_memory) { /* another way round gives other numbers */
-        perp_status status = s->out_of_memory ? perp__out_of_memory(diag, sim->model->source.name)
-                                              : explain(sim, &r, diag);
+        perp_status status = s->out_of_memory  ? perp__out_of_memory(diag, sim->model->source.name)
+                             : sim->is_stopped ? PERP_ERR_STOPPED
+                                               : explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
         s->gaps.closed = closed;
         perp__events_forget(sim->events);

@@ -167,6 +167,23 @@ static void the_summary_has_every_pair(void **state)
 }
 
 /* Unless it is not wanted; files have it where it was asked for. */
+/* In the summary, the file and --json. */
+static void steps_left_to_backward_euler_are_told_by_cause(void **state)
+{
+    (void)state;
+    const char *out = cli_path("pipe.csv");
+    cli_result r = cli_run("simulate examples/circuits/pipe.perp --method radau5 -o '%s'", out);
+    assert_int_equal(r.code, 0);
+    assert_non_null(strstr(r.out, "left to backward-euler by radau5, of order 1: "));
+    assert_non_null(strstr(r.out, " where an earlier one could not be taken"));
+    char *rows = cli_read(out);
+    assert_non_null(strstr(rows, "left to backward-euler by radau5, of order 1: "));
+    free(rows);
+    cli_free(&r);
+    cli_expect(0, "\"an earlier one could not be taken, and this was not tried\":", NULL,
+               "simulate examples/circuits/pipe.perp --method radau5 --json");
+}
+
 static void the_summary_says_the_error_at_the_end(void **state)
 {
     (void)state;
@@ -761,6 +778,21 @@ static void interrupt_keeps_the_rows_and_says_so(void **state)
     free(text);
 }
 
+/* Also within a step, which may take hours. */
+static void interrupt_ends_a_step_of_many_parts(void **state)
+{
+    (void)state;
+    const char *model =
+        cli_file("parts.perp", "state x = 1, v = 0\nder(x) = v\n"
+                               "der(v) = -x^3 + sin(t)\nsimulate to 1e6 step 1e6\n");
+    cli_result r = cli_run("simulate '%s' --tol 1e-13 --method theta --quiet & sleep 0.3; "
+                           "kill -INT $!; wait $!",
+                           model);
+    assert_int_equal(r.code, 130);
+    assert_non_null(strstr(r.err, "interrupted after step 0"));
+    cli_free(&r);
+}
+
 /* 2^32, which an int cannot hold. */
 static void every_may_be_larger_than_an_int(void **state)
 {
@@ -905,6 +937,7 @@ int main(void)
         cmocka_unit_test(runs_that_take_hours_say_so),
         cmocka_unit_test(the_summary_has_every_pair),
         cmocka_unit_test(the_summary_says_the_error_at_the_end),
+        cmocka_unit_test(steps_left_to_backward_euler_are_told_by_cause),
         cmocka_unit_test(a_table_on_standard_output_has_no_summary),
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
@@ -929,6 +962,7 @@ int main(void)
         cmocka_unit_test(a_file_size_limit_is_an_error),
         cmocka_unit_test(patterns_set_all_that_match),
         cmocka_unit_test(interrupt_keeps_the_rows_and_says_so),
+        cmocka_unit_test(interrupt_ends_a_step_of_many_parts),
     };
     return run_all(tests);
 }

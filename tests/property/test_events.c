@@ -382,6 +382,21 @@ static void what_cannot_go_on_is_told_with_its_time(void **state)
     expect_refusal("state x = 0\nvar p\nder(x) = 1\n0 <= p perp 1 - x >= 0\n", "t = 1");
 }
 
+/* How many causes there were, which add up to n steps. */
+static int causes_of(const perp_simulation *sim, long n)
+{
+    const char *words;
+    long sum = 0, some = 0;
+    for (int k = 0;; k++) {
+        long count = perp_simulation_left_by_cause(sim, k, &words);
+        if (!words) break;
+        sum += count, some += count > 0;
+        if (count) print_message("%ld: %s\n", count, words);
+    }
+    assert_int_equal(sum, n);
+    return (int)some;
+}
+
 /* Redundant contacts, an index that changes, contacts that chatter at rest: steps that a Radau method cannot take are left to backward Euler,
  * counted, and told why. */
 static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
@@ -410,6 +425,7 @@ static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
         const char *why = perp_diag_text(&diag);
         if (n < cases[i].least || n > cases[i].most || (n > 0 && !strstr(why, "at t = ")))
             fail_msg("%s: %ld steps: %s", cases[i].name, n, why);
+        assert_true((causes_of(r.sim, n) > 0) == (n > 0));
         double off = r.value[(r.nrow - 1) * r.ncolumn + 1] - x[0];
         if (!(fabs(off) < cases[i].near)) fail_msg("%s: off by %g", cases[i].name, off);
         perp_simulation_destroy(r.sim);

@@ -527,9 +527,44 @@ static void what_cannot_be_set_is_refused(void **state)
     perp_model_destroy(m);
 }
 
+static int stop_at(void *context)
+{
+    long *left = context;
+    return --*left < 0;
+}
+
+/* A step of many parts ends where it is told, at the last whole one; then it can be taken. */
+static void a_step_of_many_parts_can_be_stopped(void **state)
+{
+    (void)state;
+    static const perp_integrator by[] = {PERP_THETA, PERP_RADAU5};
+    perp_model *model = parse_model("state x = 1, v = 0\nder(x) = v\nder(v) = -x^3 + sin(t)\n"
+                                    "simulate to 100 step 50\n");
+    for (int k = 0; k < 2; k++) {
+        perp_diag diag = {0};
+        long left = 1000000000;
+        perp_simulation *sim;
+        perp_simulation_options o = perp_simulation_options_default(model);
+        o.integrator = by[k], o.accuracy = 1e-7, o.stop = stop_at, o.stop_context = &left;
+        assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
+        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        double x = perp_simulation_state(sim, 0);
+        left = 20;
+        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_ERR_STOPPED);
+        assert_int_equal(left, -1); /* it was not asked again */
+        assert_true(perp_simulation_time(sim) == 50 && perp_simulation_state(sim, 0) == x);
+        left = 1000000000;
+        assert_int_equal(perp_simulation_step(sim, NULL, &diag), PERP_OK);
+        assert_true(perp_simulation_time(sim) == 100);
+        perp_simulation_destroy(sim);
+    }
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_of_many_parts_can_be_stopped),
         cmocka_unit_test(a_driven_run_is_the_run_of_its_table),
         cmocka_unit_test(what_is_set_is_taken_through_events),
         cmocka_unit_test(a_function_of_time_is_not_taken_through_events),
