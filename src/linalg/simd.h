@@ -99,40 +99,45 @@ typedef long long perp__mask_avx512 __attribute__((vector_size(64), aligned(8), 
 #define PERP_LARGER_avx512(a, b)  PERP_SELECT(avx512, (a) > (b), a, b)
 
 /* Four numbers side by side for small kernels, the same in all versions: narrower machines take them in pieces. PERP_FOUR is one where
- * the compiler has no vectors. Masks are joined by & and |, and asked by PERP_IF. */
+ * the compiler has no vectors. What a comparison of two gives is joined by & and |, and asked by PERP_IF. */
 typedef PERP_LANES(avx2) perp__four;
-typedef PERP_MASK(avx2) perp__four_mask;
 enum { PERP_FOUR = (int)(sizeof(perp__four) / sizeof(double)) };
 #define PERP_IF(mask, yes, no) PERP_SELECT(avx2, mask, yes, no)
 #define PERP_SIZE(x)           PERP_ABS(avx2, x)
 #define PERP_EITHER(x, y)      PERP_JOIN(avx2, x, y) /* x where y is 0, y where x is 0 */
 /* PERP_THREE(x, last): x_0, x_1, x_2 and last, made in a register: a load of what was stored by pieces waits long. */
 
-/* Of such four, in functions of that isa alone: PERP_IF by a mask that is all ones or all zeros in each lane; the lanes in which a mask
- * is true, as bits; the smaller, as PERP_SMALLER. */
+/* Of lanes up to avx2, in functions of that isa alone: PERP_SELECT by a mask that is all ones or all zeros in each lane; x, but 0 where
+ * a mask is true; the lanes in which a mask is true, as bits. */
 #define PERP_PICK(isa, mask, yes, no)  PERP_PICK_(isa, mask, yes, no)
 #define PERP_PICK_(isa, mask, yes, no) PERP_PICK_##isa(mask, yes, no)
+#define PERP_BUT(isa, mask, x)         PERP_BUT_(isa, mask, x)
+#define PERP_BUT_(isa, mask, x)        PERP_BUT_##isa(mask, x)
 #define PERP_BITS(isa, mask)           PERP_BITS_(isa, mask)
 #define PERP_BITS_(isa, mask)          PERP_BITS_##isa(mask)
-#define PERP_LEAST(isa, a, b)          PERP_LEAST_(isa, a, b)
-#define PERP_LEAST_(isa, a, b)         PERP_LEAST_##isa(a, b)
-#define PERP_PICK_plain(mask, yes, no) PERP_IF(mask, yes, no)
-#define PERP_BITS_plain(mask)          perp__bits(mask)
-#define PERP_LEAST_plain(a, b)         PERP_IF((a) < (b), a, b)
+#define PERP_PICK_plain(mask, yes, no) PERP_SELECT(plain, mask, yes, no)
 #if PERP_ISA_COUNT > 1
 #define PERP_PICK_avx2(mask, yes, no)                                                              \
     ((perp__four)__builtin_ia32_blendvpd256(no, yes, (perp__four)(mask)))
-#define PERP_BITS_avx2(mask)            ((unsigned)__builtin_ia32_movmskpd256((perp__four)(mask)))
-#define PERP_LEAST_avx2(a, b)           PERP_SMALLER_avx2(a, b)
-#define PERP_PICK_avx512(mask, yes, no) PERP_PICK_avx2(mask, yes, no)
-#define PERP_BITS_avx512(mask)          PERP_BITS_avx2(mask)
-#define PERP_LEAST_avx512(a, b)         PERP_LEAST_avx2(a, b)
+#define PERP_BITS_avx2(mask)  ((unsigned)__builtin_ia32_movmskpd256((perp__four)(mask)))
+#define PERP_BITS_plain(mask) ((unsigned)__builtin_ia32_movmskpd((perp__lanes_plain)(mask)))
+#else
+#define PERP_BITS_plain(mask) perp__bits(mask)
+#endif
+#if PERP_ISA_COUNT > 1 && !defined(__clang__) /* gcc makes two blends of a selection with 0 */
+#define PERP_BUT_plain(mask, x)                                                                    \
+    ((perp__lanes_plain)__builtin_ia32_andnpd((perp__lanes_plain)(mask), x))
+#define PERP_BUT_avx2(mask, x) ((perp__four)__builtin_ia32_andnpd256((perp__four)(mask), x))
+#else
+#define PERP_BUT_plain(mask, x) PERP_SELECT(plain, mask, (PERP_LANES(plain)){0}, x)
+#define PERP_BUT_avx2(mask, x)  PERP_SELECT(avx2, mask, (perp__four){0}, x)
 #endif
 
-static inline PERP_INLINE unsigned perp__bits(perp__four_mask mask)
+static inline unsigned perp__bits(PERP_MASK(plain) mask)
 {
     unsigned bits = 0;
-    for (int l = 0; l < PERP_FOUR; l++) bits |= (unsigned)(PERP_LANE(mask, l) != 0) << l;
+    for (int l = 0; l < (int)(sizeof mask / sizeof(double)); l++)
+        bits |= (unsigned)(PERP_LANE(mask, l) != 0) << l;
     return bits;
 }
 

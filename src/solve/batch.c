@@ -2,7 +2,7 @@
  *
  * 1. Problems are taken in chunks of a fixed size, which threads share out; a chunk's result depends on
  * nothing outside it, so that the number of threads changes nothing.
- * 2. n <= 4, lemke or auto: LANES problems side by side, with the principal pivots by which lemke begins
+ * 2. n <= 4, lemke or auto: problems side by side in the lanes of vectors, with the principal pivots by which lemke begins
  * (docs/adr/006), each lane in its own row: the same sums, so the same bits. An answer is kept where plain sums show that it holds
  * (verdict.c). The rest go to the solver.
  * 3. One M for all: each solve of a chunk starts from the one before it. */
@@ -93,38 +93,26 @@ static size_t place_M(const perp_lcp_batch *b, size_t e, int k)
 
 /* Small problems side by side ------------------------------------------------------------------- */
 
-typedef perp__four four;      /* of a number, one of each lane */
-typedef perp__four_mask mask; /* of a claim */
-enum { LANES = PERP_FOUR };
-
-typedef struct lanes {
-    _Alignas(32) four M[SMALL * SMALL], q[SMALL], z[SMALL];
-    double tol;
-} lanes;
-
-/* The principal pivots of all lanes, one a row at most, x = q - D y: of the pair i, x_i is basic and y_i is not. It begins with x = w,
- * y = z. Of each pivot its row r (hot[r]) and its column e divided by the pivot are kept, e_r = 1/pivot, and not D. */
-typedef struct pivots {
-    _Alignas(32) mask hot[SMALL][SMALL];
-    four e[SMALL][SMALL], q[SMALL];
-    mask is_z[SMALL]; /* z_i is basic */
-    mask is_live;     /* no pivot failed, no pair went back */
-} pivots;
+/* What a pivot waits for leaves time for those of other lanes: that many problems are under way at once. */
+enum { TOGETHER = 16 };
 
 /* batch_kernel.h defines solve_1 .. solve_4 for every instruction set. */
-#define ISA plain
+#define ISA      plain
+#define WIDTH_OF plain
 #define TARGET
 #include "solve/batch_kernel.h"
 #if PERP_ISA_COUNT > 1
-#define ISA    avx2
-#define TARGET PERP_TARGET_AVX2
+#define ISA      avx2
+#define WIDTH_OF avx2
+#define TARGET   PERP_TARGET_AVX2
 #include "solve/batch_kernel.h"
-#define ISA    avx512
-#define TARGET PERP_TARGET_AVX512
+#define ISA      avx512
+#define WIDTH_OF avx2
+#define TARGET   PERP_TARGET_AVX512
 #include "solve/batch_kernel.h"
 #endif
 
-/* Answers of the problems first .. first + many - 1 into z; which have one, as bits. */
+/* Answers of many problems, at most TOGETHER, from the first on, into z; which have one, as bits. */
 static unsigned (*const kernels[][SMALL])(const perp_lcp_batch *b, int first, int many, double tol,
                                           double *z) = {
 #define VERSION(isa, target) {solve_1_##isa, solve_2_##isa, solve_3_##isa, solve_4_##isa},
@@ -153,17 +141,21 @@ static int solve_chunk(const perp_lcp_batch_solver *s, worker *w, const perp_lcp
                        int chunk, double *z, perp_outcome *outcomes)
 {
     int first = chunk * CHUNK, end = b->count - first > CHUNK ? first + CHUNK : b->count,
-        solved = 0;
+        solved = 0, isa = w->solver->isa;
     int n = b->n, in_lanes = n >= 1 && n <= SMALL &&
                              (s->method == PERP_LCP_LEMKE || s->method == PERP_LCP_AUTO);
+    double tol = w->solver->options.tol;
     perp__lcp_forget(w->solver);
     w->solver->options.warm_start = b->shared_M;
     memset(w->z, 0, (size_t)n * sizeof(double));
-    for (int k = first; k < end; k += LANES) {
-        int many = end - k < LANES ? end - k : LANES;
+    for (int k = first; k < end; k += TOGETHER) {
+        int many = end - k < TOGETHER ? end - k : TOGETHER;
         unsigned answered = 0;
-        if (in_lanes)
-            answered = kernels[w->solver->isa][n - 1](b, k, many, w->solver->options.tol, z);
+        if (in_lanes) answered = kernels[isa][n - 1](b, k, many, tol, z);
+        if (answered == (1U << many) - 1 && !outcomes) {
+            solved += many;
+            continue;
+        }
         for (int l = 0; l < many; l++) {
             perp_outcome outcome = answered >> l & 1 ? PERP_SOLVED : solve_one(w, b, k + l, z);
             if (outcomes) outcomes[k + l] = outcome;

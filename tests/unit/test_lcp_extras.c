@@ -572,6 +572,51 @@ static void batches_do_not_depend_on_threads_or_arrangement(void **state)
     }
 }
 
+/* Of any size, also where the last lanes stay empty, with the bits of single solves; nothing is written beside them. */
+static void batches_of_any_size_give_the_bits_of_single_solves(void **state)
+{
+    (void)state;
+    enum { MOST = 37, SMALL = 4 };
+    for (int n = 1; n <= SMALL; n++) {
+        perp_lcp_batch_solver *many;
+        perp_lcp_solver *single;
+        size_t N = (size_t)n;
+        assert_int_equal(perp_lcp_batch_solver_create(PERP_LCP_LEMKE, n, 1, NULL, &many), PERP_OK);
+        assert_int_equal(perp_lcp_solver_create(PERP_LCP_LEMKE, n, NULL, &single), PERP_OK);
+        for (size_t count = 1; count <= MOST; count++) {
+            double M[MOST * SMALL * SMALL], q[MOST * SMALL], right[MOST * SMALL];
+            for (size_t k = 0; k < count; k++) {
+                perp_lcp lcp = lcp_generate(LCP_definite, n, 100 * count + k);
+                perp_lcp_solve(single, &lcp, right + k * N, NULL, NULL);
+                for (size_t e = 0; e < N * N; e++) M[k * N * N + e] = lcp.M[e];
+                for (size_t i = 0; i < N; i++) q[k * N + i] = lcp.q[i];
+                free_problem(&lcp);
+            }
+            for (int interleaved = 0; interleaved < 2; interleaved++) {
+                double Mi[MOST * SMALL * SMALL], qi[MOST * SMALL], z[MOST * SMALL + 1];
+                for (size_t k = 0; k < count; k++) {
+                    for (size_t e = 0; e < N * N; e++)
+                        Mi[interleaved ? e * count + k : k * N * N + e] = M[k * N * N + e];
+                    for (size_t i = 0; i < N; i++)
+                        qi[interleaved ? i * count + k : k * N + i] = q[k * N + i];
+                }
+                perp_lcp_batch b = {
+                    .count = (int)count, .n = n, .M = Mi, .q = qi, .interleaved = interleaved};
+                int solved = 0;
+                z[count * N] = 7;
+                assert_int_equal(perp_lcp_solve_batch(many, &b, z, NULL, &solved), PERP_OK);
+                assert_int_equal(solved, (int)count);
+                assert_true(z[count * N] == 7);
+                for (size_t k = 0; k < count; k++)
+                    for (size_t i = 0; i < N; i++)
+                        assert_true(z[interleaved ? i * count + k : k * N + i] == right[k * N + i]);
+            }
+        }
+        perp_lcp_batch_solver_destroy(many);
+        perp_lcp_solver_destroy(single);
+    }
+}
+
 /* Small first pivots: the principal pivots of the lanes lose up to 14 digits, and their answers are not good enough. */
 static void a_batch_keeps_no_answer_that_has_lost_its_digits(void **state)
 {
@@ -673,6 +718,7 @@ int main(void)
         cmocka_unit_test(a_warm_start_notices_a_change_of_any_column),
         cmocka_unit_test(a_batch_keeps_no_answer_that_has_lost_its_digits),
         cmocka_unit_test(batches_do_not_depend_on_threads_or_arrangement),
+        cmocka_unit_test(batches_of_any_size_give_the_bits_of_single_solves),
         cmocka_unit_test(a_batch_judges_each_problem),
     };
     return run_all(tests);
