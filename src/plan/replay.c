@@ -20,6 +20,9 @@ static const double MUCH = 0.1, MUCH_AT_KINKS = 0.02, DIVERGES = 10;
 /* What is asked for throughout is broken between nodes by this part of the terms that it is the difference of. */
 static const double MUCH_BETWEEN = 0.02;
 
+/* A state that changes by more than this part of its largest size within two steps jumps: at an impact. */
+static const double JUMPS = 0.25;
+
 /* A state that is less than this of its unit throughout is taken for rounding. */
 static const double NOISE = 1e-9;
 
@@ -183,6 +186,23 @@ static void say_different(const replay *u, perp_plan_outcome on_mesh, const perp
                                             : "a method of higher order");
 }
 
+/* How far state i of the plan is from the motion at the end of step k. Where the motion of a model with pairs jumps within a step of there, the jump
+ * may come as much earlier or later: the plan is somewhere between what the motion is at the nodes beside. */
+static double off_at(const replay *u, int i, int k)
+{
+    const perp_plan *plan = u->plan;
+    const perp__program *g = plan->program;
+    double x = state_at(plan, i, k), lo = u->w[perp__plan_end(g, i, k)], hi = lo;
+    double off = fabs(lo - x);
+    if (g->npair == 0) return off;
+    for (int j = k - 1; j <= k + 1; j += 2) {
+        if (j < 0 || j >= g->K) continue;
+        lo = fmin(lo, u->w[perp__plan_end(g, i, j)]);
+        hi = fmax(hi, u->w[perp__plan_end(g, i, j)]);
+    }
+    return hi - lo > JUMPS * u->amplitude[i] ? fmax(0, fmax(lo - x, x - hi)) : off;
+}
+
 /* By an accurate integration. What it is unsure by, one with steps half as long tells where a tolerance was asked for. */
 static perp_status integrate(replay *u, perp_diag *why)
 {
@@ -194,8 +214,7 @@ static perp_status integrate(replay *u, perp_diag *why)
     u->by = PERP_RADAU7;
     u->worst = u->off = u->unsure = 0;
     for (int i = 0; i < g->ns && status == PERP_OK; i++)
-        for (int k = 0; k < g->K; k++)
-            note(u, i, fabs(u->w[perp__plan_end(g, i, k)] - state_at(plan, i, k)));
+        for (int k = 0; k < g->K; k++) note(u, i, off_at(u, i, k));
     u->worth = 0;
     for (int i = 0; i < g->ns; i++)
         u->worth += fabs(plan->costate[(size_t)i * ((size_t)g->K + 1) + (size_t)g->K] *

@@ -29,7 +29,7 @@ static const double REFINED_TO = 1e-3;
 static const struct {
     const char *group;
     int least;
-} reached[] = {{"smooth", 21}, {"classic", 16}, {"oscillator", 2}, {"contact", 9},
+} reached[] = {{"smooth", 21}, {"classic", 16}, {"oscillator", 2}, {"contact", 10},
                {"none", 4},    {"trap", 4},     {"between", 9}};
 
 static int is_long(void)
