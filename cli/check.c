@@ -92,7 +92,8 @@ static void print_matrix(const perp_check_report *r)
         return;
     }
     if (r->active == 0) {
-        printf("M at the initial state: empty, there is no pair\n");
+        printf("M at the initial state: empty, %s\n",
+               r->cones ? "all friction is in round cones" : "there is no pair");
         return;
     }
     printf("M at the initial state (%d x %d): symmetric %s, positive definite %s, semidefinite %s, "
@@ -189,6 +190,7 @@ int perp__cmd_check(int argc, char **argv)
                    plural(settled, "input", "inputs"));
         printf("%d %s\n", report.warnings, plural(report.warnings, "warning", "warnings"));
     }
+    if (json) cli_json_add_diagnostics(json, &diag, code != CLI_DONE);
     if (json) code = cli_json_end(json, code, &diag, stdout);
     fflush(stdout);
     cli_print_diag(&diag, code == CLI_DONE ? stdout : stderr);

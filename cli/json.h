@@ -56,6 +56,10 @@ void cli_json_add_number(cJSON *object, const char *name,
 /* The text with a line's end; NULL where memory ran out. The caller frees; the object is deleted. */
 char *cli_json_text(cJSON *object);
 
+/* "diagnostics": what the messages say, in pieces: severity, code, file, line, column, length, message, and a fix where one is
+ * known. is_error: what is no warning is an error, else a note. */
+void cli_json_add_diagnostics(cJSON *object, const perp_diag *diag, int is_error);
+
 /* With --json at a command's end: "exit", and "messages", a line each of what would have gone to standard error; printed to `out`.
  * Returns the exit code: `code`, or CLI_FILE without memory. */
 int cli_json_end(cJSON *object, int code, perp_diag *diag, FILE *out);

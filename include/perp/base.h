@@ -124,6 +124,20 @@ PERP_API void perp_diag_clear(perp_diag *diag);
 /// The text, or "" when there is none. NULL is fine.
 PERP_API const char *perp_diag_text(const perp_diag *diag);
 
+/// One message of a perp_diag: views of its text, which do not end with a zero.
+typedef struct perp_message {
+    const char *file; ///< NULL: it is about no file
+    const char *text; ///< "unknown name 'gama'; did you mean 'gamma'?"
+    int nfile, ntext; ///< their lengths
+    int line, column; ///< from 1, columns in characters; 0: the whole file, or line
+    int length;       ///< characters that are meant; 0 where no line was shown
+} perp_message;
+
+/// The message that begins at byte *at of the text; *at moves behind it. Begin with 0.
+///
+/// @return 1, or 0 when there is no more
+PERP_API int perp_diag_next(const perp_diag *diag, size_t *at, perp_message *message);
+
 /// The library whose code this thread runs for perp ("IPOPT", "Clp"), or NULL. Where memory is out these may end the
 /// process, by abort, by exit or by a bad address: a handler of SIGABRT, SIGSEGV or exit can tell by this whose end it is.
 PERP_API const char *perp_library_running(void);

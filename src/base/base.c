@@ -103,6 +103,59 @@ perp_status perp__refuse(perp_diag *diag, perp_status status, perp__place place,
     return status;
 }
 
+/* Is it one of the two lines that show where: "    12 | text", "       | ^~~"? */
+static int is_shown(const char *line, const char *end)
+{
+    const char *s = line;
+    while (s < end && *s == ' ') s++;
+    while (s < end && *s >= '0' && *s <= '9') s++;
+    while (s < end && *s == ' ') s++;
+    return s < end && *s == '|' && *line == ' ';
+}
+
+/* ":12:3: " at s; the last of it, or NULL. Without a column it is 0. */
+static const char *read_place(const char *s, const char *end, perp_message *m)
+{
+    int number[2] = {0, 0}, n = 0;
+    for (; n < 2 && s + 1 < end && *s == ':' && s[1] >= '0' && s[1] <= '9'; n++)
+        for (s++; s < end && *s >= '0' && *s <= '9' && number[n] < 100000000; s++)
+            number[n] = 10 * number[n] + *s - '0';
+    if (s + 1 >= end || s[0] != ':' || s[1] != ' ') return NULL;
+    m->line = number[0], m->column = number[1];
+    return s + 2;
+}
+
+/* "file:line:column: text", with what is not known left out. */
+static void read_message(const char *line, const char *end, perp_message *m)
+{
+    *m = (perp_message){.text = line};
+    for (const char *s = line; s < end && !m->file; s++) {
+        const char *text = *s == ':' && s > line ? read_place(s, end, m) : NULL;
+        if (text && !m->line && memchr(line, ' ', (size_t)(s - line))) break; /* words, no file */
+        if (text) m->file = line, m->nfile = (int)(s - line), m->text = text;
+    }
+    m->ntext = (int)(end - m->text);
+}
+
+int perp_diag_next(const perp_diag *diag, size_t *at, perp_message *m)
+{
+    const char *text = perp_diag_text(diag), *end;
+    size_t length = strlen(text);
+    int found = 0;
+    while (at && m && *at < length) {
+        const char *line = text + *at;
+        end = strchr(line, '\n');
+        if (!end) end = text + length;
+        if (found && !is_shown(line, end)) break;
+        if (!is_shown(line, end)) read_message(line, end, m);
+        const char *caret = found ? memchr(line, '^', (size_t)(end - line)) : NULL;
+        if (caret && strspn(line, " |") == (size_t)(caret - line)) m->length = (int)(end - caret);
+        found = 1;
+        *at = (size_t)(end - text) + (*end == '\n');
+    }
+    return found;
+}
+
 perp_status perp__out_of_memory(perp_diag *diag, const char *name)
 {
     return perp__refuse(diag, PERP_ERR_MEMORY, perp__in(name), "%s\n",

@@ -161,6 +161,7 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
                          .end = s->name_end,
                          .symbol = perp__add_symbols(b, symbols_of[kind]),
                          .expr = -1,
+                         .written = -1,
                          .value = NAN,
                          .lo = lo,
                          .hi = hi,
@@ -204,7 +205,12 @@ static void assign(perp__builder *b, const perp__statement *s, perp__scope where
     const perp__declared *d = perp__find_declared(b, s->name);
     if (!d || d->at != s->name_at) return;
     const perp__syntax *given = s->kind == STATEMENT_STATE ? perp__given(b, s->name) : NULL;
+    b->reads_inputs = 0;
     assign_value(b, s, given ? given : s->value, d, value_of(b, where, s, given));
+    for (int i = d->first; b->reads_inputs && i < d->first + d->n; i++) {
+        perp__item *item = perp__item_at(b, (perp_symbol_kind)d->kind, i);
+        item->written = item->expr;
+    }
 }
 
 /* Say why a parameter's value is no number: where in its expression the fault is. */
@@ -493,6 +499,7 @@ int perp__build(perp_model *model, const perp_model_options *how)
     if (!b.failed) declare_all(&b, statements);
     model->nvar = model->nitem[PERP_VAR];
     perp__visit(&b, statements, 0, assign_one);
+    if (!b.failed && !perp__follow_inputs(model)) b.failed = 1;
     perp__visit(&b, statements, 1, perp__add_condition);
     if (!b.failed) perp__check_lates(&b);
     perp__visit(&b, statements, 0, read_setting);

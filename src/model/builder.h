@@ -82,6 +82,7 @@ typedef struct perp__late {
         *s; /* of a let, with where it stands; an argument stands where the instance was made */
     const perp__space *space;
     const perp__turn *turn;
+    const char *unit;                    /* of a sum; NULL: none */
     perp__share *first, **last;          /* of a sum */
     perp__value value[SCOPE_OUTPUT + 2]; /* by scope, the last inside pre() */
     char is_bad[SCOPE_OUTPUT + 2];       /* an error was said */
@@ -96,9 +97,9 @@ typedef struct perp__used {
     const perp__statement **defined; /* parts and functions */
     int ndefined;
     perp__names part, function; /* which of `defined` */
-    int *uses, nuse, cuse; /* places in perp__builder.used */
-    int is_open;           /* what it uses is being read */
-    perp__space space;     /* of its lets */
+    int *uses, nuse, cuse;      /* places in perp__builder.used */
+    int is_open;                /* what it uses is being read */
+    perp__space space;          /* of its lets */
 } perp__used;
 
 typedef struct builder {
@@ -129,6 +130,7 @@ typedef struct builder {
     int der_at, next_at; /* where the first der( and next( stand, or -1 */
     int unrolled;        /* conditions, turns of loops and names in parts so far */
     int terms;           /* of sums so far */
+    int reads_inputs;    /* the value of an input speaks of others */
     int in_pre;          /* inside pre() */
     int in_plan;         /* in a condition or a cost of the plan block */
     int depth;           /* of the expression at hand in those around it */
@@ -255,6 +257,9 @@ perp__value perp__lower_late(perp__builder *b, const perp__declared *d, const pe
 /* What the name or path s means; of an array of parts with an index the instance, of other arrays the whole. NULL if there is
  * none, with an error unless `quiet`. */
 perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int quiet);
+
+/* lookup.c: lookup(table, x). */
+perp__value perp__lower_lookup(perp__builder *b, const perp__syntax *s);
 
 /* A function of the user's. */
 perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const perp__statement *f,

@@ -219,6 +219,10 @@ static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const 
     case PERP_INPUT:
         if (now) return perp__symbol(b->graph, item->symbol + PERP__NOW);
         if (b->scope == SCOPE_PRE) return perp__symbol(b->graph, item->symbol + PERP__INPUT_PRE);
+        if (b->scope == SCOPE_INPUT && item->expr >= 0) {
+            b->reads_inputs = 1;
+            return perp__symbol(b->graph, item->symbol + PERP__NOW);
+        }
         break;
     case PERP_STATE:
         if (now) return perp__symbol(b->graph, item->symbol + PERP__NOW);
@@ -243,7 +247,8 @@ static perp_expr item_expression(perp__builder *b, const perp__syntax *s, const 
         }
     }
     perp__error(b->source, s->at, s->end, "'%s' is %s; %s", d->name, kind_words[d->kind],
-                b->scope == SCOPE_INPUT ? "an input is a function of t and parameters"
+                b->scope == SCOPE_INPUT ? "an input is a function of t and parameters, and of "
+                                          "inputs before it that have an expression"
                 : b->scope == SCOPE_PRE
                     ? "at the beginning of a step only states, inputs and parameters have a value"
                     : "only parameters can be used here");

@@ -185,6 +185,40 @@ int perp__model_values(perp_model *model, double *symbol)
            setting_value(model, model->step, symbol, &model->step_value);
 }
 
+int perp__follow_inputs(perp_model *model)
+{
+    perp__graph *g = &model->graph;
+    int any = 0, n = model->nitem[PERP_INPUT], ok = 1;
+    for (int i = 0; i < n; i++) any |= model->item[PERP_INPUT][i].written >= 0;
+    if (!any) return 1;
+    perp_expr *map = malloc((size_t)model->nsymbol * sizeof *map);
+    for (int s = 0; map && s < model->nsymbol; s++) map[s] = perp__symbol(g, s);
+    for (int i = 0; map && ok && i < n; i++) {
+        perp__item *item = &model->item[PERP_INPUT][i];
+        if (item->written >= 0) ok = perp__graph_copy(g, g, &item->written, 1, map, &item->expr);
+        map[item->symbol] = item->expr;
+    }
+    free(map);
+    return map && ok && !g->failed;
+}
+
+/* An input that is written in terms of this one, which must remain an expression; NULL: there is none, or no memory. */
+static const perp__item *user_of(const perp_model *model, const perp__item *input)
+{
+    const perp__item *user = NULL;
+    for (int i = 0; i < model->nitem[PERP_INPUT] && !user; i++) {
+        const perp__item *item = &model->item[PERP_INPUT][i];
+        int n, *reach = item->written < 0 ? NULL
+                                          : perp__graph_reach(&model->graph, &item->written, 1, &n);
+        for (int k = 0; reach && k < n; k++) {
+            const perp__node *node = &model->graph.node[reach[k]];
+            if (node->op == PERP__SYMBOL && node->a == input->symbol) user = item;
+        }
+        free(reach);
+    }
+    return user;
+}
+
 const char *perp__unknown_symbol(const perp_model *model, const char *what, const char *name,
                                  perp_symbol_kind first, perp_symbol_kind last, char *text,
                                  size_t size)
@@ -253,6 +287,8 @@ static perp_status set_value(perp_model *model, const char *name, double value, 
         if (model->graph.failed) return perp__out_of_memory(diag, model->source.name);
         clear_table(&item->table);
         item->expr = constant;
+        item->written = -1;
+        if (!perp__follow_inputs(model)) return perp__out_of_memory(diag, model->source.name);
         return PERP_OK;
     }
     item->value = value;
@@ -329,7 +365,7 @@ int perp__item_set_pieces(perp__item *item, const double *time, const double *va
     }
     clear_table(&item->table);
     item->table = copy;
-    item->expr = -1;
+    item->expr = item->written = -1;
     return 1;
 }
 
@@ -362,6 +398,11 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     if (!column) column = input;
     if (!perp_model_find(model, input, &kind, &i) || kind != PERP_INPUT)
         return unknown_name(model, input, "input", diag);
+    const perp__item *user = user_of(model, &model->item[PERP_INPUT][i]);
+    if (user)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name),
+                            "'%s' cannot have a table: '%s' is written in terms of it\n", input,
+                            user->name);
     int t = perp_trajectory_find(table, "t"), v = perp_trajectory_find(table, column),
         n = perp_trajectory_rows(table);
     if (t < 0) return bad_column(table, "t", name, diag);

@@ -32,11 +32,12 @@ typedef struct perp__table {
 
 typedef struct perp__item {
     const char *name, *unit;
-    int at, end;    /* where it was declared */
-    int symbol;     /* its first */
-    perp_expr expr; /* parameter: default; state: initial value; input: function of t; output:
+    int at, end;       /* where it was declared */
+    int symbol;        /* its first */
+    perp_expr written; /* of an input that uses earlier ones: with their symbols; else -1 */
+    perp_expr expr;    /* parameter: default; state: initial value; input: function of t; output:
                        itself; -1 none */
-    double value;   /* parameter, state */
+    double value;      /* parameter, state */
     double lo, hi;
     double scale;      /* the least size that it is judged by; 0: none was declared */
     int is_set;        /* value was given by perp_model_set */
@@ -105,6 +106,21 @@ typedef struct perp__named_file {
     struct perp__named_file *before;
 } perp__named_file;
 
+/* What a lookup makes, in the unit of its table, and the one that was made before. */
+typedef struct perp__looked {
+    perp_expr e;
+    const char *unit;
+    struct perp__looked *before;
+} perp__looked;
+
+/* What a += adds to a sum, which has a unit, and the one that was added before. */
+typedef struct perp__added {
+    perp_expr e;
+    const char *sum, *unit;
+    int at;
+    struct perp__added *before;
+} perp__added;
+
 /* What the copies of a model have in common beside its text: how many there are, and what an engine keeps for next time. */
 typedef struct perp__common {
     atomic_int users;
@@ -137,6 +153,8 @@ struct perp_model {
     perp_expr from, to, step; /* of the simulate block; -1 */
     perp__said method;
     perp__shadow *shadow;                                         /* the latest first */
+    perp__looked *looked;                                         /* the latest first */
+    perp__added *added;                                           /* the latest first */
     perp__named_file *named_file;                                 /* tables, the latest first */
 #define PERP_BLOCK(word, is_reserved) perp__##word##_block *word; /* NULL: no such block */
 #include "model/blocks.def"
@@ -161,6 +179,9 @@ int perp__check_count(perp_model *model);
 /* Values of all symbols that are known before a run: parameters; the others are NaN. `symbol` has
  * nsymbol entries. Also refreshes the values of the items and of the simulate block. 0 when memory is out. */
 int perp__model_values(perp_model *model, double *symbol);
+
+/* Inputs that are written in terms of earlier ones become functions of t and parameters. 0 when memory is out. */
+int perp__follow_inputs(perp_model *model);
 
 /* perp_unknown_word for a name of the model, with the nearest one of these kinds. */
 const char *perp__unknown_symbol(const perp_model *model, const char *what, const char *name,

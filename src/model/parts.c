@@ -369,6 +369,7 @@ void perp__declare_late(perp__builder *b, const perp__statement *s)
         memcpy(d->dim, size.dim, sizeof d->dim);
     }
     late->s = s->value;
+    late->unit = s->unit;
     late->space = b->space;
     late->turn = b->turn;
 }
@@ -425,6 +426,19 @@ void perp__settle_shares(perp__builder *b)
     }
 }
 
+/* For the check of units. */
+static void keep_added(perp__builder *b, const perp__declared *d, perp_expr e, int at)
+{
+    if (!d->late->unit || b->scope != SCOPE_STEP) return;
+    perp__added *added = perp__arena_alloc(b->arena, sizeof *added);
+    if (!added) {
+        b->failed = 1;
+        return;
+    }
+    *added = (perp__added){e, d->name, d->late->unit, at, b->model->added};
+    b->model->added = added;
+}
+
 static void add_to_sum(perp__builder *b, const perp__declared *d, const perp__share *share,
                        perp__value *sum)
 {
@@ -444,6 +458,7 @@ static void add_to_sum(perp__builder *b, const perp__declared *d, const perp__sh
     }
     for (int i = 0; i < share->n; i++) {
         perp_expr *e = &sum->e[share->first + i];
+        keep_added(b, d, v.e[i], s->at);
         b->graph->source = s->at;
         *e = *e < 0 ? v.e[i] : perp__add(b->graph, *e, v.e[i]);
         b->graph->source = -1;

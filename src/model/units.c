@@ -268,6 +268,17 @@ static void check_conditions(inspection *in)
     }
 }
 
+static void check_added(inspection *in)
+{
+    char where[300];
+    for (const perp__added *a = in->m->added; a; a = a->before) {
+        unit u;
+        if (!parse_unit(a->unit, &u)) continue;
+        snprintf(where, sizeof where, "with the sum '%s' that it is added to", a->sum);
+        agree(in, unit_at(in, a->e), u, a->at, where);
+    }
+}
+
 /* Two sides that should be of one unit: the first an expression, or what a symbol is; the second may be -1. */
 typedef struct sides {
     int symbol;
@@ -317,6 +328,20 @@ static void check_plan(inspection *in, const sides *s, int n)
     }
 }
 
+/* Where each lookup is in the list, it has the unit of its table. */
+static int read_lookups(const inspection *in, unit **of)
+{
+    int any = 0;
+    *of = NULL;
+    for (const perp__looked *l = in->m->looked; l; l = l->before) any = 1;
+    if (!any) return 1;
+    *of = malloc((size_t)in->m->graph.count * sizeof **of);
+    for (int i = 0; *of && i < in->m->graph.count; i++) (*of)[i].known = -1;
+    for (const perp__looked *l = in->m->looked; *of && l; l = l->before)
+        if (!l->unit[0] || !parse_unit(l->unit, &(*of)[l->e])) (*of)[l->e] = anything;
+    return *of != NULL;
+}
+
 /* The unit of every node behind the roots; what is found on the way goes to the findings. 0 when memory is out. */
 static int inspect(inspection *in, const perp_expr *roots, int nroot)
 {
@@ -327,8 +352,13 @@ static int inspect(inspection *in, const perp_expr *roots, int nroot)
     in->n = n;
     in->symbol = malloc((size_t)m->nsymbol * sizeof(unit));
     in->node = malloc(((size_t)n + 1) * sizeof(unit));
-    int ok = reach && in->symbol && in->node && read_units(in);
-    for (int k = 0; ok && k < n; k++) in->node[k] = unit_of_node(in, &m->graph.node[reach[k]]);
+    unit *looked = NULL;
+    int ok = reach && in->symbol && in->node && read_units(in) && read_lookups(in, &looked);
+    for (int k = 0; ok && k < n; k++) {
+        int is_looked = looked && looked[reach[k]].known >= 0;
+        in->node[k] = is_looked ? looked[reach[k]] : unit_of_node(in, &m->graph.node[reach[k]]);
+    }
+    free(looked);
     return ok;
 }
 
@@ -346,15 +376,19 @@ int perp__inspect_units(const perp_model *m, perp__source *findings)
     int most = most_of_plan(m);
     sides *plan = malloc(((size_t)most + 1) * sizeof *plan);
     int n = plan ? list_plan(m, plan, most) : 0;
-    perp_expr *all = roots ? realloc(roots, ((size_t)(nroot + 2 * n) + 1) * sizeof *all) : NULL;
+    int nadded = 0;
+    for (const perp__added *a = m->added; a; a = a->before) nadded++;
+    size_t size = (size_t)nroot + 2 * (size_t)n + (size_t)nadded + 1;
+    perp_expr *all = roots ? realloc(roots, size * sizeof *all) : NULL;
     if (all) roots = all;
+    for (const perp__added *a = m->added; all && a; a = a->before) all[nroot++] = a->e;
     for (int i = 0; i < 2 * n && all; i++) {
         perp_expr e = i % 2 ? plan[i / 2].right : plan[i / 2].left;
         if (e >= 0) all[nroot++] = e;
     }
     inspection in = {.m = m, .findings = findings};
     int ok = plan && all && inspect(&in, all, nroot);
-    if (ok) check_conditions(&in), check_plan(&in, plan, n);
+    if (ok) check_added(&in), check_conditions(&in), check_plan(&in, plan, n);
     free(plan);
     free(roots);
     clear(&in);
