@@ -10,8 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LEAST_WORK: what the other runs may cost in any case (perp__run_work). */
-enum { ROWS = 64, LEVELS = 3, LEAST_STEPS = 32, LEAST_WORK = 20000 };
+/* LEAST_WORK: what the first of the other runs may cost in any case (perp__run_work), and LEAST_MORE: all of them, where there are further ones. */
+enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32, LEAST_WORK = 20000, LEAST_MORE = 9000 };
+
+/* Longer steps that fail are halved less often; and as many problems as this part of the run's are too many, but not so FEW. */
+enum { FEWER = 8, HARD = 2, FEW = 100 };
+
+/* A difference that is so many times what the reference may be off by is known well enough. */
+#define KNOWN 30
 
 /* The accuracy of the first run, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
 #define FIRST           1e-5
@@ -67,7 +73,9 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
     o.step = (o.to - o.from) / (double)n;
     perp_simulation_destroy(e->other);
     e->other = NULL;
-    return perp_simulation_create(e->sim->model, &o, &e->other, e->diag);
+    perp_status status = perp_simulation_create(e->sim->model, &o, &e->other, e->diag);
+    if (status == PERP_OK && accuracy == 0) e->other->fewer = FEWER;
+    return status;
 }
 
 static perp_status keep_row(void *context, long step, const double *row)
@@ -151,7 +159,7 @@ static void compare(const estimate *e, int k, double *error, double *unsure)
     for (int i = 0; i < e->nx; i++) {
         double own = share * fabs(e->end[i] - e->former[i]);
         error[i] = fabs(e->end[i] - perp_simulation_state(e->sim, i));
-        unsure[i] = k ? fmax(own, e->other->options.accuracy * e->size[i]) : error[i];
+        unsure[i] = fmax(k ? own : error[i], e->other->options.accuracy * e->size[i]);
     }
 }
 
@@ -172,9 +180,11 @@ static perp_status bound_first(estimate *e, double *unsure, double *growth)
 static perp_status beside_accurate(estimate *e, double work, double *error, double *unsure,
                                    double *growth)
 {
-    double accuracy = FIRST, cost = 0;
+    double accuracy = FIRST, cost = 0, spent = 0, more = fmax(work, LEAST_MORE);
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
-    for (int k = 0; k < LEVELS && status == PERP_OK && 1.5 * cost <= work; k++, accuracy *= FALL) {
+    work = fmax(work, LEAST_WORK);
+    for (int k = 0; k < LEVELS && status == PERP_OK && spent + 1.5 * cost <= more;
+         k++, accuracy *= FALL) {
         trace *rows = &e->straight, unused = {.nx = e->nx};
         double before = perp__run_work(e->other);
         e->other->options.accuracy = accuracy;
@@ -184,17 +194,17 @@ static perp_status beside_accurate(estimate *e, double work, double *error, doub
         free(unused.state);
         if (status != PERP_OK && status != PERP_ERR_MEMORY && k > 0)
             return PERP_OK; /* the last one stands */
-        if (status == PERP_ERR_NO_SOLUTION && perp__run_work(e->other) > before + work) {
+        if (status == PERP_ERR_NO_SOLUTION && perp__parts_cost_too_much(e->other)) {
             perp_diag_clear(e->diag);
             refuse(e->sim, "a more accurate run costs more than the part allowed", e->diag);
         }
         if (status != PERP_OK) return status;
-        cost = perp__run_work(e->other) - before, work -= cost;
+        cost = perp__run_work(e->other) - before;
         memcpy(e->size, perp__parts_largest(e->other), (size_t)e->nx * sizeof(double));
         compare(e, k, error, unsure);
         if (k == 0) status = bound_first(e, unsure, growth);
-        if (k == 0) work -= perp__run_work(e->other) - before - cost;
-        if (relative(e, error) > 10 * relative(e, unsure)) break;
+        spent += perp__run_work(e->other) - before, work = more - spent;
+        if (relative(e, error) > KNOWN * relative(e, unsure)) break;
     }
     return status;
 }
@@ -210,6 +220,12 @@ static void extrapolate(double once, double twice, double longer, double *error,
     *unsure = is_one ? 0.3 * *error : *error;
 }
 
+/* Problems that were solved, and the eliminations for them. */
+static double problems(const perp_simulation *sim)
+{
+    return (double)(sim->summary.solves + sim->step.count.eliminations);
+}
+
 static perp_status beside_longer(estimate *e, int part, double *error, double *unsure,
                                  double *growth)
 {
@@ -222,6 +238,12 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
     perp_status status = make_other(e, sim->options.integrator, n, 0);
     if (status == PERP_OK) status = run_other(e, &unused);
     free(unused.state);
+    int is_hard = status == PERP_ERR_NO_SOLUTION ||
+                  (status == PERP_OK && problems(e->other) > fmax(problems(sim) / HARD, FEW));
+    if (is_hard) {
+        perp_diag_clear(e->diag);
+        return refuse(sim, "longer steps are too hard to solve", e->diag);
+    }
     if (status == PERP_OK) status = make_other(e, sim->options.integrator, n / 2, 0);
     if (status == PERP_OK) status = run_other(e, &e->straight);
     if (status != PERP_OK) return status;
@@ -246,7 +268,7 @@ perp_status perp_simulation_estimate(const perp_simulation *sim, int part, doubl
     int nx = sim->step.nx, fits = sim->events ? 1 : perp__events_fit(sim->model);
     if (status != PERP_OK) return status;
     double *states = calloc(3 * (size_t)nx + 1, sizeof *states);
-    double work = fmax(perp__run_work(sim) / part, LEAST_WORK);
+    double work = perp__run_work(sim) / part;
     estimate e = {.sim = sim, .nx = nx, .diag = &why};
     e.straight.nx = e.moved.nx = nx;
     if (!states || fits < 0) {

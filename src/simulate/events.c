@@ -335,7 +335,7 @@ void perp__events_restart(perp__events *e)
 int perp__events_wait(perp__events *e)
 {
     if (e->left.wait == 0) return 0;
-    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++;
+    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++, e->probes += PERP__EULER_PARTS;
     return 1;
 }
 
@@ -344,7 +344,7 @@ void perp__events_leave(perp__events *e)
     perp__events_left *left = &e->left;
     left->by[e->why]++;
     if (left->steps++ == 0) left->t = e->t, left->why = e->why, left->worst = e->worst;
-    left->wait = left->next_wait;
+    left->wait = left->next_wait, e->probes += PERP__EULER_PARTS;
     left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
     int pass = e->pass;
     perp__saltation_leave(e->saltation);

@@ -63,6 +63,9 @@ double perp__events_work(const perp__events *events);
 /* Does a method that locates events fit the model: does it have what such a method asks for, and few pairs and unknowns? -1: memory is out. */
 int perp__events_fit(const perp_model *model);
 
+/* Such a step is taken in so many parts. */
+enum { PERP__EULER_PARTS = 16 };
+
 /* Is the next step one that is left to backward Euler, after an earlier one? Counted. */
 int perp__events_wait(perp__events *events);
 

@@ -17,6 +17,10 @@
 #define CAUTION  0.8
 #define SHORTEST 1e-9
 
+/* A run that may cost no more than so much is looked at from this part of its cost on: so many times the share of its time may be too much. */
+#define LOOK 0.25
+#define LATE 4
+
 struct perp__parts {
     double length; /* that the next is to have */
     double shortest;
@@ -26,7 +30,7 @@ struct perp__parts {
     int closed;
     unsigned char *events; /* what perp__events_pass says at the beginning */
     size_t nevents;
-    double most_work; /* that the run may cost (perp__run_work) */
+    double work, most_work; /* at the beginning, and what it may come to (perp__run_work) */
     double
         *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
     int nend, cend, next;
@@ -193,13 +197,27 @@ static perp__step_result replay(perp_simulation *sim, double t0, double t1)
     return sum;
 }
 
+/* Has the run to t cost what all of it may? So that what cannot be had ends soon: or so large a part of that, and less of its time is behind it? */
+static int costs_too_much(const perp_simulation *sim, double t)
+{
+    const perp__parts *p = sim->parts;
+    const perp_simulation_options *o = &sim->options;
+    double cost = (perp__run_work(sim) - p->work) / (p->most_work - p->work);
+    return cost > 1 || (cost > LOOK && LATE * (t - o->from) < cost * (o->to - o->from));
+}
+
+int perp__parts_cost_too_much(const perp_simulation *sim)
+{
+    return costs_too_much(sim, perp_simulation_time(sim));
+}
+
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1)
 {
     perp__parts *p = sim->parts;
     perp__step_result sum = {.outcome = PERP_SOLVED};
     if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
-        if (perp__run_is_stopped(sim) || perp__run_work(sim) > p->most_work) {
+        if (perp__run_is_stopped(sim) || costs_too_much(sim, t)) {
             sum.outcome = PERP_LIMIT;
             return sum;
         }
@@ -236,7 +254,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 void perp__parts_record(perp_simulation *sim, double most_work)
 {
     sim->parts->lengths = RECORD, sim->parts->nend = 0;
-    sim->parts->most_work = most_work;
+    sim->parts->work = perp__run_work(sim), sim->parts->most_work = most_work;
 }
 
 void perp__parts_replay(perp_simulation *sim)

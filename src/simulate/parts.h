@@ -23,6 +23,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
 /* From the next restart on: parts are recorded, and the run fails that costs more than this (perp__run_work); their halves are taken as they were recorded. */
 void perp__parts_record(perp_simulation *sim, double most_work);
 void perp__parts_replay(perp_simulation *sim);
+int perp__parts_cost_too_much(const perp_simulation *sim); /* did it fail for that? */
 
 /* The largest that each state has been. */
 const double *perp__parts_largest(const perp_simulation *sim);

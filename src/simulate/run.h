@@ -35,6 +35,7 @@ struct perp_simulation {
     int was_moved;     /* or in this run, or the run was another's up to here: restored */
     double *before;    /* symbols as they were before the step: given back when it fails */
     double *beginning; /* symbols at the beginning of a part of it, for when it is taken again */
+    int fewer;         /* times that a step which fails is halved, than is usual */
     double residual;
     perp_simulation_summary summary;
     long (*sides)[4];

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* EULER_PARTS: of a step that a method of higher order leaves to backward Euler. */
-enum { HALVINGS = 10, EULER_PARTS = 16 };
+enum { HALVINGS = 10, EULER_PARTS = PERP__EULER_PARTS };
 
 #define ROW(name, word, weighted, summary) {word, summary},
 static const perp__word word_rows[] = {PERP_INTEGRATOR_LIST(ROW)};
@@ -846,7 +845,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
         double begin = t0 + (t1 - t0) * k / EULER_PARTS, h = (t1 - t0) / EULER_PARTS;
         double end = k + 1 < EULER_PARTS ? begin + h : t1;
         int solves = sum.solves;
-        perp__step_result r = advance(sim, begin, end, h, HALVINGS);
+        perp__step_result r = advance(sim, begin, end, h, HALVINGS - sim->fewer);
         r.error = fmax(r.error, k ? sum.error : 0);
         r.residual = fmax(r.residual, k ? sum.residual : 0);
         sum = r;
@@ -859,7 +858,7 @@ static perp__step_result advance_through_events(perp_simulation *sim, double t0,
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
 {
     return sim->events ? advance_through_events(sim, t0, t1)
-                       : advance(sim, t0, t1, t1 - t0, HALVINGS);
+                       : advance(sim, t0, t1, t1 - t0, HALVINGS - sim->fewer);
 }
 
 double perp__run_work(const perp_simulation *sim)
@@ -884,7 +883,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     int closed = s->gaps.closed;
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
-                                        : advance(sim, t0, t, h, HALVINGS);
+                                        : advance(sim, t0, t, h, HALVINGS - sim->fewer);
     if (info) *info = (perp_step_info){k, t, r.outcome, r.residual, r.error, r.solves};
     if (k == 1 && r.outcome == PERP_SOLVED && perp__step_moves_nothing(s, sim->before + s->sym.y))
         r.outcome = PERP_LIMIT, r.fault = PERP__BELOW_RESOLUTION;
