@@ -462,10 +462,10 @@ int perp__find_block(struct builder *b, const perp__syntax *s, perp_symbol_kind 
 
 static void check_kind(perp__builder *b)
 {
-    b->model->kind = b->next_at >= 0 ? PERP_DISCRETE : PERP_CONTINUOUS;
-    if (b->der_at < 0 || b->next_at < 0) return;
-    int later = b->der_at > b->next_at ? b->der_at : b->next_at;
-    perp__place other = perp__source_place(b->source, b->der_at + b->next_at - later);
+    b->model->kind = b->first.next_at >= 0 ? PERP_DISCRETE : PERP_CONTINUOUS;
+    if (b->first.der_at < 0 || b->first.next_at < 0) return;
+    int later = b->first.der_at > b->first.next_at ? b->first.der_at : b->first.next_at;
+    perp__place other = perp__source_place(b->source, b->first.der_at + b->first.next_at - later);
     perp__error(
         b->source, later, later,
         "a model is continuous (der) or discrete (next), not both; the other one is at %ld:%ld",
@@ -479,8 +479,7 @@ int perp__build(perp_model *model, const perp_model_options *how)
                        .graph = &model->graph,
                        .source = &model->source,
                        .arena = &model->arena,
-                       .der_at = -1,
-                       .next_at = -1};
+                       .first = {-1, -1}};
     model->name = "";
     model->from = model->to = model->step = -1;
     perp__add_symbols(&b, PERP__SYM_FIRST);
@@ -518,7 +517,7 @@ int perp__build(perp_model *model, const perp_model_options *how)
         perp__names_clear(&b.used[k].function);
     }
     free(b.used);
-    free(b.full);
+    free(b.full.text);
     free(b.name);
     free(b.symbol);
     perp__names_clear(&b.name_of);

@@ -102,6 +102,17 @@ typedef struct perp__used {
     perp__space space;          /* of its lets */
 } perp__used;
 
+/* Where the first der( and next( stand, or -1. */
+typedef struct perp__first_rates {
+    int der_at, next_at;
+} perp__first_rates;
+
+/* A full name at hand. */
+typedef struct perp__full_name_room {
+    char *text;
+    int capacity;
+} perp__full_name_room;
+
 typedef struct builder {
     perp_model *model;
     const perp_model_options *how;
@@ -119,23 +130,22 @@ typedef struct builder {
     perp__space root;
     perp__used *used; /* by file; the first is the model */
     int nused, cused;
-    char *full; /* a full name at hand */
-    int cfull;
+    perp__full_name_room full;
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
     int is_declaring; /* instances are made as they are met */
     int blocks_read;  /* a bit for each row of blocks.def; those in parts add to them */
     int inside;       /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
-    int der_at, next_at; /* where the first der( and next( stand, or -1 */
-    int unrolled;        /* conditions, turns of loops and names in parts so far */
-    int terms;           /* of sums so far */
-    int reads_inputs;    /* the value of an input speaks of others */
-    int in_pre;          /* inside pre() */
-    int in_plan;         /* in a condition or a cost of the plan block */
-    int depth;           /* of the expression at hand in those around it */
-    int is_too_deep;     /* the one around all of them was refused for that */
-    int failed;          /* memory */
+    perp__first_rates first;
+    int unrolled;     /* conditions, turns of loops and names in parts so far */
+    int terms;        /* of sums so far */
+    int reads_inputs; /* the value of an input speaks of others */
+    int in_pre;       /* inside pre() */
+    int in_plan;      /* in a condition or a cost of the plan block */
+    int depth;        /* of the expression at hand in those around it */
+    int is_too_deep;  /* the one around all of them was refused for that */
+    int failed;       /* memory */
 } perp__builder;
 
 static inline perp__item *perp__item_at(const perp__builder *b, perp_symbol_kind kind, int i)

@@ -77,13 +77,13 @@ static const char *full_name(perp__builder *b, const char *name)
     const char *prefix = b->space->prefix;
     if (!prefix[0]) return name;
     size_t n = strlen(prefix), length = strlen(name);
-    if (!perp__grow(&b->full, &b->cfull, (int)(n + length) + 1, 1)) {
+    if (!perp__grow(&b->full.text, &b->full.capacity, (int)(n + length) + 1, 1)) {
         b->failed = 1;
         return name;
     }
-    memcpy(b->full, prefix, n);
-    memcpy(b->full + n, name, length + 1);
-    return b->full;
+    memcpy(b->full.text, prefix, n);
+    memcpy(b->full.text + n, name, length + 1);
+    return b->full.text;
 }
 
 const char *perp__full_name(perp__builder *b, const char *name)
@@ -554,7 +554,7 @@ static perp__value lower_rate(perp__builder *b, const perp__syntax *s)
         perp__error(b->source, s->at, s->end, "%s() cannot be used here", s->text);
         return zero;
     }
-    int *first_at = is_der ? &b->der_at : &b->next_at;
+    int *first_at = is_der ? &b->first.der_at : &b->first.next_at;
     if (*first_at < 0) *first_at = s->at;
     perp__value v = perp__lower(b, x); /* the states' own symbols, or an error about the name */
     int is_own = d && d->kind == PERP_STATE; /* else others may hold these elements, too */
