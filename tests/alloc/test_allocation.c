@@ -24,11 +24,12 @@ static const char text[] =
     "-1 <= f <= 1 perp v when x <= 0.5\n"
     "output e = m*v^2/2\n"
     "use \"friction\"\n"
-    "let c = d[1].y + d[2].y\n"
+    "input s = t, s2 = s + 1\n"
+    "let c = d[1].y + d[2].y + 0*s2*lookup([0, 1, 2], [1, 2, 4], x, \"smooth\")\n"
     "function push(a, s) = twice(s)*a.y\n"
     "function twice(s) = 2*s\n"
     "part Dot(y = 0.5, force = 1, of) {\n"
-    " sum G\n state z = [1, 2]\n let w = z[1..2] @ [1, 2]\n der(z) = [G, of - w]\n}\n"
+    " sum G \"1\"\n state z = [1, 2]\n let w = z[1..2] @ [1, 2]\n der(z) = [G, of - w]\n}\n"
     "Dot d[i in 1..2](y = 0.1*i, of = x, z = [1, i])\n"
     "param on = 1\nif on > 0 { for i in 1..2 { d[i].G += push(d[1], 0.5) - d[i].z[1] - c } }\n"
     "simulate to 1 step 0.01\n";
@@ -40,7 +41,11 @@ static perp_status whole_story(perp_diag *diag)
     perp_model *model = NULL;
     perp_trajectory *table = NULL;
     perp_simulation *sim = NULL;
-    perp_status status = perp_model_parse(text, sizeof text - 1, "everything.perp", &model, diag);
+    const perp_setting set = {"on", 1};
+    const perp_model_options how = {.set = &set, .nset = 1};
+    perp_status status =
+        perp_model_parse_with(text, sizeof text - 1, "everything.perp", &how, &model, diag);
+    if (status == PERP_OK) status = perp_model_set(model, "s", 3, diag);
     if (status == PERP_OK)
         status = perp_trajectory_parse(csv, sizeof csv - 1, "u.csv", &table, diag);
     if (status == PERP_OK)
