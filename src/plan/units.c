@@ -1,5 +1,5 @@
-/* Scaling: powers of two by which a program's unknowns and rows come near 1, for the interior point and for comparing
- * the two sides of a pair. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
+/* Scaling: units in which a program's unknowns and rows are near 1, for the interior point and for comparing
+ * the two sides of a pair; powers of two where there are none. Sizes are taken from the guess, from narrow ranges and from the Jacobian of the rows at the
  * guess. A program with pairs whose unknowns are all near 1 is not scaled; a soft one, which compares misses of all kinds, always is, by
  * all bounds. */
 
@@ -167,9 +167,11 @@ static int is_far(double size)
     return size > 0 && isfinite(size) && (size > FAR || size < 1 / FAR);
 }
 
-static double unit_of(double size)
+/* The size itself where there are pairs, so that one path is taken whatever the model's units; the search has many minima there. */
+static double unit_of(const perp__program *g, double size)
 {
-    return size > 0 && isfinite(size) ? exp2(round(log2(size))) : 1;
+    if (!(size > 0 && isfinite(size))) return 1;
+    return g->npair > 0 ? size : exp2(round(log2(size)));
 }
 
 static double unit_of_side(const perp__program *g, const perp__plan_pair *pair, int side)
@@ -183,14 +185,15 @@ static void set_units(sizer *u)
     g->unit.differ |= is_soft(g) || g->npair == 0;
     for (int j = 0; j < u->nkind; j++) g->unit.differ |= is_far(u->size[j]);
     if (!g->unit.differ) return;
-    for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(u->size[kind_of(g, g->nx + j)]);
-    for (int i = 0; i < g->np; i++) g->unit.p[i] = unit_of(u->size[kind_of(g, g->nx + g->nw + i)]);
+    for (int j = 0; j < g->nw; j++) g->unit.w[j] = unit_of(g, u->size[kind_of(g, g->nx + j)]);
+    for (int i = 0; i < g->np; i++)
+        g->unit.p[i] = unit_of(g, u->size[kind_of(g, g->nx + g->nw + i)]);
     for (int i = 0; i < g->nrow; i++) {
         double most = 0;
         for (int j = 0; j < u->nkind; j++)
-            most =
-                fmax(most, u->sum[(size_t)i * (size_t)u->nkind + (size_t)j] * unit_of(u->size[j]));
-        g->unit.r[i] = unit_of(most);
+            most = fmax(most,
+                        u->sum[(size_t)i * (size_t)u->nkind + (size_t)j] * unit_of(g, u->size[j]));
+        g->unit.r[i] = unit_of(g, most);
     }
     for (int i = 0; i < g->npair && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++)
         if (g->pair[i].product >= 0)

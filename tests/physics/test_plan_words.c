@@ -374,6 +374,35 @@ static void units_change_no_plan(void **state)
     plan_in_units(PERP_PLAN_OWN);
 }
 
+/* A pole on a cart with dry friction, which has many minima, in units L, M and T that are far from 1: one path, one of them. */
+static void far_units_take_one_path(void **state)
+{
+    (void)state;
+    static const double units[][3] = {{1e-6, 1, 1}, {1e6, 1, 1},  {1, 1e-6, 1},
+                                      {1, 1e6, 1},  {1, 1, 1e-6}, {0x1p20, 0x1p-13, 0x1p14}};
+    double first = 0;
+    int iterations = 0;
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++) {
+        char text[800];
+        double L = units[k][0], M = units[k][1], T = units[k][2], F = M * L / T / T;
+        snprintf(text, sizeof text,
+                 "input u in [%.17g, %.17g]\nstate x = 0 in [%.17g, %.17g], q = 0, v = 0, w = 0\n"
+                 "var f\nder(x) = v\nder(q) = w\n"
+                 "cos(q)*der(v) + %.17g*der(w) + %.17g*sin(q) = 0\n"
+                 "%.17g*der(v) + %.17g*(cos(q)*der(w) - w^2*sin(q)) = u + f\n"
+                 "%.17g <= f <= %.17g perp v\nplan {\n horizon %.17g\n nodes 41\n"
+                 " minimize integral(u^2)\n at end: x = %.17g, q = pi, v = 0, w = 0\n}\n",
+                 -20 * F, 20 * F, -2 * L, 2 * L, 0.5 * L, 9.81 * L / T / T, 1.3 * M, 0.15 * M * L,
+                 -0.5 * F, 0.5 * F, 2 * T, L);
+        perp_plan_result r = plan_text(text, NULL);
+        double cost = r.cost / (F * F * T);
+        if (k == 0) first = cost, iterations = r.iterations;
+        assert_int_equal(r.on_mesh, PERP_PLAN_LOCAL_MINIMUM);
+        assert_near(cost, first, 1e-7 * first);
+        assert_int_equal(r.iterations, iterations);
+    }
+}
+
 static void units_change_no_plan_of_ipopt(void **state)
 {
     (void)state;
@@ -652,6 +681,7 @@ int main(void)
         cmocka_unit_test(no_multipliers_prove_a_plan_away),
         cmocka_unit_test(a_small_cone_is_planned_as_a_large_one),
         cmocka_unit_test(units_change_no_plan),
+        cmocka_unit_test(far_units_take_one_path),
         cmocka_unit_test(units_change_no_plan_of_ipopt),
         cmocka_unit_test(units_change_no_explanation),
         cmocka_unit_test(a_declared_scale_is_the_least_size_of_an_unknown),
