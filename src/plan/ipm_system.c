@@ -72,7 +72,7 @@ void perp__ipm_rows(perp__ipm *s, const double *x, double *r, double *cost)
 {
     const double *w = plain(s, x);
     perp__program_values(s->g, &s->pairing, w, w + s->nW, r, cost);
-    perp__program_rows_in_units(s->g, s->pairing.relaxation, r);
+    perp__program_rows_in_units(s->g, r);
 }
 
 /* The unit of a column, which is the same at all steps: an initial state that is free has that of the state. */

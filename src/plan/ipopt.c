@@ -41,7 +41,7 @@ static void evaluate(nlp *u, const double *x)
 {
     const double *w = plain(u, x);
     perp__program_values(u->g, &u->pairing, w, w + u->nW, u->r, &u->cost);
-    perp__program_rows_in_units(u->g, u->pairing.relaxation, u->r);
+    perp__program_rows_in_units(u->g, u->r);
 }
 
 /* Of scale * cost + lambda'r, without units. */

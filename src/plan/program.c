@@ -671,6 +671,17 @@ long perp__program_place(const perp__program *g, int col, int k)
     return g->initial.p[col] >= 0 ? nW + g->initial.p[col] : -1;
 }
 
+/* Less eps in the units of the sides; as a term of the row's formula it would drown what is far smaller. */
+static void relax_products(const perp__program *g, double eps, double *r)
+{
+    for (int i = 0; i < g->npair && eps > 0 && g->pairs != PERP_PLAN_FISCHER_BURMEISTER; i++) {
+        int row = g->pair[i].product;
+        if (row < 0) continue;
+        double unit = g->unit.r[row] == 1 ? g->pair[i].scale : g->unit.r[row];
+        for (int k = 0; k < g->K; k++) r[at(g, row, k)] -= unit * eps;
+    }
+}
+
 void perp__program_values(perp__program *g, const perp__pairing *pairing, const double *w,
                           const double *p, double *r, double *cost)
 {
@@ -688,6 +699,7 @@ void perp__program_values(perp__program *g, const perp__pairing *pairing, const 
         const double *f = g->tape.ws + (size_t)g->tape.values.out[g->nrow] * (size_t)n;
         for (int k = 0; k < n; k++) total += f[k];
     }
+    relax_products(g, pairing ? pairing->relaxation : 0, r);
     if (g->external) g->external->add_values(g->external->context, w, r, &total);
     *cost = total;
 }

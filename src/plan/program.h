@@ -220,8 +220,8 @@ int perp__program_size_conditions(perp__program *program, const double *w, const
                                   double *size);
 /* Choose units by the sizes that unknowns and rows have at a guess. 0: memory. */
 int perp__program_find_units(perp__program *program, const double *w, const double *p);
-/* The rows' values, in place, as the search sees them; a b <= relaxation then holds in the units of a and b. */
-void perp__program_rows_in_units(const perp__program *program, double relaxation, double *r);
+/* The rows' values, in place, as the search sees them. */
+void perp__program_rows_in_units(const perp__program *program, double *r);
 
 /* Index of column `col` of the derivatives at step k in (w, p); -1: a given initial state. */
 long perp__program_place(const perp__program *program, int col, int k);

@@ -287,8 +287,7 @@ void perp__bound_product(perp__transcriber *t, perp__plan_pair *pair, perp_expr 
             perp__add(graph, t->cost,
                       perp__mul(graph, perp__symbol(graph, t->program->sym.penalty), product));
     else
-        pair->product = perp__add_row(t, perp__sub(graph, product, relaxation_of(t, pair)),
-                                      -INFINITY, 0, of->text, of->at, -1);
+        pair->product = perp__add_row(t, product, -INFINITY, 0, of->text, of->at, -1);
 }
 
 void perp__join_sides(perp__transcriber *t, perp__plan_pair *pair, perp_expr a, perp_expr b,

@@ -58,8 +58,6 @@ static void size_by_guess(sizer *u, const double *w, const double *p)
         double *size = &u->size[j % g->nb];
         for (size_t k = 0; k < K; k++) *size = fmax(*size, finite_or_0(w[(size_t)j * K + k]));
     }
-    for (int j = 0; j < g->nb - g->nu && g->npair > 0; j++)
-        if (u->size[j] == 0 && range_of(g, j) < 1 / FAR) u->size[j] = range_of(g, j);
     for (int i = 0; i < g->npair; i++) { /* what a pair holds in a range comes to its ends */
         int side = g->pair[i].w[0], j = side >= 0 && side < g->soft.w ? side % g->nb : -1;
         if (j >= 0 && u->size[j] == 0 && isfinite(range_of(g, j))) u->size[j] = range_of(g, j);
@@ -101,8 +99,7 @@ static void keep_in_ranges(sizer *u)
     const perp__program *g = u->g;
     for (int j = 0; j < g->nb; j++) {
         double range = range_of(g, j);
-        int is_given = g->npair > 0 ? range < 1 / FAR : isfinite(range);
-        if (u->size[j] > range || (u->size[j] == 0 && is_given)) u->size[j] = range;
+        if (u->size[j] > range || (u->size[j] == 0 && isfinite(range))) u->size[j] = range;
     }
 }
 
@@ -251,15 +248,9 @@ int perp__program_size_conditions(perp__program *g, const double *w, const doubl
     return ok;
 }
 
-void perp__program_rows_in_units(const perp__program *g, double relaxation, double *r)
+void perp__program_rows_in_units(const perp__program *g, double *r)
 {
     size_t K = (size_t)g->K;
     if (!g->unit.differ) return;
-    for (int i = 0; i < g->npair; i++) { /* a b <= eps in units of a and b */
-        int row = g->pair[i].product;
-        if (row < 0 || g->unit.r[row] == 1) continue;
-        double more = (g->pair[i].scale - g->unit.r[row]) * relaxation;
-        for (size_t k = 0; k < K; k++) r[(size_t)row * K + k] += more;
-    }
     for (size_t i = 0; i < (size_t)g->nrow * K; i++) r[i] /= g->unit.r[i / K];
 }
