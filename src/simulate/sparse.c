@@ -470,6 +470,14 @@ static double reach(perp__step *s)
     return largest;
 }
 
+/* Where a step with the shifted mode left more than a part of what there was before, the shift is lowered. 0 if the mode is singular then. */
+static int lower_shift(perp__step *s, double before, double now, int *solves)
+{
+    if (now <= SHIFT_SLOW * before || s->sparse->shift <= SHIFT_LEAST) return 1;
+    set_shift(s, fmax(SHIFT_LEAST, SHIFT_DOWN * s->sparse->shift));
+    return factor_chosen(s, solves);
+}
+
 /* Proximal steps (Rockafellar 1976): each lacks the shift times what the forces change, so that they converge to forces that obey the
  * mode, and of these to those near the former ones. */
 static int solve_shifted(perp__step *s, int *solves)
@@ -479,11 +487,7 @@ static int solve_shifted(perp__step *s, int *solves)
         if (!take_off(s, lack)) return 0;
         double now = lack_of_mode(s, lack);
         if (k > 0 && (now <= SHIFTED_ENOUGH * first || now <= PERP_TOL_MODE * reach(s))) break;
-        if (now > SHIFT_SLOW * before && now > PERP_TOL_MODE * reach(s) &&
-            s->sparse->shift > SHIFT_LEAST) {
-            set_shift(s, fmax(SHIFT_LEAST, SHIFT_DOWN * s->sparse->shift));
-            if (!factor_chosen(s, solves)) return 0;
-        }
+        if (now > PERP_TOL_MODE * reach(s) && !lower_shift(s, before, now, solves)) return 0;
         before = now;
     }
     return 1;
@@ -502,16 +506,18 @@ static void hold_lines(perp__step *s)
 int perp__sparse_stand(perp__step *s, char *choice)
 {
     enum { ROUNDS = 8 };
-    double *lack = s->sizes.scratch, *y = s->ws + s->sym.y;
+    double *lack = s->sizes.scratch, *y = s->ws + s->sym.y, before = (double)INFINITY, now;
     int solves = 0;
     memcpy(choice, s->choice, (size_t)s->np);
     hold_lines(s);
     if (s->sparse->shift == 0) set_shift(s, SHIFT_FIRST);
     if (!factor_chosen(s, &solves)) return 0;
-    for (int k = 0; k < ROUNDS && perp__step_stand(s, lack); k++) {
-        if (!perp__sparse_solve_rows(s, lack)) return 0;
+    for (int k = 0; k < ROUNDS && (now = perp__step_stand(s, lack)) > 0; k++) {
+        if (!lower_shift(s, before, now, &solves) || !perp__sparse_solve_rows(s, lack)) return 0;
         for (int j = s->nx; j < s->ny; j++) y[j] -= lack[j];
+        before = now;
     }
+    perp__step_settle(s, NULL);
     return 1;
 }
 

@@ -402,11 +402,11 @@ void perp__step_settle(perp__step *step, const int *row);
  * the unknowns. */
 int perp__step_settling(perp__step *step, const int *row, int *order);
 
-/* Is all that forces move 0, but for what the solution of a mode leaves? */
+/* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it exactly? */
 int perp__step_stands(perp__step *step);
 
-/* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of forces lack. 0: nothing. */
-int perp__step_stand(perp__step *step, double *lack);
+/* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of forces lack. Returns the largest. */
+double perp__step_stand(perp__step *step, double *lack);
 
 /* The vars that equations define (x = ...), from the rows of these as they are linearised now. Returns whether one changed. */
 int perp__step_define(perp__step *step);

@@ -344,19 +344,21 @@ int perp__step_stands(perp__step *s)
     const perp__entries *rate = &s->marks.rate;
     const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
     double reach = 1;
+    int moves = 0;
     for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(y[j]) / unit[j]);
     for (int i = 0; i < rate->n; i++) {
         int j = s->column[rate->at[i]];
-        if (has_force(s, rate->row[i]) && fabs(y[j]) > s->tol * reach * unit[j]) return 0;
+        if (y[j] == 0 || !has_force(s, rate->row[i])) continue;
+        if (fabs(y[j]) > s->tol * reach * unit[j]) return 0;
+        moves = 1;
     }
-    return 1;
+    return moves;
 }
 
-int perp__step_stand(perp__step *s, double *lack)
+double perp__step_stand(perp__step *s, double *lack)
 {
     const perp__entries *rate = &s->marks.rate;
-    double *y = s->ws + s->sym.y;
-    int lacking = 0;
+    double *y = s->ws + s->sym.y, largest = 0;
     for (int i = 0; i < rate->n; i++)
         if (has_force(s, rate->row[i])) y[s->column[rate->at[i]]] = 0;
     for (int i = 0; i < rate->n; i++)
@@ -372,9 +374,9 @@ int perp__step_stand(perp__step *s, double *lack)
         }
         if (fabs(sum) <= PERP_ROUNDING * terms) continue;
         lack[r] = sum;
-        lacking = 1;
+        largest = fmax(largest, fabs(sum));
     }
-    return lacking;
+    return largest;
 }
 
 int perp__step_settling(perp__step *s, const int *row, int *order)
@@ -834,13 +836,16 @@ const char *perp__step_unscaled(perp__step *s, int condition, double *scale)
 int perp__step_moves_nothing(perp__step *s, const double *start)
 {
     const double *ws = s->ws;
+    const perp__entries *rate = &s->marks.rate;
     for (int j = 0; j < s->nx; j++)
         if (ws[s->sym.y + j] != start[j]) return 0;
     perp__tape_eval(&s->tape.check, s->ws);
     find_terms(s);
     s->sizes.has_terms = 1;
-    for (int i = 0; i < s->nown; i++) {
+    for (int k = 0; k < rate->n; k++) {
+        int i = rate->row[k];
         double r = fabs(ws[s->tape.check.out[2 * i]] - ws[s->tape.check.out[2 * i + 1]]);
+        if (start[s->column[rate->at[k]]] == 0) continue; /* nothing is lost beside 0 */
         if (s->marks.has_h[i] && r > 0.5 * s->sizes.scale[i]) return 1;
     }
     return 0;

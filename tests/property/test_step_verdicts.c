@@ -282,6 +282,30 @@ static void a_point_far_away_is_no_data_of_its_own(void **state)
     perp_model_destroy(model);
 }
 
+/* An increment is lost beside 1, but not beside 0: there a force of 1e-18 is what balance leaves. */
+static void nothing_is_lost_beside_zero(void **state)
+{
+    (void)state;
+    for (int rate = 0; rate < 2; rate++) {
+        char text[200];
+        const double start[2] = {1, 0};
+        snprintf(text, sizeof text,
+                 "state x = 1, v = 0\nvar f\nder(x) = %d\nder(v) = f\n0 <= f perp x >= 0\n"
+                 "simulate to 1 step 0.5\n",
+                 rate);
+        perp_model *model = parse_model(text);
+        perp_simulation_options o = perp_simulation_options_default(model);
+        perp__step s = {0};
+        assert_int_equal(perp__step_create(&s, model, &o, NULL, NULL), PERP_OK);
+        double *y = s.ws + s.sym.y;
+        s.ws[SYM_H] = 0.5, s.ws[s.sym.pre] = y[0] = 1, s.ws[s.sym.pre + 1] = y[1] = 0, y[2] = 1e-18;
+        perp__step_linearise(&s);
+        assert_int_equal(perp__step_moves_nothing(&s, start), rate);
+        perp__step_clear(&s);
+        perp_model_destroy(model);
+    }
+}
+
 /* A scale excuses nothing: exp(y) has none, a wall is a wall, and what is known better stays. */
 static void a_scale_excuses_no_condition_that_is_broken(void **state)
 {
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_scale_is_the_least_size_of_a_side),
         cmocka_unit_test(sizes_are_those_of_the_point_that_is_judged),
         cmocka_unit_test(a_point_far_away_is_no_data_of_its_own),
+        cmocka_unit_test(nothing_is_lost_beside_zero),
         cmocka_unit_test(a_scale_excuses_no_condition_that_is_broken),
     };
     return run_all(tests);
