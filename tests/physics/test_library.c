@@ -87,7 +87,7 @@ static void bodies_joints_and_contacts_move_as_they_must(void **state)
 static void laws_of_friction_hold(void **state)
 {
     (void)state;
-    const double full = 0.3 + 0.1 * exp(-1);
+    const double full = 0.3 + 0.1 * exp(-1), wrapped = exp(0.3 * 3.14159265358979323846);
     const row rows[] = {
         {"state v = 1\nder(v) = c.f\nCoulomb c(v, 0.5)", "v", 0.75, 1e-12},
         {"state v = 1\nder(v) = 0.3 + c.f\nCoulomb c(v, 3)", "v", 0, 1e-12},
@@ -95,6 +95,14 @@ static void laws_of_friction_hold(void **state)
         {"state v = 1\nder(v) = 0\nStribeck c(v, 10, vs = 1, viscous = 2)\noutput y = c.f", "y",
          -10 * full - 2, 1e-9},
         {"state v = 1\nder(v) = 0\nLuGre c(v, 10, vs = 1)\noutput y = c.f", "y", -10 * full, 1e-3},
+        {"state w = 2\nder(w) = c.M\nRolling c(w, 10, arm = 0.1)", "w", 1.5, 1e-12},
+        {"state w = -2\nder(w) = c.M\nRolling c(w, 10, arm = 0.1)", "w", -1.5, 1e-12},
+        {"state w = 0\nder(w) = 0.9 + c.M\nRolling c(w, 10, arm = 0.1)", "w", 0, 1e-12},
+        /* a weight of 3, 2, 0.3 that a tension of 1 holds by half a turn, exp(0.3 pi) = 2.57 */
+        {"state v = 0\nder(v) = 3 - c.other\nBelt c(v, 1)", "v", 0.5 * (3 - wrapped), 1e-12},
+        {"state v = 0\nder(v) = 2 - c.other\nBelt c(v, 1)", "v", 0, 1e-12},
+        {"state v = 0\nder(v) = 0.3 - c.other\nBelt c(v, 1)", "v", 0.5 * (0.3 - 1 / wrapped),
+         1e-12},
     };
     CHECK("friction", "backward-euler", rows);
 }
