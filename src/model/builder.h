@@ -94,8 +94,9 @@ typedef struct perp__late {
 typedef struct perp__used {
     const char *name;
     const perp__statement *statements;
-    const perp__statement **defined; /* parts and functions */
-    int ndefined;
+    const perp__statement *first_use; /* NULL: it uses no other */
+    const perp__statement **defined;  /* parts and functions */
+    int ndefined, cdefined;
     perp__names part, function; /* which of `defined` */
     int *uses, nuse, cuse;      /* places in perp__builder.used */
     int is_open;                /* what it uses is being read */

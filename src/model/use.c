@@ -38,14 +38,12 @@ static void note_shadow(perp__builder *b, const perp__statement *s)
     b->model->shadow = shadow;
 }
 
-/* The parts and functions of the file. 0 when memory is out. */
+/* The parts and functions of the file, and what it uses first, in one walk: it is long, and each statement waits for memory. 0 when
+ * memory is out. */
 static int list_definitions(perp__builder *b, perp__used *file)
 {
-    int n = 0;
-    for (const perp__statement *s = file->statements; s; s = s->next)
-        n += s->kind == STATEMENT_PART || s->kind == STATEMENT_FUNCTION;
-    file->defined = perp__arena_alloc(b->arena, ((size_t)n + 1) * sizeof *file->defined);
-    for (const perp__statement *s = file->statements; s && file->defined; s = s->next) {
+    for (const perp__statement *s = file->statements; s; s = s->next) {
+        if (s->kind == STATEMENT_USE && !file->first_use) file->first_use = s;
         if (s->kind != STATEMENT_PART && s->kind != STATEMENT_FUNCTION) continue;
         note_shadow(b, s);
         const perp__statement *twin = defined_in(file, s->kind, s->name);
@@ -54,12 +52,14 @@ static int list_definitions(perp__builder *b, perp__used *file)
         if (twin)
             perp__error(b->source, s->name_at, s->name_end, "'%s' is already defined at %ld:%ld",
                         s->name, first.line, first.column);
-        else if (perp__names_add(names, s->name, file->ndefined))
+        else if (perp__arena_grow(b->arena, &file->defined, &file->cdefined, file->ndefined + 1,
+                                  sizeof *file->defined) &&
+                 perp__names_add(names, s->name, file->ndefined))
             file->defined[file->ndefined++] = s;
         else
             return 0;
     }
-    return file->defined != NULL;
+    return 1;
 }
 
 static int add_file(perp__builder *b, const char *name, const perp__statement *statements)
@@ -223,7 +223,7 @@ static int use_file(perp__builder *b, int user, const perp__statement *s)
 
 static void read_uses_of(perp__builder *b, int user)
 {
-    for (const perp__statement *s = b->used[user].statements; s && !b->failed; s = s->next) {
+    for (const perp__statement *s = b->used[user].first_use; s && !b->failed; s = s->next) {
         if (s->kind != STATEMENT_USE) continue;
         int file = use_file(b, user, s);
         perp__used *u = &b->used[user];
