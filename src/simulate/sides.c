@@ -222,6 +222,30 @@ static void find_units(const perp__step *s, double *unit, double *row, int *firs
     for (int r = 0; r < s->nrow; r++) row[r] = ldexp(1, first_row[r] + (int)lround(row[r]));
 }
 
+/* The same by the largest entry of each row and column (Ruiz 2001): a mean is led astray by an entry that passes through 0. */
+void perp__step_units_by_largest(perp__step *s)
+{
+    enum { SWEEPS = 20 };
+    double *unit = s->sizes.unit, *row = unit + s->ny, *largest = row + s->nrow;
+    for (int i = 0; i < s->ny + s->nrow; i++) unit[i] = 1;
+    for (int sweep = 0; sweep < SWEEPS; sweep++) {
+        memset(largest, 0, (size_t)s->ny * sizeof(double));
+        for (int r = 0; r < s->nrow; r++) {
+            double most = 0;
+            for (int k = s->row_start[r]; k < s->row_start[r + 1]; k++) {
+                double x = fabs(s->value[k]) * unit[s->column[k]] * row[r];
+                most = fmax(most, x);
+                largest[s->column[k]] = fmax(largest[s->column[k]], x);
+            }
+            if (most > 0 && isfinite(most)) row[r] /= sqrt(most);
+        }
+        for (int j = 0; j < s->ny; j++)
+            if (largest[j] > 0 && isfinite(largest[j])) unit[j] /= sqrt(largest[j]);
+    }
+    for (int i = 0; i < s->ny + s->nrow; i++) unit[i] = ldexp(1, (int)lround(log2(unit[i])));
+    s->sizes.has_units = 1;
+}
+
 const double *perp__step_units(perp__step *s)
 {
     if (!s->sizes.has_units) find_units(s, s->sizes.unit, s->sizes.unit + s->ny, s->sizes.in_mode);

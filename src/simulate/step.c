@@ -1195,6 +1195,13 @@ static perp__step_result solve_newton(perp__step *s)
     }
     s->newton.contacts_next = !contacts_first && s->sparse && s->model->ncontact > FEW_CONTACTS;
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
+    if (result.fault == PERP__UNVERIFIED && s->A) {
+        memcpy(y, start, bytes);
+        perp__step_forget_factors(s); /* which have lost all digits */
+        evaluate_coefficients(s);
+        perp__step_units_by_largest(s);
+        result = newton_from(s, &solves);
+    }
     int is_singular = is_left_to_contacts(s, &result);
     s->newton.contacts_next = 0;
     if (result.outcome != PERP_SOLVED && !contacts_first && s->np > 0) {
