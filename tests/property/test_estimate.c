@@ -227,11 +227,32 @@ static void a_run_without_states_has_no_error(void **state)
     perp_model_destroy(model);
 }
 
+/* x'' = x along its only decaying motion: a difference grows as e^t, of which one in both states is 0.15 of its size. One that grows with the time: a body that is free. */
+static void growth_is_that_of_closed_forms(void **state)
+{
+    (void)state;
+    static const char saddle[] = "state x = 1, v = -1\nder(x) = v\nder(v) = x\n";
+    static const char drift[] = "state x = 1, v = 1\nder(x) = v\nder(v) = 0\n";
+    static const double wanted[] = {1e3, 1e4, 1e5, 1e6};
+    for (int k = 0; k < 5; k++) {
+        perp_model *model = load_or_parse(k < 4 ? saddle : drift);
+        double to = k < 4 ? round(100 * log(wanted[k])) / 100 : 10, growth;
+        perp_simulation *sim = run_to(model, PERP_RADAU5, to, 1e-2);
+        estimate(sim, 0, &growth);
+        print_message("growth %.3g, of a closed form %.3g\n", growth, k < 4 ? wanted[k] : 1);
+        if (k < 4) assert_true(growth > wanted[k] / 6 && growth < wanted[k]);
+        if (k == 4) assert_true(growth < 30);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(model);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_the_error_is_true),
         cmocka_unit_test(a_small_error_is_said_to_be_small),
+        cmocka_unit_test(growth_is_that_of_closed_forms),
         cmocka_unit_test(growth_is_that_of_motions_that_begin_near_to_each_other),
         cmocka_unit_test(a_run_with_round_cones_is_held_against_longer_steps),
         cmocka_unit_test(a_run_without_states_has_no_error),
