@@ -327,14 +327,26 @@ static void put_numbers(perp__starts *s)
     }
 }
 
+/* The first state that has the unit of state i; often that of the state before, which is given. */
+static int first_of_unit(const perp__item *item, int i, int before)
+{
+    if (strcmp(item[before].unit, item[i].unit) == 0) return before;
+    int first = 0;
+    while (strcmp(item[first].unit, item[i].unit) != 0) first++;
+    return first;
+}
+
 static void put_sizes(perp__starts *s)
 {
     const perp__item *item = s->sim->model->item[PERP_STATE];
-    for (int i = 0; i < s->nx; i++) {
-        for (int j = 0; j < s->nx; j++)
-            if (strcmp(item[i].unit, item[j].unit) == 0)
-                s->size[i] = fmax(s->size[i], fabs(perp_simulation_state(s->sim, j)));
-        if (item[i].scale > 0) s->size[i] = item[i].scale;
+    for (int i = 0, first = 0; i < s->nx; i++) {
+        first = first_of_unit(item, i, first);
+        s->size[first] = fmax(s->size[first], fabs(perp_simulation_state(s->sim, i)));
+    }
+    for (int i = s->nx - 1, first = 0; i >= 0;
+         i--) { /* first <= i: its size is still that of all */
+        first = first_of_unit(item, i, first);
+        s->size[i] = item[i].scale > 0 ? item[i].scale : s->size[first];
         if (s->size[i] == 0) s->size[i] = 1;
     }
 }
