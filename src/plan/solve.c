@@ -787,7 +787,7 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
         result->stationarity = stationarity(plan);
     }
     int holds = verify(plan, result);
-    if (holds == 0 && plan->program->npair == 0 && solved.infeasibility < NEARLY_FEASIBLE &&
+    if (holds == 0 && plan->program->npair == 0 && solved.infeasibility < TOL_BEFORE_SIDES &&
         !plan->stopped)
         holds = polish(plan, result);
     int is_given = plan->has_guess && plan->has_guess != PERP__GUESS_COARSER;
