@@ -108,7 +108,8 @@ perp__ipm *perp__ipm_create(perp__arena *arena, perp__program *g)
     s->nS = s->m = (size_t)g->nrow * K;
     s->n = s->nW + s->nP + s->nS;
     allocate(s, arena);
-    if (!arena->failed && order_stages(s)) return s;
+    if (!arena->failed && !order_stages(s)) arena->failed = 1; /* by which callers see it */
+    if (!arena->failed) return s;
     perp__ipm_destroy(s);
     return NULL;
 }

@@ -23,6 +23,11 @@ static const char finer[] =
     "input u\nstate x = 0\nder(x) = u - x^3\n"
     "plan {\nhorizon 1\nnodes 4\nminimize integral(u^2)\nat end: x = 1\n}\n";
 
+/* A stage that is large enough to be ordered. */
+static const char wide[] =
+    "input u\nstate x[8] = 0\nder(x[1]) = u\nfor i in 2..8 {\nder(x[i]) = x[i-1] - x[i]\n}\n"
+    "plan {\nhorizon 1\nnodes 4\nmethod radau7\nminimize integral(u^2)\nat end: x[2] = 1\n}\n";
+
 static const char cone[] =
     "input F[2] in [-9, 9]\nstate v[2] = [1, 0]\nvar f[2]\nder(v) = F + f\n"
     "friction(f = f, v = v, bound = 1, facets = exact)\n"
@@ -109,6 +114,7 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each(cone, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(finer, PERP_PLAN_LOCAL_MINIMUM);
     fail_each(limit, PERP_PLAN_GLOBAL);
+    fail_each(wide, PERP_PLAN_GLOBAL);
     perp_diag_clear(&diag);
 }
 
