@@ -118,11 +118,11 @@ PERP_API const char *perp_model_pair_side(const perp_model *model, int i, int si
 PERP_API int perp_model_pair_is_two_sided(const perp_model *model, int i);
 
 /// Give a parameter a value, a state an initial value, or an input a constant value. Values of
-/// other parameters and initial values that are written in terms of it follow.
+/// other parameters, initial values, ranges and scales that are written in terms of it follow.
 ///
 /// @param name  in which * stands for any characters: all parameters and initial values that match
 /// @return PERP_OK, PERP_ERR_ARG (unknown name: diag names the nearest; a var or output; a parameter that a size depends on, where
-/// it has another value; not finite), PERP_ERR_MODEL (nothing matches), PERP_ERR_MEMORY
+/// it has another value; not finite; a range becomes empty or a scale not positive: nothing was set), PERP_ERR_MODEL (nothing matches), PERP_ERR_MEMORY
 PERP_API perp_status perp_model_set(perp_model *model, const char *name, double value,
                                     perp_diag *diag);
 

@@ -24,31 +24,33 @@ static perp_symbol_kind symbol_kind(perp__statement_kind kind)
     }
 }
 
-/* Numbers of a `in [lo, hi]`. */
-static void lower_range(perp__builder *b, const perp__statement *s, double *lo, double *hi)
+/* `in [lo, hi]` */
+static void lower_range(perp__builder *b, const perp__statement *s, perp__item *item)
 {
-    *lo = -INFINITY, *hi = INFINITY;
+    item->lo = -INFINITY, item->hi = INFINITY;
     if (!s->lo || !s->hi) return;
     perp__value vl = perp__lower_in(b, SCOPE_PARAM, s->lo),
                 vh = perp__lower_in(b, SCOPE_PARAM, s->hi);
-    *lo = perp__constant_value(b, perp__element(&vl, 0), 0);
-    *hi = perp__constant_value(b, perp__element(&vh, 0), 0);
-    if (!(*lo <= *hi))
+    item->of_params[0] = perp__element(&vl, 0);
+    item->of_params[1] = perp__element(&vh, 0);
+    item->lo = perp__constant_value(b, item->of_params[0], 0);
+    item->hi = perp__constant_value(b, item->of_params[1], 0);
+    if (!(item->lo <= item->hi))
         perp__error(b->source, s->lo->at, s->hi->end,
-                    "the range of '%s' is empty: %g is not below %g", s->name, *lo, *hi);
+                    "the range of '%s' is empty: %g is not below %g", s->name, item->lo, item->hi);
 }
 
-/* The number of a `scale`; 0 without one. */
-static double lower_scale(perp__builder *b, const perp__statement *s)
+/* `scale` */
+static void lower_scale(perp__builder *b, const perp__statement *s, perp__item *item)
 {
-    if (!s->scale) return 0;
+    if (!s->scale) return;
     int errors = b->source->nerror;
     perp__value v = perp__lower_in(b, SCOPE_PARAM, s->scale);
-    double scale = perp__constant_value(b, perp__element(&v, 0), 0);
-    if (b->source->nerror == errors && (v.ndim || !(scale > 0) || isinf(scale)))
+    item->of_params[2] = perp__element(&v, 0);
+    item->scale = perp__constant_value(b, item->of_params[2], 0);
+    if (b->source->nerror == errors && (v.ndim || !(item->scale > 0) || isinf(item->scale)))
         perp__error(b->source, s->scale->at, s->scale->end,
                     "the scale of '%s' must be a positive number", s->name);
-    return scale;
 }
 
 perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, const char *name,
@@ -140,8 +142,14 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
     perp__declared size, *d;
     perp__declare_sizes(b, s, &size);
     if (b->space != &b->root && !perp__unroll(b, s, size.n - 1)) return NULL;
-    double lo, hi, scale = lower_scale(b, s); /* like the sizes, before the name is known */
-    lower_range(b, s, &lo, &hi);
+    perp__item item = {.unit = s->unit ? s->unit : "",
+                       .at = s->name_at,
+                       .end = s->name_end,
+                       .expr = -1,
+                       .written = -1,
+                       .value = NAN};
+    lower_scale(b, s, &item); /* like the sizes, before the name is known */
+    lower_range(b, s, &item);
     const char *name = perp__full_name(b, s->name);
     d = name ? perp__declare_name(b, s, name, kind) : NULL;
     if (!d) return NULL;
@@ -154,18 +162,9 @@ static perp__declared *declare(perp__builder *b, const perp__statement *s)
         return NULL;
     }
     for (int i = 0; i < d->n && !b->failed; i++) {
-        m->item[kind][m->nitem[kind]++] =
-            (perp__item){.name = element_name(b, d, i),
-                         .unit = s->unit ? s->unit : "",
-                         .at = s->name_at,
-                         .end = s->name_end,
-                         .symbol = perp__add_symbols(b, symbols_of[kind]),
-                         .expr = -1,
-                         .written = -1,
-                         .value = NAN,
-                         .lo = lo,
-                         .hi = hi,
-                         .scale = scale};
+        item.name = element_name(b, d, i);
+        item.symbol = perp__add_symbols(b, symbols_of[kind]);
+        m->item[kind][m->nitem[kind]++] = item;
         enter_item(b, kind, m->nitem[kind] - 1);
     }
     return d;

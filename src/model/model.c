@@ -169,6 +169,21 @@ static int setting_value(const perp_model *model, perp_expr e, const double *sym
     return e < 0 || perp__graph_value(&model->graph, e, symbol, value);
 }
 
+/* Ranges and scales that are made of parameters. */
+static int follow_ranges(perp_model *model, const double *symbol)
+{
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
+        for (int i = 0; i < model->nitem[kind]; i++) {
+            perp__item *item = &model->item[kind][i];
+            double *value[] = {&item->lo, &item->hi, &item->scale};
+            for (int k = 0; k < 3; k++)
+                if (model->graph.node[item->of_params[k]].op != PERP__CONST &&
+                    !perp__graph_value(&model->graph, item->of_params[k], symbol, value[k]))
+                    return 0;
+        }
+    return 1;
+}
+
 int perp__model_values(perp_model *model, double *symbol)
 {
     int np = model->nitem[PERP_PARAM], ns = model->nitem[PERP_STATE];
@@ -180,7 +195,8 @@ int perp__model_values(perp_model *model, double *symbol)
             return 0;
         if (i < np) symbol[item->symbol] = item->value;
     }
-    return setting_value(model, model->from, symbol, &model->from_value) &&
+    return follow_ranges(model, symbol) &&
+           setting_value(model, model->from, symbol, &model->from_value) &&
            setting_value(model, model->to, symbol, &model->to_value) &&
            setting_value(model, model->step, symbol, &model->step_value);
 }
@@ -202,21 +218,22 @@ int perp__follow_inputs(perp_model *model)
     return map && ok && !g->failed;
 }
 
-/* An input that is written in terms of this one, which must remain an expression; NULL: there is none, or no memory. */
-static const perp__item *user_of(const perp_model *model, const perp__item *input)
+/* An input that is written in terms of this one, which must remain an expression; NULL: there is none. 0 when memory is out. */
+static int find_user(const perp_model *model, const perp__item *input, const perp__item **user)
 {
-    const perp__item *user = NULL;
-    for (int i = 0; i < model->nitem[PERP_INPUT] && !user; i++) {
+    *user = NULL;
+    for (int i = 0; i < model->nitem[PERP_INPUT] && !*user; i++) {
         const perp__item *item = &model->item[PERP_INPUT][i];
-        int n, *reach = item->written < 0 ? NULL
-                                          : perp__graph_reach(&model->graph, &item->written, 1, &n);
-        for (int k = 0; reach && k < n; k++) {
+        if (item->written < 0) continue;
+        int n, *reach = perp__graph_reach(&model->graph, &item->written, 1, &n);
+        if (!reach) return 0;
+        for (int k = 0; k < n; k++) {
             const perp__node *node = &model->graph.node[reach[k]];
-            if (node->op == PERP__SYMBOL && node->a == input->symbol) user = item;
+            if (node->op == PERP__SYMBOL && node->a == input->symbol) *user = item;
         }
         free(reach);
     }
-    return user;
+    return 1;
 }
 
 const char *perp__unknown_symbol(const perp_model *model, const char *what, const char *name,
@@ -240,6 +257,19 @@ static perp_status unknown_name(const perp_model *model, const char *name, const
     char text[512];
     perp__unknown_symbol(model, what, name, PERP_PARAM, PERP_STATE, text, sizeof text);
     return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name), "%s\n", text);
+}
+
+/* One whose range is empty, or whose scale is not positive; NULL: there is none. */
+static const perp__item *find_empty(const perp_model *model)
+{
+    for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
+        for (int i = 0; i < model->nitem[kind]; i++) {
+            const perp__item *item = &model->item[kind][i];
+            if (!(item->lo <= item->hi) || !(item->scale >= 0) || isinf(item->scale) ||
+                (item->scale == 0 && model->graph.node[item->of_params[2]].op != PERP__CONST))
+                return item;
+        }
+    return NULL;
 }
 
 /* All parameters and initial values that match. */
@@ -291,12 +321,27 @@ static perp_status set_value(perp_model *model, const char *name, double value, 
         if (!perp__follow_inputs(model)) return perp__out_of_memory(diag, model->source.name);
         return PERP_OK;
     }
+    perp__item before = *item;
+    double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
     item->value = value;
     item->is_set = 1;
-    double *symbol = malloc((size_t)model->nsymbol * sizeof *symbol);
     int ok = symbol && perp__model_values(model, symbol);
+    const perp__item *empty = ok ? find_empty(model) : NULL;
+    if (empty) {
+        if (empty->lo <= empty->hi)
+            perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name),
+                         "with %s = %g the scale of '%s' is %g; it must be a positive number\n",
+                         name, value, empty->name, empty->scale);
+        else
+            perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name),
+                         "with %s = %g the range of '%s' is empty: %g is not below %g\n", name,
+                         value, empty->name, empty->lo, empty->hi);
+        item->value = before.value, item->is_set = before.is_set;
+        ok = perp__model_values(model, symbol);
+    }
     free(symbol);
-    return ok ? PERP_OK : perp__out_of_memory(diag, model->source.name);
+    if (!ok) return perp__out_of_memory(diag, model->source.name);
+    return empty ? PERP_ERR_ARG : PERP_OK;
 }
 
 perp_status perp_model_set(perp_model *model, const char *name, double value, perp_diag *diag)
@@ -398,7 +443,9 @@ perp_status perp_model_set_input_table(perp_model *model, const char *input,
     if (!column) column = input;
     if (!perp_model_find(model, input, &kind, &i) || kind != PERP_INPUT)
         return unknown_name(model, input, "input", diag);
-    const perp__item *user = user_of(model, &model->item[PERP_INPUT][i]);
+    const perp__item *user;
+    if (!find_user(model, &model->item[PERP_INPUT][i], &user))
+        return perp__out_of_memory(diag, model->source.name);
     if (user)
         return perp__refuse(diag, PERP_ERR_ARG, perp__in(model->source.name),
                             "'%s' cannot have a table: '%s' is written in terms of it\n", input,

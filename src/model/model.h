@@ -39,8 +39,10 @@ typedef struct perp__item {
                        itself; -1 none */
     double value;      /* parameter, state */
     double lo, hi;
-    double scale;      /* the least size that it is judged by; 0: none was declared */
-    int is_set;        /* value was given by perp_model_set */
+    double scale; /* the least size that it is judged by; 0: none was declared */
+    perp_expr of_params
+        [3];    /* lo, hi, scale as expressions of parameters; a constant: it does not follow */
+    int is_set; /* value was given by perp_model_set */
     int is_structural; /* a parameter that an index or a size was computed from */
     perp__table table; /* of an input; n = 0: none */
 } perp__item;

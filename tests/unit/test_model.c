@@ -659,6 +659,44 @@ static void what_is_left_over_is_as_little_as_can_be(void **state)
     }
 }
 
+static void expect_range(const perp_model *m, const char *name, double lo, double hi)
+{
+    perp_symbol_kind kind;
+    int i;
+    assert_true(perp_model_find(m, name, &kind, &i));
+    perp_symbol s = perp_model_symbol(m, kind, i);
+    if (s.lo != lo || s.hi != hi) fail_msg("%s in [%g, %g]", name, s.lo, s.hi);
+}
+
+/* Ranges and scales are made of parameters, and go with them; an empty one is refused, and nothing was set. */
+static void ranges_follow_parameters(void **state)
+{
+    (void)state;
+    perp_diag diag = {0};
+    perp_model *m =
+        parse_model("param a = 1, b = 2*a\nparam c = 3 in [0, 4]\nstate x = 0 in [-b, c]\n"
+                    "input u = 0 in [-a, a]\nvar q[2] in [0, b] scale c - a\n"
+                    "der(x) = u\nq = [x, x]\nsimulate to 1 step 0.1\n");
+    expect_range(m, "x", -2, 3);
+    set_value(m, "a", 2);
+    expect_range(m, "x", -4, 3);
+    expect_range(m, "u", -2, 2);
+    expect_range(m, "q[2]", 0, 4);
+    expect_range(m, "c", 0, 4);
+    assert_int_equal(perp_model_set(m, "a", -1, &diag), PERP_ERR_ARG);
+    if (!strstr(perp_diag_text(&diag), "with a = -1 the range of 'u' is empty: 1 is not below -1"))
+        fail_msg("%s", perp_diag_text(&diag));
+    expect_range(m, "u", -2, 2);
+    perp_diag_clear(&diag);
+    assert_int_equal(perp_model_set(m, "c", 2, &diag), PERP_ERR_ARG);
+    if (!strstr(perp_diag_text(&diag), "with c = 2 the scale of 'q[1]' is 0; it must be"))
+        fail_msg("%s", perp_diag_text(&diag));
+    perp_diag_clear(&diag);
+    set_value(m, "c", 3.5);
+    expect_range(m, "x", -4, 3.5);
+    perp_model_destroy(m);
+}
+
 /* A plan's table says how inputs go between its rows: here 1 - t^2 through the two points of each step, cut off at the range, and a held one. */
 static void tables_of_plans_are_read_as_the_plan_meant_them(void **state)
 {
@@ -703,6 +741,7 @@ int main(void)
         cmocka_unit_test(names_may_be_greek),
         cmocka_unit_test(parameters_follow_what_is_set),
         cmocka_unit_test(symbols_keep_units_ranges_and_places),
+        cmocka_unit_test(ranges_follow_parameters),
         cmocka_unit_test(a_scale_is_a_word_only_behind_a_declared_name),
         cmocka_unit_test(pre_is_the_value_before_the_step),
         cmocka_unit_test(a_step_past_the_end_is_refused),
