@@ -52,7 +52,7 @@ static perp_status plan_it(void *given, perp_diag *diag)
         o.restarts = 0;
         if (it->text == text) o.homotopy = "mu";
         if (it->text == cone) o.start = PERP_PLAN_START_RANDOM;
-        if (it->text == finer) o.motion_tol = 1e-2;
+        if (it->text == finer) o.motion_tol = 3e-2;
         status = perp_plan_create(model, &o, &plan, diag);
     }
     if (status == PERP_OK) status = perp_plan_solve(plan, &result, diag);
