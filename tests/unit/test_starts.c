@@ -115,6 +115,7 @@ static void the_nearest_start_of_a_rod_is_known(void **state)
         assert_true(moved[i] == now - given[i]);
     }
     perp_simulation_destroy(sim);
+    perp_model_destroy(model);
     sim = begin_rod("0.6", "0.8", "0.8", "-0.6", &model); /* to the last bit */
     project(sim, moved);
     for (int i = 0; i < 4; i++) assert_true(moved[i] == 0);
