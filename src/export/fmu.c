@@ -2,6 +2,7 @@
 
 #include "export/export.h"
 #include "base/base.h"
+#include "base/hash.h"
 #include "model/library.h"
 #include "model/model.h"
 
@@ -193,10 +194,10 @@ static void put_changes(perp__text *out, const perp_model *m)
 /* FNV-1a of all that stands in the file so far. */
 static void make_token(job *j, const char *settings)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = PERP__HASH_OF_NOTHING;
     for (size_t i = 0; i < j->zip.bytes.length; i++)
-        hash = (hash ^ (unsigned char)j->zip.bytes.at[i]) * 0x100000001b3u;
-    for (const char *s = settings; *s; s++) hash = (hash ^ (unsigned char)*s) * 0x100000001b3u;
+        hash = perp__hash_byte(hash, (unsigned char)j->zip.bytes.at[i]);
+    for (const char *s = settings; *s; s++) hash = perp__hash_byte(hash, (unsigned char)*s);
     snprintf(j->token, sizeof j->token, "perp-%d-%016llx", j->o.version, (unsigned long long)hash);
 }
 

@@ -5,6 +5,8 @@
 
 #include "external/compiler.h"
 
+#include "base/hash.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -135,14 +137,14 @@ typedef struct key {
 static void add_to_key(key *k, const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        k->a = (k->a ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+        k->a = perp__hash_byte(k->a, (unsigned char)text[i]);
         k->b = (k->b ^ (k->a >> 29)) * UINT64_C(0x9e3779b97f4a7c15) + (unsigned char)text[i];
     }
 }
 
 static void write_key(const char *text, size_t length, const char *version, char name[KEY_ROOM])
 {
-    key k = {UINT64_C(0xcbf29ce484222325), (uint64_t)length};
+    key k = {PERP__HASH_OF_NOTHING, (uint64_t)length};
     const char *option[OPTIONS];
     list_options(option);
     for (size_t i = 0; i < OPTIONS; i++) add_to_key(&k, option[i], strlen(option[i]) + 1);

@@ -2,15 +2,16 @@
 
 #include "model/names.h"
 
+#include "base/hash.h"
+
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 /* FNV-1a; the last step brings the upper bits, which are mixed best, down to where the place is read. */
 static uint64_t hash(const char *text)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    uint64_t h = PERP__HASH_OF_NOTHING;
+    for (; *text; text++) h = perp__hash_byte(h, (unsigned char)*text);
     return h ^ h >> 32;
 }
 
