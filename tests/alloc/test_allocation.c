@@ -329,13 +329,7 @@ static void stretches_survive_failing_allocations(void **state)
 {
     (void)state;
     perp_integrator by[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
-    for (int i = 0; i < 2; i++) {
-        told t = {.reached = 1};
-        for (long k = 1; t.reached; k++) {
-            t = tell(k, story_of_a_stretch, &by[i]);
-            if (t.status != PERP_OK) assert_true(t.errors || t.lost);
-        }
-    }
+    for (int i = 0; i < 2; i++) tell_each(story_of_a_stretch, &by[i], 1);
 }
 
 /* A start is looked at and moved. */
@@ -361,11 +355,7 @@ static perp_status story_of_a_start(void *given, perp_diag *diag)
 static void starts_survive_failing_allocations(void **state)
 {
     (void)state;
-    told t = {.reached = 1};
-    for (long k = 1; t.reached; k++) {
-        t = tell(k, story_of_a_start, NULL);
-        if (t.status != PERP_OK) assert_true(t.errors || t.lost);
-    }
+    tell_each(story_of_a_start, NULL, 1);
 }
 
 static void events_survive_failing_allocations(void **state)
@@ -374,12 +364,8 @@ static void events_survive_failing_allocations(void **state)
     const char *models[] = {"ball", "balls",
                             "wheel"}; /* of a dense matrix, a sparse one, in parts */
     for (int i = 0; i < 3; i++) {
-        told t = {.reached = 1};
         print_message("%s\n", models[i]);
-        for (long k = 1; t.reached; k += k < 300 ? 1 : i ? 997 : 7) {
-            t = tell(k, story_with_events, &models[i]);
-            if (t.status != PERP_OK) assert_true(t.errors || t.lost);
-        }
+        tell_each(story_with_events, &models[i], i ? 997 : 7);
     }
 }
 

@@ -87,4 +87,18 @@ static inline told tell(long k, perp_status (*story)(void *given, perp_diag *dia
     return t;
 }
 
+/* Tell it with each allocation failing, from the 300th on with every `later`-th: the failure is reported. How often it was told. */
+static inline long tell_each(perp_status (*story)(void *given, perp_diag *diag), void *given,
+                             long later)
+{
+    long n = 0;
+    told t = {.reached = 1};
+    for (long k = 1; t.reached; k += k < 300 ? 1 : later, n++) {
+        t = tell(k, story, given);
+        if (t.status != PERP_OK && !t.errors && !t.lost)
+            fail_msg("allocation %ld failed and nothing was said", k);
+    }
+    return n;
+}
+
 #endif

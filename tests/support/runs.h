@@ -38,6 +38,18 @@ static inline perp_model *parse_model(const char *text)
     return model;
 }
 
+/* A text that is no model, and what is said of it. */
+static inline void refuse_model(const char *text, const char *said)
+{
+    perp_diag diag = {0};
+    perp_model *model;
+    perp_model_parse(text, strlen(text), "m.perp", &model, &diag);
+    if (model || !strstr(perp_diag_text(&diag), said))
+        fail_msg("%s\nexpected '%s' in\n%s", text, said, model ? "nothing" : perp_diag_text(&diag));
+    perp_model_destroy(model);
+    perp_diag_clear(&diag);
+}
+
 static inline void set_value(perp_model *model, const char *name, double value)
 {
     perp_diag diag = {0};
@@ -119,7 +131,8 @@ static inline perp_model *load_or_parse(const char *what)
 }
 
 /* A whole run by this method. */
-static inline perp_simulation *run_to(const perp_model *model, perp_integrator by, double to, double step)
+static inline perp_simulation *run_to(const perp_model *model, perp_integrator by, double to,
+                                      double step)
 {
     perp_diag diag = {0};
     perp_simulation *sim;

@@ -7,17 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void expect_error(const char *text, const char *said)
-{
-    perp_diag diag = {0};
-    perp_model *model;
-    perp_model_parse(text, strlen(text), "/tmp/m.perp", &model, &diag);
-    if (model || !strstr(perp_diag_text(&diag), said))
-        fail_msg("%s\nexpected '%s' in\n%s", text, said, model ? "nothing" : perp_diag_text(&diag));
-    perp_model_destroy(model);
-    perp_diag_clear(&diag);
-}
-
 /* Row k of a column of a run in which x is t - 1. */
 static double at_row(const char *lookup, int k)
 {
@@ -85,19 +74,19 @@ static void tables_come_from_files_with_units(void **state)
     free_run(&r);
     snprintf(text, sizeof text, "var q\nq = lookup(\"%s\", \"x\", 1) + lookup(\"%s\", \"G\", 1)\n",
              path, path);
-    expect_error(text, "has no column 'G'");
+    refuse_model(text, "has no column 'G'");
     unlink(path);
-    expect_error("var q\nq = lookup(\"none.csv\", \"F\", q)\n",
-                 "m.perp:2:12: /tmp/none.csv: No such file");
-    expect_error("var q\nq = lookup(\".\", \"F\", q)\n", "the table is no regular file");
-    expect_error("var q\nq = lookup([0, 0], [1, 2], q)\n",
+    refuse_model("var q\nq = lookup(\"none.csv\", \"F\", q)\n",
+                 "m.perp:2:12: none.csv: No such file");
+    refuse_model("var q\nq = lookup(\".\", \"F\", q)\n", "the table is no regular file");
+    refuse_model("var q\nq = lookup([0, 0], [1, 2], q)\n",
                  "m.perp:2:12: row 2 of the table is not behind");
-    expect_error("var q\nq = lookup([0, 1], [1, 2, 3], q)\n", "3 values for 2 places of the table");
-    expect_error("var q\nq = lookup([0], [1], q)\n", "1 rows; a table to look up has from 2 to");
-    expect_error("var q\nq = lookup(3, [1], q)\n", "expected a list of numbers");
-    expect_error("var q\nq = lookup(q, q)\n", "expected lookup(\"FILE.csv\"");
-    expect_error("var q\nq = lookup([0, 1], [1, 2], q, \"rough\")\n", "expected lookup(");
-    expect_error("var q\nq = lookup([0, q], [1, 2], q)\n", "'q' is a var; only parameters");
+    refuse_model("var q\nq = lookup([0, 1], [1, 2, 3], q)\n", "3 values for 2 places of the table");
+    refuse_model("var q\nq = lookup([0], [1], q)\n", "1 rows; a table to look up has from 2 to");
+    refuse_model("var q\nq = lookup(3, [1], q)\n", "expected a list of numbers");
+    refuse_model("var q\nq = lookup(q, q)\n", "expected lookup(\"FILE.csv\"");
+    refuse_model("var q\nq = lookup([0, 1], [1, 2], q, \"rough\")\n", "expected lookup(");
+    refuse_model("var q\nq = lookup([0, q], [1, 2], q)\n", "'q' is a var; only parameters");
 }
 
 /* An input in terms of earlier ones is what they are, also when they are set. */
@@ -125,10 +114,11 @@ static void inputs_follow_earlier_inputs(void **state)
     perp_trajectory_destroy(table);
     perp_diag_clear(&diag);
     perp_model_destroy(m);
-    expect_error("input a = b\ninput b = 1\nstate x = 0\nder(x) = a\n",
-                 "'b' is an input; an input is a function of t and parameters, and of inputs before it");
-    expect_error("input a = a\nstate x = 0\nder(x) = a\n", "m.perp:1:11: 'a' is an input");
-    expect_error("input a\ninput b = a\nstate x = 0\nder(x) = a\n", "m.perp:2:11: 'a' is an input");
+    refuse_model(
+        "input a = b\ninput b = 1\nstate x = 0\nder(x) = a\n",
+        "'b' is an input; an input is a function of t and parameters, and of inputs before it");
+    refuse_model("input a = a\nstate x = 0\nder(x) = a\n", "m.perp:1:11: 'a' is an input");
+    refuse_model("input a\ninput b = a\nstate x = 0\nder(x) = a\n", "m.perp:2:11: 'a' is an input");
 }
 
 /* What is added to a sum has its unit. */

@@ -9,17 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void expect_error(const char *text, const char *said)
-{
-    perp_diag diag = {0};
-    perp_model *model;
-    perp_model_parse(text, strlen(text), "m.perp", &model, &diag);
-    if (model || !strstr(perp_diag_text(&diag), said))
-        fail_msg("%s\nexpected '%s' in\n%s", text, said, model ? "nothing" : perp_diag_text(&diag));
-    perp_model_destroy(model);
-    perp_diag_clear(&diag);
-}
-
 /* A model that begins so and goes on with pieces, numbered from 1 on, each with the number before it. */
 static void expect_too_deep(const char *begin, const char *piece, int n, const char *said)
 {
@@ -30,7 +19,7 @@ static void expect_too_deep(const char *begin, const char *piece, int n, const c
     for (int i = 1; i <= n; i++)
         at += (size_t)snprintf(text + at, size - at, piece, i, i - 1, i - 1);
     strcpy(text + at, "\n");
-    expect_error(text, said);
+    refuse_model(text, said);
     free(text);
 }
 
@@ -149,7 +138,7 @@ static void a_structural_if_chooses_statements(void **state)
     assert_int_equal(perp_model_set(m, "two", 3, NULL),
                      PERP_ERR_ARG); /* n would follow, the size not */
     perp_model_destroy(m);
-    expect_error("state x = 0\nder(x) = 1\nif x > 1 { der(x) = 2 }\n",
+    refuse_model("state x = 0\nder(x) = 1\nif x > 1 { der(x) = 2 }\n",
                  "m.perp:3:4: 'x' is a state");
 }
 
@@ -199,11 +188,11 @@ static void arrays_have_slices_and_products(void **state)
     assert_true(end_of(fine, "b") == 32 && end_of(fine, "c") == 32 && end_of(fine, "s") == 15);
     assert_true(end_of(fine, "d") == 14 && end_of(fine, "e") == 5 && end_of(fine, "r") == 5);
     assert_true(end_of(fine, "g") == -3 && end_of(fine, "k") == -2);
-    expect_error(
+    refuse_model(
         "param A = [[1, 2], [3, 4]]\nstate x = [1, 2, 3]\nder(x) = A @ x\n",
         "m.perp:3:12: the sizes do not fit a matrix product: 2 x 2 elements and 3 elements");
-    expect_error("state x = [1, 2, 3]\nder(x) = x[2..4]\n", "index 4 of 'x' is outside 1..3");
-    expect_error("state x = [1, 2, 3]\nder(x) = x[3..2]\n", "no index is from 3 to 2");
+    refuse_model("state x = [1, 2, 3]\nder(x) = x[2..4]\n", "index 4 of 'x' is outside 1..3");
+    refuse_model("state x = [1, 2, 3]\nder(x) = x[3..2]\n", "no index is from 3 to 2");
 }
 
 static void what_jumps_takes_what_is_known(void **state)
@@ -213,10 +202,10 @@ static void what_jumps_takes_what_is_known(void **state)
         "state x = 0\nder(x) = choose(mod(t, 0.1) < 0.045, 1, 0) + floor(0.2 + pre(x))\n";
     assert_true(fabs(end_of(text, "x") - 0.25) <
                 0.011); /* 5 steps of 10 within a period, up to rounding of t */
-    expect_error("state x = 0\nder(x) = floor(x)\n", "floor jumps, and 'x' is solved for");
-    expect_error("state x = 0\nvar y\ny = x\nder(x) = choose(y > 0, 1, 2)\n",
+    refuse_model("state x = 0\nder(x) = floor(x)\n", "floor jumps, and 'x' is solved for");
+    refuse_model("state x = 0\nvar y\ny = x\nder(x) = choose(y > 0, 1, 2)\n",
                  "choose jumps, and 'y' is solved for");
-    expect_error("state x = 0\nder(x) = choose(1, 1, 2)\n", "expected a condition, such as x < y");
+    refuse_model("state x = 0\nder(x) = choose(1, 1, 2)\n", "expected a condition, such as x < y");
     assert_true(end_of("state x = 3\nder(x) = 0\noutput y = mod(-x, 2)\n", "y") == 1);
 }
 
@@ -235,32 +224,32 @@ static void new_words_are_names_elsewhere(void **state)
 static void messages_name_the_instance(void **state)
 {
     (void)state;
-    expect_error(PARTS "Block b\nSpring s[i in 1..2](b, c)\n", "m.perp:15:24: unknown name 'c'");
-    expect_error(
+    refuse_model(PARTS "Block b\nSpring s[i in 1..2](b, c)\n", "m.perp:15:24: unknown name 'c'");
+    refuse_model(
         "part P(a) {\n state x = 0\n der(x) = a.y + z\n}\npart Q { P p(q) \n P q(p) }\nQ one\n",
         "m.perp:3:17: unknown name 'z'; in one.p (m.perp:5:10), in one (m.perp:7:1)");
-    expect_error("part P { var y\n y = }\nP a\n", "m.perp:2:6: expected an expression");
-    expect_error("part P { var y }\nP a\nstate x = 0\nder(x) = 1\n", "var 'a.y' is never used");
-    expect_error(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter or state 'mass'");
-    expect_error(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments");
-    expect_error(PARTS "Block b(m = 1, m = 2)\n", "m.perp:14:16: 'm' is given twice");
-    expect_error(PARTS "Block b\nSpring s(b)\n", "m.perp:15:1: Spring needs 'b'");
-    expect_error(PARTS "Block b\nBlock b\n", "m.perp:15:7: 'b' is already declared at 14:7");
-    expect_error(PARTS "Block b\nBlocc c\n", "unknown statement 'Blocc'; did you mean 'Block'?");
-    expect_error(PARTS "Block b\nb.x += 1\n", "'b.x' is no sum; only to a sum");
-    expect_error(PARTS "Block b\nb.F += [1, 2]\n", "what is added to 'b.F' is 2 elements");
-    expect_error(PARTS "Block b\nb.F += 1 when b.x > 0\n", "what is added has no guard");
-    expect_error(PARTS "Block b[i in 1..2]\nvar y\ny = b.x\n",
+    refuse_model("part P { var y\n y = }\nP a\n", "m.perp:2:6: expected an expression");
+    refuse_model("part P { var y }\nP a\nstate x = 0\nder(x) = 1\n", "var 'a.y' is never used");
+    refuse_model(PARTS "Block b(mass = 2)\n", "m.perp:14:9: unknown parameter or state 'mass'");
+    refuse_model(PARTS "Block b(1, 2, 3)\n", "m.perp:14:15: Block takes 2 arguments");
+    refuse_model(PARTS "Block b(m = 1, m = 2)\n", "m.perp:14:16: 'm' is given twice");
+    refuse_model(PARTS "Block b\nSpring s(b)\n", "m.perp:15:1: Spring needs 'b'");
+    refuse_model(PARTS "Block b\nBlock b\n", "m.perp:15:7: 'b' is already declared at 14:7");
+    refuse_model(PARTS "Block b\nBlocc c\n", "unknown statement 'Blocc'; did you mean 'Block'?");
+    refuse_model(PARTS "Block b\nb.x += 1\n", "'b.x' is no sum; only to a sum");
+    refuse_model(PARTS "Block b\nb.F += [1, 2]\n", "what is added to 'b.F' is 2 elements");
+    refuse_model(PARTS "Block b\nb.F += 1 when b.x > 0\n", "what is added has no guard");
+    refuse_model(PARTS "Block b[i in 1..2]\nvar y\ny = b.x\n",
                  "'b' is an array of parts; which one?");
-    expect_error(PARTS "Block b[i in 1..2]\nvar y\ny = b[3].x\n", "there is no part 'b[3]'");
-    expect_error(PARTS "Block b\nvar y\ny = b.z\n", "m.perp:16:7: unknown name of Block 'z'");
-    expect_error(PARTS "Block b\nvar y\ny = b\n", "'b' is a part; name what you mean of it: b.x");
-    expect_error("param q = 1\npart P { state x = 0\n der(x) = q }\nP a\n",
+    refuse_model(PARTS "Block b[i in 1..2]\nvar y\ny = b[3].x\n", "there is no part 'b[3]'");
+    refuse_model(PARTS "Block b\nvar y\ny = b.z\n", "m.perp:16:7: unknown name of Block 'z'");
+    refuse_model(PARTS "Block b\nvar y\ny = b\n", "'b' is a part; name what you mean of it: b.x");
+    refuse_model("param q = 1\npart P { state x = 0\n der(x) = q }\nP a\n",
                  "unknown name 'q'; in a (m.perp:4:1)");
-    expect_error("part P { simulate to 1 step 1 }\nP a\n", "cannot stand in a part");
-    expect_error("state y = 0\nder(y) = 1\nfor i in 1..2 { part P { state x = 0 } }\n",
+    refuse_model("part P { simulate to 1 step 1 }\nP a\n", "cannot stand in a part");
+    refuse_model("state y = 0\nder(y) = 1\nfor i in 1..2 { part P { state x = 0 } }\n",
                  "only equations, pairs, parts, += and loops can stand in a loop");
-    expect_error("for i in 1..2 { P p }\nP p\npart P { state x = 0\n der(x) = 1 }\n",
+    refuse_model("for i in 1..2 { P p }\nP p\npart P { state x = 0\n der(x) = 1 }\n",
                  "'p' is already declared at 1:19");
 }
 
@@ -273,32 +262,32 @@ static void parts_draw_themselves(void **state)
     assert_int_equal(m->draw->nshape, 4);
     assert_true(m->draw->shape[0].e[0] != m->draw->shape[1].e[0]);
     perp_model_destroy(m);
-    expect_error("state x = 0\nder(x) = 1\ndraw { ground at z = 0 }\ndraw { ground at z = 0 }\n",
+    refuse_model("state x = 0\nder(x) = 1\ndraw { ground at z = 0 }\ndraw { ground at z = 0 }\n",
                  "m.perp:4:1: the model has one draw block already");
 }
 
 static void circles_are_named(void **state)
 {
     (void)state;
-    expect_error("part A { A x }\nA a\n", "m.perp:1:10: the part 'A' contains itself: A in A");
-    expect_error("part A { B x }\npart B { A y }\nA a\n",
+    refuse_model("part A { A x }\nA a\n", "m.perp:1:10: the part 'A' contains itself: A in A");
+    refuse_model("part A { B x }\npart B { A y }\nA a\n",
                  "the part 'A' contains itself: A in B in A");
-    expect_error("state x = 0\nlet a = b + 1\nlet b = a\nder(x) = a\n",
+    refuse_model("state x = 0\nlet a = b + 1\nlet b = a\nder(x) = a\n",
                  "'a' needs its own value: a in b in a");
-    expect_error("state x = 0\nsum F\nlet a = F\nF += 2*a\nder(x) = F\n",
+    refuse_model("state x = 0\nsum F\nlet a = F\nF += 2*a\nder(x) = F\n",
                  "'F' needs its own value");
-    expect_error("state x = 0\nlet a = b\nlet b = a\nder(x) = a\n", "needs its own value");
-    expect_error("function f(x) = g(x)\nfunction g(x) = f(x)\nstate x = 0\nder(x) = f(x)\n",
+    refuse_model("state x = 0\nlet a = b\nlet b = a\nder(x) = a\n", "needs its own value");
+    refuse_model("function f(x) = g(x)\nfunction g(x) = f(x)\nstate x = 0\nder(x) = f(x)\n",
                  "the function 'f' calls itself: f in g in f");
-    expect_error("part P(a) { let b = a.b }\nP p(q)\nP q(p)\nstate x = 0\nder(x) = p.b\n",
+    refuse_model("part P(a) { let b = a.b }\nP p(q)\nP q(p)\nstate x = 0\nder(x) = p.b\n",
                  "needs its own value");
-    expect_error("function f(b) = b.x\nstate z = 0\nder(z) = f(z)\n",
+    refuse_model("function f(b) = b.x\nstate z = 0\nder(z) = f(z)\n",
                  "m.perp:1:17: 'b' is no part and has no names in it; in f (m.perp:3:10)");
-    expect_error("function g = 3\n", "m.perp:1:12: expected '(', found '='");
-    expect_error("part P\n{\n}\n", "m.perp:1:7: expected '{' and the statements of the part");
-    expect_error("part P { state x = 0\nder(x) = 1\nlet y = x }\nP p(y = 1)\n",
+    refuse_model("function g = 3\n", "m.perp:1:12: expected '(', found '='");
+    refuse_model("part P\n{\n}\n", "m.perp:1:7: expected '{' and the statements of the part");
+    refuse_model("part P { state x = 0\nder(x) = 1\nlet y = x }\nP p(y = 1)\n",
                  "unknown parameter or state 'y'\n");
-    expect_error("state z = 0\nder(z) = choose(z, 1, 2)\n", "m.perp:2:17: expected a condition");
+    refuse_model("state z = 0\nder(z) = choose(z, 1, 2)\n", "m.perp:2:17: expected a condition");
     expect_too_deep("der(x) = x", ".x", 100, "more than 64 names inside each other");
     expect_too_deep("let a0 = 1\nder(x) = a3000\n", "let a%d = a%d + 1\n", 3000,
                     "more than 4000 expressions inside each other");
@@ -311,16 +300,16 @@ static void circles_are_named(void **state)
         strcat(deep, line);
     }
     strcat(deep, "P39 p\n");
-    expect_error("part A { state x[1000] = 0\nder(x) = 1 }\nA b[i in 1..100000]\n",
+    refuse_model("part A { state x[1000] = 0\nder(x) = 1 }\nA b[i in 1..100000]\n",
                  "unroll to more than 200000 conditions and names");
-    expect_error(deep, "unroll to more than");
+    refuse_model(deep, "unroll to more than");
     strcpy(deep, "function f0(x) = x\n");
     for (int i = 1; i < 40; i++) {
         snprintf(line, sizeof line, "function f%d(x) = f%d(x) + f%d(x)\n", i, i - 1, i - 1);
         strcat(deep, line);
     }
     strcat(deep, "state x = 0\nder(x) = f39(x)\n");
-    expect_error(deep, "terms in all, calls among them");
+    refuse_model(deep, "terms in all, calls among them");
 }
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -407,7 +396,7 @@ static void files_are_found_in_folders(void **state)
     assert_int_equal(perp_model_parse_with(text, strlen(text), "m.perp", &o, &m, NULL), PERP_OK);
     assert_true(perp_model_symbol(m, PERP_STATE, 0).value == 14);
     perp_model_destroy(m);
-    expect_error(text, "no file 'a.perp'");
+    refuse_model(text, "no file 'a.perp'");
     snprintf(command, sizeof command, "rm -r %s %s", one, two);
     assert_int_equal(system(command), 0);
 }
