@@ -44,7 +44,9 @@ perp_status cli_gains_write(const perp_model *model, const perp_plan *plan, cons
 {
     int ns = perp_model_count(model, PERP_STATE), nu, first = first_input(plan, model, &nu),
         n = 1 + ns + nu + nu * ns, columns = perp_plan_columns(plan);
-    char(*text)[256] = malloc((size_t)(nu * ns + 1) * sizeof *text);
+    size_t width = sizeof "gain__";
+    for (int i = 0; i < columns; i++) width += strlen(perp_plan_column_name(plan, i));
+    char *text = malloc((size_t)(nu * ns + 1) * width);
     const char **name = malloc((size_t)n * sizeof *name);
     double *row = malloc((size_t)(n + 2 * columns) * sizeof *row);
     perp_trajectory_writer *w = NULL;
@@ -55,8 +57,8 @@ perp_status cli_gains_write(const perp_model *model, const perp_plan *plan, cons
         for (int j = 0; j < nu; j++) name[1 + ns + j] = perp_plan_column_name(plan, first + j);
         for (int j = 0; j < nu; j++)
             for (int i = 0; i < ns; i++) {
-                char *to = text[j * ns + i];
-                snprintf(to, sizeof text[0], "gain_%.100s_%.100s", name[1 + ns + j], name[1 + i]);
+                char *to = text + (size_t)(j * ns + i) * width;
+                snprintf(to, width, "gain_%s_%s", name[1 + ns + j], name[1 + i]);
                 name[1 + ns + nu + j * ns + i] = to;
             }
         perp_trajectory_writer_comment(w, "feedback: each input is that of the row less the sum of "
@@ -148,6 +150,7 @@ typedef struct one_run {
     int closed, first, nrow;
     unsigned long long seed;
     double *x, *seen, *u, *plan_row, *row;
+    const char **input; /* nu: names */
 } one_run;
 
 static void keep_row(one_run *r, double t)
@@ -179,23 +182,21 @@ static perp_status take_step(one_run *r, perp_simulation *sim, int k, double t)
     return status;
 }
 
+/* By radau5, or by backward Euler where that is not for the model. */
 static perp_status make_simulation(const one_run *r, perp_plan_phase phase, perp_model *m,
                                    perp_simulation **sim)
 {
-    const cli_loop *u = r->loop;
-    const char *name[64];
+    cli_loop *u = r->loop;
     perp_simulation_options o = perp_simulation_options_default(m);
-    if (u->nu > 64) return PERP_ERR_UNAVAILABLE;
-    for (int j = 0; j < u->nu; j++) name[j] = perp_plan_column_name(u->plan, r->first + j);
     o.from = phase.from;
     o.to = phase.to;
     o.step = (phase.to - phase.from) / (FINER * (phase.last - phase.first));
     o.integrator = PERP_RADAU5;
-    o.input = name;
+    o.input = r->input;
     o.ninput = u->nu;
     perp_status status = perp_simulation_create(m, &o, sim, NULL);
     if (status == PERP_OK || status == PERP_ERR_MEMORY) return status;
-    o.integrator = PERP_BACKWARD_EULER;
+    o.integrator = u->by = PERP_BACKWARD_EULER;
     return perp_simulation_create(m, &o, sim, NULL);
 }
 
@@ -207,7 +208,7 @@ static perp_status run_phase(one_run *r, int q)
     perp_simulation *sim = NULL;
     perp_status status = perp_plan_phase_model(u->plan, q, &m, NULL);
     for (int j = 0; j < u->nu && status == PERP_OK; j++) /* set before each step */
-        status = perp_model_set(m, perp_plan_column_name(u->plan, r->first + j), 0, NULL);
+        status = perp_model_set(m, r->input[j], 0, NULL);
     if (status == PERP_OK) status = make_simulation(r, phase, m, &sim);
     for (int i = 0; i < u->ns && status == PERP_OK; i++)
         status = perp_simulation_set_state(sim, i, r->x[i]);
@@ -285,13 +286,18 @@ perp_status cli_loop_run(cli_loop *u, unsigned seed)
     one_run r = {.loop = u, .first = first_input(u->plan, u->model, &u->nu)};
     size_t nu = (size_t)u->nu, rows = (size_t)perp_plan_rows(u->plan) + 1;
     double *work = calloc(2 * ns + nu + columns + rows * (1 + ns + nu), sizeof *work);
-    perp_status status = work ? PERP_OK : PERP_ERR_MEMORY;
+    r.input = calloc(nu + 1, sizeof *r.input);
+    perp_status status = work && r.input ? PERP_OK : PERP_ERR_MEMORY;
+    for (int j = 0; j < u->nu && status == PERP_OK; j++)
+        r.input[j] = perp_plan_column_name(u->plan, r.first + j);
+    u->by = PERP_RADAU5;
     r.x = work, r.seen = work + ns, r.u = work + 2 * ns;
     r.plan_row = r.u + nu, r.row = r.plan_row + columns;
     for (int i = 0; i < 2 * u->runs && status == PERP_OK; i++) {
         r.closed = i & 1;
         status = run_once(&r, seed * 1000003ULL + (unsigned long long)(i / 2));
     }
+    free(r.input);
     free(work);
     return status;
 }
@@ -308,6 +314,8 @@ void cli_loop_print(const cli_loop *u, FILE *out)
 {
     static const char *const how[] = {"without feedback", "with feedback"};
     if (!u->noise) return;
+    fprintf(out, "noise: simulated by %s, %d steps in one of the plan's\n",
+            perp_integrator_name(u->by), FINER);
     for (int closed = 0; closed < 2; closed++) {
         fprintf(out, "%s, %d of %d runs with noise went through; at the end off by at most",
                 how[closed], u->ended[closed], u->runs);
@@ -322,6 +330,7 @@ void cli_loop_add(const cli_loop *u, cJSON *to)
     if (!u->noise) return;
     cJSON *loop = cJSON_AddObjectToObject(to, "loop");
     cJSON_AddNumberToObject(loop, "runs", u->runs);
+    cJSON_AddStringToObject(loop, "method", perp_integrator_name(u->by));
     static const char *const how[] = {"without_feedback", "with_feedback"};
     for (int closed = 0; closed < 2; closed++) {
         cJSON *one = cJSON_AddObjectToObject(loop, how[closed]),

@@ -12,9 +12,10 @@ typedef struct cli_loop {
     const perp_model *model;
     const perp_plan *plan;
     int ns, nu, runs;
-    int ended[2];              /* runs that went through: without feedback, with */
-    double *noise;             /* ns: standard deviations */
-    double *off[2];            /* ns: the largest deviation at the end of those */
+    perp_integrator by; /* what runs are simulated by: backward Euler where any phase needs it */
+    int ended[2];       /* runs that went through: without feedback, with */
+    double *noise;      /* ns: standard deviations */
+    double *off[2];     /* ns: the largest deviation at the end of those */
     perp_trajectory *worst[2]; /* the run that ended farthest off, by these; nullable */
     double worst_off[2];
 } cli_loop;

@@ -407,6 +407,8 @@ static void a_plan_is_followed_by_feedback(void **state)
                            "--runs 4 --report '%s' --no-plot",
                            gains, page);
     assert_int_equal(r.code, 0);
+    assert_non_null(strstr(
+        r.out, "\nnoise: simulated by radau5, 4 steps in one of the plan's\nwithout feedback"));
     assert_non_null(strstr(r.out, "\nwith feedback, 4 of 4 runs with noise went through"));
     cli_free(&r);
     char *text = cli_read(gains);
