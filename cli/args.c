@@ -19,6 +19,45 @@ int cli_is_out_of_memory(void)
     return out_of_memory;
 }
 
+/* All that was said; memory for it may be short, then it is not kept. */
+static char *said;
+static size_t said_length;
+
+static void keep(const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *longer = n >= 0 ? realloc(said, said_length + (size_t)n + 1) : NULL;
+    if (!longer) return;
+    said = longer;
+    vsnprintf(said + said_length, (size_t)n + 1, format, arguments);
+    said_length += (size_t)n;
+}
+
+void cli_say_list(const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    vfprintf(stderr, format, again);
+    va_end(again);
+    keep(format, arguments);
+}
+
+void cli_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    cli_say_list(format, arguments);
+    va_end(arguments);
+}
+
+const char *cli_said(void)
+{
+    return said ? said : "";
+}
+
 void cli_print_diag(const perp_diag *diag, FILE *out)
 {
     fputs(perp_diag_text(diag), out);
@@ -45,7 +84,7 @@ static int read_setting(const char *command, const char *setting, char **name, d
 {
     const char *equals = strchr(setting, '='), *rest;
     if (!equals || equals == setting || !equals[1]) {
-        fprintf(stderr, "perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
+        cli_say("perp %s: --set needs NAME=VALUE, not '%s'\n", command, setting);
         return CLI_USAGE;
     }
     size_t n = (size_t)(equals - setting);
@@ -55,7 +94,7 @@ static int read_setting(const char *command, const char *setting, char **name, d
     (*name)[n] = 0;
     *value = perp_number_read(equals + 1, &rest);
     if (!*rest) return CLI_DONE;
-    fprintf(stderr, "perp %s: --set %s needs a number, not '%s'\n", command, *name, equals + 1);
+    cli_say("perp %s: --set %s needs a number, not '%s'\n", command, *name, equals + 1);
     return CLI_USAGE;
 }
 

@@ -14,8 +14,8 @@ static void say(const char *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "%s: ", file);
-    vfprintf(stderr, format, arguments);
+    cli_say("%s: ", file);
+    cli_say_list(format, arguments);
     va_end(arguments);
 }
 
@@ -110,8 +110,7 @@ int cli_begin_at(perp_model *model, const char *command, const char *from, cli_s
     if (is_number(from, &start->time)) return CLI_DONE;
     if (!split(from, start, &at)) return cli_exit_code(PERP_ERR_MEMORY);
     if (stat(start->file, &found) != 0) {
-        fprintf(stderr, "perp %s: --from %s: neither a time nor the file of a run\n", command,
-                from);
+        cli_say("perp %s: --from %s: neither a time nor the file of a run\n", command, from);
         return CLI_USAGE;
     }
     perp_status status = perp_trajectory_read(start->file, &start->table, diag);
@@ -138,8 +137,7 @@ void cli_note_parameters(const perp_model *model, const cli_start *start)
         if (!perp_model_find(model, name, &kind, &k) || kind != PERP_PARAM) continue;
         double now = perp_model_symbol(model, PERP_PARAM, k).value;
         if (fabs(now - value) > 1e-15 * fabs(value))
-            fprintf(stderr, "note: %s was %.10g in %s and is %.10g now\n", name, value, start->file,
-                    now);
+            cli_say("note: %s was %.10g in %s and is %.10g now\n", name, value, start->file, now);
     }
 }
 

@@ -35,7 +35,8 @@ const cli_command cli_command_check = {
              "the initial state and what that\n"
              "guarantees, and warnings: forces that cannot be unique, divisions and roots that may "
              "leave their domain, units that\n"
-             "do not match, names that nothing uses, what the start breaks. With a plan block also the size of the plan.",
+             "do not match, names that nothing uses, what the start breaks. With a plan block also "
+             "the size of the plan.",
     .notes = "exit codes: 0 the model can be run (also with warnings), 1 usage, 2 bad model, 4 "
              "file or memory",
     CLI_OPTIONS(options)};

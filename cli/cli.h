@@ -9,6 +9,7 @@
 
 #include "perp/perp.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 enum {
@@ -47,8 +48,7 @@ int cli_load(const char *file, const char *command, const cli_list *settings,
 /* -I of a request with a list `folder`. */
 #define CLI_FOLDER_OPTION                                                                          \
     {                                                                                              \
-        "I", "DIR",                                                                                \
-            "where `use` looks for files that are not beside the model; may be repeated",          \
+        "I", "DIR", "where `use` looks for files that are not beside the model; may be repeated",  \
             CLI_INTO(request, folder)                                                              \
     }
 
@@ -97,6 +97,14 @@ void cli_problem_place(char *text, size_t size, const char *file, int k);
 
 /* keys.c: CLI_DONE, or CLI_BAD_INPUT after saying which key of the cJSON object nothing reads, or is there twice. */
 int cli_check_keys(const void *json, const char *kind, const char *where);
+
+/* Say it on standard error; with --json it stands among the messages, too. Whole lines in the end. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+void cli_say(const char *format, ...);
+void cli_say_list(const char *format, va_list arguments);
+const char *cli_said(void);
 
 /* Print what was found. Where memory had no room for a part of it, the command ends with CLI_FILE. */
 void cli_print_diag(const perp_diag *diag, FILE *out);

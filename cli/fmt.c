@@ -270,12 +270,12 @@ static char *read_file(const char *path, int *code)
     char *text = file ? malloc(MOST_BYTES + 1) : NULL;
     size_t n = text ? fread(text, 1, MOST_BYTES, file) : 0;
     if (!file || (text && ferror(file))) {
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        cli_say("%s: %s\n", path, strerror(errno));
         *code = CLI_FILE;
     } else if (!text) {
         *code = cli_exit_code(PERP_ERR_MEMORY);
     } else if (n == MOST_BYTES || memchr(text, 0, n)) {
-        fprintf(stderr, "%s: not a text file\n", path);
+        cli_say("%s: not a text file\n", path);
         *code = CLI_BAD_INPUT;
     }
     if (text) text[n] = 0;
@@ -300,10 +300,10 @@ int perp__cmd_fmt(int argc, char **argv)
     if (code == CLI_DONE) text = read_file(r.file, &code);
     if (code == CLI_DONE && !(out = format(text, &n_out))) code = cli_exit_code(PERP_ERR_MEMORY);
     if (code == CLI_DONE && !is_same_model(text, out)) {
-        fprintf(stderr, "%s: left as it is: there is text in it that is none of a model\n", r.file);
+        cli_say("%s: left as it is: there is text in it that is none of a model\n", r.file);
         code = CLI_BAD_INPUT;
     } else if (code == CLI_DONE && r.check && strcmp(text, out) != 0) {
-        fprintf(stderr, "%s: not in the style of perp fmt\n", r.file);
+        cli_say("%s: not in the style of perp fmt\n", r.file);
         code = CLI_BAD_INPUT;
     } else if (code == CLI_DONE && !r.check && (r.out || strcmp(text, out) != 0)) {
         code = write_out(&r, out, n_out, &diag);

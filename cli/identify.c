@@ -125,8 +125,7 @@ static int take_estimate(request *r)
     o->nparameter = 0;
     for (char *name = strtok(r->names, ","); name; name = strtok(NULL, ",")) {
         if (o->nparameter == PERP_IDENTIFY_MOST_PARAMETERS) {
-            fprintf(stderr, "perp identify: more than %d parameters\n",
-                    PERP_IDENTIFY_MOST_PARAMETERS);
+            cli_say("perp identify: more than %d parameters\n", PERP_IDENTIFY_MOST_PARAMETERS);
             return 0;
         }
         o->parameter[o->nparameter++] = name;
@@ -323,7 +322,7 @@ static int write_report(const char *path, cJSON *root, perp_diag *diag)
     if (text)
         status = perp_file_write(path, text, strlen(text), diag);
     else
-        fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
+        cli_say("perp identify: %s\n", perp_status_message(status));
     free(text);
     return cli_exit_code(status);
 }
@@ -334,7 +333,7 @@ static int write_report(const char *path, cJSON *root, perp_diag *diag)
 static int exit_code(const perp_diag *diag, perp_status status)
 {
     if (status == PERP_ERR_MEMORY && !perp_diag_text(diag)[0])
-        fprintf(stderr, "perp identify: %s\n", perp_status_message(status));
+        cli_say("perp identify: %s\n", perp_status_message(status));
     return cli_exit_code(status);
 }
 
@@ -388,8 +387,7 @@ static int identify(perp_model *model, const perp_dataset *data, request *r, per
     }
     if (code == CLI_DONE && a.interrupted) {
         if (cli_is_plain_file(r->out))
-            fprintf(stderr, "perp identify: interrupted; the best fit so far is in %s.partial\n",
-                    r->out);
+            cli_say("perp identify: interrupted; the best fit so far is in %s.partial\n", r->out);
         code = CLI_INTERRUPTED;
     }
     perp_identification_clear(&a);
@@ -403,7 +401,7 @@ static int check_outputs(const perp_model *model, const perp_dataset *data, cons
     const char **read = malloc(((size_t)n + 1) * sizeof *read);
     for (int i = 0; read && i < n; i++) read[i] = perp_dataset_name(data, i);
     int code = read ? cli_check_outputs(&r->args, r, model, read, n) : CLI_FILE;
-    if (!read) fprintf(stderr, "perp identify: %s\n", perp_status_message(PERP_ERR_MEMORY));
+    if (!read) cli_say("perp identify: %s\n", perp_status_message(PERP_ERR_MEMORY));
     free(read);
     return code;
 }

@@ -32,11 +32,10 @@ static int split_setting(const char *setting, table_setting *s)
 
 static int say_no_input(const perp_model *model, const char *command, const char *name)
 {
-    fprintf(stderr, "perp %s: --input %s: the model has no input of this name", command, name);
+    cli_say("perp %s: --input %s: the model has no input of this name", command, name);
     for (int k = 0; k < perp_model_count(model, PERP_INPUT); k++)
-        fprintf(stderr, "%s %s",
-                k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
-    fprintf(stderr, "\n");
+        cli_say("%s %s", k ? "," : "; it has:", perp_model_symbol(model, PERP_INPUT, k).name);
+    cli_say("\n");
     return CLI_USAGE;
 }
 
@@ -45,8 +44,8 @@ static int apply_input(perp_model *model, const char *command, const char *setti
 {
     perp_symbol_kind kind;
     if (!s->file || !s->file[0] || (s->column && !s->column[0])) {
-        fprintf(stderr, "perp %s: --input needs NAME=FILE.csv or NAME=FILE.csv:COLUMN, not '%s'\n",
-                command, setting);
+        cli_say("perp %s: --input needs NAME=FILE.csv or NAME=FILE.csv:COLUMN, not '%s'\n", command,
+                setting);
         return CLI_USAGE;
     }
     if (!perp_model_find(model, s->name, &kind, NULL) || kind != PERP_INPUT)

@@ -2,6 +2,8 @@
 
 #include "journal.h"
 
+#include "cli.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -23,11 +25,11 @@ perp_status cli_refuse(perp_status status, const char *file, long line, const ch
 {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "%s:", file);
-    if (line) fprintf(stderr, "%ld:", line);
-    fputc(' ', stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    cli_say("%s:", file);
+    if (line) cli_say("%ld:", line);
+    cli_say(" ");
+    cli_say_list(format, arguments);
+    cli_say("\n");
     va_end(arguments);
     return status;
 }

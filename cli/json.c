@@ -102,9 +102,8 @@ char *cli_json_text(cJSON *object)
     return line;
 }
 
-cJSON *cli_json_lines(const char *text)
+static void add_lines(cJSON *list, const char *text)
 {
-    cJSON *list = cJSON_CreateArray();
     while (*text) {
         size_t n = strcspn(text, "\n");
         char *line = calloc(n + 1, 1);
@@ -114,13 +113,21 @@ cJSON *cli_json_lines(const char *text)
         free(line);
         text += n + (text[n] == '\n');
     }
+}
+
+cJSON *cli_json_lines(const char *text)
+{
+    cJSON *list = cJSON_CreateArray();
+    add_lines(list, text);
     return list;
 }
 
 int cli_json_end(cJSON *object, int code, perp_diag *diag, FILE *out)
 {
     cJSON_AddNumberToObject(object, "exit", code);
-    cJSON_AddItemToObject(object, "messages", cli_json_lines(perp_diag_text(diag)));
+    cJSON *messages = cli_json_lines(perp_diag_text(diag));
+    add_lines(messages, cli_said());
+    cJSON_AddItemToObject(object, "messages", messages);
     if (diag->lost) cli_exit_code(PERP_ERR_MEMORY);
     perp_diag_clear(diag);
     char *text = cli_json_text(object);

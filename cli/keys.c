@@ -40,13 +40,13 @@ int cli_check_keys(const void *json, const char *kind, const char *where)
         for (int i = 0; i < n; i++) found |= strcmp(known[i], item->string) == 0;
         if (!found) {
             char text[512];
-            fprintf(stderr, "%s: kind %s: %s\n", where, kind,
+            cli_say("%s: kind %s: %s\n", where, kind,
                     perp_unknown_word("key", item->string, known, n, NULL, text, sizeof text));
             return CLI_BAD_INPUT;
         }
         for (before = ((const cJSON *)json)->child; before != item; before = before->next) {
             if (strcmp(before->string, item->string) != 0) continue;
-            fprintf(stderr, "%s: the key \"%s\" is there twice\n", where, item->string);
+            cli_say("%s: the key \"%s\" is there twice\n", where, item->string);
             return CLI_BAD_INPUT;
         }
     }

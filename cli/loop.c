@@ -107,14 +107,13 @@ static int take_noise(cli_loop *u, const char *text)
     double value = equals ? perp_number_read(equals + 1, &end) : (double)NAN;
     int i = find_state(u, text);
     if (!equals || end == equals + 1 || *end || !(value >= 0 && isfinite(value))) {
-        fprintf(stderr,
-                "perp plan: --noise needs a state and its standard deviation, x=0.01, not '%s'\n",
+        cli_say("perp plan: --noise needs a state and its standard deviation, x=0.01, not '%s'\n",
                 text);
         return CLI_USAGE;
     }
     if (i < 0) {
-        fprintf(stderr, "perp plan: --noise: '%.*s' is no state of the model\n",
-                (int)(equals - text), text);
+        cli_say("perp plan: --noise: '%.*s' is no state of the model\n", (int)(equals - text),
+                text);
         return CLI_USAGE;
     }
     u->noise[i] = value;
@@ -132,7 +131,7 @@ int cli_loop_begin(cli_loop *u, const perp_model *model, const perp_plan *plan,
     for (int q = 0; q < perp_plan_phases(plan); q++)
         jumps |= perp_plan_get_phase(plan, q).is_linked;
     if (jumps) {
-        fprintf(stderr, "perp plan: --noise: no loop is closed through the jumps between phases\n");
+        cli_say("perp plan: --noise: no loop is closed through the jumps between phases\n");
         return CLI_USAGE;
     }
     u->noise = calloc(3 * ns + 1, sizeof *u->noise);

@@ -40,8 +40,8 @@ static int print_help(const cli_command *c)
 int cli_ask(const cli_args *args, const char *question)
 {
     const cli_command *c = args->command;
-    fprintf(stderr, "perp %s: %s usage: perp %s %s; see perp %s --help\n", c->name, question,
-            c->name, c->usage, c->name);
+    cli_say("perp %s: %s usage: perp %s %s; see perp %s --help\n", c->name, question, c->name,
+            c->usage, c->name);
     return CLI_USAGE;
 }
 
@@ -78,7 +78,7 @@ static int unknown_option(const cli_command *c, const char *text)
         names[n] = name[n], n++;
     }
     snprintf(see, sizeof see, "perp %s --help", c->name);
-    fprintf(stderr, "perp %s: %s\n", c->name,
+    cli_say("perp %s: %s\n", c->name,
             perp_unknown_word("option", text, names, n, see, message, sizeof message));
     return BAD;
 }
@@ -87,7 +87,7 @@ static int take_operand(const cli_command *c, word *w)
 {
     w->option = find_option(c, "", 0);
     if (w->option) return TAKE;
-    fprintf(stderr, "perp %s takes no file, but there is '%s'\n", c->name, w->value);
+    cli_say("perp %s takes no file, but there is '%s'\n", c->name, w->value);
     return BAD;
 }
 
@@ -113,13 +113,13 @@ static int next(const cli_args *args, word *w)
     w->option = length ? find_option(c, name, length) : NULL;
     if (!w->option) return unknown_option(c, text);
     if (!w->option->value && equals) {
-        fprintf(stderr, "perp %s: '--%s' takes no value\n", c->name, w->option->name);
+        cli_say("perp %s: '--%s' takes no value\n", c->name, w->option->name);
         return BAD;
     }
     if (!w->option->value) return TAKE;
     w->value = equals ? equals + 1 : w->at < args->argc ? args->argv[w->at++] : NULL;
     if (w->value) return TAKE;
-    fprintf(stderr, "perp %s: '%s' needs a value: %s %s\n", c->name, text, text, w->option->value);
+    cli_say("perp %s: '%s' needs a value: %s %s\n", c->name, text, text, w->option->value);
     return BAD;
 }
 
@@ -142,7 +142,7 @@ static int put_word(const cli_command *c, const cli_option *o, void *to, const c
         if (strcmp(o->words[n], value) == 0) return put_integer(o, to, n);
     }
     char text[512];
-    fprintf(stderr, "perp %s: %s\n", c->name,
+    cli_say("perp %s: %s\n", c->name,
             perp_unknown_word(o->what ? o->what : o->name, value, o->words, n, NULL, text,
                               sizeof text));
     return 0;
@@ -153,7 +153,7 @@ static int read_number(const cli_command *c, const cli_option *o, const char *va
     const char *rest;
     *x = perp_number_read(value, &rest);
     if (value[0] && *rest == 0 && isfinite(*x)) return 1;
-    fprintf(stderr, "perp %s: --%s needs a number, not '%s'\n", c->name, o->name, value);
+    cli_say("perp %s: --%s needs a number, not '%s'\n", c->name, o->name, value);
     return 0;
 }
 
@@ -163,9 +163,9 @@ static int put_number(const cli_command *c, const cli_option *o, double *to, con
     if (!read_number(c, o, value, &x)) return 0;
     int is_bounded = o->most > 0, is_inside = !is_bounded || (x >= o->least && x <= o->most);
     if (o->is_positive && !(x > 0))
-        fprintf(stderr, "perp %s: --%s must be positive, not %s\n", c->name, o->name, value);
+        cli_say("perp %s: --%s must be positive, not %s\n", c->name, o->name, value);
     else if (!is_inside)
-        fprintf(stderr, "perp %s: --%s must be from %g to %g, not %s\n", c->name, o->name, o->least,
+        cli_say("perp %s: --%s must be from %g to %g, not %s\n", c->name, o->name, o->least,
                 o->most, value);
     else {
         *to = x;
@@ -179,17 +179,17 @@ static int put_whole(const cli_command *c, const cli_option *o, void *to, const 
     double x, most = o->most > 0 ? o->most : o->size == sizeof(int) ? 1e9 : 1e15;
     if (!read_number(c, o, value, &x)) return 0;
     if (x >= o->least && x <= most && x == floor(x)) return put_integer(o, to, (long long)x);
-    fprintf(stderr, "perp %s: --%s needs a whole number from %g on, not %s", c->name, o->name,
-            o->least, value);
-    if (x > most) fprintf(stderr, "; the largest is %g", most);
-    fprintf(stderr, "\n");
+    cli_say("perp %s: --%s needs a whole number from %g on, not %s", c->name, o->name, o->least,
+            value);
+    if (x > most) cli_say("; the largest is %g", most);
+    cli_say("\n");
     return 0;
 }
 
 static int put_text(const cli_command *c, const cli_option *o, const char **to, const char *value)
 {
     if (!o->name[0] && *to) {
-        fprintf(stderr, "perp %s: one file at a time: '%s' and '%s'\n", c->name, *to, value);
+        cli_say("perp %s: one file at a time: '%s' and '%s'\n", c->name, *to, value);
         return 0;
     }
     *to = o->is_output && cli_is_standard_output(value) ? "-" : value;

@@ -66,8 +66,8 @@ static int check_read(const char *command, const written *out, const char *read)
     if (!read || cli_is_dash(out->path) || is_device(out->path) ||
         !perp_file_is_same(out->path, read))
         return 1;
-    fprintf(stderr, "perp %s: %s%s %s would overwrite %s, which this run reads\n", command,
-            out->dash, out->option, out->path, read);
+    cli_say("perp %s: %s%s %s would overwrite %s, which this run reads\n", command, out->dash,
+            out->option, out->path, read);
     return 0;
 }
 
@@ -77,8 +77,8 @@ static int check_written(const char *command, const written *out, const written 
     int same = is_standard ? cli_is_dash(other->path)
                            : !is_device(out->path) && perp_file_is_same(out->path, other->path);
     if (!same) return 1;
-    fprintf(stderr, "perp %s: %s%s and %s%s cannot both go to %s\n", command, other->dash,
-            other->option, out->dash, out->option, is_standard ? "standard output" : out->path);
+    cli_say("perp %s: %s%s and %s%s cannot both go to %s\n", command, other->dash, other->option,
+            out->dash, out->option, is_standard ? "standard output" : out->path);
     return 0;
 }
 
@@ -100,7 +100,7 @@ int cli_check_outputs(const cli_args *args, const void *request, const perp_mode
         written out = output_of(c, request, k);
         if (!out.path) continue;
         if (!has_folder(out.path)) {
-            fprintf(stderr, "%s: cannot be written: %s\n", out.path, strerror(errno));
+            cli_say("%s: cannot be written: %s\n", out.path, strerror(errno));
             return CLI_FILE;
         }
         int ok = !model || check_read(c->name, &out, perp_model_file(model));

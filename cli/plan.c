@@ -145,8 +145,7 @@ static int take_homotopy(request *r)
     if (n > 0 && n < sizeof r->homotopy_name)
         r->o.homotopy_from = perp_number_read(equals + 1, &end);
     if (!end || end == equals + 1 || *end || !isfinite(r->o.homotopy_from)) {
-        fprintf(stderr,
-                "perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
+        cli_say("perp plan: --homotopy needs a parameter and its first value, mu=0, not '%s'\n",
                 r->homotopy);
         return CLI_USAGE;
     }
@@ -162,13 +161,13 @@ static int take_options(const perp_model *model, request *r)
     r->o = perp_plan_options_default(model);
     cli_read_again(&r->args, r);
     if (cli_is_given(&r->args, "theta") && !is_weighted[r->o.method]) {
-        fprintf(stderr, "perp plan: --theta is for the method theta, not for %s\n",
+        cli_say("perp plan: --theta is for the method theta, not for %s\n",
                 perp_plan_method_name(r->o.method));
         return CLI_USAGE;
     }
     if (r->homotopy) return take_homotopy(r);
     if (!cli_is_given(&r->args, "homotopy-steps")) return CLI_DONE;
-    fprintf(stderr, "perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
+    cli_say("perp plan: --homotopy-steps is for --homotopy NAME=VALUE\n");
     return CLI_USAGE;
 }
 
@@ -472,7 +471,8 @@ static void add_json(const request *r, const perp_plan *plan, const perp_plan_re
         FIELD(cost),         FIELD(horizon),         FIELD(iterations),  FIELD(starts),
         FIELD(defect),       FIELD(complementarity), FIELD(bounds),      FIELD(conditions),
         FIELD(stationarity), FIELD(curvature),       FIELD(both_zero),   FIELD(replay),
-        FIELD(replay_by),    FIELD(meshes),          FIELD(cost_change), FIELD(cost_error),   FIELD(between)};
+        FIELD(replay_by),    FIELD(meshes),          FIELD(cost_change), FIELD(cost_error),
+        FIELD(between)};
 #undef FIELD
     cJSON *o = r->json, *freed, *tried;
     perp_plan_size size = perp_plan_get_size(plan);
@@ -718,7 +718,7 @@ static int plan_model(perp_model *model, request *r, perp_diag *diag)
             cli_exit_code(print_replay(out, model, plan,
                                        &o)); /* remembers a lack of memory for the exit code */
         if (result.outcome == PERP_PLAN_STOPPED)
-            fprintf(stderr, "perp plan: interrupted; this is the best iterate so far\n");
+            cli_say("perp plan: interrupted; this is the best iterate so far\n");
         code = result.outcome == PERP_PLAN_STOPPED ? CLI_INTERRUPTED
                : holds                             ? CLI_DONE
                                                    : CLI_NO_SOLUTION;

@@ -134,12 +134,11 @@ static int take_key(settings *s, const char *word, size_t n)
                  (!keys[k].is_whole || x == floor(x));
         if (ok) put_key(s, k, x);
         if (!ok)
-            fprintf(stderr, "perp: '%.*s': %s needs a %snumber from %g to %g\n", (int)n, word, key,
+            cli_say("perp: '%.*s': %s needs a %snumber from %g to %g\n", (int)n, word, key,
                     keys[k].is_whole ? "whole " : "", keys[k].least, keys[k].most);
         return ok;
     }
-    fprintf(stderr, "perp: %s\n",
-            perp_unknown_word("option", key, names, NKEY, NULL, text, sizeof text));
+    cli_say("perp: %s\n", perp_unknown_word("option", key, names, NKEY, NULL, text, sizeof text));
     return 0;
 }
 
@@ -172,7 +171,7 @@ static int answer_question(const char *word)
     if (strcmp(word, "-=") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return print_ampl_help();
     if (word[0] != '-') return -1;
-    fprintf(stderr, "perp-ampl: '%s' has no meaning; -AMPL stands behind the stub\n", word);
+    cli_say("perp-ampl: '%s' has no meaning; -AMPL stands behind the stub\n", word);
     return CLI_USAGE;
 }
 
@@ -192,7 +191,7 @@ int cli_ampl(int argc, char **argv)
         if (!take_key(&s, argv[i], strlen(argv[i]))) return CLI_USAGE;
     int length = (int)strlen(stub) - (cli_is_program(stub) ? 3 : 0);
     int fits = snprintf(path, sizeof path, "%.*s.sol", length, stub) < (int)sizeof path;
-    if (!fits) return fprintf(stderr, "perp: the name of the stub is too long\n"), CLI_FILE;
+    if (!fits) return cli_say("perp: the name of the stub is too long\n"), CLI_FILE;
     perp_status status = perp_program_read(stub, &program, &diag);
     if (status == PERP_OK) status = perp_program_solve(program, &s.program, &r, &diag);
     if (status == PERP_OK) status = perp_program_write_sol(program, &r, path, &diag);

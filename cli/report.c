@@ -62,7 +62,7 @@ static int read_request(request *r)
     if (code != CLI_DONE) return code;
     if (!r->svg && !r->html) return cli_ask(&r->args, "where to? -o OUT.html or --svg OUT.svg;");
     if (r->run.n <= MAX_RUNS) return CLI_DONE;
-    fprintf(stderr, "perp report: more than %d runs\n", MAX_RUNS);
+    cli_say("perp report: more than %d runs\n", MAX_RUNS);
     return CLI_USAGE;
 }
 
@@ -125,8 +125,7 @@ static void set_parameter(perp_model *model, const char *text, const char *run)
     int is_known = perp_model_find(model, name, &kind, &i);
     if (is_known && kind == PERP_STATE) return; /* a free initial value: the run has it */
     if (!is_known || kind != PERP_PARAM) {
-        fprintf(stderr, "perp report: %s has a parameter '%s' that the model does not have\n", run,
-                name);
+        cli_say("perp report: %s has a parameter '%s' that the model does not have\n", run, name);
         return;
     }
     perp_diag diag = {0};
@@ -186,8 +185,7 @@ static void set_input(perp_model *model, const loaded *l, const char *csv, const
     if (cli_find_input(l->trajectory, csv, text, found, sizeof found))
         cli_apply_inputs(model, "report", &settings, &diag); /* says what is wrong */
     else
-        fprintf(stderr,
-                "perp report: %s: the table of --input %s is not beside it, or was changed\n",
+        cli_say("perp report: %s: the table of --input %s is not beside it, or was changed\n",
                 base_name(csv), text);
     cli_print_diag(&diag, stderr);
     perp_diag_clear(&diag);
@@ -230,8 +228,7 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
                                   : find_model(l, csv, file, &l->model);
     if (status != PERP_OK) return status;
     if (!l->model) {
-        fprintf(stderr,
-                "perp report: %s: its model %s is not beside it, or was changed since the run, so "
+        cli_say("perp report: %s: its model %s is not beside it, or was changed since the run, so "
                 "modes "
                 "and friction are not "
                 "shown; --model FILE names it\n",
@@ -262,8 +259,7 @@ static perp_status load(loaded *l, const request *r, int i, perp_diag *diag)
 {
     size_t n = strlen(r->run.item[i]);
     if (n > 5 && strcmp(r->run.item[i] + n - 5, ".perp") == 0) {
-        fprintf(stderr,
-                "perp report: %s is a model; perp simulate %s -o run.csv makes a run of it\n",
+        cli_say("perp report: %s is a model; perp simulate %s -o run.csv makes a run of it\n",
                 r->run.item[i], r->run.item[i]);
         return PERP_ERR_ARG;
     }

@@ -160,10 +160,10 @@ static void show_pace(run *u, long step)
     if (passed < PACED_AFTER) return;
     u->is_paced = 1;
     if (whole < LONG || u->request->quiet) return;
-    fprintf(
-        stderr, "%sperp simulate: %.3g steps take %.3g %s at this pace; Ctrl-C ends the run%s\n",
-        u->progress ? "\r" : "", (double)u->steps, whole / (whole < 48 * LONG ? LONG : 24 * LONG),
-        whole < 48 * LONG ? "hours" : "days", u->request->out ? " and keeps its rows" : "");
+    cli_say("%sperp simulate: %.3g steps take %.3g %s at this pace; Ctrl-C ends the run%s\n",
+            u->progress ? "\r" : "", (double)u->steps,
+            whole / (whole < 48 * LONG ? LONG : 24 * LONG), whole < 48 * LONG ? "hours" : "days",
+            u->request->out ? " and keeps its rows" : "");
 }
 
 /* Derivatives --------------------------------------------------------------------------------- */
@@ -759,14 +759,14 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
 static int check_additions(const request *r)
 {
     if (r->sensitivity && !r->out && !r->report) {
-        fprintf(stderr, "perp simulate: --sensitivity adds columns to a trajectory, and none is "
-                        "written; add -o OUT.csv\n");
+        cli_say("perp simulate: --sensitivity adds columns to a trajectory, and none is "
+                "written; add -o OUT.csv\n");
         return CLI_USAGE;
     }
     int is_wanted = cli_is_given(&r->args, "estimate") && r->estimate;
     if (!is_wanted || !(r->quiet || r->as_json)) return CLI_DONE;
-    fprintf(stderr, "perp simulate: --estimate is a line of the summary, which --quiet and --json "
-                    "leave out\n");
+    cli_say("perp simulate: --estimate is a line of the summary, which --quiet and --json "
+            "leave out\n");
     return CLI_USAGE;
 }
 
@@ -775,13 +775,12 @@ static int check_method(const perp_model *model, const perp_simulation_options *
     int has_theta = cli_is_given(&r->args, "theta"), has_method = cli_is_given(&r->args, "method");
     if (!has_method && !has_theta) return CLI_DONE;
     if (perp_model_get_kind(model) == PERP_DISCRETE) {
-        fprintf(stderr,
-                "perp simulate: %s: the model is discrete (next), its steps are as written\n",
+        cli_say("perp simulate: %s: the model is discrete (next), its steps are as written\n",
                 has_method ? "--method" : "--theta");
         return CLI_USAGE;
     }
     if (has_theta && !is_weighted[o->integrator]) {
-        fprintf(stderr, "perp simulate: --theta is for the methods theta and moreau, not for %s\n",
+        cli_say("perp simulate: --theta is for the methods theta and moreau, not for %s\n",
                 perp_integrator_name(o->integrator));
         return CLI_USAGE;
     }
@@ -899,7 +898,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
         print_all(&u, model, sim, &o, seconds, page, status, accuracy);
     if (r->json) add_json(r, model, sim, u.followed, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
-        fprintf(stderr, "perp simulate: interrupted after step %ld%s\n", s.steps,
+        cli_say("perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
     free(accuracy);

@@ -269,7 +269,7 @@ static perp_status solve_with(const problem_lcp *p, perp_lcp_method method, answ
     o.mixed = p->view.lo != NULL;
     perp_status status = perp_lcp_solver_create(method, p->view.n, &o, &solver);
     if (status != PERP_OK) {
-        fprintf(stderr, "perp solve: %s: %s\n", a->method, perp_status_message(status));
+        cli_say("perp solve: %s: %s\n", a->method, perp_status_message(status));
         return status;
     }
     double start = cli_now();
@@ -286,8 +286,7 @@ static perp_status solve_with(const problem_lcp *p, perp_lcp_method method, answ
 /* Methods of one class do nothing for problems of the other. */
 static int refuse_method(const char *where, const char *method, const char *class)
 {
-    fprintf(stderr,
-            "%s: this is a %s problem, and '%s' is no method for it; perp solvers lists them\n",
+    cli_say("%s: this is a %s problem, and '%s' is no method for it; perp solvers lists them\n",
             where, class, method);
     return CLI_USAGE;
 }
@@ -305,13 +304,13 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
     }
     int n = p.view.n, code = CLI_DONE, table = strcmp(method, "all") == 0;
     if (all && p.nbounded > 0) {
-        fprintf(stderr, "%s: --all-solutions takes free variables, but no other bounds\n", file);
+        cli_say("%s: --all-solutions takes free variables, but no other bounds\n", file);
         problem_lcp_clear(&p);
         return CLI_USAGE;
     }
     if (all && n > PERP_LCP_ENUMERATE_MAX)
-        fprintf(stderr, "%s: all solutions are searched for up to n = %d; this one has n = %d\n",
-                file, PERP_LCP_ENUMERATE_MAX, n);
+        cli_say("%s: all solutions are searched for up to n = %d; this one has n = %d\n", file,
+                PERP_LCP_ENUMERATE_MAX, n);
     double *z = calloc(2 * (size_t)n + 2, sizeof *z);
     if (!z) code = cli_exit_code(PERP_ERR_MEMORY);
     for (int m = 0; code == CLI_DONE && m < PERP_LCP_METHOD_COUNT; m++) {
@@ -327,7 +326,7 @@ static int solve_linear(const cJSON *json, const char *file, const char *method,
             status = solve_by_search(&p, &a, z, z + n);
             if (status != PERP_OK) a.outcome = "limit", a.method = "enumerate";
             if (all && a.npoints == MAX_SOLUTIONS)
-                fprintf(stderr, "%s: there may be more than these %d solutions and rays\n", file,
+                cli_say("%s: there may be more than these %d solutions and rays\n", file,
                         MAX_SOLUTIONS);
             m = PERP_LCP_METHOD_COUNT;
         } else {
@@ -364,7 +363,7 @@ static int solve_friction(const cJSON *json, const char *file, const char *metho
         if (!table && strcmp(method, perp_fc_method_name((perp_fc_method)m)) != 0) continue;
         status = perp_fc_solver_create((perp_fc_method)m, &p.view, NULL, &solver);
         if (status != PERP_OK) {
-            fprintf(stderr, "%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
+            cli_say("%s: %s: %s\n", file, perp_fc_method_name((perp_fc_method)m),
                     perp_status_message(status));
             cli_exit_code(status);
             out->failed = 1;
@@ -409,10 +408,9 @@ static perp_formulas *read_formulas(const cJSON *json, const char *file, int *co
     if (!text)
         *code = cli_exit_code(PERP_ERR_MEMORY);
     else if (!cJSON_IsArray(F) || n == 0 || i < n)
-        fprintf(stderr, "%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n",
-                file);
+        cli_say("%s: \"F\" must be a list of formulas in x1, x2, ..: \"3*x1^2 + x2 - 1\"\n", file);
     else if (count && !(cJSON_IsNumber(count) && count->valuedouble == n))
-        fprintf(stderr, "%s: \"n\" is not the number of formulas, %d\n", file, n);
+        cli_say("%s: \"n\" is not the number of formulas, %d\n", file, n);
     else
         *code = cli_exit_code(perp_formulas_create(n, text, file, &formulas, diag));
     free(text);
@@ -431,7 +429,7 @@ static int read_start(const cJSON *json, const char *file, int n, double *z)
             z[k] = item->valuedouble, k++;
     }
     if (k == n && cJSON_IsArray(list) && cJSON_GetArraySize(list) == n) return 1;
-    fprintf(stderr, "%s: \"start\" must be a list of %d numbers\n", file, n);
+    cli_say("%s: \"start\" must be a list of %d numbers\n", file, n);
     return 0;
 }
 
@@ -463,7 +461,7 @@ static int solve_nonlinear(const cJSON *json, const char *file, const char *meth
         if (!table && strcmp(method, word) != 0) continue;
         perp_status status = perp_mcp_solver_create((perp_mcp_method)m, &p, NULL, &solver);
         if (status != PERP_OK) {
-            fprintf(stderr, "%s: %s: %s\n", file, word, perp_status_message(status));
+            cli_say("%s: %s: %s\n", file, word, perp_status_message(status));
             code = cli_exit_code(status);
             break;
         }
@@ -508,7 +506,7 @@ static int check_method(const char *method)
     for (int k = 0; k < n; k++) {
         if (strcmp(method, known[k]) == 0) return CLI_DONE;
     }
-    fprintf(stderr, "perp solve: %s\n",
+    cli_say("perp solve: %s\n",
             perp_unknown_word("method", method, known, n, "perp solvers", text, sizeof text));
     return CLI_USAGE;
 }
@@ -519,13 +517,13 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
     const cJSON *word = cJSON_GetObjectItem(json, "kind");
     const char *kind = word ? cJSON_GetStringValue(word) : "lcp";
     if (!kind) {
-        fprintf(stderr, "%s: \"kind\" must be a text: lcp, mlcp, ncp, mpcc or fc\n", file);
+        cli_say("%s: \"kind\" must be a text: lcp, mlcp, ncp, mpcc or fc\n", file);
         return CLI_BAD_INPUT;
     }
     int is_fc = strcmp(kind, "fc") == 0, is_ncp = strcmp(kind, "ncp") == 0;
     int is_mpcc = strcmp(kind, "mpcc") == 0;
     if ((is_fc || is_ncp || is_mpcc) && all) {
-        fprintf(stderr, "%s: --all-solutions is for linear problems, this is %s problem\n", file,
+        cli_say("%s: --all-solutions is for linear problems, this is %s problem\n", file,
                 is_fc    ? "a friction"
                 : is_ncp ? "a nonlinear"
                          : "an optimisation");
@@ -533,8 +531,7 @@ static int solve_one(const cJSON *json, const char *file, const char *method, in
     }
     int is_linear = strcmp(kind, "lcp") == 0 || strcmp(kind, "mlcp") == 0;
     if (!is_fc && !is_ncp && !is_mpcc && !is_linear) {
-        fprintf(stderr, "%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file,
-                kind);
+        cli_say("%s: kind '%s' is not known; expected lcp, mlcp, ncp, mpcc or fc\n", file, kind);
         return CLI_BAD_INPUT;
     }
     int code = cli_check_keys(json, kind, file);

@@ -28,7 +28,7 @@ typedef struct program {
 
 static int refuse(const program *p, const char *what)
 {
-    fprintf(stderr, "%s: %s\n", p->file, what);
+    cli_say("%s: %s\n", p->file, what);
     return CLI_BAD_INPUT;
 }
 
@@ -247,8 +247,7 @@ int solve_mpcc(const void *json, const char *file, const char *method, output *o
     perp_program_result r;
     perp_program_options o = perp_program_options_default();
     if (strcmp(method, "auto") != 0 && strcmp(method, "all") != 0) {
-        fprintf(stderr,
-                "%s: this is an optimisation problem, which has one method: no method '%s'\n", file,
+        cli_say("%s: this is an optimisation problem, which has one method: no method '%s'\n", file,
                 method);
         return CLI_USAGE;
     }

@@ -39,7 +39,7 @@ void cli_warn_of_start(const cli_beginning *start, const char *command)
     if (start->broken <= 0) return;
     cli_print_diag(&start->found, stderr);
     if (!start->moved)
-        fprintf(stderr, "perp %s: --project begins at the nearest states that fulfil %s\n", command,
+        cli_say("perp %s: --project begins at the nearest states that fulfil %s\n", command,
                 start->broken == 1 ? "this" : "these");
 }
 

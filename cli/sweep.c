@@ -111,9 +111,9 @@ const cli_command cli_command_sweep = {
 
 static int say(const char *format, const char *word)
 {
-    fprintf(stderr, "perp sweep: ");
-    fprintf(stderr, format, word);
-    fprintf(stderr, "\n");
+    cli_say("perp sweep: ");
+    cli_say(format, word);
+    cli_say("\n");
     return CLI_USAGE;
 }
 
@@ -167,8 +167,7 @@ static int check_launcher(const request *r)
     for (int i = 0; i < 3 && !r->shard; i++) {
         const char *n = getenv(sizes[i]);
         if (!n || atoi(n) < 2) continue;
-        fprintf(stderr,
-                "perp sweep: one of %s processes, each of which would do all jobs: give each "
+        cli_say("perp sweep: one of %s processes, each of which would do all jobs: give each "
                 "its own --shard I/%s\n",
                 n, n);
         return CLI_BAD_INPUT;
@@ -343,7 +342,7 @@ static void report(const request *r, const perp_sweep *sweep, const state *s, pe
     if (r->shard && status == PERP_OK)
         printf("when all shards are done: perp sweep --merge -o %s\n", r->out);
     if (status == PERP_ERR_STOPPED && !s->is_damaged)
-        fprintf(stderr, "perp sweep: %s after %lld of %lld jobs%s\n",
+        cli_say("perp sweep: %s after %lld of %lld jobs%s\n",
                 s->is_late ? "the time limit came" : "interrupted", s->before + s->done, s->jobs,
                 journal ? "; --resume goes on" : "; no -o, nothing is kept");
 }

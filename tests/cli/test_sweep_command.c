@@ -120,6 +120,7 @@ static void an_interrupted_sweep_keeps_what_is_done(void **state)
     assert_non_null(strstr(r.err, "--resume goes on"));
     cli_free(&r);
     cli_expect(1, NULL, "there is a sweep already", SWEEP "--to 200 -o '%s'", folder);
+    cli_expect(1, "there is a sweep already", NULL, SWEEP "--to 200 -o '%s' --json", folder);
     cli_expect(2, NULL, "'to' was another", SWEEP "--to 2 -o '%s' --resume", folder);
     cli_expect(2, NULL, "'vary' was another", SWEEP "--to 200 --vary e=0,1 -o '%s' --resume",
                folder);
