@@ -65,7 +65,7 @@ PERP_API perp_plan_pairs perp_plan_pairs_find(const char *name);
 PERP_API const char *perp_plan_backend_name(perp_plan_backend backend);
 PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
 
-/// What a plan came to, the best first. Words say what is known and no more: docs/plan.md.
+/// What a plan came to, the best first; the last but of perp_plan_iterate. Words say what is known and no more: docs/plan.md.
 #define PERP_PLAN_OUTCOME_LIST(X)                                                                  \
     X(PERP_PLAN_GLOBAL, "global",                                                                  \
       "every condition as written holds, and no plan is cheaper: the program is convex")           \
@@ -88,7 +88,9 @@ PERP_API perp_plan_backend perp_plan_backend_find(const char *name);
       "This is no proof that there is none")                                                       \
     X(PERP_PLAN_INFEASIBLE, "infeasible", "no plan keeps all conditions: proved")                  \
     X(PERP_PLAN_LIMIT, "limit", "no plan that holds was found within the limit of iterations")     \
-    X(PERP_PLAN_STOPPED, "stopped", "stopped by the caller; the best iterate so far")
+    X(PERP_PLAN_STOPPED, "stopped", "stopped by the caller; the best iterate so far")              \
+    X(PERP_PLAN_ITERATING, "iterating",                                                            \
+      "one step towards a plan: its conditions hold as far as their residuals say, no further")
 
 typedef enum perp_plan_outcome {
 #define PERP_PLAN_OUTCOME_ENUM(name, word, text) name,
@@ -185,13 +187,14 @@ typedef struct perp_plan_result {
     const char *replay_by; ///< the integrator; NULL without a replay
     double
         cost_error; ///< what the cost changes by when the plan's points are brought to the motion that its inputs make, and keep its conditions
-                    ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
-    int meshes;     ///< times that steps were divided (motion_tol)
+        ///< there; with pairs, or far from it, what slopes say of the end alone; NaN where there was no accurate motion
+    int meshes;         ///< times that steps were divided (motion_tol)
     double cost_change; ///< of the last of these; 0 without
     perp_plan_method
         method; ///< of the steps: that of the options, or one of higher order (motion_tol)
-    double between; ///< the most that a condition without `at`, a range of a state or a gap is broken by between nodes, relative to what it is
-                    ///< the difference of; 0: none is, or no replay was asked for
+    double
+        between; ///< the most that a condition without `at`, a range of a state or a gap is broken by between nodes, relative to what it is
+                 ///< the difference of; 0: none is, or no replay was asked for
 } perp_plan_result;
 
 typedef struct perp_plan perp_plan;
@@ -334,6 +337,18 @@ PERP_API perp_status perp_plan_shift(perp_plan *plan, int steps);
 /// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,
                                            perp_diag *diag);
+
+/// Real-time iteration (Diehl, Bock and Schloeder 2005): one step from the last answer, for a control loop in which the state changes little from
+/// call to call. The conditions are linearised there, once, and the quadratic program that they make with the curvature of the Lagrangian is
+/// solved with each pair on one of its sides, at first on those of the last answer; `iterations` are the linear systems that took, at most 12.
+/// Inputs keep their ranges, and everything linear holds; what else is still missed stands in the residuals of the result, which are
+/// computed as in any solve. The word is that of perp_plan_solve_again where every condition holds, else `iterating`, and `limit` where the
+/// quadratic program has no solution or its step misses more than there was missing: the answer is then as it was, and perp_plan_solve_again
+/// may find one. Called again with nothing changed it converges like Newton's method. Sides are changed where the quadratic program
+/// says so; that others far from these were cheaper is not noticed.
+///
+/// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MEMORY
+PERP_API perp_status perp_plan_iterate(perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 
 /// A start that the last solve has tried, and what came of it: starts are tried in order until one of them ends well.
 typedef struct perp_plan_attempt {

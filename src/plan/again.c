@@ -131,6 +131,8 @@ perp_status perp_plan_shift(perp_plan *plan, int steps)
     plan->again.is_stationary = 0;
     for (int j = 0; j < plan->program->nw; j++) shift(plan->w + (size_t)j * K, K, n);
     for (int j = 0; j < plan->program->nrow; j++) shift(plan->lambda + (size_t)j * K, K, n);
+    for (int j = 0; j < plan->program->nw; j++) shift(plan->lower + (size_t)j * K, K, n);
+    for (int j = 0; j < plan->program->nw; j++) shift(plan->upper + (size_t)j * K, K, n);
     return PERP_OK;
 }
 
@@ -164,20 +166,33 @@ perp_status perp_plan_set_guess_row(perp_plan *plan, int node, const double *row
     return PERP_OK;
 }
 
-perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,
-                                  perp_diag *diag)
+/* From the last answer: by a search of so many iterations, or one step. */
+static perp_status go_on(perp_plan *plan, int max_iter, perp_plan_result *result, perp_diag *diag,
+                         int (*run)(perp_plan *plan, perp_plan_result *result))
 {
-    if (!plan || !result || !plan->again.has_answer || max_iter < 0) return PERP_ERR_ARG;
     perp_status status = perp__plan_follow_model(plan, diag);
     if (status != PERP_OK) return status;
     *result = (perp_plan_result){.outcome = PERP_PLAN_LIMIT, .starts = 1, .replay = (double)NAN};
     plan->iterations = plan->stopped = plan->attempt.n = 0;
     plan->again.budget = max_iter;
-    int ok = perp__plan_run_again(plan, result);
+    int ok = run(plan, result);
     plan->again.budget = 0;
     if (!ok) return PERP_ERR_MEMORY;
     result->on_mesh = result->outcome;
     plan->again.is_stationary = result->outcome <= PERP_PLAN_STATIONARY_B;
     result->iterations = plan->iterations;
     return PERP_OK;
+}
+
+perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_result *result,
+                                  perp_diag *diag)
+{
+    if (!plan || !result || !plan->again.has_answer || max_iter < 0) return PERP_ERR_ARG;
+    return go_on(plan, max_iter, result, diag, perp__plan_run_again);
+}
+
+perp_status perp_plan_iterate(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
+{
+    if (!plan || !result || !plan->again.has_answer) return PERP_ERR_ARG;
+    return go_on(plan, 0, result, diag, perp__plan_run_step);
 }

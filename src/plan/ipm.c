@@ -49,13 +49,14 @@ static int count_coupled(const perp__ipm *s)
 
 static void allocate(perp__ipm *s, perp__arena *arena)
 {
-    double **of_n[] = {&s->x,      &s->lo,       &s->hi,         &s->zl,    &s->zu,
-                       &s->d.x,    &s->d.zl,     &s->d.zu,       &s->sigma, &s->trial.x,
-                       &s->soc.dx, &s->units.of, &s->units.plain};
+    double **of_n[] = {&s->x,      &s->lo,       &s->hi,          &s->zl,        &s->zu,
+                       &s->d.x,    &s->d.zl,     &s->d.zu,        &s->sigma,     &s->trial.x,
+                       &s->soc.dx, &s->units.of, &s->units.plain, &s->active.lo, &s->active.hi};
     double **of_m[] = {
         &s->lambda,       &s->d.lambda,     &s->r,     &s->c,          &s->trial.r, &s->trial.c,
         &s->system.rhs_c, &s->system.res_c, &s->soc.c, &s->soc.dlambda};
-    double **of_x[] = {&s->values.gradient, &s->system.rhs_x, &s->system.res_x};
+    double **of_x[] = {&s->values.gradient, &s->system.rhs_x, &s->system.res_x,
+                       &s->active.gradient};
     const perp__program *g = s->g;
     size_t K = (size_t)s->K;
     PERP_TAKE(arena, s->values.jac, (size_t)g->jac.n * K);
@@ -68,6 +69,8 @@ static void allocate(perp__ipm *s, perp__arena *arena)
     take_doubles(arena, of_m, sizeof of_m / sizeof *of_m, s->m);
     take_doubles(arena, of_x, sizeof of_x / sizeof *of_x, s->nW + s->nP);
     PERP_TAKE(arena, s->is_free, s->n);
+    PERP_TAKE(arena, s->active.held, s->n);
+    PERP_TAKE(arena, s->active.next, s->n);
     PERP_TAKE(arena, s->factors.was_held, s->n);
     PERP_TAKE(arena, s->factors.negative_before, K);
     PERP_TAKE(arena, s->place.w, s->nW);

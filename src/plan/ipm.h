@@ -58,6 +58,17 @@ void perp__ipm_destroy(perp__ipm *ipm); /* what is not the arena's */
 perp__ipm_result perp__ipm_solve(perp__ipm *ipm, const perp__ipm_options *options, double *w,
                                  double *p);
 
+/* A point with the multipliers of rows and of the bounds of w. */
+typedef struct perp__ipm_iterate {
+    double *w, *p, *lambda, *lower, *upper;
+} perp__ipm_iterate;
+
+/* One step of a sequential quadratic method from there, within `bound`, in which pairs have both sides open. side: the side of each pair that is
+ * held, before and after. How many systems were solved; 0: more than `most` were needed, or one had no solution, and all is as it
+ * was. */
+int perp__ipm_quadratic(perp__ipm *ipm, const perp__bounds *bound, signed char *side, int most,
+                        perp__ipm_iterate *at);
+
 /* A point whose curvature is asked for. held: of unknowns and rows, how firmly each is held: a question
  * holds those of at least some level. extent, reach: the sizes of unknowns, and of rows by their terms. */
 typedef struct perp__ipm_point {

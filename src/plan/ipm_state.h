@@ -72,6 +72,11 @@ struct perp__ipm {
         double theta[MAX_FILTER], phi[MAX_FILTER], theta_max, theta_min;
         int n;
     } filter;
+    struct {
+        double *lo, *hi, *gradient; /* the bounds; of the cost alone */
+        signed char *held,
+            *next; /* -1 at its lower bound, 1 at its upper; then of the next system */
+    } active;      /* of a quadratic program */
     double mu;
     int iteration, is_stopped;
     int is_redundant; /* of the point that was measured last: conditions that are held repeat each other */
@@ -154,8 +159,14 @@ int perp__ipm_values(perp__ipm *s, const double *x, double *r, double *c, double
 double perp__ipm_barrier(const perp__ipm *s, const double *x, double cost);
 /* Derivatives at x, and the gradient of cost + lambda'c. */
 void perp__ipm_differentiate(perp__ipm *s);
+/* The gradient of the cost over (w, p), by the derivatives that were taken last. */
+void perp__ipm_cost_gradient(const perp__ipm *s, double *gradient);
 /* y += J v */
 void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y);
+/* y += J'v for the active rows; y over (w, p). */
+void perp__ipm_add_transposed(const perp__ipm *s, const double *v, double *y);
+/* y += H v over (w, p). */
+void perp__ipm_add_curvature(const perp__ipm *s, const double *v, double *y);
 
 /* Assemble and factor with sigma, delta_w, delta_c. 1: the inertia is right; 0: it is not; -1:
  * singular. */

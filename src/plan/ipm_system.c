@@ -152,8 +152,7 @@ double perp__ipm_barrier(const perp__ipm *s, const double *x, double cost)
     return cost - s->mu * sum;
 }
 
-/* y += J'v for the active rows; y over (w, p). */
-static void add_transposed(const perp__ipm *s, const double *v, double *y)
+void perp__ipm_add_transposed(const perp__ipm *s, const double *v, double *y)
 {
     const perp__program *g = s->g;
     int K = s->K;
@@ -195,24 +194,29 @@ void perp__ipm_add_product(const perp__ipm *s, const double *v, double *y)
     }
 }
 
-/* Derivatives at x, and the gradient of cost + lambda'c over (w, p). */
-void perp__ipm_differentiate(perp__ipm *s)
+void perp__ipm_cost_gradient(const perp__ipm *s, double *gradient)
 {
     const perp__program *g = s->g;
-    for (size_t i = 0; i < s->m; i++)
-        if (perp__ipm_is_off(s, i)) s->lambda[i] = 0;
-    perp__ipm_derivatives(s, s->lambda, s->units.cost);
-    memset(s->values.gradient, 0, (s->nW + s->nP) * sizeof *s->values.gradient);
+    memset(gradient, 0, (s->nW + s->nP) * sizeof *gradient);
     for (size_t i = 0; i < s->nP; i++)
-        s->values.gradient[s->nW + i] = s->units.cost * g->cost.time[i] * s->units.of[s->nW + i];
+        gradient[s->nW + i] = s->units.cost * g->cost.time[i] * s->units.of[s->nW + i];
     for (int e = 0; e < g->grad.n; e++)
         for (int k = 0; k < s->K; k++) {
             long at = perp__ipm_index_of(s, g->grad.col[e], k);
             if (at >= 0)
-                s->values.gradient[at] +=
+                gradient[at] +=
                     s->units.cost * s->values.grad[(size_t)e * (size_t)s->K + (size_t)k];
         }
-    add_transposed(s, s->lambda, s->values.gradient);
+}
+
+/* Derivatives at x, and the gradient of cost + lambda'c over (w, p). */
+void perp__ipm_differentiate(perp__ipm *s)
+{
+    for (size_t i = 0; i < s->m; i++)
+        if (perp__ipm_is_off(s, i)) s->lambda[i] = 0;
+    perp__ipm_derivatives(s, s->lambda, s->units.cost);
+    perp__ipm_cost_gradient(s, s->values.gradient);
+    perp__ipm_add_transposed(s, s->lambda, s->values.gradient);
 }
 
 /* Linear system ------------------------------------------------------------------------------- */
@@ -384,10 +388,24 @@ int perp__ipm_factor(perp__ipm *s)
     return 0;
 }
 
+void perp__ipm_add_curvature(const perp__ipm *s, const double *v, double *y)
+{
+    const perp__program *g = s->g;
+    for (int e = 0; e < g->hess.n; e++) {
+        const double *H = s->values.hess + (size_t)e * (size_t)s->K;
+        int ci = g->hess.row[e], cj = g->hess.col[e];
+        for (int k = 0; k < s->K; k++) {
+            long i = perp__ipm_index_of(s, ci, k), j = perp__ipm_index_of(s, cj, k);
+            if (i < 0 || j < 0) continue;
+            y[i] += H[k] * v[j];
+            if (ci != cj) y[j] += H[k] * v[i];
+        }
+    }
+}
+
 /* K (dx, dlambda) with the reduced matrix: H + sigma + delta_w, J, -(D + delta_c). */
 static void multiply(const perp__ipm *s, const double *dx, const double *dl, double *yx, double *yc)
 {
-    const perp__program *g = s->g;
     for (size_t i = 0; i < s->nW + s->nP; i++)
         yx[i] = s->is_free[i] ? (s->sigma[i] + s->delta.w) * dx[i] : 0;
     for (size_t i = 0; i < s->m; i++) {
@@ -395,17 +413,8 @@ static void multiply(const perp__ipm *s, const double *dx, const double *dl, dou
         double D = s->is_free[slack] ? 1 / (s->sigma[slack] + s->delta.w) : 0;
         yc[i] = -(D + s->delta.c) * dl[i];
     }
-    for (int e = 0; e < g->hess.n; e++) {
-        const double *H = s->values.hess + (size_t)e * (size_t)s->K;
-        int ci = g->hess.row[e], cj = g->hess.col[e];
-        for (int k = 0; k < s->K; k++) {
-            long i = perp__ipm_index_of(s, ci, k), j = perp__ipm_index_of(s, cj, k);
-            if (i < 0 || j < 0) continue;
-            yx[i] += H[k] * dx[j];
-            if (ci != cj) yx[j] += H[k] * dx[i];
-        }
-    }
-    add_transposed(s, dl, yx);
+    perp__ipm_add_curvature(s, dx, yx);
+    perp__ipm_add_transposed(s, dl, yx);
     perp__ipm_add_product(s, dx, yc);
     for (size_t i = 0; i < s->nW + s->nP; i++)
         if (!s->is_free[i]) yx[i] = 0;

@@ -124,6 +124,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result);
 int perp__plan_certify(perp_plan *plan, double *direction);
 /* From the last answer, which is the present point (solve.c). 0: memory. */
 int perp__plan_run_again(perp_plan *plan, perp_plan_result *result);
+/* One step of a sequential quadratic method from there (solve.c). 0: memory. */
+int perp__plan_run_step(perp_plan *plan, perp_plan_result *result);
 /* again.c: remember the model's values; start where another plan of the same program does; take what was set in the model since. */
 void perp__plan_look(perp_plan *plan);
 void perp__plan_start_as(perp_plan *plan, const perp_plan *other);

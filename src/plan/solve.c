@@ -24,6 +24,7 @@ static const double SMALL_PAIR =
 /* Of a plan that is solved again: by so much of the last cost must it be dearer for other sides to be searched; the last relaxation of that. */
 static const double DEARER = 0.2, LAST_NEARBY = 1e-5;
 enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is near it is quick */
+enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
 static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
 static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
@@ -158,18 +159,13 @@ static int is_of_start(const perp_plan *plan, int row)
 }
 
 /* Costates: the slope of the cost along the state at a node is what the next step's conditions make
- * of it. 0: memory. */
-static int find_costates(perp_plan *plan)
+ * of it, by their derivatives. */
+static void take_costates(perp_plan *plan, const double *jac, const double *grad)
 {
     const perp__program *g = plan->program;
     size_t K = (size_t)g->K;
-    double *jac = calloc((size_t)g->jac.n * K + 1, sizeof *jac);
-    double *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
     memset(plan->costate, 0, (size_t)g->nx * (K + 1) * sizeof *plan->costate);
-    if (jac && grad)
-        perp__program_derivatives(plan->program, &plan->pairing, plan->w, plan->p, plan->lambda, 1,
-                                  jac, grad, NULL);
-    for (int e = 0; jac && grad && e < g->jac.n; e++) {
+    for (int e = 0; e < g->jac.n; e++) {
         int row = g->jac.row[e], col = g->jac.col[e], last = col - g->nx - (g->npoint - 1) * g->nb;
         const double *J = jac + (size_t)e * K, *lambda = plan->lambda + (size_t)row * K;
         for (size_t k = 0; k < K && col < g->nx && !is_of_start(plan, row); k++)
@@ -177,10 +173,23 @@ static int find_costates(perp_plan *plan)
         if (last >= 0 && last < g->nx && g->row[row].condition < 0) /* there is no next step */
             plan->costate[(size_t)last * (K + 1) + K] -= J[K - 1] * lambda[K - 1];
     }
-    for (int e = 0; jac && grad && e < g->grad.n; e++)
+    for (int e = 0; e < g->grad.n; e++)
         for (size_t k = 0; k < K && g->grad.col[e] < g->nx; k++)
             plan->costate[(size_t)g->grad.col[e] * (K + 1) + k] += grad[(size_t)e * K + k];
+}
+
+/* 0: memory. */
+static int find_costates(perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    size_t K = (size_t)g->K;
+    double *jac = calloc((size_t)g->jac.n * K + 1, sizeof *jac);
+    double *grad = calloc((size_t)g->grad.n * K + 1, sizeof *grad);
     int ok = jac && grad;
+    if (ok)
+        perp__program_derivatives(plan->program, &plan->pairing, plan->w, plan->p, plan->lambda, 1,
+                                  jac, grad, NULL);
+    if (ok) take_costates(plan, jac, grad);
     free(jac);
     free(grad);
     return ok;
@@ -749,6 +758,19 @@ static int run_from_here(perp_plan *plan, perp_plan_result *result)
     return run_phases(plan, 0, &solved, result);
 }
 
+/* The worst that rows are off their bounds by, in their units, at the values r. */
+static double missed(const perp_plan *plan, const perp__bounds *bound)
+{
+    const perp__program *g = plan->program;
+    double most = 0;
+    for (size_t i = 0; i < plan->nR; i++) {
+        double off = fmax(bound->rlo[i] - plan->r[i], plan->r[i] - bound->rhi[i]);
+        off /= g->unit.r[i / (size_t)g->K];
+        most = isnan(off) ? (double)INFINITY : fmax(most, off);
+    }
+    return most;
+}
+
 int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
 {
     int refined = run_from_here(plan, result);
@@ -761,6 +783,40 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
                       : !holds      ? PERP_PLAN_LIMIT
                                : word_of(plan, result, refined > 0 || plan->program->npair == 0);
     if (holds && result->cost < plan->again.cost) plan->again.cost = result->cost;
+    return 1;
+}
+
+int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
+{
+    perp__program *g = plan->program;
+    perp__sides *sides = plan->sides;
+    perp__ipm_iterate at = {plan->w, plan->p, plan->lambda, plan->lower, plan->upper};
+    double cost, before;
+    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    memset(sides->side, PERP__SIDE_OPEN, (size_t)g->npair * (size_t)g->K);
+    const perp__bounds *open = perp__sides_fix(sides);
+    before = missed(plan, open);
+    perp__sides_choose(sides, plan->w, plan->r);
+    perp__plan_keep_point(plan);
+    plan->iterations = perp__ipm_quadratic(plan->ipm, open, sides->side, MOST_SYSTEMS, &at);
+    int ok = plan->iterations > 0;
+    if (ok) perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    if (ok) ok = missed(plan, open) <= fmax(before, NEARLY_FEASIBLE);
+    if (!ok) perp__plan_recall_point(plan);
+    plan->pairing.bound = perp__sides_fix(sides);
+    perp__program_values(g, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    result->stationarity = stationarity(plan);
+    take_costates(plan, plan->kkt->jac, plan->kkt->grad);
+    result->both_zero =
+        perp__sides_treat(sides, plan->w, plan->r, PERP_PLAN_BOTH_ZERO, PERP__SIDE_OPEN);
+    result->weak = holds_both_sides(plan) ? 0 : result->both_zero;
+    plan->last.is_b = 0;
+    plan->pairing.bound = &g->bound;
+    int holds = verify(plan, result);
+    if (holds < 0 || plan->last.out_of_memory) return 0;
+    result->outcome = !ok     ? PERP_PLAN_LIMIT
+                      : holds ? word_of(plan, result, 1)
+                              : PERP_PLAN_ITERATING;
     return 1;
 }
 

@@ -69,6 +69,8 @@ static perp_status plan_it(void *given, perp_diag *diag)
         if (status == PERP_OK) status = perp_plan_feedback(plan, 0, state, input);
     }
     if (status == PERP_OK && perp_plan_shift(plan, 1) == PERP_OK)
+        status = perp_plan_iterate(plan, &result, diag);
+    if (status == PERP_OK && perp_plan_shift(plan, 1) == PERP_OK)
         status = perp_plan_solve_again(plan, 0, &result, diag);
     if (status == PERP_OK) {
         double row[32];

@@ -169,6 +169,136 @@ static void rows_are_a_guess(void **state)
     perp_model_destroy(m);
 }
 
+static void input_of_first_step(const perp_plan *plan, double *input)
+{
+    double row[16];
+    perp_plan_row(plan, 1, row);
+    for (int c = 0; c < perp_plan_columns(plan); c++)
+        if (strcmp(perp_plan_column_name(plan, c), "F") == 0 ||
+            strcmp(perp_plan_column_name(plan, c), "u") == 0)
+            *input = row[c];
+}
+
+/* What is linear, with a quadratic cost and bounded inputs, is solved by one step, whatever changes. */
+static void one_step_solves_a_quadratic_program(void **state)
+{
+    (void)state;
+    static const double far[][2] = {{0.9, 0}, {-0.4, 0.3}, {2, -1}, {-3, 0}, {0, 0}};
+    perp_model *m = parse_model(pulled);
+    perp_plan_result r;
+    double row[16];
+    perp_plan *plan = make(m, &r);
+    int bounded = 0;
+    for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+        assert_int_equal(perp_plan_shift(plan, 1), PERP_OK);
+        set_value(m, "x", far[k][0]);
+        set_value(m, "v", far[k][1]);
+        assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_OK);
+        perp_plan_result fresh = anew(m);
+        assert_int_equal(r.outcome, PERP_PLAN_GLOBAL);
+        assert_near(r.cost, fresh.cost, 1e-8 * (1 + fresh.cost));
+        assert_true(r.iterations >= 1 && r.iterations <= 12);
+        for (int i = 1; i < perp_plan_rows(plan); i++) {
+            perp_plan_row(plan, i, row);
+            assert_true(row[3] >= -1 && row[3] <= 1);
+            bounded += fabs(row[3]) == 1;
+        }
+    }
+    assert_true(bounded > 5);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+static const char pole[] =
+    "param mu = 0.04\ninput F in [-20, 20]\nstate x = 0.3 in [-2, 2], v = 0, a = 0.3, w = 0\n"
+    "var f\nder(x) = v\nder(a) = w\n1.3*der(v) + 0.15*(der(w)*cos(a) - w^2*sin(a)) = F + f\n"
+    "0.5*der(w) + der(v)*cos(a) = 9.81*sin(a)\n-mu*12.75 <= f <= mu*12.75 perp v\n"
+    "plan {\nhorizon 1\nnodes 21\nminimize integral(x^2 + 10*a^2 + 0.1*v^2 + 0.1*w^2 + "
+    "0.01*F^2) + 10*end(x^2 + 10*a^2 + v^2 + w^2)\n}\n";
+
+/* Steps with nothing changed between them converge to what a full solution finds, and no word claims more than the residuals. */
+static void steps_converge_to_the_full_solution(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(pole);
+    perp_plan_result r, full;
+    double F = NAN, full_F = NAN, last = INFINITY;
+    perp_plan *plan = make(m, &r);
+    assert_int_equal(perp_plan_shift(plan, 1), PERP_OK);
+    set_state(plan, 0, 0.35);
+    set_state(plan, 2, 0.25);
+    set_state(plan, 3, -0.3);
+    for (int k = 0; k < 8; k++) {
+        assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_OK);
+        double worst = fmax(fmax(r.defect, r.complementarity), fmax(r.bounds, r.conditions));
+        assert_true(perp_plan_holds(r.outcome) ? worst <= 1e-6
+                                               : r.outcome == PERP_PLAN_ITERATING && worst > 1e-6);
+        if (k == 0) assert_int_equal(r.outcome, PERP_PLAN_ITERATING);
+        assert_true(worst < fmax(last, 1e-9));
+        last = worst;
+    }
+    input_of_first_step(plan, &F);
+    assert_int_equal(r.outcome, PERP_PLAN_STATIONARY_S);
+    assert_true(r.stationarity < 1e-9);
+    assert_int_equal(perp_plan_solve_again(plan, 0, &full, NULL), PERP_OK);
+    input_of_first_step(plan, &full_F);
+    assert_near(r.cost, full.cost, 1e-9 * full.cost);
+    assert_near(F, full_F, 1e-6);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
+/* The pairs change sides on the way: what slid sticks, what stuck slides the other way. */
+static void steps_change_the_sides_of_pairs(void **state)
+{
+    (void)state;
+    static const double far[][2] = {{0.2, 0.5}, {0.6, -0.2}, {0.9, 0.4}, {1, 0}, {1.2, 0.1}};
+    perp_model *m = parse_model(cart);
+    perp_plan_result r, full;
+    perp_plan *plan = make(m, &r), *other = make(m, &full);
+    assert_int_equal(perp_plan_set_parameter(plan, "m", 1, NULL), PERP_OK);
+    assert_int_equal(perp_plan_set_parameter(other, "m", 1, NULL), PERP_OK);
+    for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+        for (int i = 0; i < 2; i++) {
+            set_state(plan, i, far[k][i]);
+            set_state(other, i, far[k][i]);
+        }
+        for (int i = 0; i < 6; i++) assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve_again(other, 0, &full, NULL), PERP_OK);
+        assert_true(r.outcome <= PERP_PLAN_FEASIBLE && r.complementarity <= 1e-9);
+        if (!(r.cost <= 1.05 * full.cost + 1e-9))
+            fail_msg("%d: %.9g, solved again %.9g", (int)k, r.cost, full.cost);
+    }
+    perp_plan_destroy(plan);
+    perp_plan_destroy(other);
+    perp_model_destroy(m);
+}
+
+/* From where no plan leads on: the answer stays as it was, and that is said. */
+static void a_step_that_leads_nowhere_is_not_taken(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model("input u in [-1, 1]\nstate x = 0 in [-5, 5]\nder(x) = u\n"
+                                "plan {\nhorizon 1\nnodes 6\nminimize integral(u^2)\n"
+                                "at end: x = 0\n}\n");
+    perp_plan_result r;
+    double before[16], after[16];
+    perp_plan *plan = make(m, &r);
+    perp_plan_row(plan, 3, before);
+    set_state(plan, 0, 3); /* farther than it can go */
+    assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_OK);
+    assert_int_equal(r.outcome, PERP_PLAN_LIMIT);
+    assert_true(fmax(r.defect, r.conditions) > 1e-6);
+    perp_plan_row(plan, 3, after);
+    for (int c = 1; c < 3; c++) assert_true(before[c] == after[c]);
+    set_state(plan, 0, 0.5);
+    assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_OK);
+    assert_int_equal(r.outcome, PERP_PLAN_GLOBAL);
+    assert_near(r.cost, 0.25, 1e-9);
+    perp_plan_destroy(plan);
+    perp_model_destroy(m);
+}
+
 static void there_is_nothing_to_go_on_from_at_first(void **state)
 {
     (void)state;
@@ -177,6 +307,7 @@ static void there_is_nothing_to_go_on_from_at_first(void **state)
     perp_plan *plan = make(m, NULL);
     assert_int_equal(perp_plan_shift(plan, 1), PERP_ERR_ARG);
     assert_int_equal(perp_plan_solve_again(plan, 0, &r, NULL), PERP_ERR_ARG);
+    assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_ERR_ARG);
     assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
     assert_int_equal(perp_plan_shift(plan, 21), PERP_ERR_ARG);
     assert_int_equal(perp_plan_shift(plan, -1), PERP_ERR_ARG);
@@ -198,6 +329,10 @@ int main(void)
         cmocka_unit_test(a_free_parameter_is_set_and_freed),
         cmocka_unit_test(what_is_set_in_the_model_takes_effect_or_is_refused),
         cmocka_unit_test(rows_are_a_guess),
+        cmocka_unit_test(one_step_solves_a_quadratic_program),
+        cmocka_unit_test(steps_converge_to_the_full_solution),
+        cmocka_unit_test(steps_change_the_sides_of_pairs),
+        cmocka_unit_test(a_step_that_leads_nowhere_is_not_taken),
         cmocka_unit_test(there_is_nothing_to_go_on_from_at_first),
     };
     return run_all(tests);
