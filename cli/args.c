@@ -119,7 +119,8 @@ int cli_load(const char *file, const char *command, const cli_list *settings,
     if (!set) return cli_exit_code(PERP_ERR_MEMORY);
     for (int i = 0; i < n && code == CLI_DONE; i++)
         code = read_setting(command, settings->item[i], (char **)&set[i].name, &set[i].value);
-    perp_model_options o = {set, n, folders->item, folders->n};
+    perp_model_options o = {
+        .set = set, .nset = n, .folder = folders->item, .nfolder = folders->n};
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load_with(file, &o, model, diag));
     for (int i = 0; i < n; i++) free((char *)set[i].name);
     free(set);

@@ -160,6 +160,12 @@ static int settle_inputs(perp_model *model, int *settled)
     return cli_exit_code(PERP_ERR_MEMORY);
 }
 
+int cli_look(perp_model *model, perp_plan_size *plan, int *settled, perp_diag *diag)
+{
+    int code = check_plan(model, plan, diag);
+    return code == CLI_DONE ? settle_inputs(model, settled) : code;
+}
+
 int perp__cmd_check(int argc, char **argv)
 {
     request r = {.args = {&cli_command_check, argc, argv}};
@@ -172,8 +178,7 @@ int perp__cmd_check(int argc, char **argv)
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("check") : NULL;
     if (code == CLI_DONE) code = cli_load(r.file, "check", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);
-    if (code == CLI_DONE) code = check_plan(model, &plan, &diag);
-    if (code == CLI_DONE) code = settle_inputs(model, &settled);
+    if (code == CLI_DONE) code = cli_look(model, &plan, &settled, &diag);
     if (code == CLI_DONE) {
         r.o = perp_simulation_options_default(model);
         cli_read_again(&r.args, &r);

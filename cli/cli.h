@@ -106,6 +106,13 @@ void cli_say(const char *format, ...);
 void cli_say_list(const char *format, va_list arguments);
 const char *cli_said(void);
 
+/* Before perp_check looks at a model: transcribe its plan block, as perp plan does first, and settle inputs without a value, of which
+ * there are so many. The same codes. */
+int cli_look(perp_model *model, perp_plan_size *plan, int *settled, perp_diag *diag);
+
+/* The text in the style of perp fmt, n bytes, which the caller frees; NULL where it would be another model, or memory is out. */
+char *cli_format(const char *text, size_t *n);
+
 /* Print what was found. Where memory had no room for a part of it, the command ends with CLI_FILE. */
 void cli_print_diag(const perp_diag *diag, FILE *out);
 

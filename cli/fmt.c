@@ -218,7 +218,7 @@ static const char *put_line(writer *w, const char *s)
 }
 
 /* The text in the style: one empty line at most, none at the beginning and the end. NULL when memory is out. */
-static char *format(const char *text, size_t *n)
+static char *rewrite(const char *text, size_t *n)
 {
     writer w = {.in = text};
     int empty = 0;
@@ -263,6 +263,15 @@ static int is_same_model(const char *a, const char *b)
     }
 }
 
+char *cli_format(const char *text, size_t *n)
+{
+    char *out = rewrite(text, n);
+    if (!out) cli_exit_code(PERP_ERR_MEMORY);
+    if (!out || is_same_model(text, out)) return out;
+    free(out);
+    return NULL;
+}
+
 /* The whole file, with a zero behind it; *code says why not. The caller frees it. */
 static char *read_file(const char *path, int *code)
 {
@@ -298,14 +307,13 @@ int perp__cmd_fmt(int argc, char **argv)
     char *text = NULL, *out = NULL;
     size_t n_out = 0;
     if (code == CLI_DONE) text = read_file(r.file, &code);
-    if (code == CLI_DONE && !(out = format(text, &n_out))) code = cli_exit_code(PERP_ERR_MEMORY);
-    if (code == CLI_DONE && !is_same_model(text, out)) {
+    if (code == CLI_DONE && !(out = cli_format(text, &n_out)) && !cli_is_out_of_memory()) {
         cli_say("%s: left as it is: there is text in it that is none of a model\n", r.file);
         code = CLI_BAD_INPUT;
-    } else if (code == CLI_DONE && r.check && strcmp(text, out) != 0) {
+    } else if (code == CLI_DONE && out && r.check && strcmp(text, out) != 0) {
         cli_say("%s: not in the style of perp fmt\n", r.file);
         code = CLI_BAD_INPUT;
-    } else if (code == CLI_DONE && !r.check && (r.out || strcmp(text, out) != 0)) {
+    } else if (code == CLI_DONE && out && !r.check && (r.out || strcmp(text, out) != 0)) {
         code = write_out(&r, out, n_out, &diag);
     }
     cli_print_diag(&diag, stderr);

@@ -1,14 +1,13 @@
-// test.mjs PERP: the editors' files against the command: every word of the language has its colour, and what `perp check` finds becomes
-// places, with fixes that mend the model.
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// test.mjs PERP: the editors' files against the command: every word of the language has its colour, and the extension hands an editor what
+// `perp lsp` says.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import assert from "node:assert/strict";
 
 const perp = resolve(process.argv[2]), here = new URL(".", import.meta.url).pathname, root = join(here, "..");
-const { toDiagnostics } = createRequire(import.meta.url)("./vscode/diagnostics.js");
 const read = (...path) => readFileSync(join(here, ...path), "utf8");
 const scratch = mkdtempSync(join(tmpdir(), "perp-editors-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -55,20 +54,71 @@ const manifest = JSON.parse(read("vscode", "package.json"));
 for (const path of [manifest.main, manifest.contributes.languages[0].configuration, manifest.contributes.grammars[0].path]) read("vscode", path);
 JSON.parse(read("vscode", "language-configuration.json"));
 
-// What is found becomes places.
-const check = (name, text) => {
-  writeFileSync(join(scratch, name), text);
-  const { stdout } = spawnSync(perp, ["check", "--json", name], { cwd: scratch, encoding: "utf8" });
-  return toDiagnostics(stdout, name, text);
+// The server, as the extension speaks to it: the extension itself, in an editor of a few lines that keeps what it is handed.
+const kept = {}, told = [], uri = (text) => ({ toString: () => text });
+class Range { constructor(...of) { this.of = of; } }
+const event = (name) => (act) => { kept[name] = act; };
+const provider = (name) => (_language, of) => { kept[name] = of; };
+const vscode = {
+  Range,
+  Diagnostic: class { constructor(range, message, severity) { Object.assign(this, { range, message, severity }); } },
+  Hover: class { constructor(text) { this.text = text; } },
+  MarkdownString: class { constructor(value) { this.value = value; } },
+  Location: class { constructor(uri, range) { Object.assign(this, { uri, range }); } },
+  CompletionItem: class { constructor(label, kind) { Object.assign(this, { label, kind }); } },
+  TextEdit: class { constructor(range, text) { Object.assign(this, { range, text }); } },
+  CodeAction: class { constructor(title) { this.title = title; } },
+  CodeActionKind: { QuickFix: 0 },
+  WorkspaceEdit: class { list = []; replace(uri, range, text) { this.list.push([uri.toString(), range.of, text]); } },
+  Uri: { parse: uri },
+  window: { setStatusBarMessage: (text) => told.push(text) },
+  workspace: {
+    getConfiguration: () => ({ get: (name) => ({ command: perp, folders: [join(scratch, "far")] })[name] }),
+    textDocuments: [],
+    onDidOpenTextDocument: event("open"), onDidChangeTextDocument: event("change"), onDidSaveTextDocument: event("save"), onDidCloseTextDocument: event("close"),
+  },
+  languages: {
+    createDiagnosticCollection: () => ({ set: (uri, list) => { kept.found = [uri.toString(), list]; kept.arrived?.(); } }),
+    registerHoverProvider: provider("hover"), registerCompletionItemProvider: provider("complete"), registerDefinitionProvider: provider("define"),
+    registerReferenceProvider: provider("refer"), registerRenameProvider: provider("rename"), registerDocumentFormattingEditProvider: provider("format"),
+    registerCodeActionsProvider: provider("act"),
+  },
 };
-const wrong = "param größe = 1 # 𝛾\nstate x = 1\nder(x) = -x*grösse\n";
-const [one] = check("wrong.perp", wrong).list;
-assert.deepEqual([one.severity, one.code, one.line, one.from, one.to, one.fix], ["error", "unknown-name", 2, 12, 18, "größe"]);
-const lines = wrong.split("\n"), mended = lines.with(one.line, lines[one.line].slice(0, one.from) + one.fix + lines[one.line].slice(one.to)).join("\n");
-assert.deepEqual(check("mended.perp", mended).list, []);
-assert.equal(check("idle.perp", "param 𝛾 = 1, q = 2\nstate x = 1\nder(x) = -𝛾*x\n").list[0].from, 14);
-writeFileSync(join(scratch, "used.perp"), "part P { state x = 0\n der(x) = z }\n");
-assert.match(check("user.perp", 'use "used"\nP p\n').list[0].message, /^used\.perp:2:11: unknown name 'z'/);
-assert.ok(toDiagnostics("", "a", "").said && toDiagnostics("{}", "a", "").said);
-execFileSync(process.execPath, ["--check", join(here, "vscode", "extension.js")]);
-console.log("ok: colours, places and fixes");
+const require = createRequire(import.meta.url), Module = require("node:module"), load = Module._load;
+Module._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
+const extension = require("./vscode/extension.js");
+await extension.activate({ subscriptions: [] });
+assert.deepEqual(told, []);
+
+mkdirSync(join(scratch, "far"));
+writeFileSync(join(scratch, "far", "used.perp"), "# A thing.\npart Thing(k = 2) { state größe = 1 \"m\"\n der(größe) = -k*größe }\n");
+let text = 'use "used"\nThing a\noutput 𝛾 = a.grösse\n', version = 1;
+const document = { languageId: "perp", uri: uri(pathToFileURL(join(scratch, "user.perp")).href), getText: () => text };
+Object.defineProperty(document, "version", { get: () => version });
+const next = () => new Promise((resolve) => { kept.arrived = resolve; });
+const place = (line, character) => ({ line, character });
+let arrived = next();
+kept.open(document);
+await arrived;
+const [one] = kept.found[1];
+assert.deepEqual([kept.found[0], one.range.of, one.severity, one.code, one.source], [document.uri.toString(), [2, 14, 2, 20], 0, "unknown-name", "perp"]);
+const [action] = await kept.act.provideCodeActions(document, { start: place(2, 14), end: place(2, 14) });
+assert.deepEqual(action.edit.list, [[document.uri.toString(), [2, 14, 2, 20], "größe"]]);
+arrived = next();
+text = text.replace("grösse", "größe"), version++;
+kept.change({ document });
+await arrived;
+assert.deepEqual(kept.found[1].filter((d) => d.severity === 0), []);
+assert.match((await kept.hover.provideHover(document, place(2, 15))).text.value, /state größe = 1 "m"[^]*`a.größe` begins at 1 m/);
+assert.deepEqual((await kept.define.provideDefinition(document, place(1, 2)))[0].range.of, [1, 5, 1, 10]);
+assert.equal((await kept.refer.provideReferences(document, place(2, 15), { includeDeclaration: true })).length, 4);
+assert.equal((await kept.rename.provideRenameEdits(document, place(2, 15), "size")).list.length, 4);
+assert.deepEqual((await kept.rename.prepareRename(document, place(2, 15))).of, [2, 14, 2, 19]);
+await assert.rejects(kept.rename.provideRenameEdits(document, place(2, 15), "state"), /word of the language/);
+const labels = (await kept.complete.provideCompletionItems(document, place(2, 14))).map((item) => item.label);
+assert.deepEqual(labels.sort(), ["größe", "k"].sort());
+assert.deepEqual(await kept.format.provideDocumentFormattingEdits(document), []);
+kept.close(document);
+await extension.deactivate();
+console.log("ok: colours, the server and the extension");
+process.exit(0);

@@ -1,4 +1,4 @@
-/* The language front end under arbitrary bytes: parse, and if that succeeds prepare a run and take
+/* The language front end under arbitrary bytes: parse, with an outline and without, and if that succeeds prepare a run and take
  * a few steps, and plan it if it has a plan. With libFuzzer (make fuzz) coverage guides it; built plainly, the same file replays
  * the files it is given, as the tests do. */
 
@@ -23,6 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     perp_diag diag = {0};
     perp_model *model;
+    perp_outline *outline;
+    if (perp_outline_create((const char *)data, size, "fuzz.perp", NULL, &outline, NULL) == PERP_OK)
+        perp_outline_destroy(outline);
     if (perp_model_parse((const char *)data, size, "fuzz.perp", &model, &diag) == PERP_OK) {
         perp_simulation_options o = perp_simulation_options_default(model);
         perp_simulation *sim = NULL;

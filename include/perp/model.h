@@ -74,6 +74,12 @@ typedef struct perp_setting {
     double value;
 } perp_setting;
 
+/// A text that stands for a file, as it will be when an editor has saved it.
+typedef struct perp_model_text {
+    const char *path, *text;
+    size_t length;
+} perp_model_text;
+
 /// How a model is read; all zero: as perp_model_load reads it.
 typedef struct perp_model_options {
     /// Values that hold from the start, the later before the earlier: also of parameters that a size, an index or an `if` depends
@@ -83,6 +89,8 @@ typedef struct perp_model_options {
     const char *const *
         folder; ///< where `use` looks behind the folder of the file that uses, before perp's library
     int nfolder;
+    const perp_model_text *text; ///< what `use` takes instead of these files
+    int ntext;
 } perp_model_options;
 
 /// perp_model_load and perp_model_parse with options.

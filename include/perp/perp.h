@@ -10,6 +10,7 @@
 #include "perp/bodies.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"
+#include "perp/outline.h"
 #include "perp/simulate.h"
 #include "perp/batch.h"
 #include "perp/sweep.h"

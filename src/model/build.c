@@ -75,6 +75,7 @@ perp__declared *perp__declare_name(perp__builder *b, const perp__statement *s, c
                                          .at = s->name_at,
                                          .end = s->name_end,
                                          .is_known = 1};
+    perp__mention(b, s->name_at, s->name_end, s->name_at);
     return &b->name[b->nname++];
 }
 
@@ -302,8 +303,8 @@ static void declare_one(perp__builder *b, const perp__statement *s)
         b->model->name = s->name;
 }
 
-/* The lets of used files, then what the model declares and makes. */
-static void declare_all(perp__builder *b, const perp__statement *statements)
+/* The lets of used files. */
+static void declare_constants(perp__builder *b)
 {
     b->is_declaring = 1;
     for (int k = 1; k < b->nused; k++) {
@@ -313,9 +314,7 @@ static void declare_all(perp__builder *b, const perp__statement *statements)
         }
     }
     b->space = &b->root;
-    perp__visit(b, statements, 0, declare_one);
     b->is_declaring = 0;
-    if (!b->failed) perp__settle_shares(b);
 }
 
 const char *perp__beside(struct builder *b, const char *name)
@@ -471,10 +470,27 @@ static void check_kind(perp__builder *b)
         other.line, other.column);
 }
 
-int perp__build(perp_model *model, const perp_model_options *how)
+/* Names, their values, conditions, and what the blocks say. */
+static void read_statements(perp__builder *b, const perp__statement *statements)
+{
+    perp_model *model = b->model;
+    b->is_declaring = 1;
+    perp__visit(b, statements, 0, declare_one);
+    b->is_declaring = 0;
+    if (!b->failed) perp__settle_shares(b);
+    model->nvar = model->nitem[PERP_VAR];
+    perp__visit(b, statements, 0, assign_one);
+    if (!b->failed && !perp__follow_inputs(model)) b->failed = 1;
+    perp__visit(b, statements, 1, perp__add_condition);
+    if (!b->failed) perp__check_lates(b);
+    perp__visit(b, statements, 0, read_setting);
+}
+
+int perp__build(perp_model *model, const perp_model_options *how, perp_outline *outline)
 {
     perp__builder b = {.model = model,
                        .how = how,
+                       .outline = outline,
                        .graph = &model->graph,
                        .source = &model->source,
                        .arena = &model->arena,
@@ -494,22 +510,19 @@ int perp__build(perp_model *model, const perp_model_options *how)
 
     b.failed |= model->arena.failed;
     if (!b.failed) perp__read_uses(&b, statements);
-    if (!b.failed) declare_all(&b, statements);
-    model->nvar = model->nitem[PERP_VAR];
-    perp__visit(&b, statements, 0, assign_one);
-    if (!b.failed && !perp__follow_inputs(model)) b.failed = 1;
-    perp__visit(&b, statements, 1, perp__add_condition);
-    if (!b.failed) perp__check_lates(&b);
-    perp__visit(&b, statements, 0, read_setting);
+    if (!b.failed) declare_constants(&b);
+    if (!b.failed) read_statements(&b, statements);
     if (!b.failed) check_kind(&b);
     model->nfriction = model->ncontact;
     if (!b.failed && !model->source.nerror) perp__recognise_contacts(&b);
-    if (!b.failed && !model->source.nerror) {
+    int is_model = !outline || !perp__are_definitions(statements);
+    if (!b.failed && !model->source.nerror && is_model) {
         if (model->nequation + model->npair == 0)
             perp__error(&model->source, 0, 0, "the model has no equation and no pair");
         else
             b.failed = !perp__check_count(model);
     }
+    if (outline && !b.failed) perp__finish_outline(&b, read_statements);
     model->source.note = NULL;
     for (int k = 0; k < b.nused; k++) {
         perp__names_clear(&b.used[k].part);

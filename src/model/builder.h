@@ -43,6 +43,7 @@ typedef struct perp__turn {
     const char *name;
     int value;
     const struct perp__turn *outer;
+    int at; /* its name */
 } perp__turn;
 
 /* What a function was called with. */
@@ -50,6 +51,7 @@ typedef struct perp__bound {
     const char *name;
     perp__value value;
     const char *part; /* or the full name of a part; NULL */
+    int at;           /* its name */
 } perp__bound;
 
 /* Names and what they mean: those of the model, of an instance of a part, of the lets of a used file, or of a call. */
@@ -117,6 +119,7 @@ typedef struct perp__full_name_room {
 typedef struct builder {
     perp_model *model;
     const perp_model_options *how;
+    perp_outline *outline; /* what mentions of names are kept in; NULL */
     perp__graph *graph;
     perp__source *source;
     perp__arena *arena;
@@ -135,6 +138,7 @@ typedef struct builder {
     perp__late *late, **last_late, *busy;
     perp__share *share, **last_share;
     int is_declaring; /* instances are made as they are met */
+    int is_surveying; /* both branches of an if are read: for outlines */
     int blocks_read;  /* a bit for each row of blocks.def; those in parts add to them */
     int inside;       /* how many loops, ifs and parts the statement at hand is in */
     perp__scope scope;
@@ -268,6 +272,24 @@ perp__value perp__lower_late(perp__builder *b, const perp__declared *d, const pe
 /* What the name or path s means; of an array of parts with an index the instance, of other arrays the whole. NULL if there is
  * none, with an error unless `quiet`. */
 perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int quiet);
+
+/* outline.c: that the name at [at, end) means what is declared at `meant`; -1: not known. For outlines alone. */
+void perp__keep_mention(perp__builder *b, int at, int end, int meant);
+static inline void perp__mention(perp__builder *b, int at, int end, int meant)
+{
+    if (b->outline) perp__keep_mention(b, at, end, meant);
+}
+
+/* Where the last name of the path s stands; the word behind this place. */
+int perp__name_place(const perp__builder *b, const perp__syntax *s);
+int perp__word_behind(const perp__builder *b, int at, const char *word);
+
+/* What the builder knows of names when it is done; and of definitions that nothing uses, with errors that are not said. `read` makes
+ * what these statements say. */
+void perp__finish_outline(perp__builder *b, void (*read)(perp__builder *, const perp__statement *));
+
+/* Are these nothing but parts, functions and lets? */
+int perp__are_definitions(const perp__statement *statements);
 
 /* lookup.c: lookup(table, x). */
 perp__value perp__lower_lookup(perp__builder *b, const perp__syntax *s);

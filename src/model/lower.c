@@ -275,9 +275,12 @@ static perp__value lower_name(perp__builder *b, const perp__syntax *s)
 {
     if (s->base) return lower_declared(b, s);
     for (const perp__turn *turn = b->turn; turn; turn = turn->outer) {
-        if (perp__is_word(turn->name, s->text)) return perp__number_value(b, turn->value);
+        if (!perp__is_word(turn->name, s->text)) continue;
+        perp__mention(b, s->at, s->end, turn->at);
+        return perp__number_value(b, turn->value);
     }
     const perp__bound *bound = perp__find_bound(b, s->text);
+    if (bound) perp__mention(b, s->at, s->end, bound->at);
     if (bound && !bound->part) return bound->value;
     if (perp__is_word(s->text, "pi")) return perp__number_value(b, 3.14159265358979323846);
     if (perp__is_word(s->text, "t") && b->scope != SCOPE_PARAM)
@@ -339,6 +342,7 @@ static perp__value lower_index(perp__builder *b, const perp__syntax *s)
 {
     const perp__bound *bound = s->base ? NULL : perp__find_bound(b, s->text);
     const perp__declared *d = bound && !bound->part ? NULL : perp__find_path(b, s, 0);
+    if (bound) perp__mention(b, s->at, s->at + (int)strlen(s->text), bound->at);
     if (d && d->kind < PERP__LET && d->ndim == 1 && s->n == 1 && s->item[0]->kind != SYNTAX_RANGE) {
         int lo = 1, hi = d->dim[0]; /* one element, the usual index */
         if (!index_range(b, s->item[0], hi, &lo, &hi)) return zero;
@@ -513,9 +517,11 @@ static perp__value lower_sum(perp__builder *b, const perp__syntax *s)
     }
     perp__value v = perp__number_value(b, 0);
     const perp__turn *outer = b->turn;
+    int name_at = b->outline ? perp__word_behind(b, s->at + 3, s->text) : s->at;
+    perp__mention(b, name_at, name_at + (int)strlen(s->text), name_at);
     for (int i = lo; i <= hi && !b->failed && b->terms <= MAX_TERMS; i++) {
         if (!perp__count_term(b, s)) return zero;
-        perp__turn turn = {s->text, i, outer};
+        perp__turn turn = {s->text, i, outer, name_at};
         b->turn = &turn;
         v = perp__elementwise(b, PERP__ADD, v, perp__lower(b, s->item[2]), s->at, s->end);
         b->turn = outer;

@@ -18,11 +18,11 @@ static perp_status set_value(perp_model *model, const char *name, double value, 
 /* Loading ------------------------------------------------------------------------------------- */
 
 static perp_status build_from_source(perp_model *model, const perp_model_options *how,
-                                     perp_diag *diag)
+                                     perp_outline *outline, perp_diag *diag)
 {
     int ok = perp__graph_init(&model->graph);
     model->graph.strict = 1;
-    ok = ok && perp__build(model, how);
+    ok = ok && perp__build(model, how, outline);
     model->graph.strict = 0;
     double *symbol = ok ? malloc((size_t)model->nsymbol * sizeof *symbol) : NULL;
     if (ok) ok = symbol && perp__model_values(model, symbol);
@@ -60,8 +60,9 @@ static void clear_common(perp__common *common)
     free(common);
 }
 
-perp_status perp_model_parse_with(const char *text, size_t length, const char *name,
-                                  const perp_model_options *how, perp_model **out, perp_diag *diag)
+perp_status perp__model_read(const char *text, size_t length, const char *name,
+                             const perp_model_options *how, perp_outline *outline, perp_model **out,
+                             perp_diag *diag)
 {
     static const perp_model_options plain = {0};
     if (!how) how = &plain;
@@ -80,16 +81,21 @@ perp_status perp_model_parse_with(const char *text, size_t length, const char *n
     model->common = make_common();
     if (model->common && model->source.text && model->source.name &&
         perp__source_lines(&model->source, &model->arena))
-        status = build_from_source(model, how, diag);
+        status = build_from_source(model, how, outline, diag);
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, name);
-    for (int k = 0; k < how->nset && status == PERP_OK; k++)
+    for (int k = 0; k < how->nset && status == PERP_OK && !outline; k++)
         status = set_value(model, how->set[k].name, how->set[k].value, 1, diag);
-    if (status != PERP_OK) {
+    if (status == PERP_OK || (outline && status == PERP_ERR_MODEL))
+        *out = model;
+    else
         perp_model_destroy(model);
-        return status;
-    }
-    *out = model;
-    return PERP_OK;
+    return status;
+}
+
+perp_status perp_model_parse_with(const char *text, size_t length, const char *name,
+                                  const perp_model_options *how, perp_model **out, perp_diag *diag)
+{
+    return perp__model_read(text, length, name, how, NULL, out, diag);
 }
 
 perp_status perp_model_parse(const char *text, size_t length, const char *name, perp_model **out,

@@ -11,7 +11,7 @@
 #include "model/graph.h"
 #include "model/names.h"
 #include "model/source.h"
-#include "perp/model.h"
+#include "perp/outline.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -171,8 +171,14 @@ static inline int perp__cone_of(const perp_model *model, int equation)
 }
 
 /* Read the syntax tree of model->source into the model. 0 if there are errors (recorded in the
- * source). */
-int perp__build(perp_model *model, const perp_model_options *how);
+ * source). What names mean is kept in the outline, which is nullable. */
+int perp__build(perp_model *model, const perp_model_options *how, perp_outline *outline);
+
+/* perp_model_parse_with; with an outline, which keeps what names mean, there is a model where the text has errors, too, and none that
+ * can be used where it has not. */
+perp_status perp__model_read(const char *text, size_t length, const char *name,
+                             const perp_model_options *how, perp_outline *outline, perp_model **out,
+                             perp_diag *diag);
 
 /* Every unknown is used, and unknowns and conditions pair off one to one; errors are recorded in the source. 0 when memory is
  * out. */

@@ -721,6 +721,7 @@ static int parse_own_body(parser *p, perp__statement *s, const char *what)
         p->bad = 1;
     } else {
         s->body = parse_body(p, 1);
+        s->body_end = last_end(p);
     }
     return 1;
 }
@@ -864,6 +865,7 @@ static void parse_part_definition(parser *p, perp__statement *s)
     expect_symbol(p, '{', "'{' and the statements of the part");
     s->end = last_end(p);
     if (!p->bad) s->body = parse_body(p, 1);
+    s->body_end = last_end(p);
 }
 
 static void parse_use(parser *p, perp__statement *s)
@@ -1026,6 +1028,24 @@ const char *const *perp__statement_words(int *n)
 #include "model/blocks.def"
 #undef PERP_BLOCK
                                         "let",   "sum",      "function", "part",  "use", "if"};
+    *n = (int)(sizeof words / sizeof *words);
+    return words;
+}
+
+const char *const *perp__language_words(int *n)
+{
+    static const char *const words[] = {
+        "model", "param", "input", "state", "var", "output", "for", "simulate", "let", "sum",
+        "function", "part", "use", "if", "else", "when", "in", "scale", "perp", "complements",
+        "and", "or", "friction", "table", "pi", "t", "h",
+#define PERP_BLOCK(word, is_reserved) #word,
+#include "model/blocks.def"
+#undef PERP_BLOCK
+#define PERP_CALL(word, lower) #word,
+#include "model/calls.def"
+#define PERP_FUNCTION(name, operands, word, ...) word,
+#include "model/ops.def"
+    };
     *n = (int)(sizeof words / sizeof *words);
     return words;
 }

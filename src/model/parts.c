@@ -67,14 +67,15 @@ static int bounds_of(perp__builder *b, const perp__statement *s, int *lo, int *h
 }
 
 /* One more turn around what is at hand; it stays when instances are made in it. */
-static const perp__turn *new_turn(perp__builder *b, const char *name, int value, perp__turn *local)
+static const perp__turn *new_turn(perp__builder *b, const char *name, int at, int value,
+                                  perp__turn *local)
 {
     perp__turn *turn = b->is_declaring ? perp__arena_alloc(b->arena, sizeof *turn) : local;
     if (!turn) {
         b->failed = 1;
         turn = local;
     }
-    *turn = (perp__turn){name, value, b->turn};
+    *turn = (perp__turn){name, value, b->turn, at};
     return turn;
 }
 
@@ -92,7 +93,7 @@ static void visit_loop(perp__builder *b, const perp__statement *s, int all,
     for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100 && perp__unroll(b, s, 1);
          i++) {
         perp__turn local;
-        b->turn = new_turn(b, s->name, i, &local);
+        b->turn = new_turn(b, s->name, s->name_at, i, &local);
         perp__visit(b, s->body, all, act);
         b->turn = outer;
     }
@@ -137,18 +138,18 @@ static void visit_instance(perp__builder *b, const perp__statement *s, int all,
     char name[MOST_CHAIN];
     const perp__space *space = NULL;
     if (!instance_name(b, s, name, sizeof name)) return;
-    if (b->is_declaring) {
+    int i = b->is_declaring && !b->is_surveying ? -1 : perp__names_find(&b->name_of, name);
+    int is_new = b->is_declaring && i < 0;
+    if (is_new)
         space = make_instance(b, s, name);
-    } else {
-        int i = perp__names_find(&b->name_of, name);
-        space = i >= 0 && b->name[i].kind == PERP__PART ? b->name[i].space : NULL;
-    }
+    else if (i >= 0 && b->name[i].kind == PERP__PART)
+        space = b->name[i].space;
     if (!space || b->failed) return;
     perp__here before = perp__enter(b, space, NULL);
-    if (b->is_declaring) make_inside(b, space);
+    if (is_new) make_inside(b, space);
     perp__visit(b, space->of->body, all, act);
     perp__leave(b, before);
-    if (b->is_declaring) check_given(b, space, s);
+    if (is_new) check_given(b, space, s);
 }
 
 static void visit_instances(perp__builder *b, const perp__statement *s, int all,
@@ -161,9 +162,10 @@ static void visit_instances(perp__builder *b, const perp__statement *s, int all,
     }
     if (!bounds_of(b, s, &lo, &hi)) return;
     const perp__turn *outer = b->turn;
+    int index_at = b->outline ? perp__word_behind(b, s->name_end, s->index) : s->at;
     for (int i = lo; i <= hi && !b->failed && b->source->nerror < 100; i++) {
         perp__turn local;
-        b->turn = new_turn(b, s->index, i, &local);
+        b->turn = new_turn(b, s->index, index_at, i, &local);
         visit_instance(b, s, all, act);
         b->turn = outer;
     }
@@ -175,9 +177,12 @@ void perp__visit(perp__builder *b, const perp__statement *s, int all,
     b->inside++;
     for (; s && !b->failed; s = s->next) {
         int branch = s->kind == STATEMENT_IF ? holds(b, s) : 0;
-        if (s->kind == STATEMENT_IF && branch >= 0)
-            perp__visit(b, branch ? s->body : s->otherwise, all, act);
-        else if (s->kind == STATEMENT_FOR && (all || s->makes))
+        if (s->kind == STATEMENT_IF && (branch > 0 || b->is_surveying))
+            perp__visit(b, s->body, all, act);
+        if (s->kind == STATEMENT_IF && (branch == 0 || b->is_surveying))
+            perp__visit(b, s->otherwise, all, act);
+        if (s->kind == STATEMENT_IF) continue;
+        if (s->kind == STATEMENT_FOR && (all || s->makes))
             visit_loop(b, s, all, act);
         else if (s->kind == STATEMENT_INSTANCE)
             visit_instances(b, s, all, act);
@@ -338,6 +343,7 @@ static void check_given(perp__builder *b, const perp__space *space, const perp__
         while (h && !perp__is_word(h->name, a->name)) h = h->next, i++;
         perp__here before = perp__enter(b, space, NULL);
         const perp__declared *d = perp__find_declared(b, a->name);
+        if (h || d) perp__mention(b, a->name_at, a->name_end, h ? h->name_at : d->at);
         perp__syntax name = {
             .kind = SYNTAX_NAME, .at = a->name_at, .end = a->name_end, .text = a->name};
         if (!h && !(d && d->kind == PERP_STATE)) {
@@ -394,6 +400,7 @@ static void settle_share(perp__builder *b, perp__share *share)
         return;
     }
     const perp__declared *d = perp__find_path(b, s, 0);
+    if (b->outline && (!d || b->is_surveying)) perp__lower_in(b, SCOPE_STEP, share->s->right);
     if (!d) return;
     if (d->kind != PERP__SUM) {
         perp__error(b->source, s->at, s->end,
@@ -418,7 +425,10 @@ static void settle_share(perp__builder *b, perp__share *share)
 
 void perp__settle_shares(perp__builder *b)
 {
-    for (perp__share *next, *share = b->share; share && !b->failed; share = next) {
+    perp__share *share = b->share;
+    b->share = NULL;
+    b->last_share = &b->share;
+    for (perp__share *next; share && !b->failed; share = next) {
         next = share->next;
         perp__here before = perp__enter(b, share->space, share->turn);
         settle_share(b, share);
@@ -581,7 +591,7 @@ static inline perp__declared *behind(perp__builder *b, perp__declared *d, int de
 }
 
 /* A constant of the file at hand, or of one that it uses. */
-static perp__declared *find_constant(perp__builder *b, const char *name)
+static perp__declared *find_constant(perp__builder *b, const char *name, int at)
 {
     char full[MOST_CHAIN];
     const perp__used *used = &b->used[b->space->file];
@@ -590,6 +600,7 @@ static perp__declared *find_constant(perp__builder *b, const char *name)
         if (file == 0) continue;
         snprintf(full, sizeof full, "%s%s", b->used[file].space.prefix, name);
         perp__declared *d = known(b, full);
+        if (d) perp__mention(b, at, at + (int)strlen(name), d->at);
         if (d) return d;
     }
     return NULL;
@@ -608,9 +619,17 @@ static void unknown_member(perp__builder *b, const perp__syntax *s, const perp__
     perp__leave(b, before);
 }
 
+static void mention(perp__builder *b, const perp__syntax *s, const perp__declared *d)
+{
+    if (!b->outline) return;
+    int at = perp__name_place(b, s);
+    perp__keep_mention(b, at, at + (int)strlen(s->text), d ? d->at : -1);
+}
+
 static perp__declared *member(perp__builder *b, const perp__syntax *s, int quiet, int depth)
 {
     perp__declared *part = find_path(b, s->base, quiet, depth + 1);
+    if (!part || part->kind != PERP__PART) mention(b, s, NULL);
     if (!part) return NULL;
     const perp__late *late = part->kind == PERP__LET ? part->late : NULL;
     if (late && (!late->s || is_path(late->s))) { /* what it stands for may be at fault */
@@ -629,7 +648,9 @@ static perp__declared *member(perp__builder *b, const perp__syntax *s, int quiet
     }
     const perp__space *space = part->space;
     perp__here before = perp__enter(b, space, NULL);
-    perp__declared *d = behind(b, perp__find_declared(b, s->text), depth);
+    perp__declared *d = perp__find_declared(b, s->text);
+    mention(b, s, d);
+    d = behind(b, d, depth);
     perp__leave(b, before);
     if (!d && !quiet) unknown_member(b, s, space);
     return d;
@@ -663,6 +684,7 @@ static perp__declared *find_path(perp__builder *b, const perp__syntax *s, int qu
     }
     perp__declared *d;
     const perp__bound *bound = s->base ? NULL : perp__find_bound(b, s->text);
+    if (bound) perp__mention(b, s->at, s->at + (int)strlen(s->text), bound->at);
     if (s->base)
         d = member(b, s, quiet, depth);
     else if (bound && bound->part)
@@ -672,9 +694,12 @@ static perp__declared *find_path(perp__builder *b, const perp__syntax *s, int qu
             perp__error(b->source, s->at, s->end, "'%s' is no part and has no names in it",
                         s->text);
         return NULL;
-    } else
-        d = behind(b, perp__find_declared(b, s->text), depth);
-    if (!d && !s->base) d = find_constant(b, s->text);
+    } else {
+        d = perp__find_declared(b, s->text);
+        if (d) mention(b, s, d);
+        d = behind(b, d, depth);
+    }
+    if (!d && !s->base) d = find_constant(b, s->text, s->at);
     if (!d && !s->base && !quiet) perp__unknown_name(b, s, "name");
     return d && d->kind == PERP__PARTS && s->kind == SYNTAX_INDEX ? element(b, s, d, quiet) : d;
 }
@@ -683,7 +708,10 @@ perp__declared *perp__find_path(perp__builder *b, const perp__syntax *s, int qui
 {
     if (is_path(s) && !s->base && !b->space->nbound) { /* mostly an item of the model */
         perp__declared *d = perp__find_declared(b, s->text);
-        if (d && d->kind < PERP__LET) return d;
+        if (d && d->kind < PERP__LET) {
+            perp__mention(b, s->at, s->at + (int)strlen(s->text), d->at);
+            return d;
+        }
     }
     return find_path(b, s, quiet, 0);
 }
@@ -726,6 +754,7 @@ perp__value perp__lower_function(perp__builder *b, const perp__syntax *s, const 
     for (const perp__statement *h = f->head; h && bound; h = h->next, k++) {
         const perp__declared *d = perp__find_path(b, s->item[k], 1);
         bound[k].name = h->name;
+        bound[k].at = h->name_at;
         if (d && d->kind >= PERP__PART)
             bound[k].part = d->name;
         else

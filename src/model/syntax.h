@@ -118,6 +118,7 @@ struct perp__statement {
     perp__syntax *guard;                      /* pair ... when guard; if guard */
     perp__syntax *f, *v, *bound, *facets, *r; /* friction; facets NULL: the exact cone */
     perp__statement *body, *otherwise;        /* for, part; if and its else */
+    int body_end;                             /* for, part: behind the last brace */
     int makes;                                /* for, if: there are instances or += in it */
 
     /* function NAME(head) = value, part NAME(head) { body }; TYPE NAME[index in lo..hi](head), where what is given stands in the
@@ -138,6 +139,9 @@ perp__statement *perp__parse(perp__source *source, perp__arena *arena, int first
 
 /* The words that begin statements: n of them, for messages. */
 const char *const *perp__statement_words(int *n);
+
+/* All words of the language, n of them. */
+const char *const *perp__language_words(int *n);
 
 /* One expression, or one operand of a product, from *token on, which moves behind it. NULL with an
  * error recorded. For the readers of blocks. */

@@ -107,10 +107,18 @@ static char *path_beside(perp__builder *b, const char *user, const char *name)
     return path_in(b, user, slash ? (size_t)(slash - user) + 1 : 0, name);
 }
 
-static perp_status read_regular(const char *path, char **text, size_t *n)
+static perp_status read_regular(const perp__builder *b, const char *path, char **text, size_t *n)
 {
     struct stat found;
     if (!path) return PERP_ERR_MEMORY;
+    for (int i = 0; i < b->how->ntext; i++) {
+        const perp_model_text *given = &b->how->text[i];
+        if (strcmp(given->path, path) != 0 && !perp_file_is_same(given->path, path)) continue;
+        *n = given->length;
+        *text = malloc(*n + 1);
+        if (*text) memcpy(*text, given->text, *n);
+        return *text ? PERP_OK : PERP_ERR_MEMORY;
+    }
     if (stat(path, &found) != 0 || !S_ISREG(found.st_mode)) return PERP_ERR_FILE;
     return perp__read_file(path, PERP__MODEL_MAX, text, n);
 }
@@ -120,10 +128,10 @@ static char *read_used(perp__builder *b, const perp__statement *s, const char **
 {
     int k = 0;
     char *text = NULL;
-    perp_status status = read_regular(*name, &text, n);
+    perp_status status = read_regular(b, *name, &text, n);
     for (int i = 0; i < b->how->nfolder && status == PERP_ERR_FILE; i++) {
         char *other = path_in(b, b->how->folder[i], strlen(b->how->folder[i]), s->type);
-        status = other ? read_regular(other, &text, n) : PERP_ERR_MEMORY;
+        status = other ? read_regular(b, other, &text, n) : PERP_ERR_MEMORY;
         if (status == PERP_OK) *name = other;
     }
     if (status == PERP_OK) return text;
@@ -258,5 +266,6 @@ const perp__statement *perp__find_definition(perp__builder *b, perp__statement_k
         }
         if (other) s = other, *file = here->uses[k];
     }
+    if (s) perp__mention(b, at, at + (int)strlen(name), s->name_at);
     return s;
 }
