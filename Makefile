@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 
-.PHONY: build dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies ledger experiments fuzz fmt clean
+.PHONY: build dist python python-extras gallery run install uninstall deb test dev asan tsan bench bench-solvers bench-bodies bench-pile ledger experiments fuzz fmt clean
 
 # As many compilers as the machine has cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
@@ -90,6 +90,11 @@ bench-solvers: setup
 bench-bodies: setup
 	@$(MAKE) build
 	@build/bench_bodies --tilt 5
+
+# Piles of spheres by perp/pile.h: 1e5 contacts to 1e-6.
+bench-pile: setup
+	@$(MAKE) build
+	@build/bench_pile -n 2000 --side 10 --settle 350 --repeat 5x5
 
 # Instruction counts of 24 kernels become those that the test `ledger` compares with (bench/ledger.csv); needs valgrind.
 ledger: setup

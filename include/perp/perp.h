@@ -7,6 +7,7 @@
 #include "perp/lcp.h"
 #include "perp/mcp.h"
 #include "perp/friction.h"
+#include "perp/pile.h"
 #include "perp/bodies.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"

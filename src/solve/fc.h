@@ -79,6 +79,23 @@ double perp__fc_judge(const perp__fc *fc, const perp_fc *problem, double tol, do
 /* perp_fc_residual where u is known. */
 double perp__fc_residual_of(const perp_fc *problem, const double *r, const double *u);
 
+/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. */
+#define PERP_FC_GROWTH 100.0
+
+/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
+int perp__fc_snap(int d, double mu, double *r);
+
+/* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
+double perp__fc_largest_row(int d, double mu, const double *x);
+
+/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal; S: its terms. */
+int perp__fc_opens(double w, double r, double u, double S, double tol);
+
+/* S: the terms of u, at most PERP_FC_GROWTH times the data; w: the diagonal of W. Forces are judged by what they do to their own u, but
+ * no less strictly than to a part of themselves; not at all where they are so large that their last digits are beyond that. */
+double perp__fc_contact_error(int d, double mu, const double *r, const double *u, double S,
+                              double w, double tol);
+
 /* P_K for 3-D contacts. */
 void perp__fc_cone(double mu, const double *x, double *p);
 

@@ -114,8 +114,7 @@ double perp_fc_residual(const perp_fc *problem, const double *r, double *u)
 
 /* Verdict ------------------------------------------------------------------------------------- */
 
-/* r into its cone: a normal force that pulls is 0, and friction beyond mu r_n on the surface. Returns 1 where r was outside. */
-static int snap(int d, double mu, double *r)
+int perp__fc_snap(int d, double mu, double *r)
 {
     double most = mu * r[0];
     if (r[0] > 0 && fabs(r[1]) + (d == 3 ? fabs(r[2]) : 0) <= most) return 0;
@@ -127,21 +126,17 @@ static int snap(int d, double mu, double *r)
     return 1;
 }
 
-/* The largest of the rows that a contact's conditions speak of: without friction the normal one alone. */
-static double largest_row(int d, double mu, const double *x)
+double perp__fc_largest_row(int d, double mu, const double *x)
 {
     double largest = x[0];
     for (int k = 1; k < d && mu > 0; k++) largest = x[k] > largest ? x[k] : largest;
     return largest;
 }
 
-/* How far the terms may exceed the data before these are the scale: piles and stacks have terms of 50 times the data. */
-static const double GROWTH = 100;
-
 /* In the caller's unit. */
 static double most_terms(const perp__fc *fc, int i)
 {
-    return GROWTH * fc->data[i] / fc->scale[i];
+    return PERP_FC_GROWTH * fc->data[i] / fc->scale[i];
 }
 
 /* The size of the diagonal block. */
@@ -151,26 +146,23 @@ static double diagonal(const perp__fc *fc, int i)
     return fmax(fabs(w[0]), fmax(fabs(w[4]), fabs(w[8])));
 }
 
-/* S: the terms of u, at most GROWTH times the data; w: the diagonal of W. Forces are judged by what they do to their own u, but
- * no less strictly than to a part of themselves; not at all where they are so large that their last digits are beyond that. */
-static double contact_error(int d, double mu, const double *r, const double *u, double S, double w,
-                            double tol)
+double perp__fc_contact_error(int d, double mu, const double *r, const double *u, double S,
+                              double w, double tol)
 {
     double force[3] = {r[0], r[1], d == 3 ? r[2] : 0},
            velocity[3] = {u[0], u[1], d == 3 ? u[2] : 0};
-    double size = fmax(force[0], fmax(fabs(force[1]), fabs(force[2]))), R = GROWTH * size;
+    double size = fmax(force[0], fmax(fabs(force[1]), fabs(force[2]))), R = PERP_FC_GROWTH * size;
     if (w * R > S) R = S / w;
     if (mu > 0 && DBL_EPSILON * size > 0.1 * tol * R) return (double)INFINITY;
     return perp__error_contact(mu, force, velocity, S, R);
 }
 
-/* A contact that opens, and more than it presses: its impulse is 0 if not for rounding. r, u: its normals; w: its diagonal. */
-static int opens(double w, double r, double u, double S, double tol)
+int perp__fc_opens(double w, double r, double u, double S, double tol)
 {
     return r > 0 && u > tol * S && u >= w * r;
 }
 
-/* Of each contact the terms of u at r, at most GROWTH times the data. */
+/* Of each contact the terms of u at r, at most PERP_FC_GROWTH times the data. */
 static void scaled_terms(const perp__fc *fc, const double *r, double *S)
 {
     for (int i = 0; i < fc->nc; i++) {
@@ -181,7 +173,7 @@ static void scaled_terms(const perp__fc *fc, const double *r, double *S)
             for (int a = 0; a < 3; a++, w += 3)
                 row[a] += fabs(w[0] * x[0]) + fabs(w[1] * x[1]) + fabs(w[2] * x[2]);
         }
-        double terms = largest_row(3, fc->mu[i], row), most = GROWTH * fc->data[i];
+        double terms = perp__fc_largest_row(3, fc->mu[i], row), most = PERP_FC_GROWTH * fc->data[i];
         S[i] = terms < most ? terms : most;
     }
 }
@@ -192,7 +184,7 @@ double perp__fc_error(const perp__fc *fc)
     double worst = 0;
     int moved = 0, opened = 0;
     memcpy(r, fc->r, (size_t)fc->n * sizeof *r);
-    for (int i = 0; i < fc->nc; i++) moved |= snap(3, fc->mu[i], r + 3 * i);
+    for (int i = 0; i < fc->nc; i++) moved |= perp__fc_snap(3, fc->mu[i], r + 3 * i);
     if (moved)
         perp__fc_velocity(fc, r, u);
     else
@@ -200,7 +192,7 @@ double perp__fc_error(const perp__fc *fc)
     scaled_terms(fc, r, S);
     for (int i = 0; i < fc->nc; i++) {
         double w = fc->block[9 * (size_t)fc->diag[i]];
-        if (!opens(w, r[3 * i], u[3 * i], S[i], fc->tol)) continue;
+        if (!perp__fc_opens(w, r[3 * i], u[3 * i], S[i], fc->tol)) continue;
         r[3 * i] = r[3 * i + 1] = r[3 * i + 2] = 0;
         opened++;
     }
@@ -209,8 +201,8 @@ double perp__fc_error(const perp__fc *fc)
         scaled_terms(fc, r, S);
     }
     for (int i = 0; i < fc->nc; i++)
-        worst = perp__worse(worst, contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i],
-                                                 diagonal(fc, i), fc->tol));
+        worst = perp__worse(worst, perp__fc_contact_error(3, fc->mu[i], r + 3 * i, u + 3 * i, S[i],
+                                                          diagonal(fc, i), fc->tol));
     return worst;
 }
 
@@ -222,8 +214,8 @@ static int open_contacts(const perp__fc *fc, int d, double tol, double *r, perp_
         int at = d * fc->order[i], open = 0;
         if (r[at] > 0 && sums.u[at] > 0) {
             double w = fc->block[9 * (size_t)fc->diag[i]] / (fc->scale[i] * fc->force[i]);
-            double S = fmin(largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
-            open = opens(w, r[at], sums.u[at], S, tol);
+            double S = fmin(perp__fc_largest_row(d, fc->mu[i], sums.S + at), most_terms(fc, i));
+            open = perp__fc_opens(w, r[at], sums.u[at], S, tol);
         }
         for (int k = 0; k < d && (open || !fc->carries[i]); k++) r[at + k] = 0;
         opened += open;
@@ -245,14 +237,15 @@ static int judge_contacts(const perp__fc *fc, const perp_fc *p, double tol, cons
     int d = p->dimension, any = 0;
     for (int i = 0; i < fc->nc; i++) {
         int at = d * fc->order[i];
-        double S = largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
+        double S = perp__fc_largest_row(d, fc->mu[i], sums.S + at), D = most_terms(fc, i);
         double scale = S < D ? S : D, rounding = rounding_of(fc, i);
         if (is_fine) rounding *= rounding;
         int is_rough = rounding * S > 0.1 * tol * scale;
         any |= is_rough;
-        error[i] = is_rough ? (double)INFINITY
-                            : contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, scale,
-                                            diagonal(fc, i) / (fc->scale[i] * fc->force[i]), tol);
+        error[i] =
+            is_rough ? (double)INFINITY
+                     : perp__fc_contact_error(d, p->mu[fc->order[i]], r + at, sums.u + at, scale,
+                                              diagonal(fc, i) / (fc->scale[i] * fc->force[i]), tol);
     }
     return any;
 }
@@ -263,7 +256,7 @@ double perp__fc_judge(const perp__fc *fc, const perp_fc *p, double tol, double *
     int d = p->dimension;
     double worst = 0;
     perp__fc_sums plain = {sums.u, sums.S, NULL};
-    for (int i = 0; i < p->nc; i++) snap(d, p->mu[i], r + d * i);
+    for (int i = 0; i < p->nc; i++) perp__fc_snap(d, p->mu[i], r + d * i);
     caller_sums(p, r, plain);
     if (open_contacts(fc, d, tol, r, plain)) caller_sums(p, r, plain);
     if (judge_contacts(fc, p, tol, r, plain, 0, error)) {
