@@ -347,7 +347,8 @@ PERP_API perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_p
 /// may find one. Called again with nothing changed it converges like Newton's method. Sides are changed where the quadratic program
 /// says so; that others far from these were cheaper is not noticed.
 ///
-/// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MEMORY
+/// @return PERP_OK, PERP_ERR_ARG (no plan was found before; a parameter of the model was set), PERP_ERR_MODEL (a pair is switched by
+/// `when`), PERP_ERR_MEMORY
 PERP_API perp_status perp_plan_iterate(perp_plan *plan, perp_plan_result *result, perp_diag *diag);
 
 /// A start that the last solve has tried, and what came of it: starts are tried in order until one of them ends well.

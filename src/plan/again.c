@@ -194,5 +194,9 @@ perp_status perp_plan_solve_again(perp_plan *plan, int max_iter, perp_plan_resul
 perp_status perp_plan_iterate(perp_plan *plan, perp_plan_result *result, perp_diag *diag)
 {
     if (!plan || !result || !plan->again.has_answer) return PERP_ERR_ARG;
+    if (plan->program->has.guards)
+        return perp__refuse(diag, PERP_ERR_MODEL, perp__in(plan->model->source.name),
+                            "a plan with pairs that 'when' switches takes no single steps; "
+                            "perp_plan_solve_again solves it\n");
     return go_on(plan, 0, result, diag, perp__plan_run_step);
 }

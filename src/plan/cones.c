@@ -29,7 +29,13 @@ static void add_cone(perp__transcriber *t, const perp__contact *of, int point, i
     perp__program *g = t->program;
     perp__graph *graph = t->graph;
     perp__pair named = {.text = of->text, .at = of->at};
-    perp__plan_pair pair = {.pair = -1, .point = point, .parts = -1, .scale = 1, .is_cone = 1};
+    perp__plan_pair pair = {.pair = -1,
+                            .point = point,
+                            .parts = -1,
+                            .switched = -1,
+                            .kept = -1,
+                            .scale = 1,
+                            .is_cone = 1};
     perp_expr eps = perp__symbol(graph, g->sym.relaxation),
               s = perp__plan_unknown(t, point, split + 2), along = s, room = perp__const(graph, 1),
               bound = perp__translate_at(t, of->bound, of->at),

@@ -122,6 +122,17 @@ static void guess_line(const perp__program *g, const double *p, int i, double *w
 
 /* The parts of two-sided pairs: what their second side is at the guess, above 0 and below. They enter one row
  * alone, second side - above + below = 0. 0: memory. */
+/* What only a pair that is switched has: the first part of its guard, and what its second side falls short by. r: the rows without parts; NULL:
+ * both are 0. */
+static void guess_switched(const perp__program *g, const perp__plan_pair *pair, size_t k,
+                           const double *r, double *w)
+{
+    size_t K = (size_t)g->K;
+    const perp__plan_pair *guard = &g->pair[pair->switched];
+    w[(size_t)guard->w[0] * K + k] = r ? fmax(0, r[(size_t)guard->parts * K + k]) : 0;
+    w[(size_t)pair->minus * K + k] = r ? fmax(0, -r[(size_t)pair->parts * K + k]) : 0;
+}
+
 int perp__program_guess_parts(perp__program *g, double *w, const double *p)
 {
     size_t K = (size_t)g->K;
@@ -129,14 +140,17 @@ int perp__program_guess_parts(perp__program *g, double *w, const double *p)
     double cost, *r = malloc(((size_t)g->nrow * K + 1) * sizeof *r);
     if (!r) return 0;
     for (int i = 0; i < g->npair; i++)
-        if (g->pair[i].parts >= 0)
-            for (size_t k = 0; k < K; k++) w[(size_t)g->pair[i].w[1] * K + k] = 0;
+        for (size_t k = 0; k < K && g->pair[i].parts >= 0; k++) {
+            w[(size_t)g->pair[i].w[1] * K + k] = 0;
+            if (g->pair[i].switched >= 0) guess_switched(g, &g->pair[i], k, NULL, w);
+        }
     perp__program_values(g, NULL, w, p, r, &cost);
     for (int i = 0; i < g->npair; i++) {
         const perp__plan_pair *pair = &g->pair[i];
         for (size_t k = 0; k < K && pair->parts >= 0; k++) {
             double side = r[(size_t)pair->parts * K + k];
             w[(size_t)pair->w[1] * K + k] = fmax(0, pair->half ? -side : side);
+            if (pair->switched >= 0) guess_switched(g, pair, k, r, w);
         }
     }
     free(r);

@@ -255,6 +255,9 @@ perp_status perp__plan_create_on(const perp_model *model, const perp_plan_option
     if (status == PERP_OK &&
         !perp__program_guess_cones(plan->program, 0, plan->initial.w, plan->initial.p))
         status = PERP_ERR_MEMORY;
+    if (status == PERP_OK && plan->program->has.guards &&
+        !perp__program_guess_parts(plan->program, plan->initial.w, plan->initial.p))
+        status = PERP_ERR_MEMORY;
     if (status == PERP_OK && model->plan->table && !mesh) status = read_guess(plan, diag);
     if (status == PERP_OK &&
         !perp__program_find_units(plan->program, plan->initial.w, plan->initial.p))

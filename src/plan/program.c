@@ -343,7 +343,8 @@ static int lay_out(perp__transcriber *t, const perp__program_options *o)
     if (g->arena.failed || !take_mesh(g, o->mesh)) return 0;
     g->nv = m->nitem[PERP_VAR];
     g->held = t->block->holds_inputs || g->mesh.holds;
-    for (int i = 0; i < m->npair; i++) g->nsplit += m->pair[i].two_sided ? 2 : 0;
+    for (int i = 0; i < m->npair; i++)
+        g->nsplit += m->pair[i].two_sided ? 2 : m->pair[i].guard >= 0 ? PERP__GUARD_PARTS : 0;
     g->nsplit += 3 * perp__plan_cones(m);
     if (!share_steps(t)) return 0;
     g->horizon = known_value(t, t->block->horizon);

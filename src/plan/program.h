@@ -27,6 +27,10 @@ typedef struct perp__plan_pair {
     int point;
     int parts; /* of a two-sided pair: the row that its second side has its parts in; else -1 */
     int half;  /* of a two-sided pair: 0 at lo, 1 at hi */
+    int switched, kept,
+        minus; /* of one that is switched: the pair of its guard's parts, off where the second of these is 0, or -1; the row of
+                                  what must not be there together; the unknown that its second side falls short of 0 by */
+    int is_guard; /* of the pair behind it */
     int is_cone; /* an exact friction cone (cones.c), whose unknowns are d[2] and, as w[1], s; and its rows: */
     int force[2], slip[2], speed; /* f + bound d, v - s d, s - |v| */
 } perp__plan_pair;
@@ -134,6 +138,7 @@ typedef struct perp__program {
         perp__plan_bounded *bounded;
         int nbounded, cbounded;
         int model_row, model_end; /* the rows of the model's equations and pairs */
+        int guards;               /* pairs that are switched by `when` */
     } has;
     perp__plan_pair *pair;
     perp__plan_row *row;

@@ -40,13 +40,41 @@ double perp__pair_scale(const perp__program *g, const perp__plan_pair *pair)
     return unit == 1 ? pair->scale : 1;
 }
 
+/* The second side of the pair behind a guard. */
+static double switched_side(const perp__program *g, int guard, int k, const double *w,
+                            const double *r)
+{
+    const perp__plan_pair *pair = &g->pair[guard + 1];
+    return r[entry(g, pair->parts, k)] + w[entry(g, pair->w[1], k)] - w[entry(g, pair->minus, k)];
+}
+
+/* Of a guard that is at its switch: is what is behind it the same on both sides of that? Where its pair has a force, or would need one at once, it is
+ * not, and no small change switches it. */
+static int may_switch(const perp__program *g, int guard, int k, const double *w, const double *r,
+                      double tol)
+{
+    return perp__side_value(g, &g->pair[guard + 1], 0, k, w, r) <= tol &&
+           switched_side(g, guard, k, w, r) >= -tol;
+}
+
+/* The side of a guard, 1 where it is off: there is no force then, and a second side below 0 is there only then. */
+static int side_of_guard(const perp__program *g, int guard, int k, const double *w, const double *r)
+{
+    double above = perp__side_value(g, &g->pair[guard], 0, k, w, r),
+           below = perp__side_value(g, &g->pair[guard], 1, k, w, r),
+           force = perp__side_value(g, &g->pair[guard + 1], 0, k, w, r);
+    return above + fmax(0, -switched_side(g, guard, k, w, r)) > below + force;
+}
+
 void perp__sides_choose(perp__sides *s, const double *w, const double *r)
 {
     const perp__program *g = s->program;
     for (int i = 0; i < g->npair; i++)
         for (int k = 0; k < g->K; k++)
-            s->side[entry(g, i, k)] = perp__side_value(g, &g->pair[i], 0, k, w, r) >
-                                      perp__side_value(g, &g->pair[i], 1, k, w, r);
+            s->side[entry(g, i, k)] = g->pair[i].is_guard
+                                          ? (signed char)side_of_guard(g, i, k, w, r)
+                                          : perp__side_value(g, &g->pair[i], 0, k, w, r) >
+                                                perp__side_value(g, &g->pair[i], 1, k, w, r);
 }
 
 /* v = s d; s is |v| by that. */
@@ -59,6 +87,32 @@ static void hold_direction(perp__bounds *b, const perp__plan_pair *pair, size_t 
     }
     b->rlo[speed] = -INFINITY;
     b->rhi[speed] = INFINITY;
+}
+
+/* Is the pair switched off at step k by its guard's side? */
+static int is_off(const perp__sides *s, const perp__plan_pair *pair, int k)
+{
+    return pair->switched >= 0 && s->side[entry(s->program, pair->switched, k)] == 1;
+}
+
+static int has_relaxed_guard(const perp__sides *s, const perp__plan_pair *pair, int k)
+{
+    return pair->switched >= 0 &&
+           s->side[entry(s->program, pair->switched, k)] == PERP__SIDE_RELAXED;
+}
+
+/* Of a pair that is switched: its second side is anything where it is off, and never short of 0 where it is on. */
+static void hold_parts(perp__bounds *b, const perp__plan_pair *pair, int off, size_t K, size_t k)
+{
+    size_t minus = (size_t)pair->minus * K + k, plus = (size_t)pair->w[1] * K + k,
+           parts = (size_t)pair->parts * K + k, kept = (size_t)pair->kept * K + k;
+    b->rlo[kept] = -INFINITY;
+    b->rhi[kept] = INFINITY;
+    b->wlo[minus] = b->whi[minus] = 0;
+    if (!off) return;
+    b->wlo[plus] = b->whi[plus] = 0;
+    b->rlo[parts] = -INFINITY;
+    b->rhi[parts] = INFINITY;
 }
 
 const perp__bounds *perp__sides_fix(perp__sides *s)
@@ -74,12 +128,17 @@ const perp__bounds *perp__sides_fix(perp__sides *s)
         for (int k = 0; k < g->K; k++) {
             const perp__plan_pair *pair = &g->pair[i];
             int side = s->side[entry(g, i, k)];
-            if (side == PERP__SIDE_RELAXED) continue;
+            if (side == PERP__SIDE_RELAXED || has_relaxed_guard(s, pair, k)) continue;
             if (pair->product >= 0) {
                 b->rlo[entry(g, pair->product, k)] = -INFINITY;
                 b->rhi[entry(g, pair->product, k)] = INFINITY;
             }
             if (pair->is_cone) hold_direction(b, pair, (size_t)g->K, (size_t)k);
+            if (pair->switched >= 0) {
+                int off = is_off(s, pair, k);
+                hold_parts(b, pair, off, K, (size_t)k);
+                if (off) side = 0;
+            }
             if (side == PERP__SIDE_OPEN) continue;
             if (pair->row[side] >= 0) {
                 size_t at = entry(g, pair->row[side], k);
@@ -101,6 +160,8 @@ int perp__sides_treat(perp__sides *s, const double *w, const double *r, double t
             const perp__plan_pair *pair = &g->pair[i];
             signed char *side = &s->side[entry(g, i, k)];
             double scale = *side == 1 ? perp__pair_scale(g, pair) : 1; /* of the other side */
+            if (is_off(s, pair, k)) continue;
+            if (pair->is_guard && !may_switch(g, i, k, w, r, tol)) continue;
             if (*side > 1 || perp__side_value(g, pair, 1 - *side, k, w, r) > tol * scale) continue;
             *side = (signed char)treatment;
             count++;

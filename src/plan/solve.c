@@ -91,7 +91,9 @@ perp__ipm_result perp__plan_run_homotopy(perp_plan *plan, int start, double last
     if (!refines) o.gap = CLOSED_WITHOUT_PAIRS;
     o.relaxation = po->pairs == PERP_PLAN_PRODUCTS ? 0 : po->relaxation;
     o.relaxation_min = po->pairs == PERP_PLAN_PRODUCTS ? 0 : last;
-    if (start == 0 && plan->has_guess && o.relaxation > 0) {
+    /* a bounce that is relaxed is none: it begins where the guess has it */
+    int is_near = plan->has_guess || plan->program->has.guards;
+    if (start == 0 && is_near && o.relaxation > 0) {
         o.relaxation = relaxation_of_guess(plan);
         o.push = o.barrier =
             sqrt(o.relaxation); /* no farther from its pairs than they are relaxed */

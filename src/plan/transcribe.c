@@ -314,17 +314,74 @@ void perp__push_pair(perp__transcriber *t, perp__plan_pair pair)
         t->failed = 1;
 }
 
+/* One of two pairs by which a pair is switched: of side a and a part of what row `parts` has. The program's index of it. */
+static int join_parts(perp__transcriber *t, perp__plan_pair pair, const perp__pair *of, perp_expr a,
+                      perp_expr part, int parts, int half)
+{
+    pair.parts = parts;
+    pair.half = half;
+    perp__add_side(t, &pair, 0, a, of, 1, a, 0);
+    perp__add_side(t, &pair, 1, part, of, 1, part, 0);
+    perp__join_sides(t, &pair, a, part, of);
+    perp__push_pair(t, pair);
+    return t->program->npair - 1;
+}
+
+/* A pair that holds where the guard c <= 0 does at the start of the step, while a = 0 elsewhere: with c = above - below and b = plus - minus,
+ * 0 <= above perp below >= 0 and 0 <= a perp plus >= 0, and of a, above, below, minus no two are there together that do not belong together. Where
+ * sides are fixed (sides.c), below = 0 switches the pair off. */
+static void add_guarded(perp__transcriber *t, perp__plan_pair pair, const perp__pair *of,
+                        perp_expr a, perp_expr b, int *split)
+{
+    perp__graph *graph = t->graph;
+    perp__program *g = t->program;
+    const perp__node *guard = &t->model->graph.node[of->guard];
+    if (guard->op != PERP__LE && guard->op != PERP__LT) {
+        perp__plan_error(t, of->at, "a plan switches a pair by one comparison: 'when a <= b'");
+        return;
+    }
+    perp_expr left = perp__translate_at(t, guard->a, of->at),
+              right = perp__translate_at(t, guard->b, of->at), part[PERP__GUARD_PARTS];
+    int first = pair.point * g->nb + *split;
+    for (int i = 0; i < PERP__GUARD_PARTS; i++)
+        part[i] = perp__plan_unknown(t, pair.point, (*split)++);
+    perp_expr above = part[0], below = part[1], plus = part[2], minus = part[3];
+    perp_expr gap = perp__sub(graph, left, right), gap_parts = perp__sub(graph, above, below),
+              side_parts = perp__sub(graph, plus, minus),
+              kept = perp__add(graph, perp__mul(graph, a, perp__add(graph, above, minus)),
+                               perp__mul(graph, minus, perp__add(graph, below, plus)));
+    int of_gap = perp__add_row(t, perp__sub(graph, gap, gap_parts), 0, 0, of->text, of->at, -1);
+    int of_side = perp__add_row(t, perp__sub(graph, b, side_parts), 0, 0, of->text, of->at, -1);
+    kept = perp__sub(graph, kept, perp__symbol(graph, g->sym.relaxation));
+    pair.is_guard = 1;
+    int switched = join_parts(t, pair, of, above, below, of_gap, 1);
+    pair.is_guard = 0;
+    pair.switched = switched;
+    pair.kept = perp__add_row(t, kept, -INFINITY, 0, of->text, of->at, -1);
+    pair.minus = first + 3;
+    join_parts(t, pair, of, a, plus, of_side, 0);
+}
+
 static void add_pair(perp__transcriber *t, int i, int c, int *split)
 {
     perp__graph *graph = t->graph;
     const perp__pair *of = &t->model->pair[i];
     perp_expr a = perp__translate_at(t, of->a, of->at), b = perp__translate_at(t, of->b, of->at);
-    perp__plan_pair pair = {.pair = i, .point = c, .parts = -1, .scale = 1};
-    if (of->guard >= 0) {
+    perp__plan_pair pair = {
+        .pair = i, .point = c, .parts = -1, .switched = -1, .kept = -1, .scale = 1};
+    if (of->guard >= 0 && (of->two_sided || t->program->npoint > 1)) {
         if (c == 0)
             perp__plan_error(t, of->at,
-                             "a plan cannot switch a pair by 'when'; write contact as a pair with "
-                             "the gap: 0 <= force perp gap >= 0");
+                             of->two_sided
+                                 ? "a plan does not switch two-sided pairs by 'when'; friction "
+                                   "ends with its bound, mu times the force of the contact"
+                                 : "a plan switches pairs by 'when' from step to step: by "
+                                   "'method backward-euler' or 'theta'");
+        return;
+    }
+    if (of->guard >= 0) {
+        t->program->has.guards++;
+        add_guarded(t, pair, of, a, b, split);
         return;
     }
     if (!of->two_sided) {

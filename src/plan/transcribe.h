@@ -57,6 +57,9 @@ void perp__transcribe_costs(perp__transcriber *t);
 int perp__add_row(perp__transcriber *t, perp_expr e, double lo, double hi, const char *text, int at,
                   int condition);
 
+/* What the guard and the second side of a pair that is switched are the differences of. */
+enum { PERP__GUARD_PARTS = 4 };
+
 /* Unknown j of point c. */
 perp_expr perp__plan_unknown(perp__transcriber *t, int c, int j);
 /* cones.c: how many exact friction cones a model has; their rows and pairs at a point, whose unknowns begin at *split. */

@@ -185,9 +185,15 @@ static perp_expr *list_roots(const perp_model *m, int *n)
 {
     const perp__plan_block *b = m->plan;
     perp_expr *conditions = perp__condition_roots(m, n);
-    size_t most = (size_t)*n + 5 * (size_t)m->nfriction + 3 * (size_t)b->ncondition;
+    size_t most =
+        (size_t)*n + 2 * (size_t)m->npair + 5 * (size_t)m->nfriction + 3 * (size_t)b->ncondition;
     perp_expr *roots = conditions ? realloc(conditions, (most + 1) * sizeof *roots) : NULL;
     if (!roots) free(conditions);
+    for (int i = 0; i < m->npair && roots; i++) {
+        if (m->pair[i].guard < 0) continue;
+        const perp__node *guard = &m->graph.node[m->pair[i].guard];
+        roots[(*n)++] = guard->a, roots[(*n)++] = guard->b;
+    }
     for (int i = 0; i < m->nfriction && roots; i++) {
         const perp__contact *f = &m->contact[i];
         roots[(*n)++] = f->bound;
@@ -437,11 +443,25 @@ static void check_equations(checker *u, int with_rate)
             note(u, &u->check->defect, judged(u, equation_error, i), u->m->equation[i].at);
 }
 
+/* Where the guard left <= right holds, or is as good as equal, the pair may; where it does not, or so, a may be 0. */
+static double guarded_error(checker *u, const perp__pair *q)
+{
+    const perp__node *guard = &u->m->graph.node[q->guard];
+    know_terms(u, 1);
+    perp__amount a = amount(u, q->a),
+                 room = perp__amount_difference(amount(u, guard->b), amount(u, guard->a)),
+                 passed = perp__amount_difference(amount(u, guard->a), amount(u, guard->b));
+    double on = fmax(perp__error_negative(room), perp__error_pair(a, amount(u, q->b))),
+           off = fmax(perp__error_negative(passed), perp__error_zero(a));
+    return fmin(on, off);
+}
+
 static double pair_error(checker *u, int i)
 {
     const perp__pair *q = &u->m->pair[i];
     const double *v = u->value;
     double a = v[q->a], b = v[q->b];
+    if (q->guard >= 0) return guarded_error(u, q);
     if (!q->two_sided) {
         if (a >= 0 && b >= 0 && (a == 0 || b == 0)) return 0;
         know_terms(u, 1);

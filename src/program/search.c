@@ -77,7 +77,7 @@ static void add_pair(builder *b, int i, int *split)
 {
     perp__graph *g = b->t.graph;
     const perp__nl *nl = b->nl;
-    perp__plan_pair pair = {.pair = i, .parts = -1, .scale = 1};
+    perp__plan_pair pair = {.pair = i, .parts = -1, .switched = -1, .kept = -1, .scale = 1};
     int both = nl->pairs.lower[i] && nl->pairs.upper[i];
     if (both) {
         perp_expr plus = perp__symbol(g, *split), minus = perp__symbol(g, *split + 1),

@@ -204,6 +204,170 @@ static void an_input_may_be_bounded_in_its_rate(void **state)
     }
 }
 
+#define BALL(contact, method)                                                                      \
+    "param g = 9.81, e = 0.8, ux = 3, uz = 1\nstate x = 0, z = 1.5, vx = 3, vz = 1\n"              \
+    "var p\nder(x) = vx\nder(z) = vz\nder(vx) = 0\nder(vz) = p - g\n" contact                      \
+    "\nplan {\nhorizon free in [0.2, 3] guess 0.9\nphases 2\nnodes 51\nguess simulate\n" method    \
+    "free ux in [-10, 10]\nfree uz in [-10, 10]\nminimize end(ux^2 + uz^2)\n"                      \
+    "at start: vx = ux, vz = uz\nat end: x = 3, z = 0.6, vz >= 0\n}\n"
+#define NEWTON "0 <= p perp vz + e*pre(vz) >= 0 when z + h*vz <= 0"
+
+/* The least ux^2 + uz^2 with which the ball bounces once and then rises through (3, 0.6), by ternary search over the time of the fall. */
+static double least_throw(void)
+{
+    double lo = 0.3, hi = 0.8, cost[2] = {0};
+    for (int i = 0; i < 100; i++) {
+        double part = (hi - lo) / 3;
+        for (int k = 0; k < 2; k++) {
+            double fall = lo + (k + 1) * part, uz = 4.905 * fall - 1.5 / fall,
+                   up = 0.8 * (9.81 * fall - uz),
+                   rise = (up - sqrt(up * up - 2 * 9.81 * 0.6)) / 9.81, ux = 3 / (fall + rise);
+            cost[k] = ux * ux + uz * uz;
+        }
+        if (cost[0] < cost[1])
+            hi -= part;
+        else
+            lo += part;
+    }
+    return cost[0];
+}
+
+/* Newton's law at one step, whose velocity is turned round to the last digit; the cost comes to the least without steps in the first order of
+ * the step. */
+static void a_ball_bounces_in_a_plan(void **state)
+{
+    (void)state;
+    double least = least_throw(), last = 0;
+    assert_near(least, 13.65297, 1e-4);
+    for (int nodes = 51; nodes <= 101; nodes += 50) {
+        perp_model *m = parse_model(BALL(NEWTON, ""));
+        perp_plan_options o = perp_plan_options_default(m);
+        perp_plan *plan;
+        perp_plan_result r;
+        double before[32], row[32];
+        int bounces = 0;
+        o.nodes = nodes;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_int_equal(r.outcome, PERP_PLAN_LOCAL_MINIMUM);
+        assert_true(fmax(fmax(r.defect, r.complementarity), r.conditions) <= 1e-9);
+        assert_true(r.cost > least && r.cost < least * (1 + 1.1 / nodes));
+        if (last > 0) assert_near((r.cost - least) / (last - least), 0.5, 0.05);
+        last = r.cost;
+        perp_plan_row(plan, 0, before);
+        for (int k = 1; k < nodes; k++) { /* t, x, z, vx, vz, p */
+            perp_plan_row(plan, k, row);
+            if (row[5] > 0) {
+                assert_near(row[4], -0.8 * before[4], 1e-9);
+                assert_true(before[2] + (row[0] - before[0]) * before[4] <= 1e-9);
+                bounces++;
+            }
+            memcpy(before, row, sizeof row);
+        }
+        assert_int_equal(bounces, 1);
+        assert_int_equal(perp_plan_iterate(plan, &r, NULL), PERP_ERR_MODEL);
+        free_plan(plan, m);
+    }
+}
+
+/* A start that falls through the ground, left after one iteration, is no plan: the pair is judged where its guard holds. */
+static void a_bounce_that_is_left_out_is_seen(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(
+        "state z = 1, v = 0\nvar p\ninput u in [-1, 1]\nder(z) = v\nder(v) = p - 9.81 + u\n"
+        "0 <= p perp v + 0.8*pre(v) >= 0 when z + h*v <= 0\n"
+        "plan {\nhorizon 1\nnodes 11\nminimize integral(u^2)\n}\n");
+    perp_plan_options o = perp_plan_options_default(m);
+    perp_plan *plan;
+    perp_plan_result r;
+    o.restarts = o.replay = 0;
+    o.max_iter = 1;
+    assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+    double v = 0, z = 1;
+    for (int k = 0; k < 11; k++) {
+        double row[] = {0.1 * k, z, v, 0, 0};
+        assert_int_equal(perp_plan_set_guess_row(plan, k, row), PERP_OK);
+        v -= 0.981;
+        z += 0.1 * v;
+    }
+    assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+    assert_false(perp_plan_holds(r.outcome));
+    assert_true(r.complementarity > 1e-3);
+    free_plan(plan, m);
+}
+
+static void what_cannot_be_switched_is_refused(void **state)
+{
+    (void)state;
+    refused(parse_model(BALL(NEWTON " and vz <= 0", "")), "by one comparison");
+    refused(parse_model(BALL(NEWTON, "method radau3\n")), "from step to step");
+    refused(parse_model(BALL("-1 <= p <= 1 perp vz when z <= 0", "")), "two-sided");
+}
+
+/* A thermostat that is on until 21 degrees has to be taken there before it is off at 20: 2 ln(35/29) + 2 ln(11/10). */
+static void a_switch_with_hysteresis_is_planned(void **state)
+{
+    (void)state;
+    perp_model *m = parse_model(
+        "param low = 19, high = 21\ninput u in [0, 20]\nstate T = 15, q = 1\n"
+        "der(T) = u*q - 0.5*(T - 10)\n0 <= q <= 1 perp T - low - (high - low)*pre(q)\n"
+        "plan {\nhorizon free in [0.1, 5]\nphases 2\nnodes 21\ninputs held\nminimize time\n"
+        "at end: T = 20, q = 0\n}\n");
+    perp_plan_result r;
+    perp_plan *plan = plan_by(m, PERP_PLAN_RADAU5, &r);
+    double row[16], warmest = 0;
+    assert_near(r.cost, 2 * log(35.0 / 29) + 2 * log(1.1), 5e-4);
+    for (int k = 0; k < perp_plan_rows(plan); k++) {
+        perp_plan_row(plan, k, row);
+        warmest = fmax(warmest, row[1]);
+    }
+    assert_near(warmest, 21, 0.01);
+    free_plan(plan, m);
+}
+
+/* Heating that is on or off in each of six steps: what comes of every choice is known, and every plan is one of them; of several seeds one finds
+ * the best. */
+static void choices_are_whole(void **state)
+{
+    (void)state;
+    perp_plan_result r;
+    perp_plan *plan;
+    double cost[64], least = INFINITY, best = INFINITY, row[16];
+    for (int choice = 0; choice < 64; choice++) {
+        double T = 15;
+        cost[choice] = 0;
+        for (int k = 0; k < 6; k++) {
+            T = (T + 0.5 * (8 * (choice >> k & 1) + 2)) / 1.1;
+            cost[choice] += 0.5 * (T - 20) * (T - 20);
+        }
+        least = fmin(least, cost[choice]);
+    }
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        perp_model *m =
+            parse_model("input z in [0, 1]\nstate T = 15\nvar on\nder(T) = 8*z - 0.2*(T - 10)\n"
+                        "0 <= on perp 1 - on >= 0\n"
+                        "plan {\nhorizon 3\nnodes 7\nminimize integral((T - 20)^2)\nz = on\n}\n");
+        perp_plan_options o = perp_plan_options_default(m);
+        o.start = PERP_PLAN_START_RANDOM;
+        o.seed = seed;
+        o.tries = 20;
+        assert_int_equal(perp_plan_create(m, &o, &plan, NULL), PERP_OK);
+        assert_int_equal(perp_plan_solve(plan, &r, NULL), PERP_OK);
+        assert_true(perp_plan_holds(r.outcome));
+        int choice = 0;
+        for (int k = 1; k < 7; k++) { /* t, T, on, z */
+            perp_plan_row(plan, k, row);
+            assert_near(row[3], round(row[3]), 1e-9);
+            choice += (int)round(row[3]) << (k - 1);
+        }
+        assert_near(r.cost, cost[choice], 1e-8);
+        best = fmin(best, r.cost);
+        free_plan(plan, m);
+    }
+    assert_near(best, least, 1e-8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +375,11 @@ int main(void)
         cmocka_unit_test(the_start_is_that_of_the_solve),
         cmocka_unit_test(costs_stand_at_nodes),
         cmocka_unit_test(an_input_may_be_bounded_in_its_rate),
+        cmocka_unit_test(a_ball_bounces_in_a_plan),
+        cmocka_unit_test(a_bounce_that_is_left_out_is_seen),
+        cmocka_unit_test(what_cannot_be_switched_is_refused),
+        cmocka_unit_test(a_switch_with_hysteresis_is_planned),
+        cmocka_unit_test(choices_are_whole),
         cmocka_unit_test(a_table_is_followed),
         cmocka_unit_test(a_table_that_is_too_short_is_named),
     };
