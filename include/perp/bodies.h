@@ -17,6 +17,7 @@
 
 #include "perp/base.h"
 #include "perp/friction.h"
+#include "perp/shapes.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,37 +63,6 @@ typedef struct perp_body {
     double armature; ///< >= 0, added to the diagonal of M: a geared motor's inertia [kg, kg m^2]
 } perp_body;
 
-/// The shapes: name, word, what `size` is.
-#define PERP_SHAPE_LIST(X)                                                                         \
-    X(PERP_SHAPE_PLANE, "plane",                                                                   \
-      "none: the half-space below z = 0 of its frame; of the world only")                          \
-    X(PERP_SHAPE_SPHERE, "sphere", "radius")                                                       \
-    X(PERP_SHAPE_CAPSULE, "capsule",                                                               \
-      "radius, half of its length between the centres of its ends, along z")                       \
-    X(PERP_SHAPE_BOX, "box", "half of its lengths along x, y, z")
-
-typedef enum perp_shape_kind {
-#define PERP_SHAPE_ENUM(name, word, text) name,
-    PERP_SHAPE_LIST(PERP_SHAPE_ENUM)
-#undef PERP_SHAPE_ENUM
-        PERP_SHAPE_COUNT
-} perp_shape_kind;
-
-PERP_API const char *perp_shape_name(perp_shape_kind kind);
-PERP_API const char *perp_shape_summary(perp_shape_kind kind);
-PERP_API perp_shape_kind perp_shape_find(const char *name);
-
-/// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the world do not touch each other.
-typedef struct perp_shape {
-    int body; ///< 0: the world
-    perp_shape_kind kind;
-    double size[3];     ///< [m], > 0
-    double position[3]; ///< in the body's frame
-    double rotation[4]; ///< quaternion; all 0: none
-    double mu;          ///< friction coefficient, >= 0; of two shapes the larger counts
-    double restitution; ///< Newton's, 0..1; of two shapes the larger counts
-} perp_shape;
-
 typedef struct perp_bodies_options {
     size_t size;       ///< set by the default; says which fields the caller has
     double gravity[3]; ///< [m/s^2]; default (0, 0, -9.81)
@@ -109,17 +79,6 @@ static inline perp_bodies_options perp_bodies_options_default(void)
     perp_bodies_options_fill(&options, sizeof options);
     return options;
 }
-
-/// Two points of two shapes that are near each other, and what acts there.
-typedef struct perp_touch {
-    int shape[2];     ///< indices of the description
-    double point[3];  ///< in the world, midway between the surfaces
-    double normal[3]; ///< unit, from the first shape to the second
-    double gap;       ///< distance along it, < 0: they overlap [m]
-    double tangent[2][3];
-    double mu;
-    double impulse[3]; ///< of the last step on the second body: along normal and tangents [N s]
-} perp_touch;
 
 typedef struct perp_bodies_info {
     long step;            ///< 1 for the first

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "bodies/geometry.h"
 #include "perp/bodies.h"
 
 /* Inertia of a rigid body about its origin, in its frame: mass, mass times centre, xx yy zz xy xz yz. */
@@ -40,6 +41,18 @@ typedef struct perp__pair {
     int shape[2];
 } perp__pair;
 
+typedef struct perp__box {
+    double low[3], high[3];
+    int which;
+} perp__box;
+
+/* Pairs of boxes that meet. */
+typedef struct perp__broad {
+    perp__box *box; /* n; their order and axes change */
+    perp__pair *pair;
+    int n, npair, cpair;
+} perp__broad;
+
 /* The friction problem of a step. */
 typedef struct perp__contact_problem {
     perp__rows *rows;
@@ -53,10 +66,12 @@ struct perp_bodies {
     perp__arena arena;
     perp_bodies_options o;
     perp__link *link; /* n; 0 is the world */
-    int n, nq, nv, npair;
+    int n, nq, nv, nshape;
     perp_shape *shape;
-    perp__pair *pair; /* that may touch */
-    int *parent_of;   /* of a velocity: the next one up its tree, -1 */
+    perp__placed *placed; /* the shapes, at the begin of the step */
+    double *travel;       /* how far each may come within it */
+    perp__broad broad;
+    int *parent_of; /* of a velocity: the next one up its tree, -1 */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
         *D;                     /* M: then its factors L, D of L' D L */
     double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
@@ -87,19 +102,6 @@ void perp__bodies_solve_up(const perp_bodies *b, const double *L, const int *at,
 /* q moved by v over h. */
 void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *q);
 
-/* shapes.c. A shape's pose in the world. */
-typedef struct perp__placed {
-    const perp_shape *shape;
-    double R[9], p[3];
-} perp__placed;
-
-/* boxes.c: contacts nearer than `margin`; at most MOST_TOUCHES. How many. */
-enum { PERP__MOST_TOUCHES = 8 };
-int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
-                      perp_touch *touch);
-int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin,
-                       perp_touch *touch);
-
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
@@ -109,6 +111,11 @@ int perp__bodies_state_contacts(perp_bodies *b, const double *free);
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
 
+/* build.c: may two shapes touch, by the bodies that they are of? */
+int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
+
+/* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
+int perp__broad_pairs(perp__broad *b);
 /* All contacts nearer than what may close within h; in b->touch. 0: memory is out. */
 int perp__bodies_find_touches(perp_bodies *b);
 

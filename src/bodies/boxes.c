@@ -1,7 +1,7 @@
-/* Contact of two boxes: the axis of largest separation among faces and pairs of edges, then the incident face clipped by the sides of
- * the reference face, or the nearest points of two edges. */
+/* Contact of two boxes: the axis of largest separation among faces and pairs of edges, then what the faces have in common, or the nearest
+ * points of two edges. */
 
-#include "bodies/bodies.h"
+#include "bodies/geometry.h"
 #include "bodies/space.h"
 
 #include <string.h>
@@ -38,20 +38,25 @@ static void try_axis(const boxes *x, const double *n, int a, int b, double lead,
     best->a = a, best->b = b;
 }
 
+static const double LEAD = 1e-4; /* of edges before faces, beside the smallest half length */
+
+static double least_of(const boxes *x)
+{
+    return fmin(perp__shape_least(x->a->shape), perp__shape_least(x->b->shape));
+}
+
 static axis best_axis(const boxes *x)
 {
-    const double FLAT = 1e-9,
-                 LEAD = 1e-4; /* of edges before faces, beside the smallest half length */
+    const double FLAT = 1e-9;
     axis best = {.separation = -INFINITY, .a = -1, .b = -1};
-    double least = x->ha[0];
+    double lead = LEAD * least_of(x);
     for (int k = 0; k < 3; k++) {
         double n[3] = {k == 0, k == 1, k == 2};
-        least = fmin(least, fmin(x->ha[k], x->hb[k]));
         try_axis(x, n, k, -1, 0, &best);
     }
     for (int k = 0; k < 3; k++) {
         double n[3] = {x->C[k], x->C[3 + k], x->C[6 + k]};
-        try_axis(x, n, -1, k, LEAD * least, &best);
+        try_axis(x, n, -1, k, lead, &best);
     }
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
@@ -61,89 +66,14 @@ static axis best_axis(const boxes *x)
             double length = perp__length3(n);
             if (length < FLAT) continue; /* parallel: a face's */
             for (int k = 0; k < 3; k++) n[k] /= length;
-            try_axis(x, n, i, j, LEAD * least, &best);
+            try_axis(x, n, i, j, lead, &best);
         }
     return best;
-}
-
-/* Faces ------------------------------------------------------------------------------------------------ */
-
-enum { CORNERS = 16 };
-
-typedef struct polygon {
-    double x[CORNERS][3];
-    int n;
-} polygon;
-
-/* Cut off what lies beyond `limit` along direction d from c. */
-static void clip(polygon *p, const double *c, const double *d, double limit)
-{
-    polygon out = {.n = 0};
-    for (int i = 0; i < p->n; i++) {
-        const double *x = p->x[i], *y = p->x[(i + 1) % p->n];
-        double from[3], to[3];
-        perp__move3(x, -1, c, from);
-        perp__move3(y, -1, c, to);
-        double gx = perp__dot3(from, d) - limit, gy = perp__dot3(to, d) - limit;
-        if (gx <= 0 && out.n < CORNERS) memcpy(out.x[out.n++], x, sizeof out.x[0]);
-        if (gx * gy < 0 && out.n < CORNERS)
-            for (int k = 0; k < 3; k++) out.x[out.n][k] = x[k] + gx / (gx - gy) * (y[k] - x[k]);
-        out.n += gx * gy < 0 && out.n < CORNERS;
-    }
-    *p = out;
 }
 
 static void column(const double *R, int k, double *out)
 {
     for (int i = 0; i < 3; i++) out[i] = R[3 * i + k];
-}
-
-/* The face of a box whose outward normal is most opposite to n. */
-static polygon incident_face(const perp__placed *box, const double *n)
-{
-    const double *h = box->shape->size;
-    double local[3], centre[3], u[3], w[3];
-    polygon p = {.n = 4};
-    perp__rotate_back3(box->R, n, local);
-    int k = 0;
-    for (int i = 1; i < 3; i++)
-        if (fabs(local[i]) > fabs(local[k])) k = i;
-    column(box->R, k, u);
-    perp__move3(box->p, local[k] > 0 ? -h[k] : h[k], u, centre);
-    column(box->R, (k + 1) % 3, u);
-    column(box->R, (k + 2) % 3, w);
-    for (int i = 0; i < 4; i++) {
-        perp__move3(centre, (i == 0 || i == 3 ? 1 : -1) * h[(k + 1) % 3], u, p.x[i]);
-        perp__move3(p.x[i], (i < 2 ? 1 : -1) * h[(k + 2) % 3], w, p.x[i]);
-    }
-    return p;
-}
-
-/* The reference box's face k with outward normal n; contacts have `sign` n as normal. */
-static int touch_faces(const perp__placed *reference, const perp__placed *other, int k,
-                       const double *n, double sign, double margin, perp_touch *touch)
-{
-    const double *h = reference->shape->size;
-    polygon p = incident_face(other, n);
-    int count = 0;
-    for (int j = 1; j <= 2; j++) {
-        double d[3], back[3];
-        column(reference->R, (k + j) % 3, d);
-        for (int i = 0; i < 3; i++) back[i] = -d[i];
-        clip(&p, reference->p, d, h[(k + j) % 3]);
-        clip(&p, reference->p, back, h[(k + j) % 3]);
-    }
-    for (int i = 0; i < p.n && count < PERP__MOST_TOUCHES; i++) {
-        double from[3];
-        perp__move3(p.x[i], -1, reference->p, from);
-        double gap = perp__dot3(from, n) - h[k];
-        if (gap > margin) continue;
-        perp_touch *t = &touch[count++];
-        perp__move3(p.x[i], -0.5 * gap, n, t->point);
-        for (int c = 0; c < 3; c++) t->normal[c] = sign * n[c];
-        t->gap = gap;
-    }
-    return count;
 }
 
 /* Edges ------------------------------------------------------------------------------------------------ */
@@ -181,6 +111,7 @@ static int touch_edges(const perp__placed *a, const perp__placed *b, const axis 
         t->normal[k] = best->n[k];
     }
     t->gap = best->separation;
+    t->feature = 3 * best->a + best->b - 16; /* apart from corners and what is cut */
     return 1;
 }
 
@@ -197,8 +128,11 @@ int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margi
                 a->R[i] * b->R[j] + a->R[3 + i] * b->R[3 + j] + a->R[6 + i] * b->R[6 + j];
     axis best = best_axis(&x);
     if (best.separation > margin) return 0;
+    if (best.separation > LEAD * least_of(&x)) /* no axis says how far corners are apart */
+        return perp__touch_convex(a, b, margin, touch);
     if (best.a >= 0 && best.b >= 0) return touch_edges(a, b, &best, touch);
-    if (best.a >= 0) return touch_faces(a, b, best.a, best.n, 1, margin, touch);
     for (int k = 0; k < 3; k++) back[k] = -best.n[k];
-    return touch_faces(b, a, best.b, back, -1, margin, touch);
+    int n = best.a >= 0 ? perp__touch_face(a, b, best.n, 1, margin, touch)
+                        : perp__touch_face(b, a, back, -1, margin, touch);
+    return n ? n : perp__touch_convex(a, b, margin, touch);
 }

@@ -17,15 +17,6 @@ static const perp__words joints = PERP_WORDS(joint_rows);
 PERP_WORD_FUNCTIONS(perp_joint, perp_joint, joints)
 PERP_WORD_SUMMARY(perp_joint, perp_joint_summary, joints)
 
-static const perp__word shape_rows[] = {
-#define WORD(name, word, text) {word, text},
-    PERP_SHAPE_LIST(WORD)
-#undef WORD
-};
-static const perp__words shapes = PERP_WORDS(shape_rows);
-PERP_WORD_FUNCTIONS(perp_shape_kind, perp_shape, shapes)
-PERP_WORD_SUMMARY(perp_shape_kind, perp_shape_summary, shapes)
-
 #define SIZE(name, word, nq, nv, text) {nq, nv},
 static const int sizes[][2] = {PERP_JOINT_LIST(SIZE)};
 #undef SIZE
@@ -44,15 +35,6 @@ static int are_finite(const double *x, int n)
     for (int i = 0; i < n; i++)
         if (!isfinite(x[i])) return 0;
     return 1;
-}
-
-/* 0: length 0, or not finite; a rotation that is all 0 is none. */
-static int take_rotation(const double given[4], double q[4])
-{
-    double none[4] = {1, 0, 0, 0};
-    int is_none = given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0;
-    memcpy(q, is_none ? none : given, sizeof none);
-    return perp__quaternion_normalise(q);
 }
 
 /* Is it the inertia of masses: no eigenvalue of (trace/2) 1 - I, the second moments, is negative (by its principal minors)? */
@@ -74,7 +56,7 @@ static const char *body_fault(const perp_body *is, int i)
     if (is->joint < 0 || is->joint >= PERP_JOINT_COUNT) return "its joint is none";
     if (!are_finite(is->position, 3) || !are_finite(is->center, 3))
         return "a position is not finite";
-    if (!take_rotation(is->rotation, q)) return "its rotation is no quaternion";
+    if (!perp__rotation_take(is->rotation, q)) return "its rotation is no quaternion";
     if (is_one && (!are_finite(is->axis, 3) || !(perp__length3(is->axis) > 0)))
         return "its axis has no direction";
     if (!(is->mass >= 0) || !isfinite(is->mass)) return "its mass is negative or not finite";
@@ -87,15 +69,10 @@ static const char *body_fault(const perp_body *is, int i)
 
 static const char *shape_fault(const perp_shape *is, int nbody)
 {
-    double q[4];
-    static const int figures[] = {0, 1, 2, 3}; /* of `size` */
-    if (is->kind < 0 || is->kind >= PERP_SHAPE_COUNT) return "its kind is none";
+    const char *fault = perp__shape_fault(is);
+    if (fault) return fault;
     if (is->body < 0 || is->body > nbody) return "there is no such body";
     if (is->kind == PERP_SHAPE_PLANE && is->body) return "a plane is of the world (body 0)";
-    for (int k = 0; k < figures[is->kind]; k++)
-        if (!(is->size[k] > 0) || !isfinite(is->size[k])) return "its size must be > 0";
-    if (!are_finite(is->position, 3)) return "its position is not finite";
-    if (!take_rotation(is->rotation, q)) return "its rotation is no quaternion";
     if (!(is->mu >= 0) || !isfinite(is->mu)) return "its friction is >= 0";
     if (!(is->restitution >= 0 && is->restitution <= 1)) return "its restitution is from 0 to 1";
     return NULL;
@@ -153,7 +130,7 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     l->is = *is;
     l->q = b->nq, l->v = b->nv;
     l->nv = sizes[is->joint][1];
-    take_rotation(is->rotation, quaternion);
+    perp__rotation_take(is->rotation, quaternion);
     perp__rotation_of(quaternion, l->offset);
     double length = perp__length3(is->axis);
     for (int k = 0; k < 3 && length > 0; k++) l->is.axis[k] /= length;
@@ -174,7 +151,7 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     b->nv += l->nv;
 }
 
-static int may_touch(const perp_bodies *b, int i, int j)
+int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
 {
     int x = b->shape[i].body, y = b->shape[j].body;
     while (x && !b->link[x].nv) x = b->link[x].is.parent; /* what is fixed is one body */
@@ -186,32 +163,14 @@ static int may_touch(const perp_bodies *b, int i, int j)
     return !((x && px == y && y) || (y && py == x && x));
 }
 
-static perp_status find_pairs(perp_bodies *b, int nshape, perp_diag *diag)
-{
-    int capacity = 0;
-    for (int i = 0; i < nshape; i++)
-        for (int j = i + 1; j < nshape; j++) {
-            if (!may_touch(b, i, j)) continue;
-            perp_shape_kind x = b->shape[i].kind, y = b->shape[j].kind;
-            if ((x == PERP_SHAPE_CAPSULE && y == PERP_SHAPE_BOX) ||
-                (x == PERP_SHAPE_BOX && y == PERP_SHAPE_CAPSULE))
-                return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
-                                    "shapes %d and %d: contact between a capsule and a box is not "
-                                    "available\n",
-                                    i, j);
-            if (!perp__arena_grow(&b->arena, &b->pair, &capacity, b->npair + 1, sizeof *b->pair))
-                return PERP_ERR_MEMORY;
-            int swap = x > y; /* in the order of the kinds */
-            b->pair[b->npair++] = (perp__pair){{swap ? j : i, swap ? i : j}};
-        }
-    return PERP_OK;
-}
-
 static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
 {
     perp__arena *a = &b->arena;
     PERP_TAKE(a, b->link, nbody + 1);
     PERP_TAKE(a, b->shape, nshape + 1);
+    PERP_TAKE(a, b->placed, nshape + 1);
+    PERP_TAKE(a, b->travel, nshape + 1);
+    PERP_TAKE(a, b->broad.box, nshape + 1);
     PERP_TAKE(a, b->parent_of, nv + 1);
     PERP_TAKE(a, b->q, 2 * nq + 1); /* and the next */
     PERP_TAKE(a, b->v, nv + 1);
@@ -238,15 +197,14 @@ static perp_status build(perp_bodies *b, const perp_body *body, int nbody, const
     }
     if (!allocate(b, nbody, nshape, nq, nv)) return PERP_ERR_MEMORY;
     b->n = nbody + 1;
+    b->nshape = nshape;
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(b->link[0].R, one, sizeof one);
     for (int i = 0; i < nbody; i++) add_body(b, i + 1, &body[i]);
     for (int i = 0; i < nshape; i++) {
         b->shape[i] = shape[i];
-        take_rotation(shape[i].rotation, b->shape[i].rotation);
+        perp__rotation_take(shape[i].rotation, b->shape[i].rotation);
     }
-    perp_status status = find_pairs(b, nshape, diag);
-    if (status != PERP_OK) return status;
     perp__bodies_place(b, b->q);
     perp__bodies_mass(b, b->M);
     if (perp__bodies_factor(b, b->M, b->D)) return PERP_OK;
@@ -427,6 +385,7 @@ void perp_bodies_destroy(perp_bodies *b)
     if (!b) return;
     free(b->touch);
     free(b->before);
+    free(b->broad.pair);
     free(b->c.rows);
     free(b->c.entry);
     free(b->c.value);

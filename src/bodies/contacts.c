@@ -141,7 +141,7 @@ static int make_blocks(perp_bodies *b)
     return 1;
 }
 
-/* Impulses of the step before at the nearest of its contacts between the same shapes. */
+/* Impulses of the step before at its contact between the same shapes that has the same feature, or that is nearest. */
 static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
 {
     double least = INFINITY;
@@ -152,6 +152,7 @@ static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
         if (old->shape[0] != t->shape[0] || old->shape[1] != t->shape[1]) continue;
         perp__move3(old->point, -1, t->point, from);
         double distance = perp__dot3(from, from);
+        if (old->feature == t->feature) distance = -1;
         if (distance >= least) continue;
         least = distance;
         memcpy(impulse, old->impulse, sizeof old->impulse);

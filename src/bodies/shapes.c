@@ -1,9 +1,108 @@
-/* Contact of planes, spheres, capsules and boxes in pairs, and of all pairs that may touch. */
+/* Shapes: what they are, their supports, contact of two; spheres and capsules in closed form. */
 
-#include "bodies/bodies.h"
+#include "base/base.h"
+#include "base/words.h"
+#include "bodies/geometry.h"
 #include "bodies/space.h"
 
 #include <string.h>
+
+static const perp__word shape_rows[] = {
+#define WORD(name, word, text) {word, text},
+    PERP_SHAPE_LIST(WORD)
+#undef WORD
+};
+static const perp__words shapes = PERP_WORDS(shape_rows);
+PERP_WORD_FUNCTIONS(perp_shape_kind, perp_shape, shapes)
+PERP_WORD_SUMMARY(perp_shape_kind, perp_shape_summary, shapes)
+
+static int are_finite(const double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+const char *perp__shape_fault(const perp_shape *is)
+{
+    double q[4];
+    static const int figures[] = {0, 1, 2, 3, 2, 3, 0}; /* of `size` */
+    if (is->kind < 0 || is->kind >= PERP_SHAPE_COUNT) return "its kind is none";
+    for (int k = 0; k < figures[is->kind]; k++)
+        if (!(is->size[k] > 0) || !isfinite(is->size[k])) return "its size must be > 0";
+    if (is->kind == PERP_SHAPE_MESH && !is->mesh) return "its mesh is not there";
+    if (!are_finite(is->position, 3)) return "its position is not finite";
+    if (!perp__rotation_take(is->rotation, q)) return "its rotation is no quaternion";
+    return NULL;
+}
+
+double perp__shape_extent(const perp_shape *s)
+{
+    switch (s->kind) {
+    case PERP_SHAPE_SPHERE: return s->size[0];
+    case PERP_SHAPE_CAPSULE: return s->size[0] + s->size[1];
+    case PERP_SHAPE_BOX: return perp__length3(s->size);
+    case PERP_SHAPE_CYLINDER: return hypot(s->size[0], s->size[1]);
+    case PERP_SHAPE_ELLIPSOID: return fmax(s->size[0], fmax(s->size[1], s->size[2]));
+    case PERP_SHAPE_MESH: return s->mesh->radius;
+    default: return INFINITY;
+    }
+}
+
+double perp__shape_least(const perp_shape *s)
+{
+    switch (s->kind) {
+    case PERP_SHAPE_BOX:
+    case PERP_SHAPE_ELLIPSOID: return fmin(s->size[0], fmin(s->size[1], s->size[2]));
+    case PERP_SHAPE_CYLINDER: return fmin(s->size[0], s->size[1]);
+    case PERP_SHAPE_MESH: return s->mesh->size;
+    default: return s->size[0];
+    }
+}
+
+double perp__shape_round(const perp_shape *s)
+{
+    return s->kind == PERP_SHAPE_SPHERE || s->kind == PERP_SHAPE_CAPSULE ? s->size[0] : 0;
+}
+
+static void mesh_support(const perp_mesh *m, const double *d, double *x)
+{
+    const double *best = m->point;
+    double most = perp__dot3(best, d);
+    for (int i = 1; i < m->npoint; i++) {
+        double along = perp__dot3(m->point + 3 * i, d);
+        if (along > most) most = along, best = m->point + 3 * i;
+    }
+    memcpy(x, best, 3 * sizeof *x);
+}
+
+void perp__shape_support(const perp__placed *s, const double *d, double *x)
+{
+    const double *size = s->shape->size;
+    double own[3], at[3] = {0}, length;
+    perp__rotate_back3(s->R, d, own);
+    switch (s->shape->kind) {
+    case PERP_SHAPE_CAPSULE: at[2] = own[2] < 0 ? -size[1] : size[1]; break;
+    case PERP_SHAPE_BOX:
+        for (int k = 0; k < 3; k++) at[k] = own[k] < 0 ? -size[k] : size[k];
+        break;
+    case PERP_SHAPE_CYLINDER:
+        length = hypot(own[0], own[1]);
+        for (int k = 0; k < 2 && length > 0; k++) at[k] = size[0] * (own[k] / length);
+        at[2] = own[2] < 0 ? -size[1] : size[1];
+        break;
+    case PERP_SHAPE_ELLIPSOID:
+        for (int k = 0; k < 3; k++) own[k] *= size[k];
+        length = perp__length3(own);
+        for (int k = 0; k < 3 && length > 0; k++) at[k] = size[k] * (own[k] / length);
+        break;
+    case PERP_SHAPE_MESH: mesh_support(s->shape->mesh, own, at); break;
+    default: break;
+    }
+    perp__rotate3(s->R, at, x);
+}
+
+/* Spheres and capsules ---------------------------------------------------------------------------------- */
 
 /* Two points, each on the surface of a ball about it. */
 static int touch_balls(const double *ca, double ra, const double *cb, double rb, double margin,
@@ -18,50 +117,6 @@ static int touch_balls(const double *ca, double ra, const double *cb, double rb,
     memcpy(t->normal, n, sizeof n);
     perp__move3(ca, ra + 0.5 * t->gap, n, t->point);
     return 1;
-}
-
-static int touch_plane_point(const perp__placed *plane, const double *c, double radius,
-                             double margin, perp_touch *t)
-{
-    double from[3], n[3] = {plane->R[2], plane->R[5], plane->R[8]};
-    perp__move3(c, -1, plane->p, from);
-    double gap = perp__dot3(from, n) - radius;
-    if (gap > margin) return 0;
-    t->gap = gap;
-    memcpy(t->normal, n, sizeof n);
-    perp__move3(c, -(radius + 0.5 * gap), n, t->point);
-    return 1;
-}
-
-/* The centre of an end of a capsule. */
-static void end_of(const perp__placed *capsule, double sign, double *c)
-{
-    double axis[3] = {capsule->R[2], capsule->R[5], capsule->R[8]};
-    perp__move3(capsule->p, sign * capsule->shape->size[1], axis, c);
-}
-
-static int touch_plane(const perp__placed *plane, const perp__placed *b, double margin,
-                       perp_touch *t)
-{
-    const double *size = b->shape->size;
-    double c[3], d[3];
-    int n = 0;
-    if (b->shape->kind == PERP_SHAPE_SPHERE)
-        return touch_plane_point(plane, b->p, size[0], margin, t);
-    if (b->shape->kind == PERP_SHAPE_CAPSULE) {
-        for (int sign = -1; sign <= 1; sign += 2) {
-            end_of(b, sign, c);
-            n += touch_plane_point(plane, c, size[0], margin, &t[n]);
-        }
-        return n;
-    }
-    for (int corner = 0; corner < 8; corner++) {
-        for (int k = 0; k < 3; k++) d[k] = corner >> k & 1 ? size[k] : -size[k];
-        perp__rotate3(b->R, d, c);
-        perp__move3(c, 1, b->p, c);
-        n += touch_plane_point(plane, c, 0, margin, &t[n]);
-    }
-    return n;
 }
 
 static double clamp(double x, double low, double high)
@@ -135,82 +190,41 @@ static int touch_sphere_box(const perp__placed *ball, const perp__placed *box, d
 int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin, perp_touch *t)
 {
     perp_shape_kind x = a->shape->kind, y = b->shape->kind;
-    if (x == PERP_SHAPE_PLANE) return touch_plane(a, b, margin, t);
-    if (x == PERP_SHAPE_BOX) return perp__touch_boxes(a, b, margin, t);
-    if (x == PERP_SHAPE_CAPSULE) return touch_capsules(a, b, margin, t);
-    if (y == PERP_SHAPE_SPHERE)
+    if (x == PERP_SHAPE_PLANE) return perp__touch_plane(a, b, margin, t);
+    if (x == PERP_SHAPE_SPHERE && y == PERP_SHAPE_SPHERE)
         return touch_balls(a->p, a->shape->size[0], b->p, b->shape->size[0], margin, t);
-    return y == PERP_SHAPE_CAPSULE ? touch_sphere_capsule(a, b, margin, t)
-                                   : touch_sphere_box(a, b, margin, t);
+    if (x == PERP_SHAPE_SPHERE && y == PERP_SHAPE_CAPSULE)
+        return touch_sphere_capsule(a, b, margin, t);
+    if (x == PERP_SHAPE_SPHERE && y == PERP_SHAPE_BOX) return touch_sphere_box(a, b, margin, t);
+    if (x == PERP_SHAPE_CAPSULE && y == PERP_SHAPE_CAPSULE) return touch_capsules(a, b, margin, t);
+    if (x == PERP_SHAPE_BOX && y == PERP_SHAPE_BOX) return perp__touch_boxes(a, b, margin, t);
+    return perp__touch_convex(a, b, margin, t);
 }
 
-/* All pairs -------------------------------------------------------------------------------------------- */
-
-static perp__placed place(const perp_bodies *b, int shape)
+perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
+                              perp_touch *touch, int *count)
 {
-    const perp_shape *s = &b->shape[shape];
-    const perp__link *l = &b->link[s->body];
-    perp__placed placed = {.shape = s};
-    double own[9];
-    perp__rotation_of(s->rotation, own);
-    perp__multiply3(l->R, own, placed.R);
-    perp__rotate3(l->R, s->position, placed.p);
-    perp__move3(placed.p, 1, l->p, placed.p);
-    return placed;
-}
-
-/* The radius of a ball about a shape's origin; of a plane infinite. */
-static double extent(const perp_shape *s)
-{
-    switch (s->kind) {
-    case PERP_SHAPE_SPHERE: return s->size[0];
-    case PERP_SHAPE_CAPSULE: return s->size[0] + s->size[1];
-    case PERP_SHAPE_BOX: return perp__length3(s->size);
-    default: return INFINITY;
+    const perp_shape *is[2] = {a, b};
+    perp__placed placed[2];
+    if (!a || !b || !touch || !count || isnan(margin)) return PERP_ERR_ARG;
+    *count = 0;
+    if (a->kind == PERP_SHAPE_PLANE && b->kind == PERP_SHAPE_PLANE) return PERP_ERR_ARG;
+    for (int i = 0; i < 2; i++) {
+        double q[4];
+        if (perp__shape_fault(is[i])) return PERP_ERR_ARG;
+        placed[i].shape = is[i];
+        perp__rotation_take(is[i]->rotation, q);
+        perp__rotation_of(q, placed[i].R);
+        memcpy(placed[i].p, is[i]->position, sizeof is[i]->position);
     }
-}
-
-/* How far any point of a shape may come within a step, at the present velocities and with what gravity adds. */
-static double travel(const perp_bodies *b, const perp__placed *s)
-{
-    const perp__link *l = &b->link[s->shape->body];
-    double far[3], fall = b->o.step * perp__length3(b->o.gravity);
-    if (!s->shape->body) return 0;
-    perp__move3(s->p, -1, l->p, far);
-    double spin = perp__length3(l->vel) * (perp__length3(far) + extent(s->shape));
-    return b->o.step * (perp__length3(l->vel + 3) + spin + 2 * fall);
-}
-
-static int are_far(const perp__placed *x, const perp__placed *y, double margin)
-{
-    double from[3];
-    perp__move3(y->p, -1, x->p, from);
-    if (x->shape->kind == PERP_SHAPE_PLANE) {
-        double n[3] = {x->R[2], x->R[5], x->R[8]};
-        return perp__dot3(from, n) > extent(y->shape) + margin;
+    memset(touch, 0, PERP_MANIFOLD * sizeof *touch);
+    int swap = a->kind > b->kind;
+    int n = perp__touch_shapes(&placed[swap], &placed[!swap], margin, touch);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 3 && swap; k++) touch[i].normal[k] = -touch[i].normal[k];
+        touch[i].shape[1] = 1;
+        perp__tangents3(touch[i].normal, touch[i].tangent[0], touch[i].tangent[1]);
     }
-    return perp__length3(from) > extent(x->shape) + extent(y->shape) + margin;
-}
-
-int perp__bodies_find_touches(perp_bodies *b)
-{
-    b->ntouch = 0;
-    for (int i = 0; i < b->npair; i++) {
-        const int *pair = b->pair[i].shape;
-        perp__placed x = place(b, pair[0]), y = place(b, pair[1]);
-        double margin = travel(b, &x) + travel(b, &y);
-        if (are_far(&x, &y, margin)) continue;
-        if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP__MOST_TOUCHES, sizeof *b->touch))
-            return 0;
-        perp_touch *t = b->touch + b->ntouch;
-        memset(t, 0, PERP__MOST_TOUCHES * sizeof *t);
-        int n = perp__touch_shapes(&x, &y, margin, t);
-        for (int k = 0; k < n; k++) {
-            t[k].shape[0] = pair[0], t[k].shape[1] = pair[1];
-            t[k].mu = fmax(x.shape->mu, y.shape->mu);
-            perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
-        }
-        b->ntouch += n;
-    }
-    return 1;
+    *count = n;
+    return PERP_OK;
 }

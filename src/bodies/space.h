@@ -83,6 +83,14 @@ static inline int perp__quaternion_normalise(double *q)
     return 1;
 }
 
+/* A rotation that is given: all 0 is none. 0: its length is 0, or not finite. */
+static inline int perp__rotation_take(const double *given, double *q)
+{
+    int is_none = given[0] == 0 && given[1] == 0 && given[2] == 0 && given[3] == 0;
+    for (int i = 0; i < 4; i++) q[i] = is_none ? i == 0 : given[i];
+    return perp__quaternion_normalise(q);
+}
+
 /* Two unit vectors at right angles to a unit normal and each other. */
 static inline void perp__tangents3(const double *n, double *t1, double *t2)
 {

@@ -32,9 +32,26 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
     assert_true(tell_each(whole_story, NULL, 1) > 21);
 }
 
+static perp_status a_mesh_read(void *given, perp_diag *diag)
+{
+    (void)given;
+    perp_mesh *mesh = NULL;
+    perp_status status =
+        perp_mesh_read(PERP_SOURCE_DIR "/fuzz/corpus/mesh/grid.obj", NULL, &mesh, diag);
+    perp_mesh_destroy(mesh);
+    return status;
+}
+
+static void every_failing_allocation_of_a_mesh_is_reported(void **state)
+{
+    (void)state;
+    assert_true(tell_each(a_mesh_read, NULL, 1) > 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing)};
+        cmocka_unit_test(every_failing_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(every_failing_allocation_of_a_mesh_is_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -604,11 +604,11 @@ static void what_is_wrong_is_named(void **state)
     }
     static const char *const shapes[] = {
         "its kind",         "no such body", "a plane is of the world",
-        "size must be > 0", "restitution",  "between a capsule and a box"};
+        "size must be > 0", "restitution",  "mesh is not there"};
     for (int k = 0; k < 6; k++) {
         perp_shape shape[2] = {
             {.body = 1, .kind = PERP_SHAPE_CAPSULE, .size = {1, 1}},
-            {.kind = k == 5 ? PERP_SHAPE_BOX : PERP_SHAPE_PLANE, .size = {1, 1, 1}}};
+            {.kind = k == 5 ? PERP_SHAPE_MESH : PERP_SHAPE_PLANE, .size = {1, 1, 1}}};
         perp_bodies *b;
         perp_diag diag = {0};
         if (k == 0) shape[0].kind = PERP_SHAPE_COUNT;

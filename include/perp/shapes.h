@@ -1,0 +1,114 @@
+/// perp/shapes.h - shapes, and where two of them touch.
+///
+/// The signed distance of two convex shapes A and B is
+///
+///     d = max over unit vectors n of  (min of n'b over B - max of n'a over A)
+///
+/// above 0 the distance of their nearest points, below 0 the way that B must go along n to be apart from A; n, from A to B, is the contact's
+/// normal. Where faces and edges meet a contact is a manifold: up to 8 points, the corners of what the faces have in common, each with a gap
+/// of its own. Pairs of spheres, capsules and planes are closed forms; boxes are separated by their axes (Gottschalk, Lin, Manocha 1996); the
+/// others by the algorithm of Gilbert, Johnson, Keerthi 1988 and, where they overlap, by the expanding polytope of van den Bergen 2001.
+/// Lengths are in m. Nothing here needs a system of bodies (perp/bodies.h).
+
+#ifndef PERP_SHAPES_H
+#define PERP_SHAPES_H
+
+#include "perp/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The shapes: name, word, what `size` is.
+#define PERP_SHAPE_LIST(X)                                                                         \
+    X(PERP_SHAPE_PLANE, "plane",                                                                   \
+      "none: the half-space below z = 0 of its frame; of the world only")                          \
+    X(PERP_SHAPE_SPHERE, "sphere", "radius")                                                       \
+    X(PERP_SHAPE_CAPSULE, "capsule",                                                               \
+      "radius, half of its length between the centres of its ends, along z")                       \
+    X(PERP_SHAPE_BOX, "box", "half of its lengths along x, y, z")                                  \
+    X(PERP_SHAPE_CYLINDER, "cylinder", "radius, half of its length, along z")                      \
+    X(PERP_SHAPE_ELLIPSOID, "ellipsoid", "half of its axes along x, y, z")                         \
+    X(PERP_SHAPE_MESH, "mesh", "none: the convex hull `mesh`")
+
+typedef enum perp_shape_kind {
+#define PERP_SHAPE_ENUM(name, word, text) name,
+    PERP_SHAPE_LIST(PERP_SHAPE_ENUM)
+#undef PERP_SHAPE_ENUM
+        PERP_SHAPE_COUNT
+} perp_shape_kind;
+
+PERP_API const char *perp_shape_name(perp_shape_kind kind);
+PERP_API const char *perp_shape_summary(perp_shape_kind kind);
+PERP_API perp_shape_kind perp_shape_find(const char *name);
+
+/// The convex hull of points: corners, flat faces, volume. It does not change once made; many shapes and threads may share it.
+typedef struct perp_mesh perp_mesh;
+
+/// The hull of npoint points, 3 each. Points that lie within 1e-10 of its size of a face are not corners of their own.
+///
+/// @return PERP_OK; PERP_ERR_ARG (NULL, fewer than 4, not finite); PERP_ERR_MODEL (diag: they lie in one plane); PERP_ERR_MEMORY
+PERP_API perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh,
+                                    perp_diag *diag);
+
+/// The hull of the points of a file: Wavefront OBJ (its `v` lines) or STL (binary or text), by what the file holds.
+///
+/// @param scale  3 factors of x, y, z; nullable: 1
+/// @return as perp_mesh_hull, and PERP_ERR_FILE (it cannot be read), PERP_ERR_DATA (diag has file and line, or what is missing)
+PERP_API perp_status perp_mesh_read(const char *path, const double scale[3], perp_mesh **mesh,
+                                    perp_diag *diag);
+
+/// The same of a text or bytes; `name` is what messages call it, nullable.
+PERP_API perp_status perp_mesh_parse(const char *bytes, size_t length, const char *name,
+                                     const double scale[3], perp_mesh **mesh, perp_diag *diag);
+
+PERP_API void perp_mesh_destroy(perp_mesh *mesh);
+
+/// The corners of a hull, 3 each, in the order they were given; owned by the mesh. How many.
+PERP_API int perp_mesh_points(const perp_mesh *mesh, const double **point);
+
+/// What a hull of density 1 kg/m^3 weighs; its centre of mass; its inertia about that (xx, yy, zz, xy, xz, yz). Each nullable.
+PERP_API void perp_mesh_mass(const perp_mesh *mesh, double *mass, double center[3],
+                             double inertia[6]);
+
+/// A shape of a body. Shapes of one body, of a body and its parent (unless that is the world), and of the world do not touch each other.
+typedef struct perp_shape {
+    int body; ///< 0: the world
+    perp_shape_kind kind;
+    double size[3];        ///< [m], > 0
+    double position[3];    ///< in the body's frame
+    double rotation[4];    ///< quaternion; all 0: none
+    double mu;             ///< friction coefficient, >= 0; of two shapes the larger counts
+    double restitution;    ///< Newton's, 0..1; of two shapes the larger counts
+    const perp_mesh *mesh; ///< of a PERP_SHAPE_MESH; the caller's, as long as the shape is in use
+} perp_shape;
+
+/// Two points of two shapes that are near each other, and what acts there.
+typedef struct perp_touch {
+    int shape[2];     ///< indices of the description
+    double point[3];  ///< in the world, midway between the surfaces
+    double normal[3]; ///< unit, from the first shape to the second
+    double gap;       ///< distance along it, < 0: they overlap [m]
+    double tangent[2][3];
+    double mu;
+    double impulse[3]; ///< of the last step on the second body: along normal and tangents [N s]
+    int feature;       ///< the same for the same corners and edges of the two shapes
+} perp_touch;
+
+/// The contacts of one manifold, at most.
+enum { PERP_MANIFOLD = 8 };
+
+/// Where two shapes are nearer than `margin`; their positions and rotations are taken as those in the world. Sets point, normal, gap,
+/// tangents and feature of each; the least gap is the signed distance, within 1e-4 of the smaller shape's least size where a face is
+/// preferred to an edge.
+///
+/// @param touch  PERP_MANIFOLD of them
+/// @param count  how many there are
+/// @return PERP_OK; PERP_ERR_ARG (NULL, sizes <= 0, not finite, a mesh that is not there, two planes)
+PERP_API perp_status perp_shapes_touch(const perp_shape *a, const perp_shape *b, double margin,
+                                       perp_touch *touch, int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,170 @@
+/* All contacts of a step: boxes about the shapes, sorted along one axis and swept; then each near pair. */
+
+#include "bodies/bodies.h"
+#include "bodies/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pairs of boxes --------------------------------------------------------------------------------------- */
+
+static int by_low(const void *x, const void *y)
+{
+    const perp__box *a = x, *b = y;
+    return a->low[0] != b->low[0] ? (a->low[0] > b->low[0]) - (a->low[0] < b->low[0])
+                                  : a->which - b->which;
+}
+
+static int by_shapes(const void *x, const void *y)
+{
+    const perp__pair *a = x, *b = y;
+    return a->shape[0] != b->shape[0] ? a->shape[0] - b->shape[0] : a->shape[1] - b->shape[1];
+}
+
+/* The axis of the largest spread becomes the first. */
+static void turn_boxes(perp__box *box, int n)
+{
+    double sum[3] = {0}, squares[3] = {0}, spread[3];
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3; k++) {
+            double middle = 0.5 * (box[i].low[k] + box[i].high[k]);
+            sum[k] += middle, squares[k] += middle * middle;
+        }
+    for (int k = 0; k < 3; k++) spread[k] = squares[k] - sum[k] * sum[k] / n;
+    int axis = spread[1] > spread[0];
+    if (spread[2] > spread[axis]) axis = 2;
+    for (int i = 0; i < n && axis; i++) {
+        double low = box[i].low[0], high = box[i].high[0];
+        box[i].low[0] = box[i].low[axis], box[i].high[0] = box[i].high[axis];
+        box[i].low[axis] = low, box[i].high[axis] = high;
+    }
+}
+
+int perp__broad_pairs(perp__broad *b)
+{
+    perp__box *box = b->box;
+    b->npair = 0;
+    if (b->n) turn_boxes(box, b->n);
+    qsort(box, (size_t)b->n, sizeof *box, by_low);
+    for (int i = 0; i < b->n; i++)
+        for (int j = i + 1; j < b->n && box[j].low[0] <= box[i].high[0]; j++) {
+            if (box[j].low[1] > box[i].high[1] || box[i].low[1] > box[j].high[1] ||
+                box[j].low[2] > box[i].high[2] || box[i].low[2] > box[j].high[2])
+                continue;
+            if (!perp__grow(&b->pair, &b->cpair, b->npair + 1, sizeof *b->pair)) return 0;
+            int x = box[i].which, y = box[j].which, swap = x > y;
+            b->pair[b->npair++] = (perp__pair){{swap ? y : x, swap ? x : y}};
+        }
+    return 1;
+}
+
+/* Those of a step -------------------------------------------------------------------------------------- */
+
+static perp__placed place(const perp_bodies *b, int shape)
+{
+    const perp_shape *s = &b->shape[shape];
+    const perp__link *l = &b->link[s->body];
+    perp__placed placed = {.shape = s};
+    double own[9];
+    perp__rotation_of(s->rotation, own);
+    perp__multiply3(l->R, own, placed.R);
+    perp__rotate3(l->R, s->position, placed.p);
+    perp__move3(placed.p, 1, l->p, placed.p);
+    return placed;
+}
+
+/* How far any point of a shape may come within a step, at the present velocities and with what gravity adds. */
+static double travel(const perp_bodies *b, const perp__placed *s)
+{
+    const perp__link *l = &b->link[s->shape->body];
+    double far[3], fall = b->o.step * perp__length3(b->o.gravity);
+    if (!s->shape->body) return 0;
+    perp__move3(s->p, -1, l->p, far);
+    double spin = perp__length3(l->vel) * (perp__length3(far) + perp__shape_extent(s->shape));
+    return b->o.step * (perp__length3(l->vel + 3) + spin + 2 * fall);
+}
+
+static int are_far(const perp__placed *x, const perp__placed *y, double margin)
+{
+    double from[3];
+    perp__move3(y->p, -1, x->p, from);
+    if (x->shape->kind == PERP_SHAPE_PLANE) {
+        double n[3] = {x->R[2], x->R[5], x->R[8]};
+        return perp__dot3(from, n) > perp__shape_extent(y->shape) + margin;
+    }
+    return perp__length3(from) >
+           perp__shape_extent(x->shape) + perp__shape_extent(y->shape) + margin;
+}
+
+/* A box about where a shape may come within the step. */
+static perp__box box_about(const perp__placed *s, int which, double travel)
+{
+    perp__box box = {.which = which};
+    double round = perp__shape_round(s->shape) + travel;
+    for (int k = 0; k < 3; k++) {
+        double d[3] = {k == 0, k == 1, k == 2}, x[3], rounding;
+        perp__shape_support(s, d, x);
+        box.high[k] = s->p[k] + x[k] + round;
+        for (int i = 0; i < 3; i++) d[i] = -d[i];
+        perp__shape_support(s, d, x);
+        box.low[k] = s->p[k] + x[k] - round;
+        rounding = 1e-15 * (fabs(box.low[k]) + fabs(box.high[k]));
+        box.low[k] -= rounding, box.high[k] += rounding;
+    }
+    return box;
+}
+
+/* Planes go with every shape, the others with those whose boxes they meet; sorted, so that the order does not hang on places. */
+static int find_pairs(perp_bodies *b)
+{
+    perp__broad *broad = &b->broad;
+    broad->n = 0;
+    for (int i = 0; i < b->nshape; i++)
+        if (b->shape[i].kind != PERP_SHAPE_PLANE)
+            broad->box[broad->n++] = box_about(&b->placed[i], i, b->travel[i]);
+    if (!perp__broad_pairs(broad)) return 0;
+    for (int i = 0; i < b->nshape; i++)
+        for (int j = 0; j < b->nshape && b->shape[i].kind == PERP_SHAPE_PLANE; j++) {
+            if (b->shape[j].kind == PERP_SHAPE_PLANE) continue;
+            if (!perp__grow(&broad->pair, &broad->cpair, broad->npair + 1, sizeof *broad->pair))
+                return 0;
+            broad->pair[broad->npair++] = (perp__pair){{i < j ? i : j, i < j ? j : i}};
+        }
+    if (broad->npair) qsort(broad->pair, (size_t)broad->npair, sizeof *broad->pair, by_shapes);
+    return 1;
+}
+
+static int touch_pair(perp_bodies *b, int i, int j)
+{
+    const perp__placed *x = &b->placed[i], *y = &b->placed[j];
+    double margin = b->travel[i] + b->travel[j];
+    if (are_far(x, y, margin)) return 1;
+    if (!perp__grow(&b->touch, &b->ctouch, b->ntouch + PERP_MANIFOLD, sizeof *b->touch)) return 0;
+    perp_touch *t = b->touch + b->ntouch;
+    memset(t, 0, PERP_MANIFOLD * sizeof *t);
+    int n = perp__touch_shapes(x, y, margin, t);
+    for (int k = 0; k < n; k++) {
+        t[k].shape[0] = i, t[k].shape[1] = j;
+        t[k].mu = fmax(x->shape->mu, y->shape->mu);
+        perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
+    }
+    b->ntouch += n;
+    return 1;
+}
+
+int perp__bodies_find_touches(perp_bodies *b)
+{
+    b->ntouch = 0;
+    for (int i = 0; i < b->nshape; i++) {
+        b->placed[i] = place(b, i);
+        b->travel[i] = travel(b, &b->placed[i]);
+    }
+    if (!find_pairs(b)) return 0;
+    for (int k = 0; k < b->broad.npair; k++) {
+        const int *pair = b->broad.pair[k].shape;
+        if (!perp__bodies_may_touch(b, pair[0], pair[1])) continue;
+        int swap = b->shape[pair[0]].kind > b->shape[pair[1]].kind; /* in the order of the kinds */
+        if (!touch_pair(b, pair[swap], pair[!swap])) return 0;
+    }
+    return 1;
+}

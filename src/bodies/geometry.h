@@ -1,0 +1,64 @@
+/* Shapes at places in the world: supports, separation, faces that meet. Nothing here knows of bodies. */
+
+#ifndef PERP_SRC_GEOMETRY_H
+#define PERP_SRC_GEOMETRY_H
+
+#include "perp/shapes.h"
+
+/* A flat face of a hull: its corners counterclockwise from outside, corner[first .. first + n); normal'x <= offset. */
+typedef struct perp__face {
+    double normal[3], offset;
+    int first, n;
+} perp__face;
+
+struct perp_mesh {
+    double *point; /* corners: 3 npoint */
+    int *corner;   /* of all faces */
+    perp__face *face;
+    int npoint, nface;
+    double radius; /* of the ball about the frame's origin */
+    double size;   /* half of the least of its three extents */
+    double mass, center[3], inertia[6];
+};
+
+/* A shape's pose in the world. */
+typedef struct perp__placed {
+    const perp_shape *shape;
+    double R[9], p[3];
+} perp__placed;
+
+/* The radius of a ball about a shape's origin; of a plane infinite. Half of its least extent. */
+double perp__shape_extent(const perp_shape *s);
+double perp__shape_least(const perp_shape *s);
+/* What is wrong with a shape's kind, sizes, mesh, place; NULL: nothing. */
+const char *perp__shape_fault(const perp_shape *s);
+/* The core of a shape: spheres and capsules are a point and a segment with a ball of this radius about each point. */
+double perp__shape_round(const perp_shape *s);
+/* The core's point furthest in direction d, less the shape's origin. */
+void perp__shape_support(const perp__placed *s, const double *d, double *x);
+
+/* convex.c. How far two cores are apart, and along which n. */
+typedef struct perp__separation {
+    double n[3], distance;
+    double x[3]; /* the first core's nearest point, less its origin */
+} perp__separation;
+void perp__separate(const perp__placed *a, const perp__placed *b, perp__separation *s);
+/* How far along n, for any n. */
+double perp__apart(const perp__placed *a, const perp__placed *b, const double *n);
+
+/* manifold.c: contacts nearer than `margin`, at most PERP_MANIFOLD. How many. */
+int perp__touch_convex(const perp__placed *a, const perp__placed *b, double margin,
+                       perp_touch *touch);
+/* The face of `reference` most along n against what of `other` faces it; touches have `sign` n as normal. */
+int perp__touch_face(const perp__placed *reference, const perp__placed *other, const double *n,
+                     double sign, double margin, perp_touch *touch);
+int perp__touch_plane(const perp__placed *plane, const perp__placed *b, double margin,
+                      perp_touch *touch);
+/* boxes.c */
+int perp__touch_boxes(const perp__placed *a, const perp__placed *b, double margin,
+                      perp_touch *touch);
+/* shapes.c: two shapes in the order of their kinds. */
+int perp__touch_shapes(const perp__placed *a, const perp__placed *b, double margin,
+                       perp_touch *touch);
+
+#endif

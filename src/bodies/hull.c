@@ -1,0 +1,392 @@
+/* Convex hulls by quickhull (Barber, Dobkin, Huhdanpaa 1996): triangles are added towards the furthest point outside, those of one plane
+ * become one face; volume and inertia by tetrahedra. */
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "bodies/geometry.h"
+#include "bodies/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double FLAT = 1e-10; /* beside the size: points of one plane */
+
+typedef struct triangle {
+    int v[3], next[3]; /* corners; the triangle across the edge from v[k] to v[k + 1] */
+    double n[3], d, area;
+    int outside; /* first of the points that lie beyond, by `after` */
+    int dead, group;
+} triangle;
+
+typedef struct builder {
+    const double *x; /* points */
+    int npoint, ntriangle, ctriangle, nvisible, cvisible;
+    triangle *t;
+    int *after;   /* of a point: the next one outside the same triangle; -1 */
+    int *visible; /* triangles */
+    int *fresh;   /* new triangle that begins at a point */
+    double tol;
+} builder;
+
+static double beyond(const builder *b, const triangle *t, int point)
+{
+    return perp__dot3(t->n, b->x + 3 * point) - t->d;
+}
+
+/* -1: memory is out. */
+static int add_triangle(builder *b, int i, int j, int k)
+{
+    if (!perp__grow(&b->t, &b->ctriangle, b->ntriangle + 1, sizeof *b->t)) return -1;
+    triangle *t = &b->t[b->ntriangle];
+    double u[3], w[3];
+    *t = (triangle){.v = {i, j, k}, .next = {-1, -1, -1}, .outside = -1, .group = -1};
+    perp__move3(b->x + 3 * j, -1, b->x + 3 * i, u);
+    perp__move3(b->x + 3 * k, -1, b->x + 3 * i, w);
+    perp__cross3(u, w, t->n);
+    t->area = perp__length3(t->n);
+    for (int c = 0; c < 3; c++) t->n[c] = t->area > 0 ? t->n[c] / t->area : 0;
+    t->d = perp__dot3(t->n, b->x + 3 * i);
+    return b->ntriangle++;
+}
+
+/* A point goes to the triangle of those from `first` on that it is furthest beyond; to none: it is no corner. */
+static void assign(builder *b, int point, int first)
+{
+    double most = b->tol;
+    int which = -1;
+    for (int i = first; i < b->ntriangle; i++) {
+        double d = beyond(b, &b->t[i], point);
+        if (d > most) most = d, which = i;
+    }
+    if (which < 0) return;
+    b->after[point] = b->t[which].outside;
+    b->t[which].outside = point;
+}
+
+/* Four points that are far from each other's point, line and plane. 0: there are none. */
+static int first_points(const builder *b, int v[4])
+{
+    double most[4] = {-1, -1, -1, -1}, u[3], w[3], n[3] = {0};
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < b->npoint; i++) {
+            const double *x = b->x + 3 * i;
+            double far = k ? 0 : x[0] - b->x[0] + 2 * (x[1] - b->x[1]) + 3 * (x[2] - b->x[2]);
+            if (k) perp__move3(x, -1, b->x + 3 * v[0], u);
+            if (k == 1) far = perp__length3(u);
+            if (k == 2) perp__cross3(n, u, w), far = perp__length3(w);
+            if (k == 3) far = fabs(perp__dot3(n, u));
+            if (i == 0 || far > most[k]) most[k] = far, v[k] = i;
+            if (i + 1 < b->npoint || !k) continue;
+            if (!(most[k] > b->tol)) return 0;
+            perp__move3(b->x + 3 * v[k], -1, b->x + 3 * v[0], u);
+            if (k == 2) perp__cross3(n, u, n);
+            if (k == 1) memcpy(n, u, sizeof n);
+            double length = perp__length3(n);
+            for (int c = 0; c < 3; c++) n[c] /= length;
+        }
+    return 1;
+}
+
+static int edge_from(const triangle *t, int point)
+{
+    return t->v[0] == point ? 0 : t->v[1] == point ? 1 : 2;
+}
+
+static int first_tetrahedron(builder *b)
+{
+    int v[4];
+    if (!first_points(b, v)) return 0;
+    double u[3][3], n[3];
+    for (int k = 0; k < 3; k++) perp__move3(b->x + 3 * v[k + 1], -1, b->x + 3 * v[0], u[k]);
+    perp__cross3(u[0], u[1], n);
+    if (perp__dot3(n, u[2]) > 0) {
+        int swap = v[0];
+        v[0] = v[1], v[1] = swap;
+    }
+    static const int face[4][3] = {{0, 1, 2}, {0, 3, 1}, {1, 3, 2}, {2, 3, 0}};
+    for (int i = 0; i < 4; i++)
+        if (add_triangle(b, v[face[i][0]], v[face[i][1]], v[face[i][2]]) < 0) return -1;
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 3; k++)
+            for (int j = 0; j < 4; j++)
+                for (int m = 0; m < 3; m++)
+                    if (b->t[j].v[m] == b->t[i].v[(k + 1) % 3] &&
+                        b->t[j].v[(m + 1) % 3] == b->t[i].v[k])
+                        b->t[i].next[k] = j;
+    for (int i = 0; i < b->npoint; i++)
+        if (i != v[0] && i != v[1] && i != v[2] && i != v[3]) assign(b, i, 0);
+    return 1;
+}
+
+/* The triangles that a point sees, from one on: dead now. */
+static int mark_visible(builder *b, int from, int point)
+{
+    b->nvisible = 0;
+    if (!perp__grow(&b->visible, &b->cvisible, b->ntriangle, sizeof *b->visible)) return 0;
+    b->visible[b->nvisible++] = from;
+    b->t[from].dead = 1;
+    for (int i = 0; i < b->nvisible; i++)
+        for (int k = 0; k < 3; k++) {
+            int next = b->t[b->visible[i]].next[k];
+            if (b->t[next].dead || beyond(b, &b->t[next], point) <= b->tol) continue;
+            b->t[next].dead = 1;
+            b->visible[b->nvisible++] = next;
+        }
+    return 1;
+}
+
+/* The point becomes a corner: a fan of triangles to the edge of what it sees. 0: memory is out. */
+static int add_point(builder *b, int from, int point)
+{
+    int first = b->ntriangle;
+    if (!mark_visible(b, from, point)) return 0;
+    for (int i = 0; i < b->nvisible; i++)
+        for (int k = 0; k < 3; k++) {
+            triangle seen = b->t[b->visible[i]];
+            if (b->t[seen.next[k]].dead) continue;
+            int start = seen.v[k], end = seen.v[(k + 1) % 3],
+                one = add_triangle(b, start, end, point);
+            if (one < 0) return 0;
+            triangle *other = &b->t[seen.next[k]];
+            b->t[one].next[0] = seen.next[k];
+            other->next[edge_from(other, end)] = one;
+            b->fresh[start] = one;
+        }
+    for (int i = first; i < b->ntriangle; i++) {
+        int after = b->fresh[b->t[i].v[1]];
+        b->t[i].next[1] = after;
+        b->t[after].next[2] = i;
+    }
+    for (int i = 0; i < b->nvisible; i++)
+        for (int p = b->t[b->visible[i]].outside, next; p >= 0; p = next) {
+            next = b->after[p];
+            if (p != point) assign(b, p, first);
+        }
+    return 1;
+}
+
+/* 0: memory is out. */
+static int grow_hull(builder *b)
+{
+    for (int i = 0; i < b->ntriangle; i++) {
+        double most = -1;
+        int which = -1;
+        if (b->t[i].dead) continue;
+        for (int p = b->t[i].outside; p >= 0; p = b->after[p])
+            if (beyond(b, &b->t[i], p) > most) most = beyond(b, &b->t[i], p), which = p;
+        if (which >= 0 && !add_point(b, i, which)) return 0;
+    }
+    return 1;
+}
+
+/* Faces --------------------------------------------------------------------------------------------------- */
+
+/* All triangles of one plane with the largest that has no face yet: their group. 0: none is left. */
+static int gather(builder *b, int group, int *seed)
+{
+    *seed = -1;
+    for (int i = 0; i < b->ntriangle; i++)
+        if (!b->t[i].dead && b->t[i].group < 0 && (*seed < 0 || b->t[i].area > b->t[*seed].area))
+            *seed = i;
+    if (*seed < 0) return 0;
+    b->nvisible = 0;
+    b->visible[b->nvisible++] = *seed;
+    b->t[*seed].group = group;
+    for (int i = 0; i < b->nvisible; i++)
+        for (int k = 0; k < 3; k++) {
+            triangle *next = &b->t[b->t[b->visible[i]].next[k]];
+            int flat = next->group < 0;
+            for (int c = 0; c < 3 && flat; c++)
+                flat = fabs(beyond(b, &b->t[*seed], next->v[c])) <= 10 * b->tol;
+            if (!flat) continue;
+            next->group = group;
+            b->visible[b->nvisible++] = (int)(next - b->t);
+        }
+    return 1;
+}
+
+/* The corners around a group, counterclockwise; how many. */
+static int go_round(const builder *b, int group, int seed, int *corner)
+{
+    int t = -1, k = 0, n = 0, most = 3 * b->nvisible + 3;
+    for (int i = 0; i < b->nvisible && t < 0; i++)
+        for (k = 0; k < 3; k++)
+            if (b->t[b->t[b->visible[i]].next[k]].group != group) {
+                t = b->visible[i];
+                break;
+            }
+    if (t < 0) t = seed, k = 0;
+    const int t0 = t, k0 = k;
+    do {
+        corner[n++] = b->t[t].v[k];
+        int end = b->t[t].v[(k + 1) % 3];
+        for (k = (k + 1) % 3; b->t[b->t[t].next[k]].group == group && n < most;) {
+            t = b->t[t].next[k];
+            k = edge_from(&b->t[t], end);
+        }
+    } while ((t != t0 || k != k0) && n < most);
+    return n;
+}
+
+static void face_plane(const builder *b, const int *corner, perp__face *face)
+{
+    double sum[3] = {0}, u[3], w[3], n[3];
+    for (int k = 1; k + 1 < face->n; k++) {
+        perp__move3(b->x + 3 * corner[k], -1, b->x + 3 * corner[0], u);
+        perp__move3(b->x + 3 * corner[k + 1], -1, b->x + 3 * corner[0], w);
+        perp__cross3(u, w, n);
+        perp__move3(sum, 1, n, sum);
+    }
+    double length = perp__length3(sum);
+    for (int c = 0; c < 3; c++) face->normal[c] = sum[c] / length;
+    face->offset = -INFINITY;
+    for (int k = 0; k < face->n; k++)
+        face->offset = fmax(face->offset, perp__dot3(face->normal, b->x + 3 * corner[k]));
+}
+
+/* Volume, centre and inertia from tetrahedra between the origin `o` and the faces' triangles (Tonon 2004). */
+static void weigh(perp_mesh *m, const double *o)
+{
+    double first[3] = {0}, second[3][3] = {{0}};
+    m->mass = 0;
+    for (int f = 0; f < m->nface; f++) {
+        const int *corner = m->corner + m->face[f].first;
+        for (int k = 1; k + 1 < m->face[f].n; k++) {
+            const int v[3] = {corner[0], corner[k], corner[k + 1]};
+            double x[3][3], n[3], sum[3];
+            for (int c = 0; c < 3; c++) perp__move3(m->point + 3 * v[c], -1, o, x[c]);
+            perp__cross3(x[1], x[2], n);
+            double volume = perp__dot3(x[0], n) / 6;
+            m->mass += volume;
+            for (int c = 0; c < 3; c++) sum[c] = x[0][c] + x[1][c] + x[2][c];
+            perp__move3(first, volume / 4, sum, first);
+            for (int r = 0; r < 3; r++)
+                for (int c = 0; c < 3; c++)
+                    second[r][c] += volume / 20 *
+                                    (x[0][r] * x[0][c] + x[1][r] * x[1][c] + x[2][r] * x[2][c] +
+                                     sum[r] * sum[c]);
+        }
+    }
+    static const int row[6] = {0, 1, 2, 0, 0, 1}, col[6] = {0, 1, 2, 1, 2, 2};
+    for (int c = 0; c < 3; c++) first[c] /= m->mass;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) second[r][c] -= m->mass * first[r] * first[c];
+    double trace = second[0][0] + second[1][1] + second[2][2];
+    for (int k = 0; k < 6; k++) m->inertia[k] = (k < 3 ? trace : 0) - second[row[k]][col[k]];
+    perp__move3(o, 1, first, m->center);
+}
+
+/* Corners that faces use, in the order in which they were given. */
+static int keep_corners(builder *b, perp_mesh *m, int ncorner)
+{
+    int *is = b->after; /* no longer needed */
+    for (int i = 0; i < b->npoint; i++) is[i] = -1;
+    for (int i = 0; i < ncorner; i++) is[m->corner[i]] = 0;
+    for (int i = 0; i < b->npoint; i++)
+        if (is[i] >= 0) is[i] = m->npoint++;
+    m->point = malloc(3 * (size_t)m->npoint * sizeof *m->point);
+    if (!m->point) return 0;
+    for (int i = 0; i < b->npoint; i++)
+        if (is[i] >= 0) memcpy(m->point + 3 * is[i], b->x + 3 * i, 3 * sizeof *m->point);
+    for (int i = 0; i < ncorner; i++) m->corner[i] = is[m->corner[i]];
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int i = 0; i < m->npoint; i++) {
+        const double *x = m->point + 3 * i;
+        m->radius = fmax(m->radius, perp__length3(x));
+        for (int c = 0; c < 3; c++) low[c] = fmin(low[c], x[c]), high[c] = fmax(high[c], x[c]);
+    }
+    m->size = 0.5 * fmin(fmin(high[0] - low[0], high[1] - low[1]), high[2] - low[2]);
+    return 1;
+}
+
+static int make_faces(builder *b, perp_mesh *m)
+{
+    int ncorner = 0, seed;
+    if (!perp__grow(&b->visible, &b->cvisible, b->ntriangle, sizeof *b->visible)) return 0;
+    m->corner = malloc(3 * (size_t)b->ntriangle * sizeof *m->corner);
+    m->face = malloc((size_t)b->ntriangle * sizeof *m->face);
+    if (!m->corner || !m->face) return 0;
+    while (gather(b, m->nface, &seed)) {
+        perp__face *face = &m->face[m->nface];
+        face->first = ncorner;
+        face->n = go_round(b, m->nface++, seed, m->corner + ncorner);
+        face_plane(b, m->corner + ncorner, face);
+        ncorner += face->n;
+    }
+    return keep_corners(b, m, ncorner);
+}
+
+static perp_status build(builder *b, perp_mesh *m, perp_diag *diag)
+{
+    double low[3], high[3], size = 0;
+    for (int c = 0; c < 3; c++) {
+        low[c] = high[c] = b->x[c];
+        for (int i = 0; i < b->npoint; i++) {
+            low[c] = fmin(low[c], b->x[3 * i + c]);
+            high[c] = fmax(high[c], b->x[3 * i + c]);
+        }
+        size = fmax(size, high[c] - low[c]);
+        low[c] = 0.5 * (low[c] + high[c]);
+    }
+    b->tol = FLAT * size;
+    b->after = malloc((size_t)b->npoint * sizeof *b->after);
+    b->fresh = malloc((size_t)b->npoint * sizeof *b->fresh);
+    if (!b->after || !b->fresh) return perp__out_of_memory(diag, "mesh");
+    for (int i = 0; i < b->npoint; i++) b->after[i] = -1;
+    int is_solid = first_tetrahedron(b);
+    if (is_solid == 0)
+        return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
+                            "a hull needs four points that do not lie in one plane; these %d do\n",
+                            b->npoint);
+    if (is_solid < 0 || !grow_hull(b) || !make_faces(b, m))
+        return perp__out_of_memory(diag, "mesh");
+    weigh(m, low);
+    return PERP_OK;
+}
+
+perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh, perp_diag *diag)
+{
+    if (!mesh) return PERP_ERR_ARG;
+    *mesh = NULL;
+    if (!point || npoint < 4)
+        return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL), "a hull needs four points\n");
+    for (int i = 0; i < npoint; i++)
+        for (int c = 0; c < 3; c++)
+            if (!isfinite(point[3 * i + c]))
+                return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
+                                    "point %d of the hull is not finite\n", i);
+    builder b = {.x = point, .npoint = npoint};
+    perp_mesh *m = calloc(1, sizeof *m);
+    perp_status status = m ? build(&b, m, diag) : perp__out_of_memory(diag, "mesh");
+    free(b.t);
+    free(b.after);
+    free(b.visible);
+    free(b.fresh);
+    if (status == PERP_OK)
+        *mesh = m;
+    else
+        perp_mesh_destroy(m);
+    return status;
+}
+
+void perp_mesh_destroy(perp_mesh *m)
+{
+    if (!m) return;
+    free(m->point);
+    free(m->corner);
+    free(m->face);
+    free(m);
+}
+
+int perp_mesh_points(const perp_mesh *m, const double **point)
+{
+    if (point) *point = m->point;
+    return m->npoint;
+}
+
+void perp_mesh_mass(const perp_mesh *m, double *mass, double center[3], double inertia[6])
+{
+    if (mass) *mass = m->mass;
+    if (center) memcpy(center, m->center, sizeof m->center);
+    if (inertia) memcpy(inertia, m->inertia, sizeof m->inertia);
+}
