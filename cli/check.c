@@ -13,7 +13,7 @@ typedef struct request {
     const char *file;
     cli_list set, input, folder;
     perp_simulation_options o;
-    int as_json;
+    int as_json, flat;
 } request;
 
 #define INTO(field) CLI_INTO(request, field)
@@ -25,6 +25,10 @@ static const cli_option options[] = {
     CLI_FOLDER_OPTION,
     {"input", "NAME=FILE[:COLUMN]", "an input from a CSV table; may be repeated", INTO(input)},
     {"step", "H", "step [s] (default: the model's, else 1e-3)", INTO(o.step), .is_positive = 1},
+    {"flat", NULL,
+     "print the model without parts, loops and sums instead, as a model that gives the same "
+     "numbers",
+     INTO(flat)},
     CLI_JSON_OPTION(request),
 };
 
@@ -175,19 +179,21 @@ int perp__cmd_check(int argc, char **argv)
     perp_check_report report;
     perp_plan_size plan = {0};
     int settled = 0;
-    cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("check") : NULL;
+    cJSON *json = code == CLI_DONE && r.as_json && !r.flat ? cli_json_begin("check") : NULL;
     if (code == CLI_DONE) code = cli_load(r.file, "check", &r.set, &r.folder, &model, &diag);
     if (code == CLI_DONE) code = cli_apply_inputs(model, "check", &r.input, &diag);
-    if (code == CLI_DONE) code = cli_look(model, &plan, &settled, &diag);
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && r.flat) code = cli_exit_code(perp_model_write_flat(model, "-", &diag));
+    int looks = code == CLI_DONE && !r.flat;
+    if (looks) code = cli_look(model, &plan, &settled, &diag);
+    if (code == CLI_DONE && looks) {
         r.o = perp_simulation_options_default(model);
         cli_read_again(&r.args, &r);
         perp_status status = perp_check(model, &r.o, &report, &diag);
         code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
     }
-    if (code == CLI_DONE && r.as_json) {
+    if (code == CLI_DONE && looks && r.as_json) {
         add_json(json, model, &report, &plan);
-    } else if (code == CLI_DONE) {
+    } else if (code == CLI_DONE && looks) {
         print_sizes(model, &report);
         print_matrix(&report);
         print_plan(model, &plan);

@@ -103,6 +103,15 @@ PERP_API perp_status perp_model_parse_with(const char *text, size_t length, cons
                                            const perp_model_options *options, perp_model **model,
                                            perp_diag *diag);
 
+/// Write the model as a text without parts, loops and sums, as it is set now: names are train_2_x for train[2].x, what several conditions
+/// share is a let. It has the conditions, declarations, outputs and the simulate block, and gives the same numbers; no plan, identify
+/// and draw blocks. A table keeps its name, and is looked for beside the new file.
+///
+/// @param path  "-" is standard output
+/// @return PERP_OK, PERP_ERR_ARG, PERP_ERR_FILE, PERP_ERR_MEMORY
+PERP_API perp_status perp_model_write_flat(const perp_model *model, const char *path,
+                                           perp_diag *diag);
+
 PERP_API const char *perp_model_name(const perp_model *model);
 PERP_API const char *perp_model_file(const perp_model *model);
 PERP_API perp_model_kind perp_model_get_kind(const perp_model *model);

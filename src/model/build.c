@@ -359,6 +359,9 @@ static void read_table(perp__builder *b, const perp__statement *s)
         if (status == PERP_OK)
             status = perp_model_set_input_table(
                 b->model, d->name, table, s->table_column ? s->table_column : s->name, path, &diag);
+        perp__item *item = perp__item_at(b, PERP_INPUT, d->first);
+        item->table_file = s->table;
+        item->table_column = s->table_column ? s->table_column : s->name;
         if (status == PERP_ERR_MEMORY)
             b->failed = 1;
         else if (status != PERP_OK) {

@@ -348,6 +348,7 @@ static void add_friction(perp__builder *b, const perp__statement *s)
                            .f = {f->e[0], f->e[f->n - 1]},
                            .v = {v->e[0], v->e[f->n - 1]},
                            .bound = value[2].e[0],
+                           .r = s->r ? value[3].e[0] : -1,
                            .guard = s->guard ? perp__element(&value[4], 0) : -1,
                            .pair = kind == PERP__CONTACT_CONE ? -1 : b->model->npair,
                            .equation = kind == PERP__CONTACT_LINE ? -1 : b->model->nequation,

@@ -416,6 +416,7 @@ int perp__item_set_pieces(perp__item *item, const double *time, const double *va
     }
     clear_table(&item->table);
     item->table = copy;
+    item->table_file = item->table_column = NULL;
     item->expr = item->written = -1;
     return 1;
 }

@@ -43,6 +43,7 @@ typedef struct perp__item {
     perp_expr of_params
         [3];    /* lo, hi, scale as expressions of parameters; a constant: it does not follow */
     int is_set; /* value was given by perp_model_set */
+    const char *table_file, *table_column; /* of an input as the model says; NULL: it says none, or was given another */
     int is_structural; /* a parameter that an index or a size was computed from */
     perp__table table; /* of an input; n = 0: none */
 } perp__item;
@@ -80,6 +81,7 @@ typedef struct perp__contact {
     int n;                /* tangent directions, 1 or 2 */
     perp_expr f[2], v[2]; /* tangent forces and velocities; of one direction, twice the same */
     perp_expr bound;      /* mu times the normal force */
+    perp_expr r;          /* of friction(.., r = ..); -1: not said */
     perp_expr guard;      /* -1 none */
     int normal,
         side; /* the bound is a multiple, which reads no unknown, of this pair's side a or b (0, 1), in a
