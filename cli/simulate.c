@@ -137,6 +137,7 @@ typedef struct run {
     double started, shown;
     int progress, is_paced;    /* is_paced: said how long it takes */
     struct followed *followed; /* NULL: no derivatives are wanted */
+    struct impulses *impulses; /* NULL: the method has none */
 } run;
 
 enum { LOOK = 1024, PACED_AFTER = 2, LONG = 3600 }; /* steps; seconds */
@@ -274,10 +275,123 @@ static const double *with_derivatives(followed *f, const double *row)
     return f->row;
 }
 
+/* Impulses ------------------------------------------------------------------------------------ */
+
+/* The columns that the method moreau adds, behind all others. */
+typedef struct impulses {
+    const perp_simulation *sim;
+    int n, before; /* before: columns in front of them */
+    int *var;
+    char **column, **unit;
+    double *row;
+    double *largest, *time; /* of each, and when it was; NaN: no step was taken */
+} impulses;
+
+static void free_impulses(impulses *x)
+{
+    for (int k = 0; x && x->column && k < x->n; k++) free(x->column[k]), free(x->unit[k]);
+    if (x) free(x->var), free(x->column), free(x->unit), free(x->row), free(x->largest);
+    free(x);
+}
+
+/* "N s"; "s kg m/s^2": what stands behind a unit's / divides. */
+static char *unit_times_s(const char *unit)
+{
+    size_t size = strlen(unit) + 4;
+    char *text = malloc(size);
+    if (text && strchr(unit, '/'))
+        snprintf(text, size, "s %s", unit);
+    else if (text)
+        snprintf(text, size, "%s%ss", unit, unit[0] ? " " : "");
+    return text;
+}
+
+static perp_status add_impulse(impulses *x, const perp_model *model, int var)
+{
+    perp_symbol of = perp_model_symbol(model, PERP_VAR, var);
+    size_t size = strlen(of.name) + sizeof "impulse()";
+    char *name = malloc(size), *unit = unit_times_s(of.unit);
+    if (name) snprintf(name, size, "impulse(%s)", of.name);
+    x->column[x->n] = name, x->unit[x->n] = unit;
+    x->largest[x->n] = x->time[x->n] = (double)NAN;
+    x->var[x->n++] = var;
+    return name && unit ? PERP_OK : PERP_ERR_MEMORY;
+}
+
+static perp_status find_impulses(run *u, const perp_model *model, const perp_simulation *sim)
+{
+    int nvar = perp_model_count(model, PERP_VAR);
+    size_t n = (size_t)nvar + 1, columns = (size_t)perp_simulation_columns(sim);
+    perp_status status = PERP_OK;
+    if (perp_simulation_method(sim) != PERP_MOREAU) return PERP_OK;
+    impulses *x = u->impulses = calloc(1, sizeof *x);
+    if (!x) return PERP_ERR_MEMORY;
+    x->sim = sim;
+    x->before = (int)columns + (u->followed ? u->followed->n * ((int)columns - 2) : 0);
+    x->var = malloc(n * sizeof *x->var), x->row = malloc(((size_t)x->before + n) * sizeof(double));
+    x->column = calloc(n, sizeof *x->column), x->unit = calloc(n, sizeof *x->unit);
+    x->largest = malloc(2 * n * sizeof(double)), x->time = x->largest + n;
+    if (!x->var || !x->row || !x->column || !x->unit || !x->largest) return PERP_ERR_MEMORY;
+    for (int v = 0; v < nvar && status == PERP_OK; v++)
+        if (perp_simulation_impulse(sim, v, NULL)) status = add_impulse(x, model, v);
+    return status;
+}
+
+/* By more than rounding: which of several is the largest is the same on all machines. */
+static int is_larger(double x, double y)
+{
+    return fabs(x) > fabs(y) * (1 + 1e-6);
+}
+
+static void note_impulses(impulses *x, double t)
+{
+    for (int k = 0; x && k < x->n; k++) {
+        double impulse;
+        perp_simulation_impulse(x->sim, x->var[k], &impulse);
+        if (isnan(impulse) || (!isnan(x->time[k]) && !is_larger(impulse, x->largest[k]))) continue;
+        x->largest[k] = impulse, x->time[k] = t;
+    }
+}
+
+static void print_impulses(FILE *out, const impulses *x)
+{
+    int most = 0;
+    if (!x || x->n == 0 || isnan(x->time[0])) return;
+    for (int k = 1; k < x->n; k++)
+        if (is_larger(x->largest[k], x->largest[most])) most = k;
+    fprintf(out, "largest in a step: %s %.4g%s%s at t = %g\n", x->column[most], x->largest[most],
+            x->unit[most][0] ? " " : "", x->unit[most], x->time[most]);
+}
+
+/* Null without. */
+static cJSON *impulses_json(const impulses *x)
+{
+    if (!x) return cJSON_CreateNull();
+    cJSON *list = cJSON_CreateArray();
+    for (int k = 0; k < x->n; k++) {
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddStringToObject(o, "column", x->column[k]);
+        cJSON_AddStringToObject(o, "unit", x->unit[k]);
+        cli_json_add_number(o, "largest", x->largest[k]);
+        cli_json_add_number(o, "time", x->time[k]);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
+}
+
+static const double *with_impulses(impulses *x, const double *row)
+{
+    if (!x) return row;
+    memcpy(x->row, row, (size_t)x->before * sizeof *row);
+    for (int k = 0; k < x->n; k++)
+        perp_simulation_impulse(x->sim, x->var[k], &x->row[x->before + k]);
+    return x->row;
+}
+
 static perp_status write_row(run *u, long step, const double *row)
 {
     perp_status status = PERP_OK;
-    row = with_derivatives(u->followed, row);
+    row = with_impulses(u->impulses, with_derivatives(u->followed, row));
     if (u->writer) status = perp_trajectory_writer_row(u->writer, row);
     if (u->kept && status == PERP_OK) status = perp_trajectory_writer_row(u->kept, row);
     if (status == PERP_OK) u->written = step;
@@ -288,6 +402,7 @@ static perp_status take_row(void *context, long step, const double *row)
 {
     run *u = context;
     double values[MAX_PLOTTED];
+    note_impulses(u->impulses, row[0]);
     if (u->plot) {
         for (int i = 0; i < u->nplotted; i++) values[i] = row[u->plotted[i]];
         cli_plot_add(u->plot, step, row[0], values);
@@ -352,15 +467,21 @@ static perp_status open_writer(const run *u, const char *path, int in_place,
                                perp_diag *diag)
 {
     const followed *f = u->followed;
-    int of_run = perp_simulation_columns(sim), n = of_run + (f ? f->n * (of_run - 2) : 0);
+    const impulses *x = u->impulses;
+    int of_run = perp_simulation_columns(sim), others = of_run + (f ? f->n * (of_run - 2) : 0);
+    int n = others + (x ? x->n : 0);
     const char **names = malloc((size_t)n * sizeof *names),
                **units = malloc((size_t)n * sizeof *units);
     perp_status status = !names || !units ? PERP_ERR_MEMORY
                          : in_place       ? perp_trajectory_writer_stream(path, writer, diag)
                                           : perp_trajectory_writer_create(path, writer, diag);
     for (int i = 0; i < n && status == PERP_OK; i++) {
-        names[i] = i < of_run ? perp_simulation_column_name(sim, i) : f->column[i - of_run];
-        units[i] = i < of_run ? perp_simulation_column_unit(sim, i) : f->unit[i - of_run];
+        names[i] = i < of_run   ? perp_simulation_column_name(sim, i)
+                   : i < others ? f->column[i - of_run]
+                                : x->column[i - others];
+        units[i] = i < of_run   ? perp_simulation_column_unit(sim, i)
+                   : i < others ? f->unit[i - of_run]
+                                : x->unit[i - others];
     }
     if (status == PERP_OK) {
         status = write_metadata(*writer, model, o, u->request);
@@ -725,8 +846,8 @@ static cJSON *sensitivity_json(const perp_simulation *sim, const followed *f)
 }
 
 static void add_json(const request *r, const perp_model *model, const perp_simulation *sim,
-                     const followed *f, perp_status status, double seconds, const char *rows,
-                     const char *page)
+                     const followed *f, const impulses *x, perp_status status, double seconds,
+                     const char *rows, const char *page)
 {
 #define FIELD(field) CLI_JSON(perp_simulation_summary, field)
     static const cli_json_field fields[] = {
@@ -751,6 +872,7 @@ static void add_json(const request *r, const perp_model *model, const perp_simul
     cli_json_add_number(r->json, "seconds", seconds);
     cJSON_AddItemToObject(r->json, "pairs", pairs_json(model, &s));
     cJSON_AddItemToObject(r->json, "sensitivity", sensitivity_json(sim, f));
+    cJSON_AddItemToObject(r->json, "impulses", impulses_json(x));
     cli_json_add_text(r->json, "trajectory", rows[0] ? rows : NULL);
     cli_json_add_text(r->json, "page", page);
 }
@@ -802,6 +924,7 @@ static void say_reason(char *reason, size_t size, perp_status status, long steps
 static int give_up(run *u, perp_simulation *sim, perp_status status)
 {
     free_followed(u->followed);
+    free_impulses(u->impulses);
     perp_simulation_destroy(sim);
     return status == PERP_ERR_ARG ? CLI_USAGE : cli_exit_code(status);
 }
@@ -823,6 +946,7 @@ static void print_all(const run *u, const perp_model *model, const perp_simulati
     FILE *out = cli_text_stream(u->request->out, u->request->report);
     print_summary(out, model, sim, o, u->request, seconds, u->rows, page, status != PERP_ERR_FILE);
     print_derivatives(out, sim, u->followed);
+    print_impulses(out, u->impulses);
     if (accuracy) fprintf(out, "%s\n", accuracy);
     if (u->plot && perp_simulation_get_summary(sim).steps)
         cli_plot_print(u->plot, out, !cli_speaks_utf8());
@@ -874,6 +998,7 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
              .started = cli_now(),
              .progress = !r->quiet && isatty(2)};
     status = follow(&u, model, sim, diag);
+    if (status == PERP_OK) status = find_impulses(&u, model, sim);
     if (status != PERP_OK) return give_up(&u, sim, status);
     cli_catch_signals();
     status = open_writers(&u, model, sim, &o, diag);
@@ -896,13 +1021,14 @@ static int simulate(perp_model *model, request *r, perp_diag *diag)
     if (u.kept) remove(u.kept_path);
     if (!r->quiet && (u.written >= 0 || !r->out))
         print_all(&u, model, sim, &o, seconds, page, status, accuracy);
-    if (r->json) add_json(r, model, sim, u.followed, status, seconds, u.rows, page);
+    if (r->json) add_json(r, model, sim, u.followed, u.impulses, status, seconds, u.rows, page);
     if (status == PERP_ERR_STOPPED)
         cli_say("perp simulate: interrupted after step %ld%s\n", s.steps,
                 r->out ? "; the rows so far are kept" : "");
     cli_plot_destroy(u.plot);
     free(accuracy);
     free_followed(u.followed);
+    free_impulses(u.impulses);
     perp_simulation_destroy(sim);
     return cli_exit_code(status);
 }

@@ -43,9 +43,9 @@ PERP_API perp_integrator perp_integrator_find(const char *name);
 /// Whether the expressions of a run become machine code: by cc or tcc, in a process of its own, kept in the user's cache folder
 /// ($XDG_CACHE_HOME/perp, ~/.cache/perp; made with mode 0700). Results are the same, bit for bit. docs/compiled.md
 typedef enum perp_jit {
-    PERP_JIT_OFF, ///< they are interpreted: the library starts no process
+    PERP_JIT_OFF,  ///< they are interpreted: the library starts no process
     PERP_JIT_AUTO, ///< where it pays, in runs of 100 000 steps or more; where there is no compiler they are interpreted
-    PERP_JIT_ON, ///< they do, or creating fails
+    PERP_JIT_ON,   ///< they do, or creating fails
     PERP_JIT_COUNT
 } perp_jit;
 
@@ -193,6 +193,15 @@ PERP_API void perp_simulation_row(const perp_simulation *simulation, double *row
 /// One entry of the current row; NaN outside the columns. States and vars cost nothing, an output the evaluation of all outputs.
 /// Allocates nothing.
 PERP_API double perp_simulation_value(const perp_simulation *simulation, int column);
+
+/// By the method moreau, in which impacts have a law: the impulse of a force over the last step, its mean (the column) times its length, summed over parts where the step was
+/// divided. What has one: a var that stands alone as a side of a pair, or is a force of friction(...), and that an equation with a derivative reads. Allocates nothing. See
+/// docs/adr/050.
+///
+/// @param var      index among the model's vars (perp_model_find)
+/// @param impulse  nullable; out: impulse [unit of the var, times s]; NaN where no step was taken, or a state was set since
+/// @return 1; 0: this var has none, or the method is another
+PERP_API int perp_simulation_impulse(const perp_simulation *simulation, int var, double *impulse);
 
 /// The time that was reached [s]; NaN for NULL.
 PERP_API double perp_simulation_time(const perp_simulation *simulation);

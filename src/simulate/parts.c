@@ -108,6 +108,7 @@ static void keep(perp_simulation *sim)
     perp__parts *p = sim->parts;
     memcpy(p->begin, sim->step.ws, (size_t)sim->step.sym.n * sizeof(double));
     p->closed = sim->step.gaps.closed;
+    perp__impulses_keep(sim);
     pass_events(sim, PERP__SAVE);
 }
 
@@ -116,6 +117,7 @@ static void go_back(perp_simulation *sim)
     perp__parts *p = sim->parts;
     memcpy(sim->step.ws, p->begin, (size_t)sim->step.sym.n * sizeof(double));
     sim->step.gaps.closed = p->closed;
+    perp__impulses_go_back(sim);
     pass_events(sim, PERP__LOAD);
 }
 

@@ -20,9 +20,10 @@ struct perp_simulation {
     const perp_model *model;
     perp_simulation_options options;
     perp__step step;
-    perp__sensitivity *sensitivity; /* NULL: derivatives are not followed */
-    struct perp__events *events;    /* NULL: the method does not locate events (events.c) */
-    struct perp__parts *parts;      /* NULL: steps are whole (parts.c) */
+    perp__sensitivity *sensitivity;  /* NULL: derivatives are not followed */
+    struct perp__events *events;     /* NULL: the method does not locate events (events.c) */
+    struct perp__parts *parts;       /* NULL: steps are whole (parts.c) */
+    struct perp__impulses *impulses; /* NULL: the method has none (impulses.c) */
     struct perp__course *course; /* NULL: no derivatives of a stretch are being taken (adjoint.c) */
     long nstep;                  /* steps taken, and whole ones that still fit */
     long done;
@@ -85,6 +86,19 @@ int perp__run_name_columns(perp_simulation *sim);
 
 /* Memory of a simulation whose model, options and step problem are there. */
 perp_status perp__run_allocate(perp_simulation *sim);
+
+typedef struct perp__impulses perp__impulses;
+
+/* Once the step problem is there; 0 when memory is out. Sums are over the parts of a step: begun with it, undone where it fails; and kept where a part is
+ * begun that may be taken again. All but the first two do nothing where the method has none. */
+int perp__impulses_create(perp_simulation *sim);
+void perp__impulses_destroy(perp__impulses *impulses);
+void perp__impulses_begin(perp_simulation *sim);
+void perp__impulses_add(perp_simulation *sim, double h);
+void perp__impulses_undo(perp_simulation *sim);
+void perp__impulses_keep(perp_simulation *sim);
+void perp__impulses_go_back(perp_simulation *sim);
+void perp__impulses_pass(perp_simulation *sim, perp__pass *pass);
 
 /* Whole steps of this length from a time to another. */
 long perp__whole_steps(double from, double to, double step);

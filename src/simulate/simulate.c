@@ -456,7 +456,7 @@ perp_status perp__run_allocate(perp_simulation *sim)
         sim->driven.held[k] = sim->driven.from[k] = (double)NAN;
         if (s->table.is_set[k]) sim->driven.slot[s->table.input[k]] = k;
     }
-    return PERP_OK;
+    return perp__impulses_create(sim) ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 /* Points of a method that locates events are judged as steps of backward Euler. */
@@ -543,6 +543,7 @@ void perp_simulation_destroy(perp_simulation *sim)
     perp__sensitivity_destroy(sim->sensitivity);
     perp__events_destroy(sim->events);
     perp__parts_destroy(sim->parts);
+    perp__impulses_destroy(sim->impulses);
     perp__step_clear(&sim->step);
     free(sim->before);
     free(sim->initial);
@@ -815,6 +816,7 @@ static perp__step_result advance(perp_simulation *sim, double t0, double t1, dou
     perp__step_result r = solve_step(sim);
     if (r.outcome == PERP_SOLVED && sim->sensitivity) perp__sensitivity_advance(sim->sensitivity);
     if (r.outcome == PERP_SOLVED && sim->course) perp__course_note(sim);
+    if (r.outcome == PERP_SOLVED && sim->impulses) perp__impulses_add(sim, h);
     if (r.outcome == PERP_SOLVED || !s->nonlinear || halvings == 0) return r;
     if (perp__run_is_stopped(sim)) return r;
     double middle = t0 + h / 2;
@@ -881,6 +883,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
     int open = sim->events ? perp__run_open_input(sim) : -1;
     if (open >= 0) return say_open(sim, open, diag);
     int closed = s->gaps.closed;
+    perp__impulses_begin(sim);
     perp__step_result r = sim->parts    ? perp__parts_advance(sim, t0, t)
                           : sim->events ? advance_through_events(sim, t0, t)
                                         : advance(sim, t0, t, h, HALVINGS - sim->fewer);
@@ -894,6 +897,7 @@ perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_i
                                                : explain(sim, &r, diag);
         memcpy(s->ws, sim->before, symbols);
         s->gaps.closed = closed;
+        perp__impulses_undo(sim);
         perp__events_forget(sim->events);
         if (sim->sensitivity) perp__sensitivity_lose(sim->sensitivity);
         return status;

@@ -169,6 +169,7 @@ static void pass_run(perp_simulation *sim, perp__pass *pass)
     if (sim->sensitivity) perp__sensitivity_pass(sim->sensitivity, pass);
     if (sim->events) perp__events_pass(sim->events, pass, pass_step);
     if (sim->parts) perp__parts_pass(sim, pass);
+    perp__impulses_pass(sim, pass);
 }
 
 /* The head -------------------------------------------------------------------------------------- */

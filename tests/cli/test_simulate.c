@@ -285,6 +285,43 @@ static void derivatives_are_further_columns(void **state)
     cli_expect(1, NULL, "add -o OUT.csv", "simulate %s --sensitivity g", model);
 }
 
+/* Behind the derivatives; the unit of a force in base units, whose / divides all behind it. */
+static void impulses_are_columns_of_moreau(void **state)
+{
+    (void)state;
+    static const char *const unit[][2] = {{"N", "N s"}, {"kg m/s^2", "s kg m/s^2"}};
+    for (int k = 0; k < 2; k++) {
+        char text[400];
+        snprintf(
+            text, sizeof text,
+            "param m = 2 \"kg\", g = 9.81 \"m/s^2\", e = 0.5\nstate z = 0 \"m\", v = -3 \"m/s\"\n"
+            "var p \"%s\"\nder(z) = v\nm*der(v) = p - m*g\n0 <= p perp v + e*pre(v) >= 0 when z + "
+            "h*v <= 0\nsimulate { to 0.003\n step 1e-3\n method moreau }\n",
+            unit[k][0]);
+        const char *model = cli_file("drop.perp", text);
+        cli_result r = cli_run("simulate %s --sensitivity m -o - --quiet", model);
+        assert_int_equal(r.code, 0);
+        assert_non_null(strstr(r.out, ",d(p)/d(m),impulse(p)\n"));
+        snprintf(text, sizeof text, "# unit impulse(p) = %s\n", unit[k][1]);
+        assert_non_null(strstr(r.out, text));
+        double v, p, impulse;
+        const char *row = strstr(r.out, "\n0.001,");
+        assert_non_null(row);
+        assert_int_equal(sscanf(row, "%*f,%*f,%lf,%lf,%*f,%*f,%*f,%*f,%lf", &v, &p, &impulse), 3);
+        assert_true(fabs(impulse - (2 * (3 + 1.5) + 2 * 9.81 * 1e-3)) < 1e-9 &&
+                    fabs(v - 1.5) < 1e-9);
+        assert_true(fabs(p - impulse / 1e-3) < 1e-6);
+        cli_free(&r);
+        snprintf(text, sizeof text, "largest in a step: impulse(p) 9.02 %s at t = 0.001\n",
+                 unit[k][1]);
+        cli_expect(0, text, NULL, "simulate %s --no-plot", model);
+        cli_expect(0, "\"column\":\t\"impulse(p)\"", NULL, "simulate %s --json", model);
+        r = cli_run("simulate %s --method theta -o - --quiet", model);
+        assert_null(strstr(r.out, "impulse"));
+        cli_free(&r);
+    }
+}
+
 static void an_option_may_be_repeated_without_limit(void **state)
 {
     (void)state;
@@ -942,6 +979,7 @@ int main(void)
         cmocka_unit_test(quiet_prints_nothing),
         cmocka_unit_test(a_run_can_be_replayed_from_its_own_csv),
         cmocka_unit_test(derivatives_are_further_columns),
+        cmocka_unit_test(impulses_are_columns_of_moreau),
         cmocka_unit_test(an_option_may_be_repeated_without_limit),
         cmocka_unit_test(help_and_version_teach),
         cmocka_unit_test(two_dashes_end_the_options),

@@ -561,9 +561,68 @@ static void a_step_of_many_parts_can_be_stopped(void **state)
     perp_model_destroy(model);
 }
 
+/* A ball that falls on the floor: m v (1 + e) in the step of the impact, whatever its length; divided steps (--tol) and clones have the sum, and the sum over all steps is what changed the
+ * momentum. */
+static void moreau_has_impulses_of_forces(void **state)
+{
+    (void)state;
+    static const char ball[] =
+        "param m = 2, g = 9.81, e = 0.5, c = %s\nstate z = 1, v = 0\nvar p, gap\n"
+        "gap = z\nder(z) = v\nm*der(v) = p - m*g - c*v*abs(v)\n"
+        "0 <= p perp v + e*pre(v) >= 0 when z + h*v <= 0\n"
+        "simulate { to 0.9\n step 1e-3\n method moreau }\n";
+    for (int k = 0; k < 3; k++) {
+        char text[512];
+        perp_diag diag = {0};
+        snprintf(text, sizeof text, ball, k ? "0.1" : "0");
+        perp_model *m = load_or_parse(text);
+        perp_simulation_options o = perp_simulation_options_default(m);
+        o.accuracy = k == 2 ? 1e-5 : 0;
+        perp_simulation *sim, *twin = NULL;
+        assert_int_equal(perp_simulation_create(m, &o, &sim, &diag), PERP_OK);
+        double x, sum = 0, largest = 0, fallen = 0, drag = 0;
+        assert_int_equal(perp_simulation_impulse(sim, id(m, "p"), &x), 1);
+        assert_true(isnan(x));
+        assert_int_equal(perp_simulation_impulse(sim, id(m, "gap"), &x), 0); /* no force */
+        assert_int_equal(perp_simulation_impulse(sim, 7, &x), 0);
+        for (int i = 0; i < 900; i++) {
+            double v = perp_simulation_state(sim, 1);
+            step(sim);
+            assert_int_equal(perp_simulation_impulse(sim, id(m, "p"), &x), 1);
+            if (x > largest) largest = x, fallen = v;
+            sum += x;
+            v = (v + perp_simulation_state(sim, 1)) / 2;
+            drag += (k ? 0.1 : 0) * v * fabs(v) * 1e-3;
+        }
+        assert_near(largest, 2 * 1.5 * -fallen, 0.1);
+        assert_near(sum, 2 * perp_simulation_state(sim, 1) + 2 * 9.81 * 0.9 + drag,
+                    k ? 1e-2 : 1e-10);
+        assert_int_equal(perp_simulation_clone(sim, &twin, &diag), PERP_OK);
+        double same = -1;
+        perp_simulation_impulse(twin, id(m, "p"), &same);
+        assert_true(same == x);
+        perp_simulation_set_state(twin, 1, 0);
+        perp_simulation_impulse(twin, id(m, "p"), &same);
+        assert_true(isnan(same));
+        perp_simulation_destroy(twin);
+        perp_simulation_destroy(sim);
+        perp_model_destroy(m);
+    }
+    perp_model *m = load_or_parse(cart);
+    perp_simulation *sim = create(m, PERP_THETA);
+    assert_int_equal(perp_simulation_impulse(sim, 0, NULL), 0); /* of another method */
+    perp_simulation_destroy(sim);
+    sim = create(m, PERP_MOREAU);
+    assert_int_equal(perp_simulation_impulse(sim, id(m, "f"), NULL), 1); /* friction in a line */
+    perp_simulation_destroy(sim);
+    perp_model_destroy(m);
+    assert_int_equal(perp_simulation_impulse(NULL, 0, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moreau_has_impulses_of_forces),
         cmocka_unit_test(a_step_of_many_parts_can_be_stopped),
         cmocka_unit_test(a_driven_run_is_the_run_of_its_table),
         cmocka_unit_test(what_is_set_is_taken_through_events),
