@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 typedef struct request {
     cli_args args;
     const char *file, *out, *library;
+    int is_code; /* perp export c: C code, not an FMU */
     perp_fmu_options o;
     cli_list set;
     int as_json, quiet;
@@ -19,17 +21,19 @@ typedef struct request {
 
 static const cli_option options[] = {
     {"", "FILE.perp", NULL, INTO(file), .needed = "which model?"},
-    {"o", "FILE.fmu", "the functional mock-up unit", INTO(out), .is_output = 1,
-     .needed = "to which file (-o)?"},
-    {"fmi", "2|3", "version of the standard (default 3)", INTO(o.version), .least = 2, .most = 3},
+    {"o", "FILE.fmu|DIR", "the functional mock-up unit; of C code, the folder", INTO(out),
+     .is_output = 1, .needed = "to which file (-o)?"},
+    {"fmi", "2|3", "FMU: version of the standard (default 3)", INTO(o.version), .least = 2,
+     .most = 3},
     {"set", "NAME=VALUE", "a parameter, an initial value, or a constant input; may be repeated",
      INTO(set)},
     {"step", "H", "step of the run inside [s] (default: the model's)", INTO(o.step),
      .is_positive = 1},
-    {"to", "T", "end time that is proposed [s] (default: the model's)", INTO(o.to)},
-    {"method", "NAME", "how time is stepped (default: as perp simulate)", INTO(o.integrator),
-     .words = cli_integrators},
-    {"library", "FILE.so", "the library that goes into it (default: perp-fmu.so of this perp)",
+    {"to", "T", "FMU: end time that is proposed [s] (default: the model's)", INTO(o.to)},
+    {"method", "NAME",
+     "how time is stepped (default: as perp simulate; of C code, the model's, else backward-euler)",
+     INTO(o.integrator), .words = cli_integrators},
+    {"library", "FILE.so", "FMU: the library that goes into it (default: perp-fmu.so of this perp)",
      INTO(library)},
     {"quiet", NULL, "print nothing but what is wrong", INTO(quiet)},
     CLI_JSON_OPTION(request),
@@ -37,18 +41,21 @@ static const cli_option options[] = {
 
 const cli_command cli_command_export = {
     .name = "export",
-    .usage = "FILE.perp -o FILE.fmu [options]",
+    .usage = "FILE.perp -o FILE.fmu [options]\n       perp export c FILE.perp -o DIR [options]",
     .about =
         "Write the model as a functional mock-up unit (FMU) for co-simulation, which other "
         "simulators import: its text, what it\n"
         "uses, and one library that runs it; nothing is compiled. Every step is verified as by "
         "perp simulate; one without a\n"
-        "verified solution ends with Discard, and the importer is told the pair at fault. "
-        "docs/export.md.",
+        "verified solution ends with Discard, and the importer is told the pair at fault.\n"
+        "Or, with the word c before the file, as C99 for anything that has a compiler: a source, a "
+        "header, and a program "
+        "that runs\n"
+        "them. It allocates nothing, needs libm alone, and verifies every step. docs/export.md.",
     .notes = "exit codes: 0 written, 1 usage, 2 bad model, 4 file or memory",
     CLI_OPTIONS(options)};
 
-static void say(const request *r, const perp_model *model, cJSON *json)
+static void say_fmu(const request *r, const perp_model *model, cJSON *json)
 {
     struct stat found;
     double size = stat(r->out, &found) == 0 ? (double)found.st_size : 0;
@@ -62,22 +69,91 @@ static void say(const request *r, const perp_model *model, cJSON *json)
     }
 }
 
+static void say_code(const request *r, const perp_model *model, const perp_c_info *info,
+                     cJSON *json)
+{
+    if (json) {
+        cli_json_add_text(json, "model", perp_model_name(model));
+        cli_json_add_text(json, "folder", r->out);
+        cli_json_add_number(json, "unknowns", info->unknowns);
+        cli_json_add_number(json, "pairs", info->pairs);
+        cli_json_add_number(json, "pivots", info->pivots);
+        cli_json_add_number(json, "statements", info->statements);
+        cli_json_add_number(json, "bytes", (double)info->bytes);
+        cli_json_add_number(json, "bytes_float", (double)info->bytes_float);
+    } else if (!r->quiet) {
+        printf("%s: C99, %d unknowns and %d pairs a step, at most %d pivots a problem, %d "
+               "statements\n"
+               "size of an instance: %zu bytes, of floats %zu\n",
+               r->out, info->unknowns, info->pairs, info->pivots, info->statements, info->bytes,
+               info->bytes_float);
+    }
+}
+
+/* The word before the file. */
+static void take_form(request *r)
+{
+    const char *word = r->args.argc > 1 ? r->args.argv[1] : "";
+    r->is_code = strcmp(word, "c") == 0;
+    if (!r->is_code) return;
+    r->args.argv[1] = r->args.argv[0];
+    r->args.argv++, r->args.argc--;
+}
+
+/* Options that C code does not have. */
+static int refuse_others(const request *r)
+{
+    const perp_fmu_options d = perp_fmu_options_default();
+    const char *name = r->library                  ? "--library"
+                       : r->o.version != d.version ? "--fmi"
+                       : !isnan(r->o.to)           ? "--to"
+                                                   : NULL;
+    if (!r->is_code || !name) return CLI_DONE;
+    fprintf(stderr, "perp export: %s is for FMUs; C code has no such thing\n", name);
+    return CLI_USAGE;
+}
+
+/* In C code, which has no text to be read again, parameters that a size follows from may be set, too. */
+static int load(const request *r, perp_model **model, perp_diag *diag)
+{
+    static const cli_list none;
+    if (r->is_code) return cli_load(r->file, "export", &r->set, &none, model, diag);
+    int code = cli_exit_code(perp_model_load(r->file, model, diag));
+    return code == CLI_DONE ? cli_set_all(*model, "export", &r->set, diag) : code;
+}
+
+static perp_status write_code(const request *r, const perp_model *model, perp_c_info *info,
+                              perp_diag *diag)
+{
+    perp_c_options o = perp_c_options_default();
+    o.step = r->o.step;
+    o.integrator = r->o.integrator;
+    return perp_export_c(model, &o, r->out, info, diag);
+}
+
 int perp__cmd_export(int argc, char **argv)
 {
     request r = {.args = {&cli_command_export, argc, argv}, .o = perp_fmu_options_default()};
     perp_diag diag = {0};
     perp_model *model = NULL;
+    perp_c_info info = {0};
+    take_form(&r);
     int code = cli_read(&r.args, &r);
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;
     r.o.library = r.library;
-    if (code == CLI_DONE) code = cli_exit_code(perp_model_load(r.file, &model, &diag));
-    if (code == CLI_DONE) code = cli_set_all(model, "export", &r.set, &diag);
+    if (code == CLI_DONE) code = refuse_others(&r);
+    if (code == CLI_DONE) code = load(&r, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, NULL, 0);
     if (code == CLI_DONE) {
-        perp_status status = perp_export_fmu(model, &r.o, r.out, &diag);
-        code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
+        perp_status status = r.is_code ? write_code(&r, model, &info, &diag)
+                                       : perp_export_fmu(model, &r.o, r.out, &diag);
+        int is_refused = status == PERP_ERR_ARG || status == PERP_ERR_UNAVAILABLE;
+        code = is_refused ? CLI_BAD_INPUT : cli_exit_code(status);
     }
-    if (code == CLI_DONE) say(&r, model, json);
+    if (code == CLI_DONE && r.is_code)
+        say_code(&r, model, &info, json);
+    else if (code == CLI_DONE)
+        say_fmu(&r, model, json);
     if (json) code = cli_json_end(json, code, &diag, stdout);
     fflush(stdout);
     cli_print_diag(&diag, stderr);

@@ -1,5 +1,5 @@
 /// perp/export.h - a model for other programs: a functional mock-up unit (FMU) for co-simulation, which tools such as Dymola,
-/// Simulink or OpenModelica import. https://fmi-standard.org, versions 2.0 and 3.0.
+/// Simulink or OpenModelica import (https://fmi-standard.org, versions 2.0 and 3.0); or C code that needs nothing but libm.
 ///
 /// An FMU holds the text of the model, the files that it uses, and one library that serves every model: nothing is compiled. In it
 /// the run is that of perp/simulate.h, each step verified; a step that has no verified solution ends with the standard's Discard.
@@ -43,6 +43,47 @@ static inline perp_fmu_options perp_fmu_options_default(void)
 ///         of the model; PERP_ERR_FILE (the library or a table cannot be read, or lies outside the model's folder; the file cannot be written); PERP_ERR_MEMORY
 PERP_API perp_status perp_export_fmu(const perp_model *model, const perp_fmu_options *options,
                                      const char *path, perp_diag *diag);
+
+typedef struct perp_c_options {
+    size_t size;  ///< set by the default; says which fields the caller has
+    double step;  ///< of the code [s]; default NaN: the model's
+    double from;  ///< its start [s]; default NaN: the model's, else 0
+    double theta; ///< for theta and moreau: weight of the step's end, 0.5..1; default 0.5
+    double
+        tol; ///< of a step's conditions; default 1e-9. Code of floats has 1e-4 where that is larger
+    perp_integrator
+        integrator; ///< one that locates no events; default PERP_INTEGRATOR_COUNT: the model's, else backward Euler
+} perp_c_options;
+
+PERP_API void perp_c_options_fill(perp_c_options *options, size_t size);
+static inline perp_c_options perp_c_options_default(void)
+{
+    perp_c_options options;
+    perp_c_options_fill(&options, sizeof options);
+    return options;
+}
+
+/// What the code takes.
+typedef struct perp_c_info {
+    int unknowns, pairs; ///< of a step
+    int pivots;          ///< the most that a step's complementarity problem takes
+    int statements;      ///< arithmetic of the model
+    size_t bytes,
+        bytes_float; ///< of one instance, where an int has 4 bytes, and the same of floats
+} perp_c_info;
+
+/// Write a model as C99: NAME.h, NAME.c, and NAME_main.c, a program that writes a run's rows, where NAME is the model's name as one of C. The code
+/// allocates nothing and needs libm alone. Each step is solved by the method of a run, by the zero sides of the last step, else Lemke's
+/// method on the eliminated problem; and verified by the conditions as they were written, or the state stays and the outcome
+/// says why. All parameters that are numbers, and shape nothing, may be set at its start; inputs and states between steps.
+///
+/// @param folder  made if it is not there; each file is written whole or not at all
+/// @param info    nullable
+/// @return PERP_OK; PERP_ERR_ARG (no step, no such method); PERP_ERR_UNAVAILABLE (what C code does not have: exact friction cones, methods that
+///         locate events, tables of higher degree, equations that depend on each other, more than 600 unknowns; diag names the place); what
+///         perp_simulation_create says of the model; PERP_ERR_FILE; PERP_ERR_MEMORY
+PERP_API perp_status perp_export_c(const perp_model *model, const perp_c_options *options,
+                                   const char *folder, perp_c_info *info, perp_diag *diag);
 
 #ifdef __cplusplus
 }

@@ -36,6 +36,9 @@ perp__fmu_variable *perp__fmu_variables(const perp_model *model, perp_integrator
 int perp__fmu_drive(const perp__fmu_variable *variable, int n, perp_simulation_options *options,
                     const char ***list);
 
+/* code_names.c: the name of a model as a name of C. */
+void perp__identifier(char *identifier, size_t room, const char *name);
+
 #define PERP__FMU_SETTINGS "perp.txt"
 
 /* The path of perp-fmu.so of this perp; NULL: it is not where it should be. */

@@ -6,7 +6,6 @@
 #include "model/library.h"
 #include "model/model.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -41,17 +40,6 @@ typedef struct job {
 static perp_status fail(job *j, perp_status status, const char *text, const char *name)
 {
     return perp__refuse(j->diag, status, perp__in(j->model->source.name), text, name);
-}
-
-/* The name of the model, as a name of C. */
-static void make_identifier(job *j)
-{
-    const char *name = perp_model_name(j->model);
-    size_t n = 0;
-    if (!isalpha((unsigned char)name[0])) j->identifier[n++] = 'm';
-    for (; *name && n + 1 < sizeof j->identifier; name++)
-        j->identifier[n++] = (char)(isalnum((unsigned char)*name) ? *name : '_');
-    j->identifier[n] = 0;
 }
 
 /* The run --------------------------------------------------------------------------------------- */
@@ -251,7 +239,7 @@ perp_status perp_export_fmu(const perp_model *model, const perp_fmu_options *opt
             "perp-fmu.so is neither beside the program nor installed with perp; name it%s\n", "");
     const char *slash = strrchr(model->source.name, '/');
     j.folder = slash ? (size_t)(slash - model->source.name) + 1 : 0;
-    make_identifier(&j);
+    perp__identifier(j.identifier, sizeof j.identifier, perp_model_name(model));
     perp_status status = try_run(&j);
     if (status == PERP_OK) status = add_texts(&j);
     if (status == PERP_OK) status = add_tables(&j);

@@ -7,12 +7,25 @@
 #include "base/text.h"
 #include "model/tape.h"
 
-/* What the functions of a text are made of: once, at its beginning. */
-void perp__emit_head(perp__text *text);
+/* A tape, and where its evaluation may stop and go on (perp__tape_eval_part). */
+typedef struct perp__emitted {
+    perp__tape *tape;
+    int cut;
+} perp__emitted;
 
-/* `void NAMEa(double *w)`, `void NAMEb(double *w)`: the instructions before `cut` and from there on, of the workspace w.
- * They write the roots to their slots, what NAMEb takes from NAMEa, and the instructions i with is_read[i]. 0 when memory is out. */
-int perp__emit_tape(perp__text *text, const char *name, const perp__tape *tape, int cut,
-                    const char *is_read);
+/* Code that leaves perp (src/export): of type `real`, functions of libm by MATH(name), constants as R(number), nothing but what is read
+ * later in the workspace. NULL in its place: for perp's own use, doubles in the slots of the tapes. */
+typedef struct perp__emit_style {
+    int *place; /* slot -> its place in the workspace, or -1 yet; those of the symbols are given */
+    int nplace; /* places in use */
+} perp__emit_style;
+
+/* The text for n tapes of one workspace, in the order in which they are evaluated: what its functions are made of, then `void NAME0a(w)`, `void NAME0b(w)` and so on:
+ * the instructions of a tape before its cut and from there on. They write roots, and what the others and the second part read. 0 when memory is out. */
+int perp__emit(perp__text *text, const char *name, const perp__emitted *emitted, int n,
+               perp__emit_style *style);
+
+/* A number for the code of a style. */
+void perp__emit_number(perp__text *text, double x);
 
 #endif

@@ -403,7 +403,7 @@ perp__collocation *perp__collocation_create(const perp_model *model, const perp_
 
 perp_status perp__collocation_compile(perp__collocation *a, perp_diag *diag)
 {
-    const perp__machine_tape tape = {&a->tape, 0};
+    const perp__emitted tape = {&a->tape, 0};
     return perp__machine_make(&tape, 1, &a->compiled, diag);
 }
 

@@ -118,7 +118,7 @@ static perp_status compile(perp__layout *layout, const perp_simulation_options *
 {
     enum { FEW = 200 }; /* instructions, which take no time */
     perp__step *s = &layout->step;
-    const perp__machine_tape tape[] = {
+    const perp__emitted tape[] = {
         {&s->tape.coefficients, perp__tape_instructions(&s->tape.coefficients, s->nrow)},
         {&s->tape.check, 0},
         {&s->tape.guards, 0},

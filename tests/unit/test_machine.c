@@ -107,7 +107,7 @@ static void compile_operations(perp__tape *tape, perp__compiled **compiled)
                         ? perp__unary(&g, op, perp__symbol(&g, 0))
                         : perp__binary(&g, op, perp__symbol(&g, 0), perp__symbol(&g, 1));
     assert_true(perp__tape_compile(tape, &g, root, n, 2));
-    perp__machine_tape one = {tape, 0};
+    perp__emitted one = {tape, 0};
     if (perp__machine_make(&one, 1, compiled, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     perp__graph_clear(&g);
@@ -191,7 +191,7 @@ static void parts_of_a_tape_have_the_same_bits(void **state)
     make_long_tape(&tape);
     int end = perp__tape_end(&tape), cut = perp__tape_instructions(&tape, CUT);
     double *ws[2];
-    perp__machine_tape one = {&tape, cut};
+    perp__emitted one = {&tape, cut};
     if (perp__machine_make(&one, 1, &compiled, &diag) != PERP_OK)
         fail_msg("%s", perp_diag_text(&diag));
     assert_true(cut > 0 && cut < tape.ncode);

@@ -1,0 +1,34 @@
+/* Internal: a model on its way into C text. */
+
+#ifndef PERP_SRC_CODE_H
+#define PERP_SRC_CODE_H
+
+#include "base/text.h"
+#include "perp/export.h"
+#include "simulate/run.h"
+
+enum { PERP__IDENTIFIER = 256 };
+
+typedef struct perp__code {
+    const perp_model *model;
+    perp_c_options o;
+    char name[PERP__IDENTIFIER]; /* what all names begin with */
+    perp_simulation *sim;        /* whose step is written */
+    perp__tape initial;          /* the states' initial values */
+    char *side;                  /* of each pair of the step: which side is eliminated to */
+    double *first;               /* ny: where the first step's Newton iteration begins */
+    perp_c_info info;
+    perp_diag *diag;
+} perp__code;
+
+/* code_text.c: the header, the source, and a program that runs them. 0 when memory is out. */
+int perp__code_write(perp__code *c, perp__text *header, perp__text *source, perp__text *program);
+
+/* code_names.c: one name of C for each of n names, malloc'ed, one after the other with a zero behind each: other characters are _, and
+ * what is there already gets a number. NULL when memory is out. */
+char *perp__code_names(const char *const *name, int n);
+
+/* The same of step.c, for every model. */
+extern const unsigned char perp__step_text[];
+
+#endif

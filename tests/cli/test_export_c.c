@@ -1,0 +1,401 @@
+/* perp export c: what it writes passes the compilers' warnings, runs as perp simulate does, and refuses what it does not have. */
+
+#include "cli.h"
+#include "unit.h"
+
+#include "perp/perp.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK "examples/notes/sliding_traditional.perp"
+#define WARNS "-std=c99 -O2 -Wall -Wextra -Wconversion -pedantic -Werror -ffp-contract=off"
+
+enum { PATH = 2048 };
+
+/* Shell ------------------------------------------------------------------------------------------ */
+
+static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int shell(const char *format, ...)
+{
+    char command[4 * PATH];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    assert_true(n > 0 && n < (int)sizeof command);
+    return system(command);
+}
+
+static int has(const char *program)
+{
+    return shell("command -v %s >/dev/null 2>&1", program) == 0;
+}
+
+/* A folder of code; the program in it is `run`, of floats where `real` is FLOAT. The name is in capitals. */
+static const char *export_code(const char *folder, const char *arguments)
+{
+    static char path[PATH];
+    snprintf(path, sizeof path, "%s/%s", cli_folder(), folder);
+    cli_expect(0, NULL, NULL, "export c %s -o '%s' --quiet", arguments, path);
+    return path;
+}
+
+static void compile(const char *folder, const char *compiler, const char *define)
+{
+    if (shell("cd '%s' && "
+              "%s " WARNS " %s *.c -o run -lm >log 2>&1",
+              folder, compiler, define) == 0)
+        return;
+    char log[PATH + 20];
+    snprintf(log, sizeof log, "%s/log", folder);
+    fail_msg("%s: %s", compiler, cli_read(log));
+}
+
+/* Rows ------------------------------------------------------------------------------------------- */
+
+static perp_trajectory *rows_of_code(const char *folder, int steps)
+{
+    char path[PATH + 20];
+    perp_trajectory *table = NULL;
+    if (shell("cd '%s' && ./run %d >rows.csv", folder, steps) != 0) return NULL;
+    snprintf(path, sizeof path, "%s/rows.csv", folder);
+    assert_int_equal(perp_trajectory_read(path, &table, NULL), PERP_OK);
+    return table;
+}
+
+static perp_trajectory *simulate(const char *arguments)
+{
+    perp_trajectory *table = NULL;
+    cli_expect(0, NULL, NULL, "simulate %s -o '%s' --quiet", arguments, cli_path("run.csv"));
+    assert_int_equal(perp_trajectory_read(cli_path("run.csv"), &table, NULL), PERP_OK);
+    return table;
+}
+
+static int begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* The largest entry of the states. */
+static double size_of_states(const perp_trajectory *table, int nstate)
+{
+    double size = 0;
+    for (int c = 1; c <= nstate; c++)
+        for (int i = 0; i < perp_trajectory_rows(table); i++)
+            size = fmax(size, fabs(perp_trajectory_column(table, c)[i]));
+    return size;
+}
+
+/* The largest difference of one column of the run, beside its largest entry, which counts as `least` at least. */
+static double difference(const perp_trajectory *ours, const perp_trajectory *right, int column,
+                         double least)
+{
+    int k = perp_trajectory_find(ours, perp_trajectory_name(right, column));
+    double most = 0, scale = least;
+    if (k < 0) fail_msg("no column %s", perp_trajectory_name(right, column));
+    assert_int_equal(perp_trajectory_rows(ours), perp_trajectory_rows(right));
+    for (int i = 0; i < perp_trajectory_rows(right); i++) {
+        double a = perp_trajectory_column(ours, k)[i], b = perp_trajectory_column(right, column)[i];
+        if (isnan(a) && isnan(b)) continue;
+        most = !(fabs(a - b) <= most) ? fabs(a - b) : most;
+        scale = fmax(scale, fabs(b));
+    }
+    return most > 0 ? most / scale : 0;
+}
+
+/* Every column but the residual is that of the run, the first nstate + 1 more nearly. except: names that begin so are not looked at. */
+static void compare(const char *what, const perp_trajectory *ours, const perp_trajectory *right,
+                    int nstate, double tol_state, double tol, const char *except)
+{
+    double least = 1e-9 * size_of_states(right, nstate); /* what is smaller is rounding */
+    for (int c = 0; c < perp_trajectory_columns(right); c++) {
+        const char *name = perp_trajectory_name(right, c);
+        double d, most = c <= nstate ? tol_state : tol;
+        if (strcmp(name, "residual") == 0 || (except && begins_with(name, except))) continue;
+        d = difference(ours, right, c, least);
+        if (!(d <= most)) fail_msg("%s: %s differs by %g of its scale", what, name, d);
+    }
+}
+
+/* Tests ------------------------------------------------------------------------------------------ */
+
+/* 10 000 steps of each. The square's velocities where it hits the floor are differences of positions divided by h: both runs are off by some 1e-12 there
+ * (this code by 1e-13, as its build with long doubles shows), and which of two corners that stick carries what is not determined. */
+static void code_runs_as_perp_simulate(void **state)
+{
+    static const struct {
+        const char *arguments, *name, *except;
+        int nstate;
+        double tol_state, tol, tol_float; /* 0: too sensitive for floats */
+    } run[] = {
+        {BLOCK " --step 1e-3", "SLIDING_TRADITIONAL", NULL, 2, 1e-15, 1e-15, 1e-4},
+        {"examples/notes/sliding_one_line.perp --step 1e-3", "SLIDING_ONE_LINE", NULL, 2, 1e-15,
+         1e-15, 1e-4},
+        {"examples/notes/particle.perp --step 1e-3", "PARTICLE", NULL, 4, 1e-15, 1e-15, 1e-4},
+        {"examples/mechanics/disc.perp --step 1e-3", "DISC", NULL, 4, 1e-15, 1e-15, 1e-4},
+        {"examples/mechanics/square.perp --step 1e-3", "SQUARE", "ft[", 6, 3e-12, 1e-11, 0},
+        {"examples/mechanics/chain.perp --set n=20 --step 1e-3", "CHAIN", "f[", 40, 1e-12, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
+        char arguments[PATH], define[PATH];
+        snprintf(arguments, sizeof arguments, "%s --method backward-euler", run[i].arguments);
+        const char *folder = export_code(run[i].name, arguments);
+        strncat(arguments, " --to 10", sizeof arguments - strlen(arguments) - 1);
+        perp_trajectory *right = simulate(arguments), *ours;
+        compile(folder, "cc", "");
+        ours = rows_of_code(folder, 10000);
+        assert_non_null(ours);
+        compare(run[i].name, ours, right, run[i].nstate, run[i].tol_state, run[i].tol,
+                run[i].except);
+        perp_trajectory_destroy(ours);
+        snprintf(define, sizeof define, "-D%s_FLOAT", run[i].name);
+        compile(folder, "cc", define);
+        ours = run[i].tol_float > 0 ? rows_of_code(folder, 10000) : NULL;
+        if (run[i].tol_float > 0) {
+            assert_non_null(ours);
+            compare(define, ours, right, run[i].nstate, run[i].tol_float, run[i].tol_float, NULL);
+        }
+        perp_trajectory_destroy(ours);
+        perp_trajectory_destroy(right);
+        if (!has("clang")) continue;
+        compile(folder, "clang", define);
+        compile(folder, "clang", "");
+    }
+}
+
+/* All models that simulate and that C code takes, 200 steps: their states are those of the run. */
+static int try_example(const char *folder, const char *name)
+{
+    char file[PATH], out[PATH], arguments[2 * PATH];
+    perp_model *model = NULL;
+    snprintf(file, sizeof file, "%s/examples/%s/%s", PERP_SOURCE_DIR, folder, name);
+    snprintf(out, sizeof out, "%s/%s_%.100s", cli_folder(), folder, name);
+    assert_int_equal(perp_model_load(file, &model, NULL), PERP_OK);
+    perp_simulate_task task = perp_model_simulate_task(model);
+    int nstate = perp_model_count(model, PERP_STATE), count = 0;
+    double from = isnan(task.from) ? 0 : task.from;
+    snprintf(arguments, sizeof arguments, "%s --method backward-euler", file);
+    cli_result made = cli_run("export c %s -o '%s' --quiet", arguments, out);
+    snprintf(arguments + strlen(arguments), PATH, " --to %.17g", from + 200 * task.step);
+    cli_result done =
+        cli_run("simulate %s -o '%s' --quiet --estimate none", arguments, cli_path("all.csv"));
+    if (made.code == 0 && done.code == 0 && strcmp(name, "tower.perp") != 0) {
+        perp_trajectory *right = NULL, *ours;
+        assert_int_equal(perp_trajectory_read(cli_path("all.csv"), &right, NULL), PERP_OK);
+        if (shell("cd '%s' && cc -std=c99 -O1 -ffp-contract=off *.c -o run -lm", out) != 0)
+            fail_msg("%s does not compile", name);
+        ours = rows_of_code(out, perp_trajectory_rows(right) - 1);
+        if (!ours) fail_msg("%s does not run", name);
+        compare(name, ours, right, nstate, 1e-11, INFINITY, NULL);
+        perp_trajectory_destroy(ours);
+        perp_trajectory_destroy(right);
+        count = 1;
+    }
+    cli_free(&made);
+    cli_free(&done);
+    perp_model_destroy(model);
+    return count;
+}
+
+static void examples_run_as_perp_simulate(void **state)
+{
+    static const char *const folders[] = {"circuits", "mechanics", "notes", "parts", "blog"};
+    int count = 0;
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        char path[PATH];
+        snprintf(path, sizeof path, "%s/examples/%s", PERP_SOURCE_DIR, folders[i]);
+        DIR *folder = opendir(path);
+        assert_non_null(folder);
+        for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+            size_t n = strlen(e->d_name);
+            if (n > 5 && strcmp(e->d_name + n - 5, ".perp") == 0)
+                count += try_example(folders[i], e->d_name);
+        }
+        closedir(folder);
+    }
+    if (count < 22) fail_msg("only %d models ran", count);
+}
+
+/* Names that C or a comment would not take, and some that fall together. */
+static void names_do_not_break_the_code(void **state)
+{
+    (void)state;
+    const char *file =
+        cli_file("int.perp",
+                 "model int\n"
+                 "param double = 2 \"*/ ?\?/\"\nparam a_1 = 1, a[2] = [3, 4], NULL = 1\n"
+                 "input static = t \"m*/s\"\nstate do_2 = 0, do[2] = [1, 2]\nvar return\n"
+                 "der(do_2) = double*static\nder(do) = a*a_1*NULL\nreturn = do_2 + 1\n"
+                 "output while = return \"?\?)\"\nsimulate to 1 step 0.1 method backward-euler\n");
+    char arguments[PATH];
+    snprintf(arguments, sizeof arguments, "'%s'", file);
+    cli_result made = cli_run("export c %s -o '%s' --quiet", arguments, cli_path("int"));
+    if (made.code != 0) fail_msg("%s", made.err);
+    cli_free(&made);
+    const char *folder = cli_path("int");
+    compile(folder, "cc", "");
+    perp_trajectory *right = simulate(arguments), *ours = rows_of_code(folder, 10);
+    compare("names", ours, right, 3, 1e-15, 1e-15, NULL);
+    perp_trajectory_destroy(ours);
+    perp_trajectory_destroy(right);
+    char *header = cli_read(cli_path("int/int.h"));
+    assert_non_null(strstr(header, "INT_PARAM_a_1,"));
+    assert_non_null(strstr(header, "INT_PARAM_a_1_2,"));
+    assert_non_null(strstr(header, "INT_STATE_do_2_2,"));
+    free(header);
+}
+
+/* A program over the block's functions: parameters, inputs, states, and a step that has no solution. */
+static const char host[] =
+    "#include \"m.h\"\n#include <stdio.h>\n"
+    "static m_model a, b;\n"
+    "int main(void)\n{\n"
+    "    m_real p[M_PARAMS];\n"
+    "    m_parameters(p);\n"
+    "    p[M_PARAM_mu] = 0.2;\n"
+    "    m_init(&a, 0);\n    m_init(&b, p);\n"
+    "    for (int k = 0; k < 300; k++) {\n"
+    "        m_set_input(&b, M_INPUT_u, 3 + 0.01*k);\n"
+    "        if (m_step(&a) != M_SOLVED || m_step(&b) != M_SOLVED) return 1;\n"
+    "    }\n"
+    "    m_set_state(&b, M_STATE_v, -2);\n"
+    "    m_step(&b);\n"
+    "    printf(\"%.17g %.17g\\n\", m_column(&a, M_COLUMN_x), m_column(&b, M_COLUMN_x));\n"
+    "    m_real x = m_column(&b, M_COLUMN_x), v = m_column(&b, M_COLUMN_v), t = m_column(&b, "
+    "M_COLUMN_t);\n"
+    "    m_set_input(&b, M_INPUT_u, 1e308*1e10);\n"
+    "    m_outcome outcome = m_step(&b);\n"
+    "    printf(\"%d %d\\n\", outcome != M_SOLVED, x == m_column(&b, M_COLUMN_x) && v == "
+    "m_column(&b, M_COLUMN_v) && t == m_column(&b, M_COLUMN_t));\n"
+    "    m_set_input(&b, M_INPUT_u, 1);\n"
+    "    printf(\"%d %ld\\n\", m_step(&b) == M_SOLVED, (long)sizeof a);\n"
+    "    return 0;\n}\n";
+
+static void instances_are_set_and_keep_their_state(void **state)
+{
+    (void)state;
+    const char *text = "model m\nparam m = 1, mu = 0.6, g = 9.81\ninput u = 4*sin(2*t)\n"
+                       "state x = 0, v = 1\nvar f\nder(x) = v\nm*der(v) = u + f\n"
+                       "-mu*m*g <= f <= mu*m*g perp v\n"
+                       "simulate to 5 step 1e-3 method backward-euler\n";
+    char file[PATH], line[3][200], expected[200];
+    snprintf(file, sizeof file, "%s", cli_file("m.perp", text));
+    cli_result made = cli_run("export c '%s' -o '%s' --json", file, cli_path("m"));
+    assert_int_equal(made.code, 0);
+    cli_file("m/m_main.c", host);
+    compile(cli_path("m"), "cc", "");
+    FILE *pipe = popen(cli_path("m/run"), "r");
+    for (int i = 0; i < 3; i++) assert_non_null(fgets(line[i], sizeof line[i], pipe));
+    assert_int_equal(pclose(pipe), 0);
+
+    perp_model *model = NULL;
+    perp_simulation *sim[2] = {NULL, NULL};
+    assert_int_equal(perp_model_load(file, &model, NULL), PERP_OK);
+    for (int k = 0; k < 2; k++) {
+        perp_simulation_options o = perp_simulation_options_default(model);
+        o.ninput = PERP_ALL;
+        if (k) perp_model_set(model, "mu", 0.2, NULL);
+        assert_int_equal(perp_simulation_create(model, &o, &sim[k], NULL), PERP_OK);
+    }
+    for (int k = 0; k < 300; k++) {
+        perp_simulation_set_input(sim[1], 0, 3 + 0.01 * k);
+        for (int i = 0; i < 2; i++) perp_simulation_step(sim[i], NULL, NULL);
+    }
+    perp_simulation_set_state(sim[1], 1, -2);
+    perp_simulation_step(sim[1], NULL, NULL);
+    snprintf(expected, sizeof expected, "%.17g %.17g\n", perp_simulation_state(sim[0], 0),
+             perp_simulation_state(sim[1], 0));
+    assert_string_equal(line[0], expected);
+    assert_string_equal(line[1], "1 1\n");
+    snprintf(expected, sizeof expected, "1 %s", strstr(made.out, "\"bytes\":") + 8);
+    assert_int_equal(strtol(line[2] + 2, NULL, 10), strtol(expected + 2, NULL, 10));
+    assert_int_equal(line[2][0], '1');
+    for (int k = 0; k < 2; k++) perp_simulation_destroy(sim[k]);
+    perp_model_destroy(model);
+    cli_free(&made);
+}
+
+/* Tables, of time and of an expression, and guards. */
+static void tables_go_along(void **state)
+{
+    (void)state;
+    char arguments[PATH];
+    cli_file("push.csv", "t,u\n0,0\n0.3,5\n0.5,5\n2,1\n");
+    snprintf(
+        arguments, sizeof arguments, "'%s'",
+        cli_file("looked.perp",
+                 "model looked\ninput u = table(\"push.csv\") \"N\"\nstate x = 1 \"m\", v = 0\n"
+                 "var p\nder(x) = v\nder(v) = u - 9.81 + p - lookup([0, 1, 2], [0, 3, 1], x)\n"
+                 "0 <= p perp v + 0.5*pre(v) >= 0 when x <= 0\n"
+                 "simulate to 2 step 1e-3 method moreau\n"));
+    const char *folder = export_code("looked", arguments);
+    compile(folder, "cc", "");
+    perp_trajectory *right = simulate(arguments), *ours = rows_of_code(folder, 2000);
+    assert_non_null(ours);
+    compare("looked", ours, right, 2, 1e-13, 1e-13, NULL);
+    perp_trajectory_destroy(ours);
+    perp_trajectory_destroy(right);
+    assert_int_not_equal(shell("cd '%s' && ./run 2100 >/dev/null 2>&1", folder), 0); /* it ends */
+}
+
+/* Nothing is called but libm and memset, memcpy; and what is written twice is the same. */
+static void nothing_is_allocated(void **state)
+{
+    (void)state;
+    char folder[PATH];
+    snprintf(folder, sizeof folder, "%s",
+             export_code("alone", "examples/mechanics/square.perp --method backward-euler"));
+    assert_int_equal(shell("cd '%s' && cc -std=c99 -O2 -c square.c && "
+                           "nm -u square.o | grep -vE ' "
+                           "(sin|cos|sincos|frexp|ldexp|memset|memcpy|_GLOBAL_OFFSET_TABLE_|__"
+                           "stack_chk_fail)$' >log",
+                           folder) == 0,
+                     0);
+    export_code("again", "examples/mechanics/square.perp --method backward-euler");
+    assert_int_equal(shell("cmp '%s/square.c' '%s/again/square.c'", folder, cli_folder()), 0);
+}
+
+static void what_code_does_not_have_is_refused(void **state)
+{
+    (void)state;
+    char out[PATH];
+    snprintf(out, sizeof out, "%s", cli_path("none"));
+    cli_expect(2, NULL, "plane.perp:19:1: C code has no exact friction cones",
+               "export c examples/mechanics/plane.perp -o '%s'", out);
+    cli_expect(2, NULL, "method radau5 locates events",
+               "export c " BLOCK " -o '%s' --method radau5", out);
+    cli_expect(
+        2, NULL, "r.perp:3:31: method radau5 locates events", "export c '%s' -o '%s'",
+        cli_file("r.perp", "state x = 1\nder(x) = -x\nsimulate to 1 step 0.1 method radau5\n"),
+        out);
+    cli_expect(2, NULL, "no step", "export c '%s' -o '%s'",
+               cli_file("nostep.perp", "state x = 1\nder(x) = -x\n"), out);
+    cli_expect(1, NULL, "--fmi is for FMUs", "export c " BLOCK " -o '%s' --fmi 2", out);
+    cli_expect(1, NULL, "which model", "export c -o '%s'", out);
+    cli_expect(4, NULL, "/proc/none: ", "export c " BLOCK " -o /proc/none");
+    assert_int_not_equal(shell("test -e '%s'", out), 0);
+    cli_expect(0, "size of an instance", NULL, "export c " BLOCK " -o '%s'", out);
+}
+
+int main(void)
+{
+    if (!has("cc")) {
+        printf("no compiler cc: not tested\n");
+        return 0;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_runs_as_perp_simulate),
+        cmocka_unit_test(examples_run_as_perp_simulate),
+        cmocka_unit_test(names_do_not_break_the_code),
+        cmocka_unit_test(instances_are_set_and_keep_their_state),
+        cmocka_unit_test(tables_go_along),
+        cmocka_unit_test(nothing_is_allocated),
+        cmocka_unit_test(what_code_does_not_have_is_refused),
+    };
+    return run_all(tests);
+}
