@@ -120,9 +120,10 @@ static void patch_of(const perp__placed *s, const double *n, const double *from,
     p->n = 1;
 }
 
-/* Cut off what lies beyond the line from x along d. What is cut has a name of the corner before it and the line. */
+/* Cut off what lies beyond the line from x along d, which is as long as the line; what lies on it stays whole. What is cut has a name of the corner before it and the line. */
 static void clip(patch *p, const double *x, const double *d, int line)
 {
+    const double ON = 1e-12 * perp__dot3(d, d);
     patch out;
     out.n = 0;
     int edges = p->n == 2 ? 1 : p->n;
@@ -132,12 +133,13 @@ static void clip(patch *p, const double *x, const double *d, int line)
         perp__move3(a, -1, x, to_a);
         perp__move3(b, -1, x, to_b);
         double ga = perp__dot3(to_a, d), gb = perp__dot3(to_b, d);
-        if (ga <= 0 && out.n < ROOM) {
+        if (ga <= ON && out.n < ROOM) {
             memcpy(out.x[out.n], a, sizeof out.x[0]);
             out.id[out.n++] = p->id[i];
         }
-        if (ga * gb >= 0 || i >= edges || out.n == ROOM) continue;
-        for (int k = 0; k < 3; k++) out.x[out.n][k] = a[k] + ga / (ga - gb) * (b[k] - a[k]);
+        if ((ga <= ON) == (gb <= ON) || i >= edges || out.n == ROOM) continue;
+        double share = fmin(1, fmax(0, ga / (ga - gb)));
+        for (int k = 0; k < 3; k++) out.x[out.n][k] = a[k] + share * (b[k] - a[k]);
         out.id[out.n++] = (p->id[i] * 64 + line + 1) & 0xffffff;
     }
     p->n = out.n;
@@ -168,14 +170,31 @@ static int thin(perp_touch *t, int n, perp_touch *out)
     return count;
 }
 
+/* Is corner i where one before it is? Faces that meet exactly cut each other at their corners. */
+static int is_double(const patch *p, int i, double size)
+{
+    const double SAME = 1e-9; /* beside the patch */
+    for (int j = 0; j < i; j++) {
+        double from[3];
+        perp__move3(p->x[i], -1, p->x[j], from);
+        if (perp__dot3(from, from) <= SAME * SAME * size) return 1;
+    }
+    return 0;
+}
+
 /* Corners of `p`, with balls of radius `around`, against the plane through x with normal n; the plane is pushed out by `out`. */
 static int over_plane(const patch *p, const double *origin, const double *x, const double *n,
                       double out, double around, double sign, double margin, perp_touch *touch)
 {
     perp_touch t[ROOM];
     int count = 0;
+    double size = 0, from[3];
+    for (int i = 1; i < p->n; i++) {
+        perp__move3(p->x[i], -1, p->x[0], from);
+        size = fmax(size, perp__dot3(from, from));
+    }
     for (int i = 0; i < p->n; i++) {
-        double from[3];
+        if (is_double(p, i, size)) continue;
         perp__move3(p->x[i], -1, x, from);
         double height = perp__dot3(from, n), gap = height - around - out;
         if (gap > margin) continue;
