@@ -57,7 +57,8 @@ typedef struct writer {
     size_t n, capacity;
     char open[DEEPEST]; /* brackets: the sign, 'i' for that of an index */
     int depth, failed;
-    token before; /* the token before the last, for the sign of a number */
+    int is_method; /* behind `method`: backward-euler is one word */
+    token before;  /* the token before the last, for the sign of a number */
 } writer;
 
 static void put(writer *w, const char *text, size_t n)
@@ -161,6 +162,7 @@ static int is_unary(const writer *w, const token *last)
 static int has_blank(const writer *w, const token *last, const token *t)
 {
     char open = w->depth ? w->open[w->depth - 1] : 0;
+    if (w->is_method && !t->is_spaced && (is_one_of(t, "-") || is_one_of(last, "-"))) return 0;
     if (last->kind == START) return 0;
     if (is_one_of(t, ",;:") || (t->kind == CLOSE && *t->at != '}')) return 0;
     if (t->kind == CLOSE) return !(last->kind == OPEN && *last->at == '{');
@@ -180,6 +182,12 @@ static int has_blank(const writer *w, const token *last, const token *t)
     return !(open == 'i' && is_one_of(last, "+-"));
 }
 
+static int is_called(const token *t, const char *word)
+{
+    return t->kind == WORD && (size_t)t->n == strlen(word) &&
+           strncmp(t->at, word, (size_t)t->n) == 0;
+}
+
 static void put_token(writer *w, const token *last, const token *t)
 {
     if (t->kind == COMMENT && last->kind != START)
@@ -187,6 +195,8 @@ static void put_token(writer *w, const token *last, const token *t)
     else if (has_blank(w, last, t))
         put(w, " ", 1);
     put(w, t->at, (size_t)t->n);
+    if (t->kind == WORD && t->is_spaced)
+        w->is_method = is_called(last, "method") || is_called(last, "complementarity");
     if (t->kind == OPEN && w->depth < DEEPEST)
         w->open[w->depth++] = *t->at == '[' && ends_operand(last) && !t->is_spaced ? 'i' : *t->at;
     if (t->kind == CLOSE && w->depth > 0) w->depth--;
@@ -199,6 +209,7 @@ static const char *put_line(writer *w, const char *s)
     int closes = 0;
     const char *p = s;
     w->before = last;
+    w->is_method = 0;
     for (; *p == ' ' || *p == '\t' || *p == ')' || *p == ']' || *p == '}'; p++)
         closes += *p != ' ' && *p != '\t';
     int indent = INDENT * (w->depth > closes ? w->depth - closes : 0), is_spaced = 0;

@@ -12,7 +12,7 @@ enum { MAX_RUNS = 16, MAX_COLUMNS = 256 };
 
 typedef struct request {
     cli_args args;
-    cli_list run;
+    cli_list run, folder;
     const char *html, *svg, *model, *log, *columns, *title;
     int as_json;
 } request;
@@ -33,6 +33,7 @@ static const cli_option options[] = {
      "the model of the runs (default: the one each run names, if it lies beside the run, "
      "unchanged)",
      INTO(model)},
+    CLI_FOLDER_OPTION,
     {"log", "LOG.csv", "iterations of a planner, for the first run", INTO(log)},
     {"svg", "OUT.svg", "write the main plots as SVG; - is standard output", INTO(svg),
      .is_output = 1},
@@ -156,15 +157,16 @@ static int list_others(const perp_model *model, const perp_trajectory *run, perp
 }
 
 /* The model as it was in the run: sizes follow its parameters. */
-static perp_status load_as_run(const char *file, const perp_trajectory *run, perp_model **model,
-                               perp_diag *diag)
+static perp_status load_as_run(const char *file, const cli_list *folder, const perp_trajectory *run,
+                               perp_model **model, perp_diag *diag)
 {
     perp_model *plain;
     perp_setting *set = NULL;
-    perp_status status = perp_model_load(file, &plain, diag);
+    perp_model_options o = {.folder = folder->item, .nfolder = folder->n};
+    perp_status status = perp_model_load_with(file, &o, &plain, diag);
     if (status != PERP_OK) return status;
     int n = list_others(plain, run, &set);
-    perp_model_options o = {.set = set, .nset = n};
+    o.set = set, o.nset = n;
     if (n > 0) {
         status = perp_model_load_with(file, &o, model, diag);
         perp_model_destroy(plain);
@@ -203,14 +205,14 @@ static int has_tables_of(const perp_model *model, const perp_trajectory *run)
 
 /* The model that a run names: only the very text that the run was made with, and without a word of another file. *model is NULL
  * where there is none. PERP_OK or PERP_ERR_MEMORY */
-static perp_status find_model(const loaded *l, const char *csv, const char *file,
-                              perp_model **model)
+static perp_status find_model(const loaded *l, const cli_list *folder, const char *csv,
+                              const char *file, perp_model **model)
 {
     char found[8192];
     perp_diag silent = {0};
     perp_status status = PERP_OK;
     if (cli_find_file(l->trajectory, csv, file, found, sizeof found))
-        status = load_as_run(found, l->trajectory, model, &silent);
+        status = load_as_run(found, folder, l->trajectory, model, &silent);
     if (*model && (status != PERP_OK || !has_tables_of(*model, l->trajectory))) {
         perp_model_destroy(*model);
         *model = NULL;
@@ -224,8 +226,9 @@ static perp_status load_model(loaded *l, const request *r, const char *csv, perp
     char file[4096] = "";
     const char *line;
     if (!r->model && !model_file(l->trajectory, file, sizeof file)) return PERP_OK;
-    perp_status status = r->model ? load_as_run(r->model, l->trajectory, &l->model, diag)
-                                  : find_model(l, csv, file, &l->model);
+    perp_status status = r->model
+                             ? load_as_run(r->model, &r->folder, l->trajectory, &l->model, diag)
+                             : find_model(l, &r->folder, csv, file, &l->model);
     if (status != PERP_OK) return status;
     if (!l->model) {
         cli_say("perp report: %s: its model %s is not beside it, or was changed since the run, so "
@@ -323,6 +326,7 @@ int perp__cmd_report(int argc, char **argv)
     int code = read_request(&r);
     if (code != CLI_DONE) {
         free(r.run.item);
+        free(r.folder.item);
         return code;
     }
     perp_diag diag = {0};
@@ -350,5 +354,6 @@ int perp__cmd_report(int argc, char **argv)
         perp_model_destroy(input[i].model);
     }
     free(r.run.item);
+    free(r.folder.item);
     return code;
 }

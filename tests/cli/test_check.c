@@ -64,6 +64,21 @@ static void sizes_and_folders_are_given(void **state)
     assert_int_equal(r.code, 0);
     assert_string_equal(r.err, "");
     cli_free(&r);
+    char used[300];
+    snprintf(
+        used, sizeof used, "%s",
+        cli_file("far.perp", "use \"thing\"\nThing a\ndraw { circle at (a.x, 0) radius 1 }\n"));
+    cli_expect(0, NULL, NULL, "simulate %s -I %s --to 1 --step 0.5 --quiet -o %s", used, folder,
+               cli_path("far.csv"));
+    cli_expect(0, NULL, "not shown", "report %s -o %s", cli_path("far.csv"), cli_path("far.html"));
+    r = cli_run("report %s -I %s -o %s", cli_path("far.csv"), folder, cli_path("far.html"));
+    assert_int_equal(r.code, 0);
+    assert_string_equal(r.err, "");
+    cli_free(&r);
+    cli_expect(2, NULL, "no file '", "report %s --model %s -o %s", cli_path("far.csv"), used,
+               cli_path("far.html"));
+    cli_expect(0, NULL, NULL, "report %s --model %s -I %s -o %s", cli_path("far.csv"), used, folder,
+               cli_path("far.html"));
 }
 
 /* Round cones are outside M, and M of a nonlinear step is that of its linearisation. */

@@ -128,6 +128,14 @@ static void drives_turn_as_they_must(void **state)
          1e-12},
         {"Housing o\nShaft a(J = 1)\nShaft b(J = 1, w = 1)\nClutch c(a, b, 5)", "b.w", 0.5, 1e-12},
         {"Housing o\nShaft s(J = 1, w = 8)\nEndStop e(o, s)", "s.phi", 1, 1e-12},
+        /* up to 0.19, and back to the tooth at 0.15, or to none */
+        {"Housing o\nShaft s(J = 1, w = 2)\nRatchet r(o, s, 0.15)\nTorque k(o, s, -10)", "s.phi",
+         0.15, 1e-12},
+        {"Housing o\nShaft s(J = 1, w = 2)\nRatchet r(o, s, 0.15)\nTorque k(o, s, -10)", "r.torque",
+         10, 1e-9},
+        {"Housing o\nShaft s(J = 1, w = 2)\nRatchet r(o, s, 0.2)\nTorque k(o, s, -10)", "s.phi", 0,
+         1e-12},
+        {"Housing o\nShaft s(J = 1, w = 2)\nRatchet r(o, s, 0.06)", "s.phi", 1, 1e-12},
     };
     CHECK("drives", "backward-euler", rows);
 }
@@ -147,6 +155,21 @@ static void circuits_have_their_currents(void **state)
         {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nDiode d(a, b, 0.7)\nResistor r(b, o, 2)",
          "d.i", 2.65, 1e-9},
         {"Ground o\nNode a\nNode b\nSource s(a, o, -6)\nDiode d(a, b, 0.7)\nResistor r(b, o, 2)",
+         "d.i", 0, 1e-9},
+        /* fired by a pulse, on after it; without one, or against the voltage, off */
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nThyristor d(a, b, choose(t < 0.1, 1, 0), "
+         "0.7)\nResistor r(b, o, 2)",
+         "d.i", 2.65, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nThyristor d(a, b, 0)\nResistor r(b, o, 2)",
+         "d.i", 0, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, -6)\nThyristor d(a, b, 1)\nResistor r(b, o, "
+         "2)",
+         "d.i", 0, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, choose(t < 0.2, 6, choose(t < 0.3, -6, 6)))\n"
+         "Thyristor d(a, b, choose(t < 0.1, 1, 0))\nResistor r(b, o, 2)",
+         "d.i", 0, 1e-9},
+        {"Ground o\nNode a\nNode b\nSource s(a, o, choose(t < 0.2, 6, 1))\n"
+         "Thyristor d(a, b, choose(t < 0.1, 1, 0), holding = 1)\nResistor r(b, o, 2)",
          "d.i", 0, 1e-9},
         {"Ground o\nNode a\nNode b\nSource s(a, o, 6)\nSwitch d(a, b, 1, R = 1)\nResistor r(b, o, "
          "2)",
@@ -212,6 +235,8 @@ static void converters_have_their_voltages(void **state)
     double coarse = fabs(example("parts/rectifier.perp", 1e-4, "over_peak") - mean),
            fine = fabs(example("parts/rectifier.perp", 1e-5, "over_peak") - mean);
     assert_true(fine < 1e-6 * mean && fine < coarse / 8); /* first order at least */
+    double fired = (1 + cos(1)) / (2 * 3.14159265358979323846);
+    assert_true(fabs(example("parts/thyristors.perp", 1e-4, "over_peak") - fired) < 1e-12);
     double ratio = 2 / (1 + sqrt(1 + 8 * 1e-4 / (20 * 1e-4 * 0.4 * 0.4)));
     assert_true(fabs(example("parts/buck.perp", 2e-6, "ratio") - ratio) <
                 1e-3 * ratio); /* without ripple */
