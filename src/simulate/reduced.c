@@ -489,7 +489,7 @@ static void begin_part(perp__step *s, part *p, int is_new)
     memcpy(to->ws, s->ws, (size_t)s->sym.y * sizeof(double));
     for (int j = 0; j < to->ny; j++) to->ws[to->sym.y + j] = s->ws[p->start[j]];
     memcpy(to->sizes.history, s->sizes.history, (size_t)s->nx * sizeof(double));
-    to->newton.failures = s->newton.failures, to->newton.wait = s->newton.wait;
+    to->newton.beside_cones = s->newton.beside_cones, to->newton.standing = s->newton.standing;
     to->out_of_memory = 0;
 }
 
@@ -594,7 +594,7 @@ static int solve_part(perp__step *s, int k, perp__step_result *result)
     begin_part(s, p, o->last != k);
     o->last = k;
     perp__step_result r = perp__step_solve(to);
-    s->newton.failures = to->newton.failures, s->newton.wait = to->newton.wait;
+    s->newton.beside_cones = to->newton.beside_cones, s->newton.standing = to->newton.standing;
     s->out_of_memory |= to->out_of_memory;
     s->count.eliminations += to->count.eliminations - eliminations;
     s->count.cone_steps += to->count.cone_steps - cone_steps;

@@ -98,12 +98,18 @@ static void pass_cache(perp__step *s, perp__pass *pass)
     for (int i = 0; i < c->nelimination; i++) pass_elimination(s, &c->elimination[i], pass);
 }
 
+static void pass_patience(perp__patience *p, int most, perp__pass *pass)
+{
+    perp__pass_ints(pass, &p->failures, 1, 0, most);
+    perp__pass_ints(pass, &p->wait, 1, 0, (1 << most) - 1);
+}
+
 static void pass_newton(perp__step *s, perp__pass *pass)
 {
     perp__pass_ints(pass, &s->newton.has_slopes, 1, 0, 1);
     perp__pass_ints(pass, &s->newton.redundant, 1, 0, 1);
-    perp__pass_ints(pass, &s->newton.failures, 1, 0, 3);
-    perp__pass_ints(pass, &s->newton.wait, 1, 0, 7);
+    pass_patience(&s->newton.beside_cones, PERP__CONES_WAIT, pass);
+    pass_patience(&s->newton.standing, PERP__STANDING_WAIT, pass);
     perp__pass_ints(pass, &s->newton.rests, 1, 0, 1);
     perp__pass_doubles(pass, s->newton.rest,
                        (size_t)(s->nrow + s->tape.check.nout + s->tape.guards.nout));
@@ -181,7 +187,7 @@ typedef struct head {
     uint64_t size, problem, sum;
 } head;
 
-enum { VERSION = 7, ORDER = 0x01020304 };
+enum { VERSION = 8, ORDER = 0x01020304 };
 static const char magic[8] = "perpsnap";
 
 static uint64_t mix(uint64_t sum, const void *data, size_t size)

@@ -506,19 +506,22 @@ static void hold_lines(perp__step *s)
 int perp__sparse_stand(perp__step *s, char *choice)
 {
     enum { ROUNDS = 8 };
-    double *lack = s->sizes.scratch, *y = s->ws + s->sym.y, before = (double)INFINITY, now;
-    int solves = 0;
+    double *lack = s->sizes.scratch, *y = s->ws + s->sym.y, before = (double)INFINITY, now,
+           shift = s->sparse->shift;
+    int solves = 0, has_solved;
     memcpy(choice, s->choice, (size_t)s->np);
     hold_lines(s);
-    if (s->sparse->shift == 0) set_shift(s, SHIFT_FIRST);
-    if (!factor_chosen(s, &solves)) return 0;
-    for (int k = 0; k < ROUNDS && (now = perp__step_stand(s, lack)) > 0; k++) {
-        if (!lower_shift(s, before, now, &solves) || !perp__sparse_solve_rows(s, lack)) return 0;
-        for (int j = s->nx; j < s->ny; j++) y[j] -= lack[j];
+    if (shift == 0) set_shift(s, SHIFT_FIRST);
+    has_solved = factor_chosen(s, &solves);
+    for (int k = 0; has_solved && k < ROUNDS && (now = perp__step_stand(s, lack)) > 0; k++) {
+        has_solved = lower_shift(s, before, now, &solves) && perp__sparse_solve_rows(s, lack);
+        for (int j = s->nx; has_solved && j < s->ny; j++) y[j] -= lack[j];
         before = now;
     }
-    perp__step_settle(s, NULL);
-    return 1;
+    if (shift == 0 && !perp__has_many_contacts(s))
+        set_shift(s, 0); /* as the next step's modes are */
+    if (has_solved) perp__step_settle(s, NULL);
+    return has_solved;
 }
 
 /* y of the mode. Steps with old slopes are small: only what the rows lack at y is solved for. Where slopes change from step to step,

@@ -25,9 +25,6 @@ enum { SPARSE_FROM = 24, SPARSE_FROM_NONLINEAR = 8 };
 /* Unknowns from which elimination and pivoting cost more than a friction problem where no mode is regular. */
 enum { FRICTION_FROM = 200 };
 
-/* With so many contacts at most, elimination and pivoting are cheap also where they say the same thing several times over. */
-enum { FEW_CONTACTS = 8 };
-
 enum { MAX_MODES = 32, MAX_ELIMINATIONS = 8, MODE_BYTES = 1 << 26, DENSE_UP_TO = 600 };
 
 /* Row r of the full matrix. */
@@ -1052,6 +1049,7 @@ static int all_is_as_before(perp__step *s)
 static int is_at_rest(perp__step *s, perp__step_result *result)
 {
     if (!s->newton.rests || s->tape.held || !all_is_as_before(s)) return 0;
+    s->newton.standing = (perp__patience){0};
     *result = (perp__step_result){.outcome = PERP_SOLVED, .fault = PERP__FINE};
     keep_verdict(result, &s->newton.verdict);
     return 1;
@@ -1070,16 +1068,11 @@ static void note_rest(perp__step *s, const perp__step_result *result)
                                         .off = result->off};
 }
 
-/* Newton has failed where cones went on: in 1, 3, 7 steps it is not tried, and 7 again while it does not succeed. */
-static void wait_for_newton(perp__newton *n, int has_failed)
+/* What has failed is not tried in 1, 3, 7, ... steps, at most in 2^most - 1, and in so many again while it does not succeed. */
+static void has_failed(perp__patience *p, int most)
 {
-    enum { MOST = 3 };
-    if (!has_failed) {
-        n->wait--;
-        return;
-    }
-    n->failures += n->failures < MOST;
-    n->wait = (1 << n->failures) - 1;
+    p->failures += p->failures < most;
+    p->wait = (1 << p->failures) - 1;
 }
 
 /* A step with contacts: Newton, whose modes are exact, if asked; if that fails, cones, and these at once in the following steps
@@ -1091,10 +1084,11 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     perp__step_result newton = {.outcome = PERP_LIMIT};
     s->newton.sparse_only =
         s->sparse != NULL; /* elimination and pivoting cost more than what comes next */
-    int waits = s->newton.wait > 0 && !is_first,
+    perp__patience *patience = &s->newton.beside_cones;
+    int waits = patience->wait > 0 && !is_first,
         tries = newton_too && !waits && (perp__shifts_modes(s) || !s->newton.redundant);
     if (tries) newton = iterate_newton(s, MAX_ITERATIONS);
-    if (newton.outcome == PERP_SOLVED) s->newton.failures = 0;
+    if (newton.outcome == PERP_SOLVED) patience->failures = 0;
     if (newton.outcome != PERP_SOLVED && is_first) {
         memcpy(y, s->newton.from, (size_t)s->ny * sizeof(double));
         begin_vars(s);
@@ -1111,10 +1105,13 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     result.solves += newton.solves;
     s->newton.redundant = 0;
     if (result.outcome != PERP_SOLVED) {
-        s->newton.wait = 0;
+        patience->wait = 0;
         return result;
     }
-    if (waits || (tries && newton.outcome != PERP_SOLVED)) wait_for_newton(&s->newton, !waits);
+    if (waits)
+        patience->wait--;
+    else if (tries && newton.outcome != PERP_SOLVED)
+        has_failed(patience, PERP__CONES_WAIT);
     s->count.cone_steps++;
     s->newton.redundant = 1;
     for (int p = 0; p < s->np; p++)
@@ -1122,12 +1119,21 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
     return result;
 }
 
-/* Shifted modes leave velocities of 1e-18 in a stack that stands. It stands where 0 holds as well, and the next steps are at rest. */
+/* Modes of contacts that are redundant leave velocities of 1e-18 in a stack that stands. It stands where 0 holds as well, and the
+ * next steps are at rest; where they are not, it waits: the load may change, or 0 may not hold. */
 static void try_rest(perp__step *s, perp__step_result *result)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
     double *y = s->ws + s->sym.y, *kept = s->newton.from + s->ny;
     if (!perp__step_stands(s)) return;
+    if (!perp__has_many_contacts(s)) { /* else there are the factors of shifted modes */
+        if (s->newton.standing.wait > 0) {
+            s->newton.standing.wait--;
+            return;
+        }
+        has_failed(&s->newton.standing,
+                   PERP__STANDING_WAIT); /* until a step at rest shows that it has not */
+    }
     memcpy(kept, y, bytes);
     if (perp__sparse_stand(s, s->cache.key)) {
         perp__verdict v = perp__step_verify(s);
@@ -1193,7 +1199,7 @@ static perp__step_result solve_newton(perp__step *s)
         result = solve_with_contacts(s, 1, is_first);
         solves = result.solves;
     }
-    s->newton.contacts_next = !contacts_first && s->sparse && s->model->ncontact > FEW_CONTACTS;
+    s->newton.contacts_next = !contacts_first && perp__has_many_contacts(s);
     if (result.outcome != PERP_SOLVED) result = newton_from(s, &solves);
     if (result.fault == PERP__UNVERIFIED && s->A) {
         memcpy(y, start, bytes);
@@ -1214,8 +1220,7 @@ static perp__step_result solve_newton(perp__step *s)
             result = newton_from(s, &solves);
     }
     result.solves = solves;
-    if (result.outcome == PERP_SOLVED && s->sparse && s->model->ncontact > FEW_CONTACTS)
-        try_rest(s, &result);
+    if (result.outcome == PERP_SOLVED && s->sparse && s->model->ncontact > 0) try_rest(s, &result);
     if (result.outcome == PERP_SOLVED && perp__step_has_grown(s))
         result.outcome = PERP_LIMIT, result.fault = PERP__UNDECIDED;
     if (result.outcome == PERP_SOLVED)
@@ -1253,7 +1258,7 @@ void perp__step_forget(perp__step *s)
     memset(s->on, 0, 4 * (size_t)s->np);
     memset(s->sizes.history, 0, (size_t)s->ny * sizeof(double));
     s->newton.redundant = s->newton.is_behind = s->gaps.closed = 0;
-    s->newton.failures = s->newton.wait = 0;
+    s->newton.beside_cones = s->newton.standing = (perp__patience){0};
     perp__open_forget(s);
 }
 

@@ -87,6 +87,14 @@ typedef struct perp__verdict {
     double off; /* its natural residual */
 } perp__verdict;
 
+/* Of something that is tried in some steps only: failures, one after the other; steps until it is tried again. */
+typedef struct perp__patience {
+    int failures, wait;
+} perp__patience;
+
+/* The most failures that count, of Newton beside cones and of rest: 2^n - 1 steps. */
+enum { PERP__CONES_WAIT = 3, PERP__STANDING_WAIT = 6 };
+
 /* Newton's iteration, whose steps are affine. */
 typedef struct perp__newton {
     double *from;    /* ny: where a step starts */
@@ -106,8 +114,7 @@ typedef struct perp__newton {
     double *rest;          /* all that was asked at its end, */
     perp__verdict verdict; /* and how that was judged */
     int redundant;         /* the last step was solved by cones, with the sides of the one before */
-    int failures,
-        wait; /* of Newton where cones went on, one after the other; steps until it is tried again */
+    perp__patience beside_cones, standing; /* of Newton where cones went on; of rest (try_rest) */
 } perp__newton;
 
 /* Contacts stated by positions (contacts.c). */
@@ -281,6 +288,13 @@ typedef struct perp__step {
 static inline int perp__shifts_modes(const perp__step *step)
 {
     return step->sparse && step->newton.sparse_only;
+}
+
+/* So many that elimination and pivoting cost more than shifted modes where contacts say the same thing several times over? */
+static inline int perp__has_many_contacts(const perp__step *step)
+{
+    enum { FEW = 7 };
+    return step->sparse && step->model->ncontact > FEW;
 }
 
 /* The row of force k (0, 1) of the exact cone that has this equation as its k-th, velocity k two rows on; -1 if it is none's. */

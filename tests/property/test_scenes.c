@@ -91,6 +91,7 @@ static void a_stack_in_space_rests(void **state)
     (void)state;
     boxes_rest("stack_space", 2, "4", 20);
     boxes_rest("stack_space", 2, "exact", 20);
+    boxes_rest("stack_space", 2, "8", 20);
     boxes_rest("stack_space", 10, "4", 20);
     boxes_rest("stack_space", 10, "exact", 20);
 }
