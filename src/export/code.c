@@ -171,11 +171,12 @@ static perp_status write_file(const perp__code *c, const char *folder, const cha
 static perp_status write_files(perp__code *c, const char *folder)
 {
     perp__text header = {0}, source = {0}, program = {0};
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return perp__refuse(c->diag, PERP_ERR_FILE, perp__in(folder), "%s\n", strerror(errno));
-    int ok = perp__code_write(c, &header, &source, &program);
-    perp_status status =
-        ok ? write_file(c, folder, c->name, ".h", &header) : perp__out_of_memory(c->diag, "export");
+    perp_status status = PERP_OK;
+    if (!perp__code_write(c, &header, &source, &program))
+        status = perp__out_of_memory(c->diag, "export");
+    else if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+        status = perp__refuse(c->diag, PERP_ERR_FILE, perp__in(folder), "%s\n", strerror(errno));
+    if (status == PERP_OK) status = write_file(c, folder, c->name, ".h", &header);
     if (status == PERP_OK) status = write_file(c, folder, c->name, ".c", &source);
     if (status == PERP_OK) status = write_file(c, folder, c->name, "_main.c", &program);
     perp__text_clear(&header);

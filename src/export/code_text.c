@@ -17,7 +17,8 @@ typedef struct writer {
     perp__text *to, constants; /* constants that are roots: "place, value" */
     perp__emit_style style;
     const perp__tape *tape[TAPES];
-    int *slot; /* scratch: places to be written as a table */
+    perp__tape inputs; /* those functions of time that inputs are, at the end of a step alone */
+    int *slot;         /* scratch: places to be written as a table */
     int nconstant;
     double *constant; /* values; places in slot order of constant_place */
     int *constant_place;
@@ -239,13 +240,9 @@ static void put_inputs(writer *w)
                           rows);
     }
     perp__text_put(w->to, n ? "};\n" : "    {0, 0, 0}};\n");
-    for (int end = 0; end < 2; end++) {
-        for (int k = 0; k < n; k++) {
-            int f = s->table.formula[k];
-            w->slot[k] = f < 0 ? -1 : place_of(w, INPUTS, s->table.tape.out[f + end]);
-        }
-        put_places(w, end ? "formula_pre_at" : "formula_at", w->slot, n);
-    }
+    for (int k = 0, root = 0; k < n; k++)
+        w->slot[k] = s->table.formula[k] < 0 ? -1 : place_of(w, INPUTS, w->inputs.out[root++]);
+    put_places(w, "formula_at", w->slot, n);
 }
 
 /* Columns of a row but the last, the residual: time, states, vars, inputs and outputs. */
@@ -626,9 +623,14 @@ static void put_program(const writer *w)
 static int emit_tapes(writer *w, perp__text *to)
 {
     const perp__step *s = &w->c->sim->step;
+    w->inputs = s->table.tape, w->inputs.out = w->slot, w->inputs.nout = 0;
+    w->slot += s->table.n;
+    for (int k = 0; k < s->table.n; k++)
+        if (s->table.formula[k] >= 0)
+            w->inputs.out[w->inputs.nout++] = s->table.tape.out[s->table.formula[k]];
     const perp__emitted emitted[TAPES] = {
         {(perp__tape *)&s->sym.varied.tape, 0},
-        {(perp__tape *)&s->table.tape, 0},
+        {&w->inputs, 0},
         {(perp__tape *)&s->tape.check, 0},
         {(perp__tape *)&s->tape.coefficients, s->newton.nrow_code},
         {(perp__tape *)&s->tape.guards, 0},

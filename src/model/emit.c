@@ -124,13 +124,15 @@ static void find_order(emission *e)
 {
     e->norder = 0;
     for (int r = 0; r < e->tape->nout; r++) order_from(e, maker(e->tape, e->tape->out[r]));
-    for (int i = e->first; i < e->end; i++) order_from(e, i);
+    for (int i = e->first; i < e->end; i++)
+        if (!e->style || e->is_kept[i]) order_from(e, i); /* of others nothing is read */
 }
 
 /* What another function or the caller reads. */
 static void find_kept(emission *e)
 {
     for (int i = e->first; i < e->end; i++) {
+        if (e->function[i] < 0) continue;
         int operand[] = {maker(e->tape, e->tape->code[i].a), maker(e->tape, e->tape->code[i].b)};
         for (int k = 0; k < 2; k++)
             if (operand[k] >= 0 &&

@@ -155,17 +155,21 @@ static int row_holds(work *s, int r, real tol, int *has_sizes)
 static int all_hold(work *s, real below)
 {
     int has_sizes = 0;
-    s->residual = 0;
+    real most = 0, most_h = 0; /* of the rows times h */
     for (int i = 0; i < NEQUATION; i++) {
         real x = size_of(s->value[i]);
-        s->residual = larger(s->residual, i < NOWN && has_h[i] ? x / s->w[W_H] : x);
-        if (x != 0 && !row_holds(s, i, TOL, &has_sizes)) return 0;
+        if (x == 0) continue;
+        if (i < NOWN && has_h[i])
+            most_h = larger(most_h, x);
+        else
+            most = larger(most, x);
+        if (!row_holds(s, i, TOL, &has_sizes)) return 0;
     }
     for (int p = 0; p < NP; p++) {
         int r = s->on[p] ? pair_a[p] : pair_off[p];
         real a = s->value[r], b = s->on[p] ? s->value[pair_b[p]] : 0, least = a < b ? a : b;
         if (!s->on[p]) least = a;
-        s->residual = larger(s->residual, size_of(least));
+        most = larger(most, size_of(least));
         if (!is_number(a) || !is_number(b)) return 0;
         if (!s->on[p]) {
             if (a != 0 && !row_holds(s, r, TOL, &has_sizes)) return 0;
@@ -179,6 +183,7 @@ static int all_hold(work *s, real below)
     }
     for (int i = 0; i < NASSIGNED; i++)
         if (!is_number(s->w[assigned_at[i]])) return 0;
+    s->residual = most_h > 0 ? larger(most, most_h / s->w[W_H]) : most;
     return 1;
 }
 
@@ -227,8 +232,14 @@ static int choose_row(const work *s, int *at)
     return most > SINGULAR_BELOW ? best : -1;
 }
 
-/* Invert the matrix of the rows s->row, in place (Gauss, Jordan), rows and columns scaled by powers of two. Row i of the result
- * gives unknown unknown_of[i], from the right-hand side of row i in column unknown_of[i]. 0 where it is singular. */
+static void exchange(real *a, real *b)
+{
+    real x = *a;
+    *a = *b, *b = x;
+}
+
+/* Invert the matrix of the rows s->row, in place (Gauss, Jordan), rows and columns scaled by powers of two: column k is that of the right-hand side
+ * of row k. 0 where it is singular. */
 static int invert(work *s)
 {
     real *scale = s->rhs;
@@ -261,9 +272,21 @@ static int invert(work *s)
             for (int j = 0; j < NY; j++) row[j] -= f * pivot[j];
         }
     }
-    for (int i = 0; i < NY; i++)
-        for (int j = 0; j < NY; j++)
-            s->inverse[i * NY + j] *= scale[s->row_of[j]] * unit[s->unknown_of[i]];
+    for (int i = 0; i < NY; i++) { /* columns into the order of the right-hand sides */
+        real *row = s->inverse + i * NY;
+        for (int k = 0; k < NY; k++)
+            s->sum[k] = row[s->unknown_of[k]] * scale[k] * unit[s->unknown_of[i]];
+        for (int k = 0; k < NY; k++) row[k] = s->sum[k];
+    }
+    for (int i = 0; i < NY; i++) /* rows into the order of the unknowns */
+        while (s->unknown_of[i] != i) {
+            int to = s->unknown_of[i];
+            for (int k = 0; k < NY; k++)
+                exchange(&s->inverse[i * NY + k], &s->inverse[to * NY + k]);
+            s->unknown_of[i] = s->unknown_of[to], s->unknown_of[to] = (place)to;
+        }
+    for (int i = 0; i < NY; i++) /* and column by column */
+        for (int k = 0; k < i; k++) exchange(&s->inverse[i * NY + k], &s->inverse[k * NY + i]);
     return 1;
 }
 
@@ -310,13 +333,15 @@ static void settle(work *s)
 /* y = inverse of rhs, or is moved back by it. rhs: one for each of s->row. */
 static void apply(work *s, int moves)
 {
-    real *y = s->w + W_Y;
-    for (int i = 0; i < NY; i++) {
-        const real *row = s->inverse + i * NY;
-        real sum = 0;
-        for (int k = 0; k < NY; k++) sum += s->rhs[k] * row[s->unknown_of[k]];
-        y[s->unknown_of[i]] = moves ? y[s->unknown_of[i]] - sum : sum;
+    real *y = s->w + W_Y, *to = moves ? s->sum : y;
+    for (int j = 0; j < NY; j++) to[j] = 0;
+    for (int k = 0; k < NY; k++) {
+        const real *of = s->inverse + k * NY;
+        real f = s->rhs[k];
+        if (f == 0) continue;
+        for (int j = 0; j < NY; j++) to[j] += f * of[j];
     }
+    for (int j = 0; j < NY && moves; j++) y[j] -= to[j];
 }
 
 /* What of the row of place i is on the right: z of a pair that was eliminated. */
@@ -336,7 +361,9 @@ static void refine(work *s)
 /* y of the rows that the inverse is of. Rows that change, and many, are solved to the last digit. */
 static void solve_rows(work *s)
 {
-    for (int i = 0; i < NY; i++) s->rhs[i] = right_of(s, i) - s->c[s->row[i]];
+    for (int i = 0; i < NY; i++) s->rhs[i] = 0 - s->c[s->row[i]];
+    for (int p = 0; p < NP && s->holds == SIDES; p++)
+        s->rhs[NEQUATION + p] += right_of(s, NEQUATION + p);
     apply(s, 0);
     if (NONLINEAR || NY >= 24) refine(s);
     if (s->holds == MODE) settle(s);
@@ -439,19 +466,18 @@ static int write_tableau(work *s, real more)
         real *row = s->tableau + i * TABLEAU, *g = s->sum, *terms = s->rhs, q = s->c[r];
         for (int j = 0; j < NY; j++) g[j] = terms[j] = 0;
         for (int k = row_start[r]; k < row_start[r + 1]; k++) {
-            const real *inverse = s->inverse + s->row_of[column[k]] * NY;
             for (int j = 0; j < NY; j++) {
-                real x = s->a[k] * inverse[j];
+                real x = s->a[k] * s->inverse[j * NY + column[k]];
                 g[j] += x, terms[j] += size_of(x);
             }
         }
         for (int j = 0; j < NY; j++)
             if (size_of(g[j]) <= SINGULAR_BELOW * terms[j]) g[j] = 0; /* cancelled to nothing */
-        for (int k = 0; k < NY; k++) q -= g[s->unknown_of[k]] * s->c[s->row[k]];
+        for (int k = 0; k < NY; k++) q -= g[k] * s->c[s->row[k]];
         for (int j = 0; j < n; j++) {
             int k = NEQUATION + s->active[j];
             row[j] = (real)(i == j);
-            row[n + j] = -g[s->unknown_of[k]] * factor[r] / factor[s->row[k]];
+            row[n + j] = -g[k] * factor[r] / factor[s->row[k]];
             if (i == j) most = larger(most, size_of(row[n + j]));
         }
         row[2 * n] = -1;
@@ -735,17 +761,17 @@ static real from_table(int k, real t)
     return table[k].n > 0 ? table_value(table[k].time, table[k].value, table[k].n, t) : R(NAN);
 }
 
+/* At the end of a part of a step, and at its beginning: what was at the end of the one before. */
 static void put_inputs(work *s, real t0, real t1)
 {
     COMMON_INPUTS(s->w);
     for (int k = 0; k < NINPUT; k++) {
         real *before = &s->w[W_TABLE_PRE + k], *now = &s->w[W_TABLE + k];
+        *before = *now;
         if (s->held[k] == s->held[k]) /* it was set */
             *before = held_at(s, k, t0), *now = held_at(s, k, t1);
-        else if (formula_at[k] >= 0)
-            *now = s->w[formula_at[k]], *before = s->w[formula_pre_at[k]];
         else
-            *now = from_table(k, t1), *before = from_table(k, t0);
+            *now = formula_at[k] >= 0 ? s->w[formula_at[k]] : from_table(k, t1);
     }
 }
 
@@ -804,14 +830,14 @@ static int go(work *s)
     for (int done = 0, part = PARTS; done < PARTS;) {
         real a = t0 + (t1 - t0) * (real)done / PARTS,
              b = done + part == PARTS ? t1 : t0 + (t1 - t0) * (real)(done + part) / PARTS;
-        for (int i = 0; i < NSYMBOL; i++) s->start_of_part[i] = s->w[i];
+        for (int i = 0; PARTS > 1 && i < NSYMBOL; i++) s->start_of_part[i] = s->w[i];
         outcome = advance(s, a, b, part == PARTS ? STEP : STEP * (real)part / PARTS);
         if (outcome == SOLVED) {
             done += part;
             while (part < PARTS && done % (2 * part) == 0) part *= 2;
         } else {
-            for (int i = 0; i < NSYMBOL; i++) s->w[i] = s->start_of_part[i];
             if (part == 1) break;
+            for (int i = 0; i < NSYMBOL; i++) s->w[i] = s->start_of_part[i];
             part /= 2;
         }
     }
