@@ -195,6 +195,33 @@ int perp__find_velocities(const perp_model *m, char *is_velocity)
     return 1;
 }
 
+int perp__holds_positions(const perp_model *m)
+{
+    int nx = m->nitem[PERP_STATE], found = 0;
+    char *is_velocity = calloc((size_t)nx + 1, 1);
+    if (!is_velocity || !perp__find_velocities(m, is_velocity)) found = -1;
+    for (int i = 0; i < m->nequation && found == 0; i++) {
+        perp_expr root[2] = {m->equation[i].left, m->equation[i].right};
+        int n, positions = 0, others = 0, *reach = perp__graph_reach(&m->graph, root, 2, &n);
+        for (int k = 0; reach && k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            if (node->op != PERP__SYMBOL) continue;
+            for (int v = 0; v < m->nitem[PERP_VAR]; v++)
+                others += m->item[PERP_VAR][v].symbol == node->a;
+            for (int x = 0; x < nx; x++) {
+                int symbol = m->item[PERP_STATE][x].symbol;
+                positions += node->a == symbol + PERP__NOW && !is_velocity[x];
+                others += node->a == symbol + PERP__DER ||
+                          (node->a == symbol + PERP__NOW && is_velocity[x]);
+            }
+        }
+        found = !reach ? -1 : positions > 0 && others == 0;
+        free(reach);
+    }
+    free(is_velocity);
+    return found;
+}
+
 static void write_rows(writing *w)
 {
     perp__collocation *a = w->at;

@@ -72,6 +72,9 @@ struct perp__collocation {
 /* Mark the states whose derivative stands in an equation with a var: these are velocities; the others, positions. 0 when memory is out. */
 int perp__find_velocities(const perp_model *model, char *is_velocity);
 
+/* Does an equation read positions alone, such as that of a closed loop? -1 when memory is out. */
+int perp__holds_positions(const perp_model *model);
+
 struct perp__changes;
 
 /* NULL when memory is out. step: the usual length of one, by which drift is taken back; changes: what may be set. */

@@ -15,6 +15,8 @@
 
 /* A short step has this part of a step. The limit of two has an error of the order of its square. */
 #define PROBE 1e-5
+/* Where equations hold positions (a closed loop): the rounding of these, divided by it, are the velocities that decide about sides. */
+#define PROBE_HELD 1e-3
 
 /* A state jumps whose change in half a short step is more than this part of that in a whole one: else it is one half, or less. */
 #define JUMP 0.75
@@ -207,7 +209,10 @@ perp_status perp__events_create(const perp_model *model, const perp_simulation_o
     perp__scheme scheme = perp__scheme_make(perp_integrator_name(options->integrator), 1);
     perp_simulation_options o = *options;
     e->model = model, e->step = o.step, e->short_h = PROBE * o.step;
-    perp_status status = take_memory(e) ? check_model(e, o.integrator, diag) : PERP_ERR_MEMORY;
+    int held = perp__holds_positions(model);
+    if (held > 0) e->short_h = PROBE_HELD * o.step;
+    perp_status status =
+        take_memory(e) && held >= 0 ? check_model(e, o.integrator, diag) : PERP_ERR_MEMORY;
     if (status != PERP_OK) return status;
     o.integrator = PERP_BACKWARD_EULER;
     for (int k = 0; k < 2 && status == PERP_OK; k++) {
@@ -477,7 +482,7 @@ static perp__step_result pass(perp__events *e, double t1)
     memset(e->held, 0, (size_t)e->model->npair);
     e->was_in_mode = 0;
     int n = e->pass < MOST_PASS ? e->pass : MOST_PASS;
-    if (e->pass * PROBE >= 1) { /* no faster than backward Euler */
+    if (e->pass * e->short_h >= e->step) { /* no faster than backward Euler */
         fails(e, NO_REST, -1);
         return (perp__step_result){.outcome = PERP_LIMIT, .fault = PERP__NOT_PASSED};
     }

@@ -227,7 +227,7 @@ static void a_run_without_states_has_no_error(void **state)
     perp_model_destroy(model);
 }
 
-/* x'' = x along its only decaying motion: a difference grows as e^t, of which one in both states is 0.15 of its size. One that grows with the time: a body that is free. */
+/* x'' = x along its only decaying motion: a difference grows as e^t, which no more than one of the directions tried misses. One that grows with the time: a body that is free. */
 static void growth_is_that_of_closed_forms(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void growth_is_that_of_closed_forms(void **state)
         perp_simulation *sim = run_to(model, PERP_RADAU5, to, 1e-2);
         estimate(sim, 0, &growth);
         print_message("growth %.3g, of a closed form %.3g\n", growth, k < 4 ? wanted[k] : 1);
-        if (k < 4) assert_true(growth > wanted[k] / 6 && growth < wanted[k]);
+        if (k < 4) assert_true(growth > wanted[k] / 3 && growth < 3 * wanted[k]);
         if (k == 4) assert_true(growth < 30);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);

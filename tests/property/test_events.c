@@ -409,7 +409,7 @@ static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
     } cases[] = {{"circuits/diode_bridge", 0.095, 1e-2, 1, 500},
                  {"circuits/pipe", 2, 1e-4, 200, 200},
                  {"mechanics/painleve", 0.01, 1e-3, 1, 100},
-                 {"mechanics/slider_crank", 5, 5e-2, 1, 50},
+                 {"mechanics/slider_crank", 5, 5e-2, 0, 0},
                  {"mechanics/square", 1.5, 1e-4, 0, 1500}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[1024];
@@ -435,6 +435,30 @@ static void what_events_cannot_pass_is_left_to_backward_euler(void **state)
     }
 }
 
+/* A closed loop whose crank turns back again and again under dry friction: its positions, divided by a short step, are velocities of nothing but rounding, which at a reversal decide
+ * about the side. With steps too short one of them was left to backward Euler, and the rates were off by 2e-3. */
+static void a_loop_turns_back_under_friction(void **state)
+{
+    (void)state;
+    static const double steps[] = {2e-3, 1e-3};
+    perp_model *model = load_or_parse("bench/scenes/fourbar.perp");
+    double right[MOST_COLUMNS], x[MOST_COLUMNS], off[2] = {0};
+    end_of(model, PERP_RADAU7, 5, 1e-3, right);
+    for (int k = 0; k < 2; k++) {
+        run r = run_by(model, PERP_RADAU5, 5, steps[k]);
+        assert_int_equal(perp_simulation_steps_by_euler(r.sim, NULL), 0);
+        for (int i = 0; i < 6; i++) {
+            x[i] = r.value[(r.nrow - 1) * r.ncolumn + 1 + i];
+            off[k] = fmax(off[k], fabs(x[i] - right[i]));
+        }
+        perp_simulation_destroy(r.sim);
+        free(r.value);
+    }
+    print_message("four-bar, 5 s: off by %.1e at 2 ms, %.1e at 1 ms\n", off[0], off[1]);
+    assert_true(off[1] < 1e-4 && off[0] > 16 * off[1]); /* order 4 at least */
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +479,7 @@ int main(void)
         cmocka_unit_test(currents_end_at_zero),
         cmocka_unit_test(what_has_no_instant_is_refused),
         cmocka_unit_test(what_cannot_go_on_is_told_with_its_time),
+        cmocka_unit_test(a_loop_turns_back_under_friction),
         cmocka_unit_test(what_events_cannot_pass_is_left_to_backward_euler),
     };
     return run_all(tests);
