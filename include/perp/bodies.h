@@ -10,6 +10,8 @@
 /// own: the contacts' law on their own scales (perp_fc_info.error), and Newton's law by inverse dynamics (recursive Newton and Euler), which
 /// shares nothing with the mass matrix that the solver used. A step that does not hold is refused.
 ///
+/// Limits, dry friction, springs, actuators and closed loops: perp/joints.h.
+///
 /// Inertias, joints and velocities are as in Featherstone, Rigid Body Dynamics Algorithms, 2008. Units: m, kg, s, rad.
 
 #ifndef PERP_BODIES_H
@@ -85,7 +87,7 @@ typedef struct perp_bodies_info {
     double time;          ///< at its end [s]
     perp_outcome outcome; ///< PERP_SOLVED, or why not
     int touches;          ///< near contacts of the step
-    double contact_error; ///< of the contacts' law, each on its own scale
+    double contact_error; ///< of the contacts' and joints' laws, each on its own scale
     double newton_error;  ///< of Newton's law, each row beside the sum of its |terms|
     int iterations;       ///< of the friction solver
 } perp_bodies_info;

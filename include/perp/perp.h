@@ -10,6 +10,7 @@
 #include "perp/pile.h"
 #include "perp/shapes.h"
 #include "perp/bodies.h"
+#include "perp/joints.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"
 #include "perp/outline.h"

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/base.h"
 #include "bodies/geometry.h"
+#include "bodies/joints.h"
 #include "perp/bodies.h"
 
 /* Inertia of a rigid body about its origin, in its frame: mass, mass times centre, xx yy zz xy xz yz. */
@@ -25,6 +26,11 @@ typedef struct perp__link {
     perp__inertia own, whole; /* whole: with all that hangs on it */
     double vel[6], acc[6], force[6];
 } perp__link;
+
+static inline int perp__is_single(const perp__link *l)
+{
+    return l->is.joint == PERP_JOINT_HINGE || l->is.joint == PERP_JOINT_SLIDE;
+}
 
 /* A contact's rows of J, (normal, t1, t2), at the velocities that move it. */
 typedef struct perp__rows {
@@ -57,7 +63,8 @@ typedef struct perp__broad {
 typedef struct perp__contact_problem {
     perp__rows *rows;
     perp__entry *entry;
-    int crows, nentry, centry, nblock, cblock, crow, ccolumn, solver_room;
+    int n; /* contacts, then rows of joints */
+    int crows, nentry, centry, nblock, cblock, crow, ccolumn, cvalue, solver_room;
     double *value, *block; /* value: perp__contact_value; block: of W */
     int *row, *column;     /* of the blocks */
 } perp__contact_problem;
@@ -77,6 +84,8 @@ struct perp_bodies {
     double (*size)[2];          /* of a body: sums of |terms| of its torque and force */
     perp_touch *touch, *before; /* before: those of the step before, where a step begins */
     int ntouch, ctouch, nbefore, cbefore;
+    perp__joints joints;
+    perp__equalities equal;
     perp__contact_problem c;
     perp_fc_solver *solver;
     long steps;
@@ -105,9 +114,9 @@ void perp__bodies_move(const perp_bodies *b, const double *v, double h, double *
 /* Velocity, in the world, of a point there per unit of a body's kth velocity. */
 void perp__point_motion(const perp__link *l, int k, const double *point, double *out);
 
-/* contacts.c: J, W and what the contacts' law needs, from b->touch at the velocities v without contacts; 0: memory is out. */
+/* contacts.c: J, W and what the contacts' law needs, from b->touch and b->joints.row at the velocities v without contacts; 0: memory is out. */
 int perp__bodies_state_contacts(perp_bodies *b, const double *free);
-/* Of contact i: SHIFT[3 i] is what q has beside the velocity, gap/h or the rebound; MU[i]. */
+/* Of contact i: SHIFT is what q has beside the velocity: gap/h, the rebound, a drive's; MU[i]. */
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
 

@@ -184,6 +184,15 @@ static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
     PERP_TAKE(a, b->load, 6 * (nbody + 1));
     PERP_TAKE(a, b->M, (size_t)nv * (size_t)nv + 1);
     PERP_TAKE(a, b->D, nv + 1);
+    PERP_TAKE(a, b->joints.law, nbody + 1);
+    PERP_TAKE(a, b->joints.implicit, nv + 1);
+    PERP_TAKE(a, b->joints.push, nv + 1);
+    PERP_TAKE(a, b->joints.loose, nv + 1);
+    PERP_TAKE(a, b->joints.force, nv + 1);
+    PERP_TAKE(a, b->joints.size, nv + 1);
+    if (!perp__grow(&b->joints.kept, &b->joints.ckept, 3 * nv + 1, sizeof *b->joints.kept))
+        return 0;
+    memset(b->joints.kept, 0, (size_t)(3 * nv + 1) * sizeof *b->joints.kept);
     return !a->failed;
 }
 
@@ -297,6 +306,7 @@ perp_status perp_bodies_set(perp_bodies *b, const double *q, const double *v)
     if (q) memcpy(b->q, next, (size_t)b->nq * sizeof *q);
     if (v) memcpy(b->v, v, (size_t)b->nv * sizeof *v);
     b->ntouch = 0;
+    memset(b->joints.kept, 0, (size_t)(3 * b->nv + b->joints.nu) * sizeof *b->joints.kept);
     return PERP_OK;
 }
 
@@ -383,6 +393,8 @@ int perp_bodies_touches(const perp_bodies *b, const perp_touch **touch)
 void perp_bodies_destroy(perp_bodies *b)
 {
     if (!b) return;
+    perp__joints_destroy(b);
+    perp__equality_destroy(b);
     free(b->touch);
     free(b->before);
     free(b->broad.pair);

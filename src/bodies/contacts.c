@@ -19,7 +19,7 @@ void perp__point_motion(const perp__link *l, int k, const double *point, double 
 
 double *perp__contact_value(const perp_bodies *b, int which)
 {
-    return b->c.value + (size_t)which * 3 * (size_t)b->ctouch;
+    return b->c.value + (size_t)which * 3 * (size_t)b->c.n;
 }
 
 static int by_place(const void *x, const void *y)
@@ -66,16 +66,35 @@ static void reduce(perp_bodies *b, const perp__rows *row)
     }
 }
 
+static int add_touch(perp_bodies *b, perp__rows *row, const perp_touch *t)
+{
+    return add_chain(b, row, b->shape[t->shape[1]].body, t, 1) &&
+           add_chain(b, row, b->shape[t->shape[0]].body, t, -1);
+}
+
+/* The row of a joint: all velocities above it have a part in Y. */
+static int add_law(perp_bodies *b, perp__rows *row, const perp__law *law)
+{
+    int d = law->kind != PERP__LIMIT;
+    for (int at = law->at; at >= 0; at = b->parent_of[at]) {
+        if (!perp__grow(&b->c.entry, &b->c.centry, b->c.nentry + 1, sizeof *b->c.entry)) return 0;
+        perp__entry *e = &b->c.entry[b->c.nentry++];
+        *e = (perp__entry){.at = at};
+        if (at == law->at) e->J[d] = law->J;
+    }
+    for (int i = law->body; i; i = b->link[i].is.parent) row->tree[1] = i;
+    return 1;
+}
+
 static int make_rows(perp_bodies *b)
 {
     b->c.nentry = 0;
-    if (!perp__grow(&b->c.rows, &b->c.crows, b->ntouch, sizeof *b->c.rows)) return 0;
-    for (int i = 0; i < b->ntouch; i++) {
+    if (!perp__grow(&b->c.rows, &b->c.crows, b->c.n, sizeof *b->c.rows)) return 0;
+    for (int i = 0; i < b->c.n; i++) {
         perp__rows *row = &b->c.rows[i];
-        const perp_touch *t = &b->touch[i];
         *row = (perp__rows){.first = b->c.nentry};
-        if (!add_chain(b, row, b->shape[t->shape[1]].body, t, 1) ||
-            !add_chain(b, row, b->shape[t->shape[0]].body, t, -1))
+        if (!(i < b->ntouch ? add_touch(b, row, &b->touch[i])
+                            : add_law(b, row, &b->joints.row[i - b->ntouch])))
             return 0;
         row->n = b->c.nentry - row->first;
         qsort(b->c.entry + row->first, (size_t)row->n, sizeof *b->c.entry, by_place);
@@ -121,15 +140,47 @@ static int grow_blocks(perp_bodies *b)
            perp__grow(&b->c.column, &b->c.ccolumn, b->c.nblock + 2, sizeof *b->c.column);
 }
 
+/* What a joint's row has beside its velocity: compliance, and units for what stands alone. */
+static void complete_law(perp_bodies *b, const perp__law *law, int i, double *block)
+{
+    double w = block[law->kind == PERP__LIMIT ? 0 : 4];
+    if (law->kind == PERP__LIMIT) {
+        block[4] = block[8] = w;
+        return;
+    }
+    block[0] = block[8] = w;
+    block[4] += law->compliance;
+    perp__contact_value(b, PERP__Q)[3 * i] = -w * law->bound;
+}
+
+/* Less what the equalities take; 0: nothing. */
+static int take_equalities(const perp_bodies *b, int i, int j, double *block)
+{
+    size_t rank = (size_t)b->equal.rank;
+    const double *x = b->equal.Z + 3 * rank * (size_t)i, *y = b->equal.Z + 3 * rank * (size_t)j;
+    int taken = 0;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            for (size_t k = 0; k < rank; k++) {
+                double part = x[3 * k + (size_t)r] * y[3 * k + (size_t)c];
+                block[3 * r + c] -= part;
+                taken |= part != 0;
+            }
+    return taken;
+}
+
 static int make_blocks(perp_bodies *b)
 {
     b->c.nblock = 0;
-    for (int i = 0; i < b->ntouch; i++)
-        for (int j = i; j < b->ntouch; j++) {
-            if (!may_share(&b->c.rows[i], &b->c.rows[j])) continue;
+    for (int i = 0; i < b->c.n; i++)
+        for (int j = i; j < b->c.n; j++) {
+            if (!b->equal.rank && !may_share(&b->c.rows[i], &b->c.rows[j])) continue;
             if (!grow_blocks(b)) return 0;
             double *one = b->c.block + 9 * (size_t)b->c.nblock, *other = one + 9;
-            if (!make_block(b, &b->c.rows[i], &b->c.rows[j], one)) continue;
+            int is_shared = make_block(b, &b->c.rows[i], &b->c.rows[j], one);
+            if (i == j && i >= b->ntouch) complete_law(b, &b->joints.row[i - b->ntouch], i, one);
+            if (b->equal.rank) is_shared |= take_equalities(b, i, j, one);
+            if (!is_shared) continue;
             int n = b->c.nblock++;
             b->c.row[n] = i, b->c.column[n] = j;
             if (i == j) continue;
@@ -159,31 +210,54 @@ static void guess(const perp_bodies *b, const perp_touch *t, double *impulse)
     }
 }
 
+/* q = J v + shift; the normal speed before the step. */
+static double add_speed(const perp_bodies *b, int i, const double *v, double *q)
+{
+    const perp__rows *row = &b->c.rows[i];
+    double before = 0;
+    for (int k = 0; k < row->n; k++) {
+        const perp__entry *e = &b->c.entry[row->first + k];
+        for (int d = 0; d < 3; d++) q[d] += e->J[d] * v[e->at];
+        before += e->J[0] * b->v[e->at];
+    }
+    return before;
+}
+
+static void state_touch(perp_bodies *b, int i, const double *free_speed)
+{
+    const perp_touch *t = &b->touch[i];
+    double *q = perp__contact_value(b, PERP__Q) + 3 * i,
+           *shift = perp__contact_value(b, PERP__SHIFT) + 3 * i,
+           before = add_speed(b, i, free_speed, q),
+           e = fmax(b->shape[t->shape[0]].restitution, b->shape[t->shape[1]].restitution);
+    int rebounds = e > 0 && before < -b->o.rebound && t->gap + b->o.step * q[0] < 0;
+    shift[0] = rebounds ? e * before : t->gap / b->o.step;
+    q[0] += shift[0];
+    perp__contact_value(b, PERP__MU)[i] = t->mu;
+    guess(b, t, perp__contact_value(b, PERP__IMPULSE) + 3 * i);
+}
+
+static void state_law(perp_bodies *b, int i, const double *free_speed)
+{
+    const perp__law *law = &b->joints.row[i - b->ntouch];
+    int d = law->kind != PERP__LIMIT;
+    double *impulse = perp__contact_value(b, PERP__IMPULSE) + 3 * i;
+    add_speed(b, i, free_speed, perp__contact_value(b, PERP__Q) + 3 * i);
+    perp__contact_value(b, PERP__SHIFT)[3 * i + d] = law->shift;
+    perp__contact_value(b, PERP__Q)[3 * i + d] += law->shift;
+    perp__contact_value(b, PERP__MU)[i] = d;
+    impulse[0] = law->bound;
+    impulse[d] = law->impulse;
+}
+
 int perp__bodies_state_contacts(perp_bodies *b, const double *free_speed)
 {
-    int room = 3 * PERP__CONTACT_VALUES * b->ctouch;
-    double *value = realloc(b->c.value, (size_t)room * sizeof *value + 1);
-    if (!value) return 0;
-    b->c.value = value;
-    if (!make_rows(b) || !make_blocks(b)) return 0;
-    double *q = perp__contact_value(b, PERP__Q), *shift = perp__contact_value(b, PERP__SHIFT),
-           *impulse = perp__contact_value(b, PERP__IMPULSE), *mu = perp__contact_value(b, PERP__MU);
-    for (int i = 0; i < b->ntouch; i++) {
-        const perp__rows *row = &b->c.rows[i];
-        const perp_touch *t = &b->touch[i];
-        double before = 0;
-        memset(q + 3 * i, 0, 3 * sizeof *q);
-        for (int k = 0; k < row->n; k++) {
-            const perp__entry *e = &b->c.entry[row->first + k];
-            for (int d = 0; d < 3; d++) q[3 * i + d] += e->J[d] * free_speed[e->at];
-            before += e->J[0] * b->v[e->at];
-        }
-        double e = fmax(b->shape[t->shape[0]].restitution, b->shape[t->shape[1]].restitution);
-        int rebounds = e > 0 && before < -b->o.rebound && t->gap + b->o.step * q[3 * i] < 0;
-        shift[3 * i] = rebounds ? e * before : t->gap / b->o.step;
-        q[3 * i] += shift[3 * i];
-        mu[i] = t->mu;
-        guess(b, t, impulse + 3 * i);
-    }
+    b->c.n = b->ntouch + b->joints.nrow;
+    int need = 3 * PERP__CONTACT_VALUES * b->c.n;
+    if (!perp__grow(&b->c.value, &b->c.cvalue, need, sizeof *b->c.value)) return 0;
+    memset(b->c.value, 0, (size_t)need * sizeof *b->c.value);
+    if (!make_rows(b) || !perp__equality_reduce(b) || !make_blocks(b)) return 0;
+    for (int i = 0; i < b->ntouch; i++) state_touch(b, i, free_speed);
+    for (int i = b->ntouch; i < b->c.n; i++) state_law(b, i, free_speed);
     return 1;
 }

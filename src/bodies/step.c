@@ -15,11 +15,12 @@ static int move_freely(perp_bodies *b)
     perp__bodies_place(b, b->q);
     perp__bodies_inverse(b, b->v, NULL, NULL, b->bias);
     perp__bodies_mass(b, b->M);
-    for (int i = 1; i < b->n; i++)
-        for (int k = b->link[i].v; k < b->link[i].v + b->link[i].nv; k++) {
-            b->M[(size_t)k * (nv + 1)] += h * b->link[i].is.damping;
-            b->next[k] = h * (b->tau[k] - b->bias[k] - b->link[i].is.damping * b->v[k]);
-        }
+    perp__joints_begin(b);
+    for (int k = 0; k < b->nv; k++) {
+        double implicit = b->joints.implicit[k];
+        b->M[(size_t)k * (nv + 1)] += implicit;
+        b->next[k] = h * (b->joints.push[k] - b->bias[k]) - implicit * b->v[k];
+    }
     if (!perp__bodies_factor(b, b->M, b->D)) return 0;
     perp__bodies_solve(b, b->M, b->D, b->next);
     for (int k = 0; k < b->nv; k++) b->next[k] += b->v[k];
@@ -29,7 +30,7 @@ static int move_freely(perp_bodies *b)
 static perp_fc friction_problem(const perp_bodies *b)
 {
     return (perp_fc){.dimension = 3,
-                     .nc = b->ntouch,
+                     .nc = b->c.n,
                      .q = perp__contact_value(b, PERP__Q),
                      .mu = perp__contact_value(b, PERP__MU),
                      .block = b->c.block,
@@ -55,31 +56,60 @@ static int make_solver(perp_bodies *b, const perp_fc *problem)
     return perp_fc_solver_create(PERP_FC_AUTO, &shape, &o, &b->solver) == PERP_OK;
 }
 
-/* Impulses, and what they add to the velocities. */
-static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
+static void take_impulses(perp_bodies *b)
 {
-    if (!perp__bodies_state_contacts(b, b->next)) return PERP_ERR_MEMORY;
-    perp_fc problem = friction_problem(b);
-    perp_fc_info solved;
-    double *impulse = perp__contact_value(b, PERP__IMPULSE);
-    if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
-    perp_status status =
-        perp_fc_solve(b->solver, &problem, impulse, perp__contact_value(b, PERP__U), &solved);
-    if (status != PERP_OK) return status;
-    info->outcome = solved.outcome;
-    info->contact_error = solved.error;
-    info->iterations = solved.iterations;
+    const double *impulse = perp__contact_value(b, PERP__IMPULSE);
     memset(b->row, 0, (size_t)b->nv * sizeof *b->row);
-    for (int i = 0; i < b->ntouch; i++) {
+    for (int i = 0; i < b->c.n; i++) {
         const perp__rows *row = &b->c.rows[i];
-        memcpy(b->touch[i].impulse, impulse + 3 * i, sizeof b->touch[i].impulse);
+        perp__law *law = i < b->ntouch ? NULL : &b->joints.row[i - b->ntouch];
+        if (law)
+            law->impulse = impulse[3 * i + (law->kind != PERP__LIMIT)];
+        else
+            memcpy(b->touch[i].impulse, impulse + 3 * i, sizeof b->touch[i].impulse);
         for (int k = 0; k < row->n; k++) {
             const perp__entry *e = &b->c.entry[row->first + k];
             b->row[e->at] += perp__dot3(e->Y, impulse + 3 * i);
         }
     }
     perp__bodies_solve_down(b, b->M, b->D, b->row);
-    for (int k = 0; k < b->nv; k++) b->next[k] += b->row[k];
+    for (int k = 0; k < b->nv; k++) b->next[k] = b->joints.loose[k] + b->row[k];
+    perp__equality_begin(b);
+    perp__equality_project(b, b->next);
+}
+
+/* Impulses, and what they add to the velocities. */
+static perp_status touch_and_go(perp_bodies *b, perp_bodies_info *info)
+{
+    if (!perp__bodies_state_contacts(b, b->joints.loose)) return PERP_ERR_MEMORY;
+    perp_fc problem = friction_problem(b);
+    perp_fc_info solved;
+    if (!make_solver(b, &problem)) return PERP_ERR_MEMORY;
+    perp_status status = perp_fc_solve(b->solver, &problem, perp__contact_value(b, PERP__IMPULSE),
+                                       perp__contact_value(b, PERP__U), &solved);
+    if (status != PERP_OK) return status;
+    info->outcome = solved.outcome;
+    info->contact_error = solved.error;
+    info->iterations += solved.iterations;
+    take_impulses(b);
+    return PERP_OK;
+}
+
+/* Limits are stated where they would be passed: without contacts first, then by what contacts and others do. */
+static perp_status act(perp_bodies *b, perp_bodies_info *info)
+{
+    size_t nv = (size_t)b->nv;
+    perp__equality_project(b, b->next);
+    memcpy(b->joints.loose, b->next, nv * sizeof *b->next);
+    perp__equality_begun(b);
+    if (!perp__joints_state(b, b->next)) return PERP_ERR_MEMORY;
+    b->c.n = b->ntouch + b->joints.nrow;
+    for (int added = b->c.n; added && info->outcome == PERP_SOLVED;) {
+        perp_status status = touch_and_go(b, info);
+        if (status != PERP_OK) return status;
+        added = perp__joints_add_limits(b, b->next);
+        if (added < 0) return PERP_ERR_MEMORY;
+    }
     return PERP_OK;
 }
 
@@ -101,16 +131,28 @@ static void relative_velocity(const perp_bodies *b, const perp_touch *t, double 
     }
 }
 
-/* Do the bodies move at their contacts as the friction problem says? The largest difference beside the sum of the |terms| of u = W r + q. */
+/* The same of a joint's row. */
+static double law_difference(const perp_bodies *b, int i)
+{
+    const perp__law *law = &b->joints.row[i - b->ntouch];
+    int d = 3 * i + (law->kind != PERP__LIMIT);
+    double move = law->J * b->next[law->at],
+           off = fabs(move + law->compliance * law->impulse + law->shift -
+                      perp__contact_value(b, PERP__U)[d]);
+    if (isnan(off)) return INFINITY;
+    return off > 0 ? off / (perp__contact_value(b, PERP__SCALE)[d] + fabs(move)) : 0;
+}
+
+/* Do the bodies move at their contacts and joints as the friction problem says? The largest difference beside the sum of the |terms| of u = W r + q. */
 static double contact_difference(perp_bodies *b)
 {
     const double *u = perp__contact_value(b, PERP__U), *q = perp__contact_value(b, PERP__Q),
                  *shift = perp__contact_value(b, PERP__SHIFT);
     double worst = 0, *scale = perp__contact_value(b, PERP__SCALE);
-    for (int i = 0; i < 3 * b->ntouch; i++) scale[i] = fabs(q[i]);
-    for (int i = 0; i < b->ntouch; i++) scale[3 * i] += 2 * fabs(shift[3 * i]);
+    const double *impulse = perp__contact_value(b, PERP__IMPULSE);
+    for (int i = 0; i < 3 * b->c.n; i++) scale[i] = fabs(q[i]) + 2 * fabs(shift[i]);
     for (int k = 0; k < b->c.nblock; k++) {
-        const double *W = b->c.block + 9 * (size_t)k, *r = b->touch[b->c.column[k]].impulse;
+        const double *W = b->c.block + 9 * (size_t)k, *r = impulse + 3 * b->c.column[k];
         for (int d = 0; d < 3; d++)
             scale[3 * b->c.row[k] + d] +=
                 fabs(W[3 * d] * r[0]) + fabs(W[3 * d + 1] * r[1]) + fabs(W[3 * d + 2] * r[2]);
@@ -122,11 +164,11 @@ static double contact_difference(perp_bodies *b)
         double move[3], most = fmax(scale[3 * i], fmax(scale[3 * i + 1], scale[3 * i + 2]));
         relative_velocity(b, t, move);
         for (int d = 0; d < 3; d++) {
-            double off =
-                fabs(perp__dot3(direction[d], move) + (d ? 0 : shift[3 * i]) - u[3 * i + d]);
+            double off = fabs(perp__dot3(direction[d], move) + shift[3 * i + d] - u[3 * i + d]);
             if (off > 0) worst = fmax(worst, off / most);
         }
     }
+    for (int i = b->ntouch; i < b->c.n; i++) worst = fmax(worst, law_difference(b, i));
     return worst;
 }
 
@@ -182,7 +224,6 @@ static void contact_sizes(const perp_bodies *b, double (*size)[2])
 static void scale_rows(perp_bodies *b)
 {
     double(*size)[2] = b->size;
-    memset(size, 0, (size_t)b->n * sizeof *size);
     contact_sizes(b, size);
     for (int i = 1; i < b->n; i++) term_sizes(b, i, size[i]);
     for (int i = b->n - 1; i > 0; i--) {
@@ -191,8 +232,8 @@ static void scale_rows(perp_bodies *b)
             int at = l->v + k;
             double momentum = (fabs(b->next[at]) + fabs(b->v[at])) / b->o.step;
             b->scale[at] = perp__length3(l->S[k]) * size[i][0] +
-                           perp__length3(l->S[k] + 3) * size[i][1] + fabs(b->tau[at]) +
-                           l->is.armature * momentum + fabs(l->is.damping * b->next[at]);
+                           perp__length3(l->S[k] + 3) * size[i][1] + b->joints.size[at] +
+                           l->is.armature * momentum;
         }
         size[l->is.parent][0] += l->is.parent ? size[i][0] + perp__length3(l->r) * size[i][1] : 0;
         size[l->is.parent][1] += l->is.parent ? size[i][1] : 0;
@@ -205,20 +246,23 @@ static double newton_difference(perp_bodies *b)
     double worst = 0;
     for (int k = 0; k < b->nv; k++) b->acc[k] = (b->next[k] - b->v[k]) / b->o.step;
     load_bodies(b);
+    memset(b->size, 0, (size_t)b->n * sizeof *b->size);
+    perp__joints_judge(b, b->next);
+    perp__equality_load(b, b->size);
     perp__bodies_inverse(b, b->v, b->acc, b->load, b->row);
     scale_rows(b);
-    for (int i = 1; i < b->n; i++)
-        for (int k = b->link[i].v; k < b->link[i].v + b->link[i].nv; k++) {
-            double off = fabs(b->row[k] - b->tau[k] + b->link[i].is.damping * b->next[k]);
-            if (isnan(off)) return INFINITY;
-            if (off > 0) worst = fmax(worst, off / b->scale[k]);
-        }
+    for (int k = 0; k < b->nv; k++) {
+        double off = fabs(b->row[k] - b->joints.force[k]);
+        if (isnan(off)) return INFINITY;
+        if (off > 0) worst = fmax(worst, off / b->scale[k]);
+    }
     return worst;
 }
 
 static perp_status judge(perp_bodies *b, perp_bodies_info *info, perp_diag *diag)
 {
     info->newton_error = fmax(newton_difference(b), contact_difference(b));
+    info->newton_error = fmax(info->newton_error, perp__equality_difference(b, b->next));
     if (info->outcome == PERP_SOLVED && info->contact_error <= b->o.tol &&
         info->newton_error <= b->o.tol)
         return PERP_OK;
@@ -250,10 +294,11 @@ perp_status perp_bodies_step(perp_bodies *b, perp_bodies_info *info, perp_diag *
     if (!keep_touches(b)) return perp__out_of_memory(diag, "bodies");
     info->touches = b->ntouch;
     perp_status status = PERP_OK;
-    if (is_regular && b->ntouch) status = touch_and_go(b, info);
+    if (is_regular) status = perp__equality_state(b) ? act(b, info) : PERP_ERR_MEMORY;
     if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "bodies");
     if (status == PERP_OK) status = judge(b, info, diag);
     if (status != PERP_OK) return status;
+    perp__joints_keep(b);
     perp__bodies_move(b, b->next, b->o.step, b->q);
     memcpy(b->v, b->next, (size_t)b->nv * sizeof *b->v);
     b->time = (double)++b->steps * b->o.step;

@@ -4,7 +4,7 @@
 #include "failing_malloc.h"
 #include "unit.h"
 
-#include "perp/bodies.h"
+#include "perp/joints.h"
 
 #include <stdio.h>
 
@@ -26,10 +26,40 @@ static perp_status whole_story(void *given, perp_diag *diag)
     return status;
 }
 
+/* Two arms that are tied, with all that a joint can have. */
+static perp_status story_of_joints(void *given, perp_diag *diag)
+{
+    (void)given;
+    const perp_body arm = {.joint = PERP_JOINT_HINGE,
+                           .axis = {0, 1, 0},
+                           .mass = 1,
+                           .center = {0, 0, -0.5},
+                           .inertia = {0.1, 0.1, 0.01}},
+                    body[2] = {arm, arm};
+    const perp_actuator a = {.body = 1, .gear = 1, .kp = 5, .gain = 5, .lower = -1, .upper = 1};
+    const perp_equality e[2] = {
+        {.kind = PERP_EQUALITY_JOINT, .body = {1, 2}, .polynomial = {0, 1}},
+        {.kind = PERP_EQUALITY_WELD, .body = {1, 2}, .point = {{0, 0, -1}, {0, 0, -1}}}};
+    perp_bodies *b = NULL;
+    perp_status status = perp_bodies_create(body, 2, NULL, 0, NULL, &b, diag);
+    if (status == PERP_OK)
+        status = perp_bodies_set_joint(
+            b, 2, &(perp_joint_law){.lower = -0.1, .upper = 1, .friction = 0.1}, diag);
+    if (status == PERP_OK) status = perp_bodies_add_actuator(b, &a, diag);
+    if (status == PERP_OK) status = perp_bodies_set_control(b, (double[]){-1});
+    for (int k = 0; k < 2; k++) {
+        if (status == PERP_OK) status = perp_bodies_add_equality(b, &e[k], diag);
+        for (int i = 0; i < 200 && status == PERP_OK; i++) status = perp_bodies_step(b, NULL, diag);
+    }
+    perp_bodies_destroy(b);
+    return status;
+}
+
 static void every_failing_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     assert_true(tell_each(whole_story, NULL, 1) > 21);
+    assert_true(tell_each(story_of_joints, NULL, 1) > 21);
 }
 
 static perp_status a_mesh_read(void *given, perp_diag *diag)

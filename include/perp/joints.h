@@ -1,0 +1,99 @@
+/// perp/joints.h - what acts in the joints of perp/bodies.h and between its bodies: limits, dry friction, springs, actuators, closed loops.
+///
+/// All of it is taken at the end of a step, with its contacts, in one problem. With x = q + h v+ of a hinge or slide:
+///
+///     limits           0 <= x - lower   perp   impulse >= 0,      0 <= upper - x   perp   impulse >= 0        (restitution 0)
+///     dry friction     |force| <= friction, and force = -friction sign(v+) where v+ is not 0: it sticks exactly
+///     springs          force = -stiffness (x - rest)
+///     actuators        force = gear clamp(gain u + bias - kp gear x - kv gear v+) to lower..upper, however stiff
+///     equalities       the error of position, as the velocities at the end of the step change it, is 0 there: nothing drifts
+///
+/// so a gain is never too stiff for the step, and a limit is neither passed nor does it push before it is reached. Each step's verdict has
+/// these laws too, from their definitions. Why: docs/adr/054-joints.md.
+
+#ifndef PERP_JOINTS_H
+#define PERP_JOINTS_H
+
+#include "perp/bodies.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What a joint does on its own. All 0: nothing.
+typedef struct perp_joint_law {
+    double lower,
+        upper; ///< of q of a hinge or slide [rad, m], lower < upper, infinite: none; both 0: none
+    double friction;  ///< dry, of each of the joint's velocities [N m, N], >= 0
+    double stiffness; ///< of a hinge or slide [N m/rad, N/m], >= 0
+    double rest;      ///< q where the spring has no force
+} perp_joint_law;
+
+/// From now on. @return PERP_OK; PERP_ERR_ARG (NULL, no such body); PERP_ERR_MODEL (diag names the body and what was expected; nothing changed)
+PERP_API perp_status perp_bodies_set_joint(perp_bodies *bodies, int body, const perp_joint_law *law,
+                                           perp_diag *diag);
+
+/// An actuator of a hinge or slide. A motor has gain 1; one of position gain kp, kp, kv; one of velocity gain kv, kv.
+typedef struct perp_actuator {
+    int body;            ///< whose joint
+    double gear;         ///< length of the actuator per q, not 0
+    double gain;         ///< of its control u
+    double bias;         ///< [N, N m]
+    double kp, kv;       ///< >= 0
+    double lower, upper; ///< of its force, lower < upper, infinite: none; both 0: none
+    double control_lower,
+        control_upper; ///< u is clamped to these; lower < upper; both 0: it is not
+} perp_actuator;
+
+/// One actuator more; its control is 0. @return as perp_bodies_set_joint, and PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_add_actuator(perp_bodies *bodies, const perp_actuator *actuator,
+                                              perp_diag *diag);
+PERP_API int perp_bodies_nu(const perp_bodies *bodies);
+
+/// Controls from now on, nu in the order of their actuators. @return PERP_OK; PERP_ERR_ARG (NULL, not finite; nothing changed)
+PERP_API perp_status perp_bodies_set_control(perp_bodies *bodies, const double *u);
+
+/// The equalities: name, word, rows, summary.
+#define PERP_EQUALITY_LIST(X)                                                                      \
+    X(PERP_EQUALITY_CONNECT, "connect", 3, "a point of one body stays on a point of another")      \
+    X(PERP_EQUALITY_WELD, "weld", 6, "two points stay together, and the bodies' rotations")        \
+    X(PERP_EQUALITY_JOINT, "joint", 1, "q of one hinge or slide is a polynomial of another's")
+
+typedef enum perp_equality_kind {
+#define PERP_EQUALITY_ENUM(name, word, rows, text) name,
+    PERP_EQUALITY_LIST(PERP_EQUALITY_ENUM)
+#undef PERP_EQUALITY_ENUM
+        PERP_EQUALITY_COUNT
+} perp_equality_kind;
+
+PERP_API const char *perp_equality_name(perp_equality_kind kind);
+PERP_API const char *perp_equality_summary(perp_equality_kind kind);
+PERP_API perp_equality_kind perp_equality_find(const char *name);
+
+/// A closed loop or a coupling. Rows that follow from others are left out of the solve, and judged as all are.
+typedef struct perp_equality {
+    perp_equality_kind kind;
+    int body[2];        ///< two bodies; 0: the world (not as body[0] of a joint)
+    double point[2][3]; ///< connect and weld: in the frame of each [m]
+    double
+        rotation[4]; ///< weld: of the second body's frame in the first's, a quaternion; all 0: none
+    double
+        polynomial[5]; ///< joint: q0 = sum_k polynomial[k] q1^k, q0 of body[0]; of the world q1 = 0
+} perp_equality;
+
+/// One equality more. @return as perp_bodies_add_actuator
+PERP_API perp_status perp_bodies_add_equality(perp_bodies *bodies, const perp_equality *equality,
+                                              perp_diag *diag);
+
+/// Forces of the last step [N, N m], each nullable.
+///
+/// @param limit     nv, of limits: > 0 at a lower one
+/// @param friction  nv, dry
+/// @param actuator  nu, before the gear
+PERP_API perp_status perp_bodies_joint_forces(const perp_bodies *bodies, double *limit,
+                                              double *friction, double *actuator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

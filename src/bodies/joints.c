@@ -1,0 +1,303 @@
+/* What acts in joints on its own: limits, dry friction, springs, actuators. Linear parts go into the matrix of the step; what has corners is
+ * a row of its friction problem. */
+
+#include "bodies/joints.h"
+#include "bodies/bodies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Both 0: none. */
+static int is_range(double lower, double upper)
+{
+    return lower != 0 || upper != 0;
+}
+
+static int is_no_range(double lower, double upper)
+{
+    return isnan(lower) || isnan(upper) || (is_range(lower, upper) && !(lower < upper)) ||
+           lower == (double)INFINITY || upper == -(double)INFINITY;
+}
+
+static double clamp(double x, double lower, double upper)
+{
+    return is_range(lower, upper) ? fmin(fmax(x, lower), upper) : x;
+}
+
+/* Description ---------------------------------------------------------------------------------------- */
+
+static const char *law_fault(const perp__link *l, const perp_joint_law *law)
+{
+    int has = is_range(law->lower, law->upper) || law->stiffness != 0;
+    if (!l->nv) return "it does not move in its parent";
+    if (has && !perp__is_single(l)) return "limits and springs are of hinges and slides";
+    if (is_no_range(law->lower, law->upper)) return "its lower limit must be below the upper one";
+    if (!(law->friction >= 0) || !isfinite(law->friction)) return "its friction is >= 0";
+    if (!(law->stiffness >= 0) || !isfinite(law->stiffness) || !isfinite(law->rest))
+        return "stiffness is >= 0, the spring's rest is finite";
+    return NULL;
+}
+
+static const char *actuator_fault(const perp__link *l, const perp_actuator *a)
+{
+    if (!perp__is_single(l)) return "an actuator is of a hinge or a slide";
+    if (a->gear == 0 || !isfinite(a->gear)) return "its actuator's gear is finite and not 0";
+    if (!isfinite(a->gain) || !isfinite(a->bias))
+        return "its actuator's gain or bias is not finite";
+    if (!(a->kp >= 0) || !(a->kv >= 0) || !isfinite(a->kp + a->kv))
+        return "its actuator's kp and kv are >= 0";
+    if (!isfinite(a->lower) || !isfinite(a->upper)) return "its actuator's bounds are finite";
+    if (is_no_range(a->lower, a->upper) || is_no_range(a->control_lower, a->control_upper))
+        return "its actuator's lower bounds must be below the upper ones";
+    return NULL;
+}
+
+static perp_status refuse(const perp_bodies *b, int body, const char *fault, perp_diag *diag)
+{
+    const char *name = b->link[body].is.name;
+    return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL), "body %d%s%s: %s\n", body,
+                        name ? " " : "", name ? name : "", fault);
+}
+
+perp_status perp_bodies_set_joint(perp_bodies *b, int body, const perp_joint_law *law,
+                                  perp_diag *diag)
+{
+    if (!b || !law || body < 1 || body >= b->n) return PERP_ERR_ARG;
+    const char *fault = law_fault(&b->link[body], law);
+    if (fault) return refuse(b, body, fault, diag);
+    b->joints.law[body] = *law;
+    return PERP_OK;
+}
+
+perp_status perp_bodies_add_actuator(perp_bodies *b, const perp_actuator *actuator, perp_diag *diag)
+{
+    if (!b || !actuator || actuator->body < 1 || actuator->body >= b->n) return PERP_ERR_ARG;
+    const char *fault = actuator_fault(&b->link[actuator->body], actuator);
+    if (fault) return refuse(b, actuator->body, fault, diag);
+    perp__joints *j = &b->joints;
+    int need = j->nu + 1;
+    if (!perp__grow(&j->actuator, &j->cactuator, need, sizeof *j->actuator) ||
+        !perp__grow(&j->control, &j->ccontrol, need, sizeof *j->control) ||
+        !perp__grow(&j->drive, &j->cdrive, need, sizeof *j->drive) ||
+        !perp__grow(&j->kept, &j->ckept, 3 * b->nv + need, sizeof *j->kept))
+        return perp__out_of_memory(diag, "bodies");
+    j->actuator[j->nu] = *actuator;
+    j->control[j->nu] = j->drive[j->nu] = j->kept[3 * b->nv + j->nu] = 0;
+    j->nu++;
+    return PERP_OK;
+}
+
+int perp_bodies_nu(const perp_bodies *b)
+{
+    return b->joints.nu;
+}
+
+perp_status perp_bodies_set_control(perp_bodies *b, const double *u)
+{
+    if (!b || (!u && b->joints.nu)) return PERP_ERR_ARG;
+    for (int i = 0; i < b->joints.nu; i++)
+        if (!isfinite(u[i])) return PERP_ERR_ARG;
+    for (int i = 0; i < b->joints.nu; i++) b->joints.control[i] = u[i];
+    return PERP_OK;
+}
+
+/* A step ----------------------------------------------------------------------------------------------- */
+
+/* The actuator's force where nothing moves from q, without its bounds. */
+static double wanted(const perp_bodies *b, int i)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    double u = clamp(b->joints.control[i], a->control_lower, a->control_upper);
+    return a->gain * u + a->bias - a->kp * a->gear * b->q[b->link[a->body].q];
+}
+
+/* What its force loses per unit of its velocity within the step. */
+static double slope(const perp_bodies *b, const perp_actuator *a)
+{
+    return a->kv + b->o.step * a->kp;
+}
+
+static int is_bounded(const perp_bodies *b, const perp_actuator *a)
+{
+    return is_range(a->lower, a->upper) && slope(b, a) > 0;
+}
+
+void perp__joints_begin(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    double h = b->o.step;
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        const perp_joint_law *law = &j->law[i];
+        for (int k = l->v; k < l->v + l->nv; k++) {
+            j->implicit[k] = h * l->is.damping;
+            j->push[k] = b->tau[k];
+        }
+        if (law->stiffness == 0) continue;
+        j->implicit[l->v] += h * h * law->stiffness;
+        j->push[l->v] -= law->stiffness * (b->q[l->q] - law->rest);
+    }
+    for (int i = 0; i < j->nu; i++) {
+        const perp_actuator *a = &j->actuator[i];
+        int at = b->link[a->body].v;
+        if (is_bounded(b, a)) {
+            j->push[at] += a->gear * 0.5 * (a->lower + a->upper);
+            continue;
+        }
+        j->implicit[at] += h * a->gear * a->gear * slope(b, a);
+        j->push[at] += a->gear * clamp(wanted(b, i), a->lower, a->upper);
+    }
+}
+
+static int add_row(perp__joints *j, perp__law row)
+{
+    if (!perp__grow(&j->row, &j->crow, j->nrow + 1, sizeof *j->row)) return 0;
+    row.impulse = j->kept[row.kept];
+    if (row.kind != PERP__LIMIT) row.impulse = fmin(fmax(row.impulse, -row.bound), row.bound);
+    j->row[j->nrow++] = row;
+    return 1;
+}
+
+static int is_stated(const perp__joints *j, int kept)
+{
+    for (int i = 0; i < j->nrow; i++)
+        if (j->row[i].kept == kept) return 1;
+    return 0;
+}
+
+int perp__joints_add_limits(perp_bodies *b, const double *v)
+{
+    perp__joints *j = &b->joints;
+    int added = 0;
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        const perp_joint_law *law = &j->law[i];
+        if (!is_range(law->lower, law->upper)) continue;
+        for (int side = 0; side < 2; side++) {
+            double sign = side ? -1 : 1,
+                   gap = sign * (b->q[l->q] - (side ? law->upper : law->lower));
+            if (!(gap / b->o.step + sign * v[l->v] < 0) || is_stated(j, 3 * l->v + side)) continue;
+            perp__law row = {.kind = PERP__LIMIT,
+                             .body = i,
+                             .at = l->v,
+                             .kept = 3 * l->v + side,
+                             .J = sign,
+                             .shift = gap / b->o.step};
+            if (!add_row(j, row)) return -1;
+            added++;
+        }
+    }
+    return added;
+}
+
+/* With r = h (force - mean): 0 = u = J v + (mean - wanted + r/h)/slope where the force is within its bounds. */
+static int add_drive(perp_bodies *b, int i)
+{
+    const perp_actuator *a = &b->joints.actuator[i];
+    double s = slope(b, a), h = b->o.step, mean = 0.5 * (a->lower + a->upper);
+    perp__law row = {.kind = PERP__DRIVE,
+                     .body = a->body,
+                     .at = b->link[a->body].v,
+                     .kept = 3 * b->nv + i,
+                     .J = a->gear,
+                     .shift = (mean - wanted(b, i)) / s,
+                     .bound = 0.5 * h * (a->upper - a->lower),
+                     .compliance = 1 / (h * s)};
+    return add_row(&b->joints, row);
+}
+
+int perp__joints_state(perp_bodies *b, const double *v)
+{
+    perp__joints *j = &b->joints;
+    j->nrow = 0;
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        for (int k = l->v; k < l->v + l->nv && j->law[i].friction > 0; k++)
+            if (!add_row(j, (perp__law){.kind = PERP__DRY,
+                                        .body = i,
+                                        .at = k,
+                                        .kept = 3 * k + 2,
+                                        .J = 1,
+                                        .bound = b->o.step * j->law[i].friction}))
+                return 0;
+    }
+    for (int i = 0; i < j->nu; i++)
+        if (is_bounded(b, &j->actuator[i]) && !add_drive(b, i)) return 0;
+    return perp__joints_add_limits(b, v) >= 0;
+}
+
+void perp__joints_keep(perp_bodies *b)
+{
+    perp__joints *j = &b->joints;
+    memset(j->kept, 0, (size_t)(3 * b->nv + j->nu) * sizeof *j->kept);
+    for (int i = 0; i < j->nrow; i++) j->kept[j->row[i].kept] = j->row[i].impulse;
+}
+
+/* Verdict ------------------------------------------------------------------------------------------------ */
+
+static void judge_force(perp__joints *j, int at, double force)
+{
+    j->force[at] += force;
+    j->size[at] += fabs(force);
+}
+
+static void judge_actuator(perp_bodies *b, int i, double x, double v)
+{
+    perp__joints *j = &b->joints;
+    const perp_actuator *a = &j->actuator[i];
+    double u = clamp(j->control[i], a->control_lower, a->control_upper),
+           force = a->gain * u + a->bias - a->kp * a->gear * x - a->kv * a->gear * v;
+    int at = b->link[a->body].v;
+    j->drive[i] = clamp(force, a->lower, a->upper);
+    j->force[at] += a->gear * j->drive[i];
+    j->size[at] += fabs(a->gear) * (fabs(a->gain * u) + fabs(a->bias) + fabs(a->kp * a->gear * x) +
+                                    fabs(a->kv * a->gear * v));
+}
+
+void perp__joints_judge(perp_bodies *b, const double *v)
+{
+    perp__joints *j = &b->joints;
+    double h = b->o.step;
+    memset(j->force, 0, (size_t)b->nv * sizeof *j->force);
+    memset(j->size, 0, (size_t)b->nv * sizeof *j->size);
+    for (int i = 1; i < b->n; i++) {
+        const perp__link *l = &b->link[i];
+        for (int k = l->v; k < l->v + l->nv; k++) {
+            judge_force(j, k, b->tau[k]);
+            judge_force(j, k, -l->is.damping * v[k]);
+        }
+        if (j->law[i].stiffness == 0) continue;
+        judge_force(j, l->v, -j->law[i].stiffness * (b->q[l->q] + h * v[l->v]));
+        judge_force(j, l->v, j->law[i].stiffness * j->law[i].rest);
+    }
+    for (int i = 0; i < j->nu; i++) {
+        const perp__link *l = &b->link[j->actuator[i].body];
+        judge_actuator(b, i, b->q[l->q] + h * v[l->v], v[l->v]);
+    }
+    for (int i = 0; i < j->nrow; i++) /* a drive's is known by its definition */
+        if (j->row[i].kind != PERP__DRIVE)
+            judge_force(j, j->row[i].at, j->row[i].J * j->row[i].impulse / h);
+}
+
+perp_status perp_bodies_joint_forces(const perp_bodies *b, double *limit, double *friction,
+                                     double *actuator)
+{
+    if (!b) return PERP_ERR_ARG;
+    const double *kept = b->joints.kept;
+    for (int k = 0; k < b->nv; k++) {
+        if (limit) limit[k] = (kept[3 * k] - kept[3 * k + 1]) / b->o.step;
+        if (friction) friction[k] = kept[3 * k + 2] / b->o.step;
+    }
+    for (int i = 0; i < b->joints.nu && actuator; i++) actuator[i] = b->joints.drive[i];
+    return PERP_OK;
+}
+
+void perp__joints_destroy(perp_bodies *b)
+{
+    free(b->joints.actuator);
+    free(b->joints.control);
+    free(b->joints.drive);
+    free(b->joints.row);
+    free(b->joints.kept);
+}
