@@ -85,6 +85,7 @@ bench: setup
 bench-solvers: setup
 	@$(MAKE) build
 	@build/bench_solvers
+	@build/bench_cones
 
 # Stacks of boxes by perp/bodies.h: time and work of a step, their tails.
 bench-bodies: setup

@@ -94,9 +94,8 @@ static void ode_destroy(void *self)
     free(o);
 }
 
-static void ode_solve(void *self, int n, const double *M, const double *q, double *z)
+static void ode_reset(ode *o, int n, const double *M, const double *q)
 {
-    ode *o = self;
     void **cursor = o->arena; /* reset: next free byte = begin */
     cursor[0] = cursor[1];
     for (int i = 0; i < n; i++) {
@@ -105,9 +104,40 @@ static void ode_solve(void *self, int n, const double *M, const double *q, doubl
         o->bx[2 * i] = -q[i], o->bx[2 * i + 1] = 0;
         o->lohi[2 * i] = 0, o->lohi[2 * i + 1] = (double)__builtin_inff();
     }
+}
+
+static void ode_solve(void *self, int n, const double *M, const double *q, double *z)
+{
+    ode *o = self;
+    ode_reset(o, n, M, q);
     ode_solve_lcp(o->arena, (unsigned)n, o->A, o->bx, NULL, 0, o->lohi, NULL);
     for (int i = 0; i < n; i++) z[i] = o->bx[2 * i + 1];
 }
+
+static void ode_box(void *self, int nc, const double *W, const double *q, const double *mu,
+                    double *r)
+{
+    enum { MOST = 192 };
+    static _Thread_local int normal[MOST];
+    ode *o = self;
+    int n = 3 * nc;
+    if (n > MOST) return;
+    ode_reset(o, n, W, q);
+    for (int i = 0; i < n; i++) {
+        normal[i] = i % 3 ? i - i % 3 : -1;
+        if (i % 3) o->lohi[2 * i] = -mu[i / 3], o->lohi[2 * i + 1] = mu[i / 3];
+    }
+    ode_solve_lcp(o->arena, (unsigned)n, o->A, o->bx, NULL, 0, o->lohi, normal);
+    for (int i = 0; i < n; i++) r[i] = o->bx[2 * i + 1];
+}
+#endif
+
+#ifdef PERP_HAVE_ODE
+void (*const perp_bench_box)(void *, int, const double *, const double *, const double *,
+                             double *) = ode_box;
+#else
+void (*const perp_bench_box)(void *, int, const double *, const double *, const double *,
+                             double *) = NULL;
 #endif
 
 const peer perp_bench_peers[] = {
