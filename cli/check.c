@@ -47,9 +47,17 @@ const cli_command cli_command_check = {
 
 #define FIELD(field) CLI_JSON(perp_check_report, field)
 #define FLAG(field)  CLI_JSON_AS(CLI_JSON_FLAG, perp_check_report, field)
-static const cli_json_field fields[] = {
-    FIELD(unknowns), FIELD(equations),    FIELD(pairs),    FIELD(cones),  FLAG(affine),
-    FLAG(constant),  FIELD(coefficients), FIELD(changing), FIELD(active), FIELD(warnings)};
+static const cli_json_field fields[] = {FIELD(unknowns),
+                                        FIELD(equations),
+                                        FIELD(pairs),
+                                        FIELD(cones),
+                                        FLAG(affine),
+                                        FLAG(constant),
+                                        FIELD(coefficients),
+                                        FIELD(changing),
+                                        FIELD(active),
+                                        FIELD(warnings),
+                                        CLI_JSON_AS(CLI_JSON_ANSWER, perp_check_report, unique)};
 #undef FIELD
 #undef FLAG
 
@@ -111,6 +119,10 @@ static void print_matrix(const perp_check_report *r)
                plural(r->cones, "cone is", "cones are"));
     else if (M->positive_definite > 0 || M->p_matrix > 0)
         printf("  exactly one solution%s, whatever the forces\n",
+               r->affine ? "" : " of the linearised step");
+    else if (r->unique > 0)
+        printf("  exactly one solution%s, whatever the forces: a two-sided pair is at one of its "
+               "bounds or between them\n",
                r->affine ? "" : " of the linearised step");
     else if (M->positive_semidefinite > 0)
         printf("  a solution whenever the conditions can be met at all; Lemke's method finds it or "

@@ -426,6 +426,9 @@ typedef struct perp_check_report {
     int active;       ///< size of M: the pairs, all guards taken as on; -1 if M could not be formed
     perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state
     int warnings;     ///< number of warnings in diag
+    int unique; ///< 1 if the (linearised) step has exactly one solution whatever its data, two-sided pairs taken as what they are, at the
+                ///< lower bound, between, or at the upper one; 0 if not; -1 if that was not decided: cones, bounds that are solved for, or
+                ///< more than 12 pairs
 } perp_check_report;
 
 /// Check a model: the sizes and the kind of a step, the class of its matrix at the initial state,

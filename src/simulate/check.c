@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_UNIQUE = 12 };
+
 /* Two forces that can grow together without changing what they act on: M_ii d_i + M_ij d_j = 0 and
  * M_ji d_i + M_jj d_j = 0 with d > 0. Two-sided friction written as two forces does so while it
  * sticks. */
@@ -35,6 +37,86 @@ static void warn_not_unique(const perp_simulation *sim, const perp__elimination 
                         first, second);
         }
     }
+}
+
+/* The determinant of the rows and columns of M that are in `in`; scratch has n x n. */
+static double minor(const double *M, int n, unsigned in, double *scratch)
+{
+    int at[MOST_UNIQUE], k = 0;
+    double det = 1;
+    for (int i = 0; i < n; i++)
+        if (in >> i & 1) at[k++] = i;
+    for (int j = 0; j < k; j++)
+        for (int i = 0; i < k; i++) scratch[i + j * k] = M[at[i] + at[j] * n];
+    for (int c = 0; c < k; c++) {
+        int p = c;
+        for (int i = c + 1; i < k; i++)
+            if (fabs(scratch[i + c * k]) > fabs(scratch[p + c * k])) p = i;
+        double size = 0, pivot = scratch[p + c * k];
+        for (int i = 0; i < k; i++) size = fmax(size, fabs(M[at[i] + at[c] * n]));
+        if (!(fabs(pivot) > PERP_TOL_DEPENDS * size)) return 0;
+        for (int j = 0; j < k && p != c; j++) {
+            double kept = scratch[p + j * k];
+            scratch[p + j * k] = scratch[c + j * k], scratch[c + j * k] = kept;
+        }
+        det *= p == c ? pivot : -pivot;
+        for (int i = c + 1; i < k; i++) {
+            double by = scratch[i + c * k] / pivot;
+            for (int j = c; j < k; j++) scratch[i + j * k] -= by * scratch[c + j * k];
+        }
+    }
+    return det;
+}
+
+/* Do these pairs say that a two-sided one is at both of its bounds? It is y - lo perp e + s and then s perp hi - y. Pair i has its z, side e->side, above 0 where it is in `in`. */
+static int is_at_both(const perp__step *s, const perp__elimination *e, unsigned in)
+{
+    for (int i = 0; i + 1 < e->nz; i++) {
+        for (int j = i + 1; j < e->nz; j++) {
+            int p = e->pair[i], q = e->pair[j];
+            int zero_p = (in >> i & 1) ? !e->side[p] : e->side[p],
+                zero_q = (in >> j & 1) ? !e->side[q] : e->side[q];
+            int lower = p < q ? zero_p : zero_q, upper = p < q ? zero_q : zero_p;
+            if (s->pair[p].of == s->pair[q].of && lower == 0 && upper == 1) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Do the bounds of two-sided pairs read nothing that is solved for? -1: memory. */
+static int are_bounds_known(const perp_model *m)
+{
+    int known = 1;
+    for (int i = 0; i < m->npair && known > 0; i++) {
+        const perp__pair *p = &m->pair[i];
+        perp_expr bound[2] = {p->lo, p->hi};
+        int n = 0, *reach = p->two_sided ? perp__graph_reach(&m->graph, bound, 2, &n) : NULL;
+        if (p->two_sided && !reach) known = -1;
+        for (int k = 0; k < n; k++) {
+            const perp__node *node = &m->graph.node[reach[k]];
+            if (node->op != PERP__SYMBOL) continue;
+            for (int v = 0; v < m->nitem[PERP_VAR]; v++)
+                if (m->item[PERP_VAR][v].symbol == node->a) known = 0;
+            for (int v = 0; v < m->nitem[PERP_STATE]; v++) {
+                int offset = node->a - m->item[PERP_STATE][v].symbol;
+                if (offset >= PERP__NOW && offset <= PERP__NEXT) known = 0;
+            }
+        }
+        free(reach);
+    }
+    return known;
+}
+
+/* One solution whatever the data: the determinants of all cases that there are have one sign (Robinson, Normal maps induced by linear
+ * transformations, Math. Oper. Res. 17, 1992). A two-sided pair is two one-sided ones here, which cannot both be at their bound. */
+static int is_unique(const perp_simulation *sim, const perp__elimination *e, const double *M)
+{
+    const perp__step *s = &sim->step;
+    double scratch[MOST_UNIQUE * MOST_UNIQUE];
+    if (s->ncone || e->nz > MOST_UNIQUE || are_bounds_known(sim->model) <= 0) return -1;
+    for (unsigned in = 1; in < 1u << e->nz; in++)
+        if (!is_at_both(s, e, in) && !(minor(M, e->nz, in, scratch) > 0)) return 0;
+    return 1;
 }
 
 /* More contacts than a body has ways to move share what they carry in many ways: two corners of one block share the friction
@@ -75,7 +157,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
 {
     perp__step *s = &sim->step;
     int bad_row;
-    report->active = -1;
+    report->active = report->unique = -1;
     if (!s->A || sim->nstep == 0) return PERP_OK;
     perp__run_begin_step(sim, sim->options.from, perp__run_time(sim, 1), sim->options.step);
     for (int i = 0; i < s->ny; i++) {
@@ -89,6 +171,7 @@ static perp_status check_matrix(perp_simulation *sim, perp_check_report *report,
         perp_lcp lcp = {e->nz, M, e->nz > 1 ? e->nz : 1, NULL, NULL, NULL};
         report->active = e->nz;
         status = perp_lcp_classify(&lcp, &report->M);
+        report->unique = is_unique(sim, e, M);
         int before = findings->nerror;
         if (status == PERP_OK) warn_not_unique(sim, e, M, findings);
         if (status == PERP_OK && findings->nerror == before)

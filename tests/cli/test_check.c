@@ -81,6 +81,33 @@ static void sizes_and_folders_are_given(void **state)
                cli_path("far.html"));
 }
 
+/* What several pairs may share is not unique; friction in one direction is. */
+static void what_is_unique_is_told(void **state)
+{
+    (void)state;
+    static const char *const told = "are not unique", *const one = "exactly one solution";
+    expect("state v = 1\nvar f\nder(v) = f\n-2 <= f <= 2 perp v\n", one, told);
+    expect("state v = 1\nvar f, g\nder(v) = f + g\n-2 <= f <= 2 perp v\n-1 <= g <= 1 perp v\n",
+           told, one);
+    expect("state v = 1, w = 1\nvar f, g\nder(v) = f + g\nder(w) = f - g\n-2 <= f <= 2 perp v\n"
+           "-1 <= g <= 1 perp w\n",
+           "a step", one); /* pushes what it should hold: f is against v, g with w */
+    expect("state v = 1, w = 1\nvar f, g, n\nder(v) = f\nder(w) = g + n\n-2 <= f <= 2 perp v\n"
+           "-n <= g <= n perp v + w\n0 <= n perp w >= 0\n",
+           "a step", one); /* whose bounds are solved for is not decided */
+    expect("state v[2] = 1\nvar f[2], k[2]\nder(v) = f + k\nfriction(f = f, v = v, bound = 1)\n"
+           "friction(f = k, v = v, bound = 1)\n",
+           told, one);
+    static const char *const block = "use \"planar\"\nGround o\nBody b(z = %s, J = 0.01)\n"
+                                     "PointLine l(o, b, -0.1, -0.05)\n%s"
+                                     "PointLine r(o, b, 0.1, -0.05)\n";
+    char text[400];
+    snprintf(text, sizeof text, block, "0.05", "PointLine c(o, b, 0, -0.05)\n");
+    expect(text, told, "at the start");
+    snprintf(text, sizeof text, block, "0.02", "");
+    expect(text, "at the start 'l.at: gap' is -0.03, below 0", NULL);
+}
+
 /* Round cones are outside M, and M of a nonlinear step is that of its linearisation. */
 static void no_more_is_guaranteed_than_holds(void **state)
 {
@@ -323,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_kind_are_told),
         cmocka_unit_test(sizes_and_folders_are_given),
+        cmocka_unit_test(what_is_unique_is_told),
         cmocka_unit_test(no_more_is_guaranteed_than_holds),
         cmocka_unit_test(shared_friction_is_said_not_to_be_unique),
         cmocka_unit_test(an_input_may_come_from_a_table),
