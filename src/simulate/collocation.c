@@ -359,13 +359,14 @@ static int write_pattern(perp__collocation *a, int *start, int *column)
 static int take_sparse(perp__collocation *a)
 {
     int entries = write_pattern(a, NULL, NULL);
-    PERP_TAKE(&a->arena, a->lu_start, a->n + 2);
-    PERP_TAKE(&a->arena, a->lu_column, entries + 1);
-    PERP_TAKE(&a->arena, a->lu_value, entries + 1);
+    PERP_TAKE(&a->arena, a->matrix.start, a->n + 2);
+    PERP_TAKE(&a->arena, a->matrix.column, entries + 1);
+    PERP_TAKE(&a->arena, a->matrix.value, entries + 1);
     if (a->arena.failed) return 0;
-    write_pattern(a, a->lu_start, a->lu_column);
-    a->lu = perp__sparse_lu_create(a->n, a->lu_start, a->lu_column, PERP_PIVOT_SHARE);
-    return a->lu != NULL;
+    write_pattern(a, a->matrix.start, a->matrix.column);
+    a->matrix.lu =
+        perp__sparse_lu_create(a->n, a->matrix.start, a->matrix.column, PERP_PIVOT_SHARE);
+    return a->matrix.lu != NULL;
 }
 
 static int take_numbers(perp__collocation *a)
@@ -380,8 +381,8 @@ static int take_numbers(perp__collocation *a)
     PERP_TAKE(&a->arena, a->rest, n + 1);
     PERP_TAKE(&a->arena, a->known, n + 1);
     PERP_TAKE(&a->arena, a->active, n + 1);
-    PERP_TAKE(&a->arena, a->swap, n + 1);
-    PERP_TAKE(&a->arena, a->dense, (is_sparse ? 0 : n * n) + 1);
+    PERP_TAKE(&a->arena, a->matrix.swap, n + 1);
+    PERP_TAKE(&a->arena, a->matrix.dense, (is_sparse ? 0 : n * n) + 1);
     if (a->arena.failed) return 0;
     if (entries) memcpy(a->value, a->constant, entries * sizeof(double));
     perp__tape_prepare(&a->tape, a->ws, 1);
@@ -441,7 +442,7 @@ perp__collocation *perp__collocation_share(perp__collocation *a)
     *copy = *of;
     atomic_fetch_add(&of->users, 1);
     copy->of = of;
-    copy->lu = NULL;
+    copy->matrix.lu = NULL;
     copy->arena = (perp__arena){0};
     if (take_numbers(copy)) return copy;
     perp__collocation_destroy(copy);
@@ -451,7 +452,7 @@ perp__collocation *perp__collocation_share(perp__collocation *a)
 static void release(perp__collocation *a)
 {
     if (atomic_fetch_sub(&a->users, 1) > 1) return;
-    perp__sparse_lu_destroy(a->lu);
+    perp__sparse_lu_destroy(a->matrix.lu);
     perp__tape_clear(&a->tape);
     perp__compiled_release(a->compiled);
     perp__arena_clear(&a->arena);
@@ -463,7 +464,7 @@ void perp__collocation_destroy(perp__collocation *a)
     if (!a) return;
     perp__collocation *of = a->of;
     if (of) {
-        perp__sparse_lu_destroy(a->lu);
+        perp__sparse_lu_destroy(a->matrix.lu);
         perp__arena_clear(&a->arena);
         free(a);
     }
@@ -529,39 +530,39 @@ static double evaluate(perp__collocation *a)
 /* Entry k of active row i, scaled, goes into the matrix; *at: where the one before it stands. */
 static void put_entry(perp__collocation *a, int i, int k, double x, int *at)
 {
-    if (!a->lu) {
-        a->dense[(size_t)a->column[k] * (size_t)a->n + (size_t)i] = x;
+    if (!a->matrix.lu) {
+        a->matrix.dense[(size_t)a->column[k] * (size_t)a->n + (size_t)i] = x;
         return;
     }
-    while (a->lu_column[*at] != a->column[k]) ++*at;
-    a->lu_value[*at] = x;
+    while (a->matrix.column[*at] != a->column[k]) ++*at;
+    a->matrix.value[*at] = x;
 }
 
 /* Factor with rows of largest entry 1; the residual is scaled with them. */
 static int factor(perp__collocation *a)
 {
     size_t n = (size_t)a->n;
-    if (a->lu)
-        memset(a->lu_value, 0, (size_t)a->lu_start[n] * sizeof(double));
+    if (a->matrix.lu)
+        memset(a->matrix.value, 0, (size_t)a->matrix.start[n] * sizeof(double));
     else
-        memset(a->dense, 0, n * n * sizeof(double));
+        memset(a->matrix.dense, 0, n * n * sizeof(double));
     for (int i = 0; i < a->n; i++) {
         int first = a->start[a->active[i]], end = a->start[a->active[i] + 1];
-        int at = a->lu ? a->lu_start[i] : 0;
+        int at = a->matrix.lu ? a->matrix.start[i] : 0;
         double largest = 0;
         for (int k = first; k < end; k++) largest = fmax(largest, fabs(a->value[k]));
         if (!(largest > 0)) return 0;
         a->row_of[i] /= largest;
         for (int k = first; k < end; k++) put_entry(a, i, k, a->value[k] / largest, &at);
     }
-    if (a->lu) return perp__sparse_lu_factor(a->lu, a->lu_value);
-    return perp__lu(a->n, a->dense, a->n, a->swap) == 0;
+    if (a->matrix.lu) return perp__sparse_lu_factor(a->matrix.lu, a->matrix.value);
+    return perp__lu(a->n, a->matrix.dense, a->n, a->matrix.swap) == 0;
 }
 
 static int solve_linear(perp__collocation *a, double *x)
 {
-    if (a->lu) return perp__sparse_lu_solve(a->lu, x);
-    perp__lu_solve(a->n, a->dense, a->n, a->swap, x);
+    if (a->matrix.lu) return perp__sparse_lu_solve(a->matrix.lu, x);
+    perp__lu_solve(a->n, a->matrix.dense, a->n, a->matrix.swap, x);
     return perp__are_finite(a->n, x);
 }
 
@@ -634,8 +635,9 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
         before = now;
         a->iterations++;
         if (!factor(a) || !solve_linear(a, a->row_of))
-            return a->lu && perp__sparse_lu_out_of_memory(a->lu) ? PERP__HAS_NO_MEMORY
-                                                                 : PERP__HAS_NO_MATRIX;
+            return a->matrix.lu && perp__sparse_lu_out_of_memory(a->matrix.lu)
+                       ? PERP__HAS_NO_MEMORY
+                       : PERP__HAS_NO_MATRIX;
         for (int i = 0; i < a->n; i++) y[i] -= a->row_of[i];
     }
     return PERP__HAS_NO_END;
@@ -816,10 +818,10 @@ int perp__collocation_slopes_solve(perp__collocation_slopes *s, const double *mo
 int perp__collocation_slopes_back(perp__collocation_slopes *s, double *eta, double *move)
 {
     perp__collocation *a = s->at;
-    if (a->lu) {
-        if (!perp__sparse_lu_solve_transposed(a->lu, eta)) return 0;
+    if (a->matrix.lu) {
+        if (!perp__sparse_lu_solve_transposed(a->matrix.lu, eta)) return 0;
     } else {
-        perp__lu_solve_transposed(a->n, a->dense, a->n, a->swap, eta);
+        perp__lu_solve_transposed(a->n, a->matrix.dense, a->n, a->matrix.swap, eta);
     }
     if (!perp__are_finite(a->n, eta)) return 0;
     for (int i = 0; i < a->n; i++)

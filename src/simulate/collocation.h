@@ -38,6 +38,15 @@ typedef struct perp__settable {
     int n, *param;
 } perp__settable;
 
+/* The matrix of the active rows and its factors: with many unknowns sparse, else dense. */
+typedef struct perp__collocation_matrix {
+    perp__sparse_lu *lu; /* NULL: dense */
+    int *start, *column; /* sparse: the union of the patterns of all rows that can be active */
+    double *value;
+    double *dense; /* n x n, column-major; LU in place */
+    int *swap;     /* n */
+} perp__collocation_matrix;
+
 typedef struct perp__collocation perp__collocation;
 struct perp__collocation {
     perp__collocation *of; /* whose rows these are, too; NULL: they are its own, */
@@ -62,9 +71,8 @@ struct perp__collocation {
     double *row_of, *rest; /* n: residual; scratch */
     char *known;           /* n: scratch */
     long iterations;       /* of Newton's, so far */
-    int *active, *lu_start, *lu_column, *swap;
-    double *lu_value, *dense;
-    perp__sparse_lu *lu;
+    int *active;           /* n: the rows that are 0 */
+    perp__collocation_matrix matrix;
     perp__compiled *compiled; /* the tape as machine code; NULL: it is interpreted */
     perp__arena arena;
 };
