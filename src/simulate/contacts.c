@@ -11,20 +11,14 @@ typedef struct study {
     const perp_model *model;
     char *
         moves_by_vars; /* symbol of a state: an equation with its derivative has a var, it is a velocity */
-    int *defined_by; /* symbol of a var -> the equation `var = ...`, or -1 */
     char *is_var;    /* symbol -> is it a var? */
     char *read;      /* symbol of a state -> a gap reads it */
-    char *visited;   /* var symbols of the gap in hand */
+    int *defined_by; /* symbol of a var -> the equation `var = ...`, or -1 */
+    int *now, *rate; /* symbol -> the state that it is, or whose derivative; or -1 */
+    int *visited;    /* var symbol -> the last gap that reads it */
+    int gaps;        /* so far */
     int failed;
 } study;
-
-static int state_of_rate(const perp_model *m, int symbol)
-{
-    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
-        if (m->item[PERP_STATE][i].symbol + PERP__DER == symbol) return i;
-    }
-    return -1;
-}
 
 /* Symbols that the expressions are made of: an array of *count, which the caller frees. */
 static int *symbols_of(study *s, const perp_expr *roots, int nroots, int *count)
@@ -47,10 +41,10 @@ static void study_equation(study *s, int equation)
     int n, has_var = 0, has_rate = 0, *symbol = symbols_of(s, sides, 2, &n);
     for (int k = 0; k < n; k++) {
         has_var |= s->is_var[symbol[k]];
-        has_rate |= state_of_rate(m, symbol[k]) >= 0;
+        has_rate |= s->rate[symbol[k]] >= 0;
     }
     for (int k = 0; k < n && has_var; k++) {
-        int i = state_of_rate(m, symbol[k]);
+        int i = s->rate[symbol[k]];
         if (i >= 0) s->moves_by_vars[m->item[PERP_STATE][i].symbol] = 1;
     }
     for (int side = 0; side < 2 && !has_rate; side++) {
@@ -71,14 +65,13 @@ static int reads_positions(study *s, perp_expr root, int equation, int mark, int
     int n, ok = 1, *symbol = symbols_of(s, roots, 2, &n);
     for (int k = 0; k < n && ok; k++) {
         int at = symbol[k];
-        for (int i = 0; i < m->nitem[PERP_STATE] && ok; i++) {
-            if (m->item[PERP_STATE][i].symbol + PERP__NOW != at) continue;
+        if (s->now[at] >= 0) {
             ok = !s->moves_by_vars[at];
             *positions += ok;
             if (mark) s->read[at] = 1;
         }
-        if (!ok || !s->is_var[at] || s->visited[at]) continue;
-        s->visited[at] = 1;
+        if (!ok || !s->is_var[at] || s->visited[at] == s->gaps) continue;
+        s->visited[at] = s->gaps;
         ok = s->defined_by[at] >= 0 && reads_positions(s, root, s->defined_by[at], mark, positions);
     }
     free(symbol);
@@ -88,7 +81,7 @@ static int reads_positions(study *s, perp_expr root, int equation, int mark, int
 static int is_gap(study *s, perp_expr side, int mark)
 {
     int positions = 0;
-    for (int k = 0; k < s->model->nsymbol; k++) s->visited[k] = 0;
+    s->gaps++;
     return reads_positions(s, side, -1, mark, &positions) && positions > 0;
 }
 
@@ -100,10 +93,25 @@ static void mark_equations(study *s, perp__step *step)
         const perp_expr sides[] = {m->equation[i].left, m->equation[i].right};
         int n, *symbol = symbols_of(s, sides, 2, &n);
         for (int k = 0; k < n; k++) {
-            int x = state_of_rate(m, symbol[k]);
+            int x = s->rate[symbol[k]];
             if (x >= 0 && s->read[m->item[PERP_STATE][x].symbol]) step->gaps.damped[i] = 1;
         }
         free(symbol);
+    }
+}
+
+/* What each symbol is. */
+static void name_symbols(study *s, size_t n)
+{
+    const perp_model *m = s->model;
+    s->is_var = s->moves_by_vars + n, s->read = s->is_var + n;
+    s->now = s->defined_by + n, s->rate = s->now + n, s->visited = s->rate + n;
+    for (size_t k = 0; k < n; k++)
+        s->defined_by[k] = s->now[k] = s->rate[k] = -1, s->visited[k] = 0;
+    for (int v = 0; v < m->nitem[PERP_VAR]; v++) s->is_var[m->item[PERP_VAR][v].symbol] = 1;
+    for (int i = 0; i < m->nitem[PERP_STATE]; i++) {
+        int symbol = m->item[PERP_STATE][i].symbol;
+        s->now[symbol + PERP__NOW] = s->rate[symbol + PERP__DER] = i;
     }
 }
 
@@ -113,13 +121,11 @@ int perp__contacts_find(perp__step *step, const perp_model *m)
     study s = {.model = m};
     step->gaps.side = calloc((size_t)m->npair + 1, 1);
     step->gaps.damped = calloc((size_t)m->nequation + 1, 1);
-    s.moves_by_vars = calloc(4 * n, 1);
-    s.defined_by = malloc(n * sizeof(int));
+    s.moves_by_vars = calloc(3 * n, 1);
+    s.defined_by = malloc(4 * n * sizeof(int));
     int ok = step->gaps.side && step->gaps.damped && s.moves_by_vars && s.defined_by;
     if (ok && step->scheme.theta < 1 && m->kind == PERP_CONTINUOUS) {
-        s.is_var = s.moves_by_vars + n, s.read = s.is_var + n, s.visited = s.read + n;
-        for (size_t k = 0; k < n; k++) s.defined_by[k] = -1;
-        for (int v = 0; v < m->nitem[PERP_VAR]; v++) s.is_var[m->item[PERP_VAR][v].symbol] = 1;
+        name_symbols(&s, n);
         for (int i = 0; i < m->nequation; i++) study_equation(&s, i);
         for (int i = 0; i < m->npair; i++) {
             const perp__pair *pair = &m->pair[i];
