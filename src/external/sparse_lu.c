@@ -108,9 +108,9 @@ int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
     return lu->common.status == KLU_OUT_OF_MEMORY;
 }
 
-int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
+int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b, int count)
 {
-    return lu->numeric && klu.tsolve(lu->symbolic, lu->numeric, lu->n, 1, b, &lu->common);
+    return lu->numeric && klu.tsolve(lu->symbolic, lu->numeric, lu->n, count, b, &lu->common);
 }
 
 int perp__sparse_lu_solve_transposed(perp__sparse_lu *lu, double *b)
@@ -158,9 +158,9 @@ int perp__sparse_lu_out_of_memory(const perp__sparse_lu *lu)
     return 0;
 }
 
-int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b)
+int perp__sparse_lu_solve(perp__sparse_lu *lu, double *b, int count)
 {
-    (void)lu, (void)b;
+    (void)lu, (void)b, (void)count;
     return 0;
 }
 

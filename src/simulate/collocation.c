@@ -561,7 +561,7 @@ static int factor(perp__collocation *a)
 
 static int solve_linear(perp__collocation *a, double *x)
 {
-    if (a->matrix.lu) return perp__sparse_lu_solve(a->matrix.lu, x);
+    if (a->matrix.lu) return perp__sparse_lu_solve(a->matrix.lu, x, 1);
     perp__lu_solve(a->n, a->matrix.dense, a->n, a->matrix.swap, x);
     return perp__are_finite(a->n, x);
 }

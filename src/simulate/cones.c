@@ -25,6 +25,9 @@
 #define SHARE 1e-3
 #define LEAST 1e-2
 
+/* So many columns of W are solved for at once. */
+enum { AT_ONCE = 4 };
+
 /* Newton from the present forces, which stays near them, and what follows where it fails; interior points, whose forces keep away from
  * the edges of the cones where there is a choice. And how long each may try. */
 static const struct {
@@ -42,8 +45,8 @@ typedef struct contact {
 struct perp__cones {
     contact *contact;
     int nc, nall;               /* those of the problem come first; all, the others are open */
-    int *row;                   /* ny: the row of T for each condition */
-    double *x;                  /* ny: right-hand side and solution */
+    int *row;                   /* ny: the row of T for each condition; and as many, scratch */
+    double *x;                  /* ny x AT_ONCE: right-hand sides and solutions */
     double *inverse, *T, *work; /* without sparse factors: ny x ny each, work twice that */
     int *index;
 
@@ -63,8 +66,8 @@ static int allocate(perp__step *s)
     struct perp__cones *c = s->cones = calloc(1, sizeof *c);
     if (!c) return 0;
     c->contact = malloc(most * sizeof *c->contact);
-    c->row = malloc((ny + 1) * sizeof(int));
-    c->x = malloc((ny + 1) * sizeof(double));
+    c->row = calloc(2 * ny + 1, sizeof(int));
+    c->x = malloc((AT_ONCE * ny + 1) * sizeof(double));
     c->q = calloc(11 * most, sizeof(double));
     c->place = malloc((2 * most + (size_t)s->model->npair) * sizeof(int));
     if (!c->contact || !c->row || !c->x || !c->q || !c->place) return 0;
@@ -244,19 +247,31 @@ static void list_contacts(perp__step *s)
     }
 }
 
-static int factor_T(perp__step *s)
+/* The row of T for each condition. Are they what they were? */
+static int list_rows(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    for (int i = 0; i < s->nequation; i++) c->row[i] = i;
+    size_t bytes = (size_t)s->ny * sizeof(int);
+    int *row = c->row + s->ny;
+    for (int i = 0; i < s->nequation; i++) row[i] = i;
     for (int i = 0; i < s->ncone; i++)
-        for (int k = 0; k < 2; k++) c->row[s->cone[i].equation + k] = s->cone[i].row + k;
-    for (int p = 0; p < s->np; p++) c->row[s->nequation + p] = s->pair[p].off;
+        for (int k = 0; k < 2; k++) row[s->cone[i].equation + k] = s->cone[i].row + k;
+    for (int p = 0; p < s->np; p++) row[s->nequation + p] = s->pair[p].off;
     for (int i = 0; i < c->nall; i++) {
         const contact *k = &c->contact[i];
-        if (k->pair >= 0) c->row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
-        if (k->line >= 0) c->row[s->nequation + k->line] = s->pair[k->line].a; /* f - lo */
+        if (k->pair >= 0) row[s->nequation + k->pair] = side_row(s, k->pair, k->side);
+        if (k->line >= 0) row[s->nequation + k->line] = s->pair[k->line].a; /* f - lo */
     }
-    if (s->sparse) return perp__sparse_factor(s, c->row);
+    int is_same = memcmp(c->row, row, bytes) == 0;
+    memcpy(c->row, row, bytes);
+    return is_same;
+}
+
+static int factor_T(perp__step *s, int has_pivots)
+{
+    struct perp__cones *c = s->cones;
+    int is_same = list_rows(s);
+    if (s->sparse) return perp__sparse_factor(s, c->row, has_pivots && is_same);
     size_t ny = (size_t)s->ny;
     memset(c->T, 0, ny * ny * sizeof(double));
     for (size_t i = 0; i < ny; i++)
@@ -265,16 +280,19 @@ static int factor_T(perp__step *s)
     return perp__invert(s->ny, c->T, s->ny, perp__step_units(s), c->inverse, c->work, c->index);
 }
 
-/* inv(T) x in place. */
-static int solve_T(perp__step *s, double *x)
+/* inv(T) x in place, of `count` columns. */
+static int solve_T(perp__step *s, double *x, int count)
 {
     struct perp__cones *c = s->cones;
-    if (s->sparse) return perp__sparse_solve_rows(s, x);
+    if (s->sparse) return perp__sparse_solve_rows(s, x, count);
     size_t ny = (size_t)s->ny;
-    memset(c->work, 0, ny * sizeof(double));
-    for (size_t k = 0; k < ny; k++)
-        for (size_t i = 0; i < ny && x[k] != 0; i++) c->work[i] += c->inverse[k * ny + i] * x[k];
-    memcpy(x, c->work, ny * sizeof(double));
+    for (double *end = x + (size_t)count * ny; x < end; x += ny) {
+        memset(c->work, 0, ny * sizeof(double));
+        for (size_t k = 0; k < ny; k++)
+            for (size_t i = 0; i < ny && x[k] != 0; i++)
+                c->work[i] += c->inverse[k * ny + i] * x[k];
+        memcpy(x, c->work, ny * sizeof(double));
+    }
     return 1;
 }
 
@@ -378,23 +396,52 @@ static double *block_of(perp__step *s, int i, int j)
     return memset(c->block + 9 * (size_t)(n - 1), 0, 9 * sizeof(double));
 }
 
-/* Column (j, d) of W. */
-static int form_column(perp__step *s, int j, int d)
+/* Column (j, d) of W, from the unknowns that its force moves. */
+static int put_column(perp__step *s, int j, int d, const double *x)
 {
     struct perp__cones *c = s->cones;
-    memset(c->x, 0, (size_t)s->ny * sizeof(double));
-    if (!add_force(s, &c->contact[j], d, 1, c->x)) return 1;
-    if (!solve_T(s, c->x)) return 0;
     for (int i = 0; i < c->nc; i++) {
         for (int e = 0; e < 3; e++) {
             int row[2] = {0, 0}, n = velocity_rows(s, &c->contact[i], e, row);
-            double u = n > 0 ? product(s, row[0], c->x) : 0;
-            if (n > 1) u = (u + product(s, row[1], c->x)) / 2;
+            double u = n > 0 ? product(s, row[0], x) : 0;
+            if (n > 1) u = (u + product(s, row[1], x)) / 2;
             if (u == 0) continue;
             double *block = block_of(s, i, j);
             if (!block) return 0;
             block[3 * e + d] = u;
         }
+    }
+    return 1;
+}
+
+/* Begin the columns of contact j by the block of its diagonal. */
+static int begin_columns(perp__step *s, int j)
+{
+    struct perp__cones *c = s->cones;
+    for (int i = 0; i < c->nc; i++) c->place[i] = -1;
+    if (!block_of(s, j, j)) return 0;
+    c->diagonal[j] = c->place[j];
+    return 1;
+}
+
+static int form_W(perp__step *s)
+{
+    struct perp__cones *c = s->cones;
+    int column[AT_ONCE], n = 0, begun = 0;
+    c->nb = 0;
+    for (int k = 0; k < 3 * c->nc; k++) {
+        double *x = c->x + (size_t)n * (size_t)s->ny;
+        memset(x, 0, (size_t)s->ny * sizeof(double));
+        if (add_force(s, &c->contact[k / 3], k % 3, 1, x)) column[n++] = k;
+        if (n < AT_ONCE && k < 3 * c->nc - 1) continue;
+        if (!solve_T(s, c->x, n)) return 0;
+        for (int i = 0; i < n; i++) {
+            int j = column[i] / 3, d = column[i] % 3;
+            for (; begun <= j; begun++)
+                if (!begin_columns(s, begun)) return 0;
+            if (!put_column(s, j, d, c->x + (size_t)i * (size_t)s->ny)) return 0;
+        }
+        n = 0;
     }
     return 1;
 }
@@ -411,9 +458,9 @@ static double normal_scale(const double *block)
     return even;
 }
 
-/* Multiply the rows of u by 1/h, as the equation of the exact cone does unless told otherwise, and
+/* Multiply the rows of W by 1/h, as the equation of the exact cone does unless told otherwise, and
  * those of u_n to fit; what a contact lacks gets a diagonal. */
-static void scale_rows(perp__step *s)
+static void scale_W(perp__step *s)
 {
     struct perp__cones *c = s->cones;
     double rate = 1 / s->ws[SYM_H];
@@ -425,9 +472,6 @@ static void scale_rows(perp__step *s)
         c->scale[i] = k->pair < 0       ? -rate * tangent
                       : has_friction(k) ? rate * normal_scale(diagonal)
                                         : 1;
-        c->q[3 * i] *= c->scale[i];
-        c->q[3 * i + 1] *= rate;
-        c->q[3 * i + 2] *= rate;
     }
     for (int b = 0; b < c->nb; b++) {
         double *block = c->block + 9 * (size_t)b;
@@ -441,32 +485,30 @@ static void scale_rows(perp__step *s)
     }
 }
 
-/* W, q, mu, and the present forces as a guess. */
-static int form_problem(perp__step *s)
+/* q in the units of W, mu, and the present forces as a guess. */
+static int form_q(perp__step *s)
 {
     struct perp__cones *c = s->cones;
-    const double *y = s->ws + s->sym.y;
-    c->nb = 0;
-    for (int j = 0; j < c->nc; j++) {
-        for (int i = 0; i < c->nc; i++) c->place[i] = -1;
-        if (!block_of(s, j, j)) return 0;
-        c->diagonal[j] = c->place[j];
-        for (int d = 0; d < 3; d++)
-            if (!form_column(s, j, d)) return 0;
-    }
+    const double *y = s->ws + s->sym.y, rate = 1 / s->ws[SYM_H];
     for (int i = 0; i < s->ny; i++) c->x[i] = -s->c[c->row[i]];
-    if (!solve_T(s, c->x)) return 0;
+    if (!solve_T(s, c->x, 1)) return 0;
     for (int i = 0; i < c->nc; i++) {
         const contact *k = &c->contact[i];
         c->mu[i] = k->mu;
         for (int d = 0; d < 3; d++) {
             int row[2] = {0, 0}, n = velocity_rows(s, k, d, row);
-            c->q[3 * i + d] = mean(s, row, n, c->x);
+            c->q[3 * i + d] = mean(s, row, n, c->x) * (d ? rate : c->scale[i]);
             c->r[3 * i + d] = force_at(s, k, d, y);
         }
     }
-    scale_rows(s);
     return 1;
+}
+
+static int form_problem(perp__step *s)
+{
+    if (!form_W(s)) return 0;
+    scale_W(s);
+    return form_q(s);
 }
 
 /* The sides of contact i that are zero, with this force and velocity. */
@@ -513,7 +555,7 @@ static int refine(perp__step *s, double *y, const double *force)
         holds &= fabs(c->x[i]) <= SHARE * s->tol * terms;
     }
     if (holds) return 1;
-    if (!solve_T(s, c->x)) return 0;
+    if (!solve_T(s, c->x, 1)) return 0;
     for (int i = 0; i < s->ny; i++) y[i] -= c->x[i];
     return 1;
 }
@@ -529,7 +571,7 @@ static int take_forces(perp__step *s)
         take_mode(s, i, c->r + 3 * i, c->u + 3 * i);
     }
     for (int i = 0; i < s->ny; i++) y[i] = force[i] - s->c[c->row[i]];
-    if (!solve_T(s, y)) return 0;
+    if (!solve_T(s, y, 1)) return 0;
     if (!refine(s, y, force)) return 0;
     for (int i = c->nc; i < c->nall; i++) take_open_mode(s, i, y);
     for (int i = 0; i < c->nall; i++)
@@ -552,7 +594,7 @@ static int solve_problem(perp__step *s, int method, int *solved)
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }
 
-int perp__cones_step(perp__step *s, int method, int *solved)
+int perp__cones_step(perp__step *s, int method, int again, int *solved)
 {
     if (!s->cones && !allocate(s)) {
         perp__cones_free(s);
@@ -562,7 +604,7 @@ int perp__cones_step(perp__step *s, int method, int *solved)
     list_contacts(s);
     s->cones->nc = 0;
     take_in(s, is_closed);
-    if (!factor_T(s)) return 0;
+    if (!factor_T(s, again)) return 0;
     do {
         if (!solve_problem(s, method, solved)) return 0;
     } while (take_in(s, overlaps));

@@ -17,8 +17,9 @@ enum { AHEAD = 10, APART = 8, MOST = 24, STRIKES = 5 };
  * many steps, and a new problem is made after two. */
 enum { COLLIDING = 1, APART_COLLIDING = 2 };
 
-/* It pays from this part of the unknowns on: all conditions are evaluated once more. */
-enum { WORTH = 6 };
+/* It pays from this part of the unknowns on: all conditions are evaluated once more. After so FEW problems, which may be met again, a new
+ * one must have this part less than the smallest that serves: it takes several steps' time. */
+enum { WORTH = 6, FEW = 8 };
 
 /* A gap is open where it is more than this share of its terms. */
 #define CLEAR 1e-8
@@ -461,7 +462,8 @@ static int choose_part(perp__step *s)
         far += o->far[k] ? s->groups.size[k] : 0;
     }
     o->since++;
-    if (far <= most || far * WORTH < s->ny || !is_time(o, best)) return best;
+    int beside = o->made < FEW ? 0 : most;
+    if (far <= most || (far - beside) * WORTH < s->ny - beside || !is_time(o, best)) return best;
     o->since = 0;
     return add_part(s, o->far) ? o->n - 1 : best;
 }

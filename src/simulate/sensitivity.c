@@ -421,7 +421,7 @@ static int solve_mode(perp__sensitivity *x)
             solve_factored(x, j);
             continue;
         }
-        if (!perp__sparse_solve_rows(s, x->b)) return 0;
+        if (!perp__sparse_solve_rows(s, x->b, 1)) return 0;
         for (int i = 0; i < s->ny; i++) x->next[i * x->np + j] = x->b[i];
     }
     return 1;

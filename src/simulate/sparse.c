@@ -13,7 +13,7 @@
 enum {
     ALL_AT_ONCE = 40,
     INSIDE_AFTER = 10,
-    FRICTION_UP_TO = 100,
+    FRICTION_UP_TO = 150,
     ONE_BY_ONE = 2000,
     ONE_BY_ONE_BEFORE_DENSE = 20
 };
@@ -278,7 +278,7 @@ static int factor_chosen(perp__step *s, int *solves)
     if (!changed) return 1;
     s->count.eliminations++;
     *solves += is_other || !s->nonlinear;
-    if (factor_values(s, has_pivots)) return 1;
+    if (factor_values(s, has_pivots && !is_other)) return 1; /* pivots rarely serve other sides */
     m->state = NO_FACTORS;
     return 0;
 }
@@ -313,12 +313,12 @@ static int has_left_singular(const perp__step *s)
     return 0;
 }
 
-int perp__sparse_factor(perp__step *s, const int *row)
+int perp__sparse_factor(perp__step *s, const int *row, int has_pivots)
 {
     s->sparse->in_units = 1;
     for (int i = 0; i < s->ny; i++) put_row(s, i, row[i]);
     s->sparse->state = NO_FACTORS; /* of no mode */
-    return factor_values(s, 0);
+    return factor_values(s, has_pivots);
 }
 
 /* The row of the side that the mode does not hold at zero. */
@@ -413,12 +413,14 @@ static int switch_sides(perp__step *s, int all)
     return violated;
 }
 
-int perp__sparse_solve_rows(perp__step *s, double *x)
+int perp__sparse_solve_rows(perp__step *s, double *x, int count)
 {
     const double *unit = perp__step_units(s);
-    for (int i = 0; i < s->ny; i++) x[i] *= s->sparse->factor[i];
-    if (!perp__sparse_lu_solve(s->sparse->lu, x)) return 0;
-    for (int j = 0; j < s->ny && s->sparse->in_units; j++) x[j] *= unit[j];
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < s->ny; i++) x[k * s->ny + i] *= s->sparse->factor[i];
+    if (!perp__sparse_lu_solve(s->sparse->lu, x, count)) return 0;
+    for (int k = 0; k < count && s->sparse->in_units; k++)
+        for (int j = 0; j < s->ny; j++) x[k * s->ny + j] *= unit[j];
     return 1;
 }
 
@@ -448,7 +450,7 @@ static double lack_of_mode(perp__step *s, double *lack)
 static int take_off(perp__step *s, double *lack)
 {
     double *y = s->ws + s->sym.y;
-    if (!perp__sparse_solve_rows(s, lack)) return 0;
+    if (!perp__sparse_solve_rows(s, lack, 1)) return 0;
     for (int i = 0; i < s->ny; i++) y[i] -= lack[i];
     perp__step_settle(s, s->sparse->row);
     return 1;
@@ -514,7 +516,7 @@ int perp__sparse_stand(perp__step *s, char *choice)
     if (shift == 0) set_shift(s, SHIFT_FIRST);
     has_solved = factor_chosen(s, &solves);
     for (int k = 0; has_solved && k < ROUNDS && (now = perp__step_stand(s, lack)) > 0; k++) {
-        has_solved = lower_shift(s, before, now, &solves) && perp__sparse_solve_rows(s, lack);
+        has_solved = lower_shift(s, before, now, &solves) && perp__sparse_solve_rows(s, lack, 1);
         for (int j = s->nx; has_solved && j < s->ny; j++) y[j] -= lack[j];
         before = now;
     }
@@ -532,7 +534,7 @@ static int solve_mode(perp__step *s, int is_near, int *solves)
     if (is_near) return perp__sparse_refine(s);
     if (s->sparse->shift > 0) return solve_shifted(s, solves);
     for (int i = 0; i < s->ny; i++) y[i] = 0.0 - s->c[s->sparse->row[i]];
-    if (!perp__sparse_solve_rows(s, y)) return 0;
+    if (!perp__sparse_solve_rows(s, y, 1)) return 0;
     if (s->nonlinear) return perp__sparse_refine(s);
     perp__step_settle(s, s->sparse->row);
     return 1;
@@ -571,7 +573,7 @@ static int step_inside(perp__step *s, double target, int has_pivots, double *ste
         if (force >= 0) add_row(s, i, force, SHIFT_FIRST * factor[force] / factor[row]);
         step[i] = row_at(s, row);
     }
-    return factor_values(s, has_pivots) && perp__sparse_solve_rows(s, step);
+    return factor_values(s, has_pivots) && perp__sparse_solve_rows(s, step, 1);
 }
 
 /* Slacks that begin at the sides, but no lower than the largest violation. */
@@ -654,7 +656,8 @@ static void find_mode_inside(perp__step *s, int *solves)
         if (s->on[p]) s->choice[p] = s->sparse->slack_a[p] > s->sparse->slack_b[p];
 }
 
-/* Do so few contacts press that a friction problem, which comes next, finds the mode for less than interior points? */
+/* Do so few contacts press that a friction problem, which comes next, finds the mode for less than interior points? In a mode that has
+ * not settled they are up to twice as many as in the end. */
 static int is_for_friction(const perp__step *s)
 {
     int closed = 0;

@@ -966,7 +966,7 @@ static perp__step_result iterate_cones(perp__step *s)
         evaluate_coefficients(s);
         result.solves++;
         if (!coefficients_are_finite(s)) break;
-        if (!perp__cones_step(s, method, &solved)) break;
+        if (!perp__cones_step(s, method, result.solves > 1, &solved)) break;
         perp__step_settle(s, NULL);
         perp__verdict v = perp__step_verify(s);
         done = v.error <= PERP_AMPLY * s->tol ||

@@ -484,19 +484,20 @@ void perp__sparse_pass(perp__step *step, perp__pass *pass);
 /* Bring the factors up to the sides in `choice` and the guards in `on`. 0 if that matrix is singular. */
 int perp__sparse_factor_mode(perp__step *step);
 perp__step_result perp__sparse_solve(perp__step *step);
-int perp__sparse_solve_rows(perp__step *step, double *x);    /* by the factors, in place */
+int perp__sparse_solve_rows(perp__step *step, double *x,
+                            int count); /* by the factors, in place: ny x count */
 int perp__sparse_solve_columns(perp__step *step, double *x); /* by the transposed ones */
 int perp__sparse_refine(perp__step *step); /* once, by the factors of the last mode */
 
 /* Factor the matrix that has this row for each condition (ny; each must be one that the condition
- * can take). 0 if it is singular. */
-int perp__sparse_factor(perp__step *step, const int *row);
+ * can take), with the pivots of the last factors where they are of the same rows (has_pivots) and serve. 0 if it is singular. */
+int perp__sparse_factor(perp__step *step, const int *row, int has_pivots);
 
 /* cones.c: one linearised step by a method of perp/friction.h (0 .. PERP__CONE_METHODS-1, ever more patient). Goes to the
  * solution of the conditions linearised at the present y, or near it if not *solved; 0 if there is nowhere to go. The answer is
- * not verified. */
+ * not verified. again: the same step in time as the last call, whose pivots may serve. */
 enum { PERP__CONE_METHODS = 2 };
-int perp__cones_step(perp__step *step, int method, int *solved);
+int perp__cones_step(perp__step *step, int method, int again, int *solved);
 void perp__cones_free(perp__step *step);
 
 /* Take the room of a place of the caches. 0 when memory is out. */

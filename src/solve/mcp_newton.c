@@ -64,7 +64,7 @@ static int factor_sparse(void *context, const double *dz, const double *dw)
 static void solve_sparse(void *context, double *x)
 {
     perp_mcp_solver *s = context;
-    perp__sparse_lu_solve(s->lu, x);
+    perp__sparse_lu_solve(s->lu, x, 1);
 }
 
 static void transposed_sparse(void *context, const double *v, double *out)

@@ -108,7 +108,7 @@ static void refactored_pivots_are_watched(void **state)
     assert_false(perp__sparse_lu_refactor(lu, good)); /* there are no pivots yet */
     assert_true(perp__sparse_lu_factor(lu, good));
     assert_true(perp__sparse_lu_refactor(lu, similar));
-    assert_true(perp__sparse_lu_solve(lu, x));
+    assert_true(perp__sparse_lu_solve(lu, x, 1));
     for (int i = 0; i < 3; i++)
         assert_near(similar[3 * i] * x[0] + similar[3 * i + 1] * x[1] + similar[3 * i + 2] * x[2],
                     i == 0 ? 6 : 7 + i, 1e-14);
