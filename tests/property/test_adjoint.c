@@ -3,6 +3,8 @@
 #include "runs.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <time.h>
 
 enum { MOST = 512 };
 
@@ -296,10 +298,70 @@ static void no_gradient_is_written_where_there_is_none(void **state)
     perp_model_destroy(model);
 }
 
+/* A thousand steps of twenty masses between springs with dry friction, each pushed by five inputs: the time of the gradient by all values of all inputs, of that of the steps. */
+static void a_gradient_by_a_hundred_inputs_costs_few_runs(void **state)
+{
+    (void)state;
+    enum { INPUTS = 100, STEPS = 1000, MASSES = 20, TIMES = 3 };
+    static const perp_integrator methods[] = {PERP_BACKWARD_EULER, PERP_RADAU5};
+    static double value[STEPS * INPUTS], gradient[STEPS * INPUTS], weight[256];
+    char text[8192];
+    int input[INPUTS], used = 0;
+    unsigned seed = 3;
+    for (int i = 0; i < INPUTS; i++) {
+        input[i] = i;
+        used += snprintf(text + used, sizeof text - (size_t)used, "input u%d = 0\n", i);
+    }
+    used +=
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "state x[20] = 0, v[20] = 0\nvar f[20]\nder(x) = v\n-0.3 <= f <= 0.3 perp v\n");
+    for (int k = 0; k < MASSES; k++)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "der(v[%d]) = f[%d] - 9*x[%d] + x[%d] + u%d + u%d + u%d + u%d + 2*u%d\n",
+                         k + 1, k + 1, k + 1, (k + 1) % MASSES + 1, 5 * k, 5 * k + 1, 5 * k + 2,
+                         5 * k + 3, 5 * k + 4);
+    snprintf(text + used, sizeof text - (size_t)used, "simulate to 1e9 step 0.01\n");
+    for (int i = 0; i < STEPS * INPUTS; i++) value[i] = draw(&seed);
+    perp_model *model = parse_model(text);
+    for (int m = 0; m < 2; m++) {
+        double least[2] = {1e9, 1e9};
+        for (int k = 0; k < TIMES; k++) {
+            perp_simulation_options o = perp_simulation_options_default(model);
+            perp_simulation *sim;
+            perp_diag diag = {0};
+            o.integrator = methods[m], o.ninput = PERP_ALL;
+            perp_run_stretch s = {
+                .size = sizeof s, .steps = STEPS, .ninput = INPUTS, .input = input, .value = value};
+            const perp_run_change change = {NULL, NULL, gradient};
+            for (int is_gradient = 0; is_gradient < 2; is_gradient++) {
+                assert_int_equal(perp_simulation_create(model, &o, &sim, &diag), PERP_OK);
+                assert_true(perp_simulation_columns(sim) <= 256);
+                weight[1] = 1; /* of x[1] in the last row */
+                clock_t start = clock();
+                for (long j = 0; j < STEPS && !is_gradient; j++) {
+                    for (int i = 0; i < INPUTS; i++)
+                        perp_simulation_set_input(sim, i, value[j * INPUTS + i]);
+                    assert_int_equal(perp_simulation_step(sim, NULL, NULL), PERP_OK);
+                }
+                if (is_gradient && perp_simulation_vjp(sim, &s, weight, &change, &diag) != PERP_OK)
+                    fail_msg("%s", perp_diag_text(&diag));
+                least[is_gradient] =
+                    fmin(least[is_gradient], (double)(clock() - start) / CLOCKS_PER_SEC);
+                perp_simulation_destroy(sim);
+            }
+        }
+        print_message("%s: 1000 steps %.3g s, gradient by 100 inputs %.3g s: %.1f runs\n",
+                      perp_integrator_name(methods[m]), least[0], least[1], least[1] / least[0]);
+        assert_true(least[1] < 6 * least[0]);
+    }
+    perp_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_ways_agree_with_differences),
+        cmocka_unit_test(a_gradient_by_a_hundred_inputs_costs_few_runs),
         cmocka_unit_test(what_has_no_derivatives_says_so),
         cmocka_unit_test(no_gradient_is_written_where_there_is_none),
     };

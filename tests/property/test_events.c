@@ -126,6 +126,8 @@ static void events_keep_the_order(void **state)
         perp_model *model = load_data(cases[i].name);
         double error[MOST_STEPS];
         double order = fit_order(model, PERP_RADAU5, cases[i].to, cases[i].h, cases[i].n, error);
+        print_message("%-12s order %.2f, errors %.1e .. %.1e\n", cases[i].name, order, error[0],
+                      error[cases[i].n - 1]);
         if (!(order >= 4 && error[cases[i].n - 1] <= 1e-8))
             fail_msg("%s: order %g, errors %g .. %g", cases[i].name, order, error[0],
                      error[cases[i].n - 1]);
@@ -232,6 +234,7 @@ static void elastic_balls_keep_their_energy(void **state)
     (void)state;
     run r = run_by(load_data("balls"), PERP_RADAU5, 20, 1e-2);
     double off = largest_drift(&r, "E");
+    print_message("49 elastic balls, 20 s at 1e-2 s: energy off by %.1e of itself\n", off);
     if (!(off < 1e-10)) fail_msg("energy off by %g of itself", off);
     free_run(&r);
 }
