@@ -369,6 +369,7 @@ static int list_members(const writer *w, member *list)
                           {"int", "holds", -1},
                           {"int", "is_singular", -1},
                           {"int", "norder", -1},
+                          {"int", "is_triangular", -1},
                           {"int", "closed", -1},
                           {"int", "pivots", -1},
                           {"signed char", "known", ny},

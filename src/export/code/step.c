@@ -310,6 +310,7 @@ static void find_order(work *s)
             more = 1;
         }
     }
+    s->is_triangular = n == NY;
     for (int d = 0; d < NDEFINED; d++) {
         int k = defined_at[d];
         if (s->known[column[k]] || is_side[column[k]] || s->a[k] == 0) continue;
@@ -361,6 +362,10 @@ static void refine(work *s)
 /* y of the rows that the inverse is of. Rows that change, and many, are solved to the last digit. */
 static void solve_rows(work *s)
 {
+    if (s->holds == MODE && s->is_triangular) { /* its rows say it one after the other */
+        settle(s);
+        return;
+    }
     for (int i = 0; i < NY; i++) s->rhs[i] = 0 - s->c[s->row[i]];
     for (int p = 0; p < NP && s->holds == SIDES; p++)
         s->rhs[NEQUATION + p] += right_of(s, NEQUATION + p);
