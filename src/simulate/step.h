@@ -293,7 +293,7 @@ static inline int perp__shifts_modes(const perp__step *step)
 /* So many that elimination and pivoting cost more than shifted modes where contacts say the same thing several times over? */
 static inline int perp__has_many_contacts(const perp__step *step)
 {
-    enum { FEW = 7 };
+    enum { FEW = 8 };
     return step->sparse && step->model->ncontact > FEW;
 }
 
