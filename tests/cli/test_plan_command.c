@@ -328,9 +328,9 @@ static void faults_of_the_block_are_named_with_their_place(void **state)
     expect_model(2, ":2:7: 'x' begins at 7, outside of its range",
                  MODEL "plan {\n horizon 1\n at start: x = 7\n }");
     expect_model(
-        2, "cannot switch a pair by 'when'",
+        2, ":5:1: a plan switches pairs by 'when' from step to step",
         "state z = 1, v = 0\nvar p\nder(z) = v\nder(v) = p\n0 <= p perp v >= 0 when z <= 0\n"
-        "plan {\n horizon 1\n }");
+        "plan {\n horizon 1\n method radau5\n }");
     expect_model(2, "unknown method", MODEL "plan {\n horizon 1\n method euler\n }");
     expect_model(3,
                  ":3:1: 'der(x) = u + log(x - 20)' is not a finite number where the search starts",

@@ -90,7 +90,8 @@ static void rest_is_recognised(void **state)
     perp_simulation_summary s = perp_simulation_get_summary(r.sim);
     assert_true(at(&r, 100, "x[2]") == at(&r, 50, "x[2]") && s.worst_error <= 1e-9);
     assert_true(last(&r, "x[2]") > at(&r, 100, "x[2]"));
-    assert_true(s.eliminations < 40); /* every step had one, also at rest */
+    assert_true(s.eliminations <
+                60); /* every step had one, also at rest; under the load some are trials of rest */
     free_run(&r);
 }
 

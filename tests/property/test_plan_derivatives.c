@@ -146,6 +146,11 @@ static void derivatives_agree_with_differences(void **state)
                                            .pairs = (perp_plan_pairs)pairs};
                 perp_status status;
                 perp__program *g = perp__program_create(m, &o, &status, &diag);
+                if (!g && strstr(perp_diag_text(&diag), "switches pairs by 'when'")) {
+                    assert_true(method != PERP_PLAN_BACKWARD_EULER && method != PERP_PLAN_THETA);
+                    perp_diag_clear(&diag);
+                    continue;
+                }
                 if (!g) fail_msg("%s", perp_diag_text(&diag));
                 check_program(g, found.gl_pathv[i]);
                 perp__program_destroy(g);

@@ -359,14 +359,14 @@ static void a_decimal_comma_of_the_program_changes_nothing(void **state)
     setlocale(LC_ALL, "C");
 }
 
-/* What reads or formats in the program's locale stands in number.c alone. */
+/* What reads or formats in the program's locale stands in number.c alone, and in text that is written as C. */
 static void the_library_has_one_reader_and_one_writer(void **state)
 {
     (void)state;
     assert_int_equal(system("cd '" PERP_SOURCE_DIR "' && ! grep -nE "
                             "'strto(d|f|ld)\\(|ato[fl]\\(|scanf\\(|[^_]v(sn|f|s)?printf\\(|"
                             "[^_]printf\\(.*%[-+#0-9.*]*[aefgAEFG]' "
-                            "$(ls src/*/*.c | grep -v base/number.c) >&2"),
+                            "$(ls src/*/*.c | grep -v base/number.c) | grep -v ':  *\"' >&2"),
                      0);
 }
 
