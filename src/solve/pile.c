@@ -290,7 +290,8 @@ perp_status perp_pile_solve(const perp_pile *problem, const perp_pile_options *o
                  .residual = (double)NAN,
                  .error = (double)INFINITY,
                  .worst = -1}};
-    perp_status status = solve(&u, problem, r, v);
+    double none; /* of no contacts r may be NULL */
+    perp_status status = solve(&u, problem, r ? r : &none, v);
     perp__arena_clear(&u.arena);
     if (info) *info = u.info;
     return status;
