@@ -176,8 +176,9 @@ typedef struct solving {
 static size_t bytes_of(const perp_pile *p)
 {
     size_t nc = (size_t)p->nc, n = nc * (size_t)p->dimension, nbody = (size_t)p->nbody;
-    return (13 * nc + 4 * n + 3 * nbody * (size_t)p->dof) * sizeof(double) +
-           (nc + nbody) * sizeof(int) + 2 * nbody;
+    size_t own = 2 * n * (size_t)p->dof + (p->bias ? n : 0); /* Jacobians and bias, once more */
+    return (own + 13 * nc + 5 * n + 3 * nbody * (size_t)p->dof) * sizeof(double) +
+           (3 * nc + nbody) * sizeof(int) + 2 * nbody;
 }
 
 static int allocate(solving *u)
@@ -191,7 +192,6 @@ static int allocate(solving *u)
     PERP_TAKE(&u->arena, s->unit, nc + 1);
     PERP_TAKE(&u->arena, s->moves, nbody + 1);
     PERP_TAKE(&u->arena, s->is_diagonal, nbody + 1);
-    PERP_TAKE(&u->arena, s->change, nc + 1);
     PERP_TAKE(&u->arena, u->best, n + 1);
     PERP_TAKE(&u->arena, u->look, n + 1);
     return !u->arena.failed;

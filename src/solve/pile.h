@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Contact i in contact's own unit: mass w_i = 2^m near the mean of the diagonal of its block, which is divided by it. */
+/* The blocks of contacts are in units of their own, powers of two: the largest diagonal entry is from 1/2 to 1. */
 typedef struct perp__pile {
     const perp_pile *p; /* the caller's */
     perp_pile own; /* the same, with its contacts in the order of colours, in which they are read */
@@ -22,8 +22,7 @@ typedef struct perp__pile {
     char *is_diagonal; /* nbody */
     int ncolour, *first,
         *order; /* colour c has the places first[c] .. first[c + 1] - 1; order: the contact at a place */
-    int is_serial;  /* the contacts of the last colour share bodies */
-    double *change; /* of each piece of a colour */
+    int is_serial; /* the contacts of the last colour share bodies */
 } perp__pile;
 
 /* What a verdict needs beside the problem, from the caller's arrays alone. */
@@ -61,7 +60,7 @@ int perp__pile_reorder(perp__pile *s, perp__arena *arena);
 /* v from r, anew. */
 void perp__pile_velocities(perp__pile *s);
 
-/* One sweep over all contacts, each solved exactly with the others' newest impulses. The largest change, of (unit r). */
-double perp__pile_sweep(perp__pile *s);
+/* One sweep over all contacts, each solved exactly with the others' newest impulses. */
+void perp__pile_sweep(const perp__pile *s);
 
 #endif

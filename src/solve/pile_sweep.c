@@ -5,7 +5,6 @@
 #include "solve/fc.h"
 #include "solve/pile.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { COLOURS = 64, PIECE = 512 }; /* bits of a word; contacts that a thread takes at once */
@@ -67,11 +66,12 @@ static inline void add_velocity(int d, int k, const double *J, const double *v, 
         for (int j = 0; j < k; j++) u[a] += J[j] * v[j];
 }
 
-/* v += inv(M) J' x of one side. */
+/* v += inv(M) J' x of one side. A body that nothing moves has no colours: several threads may be at it. */
 static inline void push(const perp__pile *s, int d, int k, int b, const double *J, const double *x)
 {
     double impulse[PERP_PILE_MAX_DOF] = {0}, *v = s->v + (size_t)b * (size_t)k;
     const double *m = s->own.inverse_mass + (size_t)b * (size_t)(k * k);
+    if (!s->moves[b]) return;
     for (int a = 0; a < d; a++, J += k)
         for (int j = 0; j < k; j++) impulse[j] += J[j] * x[a];
     if (s->is_diagonal[b]) {
@@ -82,15 +82,15 @@ static inline void push(const perp__pile *s, int d, int k, int b, const double *
         for (int j = 0; j < k; j++) v[i] += m[j] * impulse[j];
 }
 
-/* Solve contact i with the velocities of its bodies as they are; the largest change of its impulse in its unit. */
-static inline double solve_contact(const perp__pile *s, int d, int k, int i)
+/* Solve contact i with the velocities of its bodies as they are. */
+static inline void solve_contact(const perp__pile *s, int d, int k, int i)
 {
     const perp_pile *p = &s->own;
     const int *body = p->body + 2 * (size_t)i;
     const double *J = perp__pile_jacobian(p, i, 0), *W = s->block + 9 * (size_t)i;
     double *r = s->r + (size_t)i * (size_t)d, unit = s->unit[i], x[3] = {0}, old[3] = {0},
-           b[3] = {0}, change = 0;
-    if (unit == 0) return 0;
+           b[3] = {0};
+    if (unit == 0) return;
     for (int a = 0; a < d; a++) {
         b[a] = p->bias ? p->bias[(size_t)i * (size_t)d + (size_t)a] : 0;
         x[a] = old[a] = r[a] * unit;
@@ -101,13 +101,11 @@ static inline double solve_contact(const perp__pile *s, int d, int k, int i)
     perp__fc_contact(W, b, p->mu[i], x);
     for (int a = 0; a < d; a++) {
         old[a] = (x[a] - old[a]) / unit;
-        change = fmax(change, fabs(old[a]));
         r[a] = x[a] / unit;
     }
-    if (change == 0) return 0;
+    if (old[0] == 0 && old[1] == 0 && old[2] == 0) return;
     push(s, d, k, body[0], J, old);
     if (body[1] >= 0) push(s, d, k, body[1], J + d * k, old);
-    return change * unit;
 }
 
 /* Sweeps ---------------------------------------------------------------------------------------- */
@@ -115,7 +113,6 @@ static inline double solve_contact(const perp__pile *s, int d, int k, int i)
 typedef struct piece_of {
     const perp__pile *s;
     int first, end;
-    double *change; /* of each piece */
 } piece_of;
 
 static void sweep_piece(void *context, int thread, int piece)
@@ -123,25 +120,21 @@ static void sweep_piece(void *context, int thread, int piece)
     const piece_of *of = context;
     int d = of->s->d, k = of->s->k, at = of->first + piece * PIECE,
         end = at + PIECE < of->end ? at + PIECE : of->end;
-    double change = 0;
     (void)thread;
     for (; at < end; at++) {
-        double c =
-            d == 3 && k == 6 ? solve_contact(of->s, 3, 6, at) : solve_contact(of->s, d, k, at);
-        change = c > change ? c : change;
+        if (d == 3 && k == 6)
+            solve_contact(of->s, 3, 6, at);
+        else
+            solve_contact(of->s, d, k, at);
     }
-    of->change[piece] = change;
 }
 
-double perp__pile_sweep(perp__pile *s)
+void perp__pile_sweep(const perp__pile *s)
 {
-    double largest = 0;
     for (int c = 0; c < s->ncolour; c++) {
-        piece_of of = {s, s->first[c], s->first[c + 1], s->change};
+        piece_of of = {s, s->first[c], s->first[c + 1]};
         int n = of.end - of.first, pieces = (n + PIECE - 1) / PIECE,
             is_serial = (s->is_serial && c == s->ncolour - 1) || n < 8 * PIECE;
         perp__parallel(is_serial ? 1 : s->threads, pieces, sweep_piece, &of);
-        for (int i = 0; i < pieces; i++) largest = fmax(largest, s->change[i]);
     }
-    return largest;
 }

@@ -221,7 +221,7 @@ static int open_contacts(const perp__pile_scales *s, const perp_pile *p, double 
     return opened;
 }
 
-/* So many roundings are in the sums of a contact's rows, relative to their terms: of the busiest body 2d + ... each. */
+/* Rounding in the sums of a contact's rows, relative to their terms: d for each contact of its busier body, then inv(M) and J. */
 static double rounding_of(const perp_pile *p, const int *contacts, int i)
 {
     int busy = 0;
