@@ -132,7 +132,7 @@ static void threads_change_no_bit(void **state)
     (void)state;
     spheres s, many;
     assert_true(spheres_settle(200, 5, 60, 1, 1, &s));
-    assert_true(spheres_repeat(&s, 8, 8, 3, &many)); /* colours of more than a piece */
+    assert_true(spheres_repeat(&s, 24, 24, 3, &many));
     size_t bytes = sizeof(double) * 3 * (size_t)many.pile.nc;
     double *r = malloc(bytes);
     perp_pile_options o = perp_pile_options_default();
@@ -142,6 +142,7 @@ static void threads_change_no_bit(void **state)
     o.threads = 3;
     assert_int_equal(perp_pile_solve(&many.pile, &o, many.r, NULL, &three), PERP_OK);
     assert_memory_equal(r, many.r, bytes);
+    assert_true(many.pile.nc / one.colours > 4096); /* from so many on threads share a colour */
     assert_true(one.error == three.error && one.outcome == PERP_LIMIT);
     free(r);
     spheres_free(&s);
@@ -278,6 +279,7 @@ static void a_solve_can_be_stopped(void **state)
     assert_int_equal(info.outcome, PERP_LIMIT);
     assert_int_equal(info.iterations, at);
     assert_true(info.bytes > 1000);
+    assert_true(info.bytes > sizeof(double) * 36 * (size_t)s.pile.nc); /* Jacobians are copied */
     spheres_free(&s);
 }
 
