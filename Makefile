@@ -113,8 +113,9 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	@mkdir -p out/fuzz/$(FUZZ)
 	@cmake -DTO=out/fuzz/library.c -P cmake/library.cmake
+	@cmake -DFROM=src/export/code/step.c -DTO=out/fuzz/step_text.c -DNAME=perp__step_text -P cmake/text.cmake
 	@clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DPERP_LIBFUZZER \
-	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c out/fuzz/library.c \
+	    -DPERP_VERSION='"fuzz"' -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc src/*/*.c out/fuzz/*.c \
 	    $(if $(filter json,$(FUZZ)),-Icli cli/problem_fc.c cli/problem_lcp.c) fuzz/fuzz_$(FUZZ).c \
 	    $(if $(filter json,$(FUZZ)),-lcjson) -lm -o out/fuzz/fuzz_$(FUZZ)
 	@out/fuzz/fuzz_$(FUZZ) -max_len=4096 -timeout=20 -max_total_time=$(FUZZ_SECONDS) $(patsubst %,-dict=%,$(wildcard fuzz/$(FUZZ).dict)) out/fuzz/$(FUZZ) fuzz/corpus/$(FUZZ)

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,105 @@ static void print_sizes(const perp_model *model, const perp_check_report *r)
     printf(named ? "\n" : ", which fits this model; it names none\n");
 }
 
+/* Of a model without a method, the one that fits it. */
+static perp_integrator method_of(const perp_model *model, const perp_simulation_options *o)
+{
+    return perp_model_simulate_task(model).method ? o->integrator : cli_recommend(model);
+}
+
+enum { TOO_SHORT = 1000 }; /* times less than what the scales ask for */
+
+/* How the step that is given is beside what the scales ask for. */
+static const char *verdict(const perp_time_scales *scales, perp_integrator method, double step)
+{
+    const perp_step_advice *of = &scales->of[method];
+    if (isnan(step)) return "not given";
+    if (of->error > 0.1) return "too long";
+    return step * TOO_SHORT < of->step && !scales->reads_time ? "much too short" : "fits";
+}
+
+static const char *kind_word(perp_motion_kind kind)
+{
+    static const char *const word[] = {"run", "swing", "decay", "growth"};
+    return word[kind];
+}
+
+static void print_scale(const perp_model *model, const perp_time_scale *scale)
+{
+    printf("a %s of %.3g s", kind_word(scale->kind), scale->time);
+    if (scale->pair >= 0)
+        printf(" (with the pair in line %d on its other side)",
+               perp_model_pair(model, scale->pair).line);
+}
+
+static int is_same(const perp_time_scale *a, const perp_time_scale *b)
+{
+    return a->kind == b->kind && a->time == b->time && a->pair == b->pair;
+}
+
+static int is_changed(const perp_step_advice *of)
+{
+    return of->error > 1e-6;
+}
+
+/* What a step that is given does to the scale that it changes most. */
+static void print_change(const perp_model *model, const perp_step_advice *of)
+{
+    if (!is_changed(of)) return;
+    print_scale(model, &of->worst);
+    if (of->error >= 1)
+        printf(" is not followed; ");
+    else
+        printf(" changes by %.2g %% while it lasts; ", 100 * of->error);
+}
+
+/* What is asked of a step, and by what. */
+static void print_advice(const perp_model *model, const perp_step_advice *of)
+{
+    if (isnan(of->step)) {
+        printf("nothing was found that swings, decays or grows");
+    } else if (of->asks.kind == PERP_MOTION_NONE) {
+        printf("%g s would do, 1/100 of the run: nothing faster was found", of->step);
+    } else {
+        printf("%g s keeps ", of->step);
+        if (is_changed(of) && is_same(&of->asks, &of->worst))
+            printf("it");
+        else
+            print_scale(model, &of->asks);
+        printf(" within 1 %%");
+    }
+}
+
+/* One line: the step, beside what the scales ask for, and why. */
+static void print_step(const perp_model *model, const perp_simulation_options *o,
+                       const perp_time_scales *scales)
+{
+    if (perp_model_get_kind(model) == PERP_DISCRETE) return;
+    if (scales->unknown) {
+        printf("step: no time scale is known: %s\n", scales->unknown);
+        return;
+    }
+    perp_integrator method = method_of(model, o), fits = cli_recommend(model);
+    const perp_step_advice *of = &scales->of[method];
+    const char *is = verdict(scales, method, o->step), *word = perp_integrator_name(method);
+    printf("step: ");
+    if (!isnan(o->step)) {
+        printf(*is == 'f' ? "%g s %s %s; " : "%g s is %s for %s; ", o->step, is, word);
+        print_change(model, of);
+    }
+    print_advice(model, of);
+    if (isnan(o->step) && !isnan(of->step)) printf(" with %s", word);
+    if (fits != method && !isnan(scales->of[fits].step))
+        printf(" (%s: %g s)", perp_integrator_name(fits), scales->of[fits].step);
+    printf("; linearised at the start, without impacts%s\n",
+           scales->reads_time ? " and functions of time" : "");
+    if (method == PERP_THETA && scales->passed.kind && o->step > scales->passed.time) {
+        printf("  theta makes ");
+        print_scale(model, &scales->passed);
+        printf(" ring; radau5 and backward-euler pass over it\n");
+    }
+}
+
 static const char *answer(int class)
 {
     return class > 0 ? "yes" : class == 0 ? "no" : "not decided (too large)";
@@ -144,6 +244,48 @@ static void add_json(cJSON *o, const perp_model *model, const perp_check_report 
     if (plan->steps) cli_json_add_size(cJSON_AddObjectToObject(o, "plan"), plan);
 }
 
+static void add_scale(cJSON *o, const char *name, const perp_model *model,
+                      const perp_time_scale *scale)
+{
+    if (scale->kind == PERP_MOTION_NONE) {
+        cJSON_AddNullToObject(o, name);
+        return;
+    }
+    cJSON *to = cJSON_AddObjectToObject(o, name);
+    cJSON_AddStringToObject(to, "kind", kind_word(scale->kind));
+    cli_json_add_number(to, "time", scale->time);
+    if (scale->pair >= 0)
+        cJSON_AddNumberToObject(to, "other_side_of_line", perp_model_pair(model, scale->pair).line);
+}
+
+static void add_advice(cJSON *o, const perp_model *model, const perp_time_scales *scales,
+                       perp_integrator method)
+{
+    cJSON_AddStringToObject(o, "method", perp_integrator_name(method));
+    cli_json_add_number(o, "step", scales->of[method].step);
+    add_scale(o, "asked_by", model, &scales->of[method].asks);
+}
+
+static void add_scales(cJSON *json, const perp_model *model, const perp_simulation_options *o,
+                       const perp_time_scales *scales)
+{
+    if (perp_model_get_kind(model) == PERP_DISCRETE) return;
+    cJSON *to = cJSON_AddObjectToObject(json, "time_scales");
+    perp_integrator method = method_of(model, o);
+    cli_json_add_text(to, "unknown", scales->unknown);
+    if (scales->unknown) return;
+    add_scale(to, "swing", model, &scales->swing);
+    add_scale(to, "decay", model, &scales->decay);
+    add_scale(to, "growth", model, &scales->growth);
+    cJSON_AddBoolToObject(to, "reads_time", scales->reads_time);
+    cli_json_add_number(to, "horizon", scales->horizon);
+    cli_json_add_number(to, "step", o->step);
+    cJSON_AddStringToObject(to, "verdict", verdict(scales, method, o->step));
+    cli_json_add_number(to, "error", scales->of[method].error);
+    add_advice(cJSON_AddObjectToObject(to, "advice"), model, scales, method);
+    add_advice(cJSON_AddObjectToObject(to, "fits"), model, scales, cli_recommend(model));
+}
+
 /* The plan block is transcribed, as perp plan does first. */
 static int check_plan(const perp_model *model, perp_plan_size *size, perp_diag *diag)
 {
@@ -189,6 +331,7 @@ int perp__cmd_check(int argc, char **argv)
     perp_diag diag = {0};
     perp_model *model = NULL;
     perp_check_report report;
+    perp_time_scales scales;
     perp_plan_size plan = {0};
     int settled = 0;
     cJSON *json = code == CLI_DONE && r.as_json && !r.flat ? cli_json_begin("check") : NULL;
@@ -203,10 +346,14 @@ int perp__cmd_check(int argc, char **argv)
         perp_status status = perp_check(model, &r.o, &report, &diag);
         code = status == PERP_ERR_ARG ? CLI_BAD_INPUT : cli_exit_code(status);
     }
+    if (code == CLI_DONE && looks)
+        code = cli_exit_code(perp_time_scales_find(model, &r.o, &scales, &diag));
     if (code == CLI_DONE && looks && r.as_json) {
         add_json(json, model, &report, &plan);
+        add_scales(json, model, &r.o, &scales);
     } else if (code == CLI_DONE && looks) {
         print_sizes(model, &report);
+        print_step(model, &r.o, &scales);
         print_matrix(&report);
         print_plan(model, &plan);
         if (settled)

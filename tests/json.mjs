@@ -101,6 +101,8 @@ expect(2, "sweep", [broken, "--vary", "x=0:1"]);
 expect(0, "export", ["examples/notes/particle.perp", "-o", join(scratch, "particle.fmu")], (x) => x.fmi === 3 && x.bytes > 100000);
 expect(2, "export", [broken, "-o", join(scratch, "broken.fmu")]);
 expect(0, "check", ["examples/opty/push.perp"], (x) => x.plan.steps === 39 && x.M.copositive === true);
+expect(0, "check", ["examples/mechanics/conveyor.perp"], ({ time_scales: s }) => s.verdict === "too long" && Math.abs(s.swing.time - Math.PI / 5) < 1e-9 && s.advice.step === 2e-5 && s.fits.method === "radau5");
+expect(0, "check", ["examples/mechanics/chain.perp"], (x) => x.time_scales.unknown === "it has too many states");
 expect(2, "check", [broken], (x) => x.messages.length === 3 && x.diagnostics.length === 1 && x.diagnostics[0].severity === "error");
 const shaky = file("shaky.perp", "param gamma = 1\nparam q = 1\nstate x = 1\nder(x) = -gama*x\n");
 expect(2, "check", [shaky], ({ diagnostics: [d] }) => d.line === 4 && d.column === 11 && d.length === 4 && d.fix === "gamma" && d.code === "unknown-name");

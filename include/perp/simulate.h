@@ -427,8 +427,8 @@ typedef struct perp_check_report {
     perp_lcp_class M; ///< class of the matrix of the complementarity problem at the initial state
     int warnings;     ///< number of warnings in diag
     int unique; ///< 1 if the (linearised) step has exactly one solution whatever its data, two-sided pairs taken as what they are, at the
-                ///< lower bound, between, or at the upper one; 0 if not; -1 if that was not decided: cones, bounds that are solved for, or
-                ///< more than 12 pairs
+        ///< lower bound, between, or at the upper one; 0 if not; -1 if that was not decided: cones, bounds that are solved for, or
+        ///< more than 12 pairs
 } perp_check_report;
 
 /// Check a model: the sizes and the kind of a step, the class of its matrix at the initial state,
@@ -439,6 +439,53 @@ typedef struct perp_check_report {
 /// @param options  nullable: the model's; a missing end time or step is taken as 1 and 1e-3
 PERP_API perp_status perp_check(const perp_model *model, const perp_simulation_options *options,
                                 perp_check_report *report, perp_diag *diag);
+
+/// What goes like exp(a t) of a linear motion: it swings where the imaginary part of a is the larger, else it decays or grows.
+typedef enum perp_motion_kind {
+    PERP_MOTION_NONE,
+    PERP_MOTION_SWING,
+    PERP_MOTION_DECAY,
+    PERP_MOTION_GROWTH
+} perp_motion_kind;
+
+typedef struct perp_time_scale {
+    perp_motion_kind kind;
+    double time; ///< the period of a swing, else 1/|a| [s]; NaN: there is none
+    int pair; ///< -1: on the sides of the first step; else with this pair of the model alone on its other side, as a contact that closes
+} perp_time_scale;
+
+/// A method, and the steps that follow a model's time scales.
+typedef struct perp_step_advice {
+    double
+        step; ///< the longest of 1, 2 or 5 times a power of ten by which each scale is changed by 1 % at most, and 1/100 of the run [s]
+    perp_time_scale asks; ///< what asks for it; of no kind: the length of the run does
+    double
+        error; ///< the part by which options.step changes a scale, the largest of all; 1: one is not followed
+    perp_time_scale worst; ///< which
+} perp_step_advice;
+
+/// The time scales of a model, linearised at its first step: what is known of the smooth parts of its motion there. Impacts, functions of
+/// time, and what the model becomes later are not in it.
+typedef struct perp_time_scales {
+    const char *unknown; ///< NULL; else why nothing is known, and the rest is NaN and of no kind
+    perp_time_scale swing, decay, growth; ///< the fastest of each kind
+    perp_time_scale
+        passed; ///< the fastest decay that is over within 1/1000 of the run: methods but theta may pass over it
+    double horizon; ///< of the run [s]; NaN: not given
+    int reads_time; ///< 1: the model has inputs or functions of time, with scales of their own
+    perp_step_advice of[PERP_INTEGRATOR_COUNT];
+} perp_time_scales;
+
+/// What steps of each method do to a motion exp(a t): backward Euler changes it by (|a| h) |a| T / 2 within the time T that it lasts, theta = 1/2 by
+/// (|a| h)^2 |a| T / 12, Radau's methods of s points by s! (s-1)! / ((2s)! (2s-1)!) (|a| h)^(2s-1) |a| T (Hairer, Wanner, Solving Ordinary Differential
+/// Equations II, IV.3). The numbers a come from how the states after one step of backward Euler move with those before it, taken with two steps:
+/// only those are believed that both find, with |a| h below 1e4.
+///
+/// @param options  nullable: the model's; a missing step is taken as 1e-3
+/// @return PERP_OK, also where nothing is known; PERP_ERR_ARG, PERP_ERR_MEMORY
+PERP_API perp_status perp_time_scales_find(const perp_model *model,
+                                           const perp_simulation_options *options,
+                                           perp_time_scales *scales, perp_diag *diag);
 
 #ifdef __cplusplus
 }

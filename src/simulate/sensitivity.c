@@ -609,6 +609,16 @@ void perp__sensitivity_advance(perp__sensitivity *x)
     report(x);
 }
 
+const double *perp__sensitivity_of_sides(perp__sensitivity *x)
+{
+    size_t n = (size_t)x->step->nx;
+    memset(x->before, 0, n * n * sizeof(double));
+    for (size_t i = 0; i < n; i++) x->before[i * n + i] = 1;
+    evaluate(x);
+    if (x->step->nonlinear) perp__step_linearise(x->step);
+    return solve_mode(x) ? x->next : NULL;
+}
+
 double *perp__sensitivity_states(perp__sensitivity *x)
 {
     return x->now;

@@ -57,6 +57,10 @@ void perp__sensitivity_trust(perp__sensitivity *sensitivity); /* what was put in
 
 double *perp__sensitivity_seed(perp__sensitivity *sensitivity);
 
+/* How the states at the end of the step in the workspace move with those before it, nx x nx by rows, on the sides step->on and step->choice, whether
+ * or not its solution is there. All states are followed, and no parameter. NULL: those sides do not determine it. */
+const double *perp__sensitivity_of_sides(perp__sensitivity *sensitivity);
+
 /* The transposed of perp__sensitivity_advance, for the step whose solution and sides are in the workspace. weight: of the columns of its row
  * (nullable); state: of the states at its end, then of those before it; of the parameters followed are added, of the given symbols put. 0: the
  * step's sides do not determine it. */

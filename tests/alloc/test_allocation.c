@@ -60,6 +60,8 @@ static perp_status whole_story(perp_diag *diag)
     if (status == PERP_OK) status = perp_simulation_follow(sim, 2, followed, diag);
     perp_check_report report;
     if (status == PERP_OK) status = perp_check(model, NULL, &report, diag);
+    perp_time_scales scales;
+    if (status == PERP_OK) status = perp_time_scales_find(model, NULL, &scales, diag);
     if (status == PERP_OK) status = perp_simulation_run(sim, NULL, NULL, diag);
     perp_simulation_destroy(sim);
     perp_trajectory_destroy(table);
