@@ -47,7 +47,8 @@ typedef struct perp_mesh perp_mesh;
 
 /// The hull of npoint points, 3 each. Points that lie within 1e-10 of its size of a face are not corners of their own.
 ///
-/// @return PERP_OK; PERP_ERR_ARG (NULL, fewer than 4, not finite); PERP_ERR_MODEL (diag: they lie in one plane); PERP_ERR_MEMORY
+/// @return PERP_OK; PERP_ERR_ARG (NULL, fewer than 4, not finite); PERP_ERR_MODEL (diag: they lie in one plane, to
+/// 1e-8 of their size, or their inertia is no finite number); PERP_ERR_MEMORY
 PERP_API perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh,
                                     perp_diag *diag);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const double FLAT = 1e-10; /* beside the size: points of one plane */
+static const double THIN = 100;   /* in these: what is no thicker has no inside */
 
 typedef struct triangle {
     int v[3], next[3]; /* corners; the triangle across the edge from v[k] to v[k + 1] */
@@ -19,7 +20,7 @@ typedef struct triangle {
 } triangle;
 
 typedef struct builder {
-    const double *x; /* points */
+    double *x; /* points about their centre, none beyond 1 */
     int npoint, ntriangle, ctriangle, nvisible, cvisible;
     triangle *t;
     int *after;   /* of a point: the next one outside the same triangle; -1 */
@@ -77,7 +78,7 @@ static int first_points(const builder *b, int v[4])
             if (k == 3) far = fabs(perp__dot3(n, u));
             if (i == 0 || far > most[k]) most[k] = far, v[k] = i;
             if (i + 1 < b->npoint || !k) continue;
-            if (!(most[k] > b->tol)) return 0;
+            if (!(most[k] > THIN * b->tol)) return 0;
             perp__move3(b->x + 3 * v[k], -1, b->x + 3 * v[0], u);
             if (k == 2) perp__cross3(n, u, n);
             if (k == 1) memcpy(n, u, sizeof n);
@@ -135,18 +136,18 @@ static int mark_visible(builder *b, int from, int point)
     return 1;
 }
 
-/* The point becomes a corner: a fan of triangles to the edge of what it sees. 0: memory is out. */
-static int add_point(builder *b, int from, int point)
+/* The point becomes a corner: a fan of triangles to the edge of what it sees. PERP_ERR_MODEL: by rounding, that has no one edge. */
+static perp_status add_point(builder *b, int from, int point)
 {
     int first = b->ntriangle;
-    if (!mark_visible(b, from, point)) return 0;
+    if (!mark_visible(b, from, point)) return PERP_ERR_MEMORY;
     for (int i = 0; i < b->nvisible; i++)
         for (int k = 0; k < 3; k++) {
             triangle seen = b->t[b->visible[i]];
             if (b->t[seen.next[k]].dead) continue;
             int start = seen.v[k], end = seen.v[(k + 1) % 3],
                 one = add_triangle(b, start, end, point);
-            if (one < 0) return 0;
+            if (one < 0) return PERP_ERR_MEMORY;
             triangle *other = &b->t[seen.next[k]];
             b->t[one].next[0] = seen.next[k];
             other->next[edge_from(other, end)] = one;
@@ -157,26 +158,28 @@ static int add_point(builder *b, int from, int point)
         b->t[i].next[1] = after;
         b->t[after].next[2] = i;
     }
+    for (int i = first; i < b->ntriangle; i++)
+        if (b->t[i].next[2] < 0) return PERP_ERR_MODEL;
     for (int i = 0; i < b->nvisible; i++)
         for (int p = b->t[b->visible[i]].outside, next; p >= 0; p = next) {
             next = b->after[p];
             if (p != point) assign(b, p, first);
         }
-    return 1;
+    return PERP_OK;
 }
 
-/* 0: memory is out. */
-static int grow_hull(builder *b)
+static perp_status grow_hull(builder *b)
 {
-    for (int i = 0; i < b->ntriangle; i++) {
+    perp_status status = PERP_OK;
+    for (int i = 0; i < b->ntriangle && status == PERP_OK; i++) {
         double most = -1;
         int which = -1;
         if (b->t[i].dead) continue;
         for (int p = b->t[i].outside; p >= 0; p = b->after[p])
             if (beyond(b, &b->t[i], p) > most) most = beyond(b, &b->t[i], p), which = p;
-        if (which >= 0 && !add_point(b, i, which)) return 0;
+        if (which >= 0) status = add_point(b, i, which);
     }
-    return 1;
+    return status;
 }
 
 /* Faces --------------------------------------------------------------------------------------------------- */
@@ -205,8 +208,8 @@ static int gather(builder *b, int group, int *seed)
     return 1;
 }
 
-/* The corners around a group, counterclockwise; how many. */
-static int go_round(const builder *b, int group, int seed, int *corner)
+/* The corners around a group, counterclockwise; how many. 0: it has no one boundary. */
+static int go_round(const builder *b, int group, int *corner)
 {
     int t = -1, k = 0, n = 0, most = 3 * b->nvisible + 3;
     for (int i = 0; i < b->nvisible && t < 0; i++)
@@ -215,20 +218,23 @@ static int go_round(const builder *b, int group, int seed, int *corner)
                 t = b->visible[i];
                 break;
             }
-    if (t < 0) t = seed, k = 0;
     const int t0 = t, k0 = k;
+    if (t < 0) return 0;
     do {
+        int end = b->t[t].v[(k + 1) % 3], turns = 0;
+        if (n == most) return 0;
         corner[n++] = b->t[t].v[k];
-        int end = b->t[t].v[(k + 1) % 3];
-        for (k = (k + 1) % 3; b->t[b->t[t].next[k]].group == group && n < most;) {
+        for (k = (k + 1) % 3; b->t[b->t[t].next[k]].group == group;) {
+            if (turns++ == b->nvisible) return 0;
             t = b->t[t].next[k];
             k = edge_from(&b->t[t], end);
         }
-    } while ((t != t0 || k != k0) && n < most);
+    } while (t != t0 || k != k0);
     return n;
 }
 
-static void face_plane(const builder *b, const int *corner, perp__face *face)
+/* The face's normal, and its offset among the points as they were given. */
+static int face_plane(const builder *b, const double *point, const int *corner, perp__face *face)
 {
     double sum[3] = {0}, u[3], w[3], n[3];
     for (int k = 1; k + 1 < face->n; k++) {
@@ -241,7 +247,8 @@ static void face_plane(const builder *b, const int *corner, perp__face *face)
     for (int c = 0; c < 3; c++) face->normal[c] = sum[c] / length;
     face->offset = -INFINITY;
     for (int k = 0; k < face->n; k++)
-        face->offset = fmax(face->offset, perp__dot3(face->normal, b->x + 3 * corner[k]));
+        face->offset = fmax(face->offset, perp__dot3(face->normal, point + 3 * corner[k]));
+    return length > 0;
 }
 
 /* Volume, centre and inertia from tetrahedra between the origin `o` and the faces' triangles (Tonon 2004). */
@@ -277,7 +284,7 @@ static void weigh(perp_mesh *m, const double *o)
 }
 
 /* Corners that faces use, in the order in which they were given. */
-static int keep_corners(builder *b, perp_mesh *m, int ncorner)
+static int keep_corners(builder *b, const double *point, perp_mesh *m, int ncorner)
 {
     int *is = b->after; /* no longer needed */
     for (int i = 0; i < b->npoint; i++) is[i] = -1;
@@ -287,7 +294,7 @@ static int keep_corners(builder *b, perp_mesh *m, int ncorner)
     m->point = malloc(3 * (size_t)m->npoint * sizeof *m->point);
     if (!m->point) return 0;
     for (int i = 0; i < b->npoint; i++)
-        if (is[i] >= 0) memcpy(m->point + 3 * is[i], b->x + 3 * i, 3 * sizeof *m->point);
+        if (is[i] >= 0) memcpy(m->point + 3 * is[i], point + 3 * i, 3 * sizeof *m->point);
     for (int i = 0; i < ncorner; i++) m->corner[i] = is[m->corner[i]];
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (int i = 0; i < m->npoint; i++) {
@@ -299,49 +306,110 @@ static int keep_corners(builder *b, perp_mesh *m, int ncorner)
     return 1;
 }
 
-static int make_faces(builder *b, perp_mesh *m)
+static double distance(const perp__face *face, const double *x)
+{
+    return perp__dot3(face->normal, x) - face->offset;
+}
+
+/* Of the points, what is furthest beyond the face. */
+static double furthest(const builder *b, const double *point, const perp__face *face)
+{
+    double most = 0;
+    for (int i = 0; i < b->npoint; i++) most = fmax(most, distance(face, point + 3 * i));
+    return most;
+}
+
+/* A face so narrow that rounding has turned it into the body takes the plane of the face that it lies in. 0: there is none. */
+static int straighten(const builder *b, const double *point, perp_mesh *m, double tol)
+{
+    for (int f = 0; f < m->nface; f++) {
+        perp__face *own = &m->face[f];
+        double least = INFINITY;
+        int which = f;
+        if (furthest(b, point, own) <= tol) continue;
+        for (int g = 0; g < m->nface; g++) {
+            double most = 0;
+            for (int k = 0; k < own->n; k++) {
+                const double *corner = m->point + 3 * m->corner[own->first + k];
+                most = fmax(most, fabs(distance(&m->face[g], corner)));
+            }
+            if (g == f || most >= least || furthest(b, point, &m->face[g]) > tol) continue;
+            least = most, which = g;
+        }
+        if (!(least <= 10 * tol)) return 0;
+        memcpy(own->normal, m->face[which].normal, sizeof own->normal);
+        own->offset = m->face[which].offset;
+    }
+    return 1;
+}
+
+/* PERP_ERR_MODEL: rounding has left no closed surface. */
+static perp_status make_faces(builder *b, const double *point, double size, perp_mesh *m)
 {
     int ncorner = 0, seed;
-    if (!perp__grow(&b->visible, &b->cvisible, b->ntriangle, sizeof *b->visible)) return 0;
+    if (!perp__grow(&b->visible, &b->cvisible, b->ntriangle, sizeof *b->visible))
+        return PERP_ERR_MEMORY;
     m->corner = malloc(3 * (size_t)b->ntriangle * sizeof *m->corner);
     m->face = malloc((size_t)b->ntriangle * sizeof *m->face);
-    if (!m->corner || !m->face) return 0;
+    if (!m->corner || !m->face) return PERP_ERR_MEMORY;
     while (gather(b, m->nface, &seed)) {
         perp__face *face = &m->face[m->nface];
         face->first = ncorner;
-        face->n = go_round(b, m->nface++, seed, m->corner + ncorner);
-        face_plane(b, m->corner + ncorner, face);
+        face->n = go_round(b, m->nface++, m->corner + ncorner);
+        if (!face_plane(b, point, m->corner + ncorner, face)) return PERP_ERR_MODEL;
         ncorner += face->n;
     }
-    return keep_corners(b, m, ncorner);
+    if (!keep_corners(b, point, m, ncorner)) return PERP_ERR_MEMORY;
+    int is_closed = 2 * (m->npoint + m->nface) - ncorner == 4; /* Euler */
+    return is_closed && straighten(b, point, m, 10 * THIN * FLAT * size) ? PERP_OK : PERP_ERR_MODEL;
 }
 
-static perp_status build(builder *b, perp_mesh *m, perp_diag *diag)
+/* The points about their centre, which is `middle`, in a unit in which their size, half of their extent, is below 1. 0: memory is out. */
+static int take_points(builder *b, const double *point, double *middle, double *size)
 {
-    double low[3], high[3], size = 0;
+    int exponent = 0;
+    *size = 0;
     for (int c = 0; c < 3; c++) {
-        low[c] = high[c] = b->x[c];
+        double low = point[c], high = point[c];
         for (int i = 0; i < b->npoint; i++) {
-            low[c] = fmin(low[c], b->x[3 * i + c]);
-            high[c] = fmax(high[c], b->x[3 * i + c]);
+            low = fmin(low, point[3 * i + c]);
+            high = fmax(high, point[3 * i + c]);
         }
-        size = fmax(size, high[c] - low[c]);
-        low[c] = 0.5 * (low[c] + high[c]);
+        *size = fmax(*size, 0.5 * high - 0.5 * low);
+        middle[c] = 0.5 * low + 0.5 * high;
     }
-    b->tol = FLAT * size;
+    (void)frexp(*size, &exponent);
+    b->tol = FLAT * ldexp(*size, 1 - exponent);
+    b->x = malloc(3 * (size_t)b->npoint * sizeof *b->x);
     b->after = malloc((size_t)b->npoint * sizeof *b->after);
-    b->fresh = malloc((size_t)b->npoint * sizeof *b->fresh);
-    if (!b->after || !b->fresh) return perp__out_of_memory(diag, "mesh");
+    b->fresh = calloc((size_t)b->npoint, sizeof *b->fresh);
+    if (!b->x || !b->after || !b->fresh) return 0;
+    for (int i = 0; i < 3 * b->npoint; i++) b->x[i] = ldexp(point[i] - middle[i % 3], -exponent);
     for (int i = 0; i < b->npoint; i++) b->after[i] = -1;
+    return 1;
+}
+
+static perp_status build(builder *b, const double *point, perp_mesh *m, perp_diag *diag)
+{
+    double middle[3], size;
+    if (!take_points(b, point, middle, &size)) return perp__out_of_memory(diag, "mesh");
     int is_solid = first_tetrahedron(b);
     if (is_solid == 0)
         return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
-                            "a hull needs four points that do not lie in one plane; these %d do\n",
+                            "a hull needs four points that do not lie in one plane; these %d do, "
+                            "to 1e-8 of their size\n",
                             b->npoint);
-    if (is_solid < 0 || !grow_hull(b) || !make_faces(b, m))
-        return perp__out_of_memory(diag, "mesh");
-    weigh(m, low);
-    return PERP_OK;
+    perp_status status = is_solid < 0 ? PERP_ERR_MEMORY : grow_hull(b);
+    if (status == PERP_OK) status = make_faces(b, point, size, m);
+    if (status == PERP_ERR_MEMORY) return perp__out_of_memory(diag, "mesh");
+    if (status == PERP_OK) weigh(m, middle);
+    for (int k = 0; k < 3; k++)
+        if (!(m->inertia[k] > 0 && isfinite(m->inertia[k]))) status = PERP_ERR_MODEL;
+    if (status == PERP_OK) return PERP_OK;
+    return perp__refuse(diag, PERP_ERR_MODEL, perp__in(NULL),
+                        "these %d points have no hull with a volume and an inertia that double "
+                        "precision can hold\n",
+                        b->npoint);
 }
 
 perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh, perp_diag *diag)
@@ -355,9 +423,10 @@ perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh, pe
             if (!isfinite(point[3 * i + c]))
                 return perp__refuse(diag, PERP_ERR_ARG, perp__in(NULL),
                                     "point %d of the hull is not finite\n", i);
-    builder b = {.x = point, .npoint = npoint};
+    builder b = {.npoint = npoint};
     perp_mesh *m = calloc(1, sizeof *m);
-    perp_status status = m ? build(&b, m, diag) : perp__out_of_memory(diag, "mesh");
+    perp_status status = m ? build(&b, point, m, diag) : perp__out_of_memory(diag, "mesh");
+    free(b.x);
     free(b.t);
     free(b.after);
     free(b.visible);

@@ -120,6 +120,49 @@ static void a_box_of_points_is_a_box(void **state)
     perp_mesh_destroy(m);
 }
 
+/* Points on a grid, each off by about the rounding of a file of floats, in slabs of any thickness: most triangles are slivers. */
+static void hulls_of_noisy_plates(void **state)
+{
+    (void)state;
+    int flat = 0, refused = 0;
+    for (int trial = 0; trial < 2000; trial++) {
+        double x[3 * 200], noise = pow(10, random_in(-16, -6)), thin = pow(10, random_in(-12, 3));
+        int n = 20 + (int)random_in(0, 180);
+        if (thin > 1) thin = 1;
+        for (int i = 0; i < 3 * n; i++)
+            x[i] = (floor(random_in(0, 4)) + noise * random_in(-1, 1)) * (i % 3 == 2 ? thin : 1);
+        perp_mesh *m = NULL;
+        perp_status status = perp_mesh_hull(x, n, &m, NULL);
+        if (status == PERP_OK) check_hull(m, x, n, 2000);
+        if (status == PERP_OK && thin < 3e-9) fail_msg("a slab of %g has an inside", thin);
+        flat += thin < 3e-8;
+        refused += status != PERP_OK && thin > 3e-8;
+        perp_mesh_destroy(m);
+    }
+    assert_in_range(flat, 200, 800);
+    assert_in_range(refused, 0, 10); /* slivers whose corners have no plane in common */
+}
+
+static void hulls_of_any_size(void **state)
+{
+    (void)state;
+    for (int exponent = -60; exponent <= 60; exponent += 10) {
+        double x[3 * 100], unit = pow(10, exponent), mass, inertia[6];
+        for (int i = 0; i < 3 * 100; i++) x[i] = unit * 0.5;
+        for (int i = 0; i < 8; i++)
+            for (int c = 0; c < 3; c++) x[3 * i + c] = unit * (i >> c & 1);
+        perp_mesh *m = hull_of(x, 100);
+        perp_mesh_mass(m, &mass, NULL, inertia);
+        assert_int_equal(m->nface, 6);
+        assert_int_equal(m->npoint, 8);
+        expect_near(mass / pow(unit, 3), 1, 1e-12, "volume");
+        expect_near(inertia[0] / pow(unit, 5), 1.0 / 6, 1e-12, "inertia");
+        perp_mesh_destroy(m);
+        for (int i = 0; i < 3 * 100; i++) x[i] *= 1e80 / unit; /* its inertia is no number */
+        assert_int_equal(perp_mesh_hull(x, 100, &m, NULL), PERP_ERR_MODEL);
+    }
+}
+
 static void what_is_no_hull_is_refused(void **state)
 {
     (void)state;
@@ -330,6 +373,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hulls_hold_their_points),
         cmocka_unit_test(a_box_of_points_is_a_box),
+        cmocka_unit_test(hulls_of_noisy_plates),
+        cmocka_unit_test(hulls_of_any_size),
         cmocka_unit_test(what_is_no_hull_is_refused),
         cmocka_unit_test(files_give_their_points_and_say_where_they_are_wrong),
         cmocka_unit_test(sweeping_finds_all_pairs_once),
