@@ -23,9 +23,10 @@ typedef struct builder {
     double *x; /* points about their centre, none beyond 1 */
     int npoint, ntriangle, ctriangle, nvisible, cvisible;
     triangle *t;
-    int *after;   /* of a point: the next one outside the same triangle; -1 */
-    int *visible; /* triangles */
-    int *fresh;   /* new triangle that begins at a point */
+    int *after;             /* of a point: the next one outside the same triangle; -1 */
+    int *visible;           /* triangles */
+    int *fresh;             /* new triangle that begins at a point */
+    const triangle **order; /* by area */
     double tol;
 } builder;
 
@@ -184,28 +185,38 @@ static perp_status grow_hull(builder *b)
 
 /* Faces --------------------------------------------------------------------------------------------------- */
 
-/* All triangles of one plane with the largest that has no face yet: their group. 0: none is left. */
-static int gather(builder *b, int group, int *seed)
+static int compare_areas(const void *a, const void *b)
 {
-    *seed = -1;
+    const triangle *x = *(const triangle *const *)a, *y = *(const triangle *const *)b;
+    return x->area != y->area ? (x->area < y->area) - (x->area > y->area) : (x > y) - (x < y);
+}
+
+/* The living triangles, the largest first; how many. */
+static int by_area(const builder *b, const triangle **order)
+{
+    int n = 0;
     for (int i = 0; i < b->ntriangle; i++)
-        if (!b->t[i].dead && b->t[i].group < 0 && (*seed < 0 || b->t[i].area > b->t[*seed].area))
-            *seed = i;
-    if (*seed < 0) return 0;
+        if (!b->t[i].dead) order[n++] = &b->t[i];
+    qsort(order, (size_t)n, sizeof *order, compare_areas);
+    return n;
+}
+
+/* The triangles in one plane with the seed, that are connected to it and have no face yet: its group. */
+static void gather(builder *b, int group, const triangle *seed)
+{
     b->nvisible = 0;
-    b->visible[b->nvisible++] = *seed;
-    b->t[*seed].group = group;
+    b->visible[b->nvisible++] = (int)(seed - b->t);
+    b->t[seed - b->t].group = group;
     for (int i = 0; i < b->nvisible; i++)
         for (int k = 0; k < 3; k++) {
             triangle *next = &b->t[b->t[b->visible[i]].next[k]];
             int flat = next->group < 0;
             for (int c = 0; c < 3 && flat; c++)
-                flat = fabs(beyond(b, &b->t[*seed], next->v[c])) <= 10 * b->tol;
+                flat = fabs(beyond(b, seed, next->v[c])) <= 10 * b->tol;
             if (!flat) continue;
             next->group = group;
             b->visible[b->nvisible++] = (int)(next - b->t);
         }
-    return 1;
 }
 
 /* The corners around a group, counterclockwise; how many. 0: it has no one boundary. */
@@ -315,7 +326,10 @@ static double distance(const perp__face *face, const double *x)
 static double furthest(const builder *b, const double *point, const perp__face *face)
 {
     double most = 0;
-    for (int i = 0; i < b->npoint; i++) most = fmax(most, distance(face, point + 3 * i));
+    for (int i = 0; i < b->npoint; i++) {
+        double d = distance(face, point + 3 * i);
+        if (d > most) most = d;
+    }
     return most;
 }
 
@@ -346,14 +360,17 @@ static int straighten(const builder *b, const double *point, perp_mesh *m, doubl
 /* PERP_ERR_MODEL: rounding has left no closed surface. */
 static perp_status make_faces(builder *b, const double *point, double size, perp_mesh *m)
 {
-    int ncorner = 0, seed;
+    int ncorner = 0;
     if (!perp__grow(&b->visible, &b->cvisible, b->ntriangle, sizeof *b->visible))
         return PERP_ERR_MEMORY;
     m->corner = malloc(3 * (size_t)b->ntriangle * sizeof *m->corner);
     m->face = malloc((size_t)b->ntriangle * sizeof *m->face);
-    if (!m->corner || !m->face) return PERP_ERR_MEMORY;
-    while (gather(b, m->nface, &seed)) {
+    b->order = malloc((size_t)b->ntriangle * sizeof *b->order);
+    if (!m->corner || !m->face || !b->order) return PERP_ERR_MEMORY;
+    for (int i = 0, n = by_area(b, b->order); i < n; i++) {
+        if (b->order[i]->group >= 0) continue;
         perp__face *face = &m->face[m->nface];
+        gather(b, m->nface, b->order[i]);
         face->first = ncorner;
         face->n = go_round(b, m->nface++, m->corner + ncorner);
         if (!face_plane(b, point, m->corner + ncorner, face)) return PERP_ERR_MODEL;
@@ -431,6 +448,7 @@ perp_status perp_mesh_hull(const double *point, int npoint, perp_mesh **mesh, pe
     free(b.after);
     free(b.visible);
     free(b.fresh);
+    free(b.order);
     if (status == PERP_OK)
         *mesh = m;
     else
