@@ -9,6 +9,14 @@
 
 #include <math.h>
 
+/* |(x, y)|; hypot costs several times more, and is for squares that overflow or vanish. */
+static inline double perp__length(double x, double y)
+{
+    double square = x * x + y * y;
+    return square > PERP_LEAST_FACTOR && square < 1 / PERP_LEAST_FACTOR ? sqrt(square)
+                                                                        : hypot(x, y);
+}
+
 /* A number that a condition speaks of, with what it is made of. */
 typedef struct perp__amount {
     double value;
@@ -65,9 +73,9 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
     if (r[0] == 0) return perp__error_negative(normal);
     double error = perp__error_zero(normal);
     if (u[1] == 0 && u[2] == 0) return error;
-    double step = R / S, x = r[1] - step * u[1], y = r[2] - step * u[2], t = hypot(x, y);
+    double step = R / S, x = r[1] - step * u[1], y = r[2] - step * u[2], t = perp__length(x, y);
     double shorter = t > mu * r[0] ? mu * r[0] / t : 1;
-    double off = hypot(r[1] - shorter * x, r[2] - shorter * y) / R;
+    double off = perp__length(r[1] - shorter * x, r[2] - shorter * y) / R;
     return error > off ? error : off <= PERP_HUGE ? off : (double)INFINITY;
 }
 
@@ -76,15 +84,16 @@ static inline double perp__error_contact(double mu, const double *r, const doubl
 static inline double perp__error_friction(const perp__amount *f, const perp__amount *v,
                                           perp__amount bound)
 {
-    double force = hypot(f[0].value, f[1].value), speed = hypot(v[0].value, v[1].value);
+    double force = perp__length(f[0].value, f[1].value),
+           speed = perp__length(v[0].value, v[1].value);
     perp__amount V = {speed, v[0].scale + v[1].scale, v[0].rounding + v[1].rounding};
     perp__amount inside = {bound.value - force, bound.scale + f[0].scale + f[1].scale,
                            bound.rounding + f[0].rounding + f[1].rounding},
                  slides = inside;
     slides.value = 0;
     if (speed > 0) {
-        slides.value = hypot(f[0].value + bound.value * v[0].value / speed,
-                             f[1].value + bound.value * v[1].value / speed);
+        slides.value = perp__length(f[0].value + bound.value * v[0].value / speed,
+                                    f[1].value + bound.value * v[1].value / speed);
         slides.rounding += fabs(bound.value) * fmin(1, V.rounding / speed);
     }
     double outside = fmax(perp__error_negative(bound), perp__error_negative(inside));

@@ -189,6 +189,13 @@
 /* The sliding force of one contact by Newton: its error is of the order of the square of the last step. */
 #define PERP_FC_SLIDE 1e-10
 
+/* A block of 3 x 3 is inverted by cofactors where its determinant is above this times the cube of its largest entry: few digits are
+ * lost. */
+#define PERP_TOL_COFACTORS 1e-2
+
+/* In a sweep, which changes all others: from the last sweep's force one step is mostly enough. */
+#define PERP_FC_SLIDE_SWEEP 1e-2
+
 /* A contact's block is regular when its determinant is above this times the product of its diagonal. */
 #define PERP_FC_STICK 1e-14
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/base.h"
+#include "base/tol.h"
 #include "linalg/simd.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ enum { PADDED = 12 };
 
 struct perp__block_lu {
     int n_max, n, m; /* rows of the pattern, active rows */
+    int full;        /* rows of a full pattern that ustart .. lcol are of; 0: of another one */
     int *order;      /* m: node of position k */
     int *position;   /* n: position of a node, -1 if not active */
     int *ustart;     /* m + 1: row k of U holds the positions ucol[ustart[k]..] */
@@ -145,19 +147,13 @@ static int element_add(perp__block_lu *lu, int i, int element)
 /* Minimum degree with quotient graph (George & Liu 1989; degrees bounded as in Amestoy, Davis &
  * Duff 1996). Element k is the k-th pivot; its list of nodes is row k of U, so the fill comes for
  * free. */
-int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
-                         const int *active)
+static int minimum_degree(perp__block_lu *lu, const int *start, const int *col)
 {
-    PERP_ASSERT(n <= lu->n_max);
-    lu->n = n;
-    lu->m = 0;
+    int n = lu->n, m = lu->m;
     for (int i = 0; i < n; i++) {
-        lu->position[i] = !active || active[i] ? 0 : -1;
-        lu->m += lu->position[i] == 0;
         lu->elen[i] = 0;
         lu->head[i] = -1;
     }
-    int m = lu->m;
     if (!graph_build(lu, start, col)) return 0;
     for (int i = n - 1; i >= 0; i--)
         if (lu->position[i] == 0) link_node(lu, i, lu->alen[i]);
@@ -229,9 +225,15 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
             if (degree < least) least = degree;
         }
     }
-    /* nodes to positions; rows of U ascending and rows of L by transposing twice */
     for (int i = 0; i < n; i++)
         if (lu->position[i] != -1) lu->position[i] = -2 - lu->position[i];
+    return 1;
+}
+
+/* Rows of U ascending and rows of L, by transposing twice. */
+static int transpose(perp__block_lu *lu)
+{
+    int m = lu->m;
     int fill = lu->ustart[m];
     if (!perp__grow(&lu->lcol, &lu->lcapacity, fill + 1, sizeof(int))) return 0;
     if (!perp__grow(&lu->uval, &lu->uvcapacity, fill + 1, PADDED * sizeof(double))) return 0;
@@ -248,6 +250,61 @@ int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int 
     for (int i = 0; i < m; i++)
         for (int t = lu->lstart[i]; t < lu->lstart[i + 1]; t++) lu->ucol[count[lu->lcol[t]]++] = i;
     return 1;
+}
+
+/* Has every active row a block in every active column? Then any order is as good as any other. */
+static int is_full(const perp__block_lu *lu, const int *start, const int *col)
+{
+    for (int i = 0; i < lu->n; i++) {
+        int count = 0;
+        if (lu->position[i] < 0) continue;
+        for (int k = start[i]; k < start[i + 1]; k++) count += lu->position[col[k]] == 0;
+        if (count < lu->m) return 0;
+    }
+    return 1;
+}
+
+/* All that is above the diagonal, in the order of the rows. */
+static int fill_all(perp__block_lu *lu)
+{
+    int at = 0, m = lu->m;
+    if (!perp__grow(&lu->ucol, &lu->ucapacity, m * (m - 1) / 2 + 1, sizeof(int))) return 0;
+    lu->ustart[0] = 0;
+    for (int k = 0; k < m; k++) {
+        for (int j = k + 1; j < m; j++) lu->ucol[at++] = lu->order[j];
+        lu->ustart[k + 1] = at;
+    }
+    return 1;
+}
+
+/* The order of the rows; the pattern of the last time where it was full and as large. */
+static int order_full(perp__block_lu *lu)
+{
+    for (int i = 0, k = 0; i < lu->n; i++) {
+        if (lu->position[i] < 0) continue;
+        lu->order[k] = i;
+        lu->position[i] = k++;
+    }
+    if (lu->full == lu->m) return 1;
+    lu->full = 0;
+    if (!fill_all(lu) || !transpose(lu)) return 0;
+    lu->full = lu->m;
+    return 1;
+}
+
+int perp__block_lu_order(perp__block_lu *lu, int n, const int *start, const int *col,
+                         const int *active)
+{
+    PERP_ASSERT(n <= lu->n_max);
+    lu->n = n;
+    lu->m = 0;
+    for (int i = 0; i < n; i++) {
+        lu->position[i] = !active || active[i] ? 0 : -1;
+        lu->m += lu->position[i] == 0;
+    }
+    if (is_full(lu, start, col)) return order_full(lu);
+    lu->full = 0;
+    return minimum_degree(lu, start, col) && transpose(lu);
 }
 
 /* row[to[s]] -= a u[s] for n blocks, a row by row, for every vector width (simd.h). */
@@ -302,6 +359,21 @@ static inline void unpad(double *restrict block, const double *restrict from)
 {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) block[3 * i + j] = from[4 * i + j];
+}
+
+/* inv(a) by cofactors, where a determinant of the order of its largest product says that they lose few digits. */
+static int invert_by_cofactors(const double *a, double *inverse)
+{
+    double c[9] = {a[4] * a[8] - a[5] * a[7], a[2] * a[7] - a[1] * a[8], a[1] * a[5] - a[2] * a[4],
+                   a[5] * a[6] - a[3] * a[8], a[0] * a[8] - a[2] * a[6], a[2] * a[3] - a[0] * a[5],
+                   a[3] * a[7] - a[4] * a[6], a[1] * a[6] - a[0] * a[7], a[0] * a[4] - a[1] * a[3]};
+    double det = a[0] * c[0] + a[1] * c[3] + a[2] * c[6], largest = 0;
+    for (int k = 0; k < 9; k++) largest = fabs(a[k]) > largest ? fabs(a[k]) : largest;
+    double cube = largest * largest * largest;
+    if (!(cube > PERP_LEAST_FACTOR && fabs(det) > PERP_TOL_COFACTORS * cube)) return 0;
+    det = 1 / det;
+    for (int k = 0; k < 9; k++) inverse[k] = det * c[k];
+    return 1;
 }
 
 /* inv(a) by Gauss-Jordan with complete pivoting; pivots below `floor` are replaced. Returns how
@@ -380,7 +452,9 @@ int perp__block_lu_factor(perp__block_lu *lu, const int *start, const int *col, 
             subtract(row, l, lu->uval + PADDED * (size_t)uk, lu->ucol + uk, lu->ustart[k + 1] - uk);
         }
         unpad(block, row + PADDED * (size_t)i);
-        replaced += block_invert(block, tiny * size, lu->inverse + 9 * (size_t)i);
+        double *inverse = lu->inverse + 9 * (size_t)i;
+        if (!invert_by_cofactors(block, inverse))
+            replaced += block_invert(block, tiny * size, inverse);
         for (int t = ui; t < ui + length; t++)
             memcpy(lu->uval + PADDED * (size_t)t, row + PADDED * (size_t)lu->ucol[t],
                    PADDED * sizeof(double));

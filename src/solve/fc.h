@@ -8,6 +8,15 @@
 #include "perp/friction.h"
 #include "linalg/block_lu.h"
 
+/* What one contact's solution takes of its block alone. */
+typedef struct perp__fc_local {
+    const double *W;    /* 9 entries row by row */
+    double adjugate[9]; /* W^-1 d0 */
+    double d0, d1;      /* det(W + diag(0, x, x)) = d0 + d1 x + W_nn x^2 */
+    double inverse;     /* 1/d0, 0 where that is rounding or underflows */
+    double lambda;      /* of the last solution that slid, else 0 */
+} perp__fc_local;
+
 /* Scaled problem, with s = scale and f = force: r_i = f_i r'_i, u'_i = s_i u_i, W'_ij = s_i W_ij f_j, q'_i = s_i q_i; f_i is s_i
  * times powers of two. The cones are unchanged, so a solution of one is a solution of the other. A problem in the
  * plane gets a second tangent with W_t2t2 = W_t1t1, coupled to nothing: its r_t2 is exactly 0. */
@@ -31,9 +40,10 @@ typedef struct perp__fc {
     double *r, *u; /* 3 nc: the iterate, and W r + q of it after perp__fc_residual */
     double *best;  /* 3 nc: the best iterate of this solve */
     double best_residual;
-    double *work;     /* PERP__FC_WORK vectors of 3 nc */
-    double *jacobian; /* nb x 9 */
-    int *active;      /* nc */
+    double *work;          /* PERP__FC_WORK vectors of 3 nc */
+    double *jacobian;      /* nb x 9 */
+    perp__fc_local *local; /* nc: of the sweeps */
+    int *active;           /* nc */
     perp__block_lu *lu;
     const perp_fc_options *options;
     int is_stuck; /* Newton stalled before: now short steps raise its shift */
@@ -98,6 +108,11 @@ double perp__fc_contact_error(int d, double mu, const double *r, const double *u
 
 /* P_K for 3-D contacts. */
 void perp__fc_cone(double mu, const double *x, double *p);
+
+perp__fc_local perp__fc_local_of(const double *W);
+
+/* One contact, as perp__fc_contact; where it slides, Newton ends after a step below `tol` of the root: the error is its square. */
+int perp__fc_local_solve(perp__fc_local *l, const double *q, double mu, double tol, double *r);
 
 /* One contact: find r with u = W r + q and the conditions of perp/friction.h, exactly but for
  * rounding. W: 9 entries row by row, q: 3, r: in the last r (a guess), out the solution. Returns 0

@@ -1,10 +1,11 @@
 /* Nonsmooth Gauss-Seidel for friction problems.
  *
  * Contacts one after the other: with the others' newest impulses q_i' = q_i + sum_{j != i} W_ij
- * r_j, solve contact i exactly (fc_cone.c), relax r_i by omega inside the cone. Fails: converges
- * slowly, or cycles, where many stiff contacts share bodies. Cost: one product with W a sweep. Jean
- * & Moreau 1992; Jourdan, Alart & Jean 1998. */
+ * r_j, solve contact i (fc_cone.c; the nearer to the end the more exactly), relax r_i by omega
+ * inside the cone. Fails: converges slowly, or cycles, where many stiff contacts share bodies.
+ * Cost: one product with W a sweep. Jean & Moreau 1992; Jourdan, Alart & Jean 1998. */
 
+#include "base/tol.h"
 #include "solve/fc.h"
 
 #include <math.h>
@@ -17,14 +18,14 @@ static double sweep(perp__fc *fc, double omega)
         double b[3] = {fc->q[3 * i], fc->q[3 * i + 1], fc->q[3 * i + 2]};
         int d = fc->diag[i];
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
-            if (k == d) continue;
             const double *w = fc->block + 9 * (size_t)k, *x = r + 3 * (size_t)fc->col[k];
+            if (k == d || (x[0] == 0 && x[1] == 0 && x[2] == 0)) continue;
             b[0] += w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
             b[1] += w[3] * x[0] + w[4] * x[1] + w[5] * x[2];
             b[2] += w[6] * x[0] + w[7] * x[1] + w[8] * x[2];
         }
         double *ri = r + 3 * (size_t)i, x[3] = {ri[0], ri[1], ri[2]};
-        perp__fc_contact(fc->block + 9 * (size_t)d, b, fc->mu[i], x);
+        perp__fc_local_solve(&fc->local[i], b, fc->mu[i], PERP_FC_SLIDE_SWEEP, x);
         if (omega != 1) {
             for (int c = 0; c < 3; c++) x[c] = ri[c] + omega * (x[c] - ri[c]);
             if (omega > 1) perp__fc_cone(fc->mu[i], x, x);
@@ -41,6 +42,8 @@ double perp__fc_sweeps(perp__fc *fc, int limit)
 {
     double omega = fc->options->nsgs.omega, residual = perp__fc_residual(fc), at = INFINITY;
     int check = 1;
+    for (int i = 0; i < fc->nc && residual > fc->target; i++)
+        fc->local[i] = perp__fc_local_of(fc->block + 9 * (size_t)fc->diag[i]);
     for (int k = 1; k <= limit && residual > fc->target; k++) {
         double change = sqrt(sweep(fc, omega));
         fc->iterations++;

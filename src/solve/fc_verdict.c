@@ -13,12 +13,12 @@
 
 void perp_fc_project(int dimension, double mu, const double *x, double *p)
 {
-    double t = dimension == 3 ? hypot(x[1], x[2]) : fabs(x[1]);
+    double t = dimension == 3 ? perp__length(x[1], x[2]) : fabs(x[1]);
     if (x[0] >= 0 && t <= mu * x[0]) { /* inside */
         for (int k = 0; k < dimension; k++) p[k] = x[k];
         return;
     }
-    double h = hypot(1, mu), n = (x[0] / h + mu / h * t) / h;
+    double h = perp__length(1, mu), n = (x[0] / h + mu / h * t) / h;
     if (mu * t <= -x[0]) n = 0; /* inside the polar cone */
     double f = t > 0 ? mu * n / t : 0;
     for (int k = 1; k < dimension; k++) p[k] = f * x[k];
@@ -64,6 +64,17 @@ static void block_sums_with_low(const perp_fc *p, const double *r, perp__fc_sums
     }
 }
 
+/* Adds x times a column of W, without low. */
+static void column_sums(int n, const double *restrict column, double x, double *restrict u,
+                        double *restrict S)
+{
+    for (int i = 0; i < n; i++) {
+        double term = column[i] * x;
+        u[i] += term;
+        S[i] += fabs(term);
+    }
+}
+
 static void caller_sums(const perp_fc *p, const double *r, perp__fc_sums to)
 {
     int n = p->dimension * p->nc;
@@ -72,7 +83,11 @@ static void caller_sums(const perp_fc *p, const double *r, perp__fc_sums to)
     for (int i = 0; i < n && to.low; i++) to.low[i] = 0;
     for (int j = 0; j < n && p->W; j++) {
         const double *column = p->W + (size_t)j * (size_t)p->ldw;
-        for (int i = 0; i < n && r[j] != 0; i++) add_term(to, i, column[i], r[j]);
+        if (r[j] == 0) continue;
+        if (to.S && !to.low)
+            column_sums(n, column, r[j], to.u, to.S);
+        else
+            for (int i = 0; i < n; i++) add_term(to, i, column[i], r[j]);
     }
     if (!p->W && to.low)
         block_sums_with_low(p, r, to);
@@ -89,7 +104,7 @@ double perp__fc_residual_of(const perp_fc *p, const double *r, const double *u)
     double largest = 0;
     for (int i = 0; i < p->nc; i++) {
         const double *ri = r + (size_t)i * (size_t)d, *ui = u + (size_t)i * (size_t)d;
-        double x[3] = {0}, proj[3], sum = 0, t = d == 3 ? hypot(ui[1], ui[2]) : fabs(ui[1]);
+        double x[3] = {0}, proj[3], sum = 0, t = d == 3 ? perp__length(ui[1], ui[2]) : fabs(ui[1]);
         for (int k = 0; k < d; k++) x[k] = ri[k] - ui[k];
         x[0] -= p->mu[i] * t;
         perp_fc_project(d, p->mu[i], x, proj);
@@ -118,7 +133,7 @@ int perp__fc_snap(int d, double mu, double *r)
 {
     double most = mu * r[0];
     if (r[0] > 0 && fabs(r[1]) + (d == 3 ? fabs(r[2]) : 0) <= most) return 0;
-    double t = d == 3 ? hypot(r[1], r[2]) : fabs(r[1]);
+    double t = d == 3 ? perp__length(r[1], r[2]) : fabs(r[1]);
     int was_outside = !(r[0] >= 0);
     if (!(r[0] > 0)) r[0] = most = 0;
     if (t <= most) return was_outside;

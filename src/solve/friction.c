@@ -21,6 +21,7 @@ struct perp_fc_solver {
     int dimension, nc_max, nb_max, nv_max;
     perp__fc fc;
     double *memory; /* all vectors of fc, and those below */
+    perp__fc_local *local;
     int *indices;
     double *dense;      /* (d nc)^2: W from mass and Jacobian; NULL without */
     double *mass;       /* nv x nv: factors of M */
@@ -161,6 +162,7 @@ static int allocate(perp_fc_solver *s)
     int ok = 1;
     ok &=
         (s->memory = malloc((18 * nb + n * (7 + PERP__FC_WORK) + 8 * nc) * sizeof(double))) != NULL;
+    ok &= (s->local = malloc(nc * sizeof *s->local)) != NULL;
     ok &= (s->indices = malloc((10 * nc + 2 * nb + 3) * sizeof(int))) != NULL;
     if (nv) {
         ok &= (s->dense = malloc((dn * dn + 1) * sizeof(double))) != NULL;
@@ -194,6 +196,7 @@ static void lay_out(perp_fc_solver *s)
     s->error = at, at += nc;
     s->reached = at, at += nc;
     s->target = at;
+    s->fc.local = s->local;
     int *index = s->indices;
     s->fc.start = index, index += nc + 1;
     s->fc.diag = index, index += nc;
@@ -247,6 +250,7 @@ void perp_fc_solver_destroy(perp_fc_solver *solver)
     if (!solver) return;
     perp__block_lu_destroy(solver->fc.lu);
     free(solver->memory);
+    free(solver->local);
     free(solver->indices);
     free(solver->dense);
     free(solver->mass);
@@ -292,15 +296,21 @@ static int input_valid(const perp_fc *p)
     return matrix_finite(p->M, p->nv, p->nv, p->ldm) && matrix_finite(p->J, n, p->nv, p->ldj);
 }
 
-/* Add a d x d block, strides (rs, cs), to a zeroed 3 x 3 one. */
-static void block_add(double *to, const double *from, int d, size_t rs, size_t cs)
+static inline void block_add_any(double *to, const double *from, int d, size_t rs, size_t cs)
 {
-    if (d == 3 && cs == 1) {
-        for (int e = 0; e < 9; e++) to[e] += from[e];
-        return;
-    }
     for (int a = 0; a < d; a++)
         for (int b = 0; b < d; b++) to[3 * a + b] += from[(size_t)a * rs + (size_t)b * cs];
+}
+
+/* Add a d x d block, strides (rs, cs), to a zeroed 3 x 3 one; the frequent ones have loops of their own. */
+static void block_add(double *to, const double *from, int d, size_t rs, size_t cs)
+{
+    if (d == 3 && cs == 1)
+        block_add_any(to, from, 3, 3, 1);
+    else if (d == 3 && rs == 1)
+        block_add_any(to, from, 3, 1, cs);
+    else
+        block_add_any(to, from, d, rs, cs);
 }
 
 static int is_zero(const double *w, int d, size_t rs, size_t cs)
@@ -337,11 +347,13 @@ static void join_contacts(const perp_fc *p, int *parent)
         if (p->row[k] != p->col[k] && !is_zero(p->block + k * d * d, d, (size_t)d, 1))
             join(parent, p->row[k], p->col[k]);
     }
+    int parts = p->nc;
     for (int j = 0; j < p->nc && p->W; j++) {
-        for (int i = 0; i < p->nc; i++) {
+        for (int i = 0; i < p->nc && parts > 1; i++) {
             const double *w = p->W + (size_t)(d * i) + (size_t)(d * j) * (size_t)p->ldw;
-            if (root(parent, i) != root(parent, j) && !is_zero(w, d, 1, (size_t)p->ldw))
-                join(parent, i, j);
+            if (root(parent, i) == root(parent, j) || is_zero(w, d, 1, (size_t)p->ldw)) continue;
+            join(parent, i, j);
+            parts--;
         }
     }
 }
@@ -664,6 +676,7 @@ void perp__fc_velocity(const perp__fc *fc, const double *r, double *u)
         double a = fc->q[3 * i], b = fc->q[3 * i + 1], c = fc->q[3 * i + 2];
         for (int k = fc->start[i]; k < fc->start[i + 1]; k++) {
             const double *w = fc->block + 9 * (size_t)k, *x = r + 3 * (size_t)fc->col[k];
+            if (x[0] == 0 && x[1] == 0 && x[2] == 0) continue;
             a += w[0] * x[0] + w[1] * x[1] + w[2] * x[2];
             b += w[3] * x[0] + w[4] * x[1] + w[5] * x[2];
             c += w[6] * x[0] + w[7] * x[1] + w[8] * x[2];

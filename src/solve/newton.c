@@ -6,6 +6,7 @@
  * 3. Where the system is singular or d no descent: the diagonal is raised once (Levenberg), then minus the
  * gradient. */
 
+#include "base/holds.h"
 #include "base/tol.h"
 #include "solve/newton.h"
 #include "solve/solver.h"
@@ -24,9 +25,7 @@ typedef struct newton {
 /* a + b - sqrt(a^2 + b^2) and its derivatives. */
 static double fischer_burmeister(double a, double b, double *by_a, double *by_b)
 {
-    double square =
-        a * a + b * b; /* hypot costs more, and is for squares that overflow or vanish */
-    double r = square > 1e-280 && square < 1e280 ? sqrt(square) : hypot(a, b);
+    double r = perp__length(a, b);
     *by_a = r > 0 ? 1 - a / r : 1 - sqrt(0.5);
     *by_b = r > 0 ? 1 - b / r : 1 - sqrt(0.5);
     /* without cancellation where both are positive */

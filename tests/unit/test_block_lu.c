@@ -78,10 +78,40 @@ static void random_blocks_are_solved(void **state)
     perp__block_lu_destroy(lu);
 }
 
+/* One block, from regular to singular: cofactors where they are good enough, pivots else, and those of 0 are said. */
+static void blocks_are_inverted_however_regular(void **state)
+{
+    (void)state;
+    const int start[] = {0, 1}, col[] = {0};
+    perp__block_lu *lu = perp__block_lu_create(1);
+    assert_non_null(lu);
+    assert_true(perp__block_lu_order(lu, 1, start, col, NULL));
+    for (int k = 0; k < 300; k++) {
+        rng g = {(uint64_t)k + 1};
+        double small = pow(10, -uniform(&g, 0, 12)), unit = pow(10, uniform(&g, -120, 120));
+        double a[9], x[3], b[3], off = 0, largest = 0;
+        for (int e = 0; e < 9; e++) a[e] = uniform(&g, -1, 1) * unit;
+        for (int e = 0; e < 3; e++) a[6 + e] = a[e] - a[3 + e] + small * a[6 + e];
+        for (int e = 0; e < 3; e++) x[e] = b[e] = uniform(&g, -1, 1);
+        assert_int_equal(perp__block_lu_factor(lu, start, col, a, 1e-18), 0);
+        perp__block_lu_solve(lu, x);
+        for (int i = 0; i < 3; i++) {
+            off =
+                fmax(off, fabs(a[3 * i] * x[0] + a[3 * i + 1] * x[1] + a[3 * i + 2] * x[2] - b[i]));
+            largest = fmax(largest, unit * fabs(x[i]));
+        }
+        if (!(off <= 1e-13 * (1 + largest))) fail_msg("block %d: %g beside %g", k, off, largest);
+    }
+    const double singular[9] = {1, 2, 3, 2, 4, 6, 3, 6, 9};
+    assert_int_equal(perp__block_lu_factor(lu, start, col, singular, 1e-14), 2);
+    perp__block_lu_destroy(lu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_blocks_are_solved),
+        cmocka_unit_test(blocks_are_inverted_however_regular),
     };
     return run_all(tests);
 }

@@ -5,6 +5,7 @@
 
 #include "contacts.h"
 #include "perp/friction.h"
+#include "base/tol.h"
 #include "solve/fc.h"
 
 static perp_fc_info solve(perp_fc_method method, const perp_fc *problem, double *r, double *u)
@@ -87,6 +88,29 @@ static void one_contact_is_solved_for_random_blocks(void **state)
         slides += r[0] > 0 && t >= mu * r[0] * (1 - 1e-9);
     }
     assert_true(open > 1000 && sticks > 1000 && slides > 1000);
+}
+
+/* In sweeps a contact is solved again and again: roughly each time, from where it was, and in the end exactly. */
+static void a_contact_solved_roughly_again_and_again_is_solved(void **state)
+{
+    (void)state;
+    rng g = {12};
+    int rough = 0;
+    for (int k = 0; k < 3000; k++) {
+        double W[9], q[3], r[3] = {0}, exact[3] = {0}, mu = uniform(&g, 0.1, 2), off = 0;
+        random_block(&g, 0, W);
+        for (int c = 0; c < 3; c++) q[c] = uniform(&g, -1, 1);
+        assert_true(perp__fc_contact(W, q, mu, exact));
+        perp__fc_local local = perp__fc_local_of(W);
+        for (int again = 0; again < 4; again++) {
+            assert_true(perp__fc_local_solve(&local, q, mu, PERP_FC_SLIDE_SWEEP, r));
+            for (int c = 0; c < 3; c++) off = fmax(off, fabs(r[c] - exact[c]));
+            if (again == 0) rough += off > 1e-9 * exact[0];
+            if (again < 3) off = 0;
+        }
+        if (!(off <= 1e-10 * exact[0])) fail_msg("block %d: %g from %g", k, off, exact[0]);
+    }
+    assert_true(rough > 30);
 }
 
 /* auto needs one step for a contact that is alone, and says nothing the verdict does not. */
@@ -556,6 +580,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(projection_is_the_nearest_point_of_the_cone),
         cmocka_unit_test(one_contact_is_solved_for_random_blocks),
+        cmocka_unit_test(a_contact_solved_roughly_again_and_again_is_solved),
         cmocka_unit_test(one_contact_alone_takes_auto_one_step),
         cmocka_unit_test(a_block_that_is_not_positive_definite_is_not_claimed),
         cmocka_unit_test(a_particle_sticks_slides_and_flies),
