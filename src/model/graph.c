@@ -304,10 +304,32 @@ perp_expr perp__neg(perp__graph *graph, perp_expr a)
 
 /* Passes -------------------------------------------------------------------------------------- */
 
-static int ascending(const void *x, const void *y)
+static void insert(int *list, int n)
 {
-    int a = *(const int *)x, b = *(const int *)y;
-    return (a > b) - (a < b);
+    for (int i = 1; i < n; i++) {
+        int x = list[i], j = i;
+        for (; j > 0 && list[j - 1] > x; j--) list[j] = list[j - 1];
+        list[j] = x;
+    }
+}
+
+/* Sort numbers >= 0 by their digits, the last first; scratch: n. */
+static void sort_ascending(int *list, int n, int *scratch)
+{
+    enum { FEW = 24, BITS = 8, VALUES = 1 << BITS };
+    int largest = 0;
+    if (n <= FEW) {
+        insert(list, n);
+        return;
+    }
+    for (int i = 0; i < n; i++) largest = list[i] > largest ? list[i] : largest;
+    for (int shift = 0; shift < 31 && largest >> shift > 0; shift += BITS) {
+        int from[VALUES + 1] = {0};
+        for (int i = 0; i < n; i++) from[(list[i] >> shift & (VALUES - 1)) + 1]++;
+        for (int v = 0; v < VALUES; v++) from[v + 1] += from[v];
+        for (int i = 0; i < n; i++) scratch[from[list[i] >> shift & (VALUES - 1)]++] = list[i];
+        memcpy(list, scratch, (size_t)n * sizeof *list);
+    }
 }
 
 /* The nodes met so far, with their places in a list: open addressing. */
@@ -344,7 +366,7 @@ static int visit(met *m, int node, int **list, int *n, int *capacity)
     int at = slot_of(m, node);
     if (m->slot[at].node == node) return 1;
     m->slot[at].node = node;
-    if (!perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
+    if (*n == *capacity && !perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
     (*list)[(*n)++] = node;
     return 2 * *n <= m->size || widen(m, *list, *n);
 }
@@ -389,7 +411,7 @@ int *perp__graph_reach(const perp__graph *graph, const perp_expr *roots, int nro
     int *longer = ok ? realloc(list, (3 * (size_t)n + 1) * sizeof *longer) : NULL;
     if (longer) {
         list = longer;
-        qsort(list, (size_t)n, sizeof *list, ascending);
+        sort_ascending(list, n, list + n);
         for (int k = 0; k < n; k++) m.slot[slot_of(&m, list[k])].place = k;
         for (int k = 0; k < n; k++) {
             const perp__node *node = &graph->node[list[k]];
@@ -461,6 +483,18 @@ int perp__graph_value(const perp__graph *graph, perp_expr e, const double *symbo
     return ok;
 }
 
+/* The copy of a node whose operands, those it has, are copied. */
+static perp_expr copy_node(perp__graph *to, const perp__node *node, const perp_expr *map,
+                           perp_expr a, perp_expr b)
+{
+    to->source = node->source;
+    switch (ops[node->op].arity) {
+    case 0: return node->op == PERP__CONST ? perp__const(to, node->value) : map[node->a];
+    case 1: return perp__unary(to, node->op, a);
+    default: return perp__binary(to, node->op, a, b);
+    }
+}
+
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies)
 {
@@ -470,16 +504,10 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
     if (!reach || !copy) to->failed = 1;
     for (int k = 0; k < n && !to->failed; k++) {
         perp__node node = from->node[reach[k]]; /* by value: `to` may be `from` and grow */
-        to->source = node.source;
-        switch (ops[node.op].arity) {
-        case 0: copy[k] = node.op == PERP__CONST ? perp__const(to, node.value) : map[node.a]; break;
-        case 1:
-            copy[k] = perp__unary(to, node.op, copy[perp__operand_place(reach, n, k, 0)]);
-            break;
-        default:
-            copy[k] = perp__binary(to, node.op, copy[perp__operand_place(reach, n, k, 0)],
-                                   copy[perp__operand_place(reach, n, k, 1)]);
-        }
+        int arity = ops[node.op].arity;
+        copy[k] =
+            copy_node(to, &node, map, arity > 0 ? copy[perp__operand_place(reach, n, k, 0)] : 0,
+                      arity > 1 ? copy[perp__operand_place(reach, n, k, 1)] : 0);
     }
     to->source = -1;
     for (int i = 0; i < nroots && !to->failed; i++)
@@ -487,4 +515,40 @@ int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *
     free(reach);
     free(copy);
     return !to->failed;
+}
+
+/* Put a node that has no copy into the list, once. */
+static int await(perp_expr *copy, int node, int **list, int *n, int *capacity)
+{
+    enum { AWAITED = -2 };
+    if (copy[node] >= 0 || copy[node] == AWAITED) return 1;
+    if (*n == *capacity && !perp__grow(list, capacity, *n + 1, sizeof **list)) return 0;
+    copy[node] = AWAITED;
+    (*list)[(*n)++] = node;
+    return 1;
+}
+
+perp_expr perp__graph_copy_kept(perp__graph *to, const perp__graph *from, perp_expr e,
+                                const perp_expr *map, perp_expr *copy)
+{
+    int n = 0, capacity = 0, *list = NULL, ok = await(copy, e, &list, &n, &capacity);
+    for (int k = 0; k < n && ok; k++) {
+        const perp__node *node = &from->node[list[k]];
+        int arity = ops[node->op].arity;
+        ok = (arity < 1 || await(copy, node->a, &list, &n, &capacity)) &&
+             (arity < 2 || await(copy, node->b, &list, &n, &capacity));
+    }
+    int *longer = n && ok ? realloc(list, 2 * (size_t)n * sizeof *longer) : NULL;
+    if (longer) list = longer;
+    if (!ok || (n && !longer)) to->failed = 1;
+    if (!to->failed && n) sort_ascending(list, n, list + n);
+    for (int k = 0; k < n && !to->failed; k++) {
+        const perp__node *node = &from->node[list[k]];
+        int arity = ops[node->op].arity;
+        copy[list[k]] =
+            copy_node(to, node, map, arity > 0 ? copy[node->a] : 0, arity > 1 ? copy[node->b] : 0);
+    }
+    to->source = -1;
+    free(list);
+    return to->failed ? 0 : copy[e];
 }

@@ -94,6 +94,11 @@ int perp__graph_not_finite(const perp__graph *graph, const perp_expr *roots, int
 int perp__graph_copy(perp__graph *to, const perp__graph *from, const perp_expr *roots, int nroots,
                      const perp_expr *map, perp_expr *copies);
 
+/* The copy of one expression, of which parts may be copied already: copy has a place for each node of `from`, -1 where it has none yet, for one
+ * map and one `strict`. The nodes that are made are those that perp__graph_copy makes. */
+perp_expr perp__graph_copy_kept(perp__graph *to, const perp__graph *from, perp_expr e,
+                                const perp_expr *map, perp_expr *copy);
+
 /* derive.c ------------------------------------------------------------------------------------ */
 
 /* A sparse row of derivatives: column[k] is where entry[k] stands; columns ascend. */

@@ -54,8 +54,21 @@ int perp__instant_create(perp__instant *at, const perp_model *m, perp__graph *gr
     return 1;
 }
 
+/* As when no map is made. */
+static void forget_copies(perp__instant *at)
+{
+    memset(at->is_made, 0, sizeof at->is_made);
+    for (int k = 0; k < PERP__READINGS; k++) {
+        for (int strict = 0; strict < 2; strict++) {
+            free(at->copy[k][strict]);
+            at->copy[k][strict] = NULL;
+        }
+    }
+}
+
 void perp__instant_clear(perp__instant *at)
 {
+    forget_copies(at);
     free(at->known);
     free(at->before);
     free(at->rate_column);
@@ -149,14 +162,14 @@ const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int
 {
     const perp_model *m = at->model;
     perp_expr *map = at->map[reading];
-    if (at->point != point) memset(at->is_made, 0, sizeof at->is_made);
+    if (at->point != point) forget_copies(at);
     at->point = point;
     if (at->is_made[reading]) return map;
     at->is_made[reading] = 1;
     int is_begin = reading == PERP__AT_BEGIN, nv = m->nitem[PERP_VAR];
     memcpy(map, at->known, (size_t)m->nsymbol * sizeof *map);
     map[PERP__SYM_T] = has_point(reading) ? at->time[point] : at->start;
-    map[PERP__SYM_T_PRE] = is_begin                              ? -1
+    map[PERP__SYM_T_PRE] = is_begin                             ? -1
                            : at->is_limit && has_point(reading) ? at->time[point]
                                                                 : at->start;
     map[PERP__SYM_H] = is_begin ? -1 : at->h;
@@ -170,7 +183,15 @@ const perp_expr *perp__instant_map(perp__instant *at, perp__reading reading, int
 
 perp_expr perp__instant_read(perp__instant *at, perp_expr e, perp__reading reading, int point)
 {
-    return translate(at, e, perp__instant_map(at, reading, point));
+    const perp_expr *map = perp__instant_map(at, reading, point);
+    perp_expr **copy = &at->copy[reading][at->graph->strict != 0];
+    if (!*copy && at->model->graph.count > 0) {
+        size_t size = (size_t)at->model->graph.count * sizeof **copy;
+        *copy = malloc(size);
+        if (!*copy) at->graph->failed = 1;
+        if (*copy) memset(*copy, -1, size);
+    }
+    return *copy ? perp__graph_copy_kept(at->graph, &at->model->graph, e, map, *copy) : 0;
 }
 
 int perp__instant_has(perp__instant *at, const perp_expr *map, perp_expr e)

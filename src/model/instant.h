@@ -39,6 +39,9 @@ typedef struct perp__instant {
     int point;    /* which all that follows is for */
     perp_expr *map[PERP__READINGS];
     char is_made[PERP__READINGS];
+    perp_expr *copy
+        [PERP__READINGS]
+        [2]; /* node of the model -> what it is there, or -1; of a graph that is strict. NULL: not used yet */
 } perp__instant;
 
 /* rate: the first of as many symbols as there are states, all free; symbols: how many symbols the graph has, these included. 0

@@ -36,6 +36,9 @@ typedef struct plan {
     perp_expr *zero_y; /* symbol -> itself, but 0 for the y and what the assigned are then */
     perp_expr *made;   /* assigned var -> what sets it, of unknowns and assigned ones before it */
     perp_expr *full;   /* symbol -> itself, but of unknowns alone for an assigned var */
+    perp_expr *filled
+        [2]; /* node -> itself by `full`, or -1 while not asked for; of a graph that is strict */
+    int nfilled[2], cfilled[2];
     perp__sparse_row *slope; /* assigned var -> its derivatives by the y */
     int *rate, nrate, crate; /* the states whose derivatives stand in each equation, ... */
     int *rate_start;         /* ... one equation after the other */
@@ -202,10 +205,23 @@ static void build_rows(plan *p)
     s->nrow = r;
 }
 
+/* By p->full. */
+static perp_expr fill(plan *p, perp_expr e)
+{
+    int strict = p->graph.strict != 0, *n = &p->nfilled[strict];
+    if (p->step->sym.assigned.n == 0) return e; /* nothing to do */
+    if (!perp__grow(&p->filled[strict], &p->cfilled[strict], p->graph.count, sizeof(perp_expr))) {
+        p->graph.failed = 1;
+        return 0;
+    }
+    while (*n < p->graph.count) p->filled[strict][(*n)++] = -1;
+    return perp__graph_copy_kept(&p->graph, &p->graph, e, p->full, p->filled[strict]);
+}
+
 static perp_expr substitute(plan *p, perp_expr e, const perp_expr *map)
 {
     perp_expr result = 0;
-    if (map == p->full && p->step->sym.assigned.n == 0) return e; /* nothing to do */
+    if (map == p->full) return fill(p, e);
     perp__graph_copy(&p->graph, &p->graph, &e, 1, map, &result);
     return result;
 }
@@ -689,7 +705,7 @@ static int write_rows(plan *p)
 {
     perp__graph_clear(&p->graph);
     if (!perp__graph_init(&p->graph)) return 0;
-    p->nrate = 0;
+    p->nrate = p->nfilled[0] = p->nfilled[1] = 0;
     if (!make_instant(p, &p->end) || (p->step->gaps.n && !make_instant(p, &p->damped))) return 0;
     for (int s = 0; s < perp__step_parameter(p->step, p->nparam) + p->step->nx; s++) {
         p->full[s] = perp__symbol(&p->graph, s);
@@ -728,6 +744,8 @@ static void free_plan(plan *p)
     for (int d = 0; p->slope && d < p->step->sym.assigned.n; d++)
         perp__sparse_row_clear(&p->slope[d]);
     free(p->slope);
+    free(p->filled[0]);
+    free(p->filled[1]);
     free(p->kind);
     free(p->row);
     free(p->column);

@@ -392,6 +392,70 @@ static void copies_with_substitution_equal_substituted_values(void **state)
     }
 }
 
+/* Copies one after the other, of which parts are there already, make the same nodes in the same order as copies of their own; also into
+ * the graph that they come from, which grows. */
+static void kept_copies_make_the_nodes_of_others(void **state)
+{
+    (void)state;
+    seed = 77;
+    perp__graph from, own, kept;
+    assert_true(perp__graph_init(&from) && perp__graph_init(&own) && perp__graph_init(&kept));
+    perp_expr e[60], map[NSYM], at[NSYM], *copy = NULL;
+    for (int i = 0; i < 60; i++) e[i] = random_expression(&from, 1 + i % 7);
+    for (int k = 0; k < NSYM; k++) {
+        map[k] = perp__add(&own, perp__symbol(&own, NSYM - 1 - k), perp__const(&own, k));
+        at[k] = perp__add(&kept, perp__symbol(&kept, NSYM - 1 - k), perp__const(&kept, k));
+    }
+    copy = malloc((size_t)from.count * sizeof *copy);
+    for (int i = 0; i < from.count; i++) copy[i] = -1;
+    for (int i = 0; i < 60; i++) {
+        perp_expr plain = 0;
+        assert_true(perp__graph_copy(&own, &from, &e[i], 1, map, &plain));
+        assert_int_equal(perp__graph_copy_kept(&kept, &from, e[i], at, copy), plain);
+    }
+    assert_int_equal(own.count, kept.count);
+    for (int i = 0; i < own.count; i++) {
+        const perp__node *a = &own.node[i], *b = &kept.node[i];
+        if (a->op != b->op || a->a != b->a || a->b != b->b || a->value != b->value)
+            fail_msg("node %d of %d differs", i, own.count);
+    }
+    int n = own.count;
+    copy = realloc(copy, (size_t)n * sizeof *copy);
+    for (int i = 0; i < n; i++) copy[i] = -1;
+    for (int i = n - 1; i > 0; i -= 7) {
+        perp_expr plain = 0, once = perp__graph_copy_kept(&own, &own, i, map, copy);
+        assert_true(perp__graph_copy(&own, &own, &i, 1, map, &plain));
+        assert_int_equal(once, plain);
+    }
+    free(copy);
+    perp__graph_clear(&from);
+    perp__graph_clear(&own);
+    perp__graph_clear(&kept);
+}
+
+/* The nodes that are reached are in order, for few and for many, near and far apart. */
+static void what_is_reached_is_in_order(void **state)
+{
+    (void)state;
+    perp__graph g;
+    assert_true(perp__graph_init(&g));
+    perp_expr sum = perp__symbol(&g, 0), n20 = 0, n25 = 0;
+    for (int i = 1; i <= 70000; i++) {
+        sum = perp__add(&g, sum, perp__symbol(&g, i));
+        if (i == 11) n20 = sum;
+        if (i == 12) n25 = sum;
+    }
+    perp_expr roots[4] = {sum, n20, n25, 1};
+    for (int k = 0; k < 4; k++) {
+        int n, *reach = perp__graph_reach(&g, &roots[k], 1, &n);
+        assert_non_null(reach);
+        assert_int_equal(n, k == 0 ? 140001 : k == 1 ? 23 : k == 2 ? 25 : 1);
+        for (int i = 1; i < n; i++) assert_true(reach[i] > reach[i - 1]);
+        free(reach);
+    }
+    perp__graph_clear(&g);
+}
+
 static void equal_expressions_are_one_node(void **state)
 {
     (void)state;
@@ -493,6 +557,8 @@ int main(void)
         cmocka_unit_test(tapes_take_what_others_leave),
         cmocka_unit_test(alike_instructions_are_few_runs),
         cmocka_unit_test(copies_with_substitution_equal_substituted_values),
+        cmocka_unit_test(kept_copies_make_the_nodes_of_others),
+        cmocka_unit_test(what_is_reached_is_in_order),
         cmocka_unit_test(equal_expressions_are_one_node),
         cmocka_unit_test(degree_tells_constant_affine_and_nonlinear),
         cmocka_unit_test(not_finite_finds_the_node_and_skips_unknowns),
