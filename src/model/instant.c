@@ -123,15 +123,19 @@ static void map_inputs(perp__instant *at, perp__reading reading, perp_expr *map)
     }
 }
 
-/* h times the slope of a state at the point: sum_j D[c][j] x_j */
+/* h times the slope of a state at the point: sum_j D[c][j] x_j, where the D[c][j] add up to 0 */
 static perp_expr slope(const perp__instant *at, int i)
 {
     perp__graph *g = at->graph;
     const double *D = at->scheme.D[at->point];
     int n = at->model->nitem[PERP_STATE];
-    perp_expr sum = perp__mul(g, perp__const(g, D[0]), at->before[i]);
-    for (int j = 0; j < at->scheme.npoint; j++)
-        sum = perp__add(g, sum, perp__mul(g, perp__const(g, D[j + 1]), at->state[j * n + i]));
+    perp_expr before = at->before[i], sum;
+    sum = at->by_differences ? perp__const(g, 0) : perp__mul(g, perp__const(g, D[0]), before);
+    for (int j = 0; j < at->scheme.npoint; j++) {
+        perp_expr x = at->state[j * n + i];
+        if (at->by_differences) x = perp__sub(g, x, before);
+        sum = perp__add(g, sum, perp__mul(g, perp__const(g, D[j + 1]), x));
+    }
     return sum;
 }
 

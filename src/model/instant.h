@@ -36,6 +36,7 @@ typedef struct perp__instant {
     int *rate_column;         /* symbol of the graph -> state whose derivative it is, or -1 */
     perp_expr *without_rates; /* symbol of the graph -> itself, 0 for derivatives */
     int is_limit; /* pre(x) is the value just before the point, not that at the start: that of the point, where nothing jumps */
+    int by_differences; /* slopes are sums of differences of a state from the start of the step, which cost it no digits where it is large beside them */
     int point;    /* which all that follows is for */
     perp_expr *map[PERP__READINGS];
     char is_made[PERP__READINGS];

@@ -135,6 +135,10 @@ perp_status perp__plan_correct(perp_plan *plan, perp_plan_result *result)
     const perp__program *g = plan->program;
     correction c = {.plan = plan, .first = result->cost};
     perp__pairing pairing = plan->pairing;
+    if (plan->arc_error > 0) {
+        result->cost_error = plan->arc_error;
+        return PERP_OK;
+    }
     int is_clear =
         !(result->cost_error > SLOPES_DO * fabs(result->cost)) && !(result->between > SLOPES_DO);
     if (g->npair > 0 || !isfinite(result->cost_error) || is_clear) return PERP_OK;

@@ -98,6 +98,7 @@ struct perp_plan {
         int out_of_memory; /* a library had none */
         int is_idle;       /* the plan holds, and no state moves */
     } last;                /* run */
+    double arc_error; /* of the cost, where the lengths of arcs were found to the last digits (arcs.c); else 0 */
     perp__attempts attempt;
     perp__arena arena;
 };
@@ -169,6 +170,23 @@ perp_status perp__plan_create_on(const perp_model *model, const perp_plan_option
                                  const perp__mesh *mesh, perp_plan **plan, perp_diag *diag);
 /* Chosen input j a part of the way through step k. */
 double perp__plan_input(const perp_plan *plan, int j, int k, double share);
+/* Unknown j of a point a part of the way through step k; the unknown of `from` that unknown j of a point of `to` is: methods differ in copies of
+ * inputs. */
+double perp__plan_unknown_at(const perp_plan *plan, int j, int k, double share);
+int perp__plan_same_unknown(const perp__program *to, int j, const perp__program *from);
+/* What was set since the plan was made holds on the new mesh, too. */
+void perp__plan_keep_settings(perp_plan *to, const perp_plan *from);
+/* The plan becomes the finer one, which becomes what it was; its options but the method, and what it has tried, stay. */
+void perp__plan_exchange(perp_plan *plan, perp_plan *finer);
+/* Where inputs are at ends of their ranges nearly throughout: a plan of arcs at these, their lengths as exact as the tolerance asks (arcs.c). 1: the plan
+ * is that; 0: there is none; -1: memory. */
+int perp__plan_find_arcs(perp_plan *plan, perp_plan_result *result);
+/* The lengths of runs by Newton's iteration to the last digits, with inputs where they are, and multipliers but those of inputs (lengths.c). 1:
+ * solved; 0: not, or a bound holds something; -1: memory. abnormal: 1 or -1: where more is asked for than there are lengths, as where a motion is the only one,
+ * multipliers are not determined, and may have no bound; so large, with this sign (0 where they are determined). */
+int perp__plan_solve_lengths(perp_plan *plan, int abnormal);
+/* What the present point is with the multipliers it has (solve.c). 0: memory. */
+int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result);
 /* Divide the steps of a plan that holds until its motion is accurate to options.motion_tol, as far as that goes (refine.c). */
 perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result);
 /* Copy a plan's answer to the kept one, or the kept one to where answers are read. */

@@ -276,6 +276,7 @@ static int take_mesh(perp__program *g, const perp__mesh *mesh)
     int n = g->mesh.base = mesh ? mesh->base : g->K;
     g->mesh.nrun = mesh ? mesh->nrun : 0;
     g->mesh.holds = mesh ? mesh->holds : 0;
+    g->mesh.is_exact = mesh ? mesh->is_exact : 0;
     PERP_TAKE(&g->arena, g->mesh.first, n + 1);
     PERP_TAKE(&g->arena, g->mesh.part, g->K);
     if (g->mesh.nrun) PERP_TAKE(&g->arena, g->mesh.cut, g->mesh.nrun + 1);

@@ -101,6 +101,7 @@ typedef struct perp__mesh {
     int nrun, *cut; /* nrun + 1: the first step of each run; none: those of the block */
     double *length; /* a step: its length, where there are runs */
     int holds;      /* inputs are held, though the block does not ask for that */
+    int is_exact;   /* the equations of steps to the last digits */
 } perp__mesh;
 
 typedef struct perp__program {

@@ -9,7 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_MESHES = 25, MOST_PARTS = 4, MOST_RUNS = 40, MOST_ITERATIONS = 300, MOST_IN_VAIN = 3 };
+enum {
+    MOST_MESHES = 25,
+    MOST_PARTS = 4,
+    MOST_RUNS = 40,
+    MOST_ITERATIONS = 300,
+    MOST_IN_VAIN = 3,
+    MOST_LOOKS = 3
+};
 
 /* The next mesh is made for this part of the tolerance; errors are at most lowered so much at a time, more is not foreseen. */
 static const double SHARE = 0.2, LEAST_FACTOR = 1e-4;
@@ -211,8 +218,7 @@ static int choose_parts(refinement *u, double error, int cost_moves)
     return sum <= u->plan->options.most_steps ? sum : 0;
 }
 
-/* Unknown j of a point a part of the way through step k of the plan. */
-static double unknown_at(const perp_plan *plan, int j, int k, double share)
+double perp__plan_unknown_at(const perp_plan *plan, int j, int k, double share)
 {
     const perp__program *g = plan->program;
     double value[PERP__MOST_POINTS];
@@ -223,8 +229,7 @@ static double unknown_at(const perp_plan *plan, int j, int k, double share)
                                 share);
 }
 
-/* The unknown of `from` that unknown j of a point of `to` is: methods differ in copies of inputs. */
-static int same_unknown(const perp__program *to, int j, const perp__program *from)
+int perp__plan_same_unknown(const perp__program *to, int j, const perp__program *from)
 {
     return j < to->ns   ? j
            : j < to->nx ? from->nx + from->nv + from->nsplit + j - to->ns
@@ -238,12 +243,12 @@ static void interpolate(perp_plan *to, const perp_plan *from, const int *parts)
     for (int k = 0, fine = 0; k < old->K; k++)
         for (int i = 0; i < parts[k]; i++, fine++)
             for (int j = 0; j < g->nb * g->npoint; j++) {
-                int c = j / g->nb, same = same_unknown(g, j % g->nb, old),
+                int c = j / g->nb, same = perp__plan_same_unknown(g, j % g->nb, old),
                     input = same - (old->nx + old->nv + old->nsplit);
                 double share = (i + g->scheme.c[c]) / parts[k];
                 size_t at = (size_t)j * (size_t)g->K + (size_t)fine;
                 double x = input >= 0 ? perp__plan_input(from, input, k, share)
-                                      : unknown_at(from, same, k, share);
+                                      : perp__plan_unknown_at(from, same, k, share);
                 to->guess.w[at] = fmax(g->bound.wlo[at], fmin(g->bound.whi[at], x));
             }
     memcpy(to->guess.p, to->initial.p, to->nP * sizeof *to->guess.p);
@@ -261,8 +266,7 @@ static void interpolate(perp_plan *to, const perp_plan *from, const int *parts)
     to->has_guess = PERP__GUESS_COARSER;
 }
 
-/* What was set since the plan was made holds on the new mesh, too. */
-static void start_as(perp_plan *to, const perp_plan *from)
+void perp__plan_keep_settings(perp_plan *to, const perp_plan *from)
 {
     perp__program *g = to->program;
     const perp__program *old = from->program;
@@ -316,14 +320,13 @@ static perp_status create_finer(const refinement *u, int steps, perp_plan **fine
     if (o.max_iter > MOST_ITERATIONS) o.max_iter = MOST_ITERATIONS;
     perp_status status = make_mesh(u, steps, &mesh, &arena) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) status = perp__plan_create_on(plan->model, &o, &mesh, finer, NULL);
-    if (status == PERP_OK) start_as(*finer, plan);
+    if (status == PERP_OK) perp__plan_keep_settings(*finer, plan);
     if (status == PERP_OK) interpolate(*finer, plan, u->parts);
     perp__arena_clear(&arena);
     return status;
 }
 
-/* The plan becomes the finer one, which becomes what it was; its options but the method, and what it has tried, stay. */
-static void exchange(perp_plan *plan, perp_plan *finer)
+void perp__plan_exchange(perp_plan *plan, perp_plan *finer)
 {
     perp_plan was = *plan;
     perp_plan_method method = finer->options.method;
@@ -385,7 +388,7 @@ static int solve_on_next(refinement *u, perp_plan *plan, int cost_moves, perp_pl
         next.meshes = result->meshes + 1;
         next.cost_change = next.cost - result->cost;
         *result = next;
-        exchange(plan, finer);
+        perp__plan_exchange(plan, finer);
     }
     perp_plan_destroy(finer);
     return status == PERP_ERR_MEMORY ? -1 : is_finer;
@@ -430,8 +433,11 @@ perp_status perp__plan_refine(perp_plan *plan, perp_plan_result *result)
 {
     const double tol = plan->options.motion_tol;
     double least = INFINITY;
-    int is_finer = tol > 0 && plan->model->kind != PERP_DISCRETE && plan->program->ns > 0, vain = 0;
+    int is_finer = tol > 0 && plan->model->kind != PERP_DISCRETE && plan->program->ns > 0, vain = 0,
+        looks = 0;
     while (is_finer > 0 && !plan->stopped && result->meshes < MOST_MESHES) {
+        int arcs = looks++ < MOST_LOOKS ? perp__plan_find_arcs(plan, result) : 0;
+        if (arcs) return arcs < 0 ? PERP_ERR_MEMORY : PERP_OK;
         result->on_mesh = result->outcome;
         perp_status status = perp__plan_replay(plan, result, NULL);
         if (status == PERP_OK && result->replay <= tol) status = perp__plan_correct(plan, result);

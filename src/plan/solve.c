@@ -788,6 +788,21 @@ int perp__plan_run_again(perp_plan *plan, perp_plan_result *result)
     return 1;
 }
 
+int perp__plan_judge_point(perp_plan *plan, perp_plan_result *result)
+{
+    double cost;
+    plan->pairing.bound = &plan->program->bound;
+    perp__program_values(plan->program, &plan->pairing, plan->w, plan->p, plan->r, &cost);
+    result->stationarity = stationarity(plan);
+    result->curvature = result->stationarity <= STATIONARY ? second_order(plan) : 0;
+    plan->pairing.bound = &plan->program->bound;
+    int holds = verify(plan, result);
+    if (holds < 0 || !find_costates(plan)) return 0;
+    result->falls = holds && falls_with_horizon(plan);
+    result->outcome = holds ? word_of(plan, result, 1) : PERP_PLAN_LIMIT;
+    return 1;
+}
+
 int perp__plan_run_step(perp_plan *plan, perp_plan_result *result)
 {
     perp__program *g = plan->program;
@@ -991,6 +1006,7 @@ perp_status perp_plan_solve(perp_plan *plan, perp_plan_result *result, perp_diag
         status = perp__program_guess_parts(plan->program, plan->guess.w, plan->guess.p)
                      ? PERP_OK
                      : PERP_ERR_MEMORY;
+    plan->arc_error = 0;
     if (status == PERP_OK) status = perp__plan_run_starts(plan, result);
     if (status != PERP_OK) return status;
     plan->again.has_answer = perp_plan_holds(result->outcome);

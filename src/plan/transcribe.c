@@ -442,6 +442,7 @@ void perp__transcribe(perp__transcriber *t)
         t->failed = 1;
         return;
     }
+    t->at.by_differences = g->mesh.is_exact;
     t->map = t->at.known;
     t->cost = perp__const(t->graph, 0);
     map_params_of_phases(t);

@@ -61,6 +61,43 @@ static void known_optima_are_reached(void **state)
     expect("goddard", 51, 1e-8, -18550.873, 1e-7);
 }
 
+/* Inputs that are at ends of their ranges throughout: where they switch is found to the last digits. Oscillators that start on a switching curve have a
+ * root singularity there: their time errs by the root of what their state does. */
+static void switches_of_least_times_are_exact(void **state)
+{
+    static const struct {
+        const char *name;
+        double least;
+        int arcs;
+    } others[] = {{"di_time", 2, 2},
+                  {"triple_time", 3.17480210393640, 3},
+                  {"swing_time_15", 0.955466361, 2},
+                  {"swing_time_5", 2.385691148, 3},
+                  {"swing_time_3", 3.858300804, 4},
+                  {"two_rods_time", 0.8173932027, 5}};
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        char name[32];
+        int switches = i / 2;
+        snprintf(name, sizeof name, "osc%d%s", switches, i % 2 ? "_free" : "");
+        expect(name, 0, 1e-8, (switches + 1) * acos(-1.0), 1e-8);
+        refined u = refine(name, 0, 1e-8);
+        assert_int_equal(u.r.outcome, PERP_PLAN_LOCAL_MINIMUM);
+        assert_int_equal(perp_plan_phases(u.plan), switches + 1);
+        /* no less than the error, no more than it could be */
+        assert_true(u.r.cost_error >= 0.5 * fabs(u.r.cost - (switches + 1) * acos(-1.0)) ||
+                    switches == 0);
+        assert_true(u.r.cost_error < 1e-6);
+        clear(&u);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        expect(others[i].name, 0, 1e-8, others[i].least, 1e-8);
+        refined u = refine(others[i].name, 0, 1e-8);
+        assert_int_equal(perp_plan_phases(u.plan), others[i].arcs);
+        clear(&u);
+    }
+}
+
 /* Where forces jump nodes move: 39 steps of backward Euler come to 0.65, the motion to 0.6325. */
 static void switches_are_found(void **state)
 {
@@ -260,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_optima_are_reached),
+        cmocka_unit_test(switches_of_least_times_are_exact),
         cmocka_unit_test(switches_are_found),
         cmocka_unit_test(unstable_plans_become_motions),
         cmocka_unit_test(a_tolerance_that_is_not_reached_is_said),
