@@ -88,7 +88,8 @@ static const cli_option options[] = {
      .is_output = 1},
     {"estimate", "HOW",
      "say how far the states at the end are from those of the motion, by other runs that cost a "
-     "tenth of this one: sampled (default); a half: full; none",
+     "tenth of this one, of short ones up to a half or 5 ms: sampled (default); a half, or 50 ms: "
+     "full; none",
      INTO(estimate), .words = estimates},
     {"sensitivity", "NAME,..",
      "further columns: the derivative of every column by these parameters, or initial values of "

@@ -392,13 +392,14 @@ PERP_API perp_simulation_summary perp_simulation_get_summary(const perp_simulati
 /// runs by radau5 with steps as long as an accuracy allows, each more accurate than the last; else beside the same run with longer steps. For runs from the
 /// model's initial state, in which nothing was set; the model as it is now. Allocates; the same numbers on every call.
 ///
-/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual, or what 300 steps of radau5 do
+/// @param part    the other runs may cost about 1/part of what this one did, 10 is usual. In any case 5e6 multiplications (5 ms on one core), and
+///                a first of them 5e7 as far as that is half of this one's; below 10: 5e7. Counted, not timed
 /// @param error   a state each, in its unit: an estimate where it is more than three times `unsure`, else the error is below the sum of both
 /// @param unsure  a state each: the most that the estimate may itself be off by
 /// @param growth  nullable: by how much a difference between two motions grows until now, each state on its own scale. Beyond 1e4 or so no
 ///                estimate says much, as none of the other runs follows the motion
 /// @return PERP_OK; PERP_ERR_ARG (diag says why nothing is known of this run: a discrete model, inputs that may be set,
-///         states that were set or restored, too few steps); PERP_ERR_NO_SOLUTION (the other run cost too much, or failed: diag); PERP_ERR_MEMORY
+///         states that were set or restored, too few steps); PERP_ERR_NO_SOLUTION (another run would cost more than that, or failed: diag); PERP_ERR_MEMORY
 PERP_API perp_status perp_simulation_estimate(const perp_simulation *simulation, int part,
                                               double *error, double *unsure, double *growth,
                                               perp_diag *diag);

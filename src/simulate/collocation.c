@@ -381,10 +381,16 @@ static int take_numbers(perp__collocation *a)
     PERP_TAKE(&a->arena, a->rest, n + 1);
     PERP_TAKE(&a->arena, a->known, n + 1);
     PERP_TAKE(&a->arena, a->active, n + 1);
+    PERP_TAKE(&a->arena, a->state_of, n + 1);
+    PERP_TAKE(&a->arena, a->matrix.unit, n + 1);
     PERP_TAKE(&a->arena, a->matrix.swap, n + 1);
     PERP_TAKE(&a->arena, a->matrix.dense, (is_sparse ? 0 : n * n) + 1);
     if (a->arena.failed) return 0;
     if (entries) memcpy(a->value, a->constant, entries * sizeof(double));
+    for (int j = 0; j < a->n; j++) {
+        int i = j % point_size(a);
+        a->state_of[j] = i < a->nx ? i : a->nx;
+    }
     perp__tape_prepare(&a->tape, a->ws, 1);
     return !is_sparse || take_sparse(a);
 }
@@ -442,7 +448,7 @@ perp__collocation *perp__collocation_share(perp__collocation *a)
     *copy = *of;
     atomic_fetch_add(&of->users, 1);
     copy->of = of;
-    copy->matrix.lu = NULL;
+    copy->matrix.lu = NULL, copy->matrix.has_pivots = 0;
     copy->arena = (perp__arena){0};
     if (take_numbers(copy)) return copy;
     perp__collocation_destroy(copy);
@@ -485,12 +491,17 @@ static int active_row(const perp__collocation *a, int c, int p, int zero)
     return c * a->nrow + a->neq + PERP__PAIR_ROWS * p + (is_rate ? PERP__ROW_RATE : zero);
 }
 
+/* Pivots rarely serve other rows. */
 static void take_mode(perp__collocation *a, const char *mode)
 {
     int n = 0;
     for (int c = 0; c < a->scheme.npoint; c++) {
         for (int i = 0; i < a->neq; i++) a->active[n++] = c * a->nrow + i;
-        for (int p = 0; p < a->model->npair; p++) a->active[n++] = active_row(a, c, p, mode[p]);
+        for (int p = 0; p < a->model->npair; p++) {
+            int row = active_row(a, c, p, mode[p]);
+            if (a->active[n] != row) a->matrix.has_pivots = 0;
+            a->active[n++] = row;
+        }
     }
 }
 
@@ -504,9 +515,9 @@ static double row_terms(const perp__collocation *a, int r)
     const double *y = a->ws + a->y;
     double rest = row_value(a, r), sum = 0;
     for (int k = a->start[r]; k < a->start[r + 1]; k++) {
-        int j = a->column[k], i = j % point_size(a);
-        double size = fmax(fabs(y[j]), i < a->nx ? a->size[i] : 0);
-        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * size;
+        int j = a->column[k];
+        double size = fabs(y[j]), was = a->size[a->state_of[j]]; /* of a var 0 */
+        rest -= a->value[k] * y[j], sum += fabs(a->value[k]) * (size > was ? size : was);
     }
     return sum + fabs(rest);
 }
@@ -538,7 +549,7 @@ static void put_entry(perp__collocation *a, int i, int k, double x, int *at)
     a->matrix.value[*at] = x;
 }
 
-/* Factor with rows of largest entry 1; the residual is scaled with them. */
+/* Factor with rows of largest entry 1. A sparse matrix with the pivots of the one before in the same step in time, while these serve. */
 static int factor(perp__collocation *a)
 {
     size_t n = (size_t)a->n;
@@ -552,11 +563,18 @@ static int factor(perp__collocation *a)
         double largest = 0;
         for (int k = first; k < end; k++) largest = fmax(largest, fabs(a->value[k]));
         if (!(largest > 0)) return 0;
-        a->row_of[i] /= largest;
+        a->matrix.unit[i] = largest;
         for (int k = first; k < end; k++) put_entry(a, i, k, a->value[k] / largest, &at);
     }
-    if (a->matrix.lu) return perp__sparse_lu_factor(a->matrix.lu, a->matrix.value);
-    return perp__lu(a->n, a->matrix.dense, a->n, a->matrix.swap) == 0;
+    if (!a->matrix.lu) return perp__lu(a->n, a->matrix.dense, a->n, a->matrix.swap) == 0;
+    if (a->matrix.has_pivots && perp__sparse_lu_refactor(a->matrix.lu, a->matrix.value)) return 1;
+    return a->matrix.has_pivots = perp__sparse_lu_factor(a->matrix.lu, a->matrix.value);
+}
+
+/* The residual in the units of the matrix's rows. */
+static void scale(perp__collocation *a, double *row_of)
+{
+    for (int i = 0; i < a->n; i++) row_of[i] /= a->matrix.unit[i];
 }
 
 static int solve_linear(perp__collocation *a, double *x)
@@ -617,6 +635,12 @@ static void begin(perp__collocation *a, double t0, double h, const double *x)
     }
 }
 
+/* Newton's steps left `before` roundings, then `now`, which is C before^2. Another one by the same factors leaves 2 C before now: less than one? */
+static int factors_serve(double now, double before)
+{
+    return 2 * now * now <= 0.25 * before;
+}
+
 perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double h, const double *x,
                                          const char *mode)
 {
@@ -632,9 +656,11 @@ perp__collocated perp__collocation_solve(perp__collocation *a, double t0, double
             settle(a);
             return PERP__COLLOCATED;
         }
+        int is_factored = (k > 0 && factors_serve(now, before)) || factor(a);
         before = now;
         a->iterations++;
-        if (!factor(a) || !solve_linear(a, a->row_of))
+        if (is_factored) scale(a, a->row_of);
+        if (!is_factored || !solve_linear(a, a->row_of))
             return a->matrix.lu && perp__sparse_lu_out_of_memory(a->matrix.lu)
                        ? PERP__HAS_NO_MEMORY
                        : PERP__HAS_NO_MATRIX;
@@ -650,6 +676,27 @@ void perp__collocation_guess(perp__collocation *a, const double *x, const double
         if (a->nx) memcpy(y, x, (size_t)a->nx * sizeof *x);
         if (a->nv) memcpy(y + a->nx, var, (size_t)a->nv * sizeof *var);
     }
+}
+
+void perp__collocation_continue(perp__collocation *a, double t0, double h, double begin,
+                                double length, const double *before, const double *y)
+{
+    int m = point_size(a), npoint = a->scheme.npoint;
+    double value[PERP__MOST_POINTS];
+    for (int c = 0; c < npoint; c++) {
+        double share = (t0 + a->scheme.c[c] * h - begin) / length;
+        for (int i = 0; i < m; i++) {
+            for (int d = 0; d < npoint; d++) value[d] = y[d * m + i];
+            a->ws[a->y + c * m + i] =
+                i < a->nx ? perp__scheme_through(&a->scheme, before[i], value, share)
+                          : perp__scheme_between(&a->scheme, value, share);
+        }
+    }
+}
+
+void perp__collocation_forget(perp__collocation *a)
+{
+    a->matrix.has_pivots = 0;
 }
 
 double perp__collocation_side(const perp__collocation *a, int c, int p, int k)
@@ -772,9 +819,8 @@ int perp__collocation_slopes_take(perp__collocation_slopes *s)
     memcpy(s->ws, a->ws, (size_t)a->nsymbol * sizeof(double));
     take_values(s);
     perp__tape_eval(&s->tape, s->ws);
-    for (int i = 0; i < a->n; i++) a->row_of[i] = 1;
     if (!factor(a)) return 0;
-    memcpy(s->unit, a->row_of, (size_t)a->n * sizeof(double));
+    for (int i = 0; i < a->n; i++) s->unit[i] = 1 / a->matrix.unit[i];
     return 1;
 }
 

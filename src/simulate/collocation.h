@@ -43,8 +43,10 @@ typedef struct perp__collocation_matrix {
     perp__sparse_lu *lu; /* NULL: dense */
     int *start, *column; /* sparse: the union of the patterns of all rows that can be active */
     double *value;
-    double *dense; /* n x n, column-major; LU in place */
-    int *swap;     /* n */
+    double *dense;  /* n x n, column-major; LU in place */
+    double *unit;   /* n: what each row was divided by */
+    int *swap;      /* n */
+    int has_pivots; /* sparse: those of the last factors may serve again */
 } perp__collocation_matrix;
 
 typedef struct perp__collocation perp__collocation;
@@ -58,6 +60,7 @@ struct perp__collocation {
     int neq, nrow; /* rows of a point: the equations, then PERP__PAIR_ROWS of each pair */
     int ntable, *table, *hint; /* inputs that are tables, or may be set; */
     perp__settable may;        /* ... which, and parameters */
+    int *state_of;             /* n: the state that each unknown is, or nx */
     int before, time, at_table, y,
         nsymbol; /* symbols: start, h; states before, times of points, tables at points, unknowns */
     perp__tape tape; /* the rows of all points, then the slopes that are not constant */
@@ -102,8 +105,14 @@ void perp__collocation_put_parameters(perp__collocation *at, const double *value
 perp__collocated perp__collocation_solve(perp__collocation *at, double t0, double h,
                                          const double *x, const char *mode);
 
-/* All points of the unknowns at these states and vars: where Newton's iteration begins. */
+/* Steps up to here have nothing to do with the next: pivots are chosen anew. */
+void perp__collocation_forget(perp__collocation *at);
+
+/* All points of the unknowns at these states and vars: where Newton's iteration begins. Or, for a step of length h from t0, on the polynomial of another
+ * one: from `begin` and states `before`, with these unknowns at its points (y: n). */
 void perp__collocation_guess(perp__collocation *at, const double *x, const double *var);
+void perp__collocation_continue(perp__collocation *at, double t0, double h, double begin,
+                                double length, const double *before, const double *y);
 
 /* Row k of pair p at point c, and the sum of the |terms| of its linearisation. */
 double perp__collocation_side(const perp__collocation *at, int c, int p, int k);

@@ -590,6 +590,8 @@ static int solve_problem(perp__step *s, int method, int *solved)
         s->out_of_memory = 1;
         return 0;
     }
+    double n = 3.0 * problem.nc;
+    s->count.work += info.iterations * 20.0 * c->nb + info.factorizations * n * n * n / 3;
     *solved = info.outcome == PERP_SOLVED;
     return info.outcome != PERP_BAD_INPUT && take_forces(s);
 }

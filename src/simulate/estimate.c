@@ -10,20 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LEAST_WORK: what the first of the other runs may cost in any case (perp__run_work), and LEAST_MORE: all of them, where there are further ones. */
-enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32, LEAST_WORK = 20000, LEAST_MORE = 9000 };
+enum { ROWS = 32, LEVELS = 3, LEAST_STEPS = 32 };
 
-/* Longer steps that fail are halved less often; and as many problems as this part of the run's are too many, but not so FEW. */
-enum { FEWER = 8, HARD = 2, FEW = 100 };
+/* Work (perp__run_work) that is allowed in any case; and ENOUGH for a first reference of most models, up to half of the run's. Where the part is
+ * more than a tenth, ENOUGH in any case. */
+#define LEAST   5e6
+#define ENOUGH  5e7
+#define SAMPLED 10
+
+/* Longer steps that fail are halved less often, and problems may take so many pivots or iterations. */
+enum { FEWER = 8, LEAST_ITERATIONS = 100 };
 
 /* A difference that is so many times what the reference may be off by is known well enough. */
-#define KNOWN 30
+#define KNOWN 10
+
+/* Of what is allowed the first run may take this part, that its steps can be taken again; the next costs so many times as much. */
+#define FOR_FIRST 0.6
+#define DEARER    1.5
 
 /* The accuracy of the first run, and by what it falls; the error of each is at most this share of its difference to the one before: 100^-(1/2) with order 1. */
 #define FIRST           1e-5
 #define FALL            1e-2
 #define OWN_SHARE       0.04
 #define OWN_SHARE_FIRST 0.1
+
+/* The estimated error of a part may be too small by this factor (with constraints by positions); and no part is more accurate than this, nor an event in it. */
+#define TRUST 5
+#define PART  1e-9
 
 /* A state is moved by this part of its size; a difference below NOTHING of it is none. */
 #define MOVE    1e-7
@@ -40,7 +53,8 @@ static const double orders[2] = {0.7, 2.4};
 typedef struct trace {
     int nx;
     long n;
-    double *state; /* row by row */
+    double *state;       /* row by row */
+    perp_simulation *of; /* which is asked whether it is stopped */
 } trace;
 
 typedef struct estimate {
@@ -50,6 +64,7 @@ typedef struct estimate {
     double *size, *end,
         *former;           /* states: largest; at the end of the last run, and the one before */
     trace straight, moved; /* of the same steps from the start, and from near to it */
+    double most, spent;    /* work that the other runs may cost, and have */
     perp_diag *diag;
 } estimate;
 
@@ -78,9 +93,12 @@ static perp_status make_other(estimate *e, perp_integrator by, long n, double ac
     o.step = (o.to - o.from) / (double)n;
     perp_simulation_destroy(e->other);
     e->other = NULL;
-    perp_status status = perp_simulation_create(e->sim->model, &o, &e->other, e->diag);
-    if (status == PERP_OK && accuracy == 0) e->other->fewer = FEWER;
-    return status;
+    perp_status status = perp__simulation_create_like(e->sim, &o, &e->other, e->diag);
+    if (status != PERP_OK) return status;
+    int ok = e->other->events ? perp__events_go_on(e->other->events)
+                              : perp__step_limit(&e->other->step, o.solver, LEAST_ITERATIONS);
+    if (accuracy == 0) e->other->fewer = FEWER;
+    return ok ? PERP_OK : PERP_ERR_MEMORY;
 }
 
 static perp_status keep_row(void *context, long step, const double *row)
@@ -90,13 +108,26 @@ static perp_status keep_row(void *context, long step, const double *row)
     if (!state) return PERP_ERR_MEMORY;
     t->state = state, t->n = step + 1;
     memcpy(state + (size_t)step * (size_t)t->nx, row + 1, (size_t)t->nx * sizeof *state);
-    return PERP_OK;
+    return t->of && perp__run_is_stopped(t->of) ? PERP_ERR_STOPPED : PERP_OK;
 }
 
-/* The other run, from its start. */
-static perp_status run_other(estimate *e, trace *rows)
+/* The other run, from its start, or from where it was moved to; as far as this part of the work goes that is left. */
+static perp_status run_other(estimate *e, trace *rows, double share)
 {
+    const perp_simulation_options *o = &e->sim->options;
+    double before = perp__run_work(e->other);
+    rows->of = e->other, e->other->most_work = before + share * (e->most - e->spent);
     perp_status status = perp_simulation_run(e->other, keep_row, rows, e->diag);
+    e->spent += perp__run_work(e->other) - before;
+    if (status != PERP_ERR_STOPPED || (o->stop && o->stop(o->stop_context))) return status;
+    perp_diag_clear(e->diag);
+    refuse(e->sim, "a more accurate run costs more than the part allowed", e->diag);
+    return PERP_ERR_NO_SOLUTION;
+}
+
+static perp_status run_from_start(estimate *e, trace *rows, double share)
+{
+    perp_status status = run_other(e, rows, share);
     memcpy(e->former, e->end, (size_t)e->nx * sizeof(double));
     for (int i = 0; i < e->nx; i++) e->end[i] = perp_simulation_state(e->other, i);
     return status;
@@ -140,7 +171,8 @@ static perp_status find_growth(estimate *e, double *growth)
     for (int i = 0; i < WAYS && (i == 0 || *growth > COUNTS); i++) {
         perp_simulation_reset(e->other);
         if (!move_start(e, ways[i])) return PERP_ERR_MEMORY;
-        perp_status status = perp_simulation_run(e->other, keep_row, &e->moved, e->diag);
+        perp_status status = run_other(e, &e->moved, 1);
+        if (i > 0 && status == PERP_ERR_NO_SOLUTION) return PERP_OK;
         if (status != PERP_OK) return status;
         double least = (double)INFINITY;
         for (long k = 1; k < e->moved.n; k++) least = fmin(least, difference(e, k));
@@ -172,47 +204,52 @@ static void compare(const estimate *e, int k, double *error, double *unsure)
     }
 }
 
-/* What growth, which the first run's steps taken again tell, makes of the errors of its parts. */
-static perp_status bound_first(estimate *e, double *unsure, double *growth)
+/* The errors of the parts of the run that has just ended. */
+static double errors_of_parts(const estimate *e)
 {
-    double parts = (double)perp_simulation_parts(e->other, NULL, NULL);
+    return TRUST * perp__parts_error(e->other) +
+           PART * (double)perp_simulation_parts(e->other, NULL, NULL);
+}
+
+/* What growth makes of them. */
+static void bound(const estimate *e, double all, double *unsure)
+{
+    for (int i = 0; i < e->nx; i++) unsure[i] = fmin(unsure[i], all * e->size[i]);
+}
+
+/* Growth, which the first run's steps taken again tell. */
+static perp_status go_again(estimate *e, double *growth)
+{
     perp__parts_replay(e->other);
-    perp_status status = find_growth(e, growth);
-    double all = parts * *growth * FIRST;
-    for (int i = 0; i < e->nx && status == PERP_OK; i++)
-        unsure[i] = fmin(unsure[i], all * e->size[i]);
-    return status;
+    return find_growth(e, growth);
 }
 
 /* Runs one after the other while the work lasts, and until the difference is known. */
-static perp_status beside_accurate(estimate *e, double work, double *error, double *unsure,
+static perp_status beside_accurate(estimate *e, double part, double *error, double *unsure,
                                    double *growth)
 {
-    double accuracy = FIRST, cost = 0, spent = 0, more = fmax(work, LEAST_MORE);
+    double accuracy = FIRST, own = perp__run_work(e->sim);
     perp_status status = make_other(e, PERP_RADAU7, ROWS, accuracy);
-    work = fmax(work, LEAST_WORK);
-    for (int k = 0; k < LEVELS && status == PERP_OK && spent + 1.5 * cost <= more;
-         k++, accuracy *= FALL) {
+    e->most = fmax(own / part, part < SAMPLED ? ENOUGH : fmax(LEAST, fmin(own / 2, ENOUGH)));
+    for (int k = 0; k < LEVELS && status == PERP_OK; k++, accuracy *= FALL) {
         trace *rows = &e->straight, unused = {.nx = e->nx};
-        double before = perp__run_work(e->other);
+        double before = e->spent;
         e->other->options.accuracy = accuracy;
-        perp__parts_record(e->other, before + work);
+        perp__parts_record(e->other);
         perp_simulation_reset(e->other);
-        status = run_other(e, k ? &unused : rows);
+        status = run_from_start(e, k ? &unused : rows, k ? 1 : FOR_FIRST);
         free(unused.state);
-        if (status != PERP_OK && status != PERP_ERR_MEMORY && k > 0)
-            return PERP_OK; /* the last one stands */
-        if (status == PERP_ERR_NO_SOLUTION && perp__parts_cost_too_much(e->other)) {
-            perp_diag_clear(e->diag);
-            refuse(e->sim, "a more accurate run costs more than the part allowed", e->diag);
-        }
+        if (status == PERP_ERR_NO_SOLUTION && k > 0) return PERP_OK; /* the last one stands */
         if (status != PERP_OK) return status;
-        cost = perp__run_work(e->other) - before;
+        double cost = e->spent - before;
         memcpy(e->size, perp__parts_largest(e->other), (size_t)e->nx * sizeof(double));
         compare(e, k, error, unsure);
-        if (k == 0) status = bound_first(e, unsure, growth);
-        spent += perp__run_work(e->other) - before, work = more - spent;
+        double errors = errors_of_parts(e);
+        if (k == 0) status = go_again(e, growth);
+        if (status == PERP_OK) bound(e, *growth * errors, unsure);
+        e->most = fmax(own / part, LEAST);
         if (relative(e, error) > KNOWN * relative(e, unsure)) break;
+        if (e->spent + DEARER * cost > e->most) break;
     }
     return status;
 }
@@ -228,12 +265,6 @@ static void extrapolate(double once, double twice, double longer, double *error,
     *unsure = is_one ? 0.3 * *error : *error;
 }
 
-/* Problems that were solved, and the eliminations for them. */
-static double problems(const perp_simulation *sim)
-{
-    return (double)(sim->summary.solves + sim->step.count.eliminations);
-}
-
 static perp_status beside_longer(estimate *e, int part, double *error, double *unsure,
                                  double *growth)
 {
@@ -244,16 +275,15 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
     if (n < LEAST_STEPS) n = done / 4 < LEAST_STEPS ? done / 4 : LEAST_STEPS;
     trace unused = {.nx = e->nx};
     perp_status status = make_other(e, sim->options.integrator, n, 0);
-    if (status == PERP_OK) status = run_other(e, &unused);
+    e->most = fmax(perp__run_work(sim) / part, LEAST);
+    if (status == PERP_OK) status = run_from_start(e, &unused, 1);
     free(unused.state);
-    int is_hard = status == PERP_ERR_NO_SOLUTION ||
-                  (status == PERP_OK && problems(e->other) > fmax(problems(sim) / HARD, FEW));
-    if (is_hard) {
-        perp_diag_clear(e->diag);
-        return refuse(sim, "longer steps are too hard to solve", e->diag);
-    }
     if (status == PERP_OK) status = make_other(e, sim->options.integrator, n / 2, 0);
-    if (status == PERP_OK) status = run_other(e, &e->straight);
+    if (status == PERP_OK) status = run_from_start(e, &e->straight, 1);
+    if (status == PERP_ERR_NO_SOLUTION) {
+        perp_diag_clear(e->diag);
+        refuse(sim, "longer steps are too hard to solve", e->diag);
+    }
     if (status != PERP_OK) return status;
     for (long k = 0; k < e->straight.n * e->nx; k++)
         e->size[k % e->nx] = fmax(e->size[k % e->nx], fabs(e->straight.state[k]));
@@ -266,16 +296,14 @@ static perp_status beside_longer(estimate *e, int part, double *error, double *u
     return find_growth(e, growth);
 }
 
-perp_status perp_simulation_estimate(const perp_simulation *sim, int part, double *error,
-                                     double *unsure, double *growth, perp_diag *diag)
+perp_status perp__estimate(const perp_simulation *sim, int part, double *error, double *unsure,
+                           double *growth, double *work, perp_diag *diag)
 {
-    if (!sim || part < 1 || !error || !unsure) return PERP_ERR_ARG;
     perp_diag why = {0};
     perp_status status = check(sim, diag);
     int nx = sim->step.nx, fits = sim->events ? 1 : perp__events_fit(sim->model);
     if (status != PERP_OK) return status;
     double *states = calloc(3 * (size_t)nx + 1, sizeof *states);
-    double work = perp__run_work(sim) / part;
     estimate e = {.sim = sim, .nx = nx, .diag = &why};
     e.straight.nx = e.moved.nx = nx;
     if (!states || fits < 0) {
@@ -284,12 +312,20 @@ perp_status perp_simulation_estimate(const perp_simulation *sim, int part, doubl
     }
     e.size = states, e.end = states + nx, e.former = e.end + nx;
     double grows = 1;
-    status = fits ? beside_accurate(&e, work, error, unsure, &grows)
+    status = fits ? beside_accurate(&e, part, error, unsure, &grows)
                   : beside_longer(&e, part, error, unsure, &grows);
     if (growth) *growth = grows;
+    if (work) *work = e.spent;
     perp_simulation_destroy(e.other);
     free(states), free(e.straight.state), free(e.moved.state);
     if (status != PERP_OK) perp__diag_append(diag, "%s", perp_diag_text(&why));
     perp_diag_clear(&why);
     return status;
+}
+
+perp_status perp_simulation_estimate(const perp_simulation *sim, int part, double *error,
+                                     double *unsure, double *growth, perp_diag *diag)
+{
+    if (!sim || part < 1 || !error || !unsure) return PERP_ERR_ARG;
+    return perp__estimate(sim, part, error, unsure, growth, NULL, diag);
 }

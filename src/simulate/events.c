@@ -45,6 +45,9 @@ enum { MOST_WAIT = 63 };
 /* A model of which radau5 is recommended: beyond, its steps cost much more than they gain. */
 enum { MOST_PAIRS = 12, MOST_UNKNOWNS = 200 };
 
+/* The last step's polynomial leads to a guess up to so many of its lengths. */
+#define FAR 1.000000001
+
 enum { HALVINGS = 10, CHECKS = 3, MOST_JUMPS = 30, PARTS = 20 };
 
 /* Why a step could not be taken; the last ones are those of perp__collocated. */
@@ -72,6 +75,10 @@ struct perp__events {
     double past_t, past_h,
         *past_x;  /* the last step, at whose end an event may turn out to have been */
     int is_fresh; /* the mode was found here */
+    struct {      /* a step in the present mode, on whose polynomial those within it begin */
+        int is_kept, is_known;
+        double t, h, *x, *y; /* x: nx; y: n */
+    } wide;
     double short_h, step;
     double *first_end;                  /* NULL: steps go to their end (perp__events_stop) */
     int is_short;                       /* the last that was done were short steps */
@@ -85,7 +92,7 @@ struct perp__events {
         at_once; /* sides changed without progress; the pair whose event came at once, or -1 */
     int pass;    /* the next accumulation takes so many short steps, or as long */
     int hit, hit_check; /* the pair and the check of it that ended the step, or -1 */
-    long passed, probes;
+    long passed;
     int why, worst; /* of a failure: one of `reasons`; and the condition, as perp__verdict.worst */
     perp__events_left left;
     perp__arena arena;
@@ -182,7 +189,9 @@ perp_integrator perp_simulation_recommend(const perp_model *m)
 
 double perp__events_work(const perp__events *e)
 {
-    return (double)(e->at->scheme.npoint * e->at->iterations + e->probes);
+    enum { AN_UNKNOWN = 250 }; /* of a point, in an iteration of Newton's */
+    return e->probe[0].count.work + e->probe[1].count.work +
+           AN_UNKNOWN * (double)e->at->n * (double)e->at->iterations;
 }
 
 static int take_memory(perp__events *e)
@@ -324,7 +333,8 @@ void perp__events_forget(perp__events *e)
     memset(e->var, 0, (size_t)e->model->nitem[PERP_VAR] * sizeof(double));
     memset(e->held, 0, (size_t)e->model->npair);
     memset(e->at->size, 0, (size_t)e->model->nitem[PERP_STATE] * sizeof(double));
-    e->has_mode = e->was_in_mode = e->is_short = e->flips = 0, e->at_once = e->hit = -1;
+    e->has_mode = e->was_in_mode = e->is_short = e->flips = e->wide.is_known = 0,
+    e->at_once = e->hit = -1;
     e->pass = PASS;
     perp__saltation_forget(e->saltation);
 }
@@ -340,7 +350,7 @@ void perp__events_restart(perp__events *e)
 int perp__events_wait(perp__events *e)
 {
     if (e->left.wait == 0) return 0;
-    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++, e->probes += PERP__EULER_PARTS;
+    e->left.wait--, e->left.steps++, e->left.by[NOT_KNOWN]++;
     return 1;
 }
 
@@ -349,7 +359,7 @@ void perp__events_leave(perp__events *e)
     perp__events_left *left = &e->left;
     left->by[e->why]++;
     if (left->steps++ == 0) left->t = e->t, left->why = e->why, left->worst = e->worst;
-    left->wait = left->next_wait, e->probes += PERP__EULER_PARTS;
+    left->wait = left->next_wait;
     left->next_wait = 2 * left->wait + 1 < MOST_WAIT ? 2 * left->wait + 1 : MOST_WAIT;
     int pass = e->pass;
     perp__saltation_leave(e->saltation);
@@ -385,7 +395,6 @@ static perp__step_result probe(perp__events *e, int k, double h)
 {
     perp__step *s = &e->probe[k];
     double *ws = s->ws;
-    e->probes++;
     if (!s->nonlinear && h != s->h) s->h = h, perp__step_revalue(s);
     memcpy(ws + s->sym.pre, e->x, (size_t)s->nx * sizeof(double));
     memcpy(ws + s->sym.y, e->x, (size_t)s->nx * sizeof(double));
@@ -524,7 +533,7 @@ static perp__step_result find_mode(perp__events *e, double t1)
         if (!is_settled && ((k > 0 && memcmp(e->mode, e->former, np) == 0) || k == MOST_JUMPS))
             return pass(e, t1); /* in contact, and not at rest in it */
     }
-    e->has_mode = e->was_in_mode = e->is_fresh = 1;
+    e->has_mode = e->was_in_mode = e->is_fresh = 1, e->wide.is_known = 0;
     r.solves = solves;
     return r;
 }
@@ -639,7 +648,9 @@ static double dip(const perp__events *e)
 
 static perp__collocated solve(perp__events *e, double h)
 {
-    return perp__collocation_solve(e->at, e->t, h, e->x, e->mode);
+    perp__collocated is = perp__collocation_solve(e->at, e->t, h, e->x, e->mode);
+    if (is != PERP__COLLOCATED) fails(e, NOT_COLLOCATED + (int)is, -1);
+    return is;
 }
 
 static void keep_lo(perp__events *e)
@@ -790,13 +801,39 @@ static void take_nothing(perp__events *e, double h)
     e->t += h;
 }
 
+/* Does a step of length h from here lie within the one that is kept, or not far behind it? */
+static int is_within(const perp__events *e, double h)
+{
+    return e->wide.is_known && e->t >= e->wide.t && e->t + h - e->wide.t <= FAR * e->wide.h;
+}
+
+static void keep_wide(perp__events *e, double h)
+{
+    if (!e->wide.is_kept ||
+        (e->wide.is_known && e->t >= e->wide.t && e->t + h - e->wide.t <= (1 + 1e-9) * e->wide.h))
+        return;
+    e->wide.is_known = 1, e->wide.t = e->t, e->wide.h = h;
+    memcpy(e->wide.x, e->x, (size_t)e->at->nx * sizeof(double));
+    memcpy(e->wide.y, perp__collocation_point(e->at, 0), (size_t)e->at->n * sizeof(double));
+}
+
 /* The derivatives of the step that was just taken. */
 static void follow_step(perp__events *e, double h)
 {
     if (e->saltation) perp__saltation_step(e->saltation, e->hit < 0 ? -1 : row_of_hit(e));
     e->past_t = e->t, e->past_h = h;
     memcpy(e->past_x, e->x, (size_t)e->at->nx * sizeof(double));
+    keep_wide(e, h);
     e->is_fresh = 0;
+}
+
+/* Where Newton's iteration begins. */
+static void guess(perp__events *e, double h)
+{
+    if (is_within(e, h))
+        perp__collocation_continue(e->at, e->t, h, e->wide.t, e->wide.h, e->wide.x, e->wide.y);
+    else
+        perp__collocation_guess(e->at, e->x, e->var);
 }
 
 /* An event at once: it was at the end of the step before, which is derived again as one that ended there. */
@@ -815,11 +852,11 @@ static int advance_in_mode(perp_simulation *sim, double end, perp__step_result *
     double h = end - e->t, whole = h;
     for (int k = 0; k <= HALVINGS; k++, h /= 2) {
         e->hit = -1;
-        perp__collocation_guess(e->at, e->x, e->var);
+        guess(e, h);
         perp__collocated is = solve(e, h);
+        e->wide.is_known &= is == PERP__COLLOCATED;
         r->solves++;
         sim->step.out_of_memory |= is == PERP__HAS_NO_MEMORY;
-        fails(e, NOT_COLLOCATED + (int)is, -1);
         if (is != PERP__COLLOCATED) continue;
         double share = first_violated(e, 0) < 0 ? dip(e) : 1;
         h *= share;
@@ -849,6 +886,7 @@ static int flip(perp__events *e)
 {
     char *mode = &e->mode[e->hit];
     int two = e->model->pair[e->hit].two_sided, row = row_of_check(e, e->hit, e->hit_check);
+    e->wide.is_known = 0;
     if (++e->flips > 2 * e->model->npair + 2)
         return fails(e, NO_SIDE, e->model->nequation + e->hit);
     if (row == PERP__ROW_GUARD)
@@ -967,6 +1005,7 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     long passed = e->passed;
     memcpy(e->x, s->ws + s->sym.y, (size_t)s->nx * sizeof(double));
     e->t = t0;
+    if (!e->wide.is_kept) perp__collocation_forget(e->at);
     if (e->saltation) perp__saltation_begin(e->saltation, sim->is_moved);
     if (take_parameters(sim) || sim->is_moved) e->has_mode = e->was_in_mode = 0;
     fails(e, NO_STEP, -1);
@@ -997,6 +1036,14 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
     if (e->saltation && sum.outcome == PERP_SOLVED)
         perp__saltation_end(e->saltation, e->is_short, e->step);
     return sum;
+}
+
+int perp__events_go_on(perp__events *e)
+{
+    PERP_TAKE(&e->arena, e->wide.x, e->at->nx + 1);
+    PERP_TAKE(&e->arena, e->wide.y, e->at->n + 1);
+    e->wide.is_kept = !e->arena.failed;
+    return e->wide.is_kept;
 }
 
 void perp__events_stop(perp__events *e, double *end)

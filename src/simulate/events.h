@@ -57,6 +57,10 @@ perp__step_result perp__events_advance(perp_simulation *sim, double t0, double t
  * No events: nothing. */
 void perp__events_stop(perp__events *events, double *end);
 
+/* From now on Newton's iteration may begin where the step before led to: fewer iterations, and last bits that depend on what was done before. 0 when memory is
+ * out. */
+int perp__events_go_on(perp__events *events);
+
 /* See perp__run_work. */
 double perp__events_work(const perp__events *events);
 

@@ -25,12 +25,13 @@ struct perp__parts {
     double length; /* that the next is to have */
     double shortest;
     long taken, unresolved;
+    double off; /* the sum of the estimated errors of parts, of what is allowed of each */
     int order, order_here;           /* of the method; of the part in hand */
     double *begin, *whole, *largest; /* symbols; states of the whole part; of each state so far */
     int closed;
     unsigned char *events; /* what perp__events_pass says at the beginning */
     size_t nevents;
-    double work, most_work; /* at the beginning, and what it may come to (perp__run_work) */
+    double work; /* at the beginning, where there is a most (perp__run_work) */
     double
         *end; /* of parts as they were taken, while that is recorded, or replayed from `next` on */
     int nend, cend, next;
@@ -70,7 +71,6 @@ perp_status perp__parts_create(perp_simulation *sim)
     if (!p->begin || !p->events) return PERP_ERR_MEMORY;
     p->whole = p->begin + sim->step.sym.n, p->largest = p->whole + nx;
     p->order = order_of(sim);
-    p->most_work = (double)INFINITY;
     perp__parts_restart(sim);
     return PERP_OK;
 }
@@ -90,6 +90,7 @@ void perp__parts_restart(perp_simulation *sim)
     if (!p) return;
     p->length = p->shortest = sim->options.step;
     p->taken = p->unresolved = p->next = 0;
+    p->off = 0;
     memset(p->largest, 0, (size_t)sim->step.nx * sizeof(double));
 }
 
@@ -199,18 +200,14 @@ static perp__step_result replay(perp_simulation *sim, double t0, double t1)
     return sum;
 }
 
-/* Has the run to t cost what all of it may? So that what cannot be had ends soon: or so large a part of that, and less of its time is behind it? */
+/* So that what cannot be had ends soon: has the run to t cost so large a part of what it may, and less of its time is behind it? */
 static int costs_too_much(const perp_simulation *sim, double t)
 {
     const perp__parts *p = sim->parts;
     const perp_simulation_options *o = &sim->options;
-    double cost = (perp__run_work(sim) - p->work) / (p->most_work - p->work);
-    return cost > 1 || (cost > LOOK && LATE * (t - o->from) < cost * (o->to - o->from));
-}
-
-int perp__parts_cost_too_much(const perp_simulation *sim)
-{
-    return costs_too_much(sim, perp_simulation_time(sim));
+    if (!(sim->most_work > 0)) return 0;
+    double cost = (perp__run_work(sim) - p->work) / (sim->most_work - p->work);
+    return cost > LOOK && LATE * (t - o->from) < cost * (o->to - o->from);
 }
 
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1)
@@ -219,7 +216,8 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     perp__step_result sum = {.outcome = PERP_SOLVED};
     if (p->lengths == REPLAY) return replay(sim, t0, t1);
     for (double t = t0; t < t1;) {
-        if (perp__run_is_stopped(sim) || costs_too_much(sim, t)) {
+        sim->is_stopped |= costs_too_much(sim, t);
+        if (perp__run_is_stopped(sim)) {
             sum.outcome = PERP_LIMIT;
             return sum;
         }
@@ -239,6 +237,7 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
         if (is_fine) {
             add(&sum, r);
             accept(sim, end, h);
+            p->off += off;
             p->unresolved += off > 1;
             t = end;
             continue;
@@ -253,15 +252,20 @@ perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1
     return sum;
 }
 
-void perp__parts_record(perp_simulation *sim, double most_work)
+void perp__parts_record(perp_simulation *sim)
 {
     sim->parts->lengths = RECORD, sim->parts->nend = 0;
-    sim->parts->work = perp__run_work(sim), sim->parts->most_work = most_work;
+    sim->parts->work = perp__run_work(sim);
 }
 
 void perp__parts_replay(perp_simulation *sim)
 {
     sim->parts->lengths = REPLAY;
+}
+
+double perp__parts_error(const perp_simulation *sim)
+{
+    return sim->options.accuracy * sim->parts->off;
 }
 
 const double *perp__parts_largest(const perp_simulation *sim)

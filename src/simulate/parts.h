@@ -20,10 +20,13 @@ void perp__parts_pass(perp_simulation *sim, perp__pass *pass);
 /* From the states in the workspace at t0 to t1. */
 perp__step_result perp__parts_advance(perp_simulation *sim, double t0, double t1);
 
-/* From the next restart on: parts are recorded, and the run fails that costs more than this (perp__run_work); their halves are taken as they were recorded. */
-void perp__parts_record(perp_simulation *sim, double most_work);
+/* From the next restart on: parts are recorded, and the run is stopped early where it will cost more than sim->most_work; their halves are taken as they were
+ * recorded. */
+void perp__parts_record(perp_simulation *sim);
 void perp__parts_replay(perp_simulation *sim);
-int perp__parts_cost_too_much(const perp_simulation *sim); /* did it fail for that? */
+
+/* The sum of the errors of parts as they were estimated, each of the largest that a state has been. */
+double perp__parts_error(const perp_simulation *sim);
 
 /* The largest that each state has been. */
 const double *perp__parts_largest(const perp_simulation *sim);

@@ -593,6 +593,7 @@ static int solve_part(perp__step *s, int k, perp__step_result *result)
     part *p = o->part[k];
     perp__step *to = &p->step;
     long eliminations = to->count.eliminations, cone_steps = to->count.cone_steps;
+    double work = to->count.work;
     begin_part(s, p, o->last != k);
     o->last = k;
     perp__step_result r = perp__step_solve(to);
@@ -600,6 +601,7 @@ static int solve_part(perp__step *s, int k, perp__step_result *result)
     s->out_of_memory |= to->out_of_memory;
     s->count.eliminations += to->count.eliminations - eliminations;
     s->count.cone_steps += to->count.cone_steps - cone_steps;
+    s->count.work += to->count.work - work;
     if (r.outcome != PERP_SOLVED) return 0;
     take_part(s, p);
     s->newton.has_slopes = 0, s->newton.is_behind = 1;

@@ -37,6 +37,7 @@ struct perp_simulation {
     double *before;    /* symbols as they were before the step: given back when it fails */
     double *beginning; /* symbols at the beginning of a part of it, for when it is taken again */
     int fewer;         /* times that a step which fails is halved, than is usual */
+    double most_work; /* what steps may cost until they are stopped (perp__run_work); 0: anything */
     double residual;
     perp_simulation_summary summary;
     long (*sides)[4];
@@ -110,8 +111,12 @@ perp_status perp__run_check_followed(const perp_simulation *sim, int n, const in
 /* From the states in the workspace at t0 to t1, by the method of the run. */
 perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1);
 
-/* What the steps so far cost, about: points at which the conditions were evaluated and their matrix factored. The same on all machines. */
+/* What the steps so far cost, about: multiplications, of which a core takes 1e9 a second or so. The same on all machines. */
 double perp__run_work(const perp_simulation *sim);
+
+/* estimate.c: perp_simulation_estimate, with the work of its other runs (nullable), and what it asks for given. */
+perp_status perp__estimate(const perp_simulation *sim, int part, double *error, double *unsure,
+                           double *growth, double *work, perp_diag *diag);
 
 /* Is the step in hand to end? Asked before each part of it. */
 int perp__run_is_stopped(perp_simulation *sim);

@@ -471,8 +471,8 @@ static perp_status make_step(perp_simulation *sim, const perp__changes *changes,
                                diag);
 }
 
-/* The checks before the run, then the step problem. */
-static perp_status prepare(perp_simulation *sim, perp_diag *diag)
+/* The checks before the run, then the step problem; whose sides were found for another step where it is_like that. */
+static perp_status prepare(perp_simulation *sim, int is_like, perp_diag *diag)
 {
     const perp_model *m = sim->model;
     perp__changes changes;
@@ -492,11 +492,11 @@ static perp_status prepare(perp_simulation *sim, perp_diag *diag)
            (size_t)sim->step.sym.varied.n * sizeof(double));
     perp__run_set_initial(sim);
     status = perp__parts_create(sim);
-    return status == PERP_OK ? check_sides(sim, diag) : status;
+    return status == PERP_OK && !is_like ? check_sides(sim, diag) : status;
 }
 
-perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
-                                   perp_simulation **out, perp_diag *diag)
+static perp_status create(const perp_model *model, const perp_simulation_options *options,
+                          int is_like, perp_simulation **out, perp_diag *diag)
 {
     if (!out) return PERP_ERR_ARG;
     *out = NULL;
@@ -514,7 +514,7 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     sim->start = o.from;
     sim->nstep = perp__whole_steps(o.from, o.to, o.step);
     sim->residual = NAN;
-    status = prepare(sim, diag);
+    status = prepare(sim, is_like, diag);
     sim->options.input = sim->options.parameter = NULL; /* the caller's */
     if (status == PERP_ERR_MEMORY) perp__out_of_memory(diag, model->source.name);
     if (status != PERP_OK) {
@@ -523,6 +523,19 @@ perp_status perp_simulation_create(const perp_model *model, const perp_simulatio
     }
     *out = sim;
     return PERP_OK;
+}
+
+perp_status perp_simulation_create(const perp_model *model, const perp_simulation_options *options,
+                                   perp_simulation **out, perp_diag *diag)
+{
+    return create(model, options, 0, out, diag);
+}
+
+perp_status perp__simulation_create_like(const perp_simulation *sim,
+                                         const perp_simulation_options *options,
+                                         perp_simulation **out, perp_diag *diag)
+{
+    return create(sim->model, options, 1, out, diag);
 }
 
 perp_status perp__simulation_revalue(perp_simulation *sim, double from, long steps, perp_diag *diag)
@@ -785,6 +798,7 @@ int perp__run_is_stopped(perp_simulation *sim)
 {
     const perp_simulation_options *o = &sim->options;
     if (!sim->is_stopped && o->stop && o->stop(o->stop_context)) sim->is_stopped = 1;
+    if (sim->most_work > 0 && perp__run_work(sim) > sim->most_work) sim->is_stopped = 1;
     return sim->is_stopped;
 }
 
@@ -865,8 +879,7 @@ perp__step_result perp__run_advance(perp_simulation *sim, double t0, double t1)
 
 double perp__run_work(const perp_simulation *sim)
 {
-    double steps = (double)(sim->parts ? 3 * perp_simulation_parts(sim, NULL, NULL) : sim->done);
-    return sim->events ? perp__events_work(sim->events) : steps * (sim->step.nonlinear ? 3 : 0.4);
+    return sim->step.count.work + (sim->events ? perp__events_work(sim->events) : 0);
 }
 
 perp_status perp__run_step(perp_simulation *sim, double t, double h, perp_step_info *info,

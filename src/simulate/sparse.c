@@ -258,6 +258,14 @@ static void put_condition(perp__step *s, int i, int row)
     if (force >= 0) add_row(s, i, force, s->sparse->shift * factor[force] / factor[row]);
 }
 
+/* About PER_NONZERO multiplications for each number of the matrix. */
+static void count_factors(perp__step *s)
+{
+    enum { PER_NONZERO = 50 };
+    s->count.eliminations++;
+    s->count.work += PER_NONZERO * (double)s->sparse->start[s->ny];
+}
+
 /* Bring the matrix and its factors up to the present mode; new slopes in the same mode of Newton's are no other problem to solve.
  * 0 if it is singular. */
 static int factor_chosen(perp__step *s, int *solves)
@@ -276,7 +284,7 @@ static int factor_chosen(perp__step *s, int *solves)
     }
     m->state = CURRENT;
     if (!changed) return 1;
-    s->count.eliminations++;
+    count_factors(s);
     *solves += is_other || !s->nonlinear;
     if (factor_values(s, has_pivots && !is_other)) return 1; /* pivots rarely serve other sides */
     m->state = NO_FACTORS;
@@ -644,7 +652,7 @@ static void find_mode_inside(perp__step *s, int *solves)
     double first = gap_inside(s), gap = first;
     for (int k = 0; k < STEPS && gap > PERP_INSIDE_GAP * first; k++) {
         double sigma = part > 0.9 ? 0.1 : part > 0.5 ? 0.3 : 0.6;
-        s->count.eliminations++;
+        count_factors(s);
         ++*solves;
         if (!step_inside(s, sigma * gap, k > 0, step)) break;
         part = go_inside(s, step);

@@ -236,6 +236,7 @@ typedef struct perp__sizes {
 
 typedef struct perp__counts {
     long eliminations, cone_steps; /* steps solved by cones, halves included */
+    double work; /* multiplications for all that was solved, about; the same on all machines */
 } perp__counts;
 
 typedef struct perp__step {
@@ -506,6 +507,9 @@ int perp__step_has_elimination(perp__step *step, perp__elimination *elimination)
 
 perp_status perp__step_allocate(perp__step *step, perp_lcp_method method);
 void perp__step_free(perp__step *step);
+
+/* From now on a problem may take so many pivots or iterations of each method. 0 when memory is out. */
+int perp__step_limit(perp__step *step, perp_lcp_method method, int iterations);
 void perp__step_fill(perp__step *step); /* the full matrix from the nonzeros, for the dense path */
 
 perp__step_result perp__step_solve(perp__step *step);
@@ -524,6 +528,11 @@ const perp__mode *perp__step_mode(perp__step *step);
  * them. */
 perp_status perp__simulation_revalue(perp_simulation *simulation, double from, long steps,
                                      perp_diag *diag);
+
+/* simulate.c: another simulation of its model, in whose first step there is no need to look for sides that determine it. */
+perp_status perp__simulation_create_like(const perp_simulation *simulation,
+                                         const perp_simulation_options *options,
+                                         perp_simulation **like, perp_diag *diag);
 
 /* simulate.c: begin again at time `from` for so many steps, with the initial states and input tables that the model has now; its parameters
  * stay those of the creation. */
