@@ -104,6 +104,25 @@ PERP_API perp_status perp_bodies_create(const perp_body *body, int nbody, const 
                                         perp_bodies **bodies, perp_diag *diag);
 PERP_API void perp_bodies_destroy(perp_bodies *bodies);
 
+/// Which others a shape may touch, beside what perp_shape says of bodies: two shapes may where the type of one has a bit in common with the
+/// affinity of the other.
+typedef struct perp_touch_rule {
+    unsigned type, affinity; ///< of a shape without a rule both are 1
+    int priority;  ///< of two shapes the friction and dimension of the higher count; of equals the larger; 0
+    int dimension; ///< 1: no friction; 3: as its mu says, which is so without a rule
+} perp_touch_rule;
+
+/// From the next step on. @return PERP_OK; PERP_ERR_ARG (NULL, no such shape, another dimension); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_set_rule(perp_bodies *bodies, int shape,
+                                          const perp_touch_rule *rule);
+
+/// Two shapes of different bodies that touch whatever else is said, with this friction coefficient. Once more: another coefficient.
+/// @return PERP_OK; PERP_ERR_ARG (no such shapes, of one body, two planes, mu < 0 or not finite); PERP_ERR_MEMORY
+PERP_API perp_status perp_bodies_add_pair(perp_bodies *bodies, int shape0, int shape1, double mu);
+
+/// The shapes of two bodies (0: the world) do not touch, but for pairs that were added. @return as perp_bodies_add_pair
+PERP_API perp_status perp_bodies_keep_apart(perp_bodies *bodies, int body0, int body1);
+
 /// Entries of q and of v; where those of a body begin (-1: none).
 PERP_API int perp_bodies_nq(const perp_bodies *bodies);
 PERP_API int perp_bodies_nv(const perp_bodies *bodies);

@@ -11,6 +11,7 @@
 #include "perp/shapes.h"
 #include "perp/bodies.h"
 #include "perp/joints.h"
+#include "perp/robots.h"
 #include "perp/trajectory.h"
 #include "perp/model.h"
 #include "perp/outline.h"

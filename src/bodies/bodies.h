@@ -69,6 +69,19 @@ typedef struct perp__contact_problem {
     int *row, *column;     /* of the blocks */
 } perp__contact_problem;
 
+/* A pair of shapes that is named, the smaller first. */
+typedef struct perp__named_pair {
+    int shape[2];
+    double mu;
+} perp__named_pair;
+
+typedef struct perp__filter {
+    perp_touch_rule *rule;  /* of each shape; NULL: all have the usual one */
+    perp__named_pair *pair; /* sorted */
+    int (*apart)[2];        /* bodies, sorted */
+    int npair, cpair, napart, capart;
+} perp__filter;
+
 struct perp_bodies {
     perp__arena arena;
     perp_bodies_options o;
@@ -78,6 +91,7 @@ struct perp_bodies {
     perp__placed *placed; /* the shapes, at the begin of the step */
     double *travel;       /* how far each may come within it */
     perp__broad broad;
+    perp__filter filter;
     int *parent_of; /* of a velocity: the next one up its tree, -1 */
     double *q, *v, *tau, *next, *acc, *bias, *load, *row, *scale, *M,
         *D;                     /* M: then its factors L, D of L' D L */
@@ -120,8 +134,10 @@ int perp__bodies_state_contacts(perp_bodies *b, const double *free);
 enum { PERP__Q, PERP__IMPULSE, PERP__U, PERP__SHIFT, PERP__SCALE, PERP__MU, PERP__CONTACT_VALUES };
 double *perp__contact_value(const perp_bodies *b, int which);
 
-/* build.c: may two shapes touch, by the bodies that they are of? */
+/* filter.c: may two shapes touch, and with which friction coefficient? */
 int perp__bodies_may_touch(const perp_bodies *b, int i, int j);
+double perp__bodies_friction(const perp_bodies *b, int i, int j);
+void perp__filter_destroy(perp_bodies *b);
 
 /* broad.c: the pairs of boxes that meet, each once, the smaller index first, in any order; 0: memory is out. */
 int perp__broad_pairs(perp__broad *b);

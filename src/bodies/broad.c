@@ -143,9 +143,10 @@ static int touch_pair(perp_bodies *b, int i, int j)
     perp_touch *t = b->touch + b->ntouch;
     memset(t, 0, PERP_MANIFOLD * sizeof *t);
     int n = perp__touch_shapes(x, y, margin, t);
+    double mu = n ? perp__bodies_friction(b, i, j) : 0;
     for (int k = 0; k < n; k++) {
         t[k].shape[0] = i, t[k].shape[1] = j;
-        t[k].mu = fmax(x->shape->mu, y->shape->mu);
+        t[k].mu = mu;
         perp__tangents3(t[k].normal, t[k].tangent[0], t[k].tangent[1]);
     }
     b->ntouch += n;

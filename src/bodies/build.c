@@ -151,18 +151,6 @@ static void add_body(perp_bodies *b, int i, const perp_body *is)
     b->nv += l->nv;
 }
 
-int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
-{
-    int x = b->shape[i].body, y = b->shape[j].body;
-    while (x && !b->link[x].nv) x = b->link[x].is.parent; /* what is fixed is one body */
-    while (y && !b->link[y].nv) y = b->link[y].is.parent;
-    if (x == y) return 0;
-    int px = x ? b->link[x].is.parent : -1, py = y ? b->link[y].is.parent : -1;
-    while (px > 0 && !b->link[px].nv) px = b->link[px].is.parent;
-    while (py > 0 && !b->link[py].nv) py = b->link[py].is.parent;
-    return !((x && px == y && y) || (y && py == x && x));
-}
-
 static int allocate(perp_bodies *b, int nbody, int nshape, int nq, int nv)
 {
     perp__arena *a = &b->arena;
@@ -395,6 +383,7 @@ void perp_bodies_destroy(perp_bodies *b)
     if (!b) return;
     perp__joints_destroy(b);
     perp__equality_destroy(b);
+    perp__filter_destroy(b);
     free(b->touch);
     free(b->before);
     free(b->broad.pair);

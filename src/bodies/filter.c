@@ -1,0 +1,117 @@
+/* Which shapes may touch, and with which friction: by the bodies that they are of, by rules of shapes, by pairs that are named. */
+
+#include "bodies/bodies.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const perp_touch_rule usual = {.type = 1, .affinity = 1, .dimension = 3};
+
+static const perp_touch_rule *rule_of(const perp_bodies *b, int shape)
+{
+    return b->filter.rule ? &b->filter.rule[shape] : &usual;
+}
+
+perp_status perp_bodies_set_rule(perp_bodies *b, int shape, const perp_touch_rule *rule)
+{
+    if (!b || !rule || shape < 0 || shape >= b->nshape ||
+        (rule->dimension != 1 && rule->dimension != 3))
+        return PERP_ERR_ARG;
+    if (!b->filter.rule) {
+        b->filter.rule = malloc((size_t)b->nshape * sizeof *b->filter.rule);
+        if (!b->filter.rule) return PERP_ERR_MEMORY;
+        for (int i = 0; i < b->nshape; i++) b->filter.rule[i] = usual;
+    }
+    b->filter.rule[shape] = *rule;
+    return PERP_OK;
+}
+
+/* Both lists are sorted by their two numbers, the smaller first. */
+static int by_numbers(const void *x, const void *y)
+{
+    const int *a = x, *b = y;
+    return a[0] != b[0] ? (a[0] > b[0]) - (a[0] < b[0]) : (a[1] > b[1]) - (a[1] < b[1]);
+}
+
+static const perp__named_pair *named(const perp_bodies *b, int i, int j)
+{
+    const int key[2] = {i < j ? i : j, i < j ? j : i};
+    if (!b->filter.npair) return NULL;
+    return bsearch(key, b->filter.pair, (size_t)b->filter.npair, sizeof *b->filter.pair,
+                   by_numbers);
+}
+
+perp_status perp_bodies_add_pair(perp_bodies *b, int shape0, int shape1, double mu)
+{
+    if (!b || shape0 < 0 || shape1 < 0 || shape0 >= b->nshape || shape1 >= b->nshape ||
+        !(mu >= 0) || !isfinite(mu) || b->shape[shape0].body == b->shape[shape1].body ||
+        (b->shape[shape0].kind == PERP_SHAPE_PLANE && b->shape[shape1].kind == PERP_SHAPE_PLANE))
+        return PERP_ERR_ARG;
+    perp__filter *f = &b->filter;
+    perp__named_pair *old = (perp__named_pair *)named(b, shape0, shape1);
+    if (old) {
+        old->mu = mu;
+        return PERP_OK;
+    }
+    if (!perp__grow(&f->pair, &f->cpair, f->npair + 1, sizeof *f->pair)) return PERP_ERR_MEMORY;
+    int swap = shape0 > shape1;
+    f->pair[f->npair++] = (perp__named_pair){{swap ? shape1 : shape0, swap ? shape0 : shape1}, mu};
+    qsort(f->pair, (size_t)f->npair, sizeof *f->pair, by_numbers);
+    return PERP_OK;
+}
+
+perp_status perp_bodies_keep_apart(perp_bodies *b, int body0, int body1)
+{
+    if (!b || body0 < 0 || body1 < 0 || body0 >= b->n || body1 >= b->n) return PERP_ERR_ARG;
+    perp__filter *f = &b->filter;
+    if (!perp__grow(&f->apart, &f->capart, f->napart + 1, sizeof *f->apart)) return PERP_ERR_MEMORY;
+    f->apart[f->napart][0] = body0 < body1 ? body0 : body1;
+    f->apart[f->napart++][1] = body0 < body1 ? body1 : body0;
+    qsort(f->apart, (size_t)f->napart, sizeof *f->apart, by_numbers);
+    return PERP_OK;
+}
+
+/* What is fixed is one body. */
+static int root_of(const perp_bodies *b, int body)
+{
+    while (body > 0 && !b->link[body].nv) body = b->link[body].is.parent;
+    return body;
+}
+
+static int are_apart(const perp_bodies *b, int x, int y)
+{
+    const int key[2] = {x < y ? x : y, x < y ? y : x};
+    return b->filter.napart && bsearch(key, b->filter.apart, (size_t)b->filter.napart,
+                                       sizeof *b->filter.apart, by_numbers);
+}
+
+int perp__bodies_may_touch(const perp_bodies *b, int i, int j)
+{
+    if (named(b, i, j)) return 1;
+    const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
+    if (!(p->type & q->affinity) && !(q->type & p->affinity)) return 0;
+    if (are_apart(b, b->shape[i].body, b->shape[j].body)) return 0;
+    int x = root_of(b, b->shape[i].body), y = root_of(b, b->shape[j].body);
+    if (x == y) return 0;
+    int px = x ? root_of(b, b->link[x].is.parent) : -1,
+        py = y ? root_of(b, b->link[y].is.parent) : -1;
+    return !((x && px == y && y) || (y && py == x && x));
+}
+
+double perp__bodies_friction(const perp_bodies *b, int i, int j)
+{
+    const perp__named_pair *pair = named(b, i, j);
+    if (pair) return pair->mu;
+    const perp_touch_rule *p = rule_of(b, i), *q = rule_of(b, j);
+    double x = b->shape[i].mu, y = b->shape[j].mu;
+    if (p->priority > q->priority) return p->dimension > 1 ? x : 0;
+    if (p->priority < q->priority) return q->dimension > 1 ? y : 0;
+    return p->dimension > 1 || q->dimension > 1 ? fmax(x, y) : 0;
+}
+
+void perp__filter_destroy(perp_bodies *b)
+{
+    free(b->filter.rule);
+    free(b->filter.pair);
+    free(b->filter.apart);
+}

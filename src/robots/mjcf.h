@@ -1,0 +1,144 @@
+/* MJCF while it is read: the compiler's settings, default classes, what elements are called by. */
+
+#ifndef PERP_SRC_ROBOTS_MJCF_H
+#define PERP_SRC_ROBOTS_MJCF_H
+
+#include "robots/robots.h"
+
+typedef struct mjcf_class {
+    const char *name;
+    int parent;            /* -1: it is the first, `main` */
+    perp__xml_node **node; /* its <default> elements, several for main */
+    int nnode, cnode;
+} mjcf_class;
+
+/* A body of the file. `within`: its frame in that of the last of the links that it is here; `at`: in the world, where the file begins. */
+typedef struct mjcf_body {
+    const char *name;
+    int link, parent; /* parent: of the file's bodies */
+    int is_static;    /* nothing moves it */
+    perp__pose within, at;
+} mjcf_body;
+
+typedef struct mjcf_joint {
+    const char *name;
+    int link;
+    double force[2]; /* actuatorfrcrange; both 0: none */
+    const perp__xml_node *node;
+} mjcf_joint;
+
+typedef struct mjcf_site {
+    const char *name;
+    int body;
+    perp__pose pose; /* in its body's frame */
+} mjcf_site;
+
+typedef struct mjcf_mesh {
+    const char *name;
+    const perp__xml_node *node;
+    const char *file, *vertex_of; /* vertex_of: NULL, or where `vertex` is */
+    double scale[3], refpos[3], refquat[4];
+    int inertia;     /* of MJCF_MESH_INERTIA; -1: none is named */
+    perp_mesh *mesh; /* NULL: not read yet */
+    int is_bad;      /* it could not be, and that was said */
+} mjcf_mesh;
+
+enum { MJCF_HFIELD = PERP_SHAPE_COUNT, MJCF_SDF };
+
+typedef struct mjcf_geom {
+    const char *name;
+    const perp__xml_node *node;
+    int body, kind; /* of perp_shape_kind, or one of the above */
+    int contype, conaffinity, condim, priority, group;
+    double size[3], friction[3], fromto[6], mass, density;
+    int nsize, has_fromto, has_mass, is_shell;
+    const char *mesh;
+    perp__pose pose; /* in its body's frame */
+    int is_paired;
+    int shape; /* of the robot; -1: none */
+} mjcf_geom;
+
+typedef struct mjcf {
+    perp__robot_reader *r;
+    perp__xml_node *root;
+    /* compiler */
+    int is_degree, autolimits, inertiafromgeom, group_low, group_high, strippath;
+    const char *eulerseq, *meshdir, *assetdir;
+    double boundmass;
+    /* flags of option, 1: disabled */
+    int no_contact, no_constraint, no_equality, no_frictionloss, no_limit, no_passive, no_gravity,
+        no_clampctrl, no_actuation;
+    mjcf_class *class;
+    mjcf_body *body;
+    mjcf_joint *joint;
+    mjcf_site *site;
+    mjcf_mesh *mesh;
+    mjcf_geom *geom;
+    int nclass, cclass, nbody, cbody, njoint, cjoint, nsite, csite, nmesh, cmesh, ngeom, cgeom;
+    const char **included;
+    int nincluded, cincluded;
+} mjcf;
+
+/* One more in a list of m, zeroed; NULL: memory is out, and said so. */
+#define MJCF_ADD(m, list)                                                                          \
+    (perp__arena_grow(&(m)->r->to->arena, &(m)->list, &(m)->c##list, (m)->n##list + 1,             \
+                      sizeof *(m)->list)                                                           \
+         ? &(m)->list[(m)->n##list++]                                                              \
+         : (perp__robot_no_memory((m)->r), NULL))
+
+static inline int mjcf_is(const perp__xml_node *node, const char *name)
+{
+    const char *a = node->name;
+    while (*a && *a == *name) a++, name++;
+    return *a == *name;
+}
+
+/* mjcf_classes.c. The tree of default classes. */
+void mjcf_read_classes(mjcf *m);
+/* The class of an element: its own, else `inherited`. */
+int mjcf_class_of(mjcf *m, const perp__xml_node *node, int inherited);
+/* Let `apply` see, from the root of the classes on, what they say of such elements, then the element itself. */
+typedef void mjcf_apply(mjcf *m, const perp__xml_node *node, void *to);
+void mjcf_resolve(mjcf *m, const perp__xml_node *node, int class, mjcf_apply *apply, void *to);
+/* Each attribute is used, ignored or refused by name; what is unknown is refused. */
+void mjcf_check(mjcf *m, const perp__xml_node *node);
+
+/* `true` or `false` into 1 or 0. */
+void mjcf_read_flag(mjcf *m, const perp__xml_node *node, const char *attribute, int *flag);
+/* `auto`: -1 */
+void mjcf_read_auto(mjcf *m, const perp__xml_node *node, const char *attribute, int *flag);
+double mjcf_angle(const mjcf *m, double x);
+/* The least turn that brings z to a direction; 0: that has none. */
+int mjcf_turn_z(const double *z, double *R);
+/* Rotation by quat, axisangle, euler, xyaxes or zaxis; none: it stays. */
+void mjcf_read_rotation(mjcf *m, const perp__xml_node *node, double *R);
+void mjcf_read_pose(mjcf *m, const perp__xml_node *node, perp__pose *pose);
+
+/* The index of what an attribute names in a list of `size` bytes each, whose first member is its name; -1, and said: none. */
+int mjcf_find(mjcf *m, const perp__xml_node *node, const char *attribute, const void *list, int n,
+              size_t size, const char *what);
+#define MJCF_FIND(m, node, attribute, list)                                                        \
+    mjcf_find(m, node, attribute, (m)->list, (m)->n##list, sizeof *(m)->list, #list)
+
+/* mjcf_bodies.c, mjcf_geoms.c */
+void mjcf_read_world(mjcf *m, const perp__xml_node *node);
+/* A body and its parent do not touch, also where the body has several joints. */
+void mjcf_keep_parents(mjcf *m);
+void mjcf_read_geom(mjcf *m, const perp__xml_node *node, int body, const perp__pose *frame,
+                    int class);
+/* The mass of a body's geoms from `first` on. */
+void mjcf_weigh(mjcf *m, int first, const perp__pose *within, perp__mass *sum);
+void mjcf_read_mesh(mjcf *m, const perp__xml_node *node);
+void mjcf_add_shapes(mjcf *m);
+/* A pose in a body's frame as one in that of its link. */
+void mjcf_in_link(const mjcf *m, int body, const perp__pose *pose, perp__pose *in_link);
+
+/* mjcf_relations.c */
+void mjcf_read_contact(mjcf *m, const perp__xml_node *node);
+void mjcf_take_contact(mjcf *m, const perp__xml_node *node); /* after shapes were added */
+void mjcf_read_equality(mjcf *m, const perp__xml_node *node);
+void mjcf_read_actuator(mjcf *m, const perp__xml_node *node);
+void mjcf_bound_joints(mjcf *m); /* actuatorfrcrange */
+void mjcf_read_key(mjcf *m, const perp__xml_node *node);
+
+#endif

@@ -1,0 +1,125 @@
+/* Poses, and what bodies weigh. */
+
+#include "bodies/space.h"
+#include "robots/robots.h"
+
+#include <string.h>
+
+const perp__pose perp__pose_none = {.R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+
+void perp__pose_multiply(const perp__pose *a, const perp__pose *b, perp__pose *c)
+{
+    perp__pose out;
+    perp__multiply3(a->R, b->R, out.R);
+    perp__rotate3(a->R, b->p, out.p);
+    perp__move3(out.p, 1, a->p, out.p);
+    *c = out;
+}
+
+void perp__pose_inverse(const perp__pose *a, perp__pose *b)
+{
+    perp__pose out;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) out.R[3 * i + j] = a->R[3 * j + i];
+    perp__rotate_back3(a->R, a->p, out.p);
+    for (int i = 0; i < 3; i++) out.p[i] = -out.p[i];
+    *b = out;
+}
+
+void perp__pose_quaternion(const double *q, perp__pose *pose)
+{
+    perp__rotation_of(q, pose->R);
+}
+
+/* By the largest of its entries (Shepperd 1978). */
+void perp__quaternion_of_rotation(const double *R, double *q)
+{
+    double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
+                        1 - R[0] - R[4] + R[8]};
+    int k = 0;
+    for (int i = 1; i < 4; i++)
+        if (square[i] > square[k]) k = i;
+    double x[4][4] = {{square[0], R[7] - R[5], R[2] - R[6], R[3] - R[1]},
+                      {R[7] - R[5], square[1], R[3] + R[1], R[2] + R[6]},
+                      {R[2] - R[6], R[3] + R[1], square[2], R[7] + R[5]},
+                      {R[3] - R[1], R[2] + R[6], R[7] + R[5], square[3]}};
+    memcpy(q, x[k], sizeof x[k]);
+    perp__quaternion_normalise(q);
+}
+
+static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+
+/* I + m (c'c 1 - c c') for sign 1: from about the centre to about the origin. */
+static void shift(double m, const double *c, double sign, double *I)
+{
+    for (int k = 0; k < 6; k++)
+        I[k] += sign * m * ((k < 3 ? perp__dot3(c, c) : 0) - c[row[k]] * c[column[k]]);
+}
+
+void perp__mass_add(perp__mass *sum, const perp__pose *pose, double m, const double *c,
+                    const double *I)
+{
+    const double full[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
+    double at[3], turned[9], back[9], own[6];
+    perp__rotate3(pose->R, c, at);
+    perp__move3(at, 1, pose->p, at);
+    perp__multiply3(pose->R, full, turned);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) back[3 * i + j] = pose->R[3 * j + i];
+    double inertia[9];
+    perp__multiply3(turned, back, inertia);
+    for (int k = 0; k < 6; k++) own[k] = inertia[3 * row[k] + column[k]];
+    shift(m, at, 1, own);
+    sum->m += m;
+    for (int k = 0; k < 3; k++) sum->h[k] += m * at[k];
+    for (int k = 0; k < 6; k++) sum->I[k] += own[k];
+}
+
+void perp__mass_take(const perp__mass *sum, perp_body *body)
+{
+    body->mass = sum->m;
+    for (int k = 0; k < 3; k++) body->center[k] = sum->m > 0 ? sum->h[k] / sum->m : 0;
+    memcpy(body->inertia, sum->I, sizeof sum->I);
+    shift(sum->m, body->center, -1, body->inertia);
+}
+
+/* A cylinder of length 2 h, and what its two halves of a ball add to it for a capsule, whose centres are at +-h. */
+static void round_mass(double r, double h, int has_ends, double *volume, double *I)
+{
+    const double pi = 3.14159265358979323846;
+    double side = pi * r * r * 2 * h, ball = has_ends ? 4.0 / 3 * pi * r * r * r : 0;
+    *volume = side + ball;
+    I[2] = side * r * r / 2 + ball * 2 / 5 * r * r;
+    I[0] = I[1] =
+        side * (3 * r * r + 4 * h * h) / 12 + ball * (2.0 / 5 * r * r + h * h + 3.0 / 4 * r * h);
+}
+
+void perp__shape_mass(const perp_shape *s, double *volume, double center[3], double inertia[6])
+{
+    const double *x = s->size, pi = 3.14159265358979323846;
+    double axes[3] = {x[0], x[1], x[2]}, of = 0;
+    memset(center, 0, 3 * sizeof *center);
+    memset(inertia, 0, 6 * sizeof *inertia);
+    *volume = 0;
+    switch (s->kind) {
+    case PERP_SHAPE_MESH: perp_mesh_mass(s->mesh, volume, center, inertia); return;
+    case PERP_SHAPE_CAPSULE:
+    case PERP_SHAPE_CYLINDER:
+        round_mass(x[0], x[1], s->kind == PERP_SHAPE_CAPSULE, volume, inertia);
+        return;
+    case PERP_SHAPE_SPHERE: axes[1] = axes[2] = x[0]; /* fall through */
+    case PERP_SHAPE_ELLIPSOID:
+        *volume = 4.0 / 3 * pi * axes[0] * axes[1] * axes[2];
+        of = *volume / 5;
+        break;
+    case PERP_SHAPE_BOX:
+        *volume = 8 * x[0] * x[1] * x[2];
+        of = *volume / 3;
+        break;
+    default: return;
+    }
+    for (int k = 0; k < 3; k++) {
+        double a = axes[(k + 1) % 3], b = axes[(k + 2) % 3];
+        inertia[k] = of * (a * a + b * b);
+    }
+}
