@@ -831,6 +831,7 @@ static double search_line(perp__step *s, const double *base, const double *full,
 typedef struct progress {
     double first, before, residual; /* natural residuals: at the start, before the last step, now */
     double off;                     /* times_rounding_of_all after the last full step */
+    double gain;                    /* residual over before, of the last step with old slopes */
     double error;                   /* of the verdict after the last whole step */
     int anew;                       /* the next step takes slopes of now, not those that A has */
     perp__verdict v;
@@ -874,7 +875,9 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
 {
     p->residual = evaluate_rows(s);
     if (p->residual == 0) return holds(s, p, s->tol);
-    int gains = p->residual <= SLOW * p->before;
+    int gains = p->residual <= SLOW * p->before,
+        reaches = p->gain <= PERP_STEP_FELL; /* so much that what is left now is rounding */
+    p->gain = p->residual / p->before;
     if (gains && is_at_rounding(s, p)) return 1;
     if (gains && !p->anew) return 0;
     if (perp__shifts_modes(s) && may_do_with_old_slopes(s, p))
@@ -884,7 +887,7 @@ static int ends_with_old_slopes(perp__step *s, progress *p, const double *base)
     memcpy(s->ws + s->sym.y, base, (size_t)s->ny * sizeof(double));
     p->residual = evaluate_rows(s);
     p->error = (double)INFINITY;
-    return p->off <= NEARLY && holds(s, p, PERP_AMPLY * s->tol);
+    return (reaches || p->off <= NEARLY) && holds(s, p, PERP_AMPLY * s->tol);
 }
 
 /* Go as far to the linearised solution as the residual falls. Is the iteration at its end, for better or worse? */
@@ -927,6 +930,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
     double *y = s->ws + s->sym.y, *base = s->newton.from + s->ny, *full = base + s->ny;
     perp__step_result result = {.outcome = PERP_LIMIT, .fault = PERP__DIVERGED};
     progress p = {.off = (double)INFINITY,
+                  .gain = 1,
                   .error = (double)INFINITY,
                   .v = {.error = (double)INFINITY, .worst = -1}};
     int solves = 0, ends = 0;
@@ -951,6 +955,7 @@ static perp__step_result iterate_newton(perp__step *s, int limit)
         } else if (is_anew && perp__shifts_modes(s)) {
             ends = ends_with_whole_step(s, &p);
         } else if (is_anew) {
+            p.gain = 1;
             ends = ends_with_new_slopes(s, &p, base, full, k > limit / 2);
         } else {
             ends = ends_with_old_slopes(s, &p, base);
@@ -1137,7 +1142,8 @@ static perp__step_result solve_with_contacts(perp__step *s, int newton_too, int 
 }
 
 /* Modes of contacts that are redundant leave velocities of 1e-18 in a stack that stands. It stands where 0 holds as well, and the
- * next steps are at rest; where they are not, it waits: the load may change, or 0 may not hold. */
+ * next steps are at rest; where they are not, it waits: 0 may not hold. While the load changes nothing comes to rest, and there is no
+ * trial but one in 63 steps: forces that are not unique may change, too. */
 static void try_rest(perp__step *s, perp__step_result *result)
 {
     size_t bytes = (size_t)s->ny * sizeof(double);
@@ -1148,8 +1154,12 @@ static void try_rest(perp__step *s, perp__step_result *result)
             s->newton.standing.wait--;
             return;
         }
+        int failures = s->newton.standing.failures,
+            is_loaded_anew = failures > 0 && failures < PERP__STANDING_WAIT &&
+                             perp__step_is_loaded_anew(s, s->newton.from);
         has_failed(&s->newton.standing,
                    PERP__STANDING_WAIT); /* until a step at rest shows that it has not */
+        if (is_loaded_anew) return;
     }
     memcpy(kept, y, bytes);
     if (perp__sparse_stand(s, s->cache.key)) {

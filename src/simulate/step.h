@@ -421,6 +421,9 @@ int perp__step_settling(perp__step *step, const int *row, int *order);
 /* Is all that forces move 0, but for what the solution of a mode leaves, and not all of it exactly? */
 int perp__step_stands(perp__step *step);
 
+/* Have vars, forces among them, another value than at the start? By more than rounding. */
+int perp__step_is_loaded_anew(perp__step *step, const double *start);
+
 /* Put 0 there, the other states where that leaves them, and into lack (ny) what the equations of forces lack. Returns the largest. */
 double perp__step_stand(perp__step *step, double *lack);
 

@@ -339,13 +339,29 @@ static int has_force(const perp__step *s, int r)
     return other;
 }
 
+/* A number beside which the unknowns, in their units, are rounding. */
+static double reach_of(const perp__step *s, const double *unit)
+{
+    double reach = 1;
+    for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(s->ws[s->sym.y + j]) / unit[j]);
+    return reach;
+}
+
+int perp__step_is_loaded_anew(perp__step *s, const double *start)
+{
+    const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
+    double reach = reach_of(s, unit);
+    for (int j = s->nx; j < s->ny; j++)
+        if (!(fabs(y[j] - start[j]) <= s->tol * reach * unit[j])) return 1;
+    return 0;
+}
+
 int perp__step_stands(perp__step *s)
 {
     const perp__entries *rate = &s->marks.rate;
     const double *unit = perp__step_units(s), *y = s->ws + s->sym.y;
-    double reach = 1;
+    double reach = reach_of(s, unit);
     int moves = 0;
-    for (int j = 0; j < s->ny; j++) reach = fmax(reach, fabs(y[j]) / unit[j]);
     for (int i = 0; i < rate->n; i++) {
         int j = s->column[rate->at[i]];
         if (y[j] == 0 || !has_force(s, rate->row[i])) continue;

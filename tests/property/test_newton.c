@@ -64,35 +64,45 @@ static void at_rest_nothing_is_linearised(void **state)
     free_run(&r);
 }
 
-/* A step that asks the same as the last, which moved nothing, has its answer: two boxes that lie on each other, then are pushed. */
+/* Two boxes that lie on each other; from 1 s the upper or the lower one is pushed by a force that grows. */
+static perp_model *pushed_boxes(int is_lower)
+{
+    perp_model *model = parse_model(
+        "param a = 0.05, m = 1, J = 0.0017, mu = 0.5, g = 9.81\n"
+        "state x[2] = 0, z[2] = [0.05, 0.15], th[2] = 0, vx[2] = 0, vz[2] = 0, w[2] = 0\n"
+        "var fn[2,2], ft[2,2]\nparam e[2] = [-1, 1], low = 0\ninput push = 8*max(0, t - 1)\n"
+        "der(x) = vx\nder(z) = vz\nder(th) = w\n"
+        "m*der(vx[1]) = sum(ft[1]) - sum(ft[2]) + low*push\n"
+        "m*der(vx[2]) = sum(ft[2]) + (1 - low)*push\n"
+        "m*der(vz[1]) = sum(fn[1]) - sum(fn[2]) - m*g\nm*der(vz[2]) = sum(fn[2]) - m*g\n"
+        "for i in 1..2 {\n J*der(w[i]) = sum(k in 1..2, a*(e[k]*cos(th[i]) + "
+        "sin(th[i]))*fn[i,k]"
+        " + a*ft[i,k])\n}\n"
+        "for k in 1..2 {\n"
+        " 0 <= fn[1,k] perp z[1] + a*(e[k]*sin(th[1]) - cos(th[1])) >= 0\n"
+        " 0 <= fn[2,k] perp z[2] - z[1] - a + a*(e[k]*sin(th[2]) - cos(th[2])) >= 0\n"
+        " friction(f = ft[1,k], v = vx[1] + a*w[1], bound = mu*fn[1,k])\n"
+        " friction(f = ft[2,k], v = vx[2] - vx[1] + a*w[2], bound = mu*fn[2,k])\n}\n"
+        "simulate to 2 step 1e-2\n");
+    set_value(model, "low", is_lower);
+    return model;
+}
+
+/* A step that asks the same as the last, which moved nothing, has its answer; while the load grows nothing comes to rest, and Newton
+ * ends where what its old slopes leave is rounding. */
 static void rest_is_recognised(void **state)
 {
     (void)state;
     if (!perp__sparse_lu_available()) skip_because("no sparse LU here");
-    run r = run_model(
-        parse_model(
-            "param a = 0.05, m = 1, J = 0.0017, mu = 0.5, g = 9.81\n"
-            "state x[2] = 0, z[2] = [0.05, 0.15], th[2] = 0, vx[2] = 0, vz[2] = 0, w[2] = 0\n"
-            "var fn[2,2], ft[2,2]\nparam e[2] = [-1, 1]\ninput push = 8*max(0, t - 1)\n"
-            "der(x) = vx\nder(z) = vz\nder(th) = w\n"
-            "m*der(vx[1]) = sum(ft[1]) - sum(ft[2])\nm*der(vx[2]) = sum(ft[2]) + push\n"
-            "m*der(vz[1]) = sum(fn[1]) - sum(fn[2]) - m*g\nm*der(vz[2]) = sum(fn[2]) - m*g\n"
-            "for i in 1..2 {\n J*der(w[i]) = sum(k in 1..2, a*(e[k]*cos(th[i]) + "
-            "sin(th[i]))*fn[i,k]"
-            " + a*ft[i,k])\n}\n"
-            "for k in 1..2 {\n"
-            " 0 <= fn[1,k] perp z[1] + a*(e[k]*sin(th[1]) - cos(th[1])) >= 0\n"
-            " 0 <= fn[2,k] perp z[2] - z[1] - a + a*(e[k]*sin(th[2]) - cos(th[2])) >= 0\n"
-            " friction(f = ft[1,k], v = vx[1] + a*w[1], bound = mu*fn[1,k])\n"
-            " friction(f = ft[2,k], v = vx[2] - vx[1] + a*w[2], bound = mu*fn[2,k])\n}\n"
-            "simulate to 2 step 1e-2\n"),
-        0, 0);
-    perp_simulation_summary s = perp_simulation_get_summary(r.sim);
-    assert_true(at(&r, 100, "x[2]") == at(&r, 50, "x[2]") && s.worst_error <= 1e-9);
-    assert_true(last(&r, "x[2]") > at(&r, 100, "x[2]"));
-    assert_true(s.eliminations <
-                60); /* every step had one, also at rest; under the load some are trials of rest */
-    free_run(&r);
+    for (int is_lower = 0; is_lower < 2; is_lower++) {
+        run r = run_model(pushed_boxes(is_lower), 0, 0);
+        perp_simulation_summary s = perp_simulation_get_summary(r.sim);
+        assert_true(at(&r, 100, "x[2]") == at(&r, 50, "x[2]") && s.worst_error <= 1e-9);
+        assert_true((last(&r, "x[2]") > at(&r, 100, "x[2]")) ==
+                    !is_lower);            /* 8 N beside 4.9, 9.8 */
+        assert_true(s.eliminations <= 20); /* 16; 42 and 77 were rounding and trials of rest */
+        free_run(&r);
+    }
 }
 
 /* Former pivots: the solution of full pivoting to rounding; refused where they have become small. */
