@@ -27,6 +27,7 @@ enum { MOST_NEARBY = 40 };            /* iterations of each search: where it is 
 enum { MOST_SYSTEMS = 12 };           /* of the quadratic program of one step */
 static const double RUN_AWAY = 1e4;   /* times its guess: a length without an end */
 static const double STILL = 1e-6;     /* a state moves by less than this: it stays where it is */
+static const double ROUNDING = 1e-9;  /* of its unit: what an unknown is that is 0 throughout */
 static const double UNBOUNDED = -1e9; /* a cost below this is said to fall without end */
 
 static int forward_progress(void *context, const perp__ipm_progress *q)
@@ -143,9 +144,24 @@ void perp__plan_recall_point(perp_plan *plan)
     copy_point(plan, 0);
 }
 
-/* First order at the point, for its multipliers; r: the rows' values there. */
+/* 0: nothing is minimised, so that every feasible plan is a global minimum. */
+static int has_cost(const perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    int has = g->grad.n > 0;
+    for (int i = 0; i < g->np; i++) has |= g->cost.time[i] != 0;
+    return has;
+}
+
+/* First order at the point, for its multipliers; r: the rows' values there. Without a cost multipliers of 0 show it, and what the search
+ * ended with are weights of its barrier. */
 static double stationarity(perp_plan *plan)
 {
+    if (!has_cost(plan)) {
+        memset(plan->lambda, 0, plan->nR * sizeof *plan->lambda);
+        memset(plan->lower, 0, plan->nW * sizeof *plan->lower);
+        memset(plan->upper, 0, plan->nW * sizeof *plan->upper);
+    }
     perp__kkt_evaluate(plan->kkt, plan->w, plan->p, plan->lambda);
     return perp__kkt_stationarity(plan->kkt, plan->w, plan->p, plan->r, plan->lambda, plan->lower,
                                   plan->upper);
@@ -381,13 +397,43 @@ static int refine(perp_plan *plan, perp_plan_result *result)
     return found;
 }
 
+/* Unknowns that are rounding at all steps and points, 0 instead: relative to themselves they can keep no equation. 1: there are some. */
+static int drop_rounding(perp_plan *plan)
+{
+    const perp__program *g = plan->program;
+    const perp__bounds *b = &g->bound;
+    size_t K = (size_t)g->K;
+    int dropped = 0;
+    for (int j = 0; j < g->soft.w; j++) {
+        double *w = plan->w + (size_t)j * K, most = 0;
+        int may = 1;
+        for (int c = 0; c < g->npoint; c++) /* of the same unknown at all points */
+            for (size_t k = 0; k < K; k++) {
+                size_t at = (size_t)(c * g->nb + j % g->nb) * K + k;
+                most = fmax(most, fabs(plan->w[at]));
+                may &= b->wlo[at] <= 0 && b->whi[at] >= 0;
+            }
+        if (!may || most == 0 || !(most <= ROUNDING * g->unit.w[j])) continue;
+        memset(w, 0, K * sizeof *w);
+        dropped = 1;
+    }
+    return dropped;
+}
+
+static int check_point(perp_plan *plan, perp__plan_check *check)
+{
+    if (plan->judge.at) return plan->judge.at(plan->judge.context, plan->w, check);
+    return perp__plan_verify(plan->program, plan->w, plan->p, check, plan->residual);
+}
+
 /* Residuals of the plan at hand; 1 if it holds, -1: memory. */
 static int verify(perp_plan *plan, perp_plan_result *result)
 {
     perp__program *g = plan->program;
     perp__plan_check check;
-    int ok = plan->judge.at ? plan->judge.at(plan->judge.context, plan->w, &check)
-                            : perp__plan_verify(g, plan->w, plan->p, &check, plan->residual);
+    int ok = check_point(plan, &check);
+    if (ok && !(check.worst <= plan->options.verify_tol) && !plan->judge.at && drop_rounding(plan))
+        ok = check_point(plan, &check);
     if (!ok) return -1;
     result->complementarity = check.pairs;
     result->defect = check.defect;
@@ -623,15 +669,6 @@ static int judge_curvature(perp_plan *plan, perp_plan_result *result)
 }
 
 /* The word ------------------------------------------------------------------------------------- */
-
-/* 0: nothing is minimised, so that every feasible plan is a global minimum. */
-static int has_cost(const perp_plan *plan)
-{
-    const perp__program *g = plan->program;
-    int has = g->grad.n > 0;
-    for (int i = 0; i < g->np; i++) has |= g->cost.time[i] != 0;
-    return has;
-}
 
 /* Does the cost fall as a horizon without upper bound grows, at the point last evaluated? Or has it grown so far already that no
  * slope says anything? */
@@ -875,7 +912,8 @@ int perp__plan_run(perp_plan *plan, int start, perp_plan_result *result)
     int is_refined = refined > 0 || plan->program->npair == 0;
     if (holds && refined > 0 && perp__plan_is_far(plan, start) && !improve_sides(plan, result))
         return 0;
-    int is_stationary = is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
+    int is_stationary =
+        has_cost(plan) && is_refined && result->weak == 0 && result->stationarity <= STATIONARY;
     if (holds && is_stationary && !plan->stopped) {
         if (!judge_curvature(plan, result)) return 0;
     }

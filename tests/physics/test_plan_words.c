@@ -687,6 +687,27 @@ static void starts_are_tried_one_after_the_other(void **state)
     }
 }
 
+/* What nothing is minimised over has multipliers of 0, not those of the search's barrier; states that stay where they are, at 0, keep
+ * every equation, though what the search leaves of them keeps none relative to itself. */
+static void without_a_cost_slopes_are_zero_and_rest_is_a_plan(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "input u in [-1, 1]\nstate x = 0, v = 0\nder(x) = v\nder(v) = u\n"
+        "plan {\n horizon 2.5\n nodes 21\n at end: x = 1, v = 0\n}\n",
+        "input u in [-1, 1]\nstate x = 0, v = 0\nvar p\nder(x) = v\nder(v) = u + p\n0 <= x + 1 "
+        "perp p >= 0\nplan {\n horizon 2.5\n nodes 21\n at end: x = 1, v = 0\n}\n",
+        "state v = 0\nvar p\nder(v) = p\n0 <= v perp p >= 0\nplan {\n horizon 1\n nodes 11\n}\n",
+        "input u in [-1, 1]\nstate v = 0\nvar p\nder(v) = p + 0*u\n0 <= v perp p >= 0\n"
+        "plan {\n horizon 1\n nodes 11\n method radau5\n}\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        perp_plan_result r = plan_text(texts[i], NULL);
+        if (r.on_mesh != PERP_PLAN_GLOBAL || r.stationarity != 0 || r.cost != 0)
+            fail_msg("%s, stationarity %g: %s", perp_plan_outcome_name(r.on_mesh), r.stationarity,
+                     texts[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -711,6 +732,7 @@ int main(void)
         cmocka_unit_test(a_guess_that_does_not_hold_leaves_the_plan),
         cmocka_unit_test(curvature_is_judged_where_the_slope_is_zero),
         cmocka_unit_test(a_plan_that_does_nothing_is_left_or_said),
+        cmocka_unit_test(without_a_cost_slopes_are_zero_and_rest_is_a_plan),
         cmocka_unit_test(starts_are_tried_one_after_the_other),
     };
     return run_all(tests);
