@@ -122,6 +122,7 @@ void perp__unknown_name(perp__builder *b, const perp__syntax *s, const char *wha
     const char *candidate[MOST];
     char text[512];
     int n = 0;
+    if (perp__source_has_error(b->source, s->at)) return; /* in each turn of a loop; a search costs */
     if (s->kind == SYNTAX_CALL) {
 #define PERP_CALL(word, lower) candidate[n++] = #word;
 #include "model/calls.def"
