@@ -111,18 +111,26 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
     return code;
 }
 
-int cli_load(const char *file, const char *command, const cli_list *settings,
-             const cli_list *folders, perp_model **model, perp_diag *diag)
+int cli_load_at(const char *file, const char *command, const cli_list *settings,
+                const perp_setting *at, int nat, const cli_list *folders, perp_model **model,
+                perp_diag *diag)
 {
     int code = CLI_DONE, n = settings->n;
-    perp_setting *set = calloc((size_t)n + 1, sizeof *set);
+    perp_setting *set = calloc((size_t)n + (size_t)nat + 1, sizeof *set);
     if (!set) return cli_exit_code(PERP_ERR_MEMORY);
+    if (nat) memcpy(set + n, at, (size_t)nat * sizeof *at);
     for (int i = 0; i < n && code == CLI_DONE; i++)
         code = read_setting(command, settings->item[i], (char **)&set[i].name, &set[i].value);
     perp_model_options o = {
-        .set = set, .nset = n, .folder = folders->item, .nfolder = folders->n};
+        .set = set, .nset = n + nat, .folder = folders->item, .nfolder = folders->n};
     if (code == CLI_DONE) code = cli_exit_code(perp_model_load_with(file, &o, model, diag));
     for (int i = 0; i < n; i++) free((char *)set[i].name);
     free(set);
     return code;
+}
+
+int cli_load(const char *file, const char *command, const cli_list *settings,
+             const cli_list *folders, perp_model **model, perp_diag *diag)
+{
+    return cli_load_at(file, command, settings, NULL, 0, folders, model, diag);
 }

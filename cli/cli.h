@@ -44,6 +44,10 @@ int cli_set_all(perp_model *model, const char *command, const cli_list *settings
 /* The model of a file, with "NAME=VALUE" settings that hold from the start, and folders for what it uses. The same codes. */
 int cli_load(const char *file, const char *command, const cli_list *settings,
              const cli_list *folders, perp_model **model, perp_diag *diag);
+/* And with these values, which hold before the others. */
+int cli_load_at(const char *file, const char *command, const cli_list *settings,
+                const perp_setting *at, int nat, const cli_list *folders, perp_model **model,
+                perp_diag *diag);
 
 /* -I of a request with a list `folder`. */
 #define CLI_FOLDER_OPTION                                                                          \

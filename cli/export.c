@@ -113,15 +113,6 @@ static int refuse_others(const request *r)
     return CLI_USAGE;
 }
 
-/* In C code, which has no text to be read again, parameters that a size follows from may be set, too. */
-static int load(const request *r, perp_model **model, perp_diag *diag)
-{
-    static const cli_list none;
-    if (r->is_code) return cli_load(r->file, "export", &r->set, &none, model, diag);
-    int code = cli_exit_code(perp_model_load(r->file, model, diag));
-    return code == CLI_DONE ? cli_set_all(*model, "export", &r->set, diag) : code;
-}
-
 static perp_status write_code(const request *r, const perp_model *model, perp_c_info *info,
                               perp_diag *diag)
 {
@@ -142,7 +133,7 @@ int perp__cmd_export(int argc, char **argv)
     cJSON *json = code == CLI_DONE && r.as_json ? cli_json_begin("export") : NULL;
     r.o.library = r.library;
     if (code == CLI_DONE) code = refuse_others(&r);
-    if (code == CLI_DONE) code = load(&r, &model, &diag);
+    if (code == CLI_DONE) code = cli_load(r.file, "export", &r.set, &(cli_list){0}, &model, &diag);
     if (code == CLI_DONE) code = cli_check_outputs(&r.args, &r, model, NULL, 0);
     if (code == CLI_DONE) {
         perp_status status = r.is_code ? write_code(&r, model, &info, &diag)

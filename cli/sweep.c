@@ -347,6 +347,19 @@ static void report(const request *r, const perp_sweep *sweep, const state *s, pe
                 journal ? "; --resume goes on" : "; no -o, nothing is kept");
 }
 
+/* The model at a point that its size depends on. */
+static perp_status read_at(void *context, const perp_setting *set, int nset, perp_model **model,
+                           perp_diag *diag)
+{
+    const request *r = context;
+    int code = cli_load_at(r->file, "sweep", &r->set, set, nset, &r->folder, model, diag);
+    if (code == CLI_DONE) code = cli_apply_inputs(*model, "sweep", &r->input, diag);
+    if (code == CLI_DONE) return PERP_OK;
+    perp_model_destroy(*model);
+    *model = NULL;
+    return cli_is_out_of_memory() ? PERP_ERR_MEMORY : PERP_ERR_MODEL;
+}
+
 static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
 {
     perp_sweep *sweep = NULL;
@@ -354,6 +367,7 @@ static int sweep_all(request *r, const perp_model *model, perp_diag *diag)
     char path[CLI_PATH_ROOM], table[CLI_PATH_ROOM] = "";
     if (!perp_model_simulate_task(model).method && !cli_is_given(&r->args, "method"))
         r->o.integrator = cli_recommend(model); /* as perp simulate */
+    r->o.read = read_at, r->o.read_context = r;
     perp_status status = perp_sweep_create(model, &r->o, &sweep, diag);
     if (status == PERP_ERR_ARG) return CLI_USAGE;
     if (status != PERP_OK) return cli_exit_code(status);

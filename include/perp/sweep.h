@@ -49,6 +49,12 @@ typedef struct perp_sweep_options {
     double from, to, step;   ///< of the runs [s]; default NaN: what the model says at each point
     perp_integrator
         integrator; ///< default PERP_INTEGRATOR_COUNT: the model's, else that of perp_simulation_options_fill
+    /// Makes the model anew with these values, besides being what perp_sweep_create was given; called by several threads at once. Needed where a
+    /// size, an index or an `if` depends on something that varies; NULL, the default: that is refused. Columns are those of job 0: a point that
+    /// lacks one of them, as x[5] with n = 4, is refused.
+    perp_status (*read)(void *context, const perp_setting *set, int nset, perp_model **model,
+                        perp_diag *diag);
+    void *read_context;
 } perp_sweep_options;
 
 PERP_API void perp_sweep_options_fill(perp_sweep_options *options, size_t size);

@@ -166,16 +166,16 @@ static perp_status add_library(job *j)
     return status;
 }
 
-/* What perp_model_set changed. */
-static void put_changes(perp__text *out, const perp_model *m)
+/* What was set: before the model is read (parameters that sizes follow from), or behind. */
+static void put_changes(perp__text *out, const perp_model *m, int is_before)
 {
     char number[PERP_NUMBER_SIZE];
     for (int kind = 0; kind < PERP_SYMBOL_KINDS; kind++)
         for (int i = 0; i < m->nitem[kind]; i++) {
             const perp__item *item = &m->item[kind][i];
-            if (!item->is_set) continue;
+            if (!item->is_set || item->is_structural != is_before) continue;
             perp_number_write(item->value, number);
-            perp__text_format(out, "set %s %s\n", item->name, number);
+            perp__text_format(out, "%s %s %s\n", is_before ? "size" : "set", item->name, number);
         }
 }
 
@@ -195,10 +195,12 @@ static perp_status add_settings(job *j)
     perp__text text = {0};
     perp_number_write(j->o.step, step);
     perp_number_write(j->o.tol, tol);
-    perp__text_format(&text, "perp %s\nmodel %s\nmethod %s\nstep %s\ntol %s\n", perp_version(),
+    perp__text_format(&text, "perp %s\n", perp_version());
+    put_changes(&text, j->model, 1);
+    perp__text_format(&text, "model %s\nmethod %s\nstep %s\ntol %s\n",
                       j->model->source.name + j->folder, perp_integrator_name(j->o.integrator),
                       step, tol);
-    put_changes(&text, j->model);
+    put_changes(&text, j->model, 0);
     if (!text.failed) make_token(j, text.at);
     perp__text_format(&text, "token %s\n", j->token);
     if (!text.failed) add_resource(j, PERP__FMU_SETTINGS, text.at, text.length);

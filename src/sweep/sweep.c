@@ -77,13 +77,45 @@ static int worker_open(worker *w, const perp_sweep *s)
     return w->kept && w->value && perp__model_clone(s->model, &w->model) == PERP_OK;
 }
 
-/* The simulation at a point. */
-static perp_status begin(const perp_sweep *s, perp_model *model, const double *value,
-                         perp_simulation **sim, perp_diag *diag)
+/* A parameter that the model's size depends on; NULL: the name is something else. */
+static const perp__item *size_of(const perp_model *model, const char *name)
 {
+    perp_symbol_kind kind;
+    int i, is_known = perp_model_find(model, name, &kind, &i);
+    const perp__item *item = is_known && kind == PERP_PARAM ? &model->item[PERP_PARAM][i] : NULL;
+    return item && item->is_structural ? item : NULL;
+}
+
+/* Where sizes depend on what varies, a model that has them. */
+static perp_status fit(const perp_sweep *s, worker *w, perp_diag *diag)
+{
+    perp_model *model = NULL;
+    int n = 0, is_other = 0;
+    if (!s->options.read) return PERP_OK; /* it is refused where it is set */
+    perp_setting *set = malloc((size_t)s->axes.n * sizeof *set);
+    if (!set) return PERP_ERR_MEMORY;
+    for (int i = 0; i < s->axes.n; i++) {
+        const perp__item *item = size_of(w->model, s->axes.axis[i].name);
+        if (!item) continue;
+        is_other |= item->value != w->value[i];
+        set[n++] = (perp_setting){s->axes.axis[i].name, w->value[i]};
+    }
     perp_status status = PERP_OK;
+    if (is_other) status = s->options.read(s->options.read_context, set, n, &model, diag);
+    free(set);
+    if (!model) return status;
+    perp_model_destroy(w->model);
+    w->model = model;
+    return status;
+}
+
+/* The simulation at the point that is w->value. */
+static perp_status begin(const perp_sweep *s, worker *w, perp_simulation **sim, perp_diag *diag)
+{
+    perp_status status = fit(s, w, diag);
+    perp_model *model = w->model;
     for (int i = 0; i < s->axes.n && status == PERP_OK; i++)
-        status = perp_model_set(model, s->axes.axis[i].name, value[i], diag);
+        status = perp_model_set(model, s->axes.axis[i].name, w->value[i], diag);
     if (status != PERP_OK) return status;
     perp_simulation_options o = perp_simulation_options_default(model);
     if (!isnan(s->options.from)) o.from = s->options.from;
@@ -135,7 +167,7 @@ static perp_sweep_result do_job(const perp_sweep *s, worker *w, long long job)
     perp_diag_clear(&w->diag);
     perp__axes_at(&s->axes, job, w->value);
     for (int i = 0; i < s->nkeep; i++) w->value[s->axes.n + i] = (double)NAN;
-    result.status = begin(s, w->model, w->value, &sim, &w->diag);
+    result.status = begin(s, w, &sim, &w->diag);
     if (result.status == PERP_OK) result.status = run_to_end(s, w, sim);
     if (sim) {
         perp_simulation_summary done = perp_simulation_get_summary(sim);
@@ -254,15 +286,16 @@ static perp_status read_units(perp_sweep *s)
     return s->arena.failed ? PERP_ERR_MEMORY : PERP_OK;
 }
 
-static perp_status read_keeps(perp_sweep *s, const perp_simulation *sim, perp_diag *diag)
+static perp_status read_keeps(perp_sweep *s, const perp_model *model, const perp_simulation *sim,
+                              perp_diag *diag)
 {
     static const char *const final[] = {"final"};
     int capacity = 0, n = s->options.nkeep ? s->options.nkeep : 1;
     const char *const *text = s->options.nkeep ? s->options.keep : final;
     perp_status status = PERP_OK;
     for (int i = 0; i < n && status == PERP_OK; i++)
-        status = perp__keep_read(text[i], s->model, sim, &s->keep, &s->nkeep, &capacity, &s->arena,
-                                 diag);
+        status =
+            perp__keep_read(text[i], model, sim, &s->keep, &s->nkeep, &capacity, &s->arena, diag);
     for (int i = 0; i < s->nkeep; i++) s->needs_rows |= perp__keep_needs_rows(&s->keep[i]);
     return status;
 }
@@ -274,9 +307,9 @@ static perp_status prepare(perp_sweep *s, perp_diag *diag)
     perp_status status = worker_open(&w, s) ? PERP_OK : PERP_ERR_MEMORY;
     if (status == PERP_OK) {
         perp__axes_at(&s->axes, 0, w.value);
-        status = begin(s, w.model, w.value, &sim, diag);
+        status = begin(s, &w, &sim, diag);
     }
-    if (status == PERP_OK) status = read_keeps(s, sim, diag);
+    if (status == PERP_OK) status = read_keeps(s, w.model, sim, diag);
     perp_simulation_destroy(sim);
     worker_clear(&w);
     return status;

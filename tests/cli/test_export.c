@@ -582,6 +582,36 @@ static void misuse_is_said(void **state)
     unload(f);
 }
 
+/* A unit of another size than the text's: it reads the text with that. */
+static void sizes_are_set_when_a_unit_is_made(void **state)
+{
+    (void)state;
+    char model[PATH];
+    snprintf(model, sizeof model, "%s",
+             cli_file("chain.perp",
+                      "param n = 2, k = 9, last = n\nstate x[n] = 1, v[n] = 0\n"
+                      "for i in 1..n { der(x[i]) = v[i] }\n"
+                      "for i in 1..n { der(v[i]) = -i*k*x[i] }\noutput end = x[last]\n"
+                      "simulate to 1 step 0.01 method backward-euler\n"));
+    for (int version = 2; version <= 3; version++) {
+        char arguments[PATH + 40];
+        snprintf(arguments, sizeof arguments, "'%s' --set n=4 --set k=5", model);
+        perp_trajectory *table = simulate(arguments);
+        fmu *f = load(version, arguments);
+        void *one = make(f, f->token, 0);
+        if (!one) fail_msg("%s", told);
+        begin(f, one);
+        assert_near(get(f, one, "n"), 4, 0);
+        assert_near(get(f, one, "x[4]"), 1, 0);
+        follow(f, one, table, 0, 40);
+        destroy(f, one);
+        perp_trajectory_destroy(table);
+        unload(f);
+    }
+    cli_expect(2, NULL, "a size must be a whole number", "export '%s' --set n=2.5 -o '%s'", model,
+               cli_path("no.fmu"));
+}
+
 static void the_command_says_what_is_wrong(void **state)
 {
     (void)state;
@@ -608,6 +638,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_fmu_runs_as_perp_simulate),
         cmocka_unit_test(files_and_settings_are_taken_along),
+        cmocka_unit_test(sizes_are_set_when_a_unit_is_made),
         cmocka_unit_test(states_are_kept_and_taken_up),
         cmocka_unit_test(a_step_without_solution_is_discarded),
         cmocka_unit_test(steps_end_early_where_a_contact_changes),

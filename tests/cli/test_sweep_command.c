@@ -5,6 +5,7 @@
 
 #include "perp/perp.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,50 @@ static void refused_points_have_a_reason(void **state)
     free(text);
 }
 
+/* Row `job` of a table: its columns up to the k-th; NaN where it is refused. */
+static double entry(const char *table, int job, int k)
+{
+    char begin[20];
+    snprintf(begin, sizeof begin, "\n%d,", job);
+    const char *at = strstr(table, begin);
+    assert_non_null(at);
+    for (int i = 0; i < k; i++) at = strchr(at, ',') + 1;
+    return strtod(at, NULL);
+}
+
+/* A size, and what an `if` asks, at each point: the model is read anew, with all else that was set. */
+static void sizes_may_vary(void **state)
+{
+    (void)state;
+    char model[1024];
+    snprintf(model, sizeof model, "%s",
+             cli_file("sum.perp", "param n = 3, fast = 0, k = 1\ninput u = 0\nstate x[n] = 1\n"
+                                  "for i in 1..n { der(x[i]) = u + k*i }\nif fast > 0 { "
+                                  "output all = 2*sum(x) } else { output all = sum(x) }\n"
+                                  "simulate to 1 step 0.5 method backward-euler\n"));
+    clear("sizes");
+    cli_file("two.csv", "t,u\n0,2\n1,2\n");
+    cli_expect(
+        0, "10 verified, 0 without a solution, 8 refused", NULL,
+        "sweep '%s' --set k=3 --input u=%s --vary n=1:5:9 --vary fast=0,1 --keep 'final(all)' "
+        "--threads 3 -o '%s'",
+        model, cli_path("two.csv"), cli_path("sizes"));
+    char *text = cli_read(cli_path("sizes/table.csv"));
+    for (int job = 0; job < 18; job++) {
+        double n = 1 + 0.5 * (job / 2), all = n * 3 + 3 * n * (n + 1) / 2;
+        double found = entry(text, job, 3);
+        if (job / 2 % 2)
+            assert_true(isnan(found));
+        else
+            assert_near(found, all * (1 + job % 2), 1e-9);
+    }
+    assert_non_null(strstr(text, "a size must be a whole number"));
+    free(text);
+    clear("sizes");
+    cli_expect(0, "2 verified, 0 without a solution, 1 refused; job 2: ", NULL,
+               "sweep '%s' --vary n=3,2,1 --keep 'final(x[2])' -o '%s'", model, cli_path("sizes"));
+}
+
 static void wrong_options_are_said(void **state)
 {
     (void)state;
@@ -198,6 +243,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_sweep_keeps_what_is_done),
         cmocka_unit_test(a_damaged_journal_is_refused),
         cmocka_unit_test(refused_points_have_a_reason),
+        cmocka_unit_test(sizes_may_vary),
         cmocka_unit_test(wrong_options_are_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

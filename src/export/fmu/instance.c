@@ -18,6 +18,8 @@ typedef enum phase { OPENED, INITIALIZING, STEPPING, FAILED } phase;
 struct perp__fmu {
     perp__fmu_host host;
     char *folder;
+    perp_setting *size; /* while the settings are read: what sizes follow from */
+    int nsize;
     perp_model *model;
     perp_simulation *sim; /* from the end of the initialization on */
     perp_simulation_options o;
@@ -106,19 +108,37 @@ static char *inside(const perp__fmu *f, const char *name)
 static perp_status load_model(perp__fmu *f, const char *name, perp_diag *diag)
 {
     char *path = inside(f, name);
-    perp_status status = path ? perp_model_load(path, &f->model, diag) : PERP_ERR_MEMORY;
+    perp_model_options how = {.set = f->size, .nset = f->nsize};
+    perp_status status = path ? perp_model_load_with(path, &how, &f->model, diag) : PERP_ERR_MEMORY;
     if (status == PERP_OK) f->o = perp_simulation_options_default(f->model);
     free(path);
     return status;
 }
 
-/* A parameter as the model was exported with: "NAME VALUE". */
-static perp_status change(perp__fmu *f, char *text, perp_diag *diag)
+/* A parameter as the model was exported with: "NAME VALUE", which stays as long as the setting. 0: it is none. */
+static int read_change(char *text, perp_setting *to)
 {
     char *space = strrchr(text, ' ');
-    if (!space) return PERP_ERR_DATA;
+    if (!space) return 0;
     *space = 0;
-    return perp_model_set(f->model, text, perp_number_read(space + 1, NULL), diag);
+    *to = (perp_setting){text, perp_number_read(space + 1, NULL)};
+    return 1;
+}
+
+static perp_status change(perp__fmu *f, char *text, perp_diag *diag)
+{
+    perp_setting s;
+    if (!read_change(text, &s)) return PERP_ERR_DATA;
+    return perp_model_set(f->model, s.name, s.value, diag);
+}
+
+/* One more for when the model is read. */
+static perp_status add_size(perp__fmu *f, char *text)
+{
+    perp_setting *more = realloc(f->size, ((size_t)f->nsize + 1) * sizeof *more);
+    if (!more) return PERP_ERR_MEMORY;
+    f->size = more;
+    return read_change(text, &f->size[f->nsize++]) ? PERP_OK : PERP_ERR_DATA;
 }
 
 static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
@@ -126,6 +146,7 @@ static perp_status read_line(perp__fmu *f, char *line, perp_diag *diag)
     const char *rest;
     if (after(line, "perp")) return PERP_OK;
     if ((rest = after(line, "model")) != NULL && !f->model) return load_model(f, rest, diag);
+    if ((rest = after(line, "size")) != NULL && !f->model) return add_size(f, line + (rest - line));
     if (!f->model) return PERP_ERR_DATA;
     if ((rest = after(line, "set")) != NULL) return change(f, line + (rest - line), diag);
     if ((rest = after(line, "token")) != NULL)
@@ -158,6 +179,8 @@ static perp_status read_settings(perp__fmu *f, perp_diag *diag)
             perp__refuse(diag, status, perp__in(path), "'%s' says nothing to perp %s\n", line,
                          perp_version());
     }
+    free(f->size);
+    f->size = NULL, f->nsize = 0;
     free(text);
     free(path);
     return status;
